@@ -30,13 +30,13 @@ type collector struct {
 	help string
 	set  Set
 	// optIn is true for a collector that is disabled by default.
-	off bool
+	optIn bool
 	// needs are the resources that the families read.
 	needs []slurmclient.Resource
 	// timeDependent is true if values change as time passes, without a new snapshot.
-	clocked bool
+	timeDependent bool
 	// hasJobHistory is true for the collector that shows the job history.
-	observes bool
+	hasJobHistory bool
 	// note is an additional paragraph for the metrics page.
 	note     string
 	families []family
@@ -54,9 +54,9 @@ type CollectorInfo struct {
 // Collectors returns the native collectors in the order of the exposition.
 func Collectors() []CollectorInfo {
 	var out []CollectorInfo
-	for _, c := range collectors() {
+	for _, c := range allCollectors() {
 		if c.set == Native {
-			out = append(out, CollectorInfo{c.name, c.help, !c.off, slices.Clone(c.needs)})
+			out = append(out, CollectorInfo{c.name, c.help, !c.optIn, slices.Clone(c.needs)})
 		}
 	}
 	return out
@@ -64,7 +64,7 @@ func Collectors() []CollectorInfo {
 
 // allCollectors lists every collector. If two families have the same name, an exposition
 // contains only the first.
-func collectors() []collector {
+func allCollectors() []collector {
 	return []collector{
 		nodesCollector(),
 		partitionsCollector(),

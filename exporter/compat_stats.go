@@ -7,17 +7,17 @@ import (
 )
 
 // statFigure is one number of sdiag under another exporter's name.
-type figure struct {
-	name, what string
+type statFigure struct {
+	name, help string
 	// value returns NaN if the server does not report the number.
-	of func(s *slurm.Stats) float64
+	value func(s *slurm.Stats) float64
 }
 
-func statFamilies(prefix string, figures []figure) []family {
+func statFamilies(prefix string, figures []statFigure) []family {
 	var out []family
 	for _, f := range figures {
-		out = append(out, stat(prefix+f.name, gauge, f.what+".", func(s *slurm.Stats, out *samples) {
-			if value := f.of(s); !math.IsNaN(value) {
+		out = append(out, statFamily(prefix+f.name, gauge, f.help+".", func(s *slurm.Stats, out *samples) {
+			if value := f.value(s); !math.IsNaN(value) {
 				out.add(value)
 			}
 		}))
@@ -26,7 +26,7 @@ func statFamilies(prefix string, figures []figure) []family {
 }
 
 // numberOrNaN converts n; an absent, unset or infinite number becomes NaN.
-func known(n slurm.Number) float64 {
+func numberOrNaN(n slurm.Number) float64 {
 	if v, ok := n.Value(); ok {
 		return float64(v)
 	}
@@ -37,21 +37,21 @@ func slinkyScheduler() []family {
 	exit := func(name string) func(*slurm.Stats) float64 {
 		return func(s *slurm.Stats) float64 { return float64(s.Main.Exit[name]) }
 	}
-	return statFamilies("slurm_scheduler_", []figure{
+	return statFamilies("slurm_scheduler_", []statFigure{
 		{"cycle_depth_total", "Jobs considered in all cycles",
-			func(s *slurm.Stats) float64 { return known(s.Main.Depth) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Main.Depth) }},
 		{"cycle_last_seconds", "Duration of the last cycle",
-			func(s *slurm.Stats) float64 { return micros(s.Main.CycleLastMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Main.CycleLastMicros) }},
 		{"cycle_max_seconds", "Duration of the longest cycle",
-			func(s *slurm.Stats) float64 { return micros(s.Main.CycleMaxMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Main.CycleMaxMicros) }},
 		{"cycle_mean_seconds", "Mean duration of a cycle",
-			func(s *slurm.Stats) float64 { return micros(s.Main.CycleMeanMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Main.CycleMeanMicros) }},
 		{"cycle_depth_mean_total", "Mean number of jobs considered in a cycle",
 			func(s *slurm.Stats) float64 { return float64(s.Main.MeanDepth) }},
 		{"cycle_perminute_total", "Cycles per minute",
 			func(s *slurm.Stats) float64 { return float64(s.Main.CyclesPerMinute) }},
 		{"cycle_sum_seconds_total", "Total time of all cycles",
-			func(s *slurm.Stats) float64 { return known(s.Main.CycleSumMicros) * micro }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Main.CycleSumMicros) * micro }},
 		{"cycle_total", "Cycles", func(s *slurm.Stats) float64 { return float64(s.Main.Cycles) }},
 		{"queue_total", "Jobs in the queue", func(s *slurm.Stats) float64 { return float64(s.Main.QueueLength) }},
 		{"defaultqueuedepth_total", "Cycles that ended at the default queue depth", exit("default_queue_depth")},
@@ -85,7 +85,7 @@ func slinkyBackfill() []family {
 	exit := func(name string) func(*slurm.Stats) float64 {
 		return func(s *slurm.Stats) float64 { return float64(s.Backfill.Exit[name]) }
 	}
-	return statFamilies("slurm_bfscheduler_", []figure{
+	return statFamilies("slurm_bfscheduler_", []statFigure{
 		{"active_bool", "1 while backfill is in a cycle",
 			func(s *slurm.Stats) float64 { return oneIf(s.Backfill.Active) }},
 		{"backfilledhetjobs_total", "Heterogeneous components started by backfill",
@@ -96,13 +96,13 @@ func slinkyBackfill() []family {
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.LastBackfilledJobs) }},
 		{"cycle_total", "Cycles", func(s *slurm.Stats) float64 { return float64(s.Backfill.Cycles) }},
 		{"cycle_seconds", "Duration of the last cycle",
-			func(s *slurm.Stats) float64 { return micros(s.Backfill.CycleLastMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Backfill.CycleLastMicros) }},
 		{"cycle_max_seconds", "Duration of the longest cycle",
-			func(s *slurm.Stats) float64 { return known(s.Backfill.CycleMaxMicros) * micro }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Backfill.CycleMaxMicros) * micro }},
 		{"cycle_mean_seconds", "Mean duration of a cycle",
-			func(s *slurm.Stats) float64 { return micros(s.Backfill.CycleMeanMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Backfill.CycleMeanMicros) }},
 		{"cycle_sum_seconds", "Total time of all cycles",
-			func(s *slurm.Stats) float64 { return micros(s.Backfill.CycleSumMicros) }},
+			func(s *slurm.Stats) float64 { return secondsOfMicros(s.Backfill.CycleSumMicros) }},
 		{"depth_mean_total", "Mean number of jobs considered in a cycle",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.DepthMean) }},
 		{"depth_try_total", "Mean number of jobs tried in a cycle",
@@ -124,7 +124,7 @@ func slinkyBackfill() []family {
 		{"tablemean_total", "Mean number of slots in the table",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.TableSizeMean) }},
 		{"tablesum_total", "Sum of the sizes of the table",
-			func(s *slurm.Stats) float64 { return known(s.Backfill.TableSizeSum) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Backfill.TableSizeSum) }},
 		{"lastcycle_timestamp", "When the last cycle began, in Unix time",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.LastCycleAt) }},
 		{"endjobqueue_total", "Cycles that ended at the end of the queue", exit("end_job_queue")},
@@ -143,7 +143,7 @@ func openmetricsScheduler() []family {
 	fill := func(name string) func(*slurm.Stats) float64 {
 		return func(s *slurm.Stats) float64 { return float64(s.Backfill.Exit[name]) }
 	}
-	return statFamilies("slurm_", []figure{
+	return statFamilies("slurm_", []statFigure{
 		{"agent_cnt", "Agents", func(s *slurm.Stats) float64 { return float64(s.Agents) }},
 		{"agent_queue_size", "Messages that wait for an agent",
 			func(s *slurm.Stats) float64 { return float64(s.AgentQueue) }},
@@ -169,7 +169,7 @@ func openmetricsScheduler() []family {
 		{"bf_cycle_last", "Duration of the last backfill cycle in microseconds",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleLastMicros) }},
 		{"bf_cycle_max", "Duration of the longest backfill cycle in microseconds",
-			func(s *slurm.Stats) float64 { return known(s.Backfill.CycleMaxMicros) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Backfill.CycleMaxMicros) }},
 		{"bf_cycle_tot", "Total time of all backfill cycles in microseconds",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleSumMicros) }},
 		{"bf_depth_tot", "Jobs that backfill considered",
@@ -187,7 +187,7 @@ func openmetricsScheduler() []family {
 		{"bf_table_size", "Slots in the backfill table",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.TableSize) }},
 		{"bf_table_size_tot", "Sum of the sizes of the backfill table",
-			func(s *slurm.Stats) float64 { return known(s.Backfill.TableSizeSum) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Backfill.TableSizeSum) }},
 		{"bf_when_last_cycle", "When the last backfill cycle began, in Unix time",
 			func(s *slurm.Stats) float64 { return float64(s.Backfill.LastCycleAt) }},
 		{"sdiag_jobs_canceled", "Jobs cancelled", func(s *slurm.Stats) float64 { return float64(s.JobsCanceled) }},
@@ -206,13 +206,13 @@ func openmetricsScheduler() []family {
 		{"schedule_cycle_cnt", "Cycles of the main scheduler",
 			func(s *slurm.Stats) float64 { return float64(s.Main.Cycles) }},
 		{"schedule_cycle_depth", "Jobs that the main scheduler considered",
-			func(s *slurm.Stats) float64 { return known(s.Main.Depth) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Main.Depth) }},
 		{"schedule_cycle_last", "Duration of the last cycle in microseconds",
 			func(s *slurm.Stats) float64 { return float64(s.Main.CycleLastMicros) }},
 		{"schedule_cycle_max", "Duration of the longest cycle in microseconds",
 			func(s *slurm.Stats) float64 { return float64(s.Main.CycleMaxMicros) }},
 		{"schedule_cycle_tot", "Total time of all cycles in microseconds",
-			func(s *slurm.Stats) float64 { return known(s.Main.CycleSumMicros) }},
+			func(s *slurm.Stats) float64 { return numberOrNaN(s.Main.CycleSumMicros) }},
 		{"schedule_queue_len", "Jobs in the main scheduler's queue",
 			func(s *slurm.Stats) float64 { return float64(s.Main.QueueLength) }},
 		{"sched_exit_end", "Cycles that ended at the end of the queue", main("end_job_queue")},

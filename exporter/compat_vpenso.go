@@ -10,41 +10,41 @@ import (
 // vpensoCollector uses the names that Grafana dashboard 4323 queries.
 func vpensoCollector() collector {
 	return collector{
-		name: "vpenso", set: Vpenso, off: true,
+		name: "vpenso", set: Vpenso, optIn: true,
 		help: "names of the vpenso exporter, which Grafana dashboard 4323 queries",
 		needs: []slurmclient.Resource{
 			slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats, slurmclient.Shares,
 		},
 		families: slices.Concat(
-			tallyFamilies("slurm_account_", []string{"account"}, vpensoJobs(), func(v *view) []labelled[*jobTally] {
-				return eachOf(limited(v.jobs.byAccount, v.limits.Accounts), oneLabel)
+			tallyFamilies("slurm_account_", []string{"account"}, vpensoJobs(), func(v *snapshotView) []labelledTally[*jobTally] {
+				return talliesByName(limitTallies(v.jobs.byAccount, v.limits.Accounts), asLabels)
 			}),
-			tallyFamilies("slurm_user_", []string{"user"}, vpensoJobs(), func(v *view) []labelled[*jobTally] {
-				return eachOf(limited(v.jobs.byUser, v.limits.Users), oneLabel)
+			tallyFamilies("slurm_user_", []string{"user"}, vpensoJobs(), func(v *snapshotView) []labelledTally[*jobTally] {
+				return talliesByName(limitTallies(v.jobs.byUser, v.limits.Users), asLabels)
 			}),
-			tallyFamilies("slurm_", nil, vpensoCluster(), wholeCluster),
+			tallyFamilies("slurm_", nil, vpensoCluster(), clusterTally),
 			vpensoNodes(),
-			tallyFamilies("slurm_partition_", []string{"partition"}, vpensoPartition(), nodesPerPartition),
-			tallyFamilies("slurm_partition_", []string{"partition"}, []named[*jobTally]{
-				jobBase("jobs_pending", "Pending jobs", slurm.JobPending),
-			}, queuePerPartition),
+			tallyFamilies("slurm_partition_", []string{"partition"}, vpensoPartition(), nodeTalliesByPartition),
+			tallyFamilies("slurm_partition_", []string{"partition"}, []tallyFigure[*jobTally]{
+				jobBaseFigure("jobs_pending", "Pending jobs", slurm.JobPending),
+			}, jobTalliesByPartition),
 			vpensoQueue(), vpensoFairshare(), vpensoScheduler(),
 		),
 	}
 }
 
-func vpensoJobs() []named[*jobTally] {
-	return []named[*jobTally]{
-		jobBase("jobs_pending", "Pending jobs", slurm.JobPending),
-		jobBase("jobs_running", "Running jobs", slurm.JobRunning),
+func vpensoJobs() []tallyFigure[*jobTally] {
+	return []tallyFigure[*jobTally]{
+		jobBaseFigure("jobs_pending", "Pending jobs", slurm.JobPending),
+		jobBaseFigure("jobs_running", "Running jobs", slurm.JobRunning),
 		{"cpus_running", "CPUs allocated to running jobs",
 			func(t *jobTally) float64 { return float64(t.running.cpus) }},
-		jobBase("jobs_suspended", "Suspended jobs", slurm.JobSuspended),
+		jobBaseFigure("jobs_suspended", "Suspended jobs", slurm.JobSuspended),
 	}
 }
 
-func vpensoCluster() []named[*nodeTally] {
-	return []named[*nodeTally]{
+func vpensoCluster() []tallyFigure[*nodeTally] {
+	return []tallyFigure[*nodeTally]{
 		{"cpus_alloc", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
 		{"cpus_idle", "Idle CPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
 		{"cpus_other", "Idle CPUs of nodes that are down or drained",
@@ -54,24 +54,24 @@ func vpensoCluster() []named[*nodeTally] {
 		{"gpus_idle", "Idle GPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.allGPUs.idle) }},
 		{"gpus_total", "GPUs", func(t *nodeTally) float64 { return float64(t.allGPUs.total()) }},
 		{"gpus_utilization", "Ratio of allocated GPUs to all GPUs", func(t *nodeTally) float64 {
-			return ratio(t.allGPUs.allocated, t.allGPUs.total())
+			return ratioOf(t.allGPUs.allocated, t.allGPUs.total())
 		}},
-		nodeWord("nodes_alloc", "Nodes that are allocated", "allocated"),
-		nodeWord("nodes_comp", "Nodes that are completing", "completing"),
-		nodeWord("nodes_down", "Nodes that are down", "down"),
+		nodeWordFigure("nodes_alloc", "Nodes that are allocated", "allocated"),
+		nodeWordFigure("nodes_comp", "Nodes that are completing", "completing"),
+		nodeWordFigure("nodes_down", "Nodes that are down", "down"),
 		{"nodes_drain", "Nodes that are drained or draining",
-			func(t *nodeTally) float64 { return float64(t.words["drained"] + t.words["draining"]) }},
-		nodeWord("nodes_err", "Nodes in error", "error"),
+			func(t *nodeTally) float64 { return float64(t.byWord["drained"] + t.byWord["draining"]) }},
+		nodeWordFigure("nodes_err", "Nodes in error", "error"),
 		{"nodes_fail", "Nodes that are failed or failing",
-			func(t *nodeTally) float64 { return float64(t.words["fail"] + t.words["failing"]) }},
-		nodeWord("nodes_idle", "Nodes that are idle", "idle"),
-		nodeWord("nodes_maint", "Nodes in maintenance", "maint"),
-		nodeWord("nodes_mix", "Nodes that are mixed", "mixed"),
-		nodeWord("nodes_resv", "Nodes that are reserved", "reserved"),
+			func(t *nodeTally) float64 { return float64(t.byWord["fail"] + t.byWord["failing"]) }},
+		nodeWordFigure("nodes_idle", "Nodes that are idle", "idle"),
+		nodeWordFigure("nodes_maint", "Nodes in maintenance", "maint"),
+		nodeWordFigure("nodes_mix", "Nodes that are mixed", "mixed"),
+		nodeWordFigure("nodes_resv", "Nodes that are reserved", "reserved"),
 	}
 }
 
-func ratio(part, whole uint64) float64 {
+func ratioOf(part, whole uint64) float64 {
 	if whole == 0 {
 		return 0
 	}
@@ -80,8 +80,8 @@ func ratio(part, whole uint64) float64 {
 
 func vpensoNodes() []family {
 	node := func(name, help string, of func(n *nodeFacts) uint64) family {
-		return eachWith(name, help, []string{"status"},
-			func(n *nodeFacts, out *samples) { out.n(of(n), n.Name, n.word) })
+		return labelledNodeFamily(name, help, []string{"status"},
+			func(n *nodeFacts, out *samples) { out.addCount(of(n), n.Name, n.word) })
 	}
 	free := func(n *nodeFacts) uint64 { return uint64(n.EffectiveCPUs - min(n.EffectiveCPUs, n.AllocCPUs)) }
 	return []family{
@@ -106,8 +106,8 @@ func vpensoNodes() []family {
 	}
 }
 
-func vpensoPartition() []named[*nodeTally] {
-	return []named[*nodeTally]{
+func vpensoPartition() []tallyFigure[*nodeTally] {
+	return []tallyFigure[*nodeTally]{
 		{"cpus_allocated", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
 		{"cpus_idle", "Idle CPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
 		{"cpus_other", "Idle CPUs of nodes that are down or drained",
@@ -117,34 +117,34 @@ func vpensoPartition() []named[*nodeTally] {
 }
 
 func vpensoQueue() []family {
-	out := tallyFamilies("slurm_queue_", nil, []named[*jobTally]{
-		jobBase("pending", "Pending jobs", slurm.JobPending),
-		jobBase("running", "Running jobs", slurm.JobRunning),
-		jobBase("suspended", "Suspended jobs", slurm.JobSuspended),
-		jobBase("cancelled", "Cancelled jobs", slurm.JobCancelled),
-		jobFlag("completing", "Completing jobs", slurm.JobCompleting),
-		jobBase("completed", "Completed jobs", slurm.JobCompleted),
-		jobFlag("configuring", "Configuring jobs", slurm.JobConfiguring),
-		jobBase("failed", "Failed jobs", slurm.JobFailed),
-		jobBase("timeout", "Jobs that reached their time limit", slurm.JobTimeout),
-		jobBase("preempted", "Preempted jobs", slurm.JobPreempted),
-		jobBase("node_fail", "Jobs whose node failed", slurm.JobNodeFail),
-	}, wholeQueue)
+	out := tallyFamilies("slurm_queue_", nil, []tallyFigure[*jobTally]{
+		jobBaseFigure("pending", "Pending jobs", slurm.JobPending),
+		jobBaseFigure("running", "Running jobs", slurm.JobRunning),
+		jobBaseFigure("suspended", "Suspended jobs", slurm.JobSuspended),
+		jobBaseFigure("cancelled", "Cancelled jobs", slurm.JobCancelled),
+		jobFlagFigure("completing", "Completing jobs", slurm.JobCompleting),
+		jobBaseFigure("completed", "Completed jobs", slurm.JobCompleted),
+		jobFlagFigure("configuring", "Configuring jobs", slurm.JobConfiguring),
+		jobBaseFigure("failed", "Failed jobs", slurm.JobFailed),
+		jobBaseFigure("timeout", "Jobs that reached their time limit", slurm.JobTimeout),
+		jobBaseFigure("preempted", "Preempted jobs", slurm.JobPreempted),
+		jobBaseFigure("node_fail", "Jobs whose node failed", slurm.JobNodeFail),
+	}, queueTally)
 	return append(out, family{"slurm_queue_pending_dependency", gauge, "Pending jobs that wait for a dependency.",
-		nil, func(v *view, out *samples) {
+		nil, func(v *snapshotView, out *samples) {
 			if v.jobs != nil {
-				out.n(v.jobs.byReason["Dependency"])
+				out.addCount(v.jobs.byReason["Dependency"])
 			}
 		}})
 }
 
 func vpensoFairshare() []family {
 	return []family{{"slurm_account_fairshare", gauge, "Fair-share factor of the account.", []string{"account"},
-		func(v *view, out *samples) {
+		func(v *snapshotView, out *samples) {
 			seen := map[string]bool{}
 			for _, s := range v.Shares.Value {
 				if !s.User && !seen[s.Name] {
-					out.float(s.Factor, s.Name)
+					out.addFloat(s.Factor, s.Name)
 					seen[s.Name] = true
 				}
 			}
@@ -153,7 +153,7 @@ func vpensoFairshare() []family {
 
 // vpensoScheduler reports microseconds, as the dashboard expects.
 func vpensoScheduler() []family {
-	return statFamilies("slurm_scheduler_", []figure{
+	return statFamilies("slurm_scheduler_", []statFigure{
 		{"threads", "Threads of slurmctld that serve requests",
 			func(s *slurm.Stats) float64 { return float64(s.ServerThreads) }},
 		{"queue_size", "Messages that wait for an agent",

@@ -7,10 +7,10 @@ import (
 func demandCollector() collector {
 	gaugeOf := func(name, help string, value func(p *demand.Partition) uint64) family {
 		return family{name, gauge, help, []string{"partition"},
-			demands(func(p *demand.Partition, out *samples) { out.n(value(p), p.Name) })}
+			readPartitionDemand(func(p *demand.Partition, out *samples) { out.addCount(value(p), p.Name) })}
 	}
 	return collector{
-		name: "demand", set: Native, help: "why jobs wait and how many nodes they need", clocked: true,
+		name: "demand", set: Native, help: "why jobs wait and how many nodes they need", timeDependent: true,
 		needs: demand.Resources(),
 		note: "A standalone slurm-exporter does not know NodeSets. It assumes that new nodes have the shapes of " +
 			"the partition's " +
@@ -22,14 +22,14 @@ func demandCollector() collector {
 			{"slurm_partition_pending_jobs_by_reason", gauge,
 				"Pending jobs of the partition by Slurm's reason and by the class of the reason; more nodes help only " +
 					"jobs of the class capacity.",
-				[]string{"partition", "reason", "class"}, demands(func(p *demand.Partition, out *samples) {
+				[]string{"partition", "reason", "class"}, readPartitionDemand(func(p *demand.Partition, out *samples) {
 					for _, r := range p.PendingByReason {
-						out.n(r.Jobs, p.Name, r.Reason, string(r.Class))
+						out.addCount(r.Jobs, p.Name, r.Reason, string(r.Class))
 					}
 				})},
 			{"slurm_partition_pending_jobs_by_class", gauge,
 				"Pending jobs of the partition by the class of Slurm's reason.",
-				[]string{"partition", "class"}, demands(pendingByClass)},
+				[]string{"partition", "class"}, readPartitionDemand(putPendingByClass)},
 			gaugeOf("slurm_partition_required_nodes",
 				"Nodes that the partition needs now: busy nodes, and nodes that eligible pending jobs need in addition "+
 					"to free ones.", func(p *demand.Partition) uint64 { return p.RequiredNodes }),
@@ -55,29 +55,29 @@ func demandCollector() collector {
 				}),
 			{"slurm_partition_unsatisfiable_jobs", gauge,
 				"Pending jobs that no node of the partition can ever run, by reason.",
-				[]string{"partition", "reason"}, demands(func(p *demand.Partition, out *samples) {
+				[]string{"partition", "reason"}, readPartitionDemand(func(p *demand.Partition, out *samples) {
 					for _, u := range p.Unsatisfiable {
-						out.n(u.Jobs, p.Name, u.Reason)
+						out.addCount(u.Jobs, p.Name, u.Reason)
 					}
 				})},
 			{"slurm_partition_oldest_pending_submit_time_seconds", gauge,
 				"Submit time of the job that has been pending longest, in Unix time; no sample if no job is pending.",
 				[]string{"partition"},
-				demands(func(p *demand.Partition, out *samples) { out.time(p.OldestPending, p.Name) })},
+				readPartitionDemand(func(p *demand.Partition, out *samples) { out.addTime(p.OldestPending, p.Name) })},
 			{"slurm_partition_oldest_eligible_time_seconds", gauge,
 				"Eligible time of the eligible job that has waited longest, in Unix time; no sample if there is none.",
 				[]string{"partition"},
-				demands(func(p *demand.Partition, out *samples) { out.time(p.OldestEligible, p.Name) })},
+				readPartitionDemand(func(p *demand.Partition, out *samples) { out.addTime(p.OldestEligible, p.Name) })},
 		},
 	}
 }
 
-func pendingByClass(p *demand.Partition, out *samples) {
+func putPendingByClass(p *demand.Partition, out *samples) {
 	sum := map[demand.Class]uint64{}
 	for _, r := range p.PendingByReason {
 		sum[r.Class] += r.Jobs
 	}
 	for _, c := range demand.Classes() {
-		out.n(sum[c], p.Name, string(c))
+		out.addCount(sum[c], p.Name, string(c))
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	Compat []Set
 	Limits Limits
 	// ClientMetrics are the metrics of the slurmrestd client; nil for none.
-	Requests *Requests
+	ClientMetrics *ClientMetrics
 	// TokenExpiry returns when the token in use expires, zero if unknown. It may be nil.
 	TokenExpiry func() time.Time
 	// Labels are added to every sample, before its own labels. If a sample has a label of the
@@ -50,7 +50,7 @@ type Config struct {
 	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
 	// OnPanic is called with the error of each computation that panicked;
 	// slurmclient.PanicOf returns the stack. It may be nil and must not block.
-	Failed func(error)
+	OnPanic func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -61,13 +61,13 @@ type Exporter struct {
 	source     Source
 	collectors []collector
 	labels     constLabels
-	observed   *observed
-	panics     *panics
-	pages      *pages
+	history    *jobHistory
+	panics     *panicCounter
+	pages      *pageCache
 	// exporterRegistry has the metrics of polling and rendering, clientRegistry those of
 	// requests to slurmrestd, and processRegistry those of this program.
-	own, requests, process *prometheus.Registry
-	slots                  slots
+	exporterRegistry, clientRegistry, processRegistry *prometheus.Registry
+	limiter                                           scrapeLimiter
 }
 
 // New returns an Exporter. It returns an error if cfg names an unknown collector or set, or an
@@ -86,20 +86,20 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(),
-		panics: newPanics(cfg.Failed),
-		own:    prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
-		slots: newSlots(cfg.MaxScrapes),
+		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), history: newJobHistory(),
+		panics:           newPanicCounter(cfg.OnPanic),
+		exporterRegistry: prometheus.NewRegistry(), clientRegistry: prometheus.NewRegistry(), processRegistry: prometheus.NewRegistry(),
+		limiter: newScrapeLimiter(cfg.MaxScrapes),
 	}
-	e.pages = newPages(cfg, e.newRenderer)
-	e.own.MustRegister(newSelf(e))
-	e.process.MustRegister(
+	e.pages = newPageCache(cfg, e.newRenderer)
+	e.exporterRegistry.MustRegister(newExporterMetrics(e))
+	e.processRegistry.MustRegister(
 		version.NewCollector("slurm_exporter"),
 		promcollectors.NewGoCollector(),
 		promcollectors.NewProcessCollector(promcollectors.ProcessCollectorOpts{}),
 	)
-	if cfg.Requests != nil {
-		e.requests.MustRegister(cfg.Requests)
+	if cfg.ClientMetrics != nil {
+		e.clientRegistry.MustRegister(cfg.ClientMetrics)
 	}
 	return e, nil
 }
@@ -107,20 +107,20 @@ func New(source Source, cfg Config) (*Exporter, error) {
 func (e *Exporter) newRenderer() *renderer {
 	compute := e.cfg.Demand
 	if compute == nil {
-		compute = demandOfAll()
+		compute = cachedDemand()
 	}
 	return &renderer{
-		collectors: e.collectors, labels: e.labels, packer: newPacker(), observed: e.observed, panics: e.panics,
-		viewer: viewer{limits: e.cfg.Limits, panics: e.panics, compute: compute},
+		collectors: e.collectors, labels: e.labels, compressor: newCompressor(), history: e.history, panics: e.panics,
+		views: viewCache{limits: e.cfg.Limits, panics: e.panics, compute: compute},
 	}
 }
 
 func chooseCollectors(cfg Config) ([]collector, error) {
-	all := collectors()
+	all := allCollectors()
 	known := map[string]bool{}
 	var out []collector
 	for _, c := range all {
-		on := !c.off
+		on := !c.optIn
 		if c.set == Native {
 			known[c.name] = true
 			if enabled, ok := cfg.Collectors[c.name]; ok {
@@ -133,9 +133,9 @@ func chooseCollectors(cfg Config) ([]collector, error) {
 			out = append(out, c)
 		}
 	}
-	for _, name := range sorted(cfg.Collectors) {
+	for _, name := range sortedKeys(cfg.Collectors) {
 		if !known[name] {
-			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(sorted(known), ", "))
+			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(sortedKeys(known), ", "))
 		}
 	}
 	for _, s := range cfg.Compat {
@@ -148,16 +148,16 @@ func chooseCollectors(cfg Config) ([]collector, error) {
 
 // Resources returns the resources that the enabled collectors and slurm_up read. A cache need
 // not poll any other.
-func (e *Exporter) Resources() []slurmclient.Resource { return needs(e.collectors) }
+func (e *Exporter) Resources() []slurmclient.Resource { return neededResources(e.collectors) }
 
 // Resources returns the resources that an Exporter of this configuration reads.
 func (cfg Config) Resources() ([]slurmclient.Resource, error) {
 	chosen, err := chooseCollectors(cfg)
-	return needs(chosen), err
+	return neededResources(chosen), err
 }
 
-func needs(chosen []collector) []slurmclient.Resource {
-	want := core()
+func neededResources(chosen []collector) []slurmclient.Resource {
+	want := coreResources()
 	for _, c := range chosen {
 		want = append(want, c.needs...)
 	}
@@ -176,7 +176,7 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		e.panics.guard(stageObserve, "jobs", func() { e.observed.see(s) })
-		e.pages.take(s)
+		e.panics.guard(stageObserve, "jobs", func() { e.history.record(s) })
+		e.pages.setSnapshot(s)
 	}
 }

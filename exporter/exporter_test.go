@@ -30,27 +30,27 @@ import (
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 // fixedClock is the clock of most tests.
-func fixed() time.Time { return epoch }
+func fixedClock() time.Time { return epoch }
 
 // allCollectorsConfig enables all native collectors.
-func everything() Config {
-	return Config{Collectors: map[string]bool{"users": true}, Now: fixed}
+func allCollectorsConfig() Config {
+	return Config{Collectors: map[string]bool{"users": true}, Now: fixedClock}
 }
 
 // renderedExporter returns an exporter that has processed s.
-func rendered(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
+func renderedExporter(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	t.Helper()
 	e, err := New(newSource(s), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.observed.see(s)
-	e.pages.take(s)
+	e.history.record(s)
+	e.pages.setSnapshot(s)
 	return e
 }
 
 // serveGet sends a GET request with headers, given as names and values, to a handler.
-func get(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
+func serveGet(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -61,9 +61,9 @@ func get(t *testing.T, h http.Handler, target string, header ...string) *httptes
 	return w
 }
 
-func scrape(t *testing.T, e *Exporter, set Set) string {
+func scrapeText(t *testing.T, e *Exporter, set Set) string {
 	t.Helper()
-	w := get(t, e.Metrics(set), "/metrics")
+	w := serveGet(t, e.Metrics(set), "/metrics")
 	if w.Code != http.StatusOK {
 		t.Fatalf("HTTP %d: %s", w.Code, w.Body)
 	}
@@ -88,14 +88,14 @@ func TestExpositions(t *testing.T) {
 		set Set
 		cfg Config
 	}{
-		{Native, everything()},
-		{Slinky, Config{Compat: Sets(), Now: fixed}},
-		{OpenMetrics, Config{Compat: Sets(), Now: fixed}},
-		{Vpenso, Config{Compat: Sets(), Now: fixed}},
+		{Native, allCollectorsConfig()},
+		{Slinky, Config{Compat: Sets(), Now: fixedClock}},
+		{OpenMetrics, Config{Compat: Sets(), Now: fixedClock}},
+		{Vpenso, Config{Compat: Sets(), Now: fixedClock}},
 	} {
 		t.Run(string(tc.set), func(t *testing.T) {
-			e := rendered(t, smallCluster(), tc.cfg)
-			got := slurmOnly(scrape(t, e, tc.set))
+			e := renderedExporter(t, smallCluster(), tc.cfg)
+			got := slurmOnly(scrapeText(t, e, tc.set))
 			golden := filepath.Join("testdata", string(tc.set)+".prom")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -114,8 +114,8 @@ func TestExpositions(t *testing.T) {
 }
 
 func TestNativeMetricsPassTheLinter(t *testing.T) {
-	e := rendered(t, smallCluster(), everything())
-	problems, err := promlint.New(strings.NewReader(slurmOnly(scrape(t, e, Native)))).Lint()
+	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
+	problems, err := promlint.New(strings.NewReader(slurmOnly(scrapeText(t, e, Native)))).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func TestNativeMetricsPassTheLinter(t *testing.T) {
 // TestEveryNativeFamilyHasSamples keeps the small cluster, the golden file and the linter
 // complete.
 func TestEveryNativeFamilyHasSamples(t *testing.T) {
-	e := rendered(t, smallCluster(), everything())
-	families := parseText(t, scrape(t, e, Native))
-	for _, c := range collectors() {
+	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
+	families := parseText(t, scrapeText(t, e, Native))
+	for _, c := range allCollectors() {
 		if c.set != Native {
 			continue
 		}
@@ -158,9 +158,9 @@ func parseText(t *testing.T, text string) map[string]int {
 }
 
 func TestAllSetsTogetherAreOneExposition(t *testing.T) {
-	cfg := everything()
+	cfg := allCollectorsConfig()
 	cfg.Compat = Sets()
-	text := scrape(t, rendered(t, smallCluster(), cfg), Native)
+	text := scrapeText(t, renderedExporter(t, smallCluster(), cfg), Native)
 	families := parseText(t, text)
 	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending", "slurm_bf_active"} {
 		if families[name] == 0 {
@@ -175,9 +175,9 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 	}
 }
 
-func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
-	e := rendered(t, emptySnapshot(), everything())
-	for line := range strings.Lines(scrape(t, e, Native)) {
+func TestNoSampleIsShownBeforeTheFirstReading(t *testing.T) {
+	e := renderedExporter(t, emptySnapshot(), allCollectorsConfig())
+	for line := range strings.Lines(scrapeText(t, e, Native)) {
 		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") || strings.HasPrefix(line, "slurm_exporter_") {
 			continue
 		}
@@ -189,7 +189,7 @@ func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
 
 func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 	good := smallCluster()
-	before := seriesOf(scrape(t, rendered(t, good, everything()), Native))
+	before := seriesOf(scrapeText(t, renderedExporter(t, good, allCollectorsConfig()), Native))
 	bad := *good
 	for _, p := range []*slurmclient.Poll{
 		&bad.Pings.Poll, &bad.Nodes.Poll, &bad.Jobs.Poll, &bad.Partitions.Poll, &bad.Reservations.Poll,
@@ -197,7 +197,7 @@ func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 	} {
 		p.Err, p.Failures = errors.New("connection refused"), 3
 	}
-	text := scrape(t, rendered(t, &bad, everything()), Native)
+	text := scrapeText(t, renderedExporter(t, &bad, allCollectorsConfig()), Native)
 	after := seriesOf(text)
 	for s := range before {
 		if !after[s] {
@@ -222,7 +222,7 @@ func seriesOf(text string) map[string]bool {
 }
 
 func TestFormats(t *testing.T) {
-	e := rendered(t, smallCluster(), everything())
+	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
 	const openAccept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
 	for _, tc := range []struct {
 		name, accept, contentType, end string
@@ -232,7 +232,7 @@ func TestFormats(t *testing.T) {
 		{"text when protobuf is preferred", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "text/plain; version=0.0.4; charset=utf-8", "\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plain := get(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
+			plain := serveGet(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
 			if got := plain.Header().Get("Content-Type"); got != tc.contentType {
 				t.Errorf("Content-Type is %q", got)
 			}
@@ -242,11 +242,11 @@ func TestFormats(t *testing.T) {
 			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, plain.Body.Len())
 			}
-			packed := get(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
+			packed := serveGet(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
 			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, packed.Body.Len())
 			}
-			if diff := cmp.Diff(withoutDurations(plain.Body.String()), withoutDurations(unzip(t, packed.Body))); diff != "" {
+			if diff := cmp.Diff(withoutDurations(plain.Body.String()), withoutDurations(unzipBody(t, packed.Body))); diff != "" {
 				t.Errorf("the gzip body differs:\n%s", diff)
 			}
 		})
@@ -264,7 +264,7 @@ func withoutDurations(text string) string {
 }
 
 // unzipBody decompresses one gzip member and checks that no data follows it.
-func unzip(t *testing.T, from *bytes.Buffer) string {
+func unzipBody(t *testing.T, from *bytes.Buffer) string {
 	t.Helper()
 	r, err := gzip.NewReader(from)
 	if err != nil {
@@ -292,7 +292,7 @@ func TestAcceptEncoding(t *testing.T) {
 }
 
 func TestParametersChooseCollectors(t *testing.T) {
-	e := rendered(t, smallCluster(), everything())
+	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
 	for _, tc := range []struct {
 		name, query   string
 		status        int
@@ -305,7 +305,7 @@ func TestParametersChooseCollectors(t *testing.T) {
 		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"cannot be used together"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := get(t, e.Metrics(Native), "/metrics?"+tc.query)
+			w := serveGet(t, e.Metrics(Native), "/metrics?"+tc.query)
 			if w.Code != tc.status {
 				t.Errorf("HTTP %d", w.Code)
 			}
@@ -324,15 +324,15 @@ func TestParametersChooseCollectors(t *testing.T) {
 }
 
 func TestTooManyScrapesAreTurnedAway(t *testing.T) {
-	cfg := everything()
+	cfg := allCollectorsConfig()
 	cfg.MaxScrapes = 1
-	e := rendered(t, smallCluster(), cfg)
-	e.slots <- struct{}{}
-	if w := get(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
+	e := renderedExporter(t, smallCluster(), cfg)
+	e.limiter <- struct{}{}
+	if w := serveGet(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("HTTP %d", w.Code)
 	}
-	<-e.slots
-	if w := get(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusOK {
+	<-e.limiter
+	if w := serveGet(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusOK {
 		t.Errorf("HTTP %d", w.Code)
 	}
 }
@@ -345,7 +345,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsShownIsPolled(t *testing.T) {
+func TestOnlyResourcesOfEnabledCollectorsAreNeeded(t *testing.T) {
 	off := map[string]bool{}
 	for _, c := range Collectors() {
 		off[c.Name] = false
@@ -367,7 +367,7 @@ func TestOnlyWhatIsShownIsPolled(t *testing.T) {
 func TestRunShowsWhatIsPublished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSource(emptySnapshot())
-		e, err := New(source, everything())
+		e, err := New(source, allCollectorsConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +390,7 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 		if err := e.Ready(); err != nil {
 			t.Error(err)
 		}
-		if text := scrape(t, e, Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
+		if text := scrapeText(t, e, Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
 			t.Errorf("the snapshot is not shown:\n%s", text)
 		}
 		cancel()
@@ -398,10 +398,10 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 	})
 }
 
-func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
+func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSource(smallCluster())
-		e, err := New(source, everything())
+		e, err := New(source, allCollectorsConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
 		synctest.Wait()
 		for id := range uint32(2) {
 			source.publish(func(s *slurmclient.Snapshot) {
-				failed := job(90+id, func(j *slurm.Job) { running(j); j.State = slurm.ParseJobState("FAILED") })
+				failed := newJob(90+id, func(j *slurm.Job) { setRunning(j); j.State = slurm.ParseJobState("FAILED") })
 				s.Jobs.Sequence++
 				s.Jobs.Value = append(slices.Clone(s.Jobs.Value), failed)
 			})
@@ -420,7 +420,7 @@ func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
 		if e.pages.page.Load() != nil {
 			t.Error("a page was rendered without a scrape")
 		}
-		if text := scrape(t, e, Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
+		if text := scrapeText(t, e, Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
 			t.Errorf("the ended jobs are not all counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
 		}
 		cancel()
@@ -429,7 +429,7 @@ func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
 }
 
 func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
-	e := rendered(t, smallCluster(), everything())
+	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
 	r := e.newRenderer()
 	first := r.render(epoch, smallCluster())
 	s := smallCluster()
@@ -443,10 +443,10 @@ func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 			t.Errorf("%s: rendered again is %v", c.name, !same)
 		}
 	}
-	third := r.render(epoch.Add(demandLife+time.Second), s)
+	third := r.render(epoch.Add(demandMaxAge+time.Second), s)
 	for i, c := range e.collectors {
 		same := &second.sections[i].families[0] == &third.sections[i].families[0]
-		if same == c.clocked {
+		if same == c.timeDependent {
 			t.Errorf("%s after a while: rendered again is %v", c.name, !same)
 		}
 	}
@@ -469,7 +469,7 @@ func TestUp(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := smallCluster()
 			tc.change(s)
-			if got := up(s); got != tc.want {
+			if got := isUp(s); got != tc.want {
 				t.Errorf("up is %v", got)
 			}
 		})
@@ -496,13 +496,13 @@ func TestMetricsPageIsUpToDate(t *testing.T) {
 func TestLandingPageShowsTheCluster(t *testing.T) {
 	s := smallCluster()
 	s.Shares.Err = errors.New("slurmdbd <is> gone")
-	cfg := everything()
+	cfg := allCollectorsConfig()
 	cfg.Compat = []Set{Vpenso}
-	landing, err := rendered(t, s, cfg).Landing("/metrics")
+	landing, err := renderedExporter(t, s, cfg).Landing("/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := get(t, landing, "/")
+	w := serveGet(t, landing, "/")
 	for _, want := range []string{"Cluster c1", "26.05.5", "read 3s ago", "1 idle", "2 running", "<td>gpu</td>", "slurmdbd &lt;is&gt; gone", "metrics/vpenso"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is missing", want)

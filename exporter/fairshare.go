@@ -9,11 +9,11 @@ func fairshareCollector() collector {
 	return collector{
 		name: "fairshare", set: Native, help: "accounts in the fair-share tree",
 		needs: []slurmclient.Resource{slurmclient.Shares},
-		families: shareFamilies("slurm_fairshare_account_", []string{"account", "parent"}, func(v *view) []row {
-			var out []row
+		families: shareFamilies("slurm_fairshare_account_", []string{"account", "parent"}, func(v *snapshotView) []shareRow {
+			var out []shareRow
 			for _, s := range v.Shares.Value {
 				if !s.User {
-					out = append(out, row{[]string{s.Name, s.Parent}, s})
+					out = append(out, shareRow{[]string{s.Name, s.Parent}, s})
 				}
 			}
 			if n := v.limits.Accounts; n > 0 && len(out) > n {
@@ -25,14 +25,14 @@ func fairshareCollector() collector {
 }
 
 // shareRow is a share with its label values.
-type row struct {
+type shareRow struct {
 	labels []string
 	share  slurm.Share
 }
 
-func shareFamilies(prefix string, labels []string, rows func(*view) []row) []family {
+func shareFamilies(prefix string, labels []string, rows func(*snapshotView) []shareRow) []family {
 	share := func(name, help string, put func(s slurm.Share, out *samples, labels []string)) family {
-		return family{prefix + name, gauge, help, labels, func(v *view, out *samples) {
+		return family{prefix + name, gauge, help, labels, func(v *snapshotView, out *samples) {
 			for _, r := range rows(v) {
 				put(r.share, out, r.labels)
 			}
@@ -40,21 +40,21 @@ func shareFamilies(prefix string, labels []string, rows func(*view) []row) []fam
 	}
 	return []family{
 		share("shares", "Assigned shares, relative to the sum over the siblings.",
-			func(s slurm.Share, out *samples, labels []string) { out.number(s.Shares, 1, labels...) }),
+			func(s slurm.Share, out *samples, labels []string) { out.addNumber(s.Shares, 1, labels...) }),
 		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).",
 			func(s slurm.Share, out *samples, labels []string) {
 				// The root account has no shares. Its ratio is computed from Slurm's value for "unset".
 				if !s.Shares.IsUnset() && !s.Shares.IsAbsent() {
-					out.float(s.SharesNormalized, labels...)
+					out.addFloat(s.SharesNormalized, labels...)
 				}
 			}),
 		share("usage_ratio", "Effective usage, 0 to 1 (EffectvUsage of sshare).",
-			func(s slurm.Share, out *samples, labels []string) { out.float(s.EffectiveUsage, labels...) }),
+			func(s slurm.Share, out *samples, labels []string) { out.addFloat(s.EffectiveUsage, labels...) }),
 		share("usage_seconds", "Raw usage in billing seconds; it decays over time.",
-			func(s slurm.Share, out *samples, labels []string) { out.n(s.Usage, labels...) }),
+			func(s slurm.Share, out *samples, labels []string) { out.addCount(s.Usage, labels...) }),
 		share("factor", "Fair-share factor, 0 to 1, which contributes to the priority of jobs.",
-			func(s slurm.Share, out *samples, labels []string) { out.float(s.Factor, labels...) }),
+			func(s slurm.Share, out *samples, labels []string) { out.addFloat(s.Factor, labels...) }),
 		share("level", "Shares divided by usage among siblings (LevelFS), +Inf without usage; below 1 means "+
-			"over-served.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Level, labels...) }),
+			"over-served.", func(s slurm.Share, out *samples, labels []string) { out.addFloat(s.Level, labels...) }),
 	}
 }

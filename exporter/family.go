@@ -12,20 +12,20 @@ import (
 )
 
 // metricKind is the type of a metric, as in the exposition.
-type kind string
+type metricKind string
 
 const (
-	gauge   kind = "gauge"
-	counter kind = "counter"
+	gauge   metricKind = "gauge"
+	counter metricKind = "counter"
 )
 
 // family is one metric. Its samples share a name and label names.
 type family struct {
 	name   string
-	kind   kind
+	kind   metricKind
 	help   string
 	labels []string
-	values func(v *view, out *samples)
+	values func(v *snapshotView, out *samples)
 }
 
 // samples collects the lines of one family.
@@ -33,47 +33,47 @@ type samples struct {
 	buf []byte
 	// beforeLabels[i] is the text before the value of label i; beforeValue is the text before
 	// the sample's value.
-	before []string
-	end    string
-	count  int
+	beforeLabels []string
+	beforeValue  string
+	count        int
 }
 
 func newSamples(f family, fixed constLabels) *samples {
-	s := &samples{end: f.name + " "}
+	s := &samples{beforeValue: f.name + " "}
 	if fixed.text != "" {
-		s.end = f.name + "{" + strings.TrimSuffix(fixed.text, ",") + "} "
+		s.beforeValue = f.name + "{" + strings.TrimSuffix(fixed.text, ",") + "} "
 	}
 	for i, l := range f.labels {
 		l = fixed.rename(l)
 		if i == 0 {
-			s.before = append(s.before, f.name+"{"+fixed.text+l+`="`)
+			s.beforeLabels = append(s.beforeLabels, f.name+"{"+fixed.text+l+`="`)
 			continue
 		}
-		s.before = append(s.before, `",`+l+`="`)
+		s.beforeLabels = append(s.beforeLabels, `",`+l+`="`)
 	}
 	if len(f.labels) > 0 {
-		s.end = `"} `
+		s.beforeValue = `"} `
 	}
 	return s
 }
 
 // add appends one sample, with a value for each label of the family.
 func (s *samples) add(value float64, labels ...string) {
-	for i, before := range s.before {
+	for i, before := range s.beforeLabels {
 		s.buf = append(s.buf, before...)
 		s.buf = appendLabel(s.buf, labels[i])
 	}
-	s.buf = append(s.buf, s.end...)
+	s.buf = append(s.buf, s.beforeValue...)
 	s.buf = appendValue(s.buf, value)
 	s.buf = append(s.buf, '\n')
 	s.count++
 }
 
 // addCount appends a count.
-func (s *samples) n(value uint64, labels ...string) { s.add(float64(value), labels...) }
+func (s *samples) addCount(value uint64, labels ...string) { s.add(float64(value), labels...) }
 
 // addFlag appends 1 or 0.
-func (s *samples) flag(on bool, labels ...string) {
+func (s *samples) addFlag(on bool, labels ...string) {
 	if on {
 		s.add(1, labels...)
 		return
@@ -82,7 +82,7 @@ func (s *samples) flag(on bool, labels ...string) {
 }
 
 // addNumber appends n times unit, +Inf if n is infinite, or no sample if n is absent or unset.
-func (s *samples) number(n slurm.Number, unit float64, labels ...string) {
+func (s *samples) addNumber(n slurm.Number, unit float64, labels ...string) {
 	if v, ok := n.Value(); ok {
 		s.add(float64(v)*unit, labels...)
 	} else if n.IsInfinite() {
@@ -91,7 +91,7 @@ func (s *samples) number(n slurm.Number, unit float64, labels ...string) {
 }
 
 // addFloat appends f, +Inf if f is infinite, or no sample if f is absent or unset.
-func (s *samples) float(f slurm.Float, labels ...string) {
+func (s *samples) addFloat(f slurm.Float, labels ...string) {
 	if v, ok := f.Value(); ok {
 		s.add(v, labels...)
 	} else if f.IsInfinite() {
@@ -100,7 +100,7 @@ func (s *samples) float(f slurm.Float, labels ...string) {
 }
 
 // addTime appends a Unix time, +Inf for never, or no sample if t is not set.
-func (s *samples) time(t slurm.Time, labels ...string) {
+func (s *samples) addTime(t slurm.Time, labels ...string) {
 	switch {
 	case t == slurm.Never:
 		s.add(math.Inf(1), labels...)
@@ -115,7 +115,7 @@ const (
 	micro    = 1e-6
 )
 
-func micros(n uint64) float64 { return float64(n) / 1e6 }
+func secondsOfMicros(n uint64) float64 { return float64(n) / 1e6 }
 
 // appendLabel escapes a label value as the text format requires. It replaces bytes that are not
 // UTF-8, because one such byte makes Prometheus reject the whole scrape.
@@ -161,7 +161,7 @@ func appendValue(buf []byte, v float64) []byte {
 
 // formatHeads returns the HELP and TYPE lines in the text format and in OpenMetrics, which
 // names counters without _total.
-func (f family) heads() (text, open string) {
+func (f family) formatHeads() (text, open string) {
 	head := func(name string) string {
 		help := strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(f.help)
 		return "# HELP " + name + " " + help + "\n# TYPE " + name + " " + string(f.kind) + "\n"
@@ -174,10 +174,10 @@ func (f family) heads() (text, open string) {
 }
 
 // labelSpelling returns a word of Slurm in lower case, as label values are spelled.
-func lower(s string) string { return strings.ToLower(s) }
+func labelSpelling(s string) string { return strings.ToLower(s) }
 
 // sortedKeys returns the keys of m in order, so that the order of samples is stable.
-func sorted[V any](m map[string]V) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
 		out = append(out, k)

@@ -12,21 +12,21 @@ import (
 
 // gatherFamilies renders metrics of client_golang and adds the labels to each sample. Without
 // formats it renders all of them.
-func gather(from prometheus.Gatherer, labels constLabels, in ...format) ([]shownFamily, error) {
+func gatherFamilies(from prometheus.Gatherer, labels constLabels, in ...format) ([]renderedFamily, error) {
 	families, err := from.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gathering the exporter's own metrics: %w", err)
 	}
 	if len(in) == 0 {
-		in = []format{textFormat, openFormat}
+		in = []format{textFormat, openMetricsFormat}
 	}
-	var out []shownFamily
+	var out []renderedFamily
 	for _, f := range families {
-		labels.put(f)
-		shown := shownFamily{name: f.GetName(), samples: make([]piece, 1)}
+		labels.addTo(f)
+		shown := renderedFamily{name: f.GetName(), samples: make([]fragment, 1)}
 		for _, as := range in {
 			// Samples differ between the formats in the names of counters and the notation of numbers.
-			shown.head.text[as], shown.samples[0].text[as] = splitHead(encode(f, as))
+			shown.head.text[as], shown.samples[0].text[as] = splitHead(encodeFamily(f, as))
 		}
 		out = append(out, shown)
 	}
@@ -34,7 +34,7 @@ func gather(from prometheus.Gatherer, labels constLabels, in ...format) ([]shown
 }
 
 // encodeFamily renders a family. Characters that legacy names do not allow become underscores.
-func encode(f *dto.MetricFamily, as format) []byte {
+func encodeFamily(f *dto.MetricFamily, as format) []byte {
 	var buf bytes.Buffer
 	e := expfmt.NewEncoder(&buf, as.expfmt().WithEscapingScheme(model.UnderscoreEscaping))
 	_ = e.Encode(f) // writing to a bytes.Buffer does not fail
@@ -54,7 +54,7 @@ func splitHead(text []byte) (head, samples []byte) {
 }
 
 func (f format) expfmt() expfmt.Format {
-	if f == openFormat {
+	if f == openMetricsFormat {
 		return expfmt.NewFormat(expfmt.TypeOpenMetrics)
 	}
 	return expfmt.NewFormat(expfmt.TypeTextPlain)

@@ -18,55 +18,55 @@ import (
 // The set Native shows all enabled collectors. Another set shows only its own names, including
 // those that are also names of native metrics.
 func (e *Exporter) Metrics(set Set) http.Handler {
-	return e.slots.guard(func(w http.ResponseWriter, r *http.Request) {
-		want := choiceOf(set, r)
+	return e.limiter.guard(func(w http.ResponseWriter, r *http.Request) {
+		want := parseCollectorFilter(set, r)
 		if err := want.check(e.collectors); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		f := negotiate(r.Header)
-		families, err := e.families(want, f, e.process)
+		f := negotiateFormat(r.Header)
+		families, err := e.families(want, f, e.processRegistry)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		serve(w, r, f, families)
+		serveFamilies(w, r, f, families)
 	})
 }
 
 // families returns the families that the request selects and the current metrics of the
 // exporter itself. If the request selects everything, the families of process are included.
-func (e *Exporter) families(want choice, f format, process ...prometheus.Gatherer) ([]shownFamily, error) {
-	var out []shownFamily
+func (e *Exporter) families(want collectorFilter, f format, process ...prometheus.Gatherer) ([]renderedFamily, error) {
+	var out []renderedFamily
 	if page := e.pages.current(); page != nil {
-		out = page.choose(want.wants)
-		e.pages.served()
+		out = page.selectFamilies(want.selects)
+		e.pages.recordScrape()
 	}
-	moment := prometheus.Gatherers{e.own}
-	if want.whole() {
-		moment = append(append(moment, e.requests), process...)
+	moment := prometheus.Gatherers{e.exporterRegistry}
+	if want.selectsEverything() {
+		moment = append(append(moment, e.clientRegistry), process...)
 	}
-	last, err := gather(moment, e.labels, f)
+	last, err := gatherFamilies(moment, e.labels, f)
 	return append(out, last...), err
 }
 
 // serveFamilies writes the families as one exposition, with the end marker that OpenMetrics
 // requires.
-func serve(w http.ResponseWriter, r *http.Request, f format, families []shownFamily) {
-	pieces := make([]piece, 0, 2*len(families)+1)
+func serveFamilies(w http.ResponseWriter, r *http.Request, f format, families []renderedFamily) {
+	pieces := make([]fragment, 0, 2*len(families)+1)
 	for _, family := range families {
 		pieces = append(append(pieces, family.head), family.samples...)
 	}
-	if f == openFormat {
-		pieces = append(pieces, piece{text: [formats][]byte{openFormat: []byte("# EOF\n")}})
+	if f == openMetricsFormat {
+		pieces = append(pieces, fragment{text: [formatCount][]byte{openMetricsFormat: []byte("# EOF\n")}})
 	}
 	header := w.Header()
 	header.Set("Content-Type", string(f.expfmt()))
 	header.Set("Vary", "Accept, Accept-Encoding")
-	write, size := writePlain, sizePlain(f, pieces)
+	write, size := writePlain, plainSize(f, pieces)
 	if acceptsGzip(r.Header) {
 		header.Set("Content-Encoding", "gzip")
-		write, size = writeGzip, sizeGzip(f, pieces)
+		write, size = writeGzip, gzipSize(f, pieces)
 	}
 	header.Set("Content-Length", strconv.Itoa(size))
 	if r.Method == http.MethodHead {
@@ -76,16 +76,16 @@ func serve(w http.ResponseWriter, r *http.Request, f format, families []shownFam
 }
 
 // scrapeLimiter bounds the number of concurrent scrapes; nil means no limit.
-type slots chan struct{}
+type scrapeLimiter chan struct{}
 
-func newSlots(most int) slots {
+func newScrapeLimiter(most int) scrapeLimiter {
 	if most <= 0 {
 		return nil
 	}
-	return make(slots, most)
+	return make(scrapeLimiter, most)
 }
 
-func (s slots) guard(serve http.HandlerFunc) http.Handler {
+func (s scrapeLimiter) guard(serve http.HandlerFunc) http.Handler {
 	if s == nil {
 		return serve
 	}
@@ -103,11 +103,11 @@ func (s slots) guard(serve http.HandlerFunc) http.Handler {
 }
 
 // negotiateFormat selects text or OpenMetrics by the Accept header.
-func negotiate(h http.Header) format {
+func negotiateFormat(h http.Header) format {
 	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain),
 		expfmt.NewFormat(expfmt.TypeOpenMetrics))
 	if as.FormatType() == expfmt.TypeOpenMetrics {
-		return openFormat
+		return openMetricsFormat
 	}
 	return textFormat
 }

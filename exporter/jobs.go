@@ -9,60 +9,60 @@ func jobsCollector() collector {
 	return collector{
 		name: "jobs", set: Native,
 		help:  "jobs by state, the resources that they have or request, waiting times and how jobs end",
-		needs: []slurmclient.Resource{slurmclient.Jobs}, observes: true,
+		needs: []slurmclient.Resource{slurmclient.Jobs}, hasJobHistory: true,
 		families: []family{
 			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts; jobs " +
 				"that another cluster of a federation runs (REVOKED) do not.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) { putJobStates(out, t) })},
+				readAllJobs(func(t *jobTally, out *samples) { putJobStates(out, t) })},
 			{"slurm_jobs_flagged", gauge,
 				"Jobs by flag, such as completing or configuring; a job may have several flags.", []string{"flag"},
-				allJobs(func(t *jobTally, out *samples) {
+				readAllJobs(func(t *jobTally, out *samples) {
 					for i, f := range slurm.JobFlagNames() {
-						out.n(t.flags[i], lower(f))
+						out.addCount(t.byFlag[i], labelSpelling(f))
 					}
 				})},
 			{"slurm_jobs_held", gauge, "Pending jobs that a user or an administrator holds.", nil,
-				allJobs(func(t *jobTally, out *samples) { out.n(t.held) })},
+				readAllJobs(func(t *jobTally, out *samples) { out.addCount(t.held) })},
 			{"slurm_jobs_pending_by_reason", gauge, "Pending jobs by Slurm's reason.", []string{"reason"},
-				func(v *view, out *samples) {
+				func(v *snapshotView, out *samples) {
 					if v.jobs == nil {
 						return
 					}
-					for _, r := range sorted(v.jobs.byReason) {
-						out.n(v.jobs.byReason[r], r)
+					for _, r := range sortedKeys(v.jobs.byReason) {
+						out.addCount(v.jobs.byReason[r], r)
 					}
 				}},
 			{"slurm_job_records", gauge,
 				"Records in slurmctld's job table; array tasks that have not been split off share one record.", nil,
-				func(v *view, out *samples) {
+				func(v *snapshotView, out *samples) {
 					if v.jobs != nil {
-						out.n(uint64(v.jobs.records))
+						out.addCount(uint64(v.jobs.records))
 					}
 				}},
 			{"slurm_jobs_nodes", gauge,
 				"Nodes that jobs have (running, suspended) or request at least (pending), summed over jobs.",
 				[]string{"state"},
-				allJobs(func(t *jobTally, out *samples) {
+				readAllJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.nodes }, 1)
 				})},
 			{"slurm_jobs_cpus", gauge, "CPUs that jobs have or request.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) {
+				readAllJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.cpus }, 1)
 				})},
 			{"slurm_jobs_gpus", gauge, "GPUs that jobs have or request.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) {
+				readAllJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.gpus }, 1)
 				})},
 			{"slurm_jobs_memory_bytes", gauge, "Memory that jobs have or request.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) {
+				readAllJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.memoryMiB }, mebibyte)
 				})},
 		},
 	}
 }
 
-func allJobs(put func(t *jobTally, out *samples)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readAllJobs(put func(t *jobTally, out *samples)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		if v.jobs != nil {
 			put(&v.jobs.all, out)
 		}

@@ -16,14 +16,14 @@ type Limits struct {
 
 // RestLabelValue is the value of the label user or account for all beyond the limit, and of
 // the label partition for jobs of unknown partitions.
-const Rest = "_rest"
+const RestLabelValue = "_rest"
 
 // limitTallies returns the tallies to show: all of them, or the largest and the sum of the rest.
-func limited(all map[string]*jobTally, limit int) map[string]*jobTally {
+func limitTallies(all map[string]*jobTally, limit int) map[string]*jobTally {
 	if limit <= 0 || len(all) <= limit {
 		return all
 	}
-	names := sorted(all)
+	names := sortedKeys(all)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(all[b].total, all[a].total) })
 	out := make(map[string]*jobTally, limit+1)
 	for _, n := range names[:limit] {
@@ -33,7 +33,7 @@ func limited(all map[string]*jobTally, limit int) map[string]*jobTally {
 	for _, n := range names[limit:] {
 		rest.merge(all[n])
 	}
-	out[Rest] = rest
+	out[RestLabelValue] = rest
 	return out
 }
 
@@ -41,18 +41,18 @@ func limited(all map[string]*jobTally, limit int) map[string]*jobTally {
 func (t *jobTally) merge(o *jobTally) {
 	t.total += o.total
 	t.held += o.held
-	t.nodeLimit += o.nodeLimit
-	for i := range t.base {
-		t.base[i] += o.base[i]
+	t.waitingForNodeLimit += o.waitingForNodeLimit
+	for i := range t.byState {
+		t.byState[i] += o.byState[i]
 	}
-	for i := range t.flags {
-		t.flags[i] += o.flags[i]
+	for i := range t.byFlag {
+		t.byFlag[i] += o.byFlag[i]
 	}
 	t.pending.merge(o.pending)
 	t.running.merge(o.running)
 	t.suspended.merge(o.suspended)
-	t.most, t.mostFree = max(t.most, o.most), max(t.mostFree, o.mostFree)
-	t.least, t.leastFree = least(t.least, o.least), least(t.leastFree, o.leastFree)
+	t.maxNodes, t.maxNodesUnheld = max(t.maxNodes, o.maxNodes), max(t.maxNodesUnheld, o.maxNodesUnheld)
+	t.minNodes, t.minNodesUnheld = minNonZero(t.minNodes, o.minNodes), minNonZero(t.minNodesUnheld, o.minNodesUnheld)
 }
 
 func (a *amounts) merge(o amounts) {

@@ -9,9 +9,9 @@ import (
 
 // usageSplit divides an amount into allocated, idle, and other, which is idle on a node that is
 // down or drained.
-type split struct{ allocated, idle, other uint64 }
+type usageSplit struct{ allocated, idle, other uint64 }
 
-func (s *split) add(total, allocated uint64, usable bool) {
+func (s *usageSplit) add(total, allocated uint64, usable bool) {
 	allocated = min(allocated, total)
 	s.allocated += allocated
 	if usable {
@@ -21,35 +21,35 @@ func (s *split) add(total, allocated uint64, usable bool) {
 	}
 }
 
-func (s split) total() uint64 { return s.allocated + s.idle + s.other }
+func (s usageSplit) total() uint64 { return s.allocated + s.idle + s.other }
 
 // nodeTally counts nodes. FUTURE records count as nodes without resources.
 type nodeTally struct {
-	total uint64
-	words map[string]uint64 // by slurm.NodeState.Word
-	base  [10]uint64        // by slurm.NodeBase
-	flags [40]uint64        // by the bit of slurm.NodeFlags
+	total   uint64
+	byWord  map[string]uint64 // by slurm.NodeState.Word
+	byState [10]uint64        // by slurm.NodeBase
+	byFlag  [40]uint64        // by the bit of slurm.NodeFlags
 
-	cpus split
+	cpus usageSplit
 	// effectiveCPUs are the CPUs that jobs may use.
 	effectiveCPUs uint64
-	memoryMiB     split
+	memoryMiB     usageSplit
 	// availableMiB is the memory that jobs may use; freeMiB is the free memory as the
 	// operating systems report it.
 	availableMiB, freeMiB uint64
-	gpus                  map[string]*split // by type
-	allGPUs               split
+	gpus                  map[string]*usageSplit // by type
+	allGPUs               usageSplit
 }
 
 func (t *nodeTally) add(n *nodeFacts) {
 	t.total++
-	if t.words == nil {
-		t.words = map[string]uint64{}
+	if t.byWord == nil {
+		t.byWord = map[string]uint64{}
 	}
-	t.words[n.word]++
-	t.base[n.State.Base]++
+	t.byWord[n.word]++
+	t.byState[n.State.Base]++
 	for set := uint64(n.State.Flags); set != 0; set &= set - 1 {
-		t.flags[bits.TrailingZeros64(set)]++
+		t.byFlag[bits.TrailingZeros64(set)]++
 	}
 	if n.State.Base == slurm.NodeFuture {
 		return
@@ -61,16 +61,18 @@ func (t *nodeTally) add(n *nodeFacts) {
 	t.freeMiB += n.FreeMemoryMiB.Or(0)
 	for _, g := range n.gpus {
 		if t.gpus == nil {
-			t.gpus = map[string]*split{}
+			t.gpus = map[string]*usageSplit{}
 		}
-		at(t.gpus, g.kind).add(g.total, g.used, n.usable)
+		valueAt(t.gpus, g.kind).add(g.total, g.used, n.usable)
 		t.allGPUs.add(g.total, g.used, n.usable)
 	}
 }
 
-func (t *nodeTally) of(b slurm.NodeBase) uint64 { return t.base[b] }
+func (t *nodeTally) inState(b slurm.NodeBase) uint64 { return t.byState[b] }
 
-func (t *nodeTally) with(f slurm.NodeFlags) uint64 { return t.flags[bits.TrailingZeros64(uint64(f))] }
+func (t *nodeTally) withFlag(f slurm.NodeFlags) uint64 {
+	return t.byFlag[bits.TrailingZeros64(uint64(f))]
+}
 
 // gpuCount counts the GPUs of one type in a node; kind is empty for untyped GPUs.
 type gpuCount struct {
@@ -110,7 +112,7 @@ func parseGRES(text string, cache map[string]map[string]uint64) map[string]uint6
 func gpusOf(has, used map[string]uint64) []gpuCount {
 	var out []gpuCount
 	typed := uint64(0)
-	for _, name := range sorted(has) {
+	for _, name := range sortedKeys(has) {
 		if kind, ok := strings.CutPrefix(name, "gpu:"); ok {
 			out = append(out, gpuCount{kind, has[name], used[name]})
 			typed += has[name]
@@ -144,7 +146,7 @@ func totalNodes(nodes []*slurm.Node) *nodeTotals {
 		t.nodes = append(t.nodes, f)
 		t.all.add(f)
 		for _, p := range n.Partitions {
-			at(t.byPartition, p).add(f)
+			valueAt(t.byPartition, p).add(f)
 		}
 	}
 	return t

@@ -12,40 +12,40 @@ func nodesCollector() collector {
 	return collector{
 		name: "nodes", set: Native, help: "nodes by state and their resources, in total and for each node",
 		needs:    []slurmclient.Resource{slurmclient.Nodes},
-		families: slices.Concat(nodeSums(), nodeResources(), nodeDetails()),
+		families: slices.Concat(nodeSumFamilies(), nodeResourceFamilies(), nodeDetailFamilies()),
 	}
 }
 
 // nodeSumFamilies returns the families without the label node.
-func nodeSums() []family {
+func nodeSumFamilies() []family {
 	return []family{
 		{"slurm_nodes", gauge, "Nodes by state as sinfo shows it; a node is in exactly one state.", []string{"state"},
-			sums(func(t *nodeTally, out *samples) { putWords(t, out) })},
+			readAllNodes(func(t *nodeTally, out *samples) { putWords(t, out) })},
 		{"slurm_nodes_flagged", gauge,
 			"Nodes by flag, such as drain or not_responding; a node may have several flags.",
-			[]string{"flag"}, sums(func(t *nodeTally, out *samples) {
+			[]string{"flag"}, readAllNodes(func(t *nodeTally, out *samples) {
 				for _, f := range nodeFlagNames() {
-					out.n(t.flags[f.bit], f.name)
+					out.addCount(t.byFlag[f.bit], f.name)
 				}
 			})},
 		{"slurm_cpus", gauge, "CPUs that jobs may use, by state: allocated, idle, or other (idle on a node that is " +
 			"down or drained).",
-			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.cpus, 1) })},
+			[]string{"state"}, readAllNodes(func(t *nodeTally, out *samples) { putUsage(out, t.cpus, 1) })},
 		{"slurm_memory_bytes", gauge,
 			"Memory of the nodes by state: allocated, idle, or other (idle on a node that is down or drained).",
-			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.memoryMiB, mebibyte) })},
+			[]string{"state"}, readAllNodes(func(t *nodeTally, out *samples) { putUsage(out, t.memoryMiB, mebibyte) })},
 		{"slurm_gpus", gauge, "GPUs of the nodes by type and state: allocated, idle, or other (idle on a node that " +
 			"is down or drained).",
-			[]string{"type", "state"}, sums(func(t *nodeTally, out *samples) {
-				for _, kind := range sorted(t.gpus) {
-					putSplit(out, *t.gpus[kind], 1, kind)
+			[]string{"type", "state"}, readAllNodes(func(t *nodeTally, out *samples) {
+				for _, kind := range sortedKeys(t.gpus) {
+					putUsage(out, *t.gpus[kind], 1, kind)
 				}
 			})},
 	}
 }
 
-func sums(put func(t *nodeTally, out *samples)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readAllNodes(put func(t *nodeTally, out *samples)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		if v.nodes != nil {
 			put(&v.nodes.all, out)
 		}
@@ -55,45 +55,45 @@ func sums(put func(t *nodeTally, out *samples)) func(*view, *samples) {
 // putWords adds a sample for every state.
 func putWords(t *nodeTally, out *samples, labels ...string) {
 	for _, w := range slurm.NodeWords() {
-		out.n(t.words[w], append(labels, w)...)
+		out.addCount(t.byWord[w], append(labels, w)...)
 	}
 }
 
-func putSplit(out *samples, s split, unit float64, labels ...string) {
+func putUsage(out *samples, s usageSplit, unit float64, labels ...string) {
 	out.add(float64(s.allocated)*unit, append(labels, "allocated")...)
 	out.add(float64(s.idle)*unit, append(labels, "idle")...)
 	out.add(float64(s.other)*unit, append(labels, "other")...)
 }
 
-type bitName struct {
+type flagBit struct {
 	bit  int
 	name string
 }
 
 // nodeFlagNames lists the flags of nodes as label values.
-func nodeFlagNames() []bitName {
-	var out []bitName
+func nodeFlagNames() []flagBit {
+	var out []flagBit
 	for i, n := range slurm.NodeFlagNames() {
-		out = append(out, bitName{i, lower(n)})
+		out = append(out, flagBit{i, labelSpelling(n)})
 	}
 	return out
 }
 
 // nodeFamily returns a family with the label node.
-func each(name, help string, put func(n *nodeFacts, out *samples)) family {
-	return eachWith(name, help, nil, put)
+func nodeFamily(name, help string, put func(n *nodeFacts, out *samples)) family {
+	return labelledNodeFamily(name, help, nil, put)
 }
 
-func eachWith(name, help string, labels []string, put func(n *nodeFacts, out *samples)) family {
-	return family{name, gauge, help, append([]string{"node"}, labels...), func(v *view, out *samples) {
-		for _, n := range v.shownNodes() {
+func labelledNodeFamily(name, help string, labels []string, put func(n *nodeFacts, out *samples)) family {
+	return family{name, gauge, help, append([]string{"node"}, labels...), func(v *snapshotView, out *samples) {
+		for _, n := range v.nodesWithSeries() {
 			put(n, out)
 		}
 	}}
 }
 
 // nodesWithSeries returns the nodes within the limit.
-func (v *view) shownNodes() []*nodeFacts {
+func (v *snapshotView) nodesWithSeries() []*nodeFacts {
 	if v.nodes == nil {
 		return nil
 	}
@@ -103,78 +103,80 @@ func (v *view) shownNodes() []*nodeFacts {
 	return v.nodes.nodes
 }
 
-func nodeResources() []family {
+func nodeResourceFamilies() []family {
 	return []family{
-		each("slurm_node_cpus", "CPUs of the node.",
-			func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
-		each("slurm_node_cpus_effective", "CPUs of the node that jobs may use.",
-			func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
-		each("slurm_node_cpus_allocated", "Allocated CPUs of the node.",
-			func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
-		each("slurm_node_cpus_idle", "CPUs of the node that are not allocated, whether jobs can use them or not.",
-			func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
-		each("slurm_node_load1", "One-minute load average as slurmd reported it.",
-			func(n *nodeFacts, out *samples) { out.float(n.Load, n.Name) }),
-		each("slurm_node_memory_bytes", "Memory of the node.",
+		nodeFamily("slurm_node_cpus", "CPUs of the node.",
+			func(n *nodeFacts, out *samples) { out.addCount(uint64(n.CPUs), n.Name) }),
+		nodeFamily("slurm_node_cpus_effective", "CPUs of the node that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.addCount(uint64(n.EffectiveCPUs), n.Name) }),
+		nodeFamily("slurm_node_cpus_allocated", "Allocated CPUs of the node.",
+			func(n *nodeFacts, out *samples) { out.addCount(uint64(n.AllocCPUs), n.Name) }),
+		nodeFamily("slurm_node_cpus_idle", "CPUs of the node that are not allocated, whether jobs can use them or not.",
+			func(n *nodeFacts, out *samples) { out.addCount(uint64(n.IdleCPUs), n.Name) }),
+		nodeFamily("slurm_node_load1", "One-minute load average as slurmd reported it.",
+			func(n *nodeFacts, out *samples) { out.addFloat(n.Load, n.Name) }),
+		nodeFamily("slurm_node_memory_bytes", "Memory of the node.",
 			func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_allocated_bytes", "Allocated memory of the node.",
+		nodeFamily("slurm_node_memory_allocated_bytes", "Allocated memory of the node.",
 			func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_free_bytes", "Free memory as the node's operating system reports it.",
-			func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
-		eachWith("slurm_node_gpus", "GPUs of the node by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
+		nodeFamily("slurm_node_memory_free_bytes", "Free memory as the node's operating system reports it.",
+			func(n *nodeFacts, out *samples) { out.addNumber(n.FreeMemoryMiB, mebibyte, n.Name) }),
+		labelledNodeFamily("slurm_node_gpus", "GPUs of the node by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
 			for _, g := range n.gpus {
-				out.n(g.total, n.Name, g.kind)
+				out.addCount(g.total, n.Name, g.kind)
 			}
 		}),
-		eachWith("slurm_node_gpus_allocated", "Allocated GPUs of the node by type.", []string{"type"},
+		labelledNodeFamily("slurm_node_gpus_allocated", "Allocated GPUs of the node by type.", []string{"type"},
 			func(n *nodeFacts, out *samples) {
 				for _, g := range n.gpus {
-					out.n(g.used, n.Name, g.kind)
+					out.addCount(g.used, n.Name, g.kind)
 				}
 			}),
-		each("slurm_node_weight", "Scheduling weight of the node; nodes with lower weight are allocated first.",
-			func(n *nodeFacts, out *samples) { out.n(uint64(n.Weight), n.Name) }),
+		nodeFamily("slurm_node_weight", "Scheduling weight of the node; nodes with lower weight are allocated first.",
+			func(n *nodeFacts, out *samples) { out.addCount(uint64(n.Weight), n.Name) }),
 	}
 }
 
-func nodeDetails() []family {
+func nodeDetailFamilies() []family {
 	return []family{
-		eachWith("slurm_node_state", "1 for the node's state as sinfo shows it, with its flags joined by +.",
+		labelledNodeFamily("slurm_node_state", "1 for the node's state as sinfo shows it, with its flags joined by +.",
 			[]string{"state", "flags"},
-			func(n *nodeFacts, out *samples) { out.add(1, n.Name, n.word, nodeFlagsText(n.State)) }),
-		eachWith("slurm_node_info", "Always 1; the labels describe the node and rarely change.",
+			func(n *nodeFacts, out *samples) { out.add(1, n.Name, n.word, formatNodeFlags(n.State)) }),
+		labelledNodeFamily("slurm_node_info", "Always 1; the labels describe the node and rarely change.",
 			[]string{"address", "version", "architecture", "features", "instance_type", "partitions"},
 			func(n *nodeFacts, out *samples) {
 				out.add(1, n.Name, n.Address, n.Version, n.Architecture, strings.Join(n.Features, ","), n.InstanceType,
 					strings.Join(n.Partitions, ","))
 			}),
-		eachWith("slurm_node_reason_info", "1 for a node that is drained or down with a reason.",
+		labelledNodeFamily("slurm_node_reason_info", "1 for a node that is drained or down with a reason.",
 			[]string{"reason", "user"}, func(n *nodeFacts, out *samples) {
 				if n.Reason != "" {
-					out.add(1, n.Name, shorten(n.Reason), n.ReasonBy)
+					out.add(1, n.Name, shortenText(n.Reason), n.ReasonBy)
 				}
 			}),
-		each("slurm_node_reason_time_seconds", "When the node's reason was set, in Unix time.",
+		nodeFamily("slurm_node_reason_time_seconds", "When the node's reason was set, in Unix time.",
 			func(n *nodeFacts, out *samples) {
 				if n.Reason != "" {
-					out.time(n.ReasonAt, n.Name)
+					out.addTime(n.ReasonAt, n.Name)
 				}
 			}),
-		each("slurm_node_boot_time_seconds", "When the node booted, in Unix time.",
-			func(n *nodeFacts, out *samples) { out.time(n.BootTime, n.Name) }),
-		each("slurm_node_last_busy_time_seconds", "When the node last had work, in Unix time.",
-			func(n *nodeFacts, out *samples) { out.time(n.LastBusy, n.Name) }),
+		nodeFamily("slurm_node_boot_time_seconds", "When the node booted, in Unix time.",
+			func(n *nodeFacts, out *samples) { out.addTime(n.BootTime, n.Name) }),
+		nodeFamily("slurm_node_last_busy_time_seconds", "When the node last had work, in Unix time.",
+			func(n *nodeFacts, out *samples) { out.addTime(n.LastBusy, n.Name) }),
 	}
 }
 
-func nodeFlagsText(s slurm.NodeState) string { return lower(strings.Join(s.Names()[1:], "+")) }
+func formatNodeFlags(s slurm.NodeState) string {
+	return labelSpelling(strings.Join(s.Names()[1:], "+"))
+}
 
 // maxTextLength bounds label values that users write, in bytes.
-const mostText = 128
+const maxTextLength = 128
 
-func shorten(text string) string {
-	if len(text) <= mostText {
+func shortenText(text string) string {
+	if len(text) <= maxTextLength {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostText], "") + "…"
+	return strings.ToValidUTF8(text[:maxTextLength], "") + "…"
 }

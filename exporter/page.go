@@ -11,7 +11,7 @@ import (
 type section struct {
 	name     string
 	set      Set
-	families []shownFamily
+	families []renderedFamily
 	// took is how long rendering took; series is the number of samples.
 	took   time.Duration
 	series int
@@ -20,15 +20,15 @@ type section struct {
 }
 
 // renderedFamily is the exposition of a family: its HELP and TYPE lines and its samples.
-type shownFamily struct {
+type renderedFamily struct {
 	name    string
-	head    piece
-	samples []piece
+	head    fragment
+	samples []fragment
 }
 
 // page is the exposition of a snapshot. It is immutable once published.
 type page struct {
-	view     *view
+	view     *snapshotView
 	sections []section
 }
 
@@ -37,48 +37,48 @@ type page struct {
 type renderer struct {
 	collectors []collector
 	labels     constLabels
-	viewer     viewer
-	packer     *packer
-	observed   *observed
-	panics     *panics
+	views      viewCache
+	compressor *compressor
+	history    *jobHistory
+	panics     *panicCounter
 	last       *page
-	rendered   []time.Time // of each section
+	renderedAt []time.Time // of each section
 }
 
 // render returns the page of a snapshot.
 func (r *renderer) render(now time.Time, s *slurmclient.Snapshot) *page {
-	v := r.viewer.view(now, s)
+	v := r.views.viewOf(now, s)
 	p := &page{view: v, sections: make([]section, len(r.collectors))}
-	if r.rendered == nil {
-		r.rendered = make([]time.Time, len(r.collectors))
+	if r.renderedAt == nil {
+		r.renderedAt = make([]time.Time, len(r.collectors))
 	}
 	for i := range r.collectors {
-		if r.last != nil && !r.stale(i, now, s) {
+		if r.last != nil && !r.isStale(i, now, s) {
 			p.sections[i] = r.last.sections[i]
 			continue
 		}
-		p.sections[i] = r.guarded(i, v)
-		r.rendered[i] = now
+		p.sections[i] = r.renderGuarded(i, v)
+		r.renderedAt[i] = now
 	}
 	r.last = p
 	return p
 }
 
 // isStale reports whether a section must be rendered again.
-func (r *renderer) stale(i int, now time.Time, s *slurmclient.Snapshot) bool {
+func (r *renderer) isStale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 	c := r.collectors[i]
-	if c.clocked && now.Sub(r.rendered[i]) >= demandLife {
+	if c.timeDependent && now.Sub(r.renderedAt[i]) >= demandMaxAge {
 		return true
 	}
 	return slices.ContainsFunc(c.needs,
-		func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
+		func(res slurmclient.Resource) bool { return hasChanged(r.last.view.Snapshot, s, res) })
 }
 
 // renderGuarded renders a section. If rendering panics, it returns the previous section, marked
 // as failed.
-func (r *renderer) guarded(i int, v *view) (out section) {
+func (r *renderer) renderGuarded(i int, v *snapshotView) (out section) {
 	c := r.collectors[i]
-	if r.panics.guard(stageRender, c.name, func() { out = r.section(c, v) }) {
+	if r.panics.guard(stageRender, c.name, func() { out = r.renderSection(c, v) }) {
 		return out
 	}
 	out = section{name: c.name, set: c.set}
@@ -89,37 +89,37 @@ func (r *renderer) guarded(i int, v *view) (out section) {
 	return out
 }
 
-func (r *renderer) section(c collector, v *view) section {
+func (r *renderer) renderSection(c collector, v *snapshotView) section {
 	begin := time.Now()
 	out := section{name: c.name, set: c.set}
 	for _, f := range c.families {
-		shown, n := r.family(f, v)
+		shown, n := r.renderFamily(f, v)
 		out.families = append(out.families, shown)
 		out.series += n
 	}
-	if c.observes {
-		out.families = append(out.families, r.observed.families(r.labels)...)
+	if c.hasJobHistory {
+		out.families = append(out.families, r.history.families(r.labels)...)
 	}
 	out.took = time.Since(begin)
 	return out
 }
 
-func (r *renderer) family(f family, v *view) (shownFamily, int) {
+func (r *renderer) renderFamily(f family, v *snapshotView) (renderedFamily, int) {
 	lines := newSamples(f, r.labels)
 	f.values(v, lines)
-	text, open := f.heads()
-	return shownFamily{
+	text, open := f.formatHeads()
+	return renderedFamily{
 		name:    f.name,
-		head:    piece{text: [formats][]byte{[]byte(text), []byte(open)}},
-		samples: []piece{{body: lines.buf, packed: r.packer.pack(lines.buf)}},
+		head:    fragment{text: [formatCount][]byte{[]byte(text), []byte(open)}},
+		samples: []fragment{{body: lines.buf, compressed: r.compressor.compress(lines.buf)}},
 	}, lines.count
 }
 
 // selectFamilies returns the families of the sections that want accepts. It omits names of
 // earlier sections, because an exposition may contain a name only once.
-func (p *page) choose(want func(section) bool) []shownFamily {
+func (p *page) selectFamilies(want func(section) bool) []renderedFamily {
 	seen := map[string]bool{}
-	var out []shownFamily
+	var out []renderedFamily
 	for _, s := range p.sections {
 		if !want(s) {
 			continue

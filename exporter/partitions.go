@@ -8,56 +8,56 @@ import (
 
 func partitionsCollector() collector {
 	return collector{
-		name: "partitions", set: Native, help: "nodes, jobs, resources and limits of partitions", clocked: true,
+		name: "partitions", set: Native, help: "nodes, jobs, resources and limits of partitions", timeDependent: true,
 		needs: []slurmclient.Resource{slurmclient.Partitions, slurmclient.Nodes, slurmclient.Jobs},
 		families: append([]family{
 			{"slurm_partition_pending_jobs", gauge,
 				"Pending jobs of the partition, whatever their reason; every array task counts, and a job in several " +
 					"partitions counts in each.",
-				[]string{"partition"}, demands(func(p *demand.Partition, out *samples) { out.n(p.PendingJobs, p.Name) })},
+				[]string{"partition"}, readPartitionDemand(func(p *demand.Partition, out *samples) { out.addCount(p.PendingJobs, p.Name) })},
 			{"slurm_partition_eligible_pending_jobs", gauge,
 				"Pending jobs that more nodes would help: neither held nor waiting for a time, another job, a licence or " +
 					"a limit.",
 				[]string{"partition"},
-				demands(func(p *demand.Partition, out *samples) { out.n(p.EligiblePendingJobs, p.Name) })},
+				readPartitionDemand(func(p *demand.Partition, out *samples) { out.addCount(p.EligiblePendingJobs, p.Name) })},
 			{"slurm_partition_idle_nodes", gauge, "Nodes of the partition that have no job and can start one now.",
-				[]string{"partition"}, demands(func(p *demand.Partition, out *samples) { out.n(p.IdleNodes, p.Name) })},
+				[]string{"partition"}, readPartitionDemand(func(p *demand.Partition, out *samples) { out.addCount(p.IdleNodes, p.Name) })},
 			{"slurm_partition_jobs", gauge,
 				"Jobs of the partition by state; every array task counts, and a pending job in several partitions counts " +
 					"in each.",
-				[]string{"partition", "state"}, partitionJobs},
+				[]string{"partition", "state"}, putPartitionJobs},
 			{"slurm_partition_nodes", gauge,
 				"Nodes of the partition by state as sinfo shows it; a node is in exactly one state.",
 				[]string{"partition", "state"},
-				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putWords(t, out, name) })},
+				readPartitionNodes(func(t *nodeTally, out *samples, name string) { putWords(t, out, name) })},
 			{"slurm_partition_cpus", gauge,
 				"CPUs of the partition that jobs may use, by state: allocated (also to jobs of other partitions), idle, " +
 					"or other (idle on a node that is down or drained).",
 				[]string{"partition", "state"},
-				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.cpus, 1, name) })},
+				readPartitionNodes(func(t *nodeTally, out *samples, name string) { putUsage(out, t.cpus, 1, name) })},
 			{"slurm_partition_memory_bytes", gauge,
 				"Memory of the partition's nodes by state: allocated, idle or other.",
 				[]string{"partition", "state"},
-				ofPartitionNodes(func(t *nodeTally, out *samples, name string) {
-					putSplit(out, t.memoryMiB, mebibyte, name)
+				readPartitionNodes(func(t *nodeTally, out *samples, name string) {
+					putUsage(out, t.memoryMiB, mebibyte, name)
 				})},
 			{"slurm_partition_gpus", gauge, "GPUs of the partition's nodes by state: allocated, idle or other.",
 				[]string{"partition", "state"},
-				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.allGPUs, 1, name) })},
-		}, partitionSettings()...),
+				readPartitionNodes(func(t *nodeTally, out *samples, name string) { putUsage(out, t.allGPUs, 1, name) })},
+		}, partitionSettingFamilies()...),
 	}
 }
 
 // readPartitionDemand calls put with the demand of each partition.
-func demands(put func(p *demand.Partition, out *samples)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readPartitionDemand(put func(p *demand.Partition, out *samples)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		for i := range v.demand.Partitions {
 			put(&v.demand.Partitions[i], out)
 		}
 	}
 }
 
-func partitionJobs(v *view, out *samples) {
+func putPartitionJobs(v *snapshotView, out *samples) {
 	if v.jobs == nil {
 		return
 	}
@@ -73,12 +73,12 @@ func partitionJobs(v *view, out *samples) {
 // putJobStates adds a sample for every base state of jobs.
 func putJobStates(out *samples, t *jobTally, labels ...string) {
 	for _, b := range slurm.JobBases() {
-		out.n(t.of(b), append(labels, lower(b.String()))...)
+		out.addCount(t.inState(b), append(labels, labelSpelling(b.String()))...)
 	}
 }
 
-func ofPartitionNodes(put func(t *nodeTally, out *samples, name string)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readPartitionNodes(put func(t *nodeTally, out *samples, name string)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		if v.nodes == nil {
 			return
 		}
@@ -92,33 +92,33 @@ func ofPartitionNodes(put func(t *nodeTally, out *samples, name string)) func(*v
 	}
 }
 
-func partitionSettings() []family {
+func partitionSettingFamilies() []family {
 	states := []slurm.PartitionState{slurm.PartitionUp, slurm.PartitionDown, slurm.PartitionDrain,
 		slurm.PartitionInactive, slurm.PartitionUnknown}
 	setting := func(name, help string, put func(p *slurm.Partition, out *samples)) family {
-		return family{name, gauge, help, []string{"partition"}, settings(put)}
+		return family{name, gauge, help, []string{"partition"}, readPartitions(put)}
 	}
 	return []family{
 		{"slurm_partition_state", gauge, "1 for the state that the partition is in, 0 for the others.",
-			[]string{"partition", "state"}, settings(func(p *slurm.Partition, out *samples) {
+			[]string{"partition", "state"}, readPartitions(func(p *slurm.Partition, out *samples) {
 				for _, s := range states {
-					out.flag(p.State == s, p.Name, lower(string(s)))
+					out.addFlag(p.State == s, p.Name, labelSpelling(string(s)))
 				}
 			})},
 		setting("slurm_partition_max_time_seconds", "Time limit of jobs in the partition, +Inf for no limit.",
-			func(p *slurm.Partition, out *samples) { out.number(p.MaxTime, minute, p.Name) }),
+			func(p *slurm.Partition, out *samples) { out.addNumber(p.MaxTime, minute, p.Name) }),
 		setting("slurm_partition_default_time_seconds", "Time limit of jobs that specify none, +Inf for no limit.",
-			func(p *slurm.Partition, out *samples) { out.number(p.DefaultTime, minute, p.Name) }),
+			func(p *slurm.Partition, out *samples) { out.addNumber(p.DefaultTime, minute, p.Name) }),
 		setting("slurm_partition_max_nodes", "Limit on the nodes of one job in the partition, +Inf for no limit.",
-			func(p *slurm.Partition, out *samples) { out.number(p.MaxNodes, 1, p.Name) }),
+			func(p *slurm.Partition, out *samples) { out.addNumber(p.MaxNodes, 1, p.Name) }),
 		setting("slurm_partition_priority_tier",
 			"Priority tier of the partition; jobs of higher tiers are scheduled first.",
-			func(p *slurm.Partition, out *samples) { out.n(uint64(p.PriorityTier), p.Name) }),
+			func(p *slurm.Partition, out *samples) { out.addCount(uint64(p.PriorityTier), p.Name) }),
 	}
 }
 
-func settings(put func(p *slurm.Partition, out *samples)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readPartitions(put func(p *slurm.Partition, out *samples)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		for _, p := range v.Partitions.Value {
 			put(p, out)
 		}

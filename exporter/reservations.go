@@ -12,27 +12,27 @@ func reservationsCollector() collector {
 		families: []family{
 			{"slurm_reservation_info", gauge, "Always 1; the labels show who may use the reservation and where.",
 				[]string{"reservation", "partition", "users", "accounts"},
-				reservations(func(r *slurm.Reservation, out *samples) {
-					out.add(1, r.Name, r.Partition, shorten(r.Users), shorten(r.Accounts))
+				readReservations(func(r *slurm.Reservation, out *samples) {
+					out.add(1, r.Name, r.Partition, shortenText(r.Users), shortenText(r.Accounts))
 				})},
-			reservation("slurm_reservation_start_time_seconds", "When the reservation starts, in Unix time.",
-				func(r *slurm.Reservation, out *samples) { out.time(r.StartTime, r.Name) }),
-			reservation("slurm_reservation_end_time_seconds", "When the reservation ends, in Unix time.",
-				func(r *slurm.Reservation, out *samples) { out.time(r.EndTime, r.Name) }),
-			reservation("slurm_reservation_nodes", "Nodes in the reservation.",
-				func(r *slurm.Reservation, out *samples) { out.n(uint64(r.NodeCount), r.Name) }),
-			reservation("slurm_reservation_cores", "Cores in the reservation.",
-				func(r *slurm.Reservation, out *samples) { out.n(uint64(r.CoreCount), r.Name) }),
+			reservationFamily("slurm_reservation_start_time_seconds", "When the reservation starts, in Unix time.",
+				func(r *slurm.Reservation, out *samples) { out.addTime(r.StartTime, r.Name) }),
+			reservationFamily("slurm_reservation_end_time_seconds", "When the reservation ends, in Unix time.",
+				func(r *slurm.Reservation, out *samples) { out.addTime(r.EndTime, r.Name) }),
+			reservationFamily("slurm_reservation_nodes", "Nodes in the reservation.",
+				func(r *slurm.Reservation, out *samples) { out.addCount(uint64(r.NodeCount), r.Name) }),
+			reservationFamily("slurm_reservation_cores", "Cores in the reservation.",
+				func(r *slurm.Reservation, out *samples) { out.addCount(uint64(r.CoreCount), r.Name) }),
 		},
 	}
 }
 
-func reservation(name, help string, put func(r *slurm.Reservation, out *samples)) family {
-	return family{name, gauge, help, []string{"reservation"}, reservations(put)}
+func reservationFamily(name, help string, put func(r *slurm.Reservation, out *samples)) family {
+	return family{name, gauge, help, []string{"reservation"}, readReservations(put)}
 }
 
-func reservations(put func(r *slurm.Reservation, out *samples)) func(*view, *samples) {
-	return func(v *view, out *samples) {
+func readReservations(put func(r *slurm.Reservation, out *samples)) func(*snapshotView, *samples) {
+	return func(v *snapshotView, out *samples) {
 		for _, r := range v.Reservations.Value {
 			put(r, out)
 		}
@@ -41,9 +41,9 @@ func reservations(put func(r *slurm.Reservation, out *samples)) func(*view, *sam
 
 func licensesCollector() collector {
 	license := func(name, help string, of func(l slurm.License) uint64) family {
-		return family{name, gauge, help, []string{"license"}, func(v *view, out *samples) {
+		return family{name, gauge, help, []string{"license"}, func(v *snapshotView, out *samples) {
 			for _, l := range v.Licenses.Value {
-				out.n(of(l), l.Name)
+				out.addCount(of(l), l.Name)
 			}
 		}}
 	}

@@ -11,25 +11,25 @@ type Entry struct {
 	// Name is the metric's name. If the exporter has the same metric, the names are equal.
 	Name string
 	// Resources are the resources whose objects have the metric.
-	On []Resource
+	Resources []Resource
 	// Help describes the metric in one sentence.
 	Help string
 
 	// Exactly one of the two functions is set. It returns the value for a NodeSet's pool, or for
 	// partitions of one cluster.
-	pool       func(p *demand.PoolDemand) uint64
-	partitions func(s selection) uint64
+	poolValue       func(p *demand.PoolDemand) uint64
+	partitionsValue func(s partitionSelection) uint64
 	// takesLargest is true if the value for several clusters is the largest, not the sum.
-	largest bool
+	takesLargest bool
 }
 
 // Has reports whether objects of the resource have the metric.
 func (e Entry) Has(of Resource) bool {
-	return slices.ContainsFunc(e.On, func(r Resource) bool { return r.GroupResource == of.GroupResource })
+	return slices.ContainsFunc(e.Resources, func(r Resource) bool { return r.GroupResource == of.GroupResource })
 }
 
 // OfPartitions reports whether the metric can be selected by the label "partition".
-func (e Entry) OfPartitions() bool { return e.partitions != nil }
+func (e Entry) OfPartitions() bool { return e.partitionsValue != nil }
 
 // Catalogue returns every metric in the order of the documentation.
 func Catalogue() []Entry { return slices.Concat(nodeSetEntries(), partitionEntries()) }
@@ -39,7 +39,7 @@ const unsatisfiableJobs = "slurm_nodeset_unsatisfiable_jobs"
 
 func nodeSetEntries() []Entry {
 	of := func(name, help string, value func(p *demand.PoolDemand) uint64) Entry {
-		return Entry{Name: name, On: []Resource{NodeSets()}, Help: help, pool: value}
+		return Entry{Name: name, Resources: []Resource{NodeSets()}, Help: help, poolValue: value}
 	}
 	return []Entry{
 		of("slurm_nodeset_required_nodes",
@@ -57,11 +57,11 @@ func nodeSetEntries() []Entry {
 		of("slurm_nodeset_unusable_nodes", "Nodes of the NodeSet that are down, drained or failed and have no work.",
 			func(p *demand.PoolDemand) uint64 { return p.Unusable }),
 		of(unsatisfiableJobs, "Pending jobs that the NodeSet cannot run even with its maximum number of nodes.",
-			unsatisfiable),
+			sumUnsatisfiable),
 	}
 }
 
-func unsatisfiable(p *demand.PoolDemand) uint64 {
+func sumUnsatisfiable(p *demand.PoolDemand) uint64 {
 	var n uint64
 	for _, u := range p.Unsatisfiable {
 		n += u.Jobs
@@ -71,25 +71,25 @@ func unsatisfiable(p *demand.PoolDemand) uint64 {
 
 func partitionEntries() []Entry {
 	on := []Resource{NodeSets(), Controllers(), Clusters(), Namespaces()}
-	of := func(name, help string, value func(s selection) uint64) Entry {
-		return Entry{Name: name, On: on, Help: help, partitions: value}
+	of := func(name, help string, value func(s partitionSelection) uint64) Entry {
+		return Entry{Name: name, Resources: on, Help: help, partitionsValue: value}
 	}
 	oldest := of("slurm_partition_oldest_pending_seconds",
 		"Time since the submission of the job that has been pending longest; 0 if no job is pending.",
-		selection.oldestPending)
-	oldest.largest = true
+		partitionSelection.oldestPending)
+	oldest.takesLargest = true
 	return []Entry{
 		of("slurm_partition_pending_jobs", "Pending jobs, whatever their reason; every array task counts.",
-			selection.pendingJobs),
+			partitionSelection.pendingJobs),
 		of("slurm_partition_eligible_pending_jobs", "Pending jobs that more nodes would help.",
-			selection.eligibleJobs),
+			partitionSelection.eligibleJobs),
 		of("slurm_partition_pending_nodes",
-			"Nodes that eligible pending jobs need in addition to idle and booting nodes.", selection.pendingNodes),
+			"Nodes that eligible pending jobs need in addition to idle and booting nodes.", partitionSelection.pendingNodes),
 		of("slurm_partition_required_nodes", "Nodes that are needed now: busy nodes and pending nodes.",
-			selection.requiredNodes),
-		of("slurm_partition_idle_nodes", "Nodes that have no job and can start one now.", selection.idleNodes),
-		of("slurm_partition_busy_nodes", "Nodes with work or in an active reservation.", selection.busyNodes),
-		of("slurm_partition_running_jobs", "Running jobs.", selection.runningJobs),
+			partitionSelection.requiredNodes),
+		of("slurm_partition_idle_nodes", "Nodes that have no job and can start one now.", partitionSelection.idleNodes),
+		of("slurm_partition_busy_nodes", "Nodes with work or in an active reservation.", partitionSelection.busyNodes),
+		of("slurm_partition_running_jobs", "Running jobs.", partitionSelection.runningJobs),
 		oldest,
 	}
 }

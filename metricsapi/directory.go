@@ -22,7 +22,7 @@ type Object struct {
 	// Pool is the name of a NodeSet's pool in the cluster's readings; empty for other objects.
 	Pool string
 	// ScaleBounds are a NodeSet's replicas and their bounds; nil for other objects.
-	Offer *Offer
+	ScaleBounds *ScaleBounds
 }
 
 // Cluster is a Slurm cluster.

@@ -11,24 +11,24 @@ import (
 )
 
 // newUnavailable returns the error for a number that is currently unknown.
-func unavailable(cluster string, err error) error {
+func newUnavailable(cluster string, err error) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", cluster, err))
 }
 
 // CheckFresh returns an error if a resource has never been read, or was last read more than
 // maxAge before now.
-func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error {
+func CheckFresh(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error {
 	for _, p := range polls {
 		switch age := p.Age(now); {
 		case !p.Known && p.Err == nil:
 			return fmt.Errorf("its %s have not been read yet", p.Resource)
 		case !p.Known:
-			return fmt.Errorf("its %s have never been read: %s", p.Resource, oneLine(p.Err))
+			return fmt.Errorf("its %s have never been read: %s", p.Resource, formatOneLine(p.Err))
 		case age > maxAge && p.Err == nil:
-			return fmt.Errorf("its %s were last read %s ago, which is more than %s", p.Resource, short(age), maxAge)
+			return fmt.Errorf("its %s were last read %s ago, which is more than %s", p.Resource, roundAge(age), maxAge)
 		case age > maxAge:
-			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, short(age), maxAge,
-				oneLine(p.Err))
+			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, roundAge(age), maxAge,
+				formatOneLine(p.Err))
 		}
 	}
 	return nil
@@ -36,7 +36,7 @@ func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error
 
 // roundAge rounds an age for messages, finely enough that an age just above a limit differs
 // from the limit.
-func short(d time.Duration) time.Duration {
+func roundAge(d time.Duration) time.Duration {
 	if d < time.Minute {
 		return d.Round(100 * time.Millisecond)
 	}
@@ -45,7 +45,7 @@ func short(d time.Duration) time.Duration {
 
 // formatOneLine returns an error's text on one line and truncates it, because text of a server
 // can be long.
-func oneLine(err error) string {
+func formatOneLine(err error) string {
 	const most = 300
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if runes := []rune(text); len(runes) > most {

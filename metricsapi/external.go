@@ -40,9 +40,9 @@ func (p *Provider) GetExternalMetric(
 	if !ok {
 		return nil, unknown
 	}
-	list := p.externalOfPartitions
-	if e.pool != nil {
-		list = p.externalOfPools
+	list := p.listPartitionValues
+	if e.poolValue != nil {
+		list = p.listPoolValues
 	}
 	out := &external_metrics.ExternalMetricValueList{}
 	if err := list(e, namespace, selector, out); err != nil {
@@ -54,51 +54,51 @@ func (p *Provider) GetExternalMetric(
 	return out, nil
 }
 
-func (p *Provider) externalOfPools(
+func (p *Provider) listPoolValues(
 	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
 ) error {
-	for _, o := range p.objects.Objects(NodeSets(), namespace, labels.Everything()) {
+	for _, o := range p.directory.Objects(NodeSets(), namespace, labels.Everything()) {
 		for _, c := range o.Clusters {
 			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelNodeSet: o.Name}
 			if !selector.Matches(set) {
 				continue
 			}
-			var n measure
+			var n metricSum
 			r, err := p.reading(c)
 			if err == nil {
 				err = n.add(e, o, c.Name(), r, labels.Everything())
 			}
 			if err != nil {
-				return unavailable(c.String(), err)
+				return newUnavailable(c.String(), err)
 			}
 			if n.found {
-				out.Items = append(out.Items, externalValue(e, set, n.value, r))
+				out.Items = append(out.Items, newExternalValue(e, set, n.value, r))
 			}
 		}
 	}
 	return nil
 }
 
-func (p *Provider) externalOfPartitions(
+func (p *Provider) listPartitionValues(
 	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
 ) error {
-	o, ok := p.objects.Object(Namespaces(), "", namespace)
+	o, ok := p.directory.Object(Namespaces(), "", namespace)
 	if !ok {
 		return nil
 	}
 	for _, c := range o.Clusters {
-		if !mayMatch(selector, c.Name()) {
+		if !canMatch(selector, c.Name()) {
 			continue
 		}
 		r, err := p.reading(c)
 		if err != nil {
-			return unavailable(c.String(), err)
+			return newUnavailable(c.String(), err)
 		}
 		for _, partition := range r.demand.Partitions {
 			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelPartition: partition.Name}
 			if selector.Matches(set) {
-				value := e.partitions(selection{reading: r, chosen: []demand.Partition{partition}})
-				out.Items = append(out.Items, externalValue(e, set, value, r))
+				value := e.partitionsValue(partitionSelection{reading: r, partitions: []demand.Partition{partition}})
+				out.Items = append(out.Items, newExternalValue(e, set, value, r))
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (p *Provider) externalOfPartitions(
 }
 
 // canMatch reports whether a series of the cluster can match the selector.
-func mayMatch(selector labels.Selector, cluster string) bool {
+func canMatch(selector labels.Selector, cluster string) bool {
 	requirements, _ := selector.Requirements()
 	for _, q := range requirements {
 		if q.Key() == labelCluster && !q.Matches(labels.Set{labelCluster: cluster}) {
@@ -116,8 +116,8 @@ func mayMatch(selector labels.Selector, cluster string) bool {
 	return true
 }
 
-func externalValue(e Entry, set labels.Set, value uint64, r *Reading) external_metrics.ExternalMetricValue {
+func newExternalValue(e Entry, set labels.Set, value uint64, r *Reading) external_metrics.ExternalMetricValue {
 	return external_metrics.ExternalMetricValue{
-		MetricName: e.Name, MetricLabels: set, Timestamp: metav1.NewTime(r.At()), Value: *quantity(value),
+		MetricName: e.Name, MetricLabels: set, Timestamp: metav1.NewTime(r.ReadAt()), Value: *quantityOf(value),
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestExternalMetricsAreSeriesWithLabels(t *testing.T) {
-	p := providerOf(aSite(), noon())
+	p := providerOf(testDirectory(), noon())
 	for _, tc := range []struct {
 		name, metric, selector string
 		want                   map[string]int64
@@ -41,8 +41,8 @@ func TestExternalMetricsAreSeriesWithLabels(t *testing.T) {
 	}
 }
 
-func TestExternalMetricsThatAreNotThereOrCanNotBeTold(t *testing.T) {
-	site := aSite()
+func TestExternalMetricsThatDoNotExistOrAreUnavailable(t *testing.T) {
+	site := testDirectory()
 	down := fakeCluster{name: "down", err: errors.New("connection refused")}
 	site["namespaces"][0].Clusters = append(site["namespaces"][0].Clusters, down)
 	p := providerOf(site, noon())

@@ -13,18 +13,18 @@ import (
 // overlap describes the jobs and nodes that are in several partitions, so that a sum over
 // partitions can count them once.
 type overlap struct {
-	pendingJobs, eligibleJobs []shared
-	busyNodes, idleNodes      []shared
+	pendingJobs, eligibleJobs []sharedCount
+	busyNodes, idleNodes      []sharedCount
 }
 
 // sharedCount is the number of jobs or nodes that are in all of the partitions.
-type shared struct {
+type sharedCount struct {
 	partitions []string
 	count      uint64
 }
 
 // excessCount returns by how much a sum over the chosen partitions is too high.
-func excess(sets []shared, chosen map[string]bool) uint64 {
+func excessCount(sets []sharedCount, chosen map[string]bool) uint64 {
 	var n uint64
 	for _, s := range sets {
 		var in uint64
@@ -42,21 +42,21 @@ func excess(sets []shared, chosen map[string]bool) uint64 {
 
 func overlapOf(now time.Time, s *slurmclient.Snapshot) overlap {
 	var o overlap
-	o.pendingJobs, o.eligibleJobs = sharedJobs(serverTime(now, s), s.Jobs.Value)
-	o.busyNodes, o.idleNodes = sharedNodes(now, s)
+	o.pendingJobs, o.eligibleJobs = countSharedJobs(serverTimeAt(now, s), s.Jobs.Value)
+	o.busyNodes, o.idleNodes = countSharedNodes(now, s)
 	return o
 }
 
 // countsByPartitions are counts by a list of partitions such as "a,b".
-type counts map[string]uint64
+type countsByPartitions map[string]uint64
 
-func (c counts) shared() []shared {
-	var out []shared
+func (c countsByPartitions) sharedCounts() []sharedCount {
+	var out []sharedCount
 	for list, n := range c {
 		names := strings.Split(list, ",")
 		slices.Sort(names)
 		if names = slices.Compact(names); n > 0 && len(names) > 1 {
-			out = append(out, shared{names, n})
+			out = append(out, sharedCount{names, n})
 		}
 	}
 	return out
@@ -64,8 +64,8 @@ func (c counts) shared() []shared {
 
 // countSharedJobs counts the pending jobs that may run in several partitions, and those of them
 // that more nodes would help according to their records.
-func sharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []shared) {
-	all, helped := counts{}, counts{}
+func countSharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []sharedCount) {
+	all, helped := countsByPartitions{}, countsByPartitions{}
 	for _, j := range jobs {
 		if j.State.Base != slurm.JobPending || !strings.Contains(j.Partition, ",") {
 			continue
@@ -76,12 +76,12 @@ func sharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []shared) 
 			helped[j.Partition] += demand.RunnableTasks(j, 0)
 		}
 	}
-	return all.shared(), helped.shared()
+	return all.sharedCounts(), helped.sharedCounts()
 }
 
 // countSharedNodes counts the busy and idle nodes that are in several partitions. It lets
 // package demand classify the nodes, with each list of partitions as one partition.
-func sharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []shared) {
+func countSharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []sharedCount) {
 	lists := map[string]bool{}
 	var nodes []*slurm.Node
 	for _, n := range s.Nodes.Value {
@@ -99,20 +99,20 @@ func sharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []shared) {
 	}
 	t := *s
 	t.Nodes.Value = nodes
-	t.Jobs.Value = holders(s.Jobs.Value)
+	t.Jobs.Value = hiddenBusyJobs(s.Jobs.Value)
 	t.Partitions.Value = nil
 	for list := range lists {
 		t.Partitions.Value = append(t.Partitions.Value, &slurm.Partition{Name: list, State: slurm.PartitionUp})
 	}
-	busyOf, idleOf := counts{}, counts{}
+	busyOf, idleOf := countsByPartitions{}, countsByPartitions{}
 	for _, p := range demand.Compute(now, &t).Partitions {
 		busyOf[p.Name], idleOf[p.Name] = p.BusyNodes, p.IdleNodes
 	}
-	return busyOf.shared(), idleOf.shared()
+	return busyOf.sharedCounts(), idleOf.sharedCounts()
 }
 
 // hiddenBusyJobs returns the jobs that make a node busy although its state does not show it.
-func holders(jobs []*slurm.Job) []*slurm.Job {
+func hiddenBusyJobs(jobs []*slurm.Job) []*slurm.Job {
 	var out []*slurm.Job
 	for _, j := range jobs {
 		if j.State.Base == slurm.JobSuspended || j.State.Base == slurm.JobRunning && j.State.Has(slurm.JobConfiguring) {
@@ -123,7 +123,7 @@ func holders(jobs []*slurm.Job) []*slurm.Job {
 }
 
 // serverTimeAt returns slurmctld's clock at now. Its statistics show how far it is ahead of ours.
-func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
+func serverTimeAt(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
 		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))
 	}

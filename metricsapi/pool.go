@@ -27,14 +27,14 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 // because the HPA enforces its own. PoolOf is pure.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
-		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Workers: shape.WorkerPrefix(n), Shape: shapeOf(n),
-		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn,
-		IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
+		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: shape.WorkerPrefix(n), Shape: shapeOf(n),
+		Replicas: replicasOf(n), ScaleInReason: v1beta1.DrainReasonPrefix + v1beta1.DrainReasonScaleIn,
+		IdleGrace: defaults.IdleGrace, ReservationLead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}
 	}
-	p.Max = maximum(n, hpa)
+	p.Max = maxReplicasOf(n, hpa)
 	if text, ok := n.Annotations[v1beta1.AnnotationIdleGrace]; ok {
 		if grace, err := time.ParseDuration(text); err == nil && grace >= 0 {
 			p.IdleGrace = grace
@@ -45,17 +45,17 @@ func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defa
 
 // replicasOf returns the desired number of workers. The API server sets replicas; the default
 // is one.
-func running(n *v1beta1.NodeSet) uint64 {
+func replicasOf(n *v1beta1.NodeSet) uint64 {
 	switch {
 	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
-		return count(n.Status.Desired)
+		return nonNegative(n.Status.Desired)
 	case n.Spec.Replicas == nil:
 		return 1
 	}
-	return count(*n.Spec.Replicas)
+	return nonNegative(*n.Spec.Replicas)
 }
 
-func count(n int32) uint64 { return uint64(max(0, n)) }
+func nonNegative(n int32) uint64 { return uint64(max(0, n)) }
 
 // TargetsNodeSet reports whether the HPA scales a NodeSet.
 func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
@@ -74,7 +74,7 @@ func groupOf(apiVersion string) string {
 // shapeOf returns the shape of the NodeSet's workers, nil if unknown. Package demand then uses
 // the records of its nodes.
 func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
-	s, known := shape.Of(n)
+	s, known := shape.OfNodeSet(n)
 	if !known {
 		return nil
 	}

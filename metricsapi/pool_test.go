@@ -24,7 +24,7 @@ func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	return n
 }
 
-func grace(text string) func(*v1beta1.NodeSet) {
+func withIdleGrace(text string) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationIdleGrace: text} }
 }
 
@@ -32,7 +32,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 	hpa := func(least *int32, most int32) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
 	}
-	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Workers: "gpu-", Running: 2, LeavingReason: "slurm-operator: scale-in", IdleGrace: time.Minute, Lead: time.Hour}
+	base := demand.Pool{Name: "team/gpu", Feature: "gpu", WorkerPrefix: "gpu-", Replicas: 2, ScaleInReason: "slurm-operator: scale-in", IdleGrace: time.Minute, ReservationLead: time.Hour}
 	with := func(change func(p *demand.Pool)) demand.Pool {
 		p := base
 		change(&p)
@@ -50,12 +50,12 @@ func TestPoolOfANodeSet(t *testing.T) {
 		{"its own maximum applies if it is smaller", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
 		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
 		{"a disabled partition", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
-		{"unset replicas mean one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
-		{"in DaemonSet mode the status has the desired number", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running, p.Workers = 7, "" })},
-		{"an idle grace", aNodeSet(grace("10m")), nil, with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
-		{"no idle grace", aNodeSet(grace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},
-		{"an invalid idle grace is ignored", aNodeSet(grace("soon")), nil, base},
-		{"a negative idle grace is ignored", aNodeSet(grace("-1m")), nil, base},
+		{"unset replicas mean one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Replicas = 1 })},
+		{"in DaemonSet mode the status has the desired number", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Replicas, p.WorkerPrefix = 7, "" })},
+		{"an idle grace", aNodeSet(withIdleGrace("10m")), nil, with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
+		{"no idle grace", aNodeSet(withIdleGrace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},
+		{"an invalid idle grace is ignored", aNodeSet(withIdleGrace("soon")), nil, base},
+		{"a negative idle grace is ignored", aNodeSet(withIdleGrace("-1m")), nil, base},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := PoolOf(tc.n, tc.hpa, PoolDefaults{IdleGrace: time.Minute, Lead: time.Hour})

@@ -26,7 +26,7 @@ type Config struct {
 const DefaultMaxAge = 2 * time.Minute
 
 // withDefaults returns the Config with defaults for unset fields.
-func (cfg Config) filled() Config {
+func (cfg Config) withDefaults() Config {
 	if cfg.MaxAge <= 0 {
 		cfg.MaxAge = DefaultMaxAge
 	}
@@ -41,21 +41,21 @@ func (cfg Config) filled() Config {
 // exist, and ServiceUnavailable for numbers that are unknown or too old, with the cluster, the
 // age and the last error.
 type Provider struct {
-	objects Directory
-	cfg     Config
-	entries map[string]Entry
-	listed  []provider.CustomMetricInfo
+	directory Directory
+	cfg       Config
+	entries   map[string]Entry
+	infos     []provider.CustomMetricInfo
 }
 
 var _ provider.MetricsProvider = (*Provider)(nil)
 
 // New returns a Provider of the catalogue's metrics.
 func New(objects Directory, cfg Config) *Provider {
-	p := &Provider{objects: objects, cfg: cfg.filled(), entries: map[string]Entry{}}
+	p := &Provider{directory: objects, cfg: cfg.withDefaults(), entries: map[string]Entry{}}
 	for _, e := range Catalogue() {
 		p.entries[e.Name] = e
-		for _, on := range e.On {
-			p.listed = append(p.listed,
+		for _, on := range e.Resources {
+			p.infos = append(p.infos,
 				provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
 		}
 	}
@@ -64,7 +64,7 @@ func New(objects Directory, cfg Config) *Provider {
 
 // ListAllMetrics implements provider.CustomMetricsProvider. The list is the catalogue and does
 // not depend on which objects exist.
-func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.listed) }
+func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.infos) }
 
 // GetMetricByName implements provider.CustomMetricsProvider.
 func (p *Provider) GetMetricByName(
@@ -74,7 +74,7 @@ func (p *Provider) GetMetricByName(
 	if !ok {
 		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
 	}
-	o, ok := p.objects.Object(on, name.Namespace, name.Name)
+	o, ok := p.directory.Object(on, name.Namespace, name.Name)
 	if !ok {
 		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
 	}
@@ -91,7 +91,7 @@ func (p *Provider) GetMetricBySelector(
 	if !ok {
 		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
 	}
-	found := p.objects.Objects(on, namespace, matching)
+	found := p.directory.Objects(on, namespace, matching)
 	if len(found) == 0 {
 		return nil, provider.NewMetricNotFoundForSelectorError(info.GroupResource, info.Metric, "*", matching)
 	}
@@ -112,8 +112,8 @@ func (p *Provider) find(info provider.CustomMetricInfo) (Entry, Resource, bool) 
 	if !ok {
 		return Entry{}, Resource{}, false
 	}
-	for _, on := range e.On {
-		if on.Namespaced == info.Namespaced && on.names(info.GroupResource) {
+	for _, on := range e.Resources {
+		if on.Namespaced == info.Namespaced && on.isNamedBy(info.GroupResource) {
 			return e, on, true
 		}
 	}
@@ -127,14 +127,14 @@ func (p *Provider) value(
 	if len(o.Clusters) == 0 {
 		return nil, notFound
 	}
-	var n measure
+	var n metricSum
 	for _, c := range o.Clusters {
 		r, err := p.reading(c)
 		if err != nil {
-			return nil, unavailable(c.String(), err)
+			return nil, newUnavailable(c.String(), err)
 		}
 		if err := n.add(e, o, c.Name(), r, selector); err != nil {
-			return nil, unavailable(c.String(), err)
+			return nil, newUnavailable(c.String(), err)
 		}
 	}
 	if !n.found {
@@ -143,9 +143,9 @@ func (p *Provider) value(
 	return &custom_metrics.MetricValue{
 		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion,
 			Namespace: o.Namespace, Name: o.Name},
-		Metric:    custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
-		Timestamp: metav1.NewTime(n.at),
-		Value:     *quantity(n.value),
+		Metric:    custom_metrics.MetricIdentifier{Name: e.Name, Selector: describeSelector(selector)},
+		Timestamp: metav1.NewTime(n.readAt),
+		Value:     *quantityOf(n.value),
 	}, nil
 }
 
@@ -155,16 +155,16 @@ func (p *Provider) reading(c Cluster) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.usable(p.cfg.Now(), p.cfg.MaxAge)
+	return r, r.checkUsable(p.cfg.Now(), p.cfg.MaxAge)
 }
 
-func quantity(n uint64) *resource.Quantity {
+func quantityOf(n uint64) *resource.Quantity {
 	const most = 1<<63 - 1
 	return resource.NewQuantity(int64(min(n, most)), resource.DecimalSI)
 }
 
 // isNamedBy reports whether a query for the given resource means this one. The group may be
 // empty, as a RESTMapper allows.
-func (r Resource) names(asked schema.GroupResource) bool {
+func (r Resource) isNamedBy(asked schema.GroupResource) bool {
 	return asked.Resource == r.Resource && (asked.Group == r.Group || asked.Group == "")
 }

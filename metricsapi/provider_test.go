@@ -31,14 +31,14 @@ func selectorOf(t *testing.T, text string) labels.Selector {
 }
 
 // getByName queries a metric as the library does.
-func byName(t *testing.T, p *Provider, of Resource, namespace, name, metric, selector string) (*custom_metrics.MetricValue, error) {
+func getByName(t *testing.T, p *Provider, of Resource, namespace, name, metric, selector string) (*custom_metrics.MetricValue, error) {
 	t.Helper()
 	return p.GetMetricByName(context.Background(), types.NamespacedName{Namespace: namespace, Name: name},
 		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}, selectorOf(t, selector))
 }
 
 func TestEveryMetricIsOfItsObject(t *testing.T) {
-	p := providerOf(aSite(), noon())
+	p := providerOf(testDirectory(), noon())
 	for _, tc := range []struct {
 		name     string
 		of       Resource
@@ -84,7 +84,7 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 			if !tc.of.Namespaced {
 				namespace = ""
 			}
-			got, err := byName(t, p, tc.of, namespace, tc.object, tc.metric, tc.selector)
+			got, err := getByName(t, p, tc.of, namespace, tc.object, tc.metric, tc.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 }
 
 func TestWhatDoesNotExistIsNotFound(t *testing.T) {
-	p := providerOf(aSite(), noon())
+	p := providerOf(testDirectory(), noon())
 	for _, tc := range []struct {
 		name              string
 		of                Resource
@@ -123,14 +123,14 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 		{"another resource", Resource{GroupResource: Namespaces().GroupResource, Namespaced: true}, "team", "red", "slurm_partition_pending_jobs", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if v, err := byName(t, p, tc.of, tc.namespace, tc.object, tc.metric, tc.selector); !apierrors.IsNotFound(err) {
+			if v, err := getByName(t, p, tc.of, tc.namespace, tc.object, tc.metric, tc.selector); !apierrors.IsNotFound(err) {
 				t.Errorf("the answer is %v, %v", v, err)
 			}
 		})
 	}
 }
 
-func TestWhatCanNotBeToldIsAnError(t *testing.T) {
+func TestAStaleOrUnreadClusterIsAnError(t *testing.T) {
 	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing jobs", Message: "connection refused"}
 	for _, tc := range []struct {
 		name   string
@@ -152,7 +152,7 @@ func TestWhatCanNotBeToldIsAnError(t *testing.T) {
 			[]string{"team/red", "jobs", "never been read", "connection refused"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := providerOf(aSite(tc.change), tc.at)
+			p := providerOf(testDirectory(tc.change), tc.at)
 			for _, e := range Catalogue() {
 				for _, q := range []struct {
 					of     Resource
@@ -162,7 +162,7 @@ func TestWhatCanNotBeToldIsAnError(t *testing.T) {
 						continue
 					}
 					namespace := map[bool]string{true: "team"}[q.of.Namespaced]
-					v, err := byName(t, p, q.of, namespace, q.object, e.Name, "")
+					v, err := getByName(t, p, q.of, namespace, q.object, e.Name, "")
 					if !apierrors.IsServiceUnavailable(err) {
 						t.Fatalf("%s of %s is %v, %v", e.Name, q.object, v, err)
 					}
@@ -179,16 +179,16 @@ func TestWhatCanNotBeToldIsAnError(t *testing.T) {
 
 func TestDataIsGoodUntilItsLimit(t *testing.T) {
 	at := noon().Add(-time.Second + DefaultMaxAge)
-	if _, err := byName(t, providerOf(aSite(), at), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); err != nil {
+	if _, err := getByName(t, providerOf(testDirectory(), at), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if _, err := byName(t, providerOf(aSite(), at.Add(time.Second)), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); !apierrors.IsServiceUnavailable(err) {
+	if _, err := getByName(t, providerOf(testDirectory(), at.Add(time.Second)), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 }
 
 func TestANodeSetThatNothingWasComputedForIsAnError(t *testing.T) {
-	_, err := byName(t, providerOf(aSite(), noon()), NodeSets(), "team", "new", "slurm_nodeset_required_nodes", "")
+	_, err := getByName(t, providerOf(testDirectory(), noon()), NodeSets(), "team", "new", "slurm_nodeset_required_nodes", "")
 	if !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("the error is %v", err)
 	}
@@ -196,14 +196,14 @@ func TestANodeSetThatNothingWasComputedForIsAnError(t *testing.T) {
 
 func TestAClusterThatIsNotThereIsAnError(t *testing.T) {
 	d := fakeDirectory{"nodesets": {{Object: Object{Namespace: "team", Name: "x", Pool: "team/x", Clusters: []Cluster{fakeCluster{name: "gone", err: errors.New("no Cluster of this name exists")}}}}}}
-	_, err := byName(t, providerOf(d, noon()), NodeSets(), "team", "x", "slurm_nodeset_required_nodes", "")
+	_, err := getByName(t, providerOf(d, noon()), NodeSets(), "team", "x", "slurm_nodeset_required_nodes", "")
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "team/gone: no Cluster") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestListsAreWholeOrErrors(t *testing.T) {
-	p := providerOf(aSite(), noon())
+	p := providerOf(testDirectory(), noon())
 	list := func(matching string) (map[string]int64, error) {
 		got, err := p.GetMetricBySelector(t.Context(), "team", selectorOf(t, matching),
 			provider.CustomMetricInfo{GroupResource: NodeSets().GroupResource, Namespaced: true, Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
@@ -229,7 +229,7 @@ func TestListsAreWholeOrErrors(t *testing.T) {
 
 func TestTheCatalogueIsListed(t *testing.T) {
 	listed := map[string]bool{}
-	for _, m := range New(aSite(), Config{}).ListAllMetrics() {
+	for _, m := range New(testDirectory(), Config{}).ListAllMetrics() {
 		listed[m.String()] = true
 	}
 	names := map[string]bool{}
@@ -238,10 +238,10 @@ func TestTheCatalogueIsListed(t *testing.T) {
 			t.Errorf("the entry %s is a duplicate, or its name or help is invalid", e.Name)
 		}
 		names[e.Name] = true
-		if (e.pool == nil) == (e.partitions == nil) {
+		if (e.poolValue == nil) == (e.partitionsValue == nil) {
 			t.Errorf("%s has no value function, or two", e.Name)
 		}
-		for _, on := range e.On {
+		for _, on := range e.Resources {
 			info := provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name}
 			if !listed[info.String()] {
 				t.Errorf("%s is not listed", info)

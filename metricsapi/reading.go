@@ -21,11 +21,11 @@ type Reading struct {
 	snapshot *slurmclient.Snapshot
 	demand   demand.Demand
 	// poolIndex is the index of each pool, by name, in demand.Pools and in pools.
-	pools   map[string]int
-	offers  []demand.Pool
-	overlap overlap
+	poolIndex map[string]int
+	pools     []demand.Pool
+	overlap   overlap
 	// computeTime is how long the computation took.
-	took time.Duration
+	computeTime time.Duration
 	// err is the panic because of which there are no numbers, nil for none.
 	err error
 }
@@ -36,7 +36,7 @@ func (r *Reading) polls() []slurmclient.Poll {
 }
 
 // ReadAt returns when the oldest resource of the numbers was read.
-func (r *Reading) At() time.Time {
+func (r *Reading) ReadAt() time.Time {
 	at := r.snapshot.Nodes.AsOf()
 	for _, p := range r.polls() {
 		if p.AsOf().Before(at) {
@@ -50,18 +50,18 @@ func (r *Reading) At() time.Time {
 func (r *Reading) Snapshot() *slurmclient.Snapshot { return r.snapshot }
 
 // ComputeTime returns how long it took to compute the Reading.
-func (r *Reading) Took() time.Duration { return r.took }
+func (r *Reading) ComputeTime() time.Duration { return r.computeTime }
 
 // checkUsable returns an error if the numbers are too old at now, or unknown.
-func (r *Reading) usable(now time.Time, maxAge time.Duration) error {
-	if err := Stale(now, maxAge, r.polls()...); err != nil {
+func (r *Reading) checkUsable(now time.Time, maxAge time.Duration) error {
+	if err := CheckFresh(now, maxAge, r.polls()...); err != nil {
 		return err
 	}
 	if r.err != nil {
 		return r.err
 	}
 	if !r.demand.Known {
-		return errNotKnown
+		return errDemandUnknown
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ type constError string
 
 func (e constError) Error() string { return string(e) }
 
-const errNotKnown = constError("its demand is not known yet")
+const errDemandUnknown = constError("its demand is not known yet")
 
 // Reader computes the Readings of one cluster and reuses the last one if the inputs have not
 // changed, so that all callers get the same numbers. The zero value is ready to use. It is safe
@@ -94,7 +94,7 @@ type Reader struct {
 func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot,
+	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && hasSameInputs(m.last.snapshot,
 		s) && reflect.DeepEqual(m.lastPools, pools) {
 		next := *m.last
 		next.snapshot = s
@@ -103,34 +103,34 @@ func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Poo
 	}
 	begin := time.Now()
 	pools = slices.Clone(pools)
-	r := &Reading{snapshot: s, pools: map[string]int{}, offers: pools}
+	r := &Reading{snapshot: s, poolIndex: map[string]int{}, pools: pools}
 	if err := slurmclient.Guard("computing the demand", func() { r.compute(now) }); err != nil {
 		r = &Reading{snapshot: s, err: err}
 	}
-	r.took = time.Since(begin)
+	r.computeTime = time.Since(begin)
 	m.last, m.lastPools, m.computedAt = r, pools, now
 	return r
 }
 
 func (r *Reading) compute(now time.Time) {
-	r.demand = demand.Compute(now, r.snapshot, r.offers...)
+	r.demand = demand.Compute(now, r.snapshot, r.pools...)
 	if !r.demand.Known {
 		return
 	}
-	for i, p := range r.offers {
-		r.pools[p.Name] = i
+	for i, p := range r.pools {
+		r.poolIndex[p.Name] = i
 	}
 	r.overlap = overlapOf(now, r.snapshot)
 }
 
 // hasSameInputs reports whether everything that the demand depends on is the same in both
 // snapshots.
-func alike(a, b *slurmclient.Snapshot) bool {
+func hasSameInputs(a, b *slurmclient.Snapshot) bool {
 	same := func(p, q slurmclient.Poll) bool { return p.Known == q.Known && p.Sequence == q.Sequence }
 	return same(a.Nodes.Poll, b.Nodes.Poll) && same(a.Jobs.Poll, b.Jobs.Poll) &&
 		same(a.Partitions.Poll, b.Partitions.Poll) && same(a.Reservations.Poll, b.Reservations.Poll) &&
 		same(a.QOS.Poll, b.QOS.Poll) && same(a.Associations.Poll, b.Associations.Poll) &&
-		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) && maps.Equal(a.Earlier, b.Earlier)
+		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) && maps.Equal(a.BusySinceJobs, b.BusySinceJobs)
 }
 
 // Known reports whether there are numbers, whatever their age.

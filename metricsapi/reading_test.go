@@ -55,7 +55,7 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 func TestAReadingIsAsOldAsItsOldestPart(t *testing.T) {
 	s := snapshotOf(nil, nil)
 	s.Partitions.ReadAt = noon().Add(-time.Minute)
-	if got := new(Reader).Read(noon(), s, nil).At(); !got.Equal(s.Partitions.ReadAt) {
+	if got := new(Reader).Read(noon(), s, nil).ReadAt(); !got.Equal(s.Partitions.ReadAt) {
 		t.Errorf("its time is %v", got)
 	}
 }
@@ -107,24 +107,24 @@ func BenchmarkQuery(b *testing.B) {
 	p := providerOf(d, noon())
 	for b.Loop() {
 		for _, metric := range []string{"slurm_nodeset_required_nodes", "slurm_partition_pending_jobs"} {
-			if _, err := p.GetMetricByName(b.Context(), named("p77"), infoOf(metric), labels.Everything()); err != nil {
+			if _, err := p.GetMetricByName(b.Context(), nameInTeam("p77"), infoOf(metric), labels.Everything()); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
-	b.ReportMetric(c.reading.Took().Seconds()*1000, "ms/snapshot")
+	b.ReportMetric(c.reading.ComputeTime().Seconds()*1000, "ms/snapshot")
 }
 
 // A nil record stands for data that the code does not expect.
-func TestAPanicIsAnErrorOfItsClusterAlone(t *testing.T) {
-	d := aSite(func(s *slurmclient.Snapshot) { s.Jobs.Value = append(s.Jobs.Value, nil) })
+func TestAPanicIsAnErrorOfItsClusterOnly(t *testing.T) {
+	d := testDirectory(func(s *slurmclient.Snapshot) { s.Jobs.Value = append(s.Jobs.Value, nil) })
 	p := providerOf(d, noon())
-	_, err := p.GetMetricByName(t.Context(), named("a"), infoOf("slurm_nodeset_required_nodes"), labels.Everything())
+	_, err := p.GetMetricByName(t.Context(), nameInTeam("a"), infoOf("slurm_nodeset_required_nodes"), labels.Everything())
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "computing the demand: panic: ") {
 		t.Errorf("the answer is %v", err)
 	}
 	blue := provider.CustomMetricInfo{GroupResource: Controllers().GroupResource, Namespaced: true, Metric: "slurm_partition_pending_jobs"}
-	if v, err := p.GetMetricByName(t.Context(), named("blue"), blue, labels.Everything()); err != nil || v.Value.Value() != 1 {
+	if v, err := p.GetMetricByName(t.Context(), nameInTeam("blue"), blue, labels.Everything()); err != nil || v.Value.Value() != 1 {
 		t.Errorf("another cluster answers %v, %v", v, err)
 	}
 }

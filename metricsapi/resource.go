@@ -2,8 +2,8 @@ package metricsapi
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// group is the API group of the custom resources.
-const group = "slinky.slurm.net"
+// slinkyGroup is the API group of the custom resources.
+const slinkyGroup = "slinky.slurm.net"
 
 // Resource is a kind of object that has metrics.
 type Resource struct {
@@ -15,13 +15,13 @@ type Resource struct {
 }
 
 // NodeSets returns the resource of NodeSets, the pools of Slurm nodes that HPAs scale.
-func NodeSets() Resource { return slinky("nodesets", "NodeSet") }
+func NodeSets() Resource { return slinkyResource("nodesets", "NodeSet") }
 
 // Controllers returns the resource of Slurm clusters that run in this Kubernetes cluster.
-func Controllers() Resource { return slinky("controllers", "Controller") }
+func Controllers() Resource { return slinkyResource("controllers", "Controller") }
 
 // Clusters returns the resource of Slurm clusters that run elsewhere.
-func Clusters() Resource { return slinky("clusters", "Cluster") }
+func Clusters() Resource { return slinkyResource("clusters", "Cluster") }
 
 // Namespaces returns the resource of namespaces. A namespace has the metrics of all Slurm
 // clusters in it.
@@ -29,6 +29,6 @@ func Namespaces() Resource {
 	return Resource{schema.GroupResource{Resource: "namespaces"}, "v1", "Namespace", false}
 }
 
-func slinky(plural, kind string) Resource {
-	return Resource{schema.GroupResource{Group: group, Resource: plural}, group + "/v1beta1", kind, true}
+func slinkyResource(plural, kind string) Resource {
+	return Resource{schema.GroupResource{Group: slinkyGroup, Resource: plural}, slinkyGroup + "/v1beta1", kind, true}
 }

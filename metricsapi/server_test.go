@@ -34,8 +34,8 @@ func serverOf(t *testing.T, p *Provider) *httptest.Server {
 }
 
 func TestTheAPIOverHTTP(t *testing.T) {
-	fresh := serverOf(t, providerOf(aSite(), noon()))
-	stale := serverOf(t, providerOf(aSite(), noon().Add(time.Hour)))
+	fresh := serverOf(t, providerOf(testDirectory(), noon()))
+	stale := serverOf(t, providerOf(testDirectory(), noon().Add(time.Hour)))
 	for _, tc := range []struct {
 		name   string
 		server *httptest.Server

@@ -15,7 +15,7 @@ import (
 )
 
 // maxAnswerBytes limits answers other than lists of nodes and jobs.
-const maxAnswer = 256 << 20
+const maxAnswerBytes = 256 << 20
 
 // Slurm's error numbers that have a Code of their own (slurm/slurm_errno.h).
 const (
@@ -30,7 +30,7 @@ const (
 	errAlreadyDone    = 2021
 	errInvalidState   = 2028
 	errReservation    = 2053
-	errTransition     = 2180
+	errInTransition   = 2180
 	errTimeout        = 5004
 	errDBConnection   = 7000
 )
@@ -47,11 +47,11 @@ const (
 
 // codeOfNumber maps Slurm's error numbers to codes. The HTTP status of the same error differs
 // between releases, so it decides only where there is no number.
-var codes = map[int]Code{
+var codeOfNumber = map[int]Code{
 	errProtocolAuth: CodeUnauthorized, errAccessDenied: CodeUnauthorized, errInvalidUser: CodeUnauthorized,
 	errCtldConnection: CodeUnavailable, errTimeout: CodeUnavailable, errDBConnection: CodeUnavailable,
 	errBadPartition: CodeNotFound, errBadJob: CodeNotFound, errBadNode: CodeNotFound,
-	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errTransition: CodeConflict,
+	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errInTransition: CodeConflict,
 	errReservation: CodeNotFound,
 }
 
@@ -75,19 +75,19 @@ func (c *Client) exchange(
 		return nil, requestError(ctx, op, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	if err != nil {
 		return nil, requestError(ctx, op, err)
 	}
-	if len(body) > maxAnswer {
+	if len(body) > maxAnswerBytes {
 		return nil, &Error{Code: CodeUnavailable, Op: op, Status: resp.StatusCode,
-			Message: fmt.Sprintf("the answer is larger than %d MiB", maxAnswer>>20)}
+			Message: fmt.Sprintf("the answer is larger than %d MiB", maxAnswerBytes>>20)}
 	}
 	ans := &answer{status: resp.StatusCode, body: body}
 	if isJSON(resp) && len(body) > 0 {
 		ans.outline, ans.json = wire.ReadOutline(body)
-		c.heard(ans.outline.Server)
-		if err := otherCluster(ctx, op, ans.outline.Server); err != nil {
+		c.recordServer(ans.outline.Server)
+		if err := checkCluster(ctx, op, ans.outline.Server); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func outlineProblem(op string, status int, out wire.Outline) error {
 			break
 		}
 	}
-	code, ok := codes[p.Number]
+	code, ok := codeOfNumber[p.Number]
 	switch {
 	case ok:
 	case p.Number >= firstRefusal && p.Number <= lastRefusal, p.Number >= firstParseError && p.Number <= lastParseError:
@@ -159,12 +159,12 @@ func outlineProblem(op string, status int, out wire.Outline) error {
 	}
 	text := "the answer does not name the Slurm release that sent it"
 	if out.Server.Release != "" {
-		text = message(p)
+		text = problemText(p)
 	}
 	return &Error{Code: code, Op: op, Status: status, Number: p.Number, Message: text}
 }
 
-func message(p wire.Problem) string {
+func problemText(p wire.Problem) string {
 	parts := make([]string, 0, 2)
 	for _, s := range []string{p.Description, p.Text} {
 		if s != "" && s != "No error" {

@@ -24,7 +24,7 @@ type CacheConfig struct {
 	Slow time.Duration
 	// NewJobsInterval is the pause between checks for new or changed jobs. A check is one
 	// cheap request to diag; if it finds any, jobs are polled at once. 0 disables the checks.
-	LookInterval time.Duration
+	NewJobsInterval time.Duration
 	// Share is the largest fraction of time that polling one resource may take. The pauses
 	// grow when polls take long. 0 means 0.25.
 	Share float64
@@ -101,8 +101,8 @@ func (c *Cache) Run(ctx context.Context) {
 	for _, p := range c.pollers {
 		wg.Go(func() { p.run(ctx) })
 	}
-	if p := c.pollerOf(Jobs); p != nil && c.cfg.LookInterval > 0 {
-		wg.Go(func() { (&lookout{cache: c, stats: c.client.Stats, jobs: p}).run(ctx) })
+	if p := c.pollerOf(Jobs); p != nil && c.cfg.NewJobsInterval > 0 {
+		wg.Go(func() { (&newJobsChecker{cache: c, stats: c.client.Stats, jobs: p}).run(ctx) })
 	}
 	wg.Wait()
 	close(c.stopped)
@@ -142,7 +142,7 @@ func (c *Cache) Refresh(ctx context.Context, resources ...Resource) error {
 	var waits []func(context.Context) error
 	for _, r := range resources {
 		if p := c.pollerOf(r); p != nil {
-			waits = append(waits, p.ask())
+			waits = append(waits, p.requestPoll())
 			continue
 		}
 		waits = append(waits, func(context.Context) error {
@@ -183,11 +183,11 @@ func (c *Cache) publish(change func(*Snapshot)) {
 
 // reading is the result of a successful poll. A nil update means that nothing changed.
 type reading struct {
-	set        func(*Snapshot)
+	update     func(*Snapshot)
 	serverTime slurm.Time
 	server     slurm.Server
 	// exceptional means that the duration of this poll does not predict that of the next one.
-	rare bool
+	exceptional bool
 	// oldest is when the oldest fact in the value was last known to be right. Zero means when
 	// the poll began.
 	oldest time.Time

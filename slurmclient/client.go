@@ -50,13 +50,13 @@ type Client struct {
 	http   *http.Client
 	intern *wire.Interner
 	// maxQueryBytes is the longest query that a request may have.
-	room int
+	maxQueryBytes int
 
-	mu      sync.Mutex
-	version string
-	binding wire.Binding
-	jobs    wire.Binding // see bindJobs; nil until it is needed
-	release string
+	mu          sync.Mutex
+	version     string
+	binding     wire.Binding
+	jobsBinding wire.Binding // see bindJobs; nil until it is needed
+	release     string
 	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
 }
@@ -83,11 +83,11 @@ func New(cfg Config) (*Client, error) {
 		tc.Token = cfg.Token
 	}
 	return &Client{
-		cfg:    cfg,
-		base:   base,
-		http:   &http.Client{Transport: transport.New(tc), CheckRedirect: noRedirect},
-		intern: wire.NewInterner(),
-		room:   transport.Room(base, socket),
+		cfg:           cfg,
+		base:          base,
+		http:          &http.Client{Transport: transport.New(tc), CheckRedirect: noRedirect},
+		intern:        wire.NewInterner(),
+		maxQueryBytes: transport.MaxQueryBytes(base, socket),
 	}, nil
 }
 
@@ -122,13 +122,13 @@ func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 			return nil, err
 		}
 	}
-	b, err := wire.New(version, c.base, c.http)
+	b, err := wire.NewBinding(version, c.base, c.http)
 	if err != nil {
 		return nil, &Error{Code: CodeInvalid, Op: "choosing an API version", Err: err}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.binding, c.jobs = version, b, nil
+	c.version, c.binding, c.jobsBinding = version, b, nil
 	return b, nil
 }
 
@@ -144,7 +144,7 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 		return b, nil
 	}
 	c.mu.Lock()
-	jobs := c.jobs
+	jobs := c.jobsBinding
 	c.mu.Unlock()
 	if jobs != nil {
 		return jobs, nil
@@ -159,7 +159,7 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.binding == b {
-		c.jobs = jobs
+		c.jobsBinding = jobs
 	}
 	return jobs, nil
 }
@@ -182,7 +182,7 @@ const versionOp = "finding a common API version"
 // tryVersion sends a ping in a version; found is whether the server offers the version.
 func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
 	ctx = transport.WithOp(ctx, "ping")
-	b, err = wire.New(version, c.base, c.http)
+	b, err = wire.NewBinding(version, c.base, c.http)
 	if err != nil {
 		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
 	}
@@ -203,14 +203,14 @@ func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding
 
 // recordServer records which release answered. If the release differs from the last one, the server
 // was replaced, and the next request negotiates the version again.
-func (c *Client) heard(s slurm.Server) {
+func (c *Client) recordServer(s slurm.Server) {
 	if s.Release == "" {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.release != "" && c.release != s.Release {
-		c.binding, c.jobs = nil, nil
+		c.binding, c.jobsBinding = nil, nil
 	}
 	c.release, c.noAccounting = s.Release, s.NoAccounting
 }
@@ -233,14 +233,14 @@ func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure er
 
 // dropVersion discards the negotiated version after the server answered that it has no such path.
 // It reports whether it makes sense to try again.
-func (c *Client) forget(b wire.Binding) bool {
+func (c *Client) dropVersion(b wire.Binding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cfg.Version != "" {
 		return false
 	}
-	if c.binding == b || c.jobs == b {
-		c.binding, c.jobs = nil, nil
+	if c.binding == b || c.jobsBinding == b {
+		c.binding, c.jobsBinding = nil, nil
 	}
 	return true
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // serveVersions answers like a server that offers some API versions.
-func serving(t *testing.T, offered *atomic.Pointer[[]string], asked *[]string) player {
+func serveVersions(t *testing.T, offered *atomic.Pointer[[]string], asked *[]string) responder {
 	return func(r *http.Request) (reply, error) {
 		version := strings.Split(r.URL.Path, "/")[2]
 		*asked = append(*asked, version)
@@ -41,7 +41,7 @@ func TestTheNewestCommonVersionIsUsed(t *testing.T) {
 	var offered atomic.Pointer[[]string]
 	offered.Store(&[]string{"v0.0.42", "v0.0.43"})
 	var asked []string
-	client := playing(t, "", serving(t, &offered, &asked))
+	client := newTestClient(t, "", serveVersions(t, &offered, &asked))
 	if client.Version() != "" {
 		t.Errorf("before the first request the version is %q", client.Version())
 	}
@@ -68,12 +68,12 @@ func TestNoCommonVersionSaysWhatToDo(t *testing.T) {
 	offered := atomic.Pointer[[]string]{}
 	offered.Store(&[]string{})
 	var asked []string
-	_, err := playing(t, "", serving(t, &offered, &asked)).Nodes(t.Context(), 0)
+	_, err := newTestClient(t, "", serveVersions(t, &offered, &asked)).Nodes(t.Context(), 0)
 	wantCode(t, "a server without a common version", err, slurmclient.CodeUnsupported)
 	if !strings.Contains(err.Error(), "Slurm 23.11 or later") {
 		t.Errorf("the error is %v", err)
 	}
-	_, err = playing(t, "v0.0.42", serving(t, &offered, &asked)).Nodes(t.Context(), 0)
+	_, err = newTestClient(t, "v0.0.42", serveVersions(t, &offered, &asked)).Nodes(t.Context(), 0)
 	wantCode(t, "a server without the pinned version", err, slurmclient.CodeUnsupported)
 	_, err = slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: "v0.0.39"})
 	wantCode(t, "a version without bindings", err, slurmclient.CodeInvalid)
@@ -88,7 +88,7 @@ func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	client, err := slurmclient.New(slurmclient.Config{URL: "http://" + address, Token: token("very-secret")})
+	client, err := slurmclient.New(slurmclient.Config{URL: "http://" + address, Token: staticToken("very-secret")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
 }
 
 // TestAnAnswerThatStallsTimesOut sends the start of a list and then nothing.
-func TestAnAnswerThatStopsIsGivenUp(t *testing.T) {
+func TestAnAnswerThatStallsTimesOut(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"nodes": [`))
@@ -108,7 +108,7 @@ func TestAnAnswerThatStopsIsGivenUp(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: token("t"), Timeout: 200 * time.Millisecond})
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"), Timeout: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestUnixSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(playingServer(t))
+	server := httptest.NewUnstartedServer(nodesHandler(t))
 	server.Listener = l
 	server.Start()
 	defer server.Close()
@@ -142,7 +142,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-func playingServer(t *testing.T) http.Handler {
+func nodesHandler(t *testing.T) http.Handler {
 	body := recordedReply(t, "26.05/v0.0.45/nodes.json").body
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -151,14 +151,14 @@ func playingServer(t *testing.T) http.Handler {
 }
 
 func TestTLSWithAClientCertificate(t *testing.T) {
-	server := httptest.NewUnstartedServer(playingServer(t))
+	server := httptest.NewUnstartedServer(nodesHandler(t))
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	defer server.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	list := func(cfg *tls.Config) error {
-		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: token("t"), TLS: cfg})
+		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"), TLS: cfg})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestTLSWithAClientCertificate(t *testing.T) {
 	wantCode(t, "without the root", list(nil), slurmclient.CodeUnavailable)
 }
 
-func TestARotatedTokenFileFailsNoRequest(t *testing.T) {
+func TestTokenRotationFailsNoRequest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
 		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
@@ -215,9 +215,9 @@ func TestARotatedTokenFileFailsNoRequest(t *testing.T) {
 }
 
 // startPolling runs a cache whose requests p answers, in a synctest bubble.
-func polling(t *testing.T, p player, cfg slurmclient.CacheConfig) (*slurmclient.Cache, func()) {
+func startPolling(t *testing.T, p responder, cfg slurmclient.CacheConfig) (*slurmclient.Cache, func()) {
 	t.Helper()
-	cache := slurmclient.NewCache(playing(t, "v0.0.45", p), cfg)
+	cache := slurmclient.NewCache(newTestClient(t, "v0.0.45", p), cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { cache.Run(ctx); close(done) }()
@@ -228,7 +228,7 @@ func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fail atomic.Bool
 		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
-		cache, stop := polling(t, func(*http.Request) (reply, error) {
+		cache, stop := startPolling(t, func(*http.Request) (reply, error) {
 			if fail.Load() {
 				return reply{}, errors.New("connection refused")
 			}
@@ -266,12 +266,12 @@ func TestADamagedPollKeepsTheLastGoodSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
 		good := recordedReply(t, "26.05/v0.0.45/jobs.json")
-		cache, stop := polling(t, func(*http.Request) (reply, error) {
+		cache, stop := startPolling(t, func(*http.Request) (reply, error) {
 			switch n.Add(1) {
 			case 1:
 				return good, nil
 			case 2:
-				return cut(good), nil
+				return cutInHalf(good), nil
 			}
 			return reply{200, "application/json", []byte(`{"jobs": [{"job_id": "x"}]}`)}, nil
 		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Jobs}})
@@ -291,7 +291,7 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun, most, now atomic.Int32
 		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
-		cache, stop := polling(t, func(*http.Request) (reply, error) {
+		cache, stop := startPolling(t, func(*http.Request) (reply, error) {
 			begun.Add(1)
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
@@ -323,7 +323,7 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
-		cache, stop := polling(t, func(*http.Request) (reply, error) { return good, nil },
+		cache, stop := startPolling(t, func(*http.Request) (reply, error) { return good, nil },
 			slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Nodes}})
 		synctest.Wait()
 		stop()
@@ -331,7 +331,7 @@ func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
 	})
 }
 
-func TestJobsAreReadInTheVersionThatTellsMost(t *testing.T) {
+func TestJobsAreReadInTheMostDetailedVersion(t *testing.T) {
 	for _, tc := range []struct {
 		offered []string
 		want    string
@@ -341,7 +341,7 @@ func TestJobsAreReadInTheVersionThatTellsMost(t *testing.T) {
 		{[]string{"v0.0.43", "v0.0.44"}, "v0.0.44"},
 	} {
 		jobs := map[string]int{}
-		client := playing(t, "", func(r *http.Request) (reply, error) {
+		client := newTestClient(t, "", func(r *http.Request) (reply, error) {
 			version := strings.Split(r.URL.Path, "/")[2]
 			switch {
 			case !slices.Contains(tc.offered, version):
@@ -363,9 +363,9 @@ func TestJobsAreReadInTheVersionThatTellsMost(t *testing.T) {
 	}
 }
 
-func TestAPathThatIsMissingCausesNoSecondTry(t *testing.T) {
+func TestAMissingPathIsNotTriedAgain(t *testing.T) {
 	var lists atomic.Int32
-	client := playing(t, "", func(r *http.Request) (reply, error) {
+	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
 		if strings.HasSuffix(r.URL.Path, "/nodes/") {
 			lists.Add(1)
 			return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
@@ -379,13 +379,13 @@ func TestAPathThatIsMissingCausesNoSecondTry(t *testing.T) {
 	}
 }
 
-func TestWhatDidNotChangeIsTheSameObject(t *testing.T) {
+func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
 		good := recordedReply(t, "26.05/v0.0.45/jobs.json")
 		other := good
 		other.body = []byte(strings.Replace(string(good.body), `"RUNNING"`, `"COMPLETING"`, 1))
-		cache, stop := polling(t, func(*http.Request) (reply, error) {
+		cache, stop := startPolling(t, func(*http.Request) (reply, error) {
 			if n.Add(1) < 3 {
 				return good, nil
 			}
@@ -410,7 +410,7 @@ func TestWhatDidNotChangeIsTheSameObject(t *testing.T) {
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
-	cache := slurmclient.NewCache(playing(t, "v0.0.45", always(reply{})), slurmclient.CacheConfig{})
+	cache := slurmclient.NewCache(newTestClient(t, "v0.0.45", alwaysReply(reply{})), slurmclient.CacheConfig{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := cache.Next(ctx, 0); !errors.Is(err, context.Canceled) {

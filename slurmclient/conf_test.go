@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-func TestPrivateDataOfTheConfiguration(t *testing.T) {
+func TestConfPrivateData(t *testing.T) {
 	whole := recordedReply(t, "26.05/v0.0.45/conf.json")
 	with := func(old, text string) reply {
 		changed := whole
@@ -36,7 +36,7 @@ func TestPrivateDataOfTheConfiguration(t *testing.T) {
 		{"an answer without a configuration", with(`"slurm_conf"`, `"slurm"`), nil, slurmclient.CodeUnavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			conf, err := playing(t, "v0.0.45", always(tc.give)).Conf(t.Context())
+			conf, err := newTestClient(t, "v0.0.45", alwaysReply(tc.give)).Conf(t.Context())
 			wantCode(t, "the configuration", err, tc.code)
 			if err == nil && !slices.Equal(conf.PrivateData, tc.want) {
 				t.Errorf("PrivateData is %q, want %q", conf.PrivateData, tc.want)
@@ -47,9 +47,9 @@ func TestPrivateDataOfTheConfiguration(t *testing.T) {
 
 // TestAnUnsupportedConfigurationIsNotRequested uses a server whose API version has no configuration: the
 // reading is known and nil, and no request is made for it besides those that negotiate the version.
-func TestAConfigurationThatTheVersionDoesNotTell(t *testing.T) {
+func TestAnUnsupportedConfigurationIsNotRequested(t *testing.T) {
 	var asked atomic.Int32
-	client := playing(t, "", func(r *http.Request) (reply, error) {
+	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
 		asked.Add(1)
 		if r.URL.Path != "/slurm/v0.0.44/ping/" {
 			return reply{http.StatusNotFound, "text/plain", nil}, nil

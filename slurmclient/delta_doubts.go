@@ -19,12 +19,12 @@ type doubts map[uint32]time.Time
 const (
 	// One poll reads 1/doubtDivisor of the jobs, and at least minDoubtBatch records, because they
 	// are in doubt.
-	doubtPart  = 6
-	doubtLeast = 1000
+	doubtDivisor  = 6
+	minDoubtBatch = 1000
 	// maxUnevaluated is how many new jobs that the scheduler has not evaluated one poll reads
 	// again. newJobSeconds is how long a job counts as new, in seconds.
-	mostUnevaluated = 256
-	newFor          = 600
+	maxUnevaluated = 256
+	newJobSeconds  = 600
 )
 
 // raise puts a job in doubt since a time, unless it already is in doubt.
@@ -35,7 +35,7 @@ func (d doubts) raise(id uint32, since time.Time) {
 }
 
 // oldestFact returns when the oldest fact in doubt was last known to be right, or now if there is none.
-func (d doubts) oldest(now time.Time) time.Time {
+func (d doubts) oldestFact(now time.Time) time.Time {
 	for _, t := range d {
 		if t.Before(now) {
 			now = t
@@ -48,18 +48,18 @@ func (d doubts) oldest(now time.Time) time.Time {
 func (d doubts) settle(p *deltaPoll) {
 	maps.DeleteFunc(d, func(id uint32, _ time.Time) bool {
 		j := findJob(p.old, id)
-		return p.has(id) || j == nil || j.State.Base != slurm.JobPending
+		return p.hasRead(id) || j == nil || j.State.Base != slurm.JobPending
 	})
 }
 
 // nextBatch lists the jobs in doubt that one poll reads, those longest in doubt first. Reading an
 // array returns the records of its split tasks too, which count against the batch.
-func (d doubts) turn(p *deltaPoll) []uint32 {
+func (d doubts) nextBatch(p *deltaPoll) []uint32 {
 	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
 		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
 	})
 	split := p.splitTasks()
-	budget := max(doubtLeast, len(p.old)/doubtPart)
+	budget := max(minDoubtBatch, len(p.old)/doubtDivisor)
 	for i, id := range ids {
 		if budget -= 1 + split[id]; budget < 0 && i > 0 {
 			return ids[:i]
@@ -81,31 +81,31 @@ func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
 // evaluationTimeout is how long slurmctld may take to evaluate a job again that waited for another
 // one. It evaluates dependencies and limits when it schedules, which it does at least once a minute
 // by default (slurm.conf(5), SchedulerParameters=sched_interval).
-const evaluatedWithin = 90 * time.Second
+const evaluationTimeout = 90 * time.Second
 
 // releasedJobs are the pending jobs, by id, that the end of another job may have released. They are
 // in doubt until slurmctld changes their record or evaluationTimeout has passed. A poll that reads
 // them at once finds the old record.
-type waking map[uint32]wakingJob
+type releasedJobs map[uint32]releasedJob
 
 // releasedJob contains what the record of a job said when another job ended.
-type wakingJob struct {
+type releasedJob struct {
 	dependency, reason string
 	until              time.Time
 }
 
 // add adds the jobs with these ids as they were last read.
-func (w waking) note(p *deltaPoll, ids []uint32, now time.Time) {
+func (w releasedJobs) add(p *deltaPoll, ids []uint32, now time.Time) {
 	for _, id := range ids {
 		if j := findJob(p.old, id); j != nil {
-			w[id] = wakingJob{j.Dependency, j.Reason, now.Add(evaluatedWithin)}
+			w[id] = releasedJob{j.Dependency, j.Reason, now.Add(evaluationTimeout)}
 		}
 	}
 }
 
 // settle drops the jobs whose record changed or whose time has passed.
-func (w waking) settle(p *deltaPoll, now time.Time) {
-	maps.DeleteFunc(w, func(id uint32, was wakingJob) bool {
+func (w releasedJobs) settle(p *deltaPoll, now time.Time) {
+	maps.DeleteFunc(w, func(id uint32, was releasedJob) bool {
 		j := findJob(p.old, id)
 		return j == nil || j.State.Base != slurm.JobPending ||
 			j.Dependency != was.dependency || j.Reason != was.reason || now.After(was.until)
@@ -116,8 +116,8 @@ func (w waking) settle(p *deltaPoll, now time.Time) {
 // dependency, and one job for each limit that holds jobs back, whichever costs least to read. An
 // array of which only tasks changed is not among them, since the states of its tasks show how many
 // of them wait.
-func dependents(p *deltaPoll) (ids []uint32) {
-	moved := p.moved()
+func dependentJobs(p *deltaPoll) (ids []uint32) {
+	moved := p.findMoved()
 	if len(moved.ids) == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func dependents(p *deltaPoll) (ids []uint32) {
 		if j.State.Base != slurm.JobPending {
 			continue
 		}
-		if moved.letsGo(j) {
+		if moved.mayRelease(j) {
 			ids = append(ids, j.ID)
 			continue
 		}
@@ -144,7 +144,7 @@ func dependents(p *deltaPoll) (ids []uint32) {
 
 // raiseSameLimit puts all jobs held by the same limit in doubt when the job that was read for them is
 // no longer held by it.
-func (d doubts) raiseAlike(p *deltaPoll, since time.Time) {
+func (d doubts) raiseSameLimit(p *deltaPoll, since time.Time) {
 	freed := map[limitKind]bool{}
 	for id := range d {
 		old, now := findJob(p.old, id), p.read[id]
@@ -157,26 +157,26 @@ func (d doubts) raiseAlike(p *deltaPoll, since time.Time) {
 		return
 	}
 	for _, j := range p.old {
-		if j.State.Base == slurm.JobPending && heldByLimit(j) && freed[limitKindOf(j)] && !p.has(j.ID) {
+		if j.State.Base == slurm.JobPending && heldByLimit(j) && freed[limitKindOf(j)] && !p.hasRead(j.ID) {
 			d.raise(j.ID, since)
 		}
 	}
 }
 
 // movedJobs are the jobs whose state changed, or that ended or vanished, since the last poll.
-type moved struct {
+type movedJobs struct {
 	ids       map[uint32]bool // of jobs, and of the arrays that they belong to
 	userNames map[string]bool // user and job name, for singletons
 }
 
-func (p *deltaPoll) moved() moved {
-	m := moved{ids: map[uint32]bool{}, userNames: map[string]bool{}}
+func (p *deltaPoll) findMoved() movedJobs {
+	m := movedJobs{ids: map[uint32]bool{}, userNames: map[string]bool{}}
 	for _, j := range p.old {
 		row := p.rows[j.ID]
 		if row != nil && !row.mixed && row.state == j.State {
 			continue
 		}
-		if row == nil && j.IsArrayBase() && !p.has(j.ID) {
+		if row == nil && j.IsArrayBase() && !p.hasRead(j.ID) {
 			continue // its state was not requested
 		}
 		m.ids[j.ID] = true
@@ -189,7 +189,7 @@ func (p *deltaPoll) moved() moved {
 }
 
 // mayRelease reports whether a dependency of the job may be fulfilled now.
-func (m moved) letsGo(j *slurm.Job) bool {
+func (m movedJobs) mayRelease(j *slurm.Job) bool {
 	if j.Dependency == "" {
 		return false
 	}
@@ -236,11 +236,11 @@ func heldByLimit(j *slurm.Job) bool {
 func (p *deltaPoll) unevaluated(now slurm.Time) []uint32 {
 	var ids []uint32
 	for _, j := range slices.Backward(p.old) {
-		if len(ids) == mostUnevaluated {
+		if len(ids) == maxUnevaluated {
 			break
 		}
 		if j.State.Base == slurm.JobPending && !j.LastSchedEval.IsSet() &&
-			(j.Reason == "" || j.Reason == "None") && now < j.SubmitTime+newFor {
+			(j.Reason == "" || j.Reason == "None") && now < j.SubmitTime+newJobSeconds {
 			ids = append(ids, j.ID)
 		}
 	}

@@ -21,11 +21,11 @@ import (
 const (
 	// maxListedRecords limits the length of a list that is requested: slurmrestd needs 130 kB of
 	// memory for each record while it answers.
-	mostListed = 20_000
+	maxListedRecords = 20_000
 	// cheapStates is the cost of the states of all jobs up to which the list is not considered.
 	cheapStates = 2 * time.Second
 	// allStatesTimeout is the deadline of the request for the states of all jobs.
-	fullTimeout = 5 * time.Minute
+	allStatesTimeout = 5 * time.Minute
 )
 
 // statesCost estimates how long slurmrestd takes to answer with this many rows of jobs/state.
@@ -48,7 +48,7 @@ type queueSize struct{ records, tasks uint64 }
 
 // queueSizeOf estimates the queue from the known jobs and from slurmctld's counters: the tasks that
 // are pending or running, and the records that wait for nodes or run.
-func sizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
+func queueSizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	var k queueSize
 	for _, j := range known {
 		k.records++
@@ -76,16 +76,16 @@ func taskCount(j *slurm.Job) uint64 {
 
 // cheaperReader decides how everything is read: as a list (ReadList) or by states (ReadDelta). Cheap
 // states are preferred, since the estimate does not count records that wait for anything but nodes.
-func (q queueSize) fullBy() JobsReader {
+func (q queueSize) cheaperReader() JobsReader {
 	states := statesCost(q.tasks)
-	if states > cheapStates && q.records <= mostListed && listCost(q.records) < states {
+	if states > cheapStates && q.records <= maxListedRecords && listCost(q.records) < states {
 		return ReadList
 	}
 	return ReadDelta
 }
 
 // alternative returns the reader to try when this one failed.
-func (r JobsReader) other() JobsReader {
+func (r JobsReader) alternative() JobsReader {
 	if r == ReadList {
 		return ReadDelta
 	}
@@ -95,22 +95,22 @@ func (r JobsReader) other() JobsReader {
 // readFull reads all jobs with the cheaper reader. After a failure the next poll uses the other
 // reader, and so on until one of them succeeds.
 func (d *deltaReader) readFull(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (by JobsReader, err error) {
-	by = sizeOf(p.old, stats).fullBy()
-	if d.otherWay {
-		by = by.other()
+	by = queueSizeOf(p.old, stats).cheaperReader()
+	if d.useAlternative {
+		by = by.alternative()
 	}
 	if by == ReadList {
 		err = d.readList(ctx, p)
 	} else {
-		err = d.readAll(ctx, p)
+		err = d.readAllStates(ctx, p)
 	}
-	d.otherWay = d.otherWay != (err != nil)
+	d.useAlternative = d.useAlternative != (err != nil)
 	return by, err
 }
 
 // readList reads the records of all jobs.
 func (d *deltaReader) readList(ctx context.Context, p *deltaPoll) error {
-	_, err := jobsCall(0).run(ctx, d.client, func(j *slurm.Job) error { p.list(clone(j)); return nil })
+	_, err := jobsCall(0).run(ctx, d.client, func(j *slurm.Job) error { p.addListed(copyRecord(j)); return nil })
 	if err != nil {
 		return err
 	}
@@ -119,28 +119,28 @@ func (d *deltaReader) readList(ctx context.Context, p *deltaPoll) error {
 }
 
 // readAllStates reads the states of all jobs. Each task of an array has its own row.
-func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
+func (d *deltaReader) readAllStates(ctx context.Context, p *deltaPoll) error {
 	rows, err := d.client.allJobStates(ctx)
 	if err != nil {
 		return err
 	}
-	p.see(rows)
+	p.addStates(rows)
 	p.compareAll()
 	return nil
 }
 
 // addListed adds a record of the list of all jobs.
-func (p *deltaPoll) list(j *slurm.Job) {
+func (p *deltaPoll) addListed(j *slurm.Job) {
 	p.read[j.ID] = j
-	p.index(j)
+	p.indexTask(j)
 	p.rows[j.ID] = &stateRow{state: j.State}
 }
 
 // dropUnlisted marks the jobs as gone that are not in the list of all jobs.
 func (p *deltaPoll) dropUnlisted() {
 	for _, j := range p.old {
-		if !p.has(j.ID) {
-			p.gone(j.ID)
+		if !p.hasRead(j.ID) {
+			p.markGone(j.ID)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func TestHowADeltaReaderReadsEverything(t *testing.T) {
+func TestCheaperReader(t *testing.T) {
 	held := func(tasks uint64) *slurm.Stats { return &slurm.Stats{JobsPending: tasks} }
 	waiting := func(tasks, records uint64) *slurm.Stats {
 		s := held(tasks)
@@ -33,19 +33,19 @@ func TestHowADeltaReaderReadsEverything(t *testing.T) {
 		"a large array besides hundreds of jobs by the list":      {nil, waiting(100_000, 500), ReadList},
 		"many separate jobs by states":                            {nil, waiting(100_000, 100_000), ReadDelta},
 		"many running jobs by states":                             {nil, &slurm.Stats{JobsRunning: 60_000}, ReadDelta},
-		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, held(0), ReadList},
-		"many known separate jobs by states":                      {known(mostListed + 1), held(100_000), ReadDelta},
-		"a large array besides more records than a list may have": {append(known(mostListed), jobIn(90_000, "PENDING", base("1-100000"))), held(0), ReadDelta},
+		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, held(0), ReadList},
+		"many known separate jobs by states":                      {known(maxListedRecords + 1), held(100_000), ReadDelta},
+		"a large array besides more records than a list may have": {append(known(maxListedRecords), jobIn(90_000, "PENDING", arrayBase("1-100000"))), held(0), ReadDelta},
 		"jobs that have ended do not count":                       {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
-		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
+		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
 	} {
-		if got := sizeOf(c.known, c.stats).fullBy(); got != c.want {
+		if got := queueSizeOf(c.known, c.stats).cheaperReader(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
-func TestTheCostsOfFullReadingsAreAsMeasured(t *testing.T) {
+func TestCostEstimatesMatchMeasurements(t *testing.T) {
 	for name, c := range map[string]struct{ got, least, most time.Duration }{
 		"20,000 states":   {statesCost(20_000), time.Second, 2 * time.Second},
 		"50,000 states":   {statesCost(50_000), 12 * time.Second, 18 * time.Second},
@@ -60,21 +60,21 @@ func TestTheCostsOfFullReadingsAreAsMeasured(t *testing.T) {
 	}
 }
 
-func TestWhatCountsAsSubmittedSinceTheLastPoll(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", base("3-9"))})
-	p.put(5, []*slurm.Job{jobIn(5, "PENDING", base("3-9")), jobIn(10, "RUNNING", taskOf(5, 1))})
-	p.put(11, []*slurm.Job{jobIn(11, "PENDING", base("0-99999"))})
-	p.put(12, []*slurm.Job{jobIn(12, "PENDING")})
+func TestSubmittedAs(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("3-9"))})
+	p.addRecords(5, []*slurm.Job{jobIn(5, "PENDING", arrayBase("3-9")), jobIn(10, "RUNNING", taskOf(5, 1))})
+	p.addRecords(11, []*slurm.Job{jobIn(11, "PENDING", arrayBase("0-99999"))})
+	p.addRecords(12, []*slurm.Job{jobIn(12, "PENDING")})
 	for id, want := range map[uint32]uint64{10: 0, 11: 100_000, 12: 1} {
-		if !p.arrived(id) || !p.fresh[id] {
+		if !p.markArrived(id) || !p.fresh[id] {
 			t.Errorf("job %d is not marked as new", id)
 		}
 		if got := p.submittedAs(id); got != want {
 			t.Errorf("job %d counts as %d submitted tasks, want %d", id, got, want)
 		}
 	}
-	p.gone(13)
-	if p.arrived(13) || p.has(13) {
+	p.markGone(13)
+	if p.markArrived(13) || p.hasRead(13) {
 		t.Error("an id without a job would not be read again")
 	}
 }

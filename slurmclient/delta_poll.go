@@ -28,9 +28,9 @@ type deltaPoll struct {
 	// read contains the records read in this poll; nil means that the record is gone.
 	read map[uint32]*slurm.Job
 	// unfinished counts the known jobs that had not finished, vanished those of them that are gone.
-	lost, unfinished int
+	vanished, unfinished int
 	// newestComplete is the newest id up to which every record is known.
-	top uint32
+	newestComplete uint32
 }
 
 // arrayTask identifies a task by the job id of its array and its index.
@@ -52,12 +52,12 @@ func newDeltaPoll(old []*slurm.Job) *deltaPoll {
 		fresh: map[uint32]bool{}, wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
 	}
 	for _, j := range old {
-		p.index(j)
+		p.indexTask(j)
 	}
 	return p
 }
 
-func (p *deltaPoll) index(j *slurm.Job) {
+func (p *deltaPoll) indexTask(j *slurm.Job) {
 	if task, ok := j.ArrayTaskID.Value(); ok && j.ArrayJobID != 0 {
 		p.split[arrayTask{j.ArrayJobID, task}] = j.ID
 	}
@@ -125,7 +125,7 @@ func recordIsCheaper(base *slurm.Job, split int) bool {
 	return time.Duration(1+split)*recordCost < statesCost(count)
 }
 
-func (p *deltaPoll) see(rows []slurm.JobStatus) {
+func (p *deltaPoll) addStates(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, own := p.recordOf(r)
 		seen := p.rows[id]
@@ -143,7 +143,7 @@ func (p *deltaPoll) see(rows []slurm.JobStatus) {
 
 // addWindow adds the rows of the window. An array task that is named by its array has a new record,
 // which a request for the array returns.
-func (p *deltaPoll) found(rows []slurm.JobStatus) {
+func (p *deltaPoll) addWindow(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, _ := p.recordOf(r)
 		p.inWindow[id] = true
@@ -157,7 +157,7 @@ func (p *deltaPoll) found(rows []slurm.JobStatus) {
 }
 
 // compareKnown marks the known jobs that are gone or changed.
-func (p *deltaPoll) compare() {
+func (p *deltaPoll) compareKnown() {
 	for _, j := range p.old {
 		finished := j.State.Base.Finished()
 		if !finished {
@@ -171,11 +171,11 @@ func (p *deltaPoll) compare() {
 		case row == nil && j.IsArrayBase():
 			p.wantedIDs[j.ID] = true
 		case row == nil:
-			p.gone(j.ID)
+			p.markGone(j.ID)
 			if !finished {
-				p.lost++
+				p.vanished++
 			}
-		case p.differs(j, row):
+		case p.hasChanged(j, row):
 			p.wantedIDs[j.ID] = true
 		}
 	}
@@ -183,7 +183,7 @@ func (p *deltaPoll) compare() {
 
 // compareAll is compareKnown for rows that cover all jobs; it also marks the new jobs.
 func (p *deltaPoll) compareAll() {
-	p.compare()
+	p.compareKnown()
 	for id := range p.rows {
 		if findJob(p.old, id) == nil {
 			p.wantedIDs[id] = true
@@ -191,7 +191,7 @@ func (p *deltaPoll) compareAll() {
 	}
 }
 
-func (p *deltaPoll) differs(j *slurm.Job, row *stateRow) bool {
+func (p *deltaPoll) hasChanged(j *slurm.Job, row *stateRow) bool {
 	if row.mixed || row.state != j.State {
 		return true
 	}
@@ -205,21 +205,21 @@ func (p *deltaPoll) differs(j *slurm.Job, row *stateRow) bool {
 // isSuspicious reports whether the poll is inconsistent. Unfinished jobs vanish only if they end and
 // are purged between two polls, so many of them at once mean another job table. It is suspicious as
 // well that jobs were submitted but the window contains none.
-func (p *deltaPoll) suspicious(old, now *slurm.Stats) bool {
-	if p.lost > 8 && p.lost > p.unfinished/10 {
+func (p *deltaPoll) isSuspicious(old, now *slurm.Stats) bool {
+	if p.vanished > 8 && p.vanished > p.unfinished/10 {
 		return true
 	}
 	return now.JobsSubmitted > old.JobsSubmitted && len(p.fresh) == 0
 }
 
 // wantedRecords lists the ids whose record must be read.
-func (p *deltaPoll) wanted() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
+func (p *deltaPoll) wantedRecords() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
 
 // shrunkArray returns the array that the new record id was split off, if the array's base record has
 // not been read in this poll.
-func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
+func (p *deltaPoll) shrunkArray(id uint32) (array uint32, ok bool) {
 	j := p.read[id]
-	if j == nil || j.ArrayJobID == 0 || j.ArrayJobID == id || p.has(j.ArrayJobID) {
+	if j == nil || j.ArrayJobID == 0 || j.ArrayJobID == id || p.hasRead(j.ArrayJobID) {
 		return 0, false
 	}
 	return j.ArrayJobID, findJob(p.old, id) == nil
@@ -229,15 +229,15 @@ func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
 // order of id, wrapping around at the end. It includes finished jobs, since slurmctld changes some
 // of them when it restarts. It leaves out arrays with many split tasks, since reading one returns
 // all those tasks; see wantLargeArrays.
-func (p *deltaPoll) due(after uint32, part int) []uint32 {
+func (p *deltaPoll) dueIDs(after uint32, part int) []uint32 {
 	split := p.splitTasks()
-	n := min(len(p.old), max(dueLeast, len(p.old)/part))
+	n := min(len(p.old), max(minDue, len(p.old)/part))
 	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int {
 		return cmp.Compare(j.ID, id)
 	})
 	out := make([]uint32, 0, n)
 	for i := range n {
-		if id := p.old[(start+i)%len(p.old)].ID; split[id] <= mostSplit {
+		if id := p.old[(start+i)%len(p.old)].ID; split[id] <= maxSplitTasks {
 			out = append(out, id)
 		}
 	}
@@ -246,41 +246,41 @@ func (p *deltaPoll) due(after uint32, part int) []uint32 {
 
 // pollsPerRound returns the number of polls after which every record has been read again, provided
 // that the queue does not change.
-func (p *deltaPoll) round() int {
+func (p *deltaPoll) pollsPerRound() int {
 	for _, n := range p.splitTasks() {
-		if n > mostSplit {
+		if n > maxSplitTasks {
 			return fullEvery
 		}
 	}
-	n := max(dueLeast, len(p.old)/duePart)
+	n := max(minDue, len(p.old)/dueDivisor)
 	return (len(p.old) + n - 1) / n
 }
 
 // wantLargeArrays marks the arrays that dueIDs leaves out as wanted.
-func (p *deltaPoll) bases() {
+func (p *deltaPoll) wantLargeArrays() {
 	for id, n := range p.splitTasks() {
-		if n > mostSplit && findJob(p.old, id) != nil {
+		if n > maxSplitTasks && findJob(p.old, id) != nil {
 			p.wantedIDs[id] = true
 		}
 	}
 }
 
-func (p *deltaPoll) has(id uint32) bool {
+func (p *deltaPoll) hasRead(id uint32) bool {
 	_, ok := p.read[id]
 	return ok
 }
 
-func (p *deltaPoll) gone(id uint32) { p.read[id] = nil }
+func (p *deltaPoll) markGone(id uint32) { p.read[id] = nil }
 
 // addRecords adds the records that a request for an id returned. A request for an array may return
 // only the records of its tasks, if its base record no longer exists.
-func (p *deltaPoll) put(id uint32, jobs []*slurm.Job) {
+func (p *deltaPoll) addRecords(id uint32, jobs []*slurm.Job) {
 	for _, j := range jobs {
 		p.read[j.ID] = j
-		p.index(j)
+		p.indexTask(j)
 	}
-	if !p.has(id) {
-		p.gone(id)
+	if !p.hasRead(id) {
+		p.markGone(id)
 	}
 }
 
@@ -299,12 +299,12 @@ func (p *deltaPoll) newestRead() uint32 {
 // missedIDs lists the ids to read for rows whose record has not been read; before is the first new
 // id. An array may have split off a task since it was read, and API v0.0.40 names that task by the
 // array.
-func (p *deltaPoll) missed(before uint32, rows []slurm.JobStatus) []uint32 {
+func (p *deltaPoll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
 	ids := map[uint32]bool{}
 	for _, r := range rows {
 		id, own := p.recordOf(r)
 		switch {
-		case own || p.has(id) && id >= before || findJob(p.old, id) != nil && id >= before:
+		case own || p.hasRead(id) && id >= before || findJob(p.old, id) != nil && id >= before:
 		case id < before:
 			delete(p.read, id) // read it again
 			ids[id] = true
@@ -318,12 +318,12 @@ func (p *deltaPoll) missed(before uint32, rows []slurm.JobStatus) []uint32 {
 // nextCursor returns the id after which the next window begins. After a full reading it is the id of
 // the job that was submitted last, among the jobs whose state was read, since ids may have started
 // over.
-func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
+func (p *deltaPoll) nextCursor(cursor uint32, full bool) uint32 {
 	if !full {
-		return max(cursor, p.top)
+		return max(cursor, p.newestComplete)
 	}
 	var last *slurm.Job
-	jobs, _ := p.result()
+	jobs, _ := p.mergeJobs()
 	for _, j := range jobs {
 		if p.rows[j.ID] == nil {
 			continue
@@ -340,20 +340,20 @@ func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
 
 // mergeJobs merges the records that were read into the known jobs. If changed is false, the jobs are
 // the old ones and the same objects.
-func (p *deltaPoll) result() (jobs []*slurm.Job, changed bool) {
+func (p *deltaPoll) mergeJobs() (jobs []*slurm.Job, changed bool) {
 	m := merger[slurm.Job, uint32]{old: p.old, same: (*slurm.Job).Same,
 		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(p.old)+len(p.fresh))}
 	for _, j := range p.old {
-		if !p.has(j.ID) {
+		if !p.hasRead(j.ID) {
 			m.items = append(m.items, j)
 		}
 	}
 	for _, j := range p.read {
 		if j != nil {
-			m.take(j)
+			m.addOwned(j)
 		}
 	}
-	return m.done()
+	return m.merge()
 }
 
 // taskBounds returns the first index and the number of tasks of an array's task text, such as

@@ -25,18 +25,18 @@ const (
 )
 
 // jobsReading is the result of one poll of the jobs. changed is false if the jobs did not change.
-type jobsRead struct {
+type jobsReading struct {
 	jobs       []*slurm.Job
 	changed    bool
 	serverTime slurm.Time
 	server     slurm.Server
 	// exceptional means that this poll did work that the next ones need not repeat.
-	rare bool
+	exceptional bool
 	// oldest is when the oldest fact in the jobs was last known to be right. Zero means when the
 	// poll began.
 	oldest time.Time
 	// reader is how the poll read jobs: ReadList also if a delta reader requested the list.
-	by JobsReader
+	reader JobsReader
 	// round is the number of polls after which every record has been read again. 0 means that
 	// each poll reads every record.
 	round int
@@ -48,40 +48,40 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	list := &listReader{cache: c}
 	delta := &deltaReader{client: c.client, now: c.cfg.Now,
 		progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
-	choice := chooser{mode: c.cfg.JobsReader}
+	choice := readerChooser{mode: c.cfg.JobsReader}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
-		if choice.undecided() {
+		if choice.isUndecided() {
 			if n, err := queueLength(ctx, c.client); err == nil {
-				choice.begin(n)
+				choice.start(n)
 			}
 		}
-		use := choice.next(len(old.Value))
+		use := choice.choose(len(old.Value))
 		begin := c.cfg.Now()
-		var got jobsRead
+		var got jobsReading
 		var err error
 		if use == ReadDelta {
 			list.gate = gate{}
 			got, err = delta.read(ctx, old.Value, old.AsOf())
 		} else {
-			delta.forget()
+			delta.reset()
 			got, err = list.read(ctx, old.Value)
 		}
 		if err != nil {
-			if choice.listing(use) {
+			if choice.choseList(use) {
 				if n, lenErr := queueLength(ctx, c.client); lenErr == nil {
-					choice.failed(n)
+					choice.recordListFailure(n)
 				}
 			}
 			return reading{}, err
 		}
-		if !got.rare {
-			choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
+		if !got.exceptional {
+			choice.recordCost(use, len(old.Value), c.cfg.Now().Sub(begin))
 		}
 		out := reading{serverTime: got.serverTime, server: got.server,
-			rare: got.rare, oldest: got.oldest, round: got.round, reader: got.by}
+			exceptional: got.exceptional, oldest: got.oldest, round: got.round, reader: got.reader}
 		if got.changed || !old.Known {
-			out.set = func(s *Snapshot) { s.Jobs.Value = got.jobs }
+			out.update = func(s *Snapshot) { s.Jobs.Value = got.jobs }
 		}
 		return out, nil
 	}
@@ -107,32 +107,32 @@ const (
 
 // readerChooser chooses the cheaper reader by the measured cost of both. Costs are weighted means over
 // the polls, so a list that is mostly unchanged counts as cheap.
-type chooser struct {
+type readerChooser struct {
 	mode        JobsReader
-	now         JobsReader
-	list, delta cost
+	current     JobsReader
+	list, delta pollCost
 }
 
 // pollCost is a weighted mean of the duration of polls, and the number of jobs in the last one.
-type cost struct {
-	mean time.Duration
-	jobs int
-	n    int
+type pollCost struct {
+	mean    time.Duration
+	jobs    int
+	samples int
 }
 
-func (k *cost) add(jobs int, took time.Duration) {
-	if k.n == 0 {
+func (k *pollCost) add(jobs int, took time.Duration) {
+	if k.samples == 0 {
 		k.mean = took
 	} else {
 		k.mean += (took - k.mean) / 4
 	}
 	k.jobs = jobs
-	k.n++
+	k.samples++
 }
 
 // estimate extrapolates the cost to another number of jobs. The cost grows with the given power of
 // the number: 2 for a list, 1 for the delta reader.
-func (k *cost) at(jobs, power int) time.Duration {
+func (k *pollCost) estimate(jobs, power int) time.Duration {
 	if k.jobs == 0 {
 		return k.mean
 	}
@@ -144,61 +144,61 @@ func (k *cost) at(jobs, power int) time.Duration {
 	return time.Duration(est)
 }
 
-func (k *chooser) undecided() bool { return k.mode == ReadAuto && k.now == "" }
+func (k *readerChooser) isUndecided() bool { return k.mode == ReadAuto && k.current == "" }
 
-func (k *chooser) begin(queue int) {
-	k.now = ReadList
+func (k *readerChooser) start(queue int) {
+	k.current = ReadList
 	if queue > longQueue {
-		k.now = ReadDelta
+		k.current = ReadDelta
 	}
 }
 
 // choose returns the reader for a poll of about this many jobs.
-func (k *chooser) next(jobs int) JobsReader {
+func (k *readerChooser) choose(jobs int) JobsReader {
 	if k.mode != ReadAuto {
 		return k.mode
 	}
 	switch {
-	case k.now == "":
+	case k.current == "":
 		return ReadList
-	case k.now == ReadList && k.list.n > 0:
-		list := k.list.at(jobs, 2)
-		if list > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < list/2) {
-			k.now = ReadDelta
+	case k.current == ReadList && k.list.samples > 0:
+		list := k.list.estimate(jobs, 2)
+		if list > cheapList && (k.delta.samples == 0 || k.delta.estimate(jobs, 1) < list/2) {
+			k.current = ReadDelta
 		}
-	case k.now == ReadDelta && k.delta.n > 0:
+	case k.current == ReadDelta && k.delta.samples > 0:
 		small := jobs < longQueue/4
-		if k.list.n > 0 {
-			small = k.list.at(jobs, 2) < max(cheapList/2, k.delta.at(jobs, 1)/2)
+		if k.list.samples > 0 {
+			small = k.list.estimate(jobs, 2) < max(cheapList/2, k.delta.estimate(jobs, 1)/2)
 		}
 		if small {
-			k.now = ReadList
+			k.current = ReadList
 		}
 	}
-	return k.now
+	return k.current
 }
 
-func (k *chooser) measured(r JobsReader, jobs int, took time.Duration) {
+func (k *readerChooser) recordCost(r JobsReader, jobs int, took time.Duration) {
 	if r == ReadDelta {
 		k.delta.add(jobs, took)
 		return
 	}
 	k.list.add(jobs, took)
-	if k.now == "" {
-		k.now = ReadList
+	if k.current == "" {
+		k.current = ReadList
 	}
 }
 
 // recordListFailure records that a list failed at this length of the queue. slurmrestd may never be
 // able to answer with a list that is too long, so the delta reader takes over for a long queue.
-func (k *chooser) failed(queue int) {
+func (k *readerChooser) recordListFailure(queue int) {
 	if queue > longQueue {
-		k.now = ReadDelta
+		k.current = ReadDelta
 	}
 }
 
 // choseList reports whether the list was read because the chooser chose it.
-func (k *chooser) listing(r JobsReader) bool { return k.mode == ReadAuto && r == ReadList }
+func (k *readerChooser) choseList(r JobsReader) bool { return k.mode == ReadAuto && r == ReadList }
 
 // listReader reads the list of all jobs, with update_time.
 type listReader struct {
@@ -206,20 +206,20 @@ type listReader struct {
 	gate  gate
 }
 
-func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, error) {
+func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsReading, error) {
 	now := l.cache.cfg.Now()
-	since := l.gate.next(now)
+	since := l.gate.updateTime(now)
 	m := merger[slurm.Job, uint32]{old: old, same: (*slurm.Job).Same,
 		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(old)+16)}
-	out, err := jobsCall(since).run(ctx, l.cache.client, m.add)
+	out, err := jobsCall(since).run(ctx, l.cache.client, m.addCopy)
 	if IsUnchanged(err) {
-		return jobsRead{by: ReadList}, nil
+		return jobsReading{reader: ReadList}, nil
 	}
 	if err != nil {
-		return jobsRead{}, err
+		return jobsReading{}, err
 	}
-	l.gate.passed(now, since, out.LastUpdate)
-	items, changed := m.done()
-	return jobsRead{jobs: items, changed: changed,
-		serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
+	l.gate.recordAnswer(now, since, out.LastUpdate)
+	items, changed := m.merge()
+	return jobsReading{jobs: items, changed: changed,
+		serverTime: out.LastUpdate, server: out.Server, reader: ReadList}, nil
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxBackoff limits the pause after failures, so that a recovered server is noticed soon.
-	mostBackoff = 30 * time.Second
+	maxBackoff = 30 * time.Second
 	// pollDeadline limits one poll with all its requests.
 	pollDeadline = 15 * time.Minute
 )
@@ -18,11 +18,11 @@ const (
 // poller polls one resource. Only its own goroutine polls, so that never more than one request for
 // the resource is in flight.
 type poller struct {
-	cache    *Cache
-	resource Resource
-	period   time.Duration
-	read     func(context.Context) (reading, error)
-	wake     chan struct{}
+	cache     *Cache
+	resource  Resource
+	period    time.Duration
+	read      func(context.Context) (reading, error)
+	requested chan struct{}
 
 	mu       sync.Mutex
 	begun    uint64        // number of polls that have begun
@@ -34,7 +34,7 @@ type poller struct {
 func newPoller(c *Cache, r Resource) *poller {
 	return &poller{
 		cache: c, resource: r, period: c.periodOf(r), read: c.readerOf(r),
-		wake: make(chan struct{}, 1), finished: make(chan struct{}),
+		requested: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 }
 
@@ -50,33 +50,33 @@ func (c *Cache) periodOf(r Resource) time.Duration {
 
 func (p *poller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause := p.once(ctx)
+		pause := p.pollOnce(ctx)
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		case <-timer.C:
-		case <-p.wake:
+		case <-p.requested:
 			timer.Stop()
 		}
 	}
 }
 
 // pollOnce polls, publishes the result and returns how long to pause.
-func (p *poller) once(ctx context.Context) time.Duration {
+func (p *poller) pollOnce(ctx context.Context) time.Duration {
 	p.mu.Lock()
 	p.begun++
 	number := p.begun
 	select {
-	case <-p.wake: // this poll serves the request
+	case <-p.requested: // this poll serves the request
 	default:
 	}
 	p.mu.Unlock()
 
 	begin := p.cache.cfg.Now()
 	pollCtx, cancel := context.WithTimeout(ctx, pollDeadline)
-	got, err := p.readSafely(pollCtx)
+	got, err := p.readRecovered(pollCtx)
 	cancel()
 	took := p.cache.cfg.Now().Sub(begin)
 
@@ -94,7 +94,7 @@ func (p *poller) once(ctx context.Context) time.Duration {
 
 // readRecovered reads the resource. A panic becomes an error, and the next poll begins with a new
 // reader, since the panic may have left this one in an inconsistent state.
-func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
+func (p *poller) readRecovered(ctx context.Context) (got reading, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.read = p.cache.readerOf(p.resource)
@@ -113,7 +113,7 @@ func (p *poller) publishPoll(
 		err = p.writePoll(s, begin, took, got, err)
 		poll := s.poll(p.resource)
 		spent := took
-		if err == nil && got.rare {
+		if err == nil && got.exceptional {
 			spent = 0
 		}
 		pause = pauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
@@ -121,7 +121,7 @@ func (p *poller) publishPoll(
 		poll.Round = time.Duration(got.round) * (pause + took)
 	})
 	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
-	return jitter(pause), err
+	return addJitter(pause), err
 }
 
 // writePoll writes the result of a poll into a snapshot that is not published yet, and returns why the
@@ -141,14 +141,14 @@ func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got
 // writeReading writes the reading of a poll into a snapshot.
 func (p *poller) writeReading(s *Snapshot, begin time.Time, took time.Duration, got reading) {
 	nodes := s.Nodes
-	if got.set != nil {
-		got.set(s)
+	if got.update != nil {
+		got.update(s)
 	}
 	s.poll(p.resource).succeed(begin, took, got)
 	if got.server.Release != "" {
 		s.Server = got.server
 	}
-	s.Earlier = nextEarlier(s.Earlier, nodes, s.Nodes, s.Jobs.ReadAt)
+	s.BusySinceJobs = nextBusySinceJobs(s.BusySinceJobs, nodes, s.Nodes, s.Jobs.ReadAt)
 }
 
 func (p *Poll) fail(begin time.Time, err error) {
@@ -166,7 +166,7 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 	if got.server.Cluster != "" {
 		p.Cluster = got.server.Cluster
 	}
-	if got.set != nil {
+	if got.update != nil {
 		p.Sequence++
 		p.ServerTime = got.serverTime
 	}
@@ -186,12 +186,12 @@ func pauseAfter(period, took time.Duration, share float64, failures int) time.Du
 	if failures == 0 {
 		return pause
 	}
-	most := max(pause, min(8*period, mostBackoff))
+	most := max(pause, min(8*period, maxBackoff))
 	return min(most, pause<<min(failures-1, 10))
 }
 
 // addJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.
-func jitter(pause time.Duration) time.Duration {
+func addJitter(pause time.Duration) time.Duration {
 	if pause < 10 {
 		return pause
 	}
@@ -200,11 +200,11 @@ func jitter(pause time.Duration) time.Duration {
 
 // requestPoll requests a poll that begins after the call and returns a function that waits for it to
 // end.
-func (p *poller) ask() func(context.Context) error {
+func (p *poller) requestPoll() func(context.Context) error {
 	p.mu.Lock()
 	want := p.begun + 1
 	select {
-	case p.wake <- struct{}{}:
+	case p.requested <- struct{}{}:
 	default:
 	}
 	p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func TestHowLongThePauseIs(t *testing.T) {
+func TestPauseAfter(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
 		period, took time.Duration
@@ -36,7 +36,7 @@ func TestHowLongThePauseIs(t *testing.T) {
 func TestJitterStaysWithinATenth(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for range 1000 {
-		got := jitter(time.Second)
+		got := addJitter(time.Second)
 		if got < 900*time.Millisecond || got > 1100*time.Millisecond {
 			t.Fatalf("a second became %v", got)
 		}
@@ -47,62 +47,62 @@ func TestJitterStaysWithinATenth(t *testing.T) {
 	}
 }
 
-func TestWhichReaderOfJobsIsChosen(t *testing.T) {
-	poll := func(r JobsReader, jobs int, took time.Duration) func(*chooser) {
-		return func(k *chooser) { k.measured(r, jobs, took) }
+func TestReaderChooser(t *testing.T) {
+	poll := func(r JobsReader, jobs int, took time.Duration) func(*readerChooser) {
+		return func(k *readerChooser) { k.recordCost(r, jobs, took) }
 	}
-	begin := func(queue int) func(*chooser) { return func(k *chooser) { k.begin(queue) } }
-	step := func(jobs int) func(*chooser) { return func(k *chooser) { k.next(jobs) } }
+	begin := func(queue int) func(*readerChooser) { return func(k *readerChooser) { k.start(queue) } }
+	step := func(jobs int) func(*readerChooser) { return func(k *readerChooser) { k.choose(jobs) } }
 	const s = time.Second
 	for name, c := range map[string]struct {
 		mode    JobsReader
-		history []func(*chooser)
+		history []func(*readerChooser)
 		jobs    int
 		want    JobsReader
 	}{
-		"the list when configured":                      {ReadList, []func(*chooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
+		"the list when configured":                      {ReadList, []func(*readerChooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
 		"delta when configured":                         {ReadDelta, nil, 3, ReadDelta},
-		"a short queue begins with the list":            {ReadAuto, []func(*chooser){begin(100)}, 0, ReadList},
-		"a long queue begins with delta":                {ReadAuto, []func(*chooser){begin(50000)}, 0, ReadDelta},
+		"a short queue begins with the list":            {ReadAuto, []func(*readerChooser){begin(100)}, 0, ReadList},
+		"a long queue begins with delta":                {ReadAuto, []func(*readerChooser){begin(50000)}, 0, ReadDelta},
 		"an unknown queue begins with the list":         {ReadAuto, nil, 0, ReadList},
-		"a cheap list stays":                            {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
-		"a list that became expensive tries delta":      {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
-		"a list that would become expensive":            {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
-		"delta stays while it is cheaper":               {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000, ReadDelta},
-		"back to the list when delta is no better":      {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000, ReadList},
-		"back to the list when the queue has shrunk":    {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400, ReadList},
-		"a long queue that shrank is read as a list":    {ReadAuto, []func(*chooser){begin(50000), poll(ReadDelta, 50000, s)}, 200, ReadList},
-		"a list mostly unchanged counts as the cheaper": {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 900, s), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0)}, 900, ReadList},
+		"a cheap list stays":                            {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
+		"a list that became expensive tries delta":      {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
+		"a list that would become expensive":            {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
+		"delta stays while it is cheaper":               {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000, ReadDelta},
+		"back to the list when delta is no better":      {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000, ReadList},
+		"back to the list when the queue has shrunk":    {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400, ReadList},
+		"a long queue that shrank is read as a list":    {ReadAuto, []func(*readerChooser){begin(50000), poll(ReadDelta, 50000, s)}, 200, ReadList},
+		"a list mostly unchanged counts as the cheaper": {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 900, s), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0)}, 900, ReadList},
 	} {
-		k := chooser{mode: c.mode}
+		k := readerChooser{mode: c.mode}
 		for _, h := range c.history {
 			h(&k)
 		}
-		if got := k.next(c.jobs); got != c.want {
+		if got := k.choose(c.jobs); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
 	}
 }
 
-func TestAListThatFailsOnALongQueueMakesRoomForTheDeltaReader(t *testing.T) {
-	k := chooser{mode: ReadAuto}
-	k.begin(100)
-	k.measured(ReadList, 100, 10*time.Millisecond)
-	k.failed(100)
-	if got := k.next(100); got != ReadList {
+func TestAFailedListOfALongQueueSwitchesToDelta(t *testing.T) {
+	k := readerChooser{mode: ReadAuto}
+	k.start(100)
+	k.recordCost(ReadList, 100, 10*time.Millisecond)
+	k.recordListFailure(100)
+	if got := k.choose(100); got != ReadList {
 		t.Errorf("after a failure on a short queue it is %s", got)
 	}
-	k.failed(longQueue + 1)
-	if got := k.next(100); got != ReadDelta {
+	k.recordListFailure(longQueue + 1)
+	if got := k.choose(100); got != ReadDelta {
 		t.Errorf("after a failure on a long queue it is %s", got)
 	}
-	fixed := chooser{mode: ReadList}
-	if fixed.listing(ReadList) {
+	fixed := readerChooser{mode: ReadList}
+	if fixed.choseList(ReadList) {
 		t.Error("a configured reader counts as chosen")
 	}
 }
 
-func TestAShortListOfNodesHasNoGate(t *testing.T) {
+func TestAShortNodeListHasNoGate(t *testing.T) {
 	begin := time.Unix(1795219836, 0)
 	for name, c := range map[string]struct {
 		known int
@@ -110,18 +110,18 @@ func TestAShortListOfNodesHasNoGate(t *testing.T) {
 		want  slurm.Time
 	}{
 		"no node known":               {0, 0, 0},
-		"a short list":                {shortList, 0, 0},
-		"a longer one":                {shortList + 1, 0, 7},
-		"a longer one, after a while": {shortList + 1, gateLife, 0},
+		"a short list":                {maxUngatedNodes, 0, 0},
+		"a longer one":                {maxUngatedNodes + 1, 0, 7},
+		"a longer one, after a while": {maxUngatedNodes + 1, gateLifetime, 0},
 	} {
 		g := gate{since: 7, opened: begin}
-		if got := g.nextNodes(begin.Add(c.after), c.known); got != c.want {
+		if got := g.nodesUpdateTime(begin.Add(c.after), c.known); got != c.want {
 			t.Errorf("%s: update_time is %d, want %d", name, got, c.want)
 		}
 	}
 }
 
-func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
+func TestAPollThatPanicsFailsAndTheNextContinues(t *testing.T) {
 	client, err := New(Config{URL: "http://127.0.0.1:1", Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +130,11 @@ func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
 	c := NewCache(client, CacheConfig{Resources: []Resource{Nodes}})
 	p := c.pollers[0]
 	p.read = func(context.Context) (reading, error) {
-		return reading{set: func(s *Snapshot) { s.Nodes.Value = []*slurm.Node{{Name: "n1"}} }}, nil
+		return reading{update: func(s *Snapshot) { s.Nodes.Value = []*slurm.Node{{Name: "n1"}} }}, nil
 	}
-	p.once(t.Context())
+	p.pollOnce(t.Context())
 	p.read = func(context.Context) (reading, error) { panic("no such index") }
-	p.once(t.Context())
+	p.pollOnce(t.Context())
 
 	poll := c.Snapshot().Nodes
 	if poll.Panics != 1 || poll.Failures != 1 || CodeOf(poll.Err) != CodePanic {
@@ -148,16 +148,16 @@ func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
 	}
 
 	p.read = func(context.Context) (reading, error) {
-		return reading{set: func(s *Snapshot) { s.Nodes.Value = nil; panic("halfway") }}, nil
+		return reading{update: func(s *Snapshot) { s.Nodes.Value = nil; panic("halfway") }}, nil
 	}
-	p.once(t.Context())
+	p.pollOnce(t.Context())
 	if poll := c.Snapshot().Nodes; len(poll.Value) != 1 || poll.Panics != 2 || CodeOf(poll.Err) != CodePanic || CodeOf(p.err) != CodePanic {
 		t.Errorf("after a panic while storing: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err, p.err)
 	}
 	p.read = func(context.Context) (reading, error) { panic("no such index") }
-	p.once(t.Context())
+	p.pollOnce(t.Context())
 
-	p.once(t.Context()) // a new reader, which gets no answer at that address
+	p.pollOnce(t.Context()) // a new reader, which gets no answer at that address
 	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 3 || poll.Failures != 4 {
 		t.Errorf("the poll after a panic: %d panics, %v", poll.Panics, poll.Err)
 	}

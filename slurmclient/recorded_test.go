@@ -63,9 +63,9 @@ func recordedAnywhere(t testing.TB, release, name string) reply {
 }
 
 // responder answers requests with a function instead of a network.
-type player func(r *http.Request) (reply, error)
+type responder func(r *http.Request) (reply, error)
 
-func (p player) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p responder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body)
 		r.Body.Close()
@@ -81,12 +81,12 @@ func (p player) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // alwaysReply answers every request with the same reply.
-func always(a reply) player { return func(*http.Request) (reply, error) { return a, nil } }
+func alwaysReply(a reply) responder { return func(*http.Request) (reply, error) { return a, nil } }
 
 // newTestClient returns a client of one API version whose requests p answers.
-func playing(t testing.TB, version string, p player) *slurmclient.Client {
+func newTestClient(t testing.TB, version string, p responder) *slurmclient.Client {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version, Token: token("t")})
+	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version, Token: staticToken("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func wantCode(t *testing.T, what string, err error, want slurmclient.Code) {
 }
 
 // TestMisleadingAnswers uses all answers of real servers that are easily misinterpreted.
-func TestTraps(t *testing.T) {
+func TestMisleadingAnswers(t *testing.T) {
 	type ask = func(c *slurmclient.Client) error
 	nodes := func(c *slurmclient.Client) error { _, err := c.Nodes(t.Context(), 0); return err }
 	nodesSince := func(c *slurmclient.Client) error { _, err := c.Nodes(t.Context(), 1795219836); return err }
@@ -130,7 +130,7 @@ func TestTraps(t *testing.T) {
 	cancel := func(c *slurmclient.Client) error { return c.CancelJob(t.Context(), "7") }
 	drain := func(c *slurmclient.Client) error { return c.Drain(t.Context(), "n4", "x") }
 	submit := func(c *slurmclient.Client) error {
-		_, err := c.SubmitJob(t.Context(), slurmJob())
+		_, err := c.SubmitJob(t.Context(), testJobRequest())
 		return err
 	}
 	inline := func(status int, kind, body string) reply { return reply{status, kind, []byte(body)} }
@@ -154,11 +154,11 @@ func TestTraps(t *testing.T) {
 			{"the page of a proxy is not a list", nodes, inline(200, "text/html", "<html>"), slurmclient.CodeUnavailable},
 			{"an empty answer is not an empty list", nodes, inline(200, "application/json", "{}"), slurmclient.CodeUnavailable},
 			{"an empty body is not an empty list", nodes, inline(200, "application/json", ""), slurmclient.CodeUnavailable},
-			{"a truncated answer is not a shorter list", nodes, cut(file("nodes.json")), slurmclient.CodeUnavailable},
+			{"a truncated answer is not a shorter list", nodes, cutInHalf(file("nodes.json")), slurmclient.CodeUnavailable},
 			{"an empty list without a warning is a list", jobsSince, inline(200, "application/json", `{"jobs": [], "last_update": {"set": true, "infinite": false, "number": 5}, "warnings": [], "errors": []}`), ""},
 		} {
 			t.Run(release+"/"+tc.name, func(t *testing.T) {
-				wantCode(t, "the call", tc.ask(playing(t, version, always(tc.give))), tc.want)
+				wantCode(t, "the call", tc.ask(newTestClient(t, version, alwaysReply(tc.give))), tc.want)
 			})
 		}
 	}
@@ -176,22 +176,22 @@ func TestTraps(t *testing.T) {
 			{"expired-slurmdb.txt", func(c *slurmclient.Client) error { _, err := c.Users(t.Context()); return err }, slurmclient.CodeUnavailable},
 		} {
 			t.Run(dir+"/"+tc.file, func(t *testing.T) {
-				wantCode(t, tc.file, tc.ask(playing(t, version, always(recordedReply(t, dir+"/"+tc.file)))), tc.want)
+				wantCode(t, tc.file, tc.ask(newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/"+tc.file)))), tc.want)
 			})
 		}
 	}
 }
 
-func cut(a reply) reply {
+func cutInHalf(a reply) reply {
 	a.body = a.body[:len(a.body)/2]
 	return a
 }
 
 // TestAGatedNodeListThatFailsIsReadWithoutTheGate answers like 24.11, which fails a request for nodes with
 // update_time if no partition has changed. The client requests the list again without update_time.
-func TestANodeThatChangesAloneIs500(t *testing.T) {
+func TestAGatedNodeListThatFailsIsReadWithoutTheGate(t *testing.T) {
 	var gates []string
-	client := playing(t, "v0.0.41", func(r *http.Request) (reply, error) {
+	client := newTestClient(t, "v0.0.41", func(r *http.Request) (reply, error) {
 		gates = append(gates, r.URL.Query().Get("update_time"))
 		if r.URL.Query().Has("update_time") {
 			return reply{500, "application/json", []byte(`{"nodes": [], "errors": [{"description": "Unable to query partitions", "error_number": -1, "error": "Unspecified error"}], "warnings": []}`)}, nil
@@ -209,10 +209,10 @@ func TestANodeThatChangesAloneIs500(t *testing.T) {
 
 // TestPingWithABadTokenDoesNotRespond answers like servers that answer a ping with 200 regardless of the
 // token.
-func TestPingWithABadTokenIsNoSuccess(t *testing.T) {
+func TestPingWithABadTokenDoesNotRespond(t *testing.T) {
 	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
 		version := strings.TrimPrefix(versionOf(dir), "errors-")
-		pings, err := playing(t, version, always(recordedReply(t, dir+"/expired-ping.txt"))).Ping(t.Context())
+		pings, err := newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/expired-ping.txt"))).Ping(t.Context())
 		for _, p := range pings {
 			if p.Responding {
 				t.Errorf("%s: slurmctld responds: %+v", dir, p)

@@ -132,7 +132,7 @@ type Snapshot struct {
 	QOS          Reading[[]slurm.QOS]
 	// BusySinceJobs contains the nodes, by name, that were given work since jobs were last read.
 	// Jobs that are pending in the list may run there by now.
-	Earlier map[string]Earlier
+	BusySinceJobs map[string]BusyNode
 	// Conf has a nil value if the server's API version does not support it (before v0.0.45).
 	Conf Reading[*slurm.Conf]
 }
@@ -146,13 +146,13 @@ func (s *Snapshot) Polls() []Poll {
 	return out
 }
 
-type namedPoll struct {
+type resourcePoll struct {
 	resource Resource
 	poll     *Poll
 }
 
-func (s *Snapshot) polls() []namedPoll {
-	return []namedPoll{
+func (s *Snapshot) polls() []resourcePoll {
+	return []resourcePoll{
 		{Pings, &s.Pings.Poll}, {Nodes, &s.Nodes.Poll}, {Jobs, &s.Jobs.Poll},
 		{Partitions, &s.Partitions.Poll}, {Reservations, &s.Reservations.Poll},
 		{Licenses, &s.Licenses.Poll}, {Stats, &s.Stats.Poll}, {Shares, &s.Shares.Poll},

@@ -22,29 +22,29 @@ func main() {
 }
 
 // exitInterrupted is the exit status that shells use for SIGINT.
-const interrupted = 130
+const exitInterrupted = 130
 
 // run returns the exit status: see command.ExitStatus and exitInterrupted.
 func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
-		streams.Size = size
+		streams.Size = terminalSize
 	}
 	root := command.New(streams, time.Now, version.Info())
 	root.SetArgs(args)
 	err := command.Run(ctx, root)
-	status := command.Status(err)
+	status := command.ExitStatus(err)
 	if err != nil && ctx.Err() != nil {
-		return interrupted
+		return exitInterrupted
 	}
-	if text := command.Report(err); text != "" {
+	if text := command.ErrorText(err); text != "" {
 		fmt.Fprintln(os.Stderr, text)
 	}
 	return status
 }
 
 // terminalSize returns the size of the terminal, 80 columns and 24 lines if it is unknown.
-func size() (columns, lines int) {
+func terminalSize() (columns, lines int) {
 	columns, lines, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || columns <= 0 || lines <= 0 {
 		return 80, 24

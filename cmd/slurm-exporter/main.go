@@ -33,7 +33,7 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
 // flags.
 func run(ctx context.Context, args []string) int {
-	o, err := parse(args)
+	o, err := parseFlags(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurm-exporter: %v\nslurm-exporter: --help lists the flags\n", err)
 		return 2
@@ -60,11 +60,11 @@ func serve(ctx context.Context, o *options, log logger) error {
 	defer wg.Wait()
 	defer cancel()
 	if o.simulate {
-		if err := simulate(ctx, o, &wg); err != nil {
+		if err := startSimulation(ctx, o, &wg); err != nil {
 			return err
 		}
 	}
-	requests := exporter.NewRequests()
+	requests := exporter.NewClientMetrics()
 	token, err := o.token()
 	if err != nil {
 		return err
@@ -74,18 +74,18 @@ func serve(ctx context.Context, o *options, log logger) error {
 		return err
 	}
 	cfg := o.exporterConfig(requests, token)
-	stacks := polls.NewStacks(log)
-	cfg.Failed = func(err error) { stacks.Log(err) }
+	stacks := polls.NewPanicLog(log)
+	cfg.OnPanic = func(err error) { stacks.Log(err) }
 	resources, err := cfg.Resources()
 	if err != nil {
 		return err
 	}
-	cache := slurmclient.NewCache(client, o.cacheConfig(resources, newProgress(log, time.Now).see))
+	cache := slurmclient.NewCache(client, o.cacheConfig(resources, newProgress(log, time.Now).update))
 	exp, err := exporter.New(cache, cfg)
 	if err != nil {
 		return err
 	}
-	handler, err := routes(exp, o)
+	handler, err := newRoutes(exp, o)
 	if err != nil {
 		return err
 	}
@@ -93,16 +93,16 @@ func serve(ctx context.Context, o *options, log logger) error {
 	wg.Go(func() { exp.Run(ctx) })
 	wg.Go(func() { polls.Watch(ctx, cache, log) })
 	log.Info("polling slurmrestd", "url", o.url, "period", o.period)
-	return listen(ctx, o, handler, log)
+	return serveMetrics(ctx, o, handler, log)
 }
 
 // serveMetrics serves until ctx ends.
-func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
+func serveMetrics(ctx context.Context, o *options, handler http.Handler, log logger) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- web.ListenAndServe(server, o.web, log.Slog()) }()
 	if o.simulate {
-		log.Info("serving a simulated cluster", "page", "http://"+loopback((*o.web.WebListenAddresses)[0])+"/")
+		log.Info("serving a simulated cluster", "page", "http://"+localAddress((*o.web.WebListenAddresses)[0])+"/")
 	}
 	select {
 	case err := <-done:
@@ -120,14 +120,14 @@ func listen(ctx context.Context, o *options, handler http.Handler, log logger) e
 }
 
 // localAddress turns a listen address into an address to connect to.
-func loopback(address string) string {
+func localAddress(address string) string {
 	if strings.HasPrefix(address, ":") {
 		return "localhost" + address
 	}
 	return address
 }
 
-func routes(exp *exporter.Exporter, o *options) (http.Handler, error) {
+func newRoutes(exp *exporter.Exporter, o *options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	path := "/" + strings.Trim(o.metricsPath, "/")
 	mux.Handle("GET "+path, exp.Metrics(exporter.Native))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestFlagsThatMakeNoSense(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	t.Setenv("SLURM_URL", "")
 	for _, tc := range []struct {
 		name string
@@ -26,7 +26,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"a poll interval that is too short", []string{"--slurm.simulate", "--slurm.poll-interval=1ms"}, "at least 1s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := parse(tc.args)
+			_, err := parseFlags(tc.args)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v", err)
 			}
@@ -78,7 +78,7 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 		{"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"},
 		{"/-/healthy", "healthy"},
 	} {
-		if body := await(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
+		if body := awaitPage(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
 			t.Errorf("%s has no %q", page.path, page.want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 }
 
 // awaitPage retries until the page is available and returns it.
-func await(ctx context.Context, t *testing.T, url string) string {
+func awaitPage(ctx context.Context, t *testing.T, url string) string {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -51,8 +51,8 @@ and slurm_exporter_snapshot_age_seconds grows.
   slurm-exporter --slurm.simulate`
 
 // parseFlags reads the flags. --help and --version print and exit.
-func parse(args []string) (*options, error) {
-	app, o := application()
+func parseFlags(args []string) (*options, error) {
+	app, o := newApplication()
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func parse(args []string) (*options, error) {
 }
 
 // newApplication returns the program's flags and the options that they set.
-func application() (*kingpin.Application, *options) {
+func newApplication() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-exporter", description)
 	app.Version(version.Print("slurm-exporter"))
@@ -254,9 +254,9 @@ func (o *options) cacheConfig(
 	}
 }
 
-func (o *options) exporterConfig(requests *exporter.Requests, token slurmclient.TokenSource) exporter.Config {
+func (o *options) exporterConfig(requests *exporter.ClientMetrics, token slurmclient.TokenSource) exporter.Config {
 	cfg := exporter.Config{
-		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, Requests: requests,
+		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, ClientMetrics: requests,
 		MaxScrapes: o.maxRequests,
 	}
 	for name, on := range o.collectors {

@@ -8,9 +8,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-func TestALongPollTellsHowFarItIs(t *testing.T) {
+func TestALongPollLogsItsProgress(t *testing.T) {
 	var out strings.Builder
-	o, err := parse([]string{"--slurm.url=http://localhost:1"})
+	o, err := parseFlags([]string{"--slurm.url=http://localhost:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +18,7 @@ func TestALongPollTellsHowFarItIs(t *testing.T) {
 	p := newProgress(o.logger(&out), func() time.Time { return now })
 	for range 2 { // two polls of ten records, a second each
 		for done := range 10 {
-			p.see(slurmclient.Jobs, done, 10)
+			p.update(slurmclient.Jobs, done, 10)
 			now = now.Add(time.Second)
 		}
 	}
@@ -26,7 +26,7 @@ func TestALongPollTellsHowFarItIs(t *testing.T) {
 		t.Errorf("the log of two polls is:\n%s", &out)
 	}
 	for done := range 3 { // a quick poll
-		p.see(slurmclient.Jobs, done, 3)
+		p.update(slurmclient.Jobs, done, 3)
 	}
 	if strings.Count(out.String(), "\n") != 2 {
 		t.Errorf("the log of a quick poll is:\n%s", &out)

@@ -26,25 +26,25 @@ import (
 
 // exposition serves the metrics of all clusters, of the NodeSets and of the program on one page.
 type exposition struct {
-	cfg       exporter.Config
-	path      string
-	resources []slurmclient.Resource
-	joint     *exporter.Joint
-	own       *prometheus.Registry // metrics of the program and of NodeSets
-	reactions *metricsapi.Reactions
-	panics    *prometheus.CounterVec
-	log       logger
-	stacks    *polls.Stacks
+	cfg             exporter.Config
+	path            string
+	resources       []slurmclient.Resource
+	union           *exporter.Union
+	programRegistry *prometheus.Registry // metrics of the program and of NodeSets
+	reactions       *metricsapi.ReactionTimes
+	panics          *prometheus.CounterVec
+	log             logger
+	panicLog        *polls.PanicLog
 	// listKnown lists the existing clusters. It may be nil.
-	known func() []access.Key
+	listKnown func() []access.ClusterKey
 
-	mu    sync.Mutex
-	shown []shownCluster // sorted by label
+	mu            sync.Mutex
+	shownClusters []shownCluster // sorted by label
 }
 
 // shownCluster is a cluster on the page with the value of its label.
 type shownCluster struct {
-	key      access.Key
+	key      access.ClusterKey
 	label    string
 	exporter *exporter.Exporter
 }
@@ -53,7 +53,7 @@ func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
 		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
 		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
-		own: prometheus.NewRegistry(), reactions: metricsapi.NewReactions(), stacks: polls.NewStacks(log),
+		programRegistry: prometheus.NewRegistry(), reactions: metricsapi.NewReactionTimes(), panicLog: polls.NewPanicLog(log),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_metrics_adapter_panics_total",
 			Help: "Panics while computing the data of a cluster: its metrics for HPAs (demand) or its objects (view).",
@@ -70,26 +70,26 @@ func newExposition(o *options, log logger) *exposition {
 		func(r slurmclient.Resource) bool {
 			return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 		})
-	e.own.MustRegister(
+	e.programRegistry.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
 		e.panics,
 	)
-	e.joint = exporter.NewJoint(e.members, e.own, o.maxScrapes)
+	e.union = exporter.NewUnion(e.members, e.programRegistry, o.maxScrapes)
 	return e
 }
 
 // showNodeSets adds the NodeSets to the page. Call it once.
 func (e *exposition) showNodeSets(nodeSets metricsapi.NodeSetLister, maxAge time.Duration) {
-	e.own.MustRegister(metricsapi.NewNodeSetMetrics(nodeSets, metricsapi.Config{MaxAge: maxAge}))
+	e.programRegistry.MustRegister(metricsapi.NewNodeSetMetrics(nodeSets, metricsapi.Config{MaxAge: maxAge}))
 }
 
 // showClusters adds slurm_up for every existing cluster to the page, also for clusters without a
 // connection. Call it once.
 func (e *exposition) showClusters(registry *clusters.Registry) {
-	e.known = func() []access.Key {
-		all, _ := registry.Shown() // empty until the first list
-		var keys []access.Key
+	e.listKnown = func() []access.ClusterKey {
+		all, _ := registry.List() // empty until the first list
+		var keys []access.ClusterKey
 		for _, c := range all {
 			keys = append(keys, c.Key)
 		}
@@ -98,77 +98,77 @@ func (e *exposition) showClusters(registry *clusters.Registry) {
 }
 
 // recordPanic counts and logs a panic while computing the data of a cluster.
-func (e *exposition) panicked(cluster, part string, err error) {
+func (e *exposition) recordPanic(cluster, part string, err error) {
 	e.panics.WithLabelValues(cluster, part).Inc()
-	e.stacks.Log(err, "cluster", cluster, "what", part)
+	e.panicLog.Log(err, "cluster", cluster, "what", part)
 }
 
 // showCluster shows the cluster on the page until ctx ends.
-func (e *exposition) show(ctx context.Context, key access.Key, to clusters.Connected, requests *exporter.Requests) {
+func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to clusters.Connected, requests *exporter.ClientMetrics) {
 	for _, part := range []string{"demand", "view"} {
 		e.panics.WithLabelValues(key.String(), part) // 0, not absent
 	}
 	cfg := e.cfg
-	cfg.Requests, cfg.Demand = requests, to.Demand
-	cfg.Failed = func(err error) { e.stacks.Log(err, "cluster", key.String()) }
+	cfg.ClientMetrics, cfg.Demand = requests, to.Demand
+	cfg.OnPanic = func(err error) { e.panicLog.Log(err, "cluster", key.String()) }
 	if to.Token != nil {
 		cfg.TokenExpiry = to.Token.Expiry
 	}
-	exp, err := e.add(key, to.Cache, cfg)
+	exp, err := e.addExporter(key, to.Cache, cfg)
 	if err != nil {
 		e.log.Error("showing a cluster", "cluster", key, "err", err)
 		return
 	}
-	defer e.remove(exp)
+	defer e.removeExporter(exp)
 	exp.Run(ctx)
 }
 
 // addExporter adds an exporter whose samples have the label of the cluster.
-func (e *exposition) add(key access.Key, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
+func (e *exposition) addExporter(key access.ClusterKey, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	taken := map[string]bool{}
-	for _, c := range e.shown {
+	for _, c := range e.shownClusters {
 		taken[c.label] = true
 	}
-	label := labelOf(key, taken)
+	label := clusterLabel(key, taken)
 	cfg.Labels = map[string]string{"cluster": label}
 	exp, err := exporter.New(cache, cfg)
 	if err != nil {
 		return nil, err
 	}
-	e.shown = append(slices.Clone(e.shown), shownCluster{key, label, exp})
-	slices.SortFunc(e.shown, func(a, b shownCluster) int { return cmp.Compare(a.label, b.label) })
+	e.shownClusters = append(slices.Clone(e.shownClusters), shownCluster{key, label, exp})
+	slices.SortFunc(e.shownClusters, func(a, b shownCluster) int { return cmp.Compare(a.label, b.label) })
 	return exp, nil
 }
 
-func (e *exposition) remove(exp *exporter.Exporter) {
+func (e *exposition) removeExporter(exp *exporter.Exporter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.shown = slices.DeleteFunc(slices.Clone(e.shown), func(c shownCluster) bool { return c.exporter == exp })
+	e.shownClusters = slices.DeleteFunc(slices.Clone(e.shownClusters), func(c shownCluster) bool { return c.exporter == exp })
 }
 
 func (e *exposition) clusters() []shownCluster {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shown
+	return e.shownClusters
 }
 
 // members returns the clusters of the page.
 func (e *exposition) members() exporter.Members {
 	var out exporter.Members
-	there, labels := map[access.Key]bool{}, map[string]bool{}
+	there, labels := map[access.ClusterKey]bool{}, map[string]bool{}
 	for _, c := range e.clusters() {
 		out.Exporters = append(out.Exporters, c.exporter)
 		there[c.key], labels[c.label] = true, true
 	}
-	if e.known == nil {
+	if e.listKnown == nil {
 		return out
 	}
-	for _, key := range e.known() {
-		if label := labelOf(key, labels); !there[key] {
+	for _, key := range e.listKnown() {
+		if label := clusterLabel(key, labels); !there[key] {
 			labels[label] = true
-			out.Absent = append(out.Absent, map[string]string{"cluster": label})
+			out.Unreachable = append(out.Unreachable, map[string]string{"cluster": label})
 		}
 	}
 	return out
@@ -176,7 +176,7 @@ func (e *exposition) members() exporter.Members {
 
 // clusterLabel returns the label value of a cluster. A Controller and a Cluster may have the same
 // name.
-func labelOf(key access.Key, taken map[string]bool) string {
+func clusterLabel(key access.ClusterKey, taken map[string]bool) string {
 	if label := key.String(); !taken[label] {
 		return label
 	}
@@ -186,9 +186,9 @@ func labelOf(key access.Key, taken map[string]bool) string {
 // routes returns the HTTP handler. settled returns why the pages are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+e.path, e.joint.Metrics(exporter.Native))
+	mux.Handle("GET "+e.path, e.union.Metrics(exporter.Native))
 	for _, set := range e.cfg.Compat {
-		mux.Handle("GET "+e.path+"/"+string(set), e.joint.Metrics(set))
+		mux.Handle("GET "+e.path+"/"+string(set), e.union.Metrics(set))
 	}
 	mux.Handle("GET /-/healthy", exporter.Healthy())
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {

@@ -29,9 +29,9 @@ import (
 )
 
 // newTestExposition returns an exposition of simulated clusters.
-func shown(t *testing.T, keys ...access.Key) *exposition {
+func newTestExposition(t *testing.T, keys ...access.ClusterKey) *exposition {
 	t.Helper()
-	o, err := parse([]string{"--compat=vpenso", "--log.level=error"})
+	o, err := parseFlags([]string{"--compat=vpenso", "--log.level=error"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func shown(t *testing.T, keys ...access.Key) *exposition {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	for _, k := range keys {
-		server := httptest.NewServer(slurmtest.Sized(time.Now, 3, 20).Handler())
+		server := httptest.NewServer(slurmtest.NewSized(time.Now, 3, 20).Handler())
 		t.Cleanup(server.Close)
 		token := slurmclient.TokenFromKey([]byte("any"), "root", time.Hour, time.Now)
 		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: token})
@@ -51,21 +51,21 @@ func shown(t *testing.T, keys ...access.Key) *exposition {
 		if err := cache.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		go e.show(ctx, k, clusters.Connected{Cache: cache, Token: token}, exporter.NewRequests())
+		go e.showCluster(ctx, k, clusters.Connected{Cache: cache, Token: token}, exporter.NewClientMetrics())
 	}
 	return e
 }
 
 func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
-	e := shown(t, access.Key{Kind: "Cluster", Namespace: "team", Name: "a"},
-		access.Key{Kind: "Controller", Namespace: "team", Name: "a"}, access.Key{Kind: "Cluster", Name: "slurm"})
+	e := newTestExposition(t, access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "a"},
+		access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "a"}, access.ClusterKey{Kind: "Cluster", Name: "slurm"})
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
 	var text string
 	deadline := time.Now().Add(20 * time.Second)
 	for (strings.Count(text, "\nslurm_up{") < 3 || !strings.Contains(text, "slurm_partition_pending_jobs{")) &&
 		time.Now().Before(deadline) {
-		text = fetch(t, server.URL+"/metrics", "", http.StatusOK)
+		text = fetchPage(t, server.URL+"/metrics", "", http.StatusOK)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
@@ -88,31 +88,31 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	if !strings.HasSuffix(fetch(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK),
+	if !strings.HasSuffix(fetchPage(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK),
 		"\n# EOF\n") {
 		t.Error("the OpenMetrics exposition has no EOF line")
 	}
-	if got := fetch(t, server.URL+"/metrics?collect[]=nodes", "", http.StatusOK); strings.Contains(got,
+	if got := fetchPage(t, server.URL+"/metrics?collect[]=nodes", "", http.StatusOK); strings.Contains(got,
 		"go_goroutines") || strings.Contains(got, "slurm_partition_pending_jobs{") {
 		t.Error("collect[] has no effect")
 	}
-	fetch(t, server.URL+"/metrics?collect[]=nope", "", http.StatusBadRequest)
-	fetch(t, server.URL+"/metrics/vpenso", "", http.StatusOK)
-	fetch(t, server.URL+"/", "", http.StatusOK)
+	fetchPage(t, server.URL+"/metrics?collect[]=nope", "", http.StatusBadRequest)
+	fetchPage(t, server.URL+"/metrics/vpenso", "", http.StatusOK)
+	fetchPage(t, server.URL+"/", "", http.StatusOK)
 }
 
 func TestWithoutClustersTheProgramShowsItself(t *testing.T) {
-	server := httptest.NewServer(shown(t).routes(func() error { return context.Canceled }))
+	server := httptest.NewServer(newTestExposition(t).routes(func() error { return context.Canceled }))
 	defer server.Close()
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
+	if got := fetchPage(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
 		"slurm_metrics_adapter_build_info") {
 		t.Errorf("it shows\n%s", got)
 	}
-	fetch(t, server.URL+"/-/healthy", "", http.StatusOK)
-	fetch(t, server.URL+"/-/ready", "", http.StatusServiceUnavailable)
+	fetchPage(t, server.URL+"/-/healthy", "", http.StatusOK)
+	fetchPage(t, server.URL+"/-/ready", "", http.StatusServiceUnavailable)
 }
 
-func fetch(t *testing.T, url, accept string, status int) string {
+func fetchPage(t *testing.T, url, accept string, status int) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -132,25 +132,25 @@ func fetch(t *testing.T, url, accept string, status int) string {
 }
 
 // singleNodeSet lists one NodeSet whose cluster cannot be read.
-type oneNodeSet struct{}
+type singleNodeSet struct{}
 
-func (oneNodeSet) NodeSets() []metricsapi.Object {
-	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unread{}},
-		Offer: &metricsapi.Offer{Replicas: 3}}}
+func (singleNodeSet) NodeSets() []metricsapi.Object {
+	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unreadableCluster{}},
+		ScaleBounds: &metricsapi.ScaleBounds{Replicas: 3}}}
 }
 
-type unread struct{}
+type unreadableCluster struct{}
 
-func (unread) Name() string                          { return "red" }
-func (unread) String() string                        { return "team/red" }
-func (unread) Reading() (*metricsapi.Reading, error) { return nil, context.DeadlineExceeded }
+func (unreadableCluster) Name() string                          { return "red" }
+func (unreadableCluster) String() string                        { return "team/red" }
+func (unreadableCluster) Reading() (*metricsapi.Reading, error) { return nil, context.DeadlineExceeded }
 
 func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
-	e := shown(t)
-	e.showNodeSets(oneNodeSet{}, time.Minute)
+	e := newTestExposition(t)
+	e.showNodeSets(singleNodeSet{}, time.Minute)
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
-	text := fetch(t, server.URL+"/metrics", "", http.StatusOK)
+	text := fetchPage(t, server.URL+"/metrics", "", http.StatusOK)
 	for _, want := range []string{
 		`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="gpu"} 0`,
 		`slurm_nodeset_replicas{cluster="team/red",namespace="team",nodeset="gpu"} 3`,
@@ -166,21 +166,21 @@ func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
 
 // The NodeSet's workers are four times as large as the existing nodes, so that the demand would
 // differ without the NodeSet.
-func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
-	slurm := httptest.NewServer(slurmtest.Sized(time.Now, 3, 200).Handler())
+func TestHPAsAndPrometheusGetTheSameNumber(t *testing.T) {
+	slurm := httptest.NewServer(slurmtest.NewSized(time.Now, 3, 200).Handler())
 	t.Cleanup(slurm.Close)
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte("any"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--log.level=error", "--slurm.url=" + slurm.URL, "--slurm.jwt-key-file=" + key,
+	o, err := parseFlags([]string{"--log.level=error", "--slurm.url=" + slurm.URL, "--slurm.jwt-key-file=" + key,
 		"--slurm.user=root", "--cluster-namespace=team", "--cluster-name=red"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := o.logger(io.Discard)
 	e := newExposition(o, log)
-	registry := clusters.New(o.registryConfig(kube{}, e, log))
+	registry := clusters.New(o.registryConfig(kubeClients{}, e, log))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	changed := make(chan struct{}, 1)
@@ -209,7 +209,7 @@ func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 					of); err == nil {
 					hpa = v.Value.String()
 				}
-				text := fetch(t, server.URL+"/metrics", "", http.StatusOK)
+				text := fetchPage(t, server.URL+"/metrics", "", http.StatusOK)
 				_, rest, _ := strings.Cut(text, "\n"+info.Metric+`{cluster="team/red",partition="`+partition+`"} `)
 				prometheus, _, _ = strings.Cut(rest, "\n")
 				if hpa != "" && prometheus != "" {
@@ -224,29 +224,29 @@ func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 }
 
 func TestAClusterThatCannotBeDialledIsNotUp(t *testing.T) {
-	o, err := parse([]string{"--log.level=error"})
+	o, err := parseFlags([]string{"--log.level=error"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := o.logger(io.Discard)
 	e := newExposition(o, log)
-	registry := clusters.New(o.registryConfig(kube{}, e, log))
+	registry := clusters.New(o.registryConfig(kubeClients{}, e, log))
 	e.showClusters(registry)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	server := httptest.NewServer(e.routes(registry.Settled))
 	defer server.Close()
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up") {
+	if got := fetchPage(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up") {
 		t.Error("clusters are shown before they are listed")
 	}
 	lost := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "lost"}} // it has no RestApi
 	registry.Apply(ctx, clusters.Objects{Controllers: []*v1beta1.Controller{lost}})
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
+	if got := fetchPage(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
 		`slurm_up{cluster="hpc/lost"} 0`+"\n") {
 		t.Error("slurm_up of the cluster is missing")
 	}
 	registry.Apply(ctx, clusters.Objects{})
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up{") {
+	if got := fetchPage(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up{") {
 		t.Error("a cluster that is gone is still shown")
 	}
 }

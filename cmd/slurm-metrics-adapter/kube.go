@@ -21,17 +21,17 @@ import (
 )
 
 // kubeClients are the clients of Kubernetes.
-type kube struct {
+type kubeClients struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 }
 
 // serviceAccountDir contains the pod's service account token and namespace.
-const inPod = "/var/run/secrets/kubernetes.io/serviceaccount/"
+const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 // connectKube creates the clients without sending a request. It also sets kubeConfig so that the
 // API server library uses the same one.
-func (o *options) connect() (kube, error) {
+func (o *options) connectKube() (kubeClients, error) {
 	if o.kubeConfig == "" {
 		o.kubeConfig = defaultKubeConfig()
 	}
@@ -40,19 +40,19 @@ func (o *options) connect() (kube, error) {
 		cfg, err = clientcmd.BuildConfigFromFlags("", o.kubeConfig)
 	}
 	if err != nil {
-		return kube{}, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
+		return kubeClients{}, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
 	}
 	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
 	cfg.UserAgent = "slurm-metrics-adapter/" + version.Version
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
-		return kube{}, fmt.Errorf("creating a Kubernetes client: %w", err)
+		return kubeClients{}, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return kube{}, fmt.Errorf("creating a Kubernetes client: %w", err)
+		return kubeClients{}, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return kube{client, dyn}, nil
+	return kubeClients{client, dyn}, nil
 }
 
 // defaultKubeConfig returns the first file of KUBECONFIG. Without it, it returns ~/.kube/config
@@ -61,7 +61,7 @@ func defaultKubeConfig() string {
 	if list := filepath.SplitList(os.Getenv("KUBECONFIG")); len(list) > 0 && list[0] != "" {
 		return list[0]
 	}
-	if _, err := os.Stat(inPod + "token"); err == nil {
+	if _, err := os.Stat(serviceAccountDir + "token"); err == nil {
 		return ""
 	}
 	file := filepath.Join(homedir.HomeDir(), ".kube", "config")
@@ -73,13 +73,13 @@ func defaultKubeConfig() string {
 
 // newCertificateKeeper returns a keeper of a self-signed certificate after it has one. It returns
 // nil when the flags name certificate files.
-func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.Keeper, error) {
+func (o *options) newCertificateKeeper(ctx context.Context, k kubeClients, log logger) (*certs.Rotator, error) {
 	if o.library.SecureServing.ServerCert.CertKey.CertFile != "" {
 		return nil, nil
 	}
 	namespace := o.certNamespace
 	if namespace == "" {
-		text, err := os.ReadFile(inPod + "namespace")
+		text, err := os.ReadFile(serviceAccountDir + "namespace")
 		if err != nil {
 			return nil, errors.New("outside of a pod, give --certificate.namespace for the certificate's Secret, or " +
 				"--tls-cert-file and --tls-private-key-file")
@@ -87,27 +87,27 @@ func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.K
 		namespace = strings.TrimSpace(string(text))
 	}
 	keeper := certs.New(certs.Config{
-		Store: &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
-		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService,
+		Store: &certs.SecretStore{Client: k.client, Namespace: namespace, Name: o.certSecret},
+		Announcer: &certs.APIServiceAnnouncer{Client: k.dynamic, Namespace: namespace, Service: o.certService,
 			Names: o.apiServices()},
 		Subject: "slurm-metrics-adapter",
 		Names:   []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
-		Renewed: func(why string) {
+		OnRenewed: func(why string) {
 			log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason",
 				why)
 		},
-		Failed: func(err error) { log.Warn("maintaining the certificate fails", "err", err) },
+		OnError: func(err error) { log.Warn("maintaining the certificate fails", "err", err) },
 	})
-	return keeper, firstCertificate(ctx, keeper, log)
+	return keeper, awaitCertificate(ctx, keeper, log)
 }
 
 // awaitCertificate waits until there is a serving certificate.
-func firstCertificate(ctx context.Context, keeper *certs.Keeper, log logger) error {
+func awaitCertificate(ctx context.Context, keeper *certs.Rotator, log logger) error {
 	const patience, pause = 30 * time.Second, 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		err := keeper.Look(ctx)
+		err := keeper.EnsureCertificate(ctx)
 		if keeper.HasCertificate() {
 			if err != nil {
 				log.Warn("maintaining the certificate fails", "err", err)

@@ -19,11 +19,11 @@ func (o *options) logger(w io.Writer) logger { return lines.New(w, o.logLevel, o
 
 // redirectLibraryLogs sends the logs of the Kubernetes libraries to l. Their info lines become
 // debug lines.
-func takeLibraries(l logger) { klog.SetSlogLogger(l.Quiet(hungUp)) }
+func redirectLibraryLogs(l logger) { klog.SetSlogLogger(l.QuietSlog(isAbortedRequest)) }
 
 // newWatchErrorLogger returns a function that logs watch errors, for each resource at most once per
 // interval: informers retry by themselves.
-func watchFailed(l logger) func(resource string, err error) {
+func newWatchErrorLogger(l logger) func(resource string, err error) {
 	const again = 10 * time.Minute
 	var mu sync.Mutex
 	lastLogged := map[string]time.Time{}
@@ -41,7 +41,7 @@ func watchFailed(l logger) func(resource string, err error) {
 // isAbortedRequest reports whether a library logs a client that did not wait for its response.
 // kube-apiserver does so: it checks the availability of an APIService several times in parallel and
 // uses the first response.
-func hungUp(msg string, keyvals []any) bool {
+func isAbortedRequest(msg string, keyvals []any) bool {
 	if msg == "Timeout or abort while handling" || msg == "Post-timeout activity" {
 		return true
 	}

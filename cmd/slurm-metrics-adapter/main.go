@@ -28,13 +28,13 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
 // flags.
 func run(ctx context.Context, args []string) int {
-	o, err := parse(args)
+	o, err := parseFlags(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurm-metrics-adapter: %v\nslurm-metrics-adapter: --help lists the flags\n", err)
 		return 2
 	}
 	log := o.logger(os.Stderr)
-	takeLibraries(log)
+	redirectLibraryLogs(log)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	if err := serve(ctx, o, log); err != nil {
 		log.Error("stopping", "err", err)
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) int {
 // serve watches, polls and serves until ctx ends. Polling continues until the last response is
 // sent.
 func serve(ctx context.Context, o *options, log logger) error {
-	kube, err := o.connect()
+	kube, err := o.connectKube()
 	if err != nil {
 		return err
 	}
@@ -60,29 +60,29 @@ func serve(ctx context.Context, o *options, log logger) error {
 	registry := clusters.New(o.registryConfig(kube, expo, log))
 	expo.showNodeSets(registry, o.maxAge)
 	expo.showClusters(registry)
-	watch := clusters.NewWatch(kube.dynamic, watchFailed(log))
+	watch := clusters.NewWatch(kube.dynamic, newWatchErrorLogger(log))
 	wg.Go(func() { watch.Run(work) })
 	wg.Go(func() { registry.Run(work, watch.Changed(), watch.Objects) })
 
-	keeper, err := o.certificate(ctx, kube, log)
+	keeper, err := o.newCertificateKeeper(ctx, kube, log)
 	if err != nil {
 		return err
 	}
 	if keeper != nil {
-		wg.Go(func() { keeper.Watch(work) })
+		wg.Go(func() { keeper.Run(work) })
 	}
 	provider := metricsapi.New(registry, metricsapi.Config{MaxAge: o.maxAge})
-	shown := o.view.of(registry, o.maxAge, expo)
+	shown := o.view.newView(registry, o.maxAge, expo)
 	if shown != nil {
 		wg.Go(func() { shown.Run(work) })
 	}
-	server, err := o.server(provider, shown, keeper, registry.Settled)
+	server, err := o.newServer(provider, shown, keeper, registry.Settled)
 	if err != nil {
 		return err
 	}
 	log.Info("serving metrics to Kubernetes", "address", server.SecureServingInfo.Listener.Addr())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.PrepareRun().RunWithContext(ctx) })
-	group.Go(func() error { return listen(ctx, o, expo.routes(registry.Settled), log) })
+	group.Go(func() error { return serveMetrics(ctx, o, expo.routes(registry.Settled), log) })
 	return group.Wait()
 }

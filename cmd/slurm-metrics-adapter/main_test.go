@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-func TestFlagsThatMakeNoSense(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -34,7 +34,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"a flag of the library", []string{"--secure-port=none"}, "none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := parse(tc.args)
+			_, err := parseFlags(tc.args)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v", err)
 			}
@@ -42,8 +42,8 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestTheLibrarysFlagsReachIt(t *testing.T) {
-	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a",
+func TestLibraryFlagsReachTheLibrary(t *testing.T) {
+	o, err := parseFlags([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a",
 		"--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup",
 		"--authorization-webhook-cache-authorized-ttl=3s"})
 	if err != nil {
@@ -59,7 +59,7 @@ func TestTheLibrarysFlagsReachIt(t *testing.T) {
 	if ttl := o.library.Authorization.AllowCacheTTL; ttl != 3*time.Second {
 		t.Errorf("it caches authorizations for %s", ttl)
 	}
-	if o, err = parse(nil); err != nil || o.library.SecureServing.BindPort != securePort {
+	if o, err = parseFlags(nil); err != nil || o.library.SecureServing.BindPort != securePort {
 		t.Errorf("by default it listens on %d, %v", o.library.SecureServing.BindPort, err)
 	}
 }
@@ -67,7 +67,7 @@ func TestTheLibrarysFlagsReachIt(t *testing.T) {
 func TestLibrariesPrintNoBodies(t *testing.T) {
 	var out bytes.Buffer
 	log := (&options{logLevel: "debug", logFormat: "logfmt"}).logger(&out)
-	takeLibraries(log)
+	redirectLibraryLogs(log)
 	t.Cleanup(klog.ClearLogger)
 	klog.Background().V(8).Info("Response Body", "body", "a secret")
 	klog.Background().V(1).Info("chatter")

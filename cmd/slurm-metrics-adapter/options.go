@@ -55,8 +55,8 @@ error and never a number.
   slurm-metrics-adapter --slurm.url=http://slurmrestd:6820 --slurm.token-file=/run/token`
 
 // parseFlags reads the flags. --help and --version print and exit.
-func parse(args []string) (*options, error) {
-	app, o := application()
+func parseFlags(args []string) (*options, error) {
+	app, o := newApplication()
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func parse(args []string) (*options, error) {
 }
 
 // newApplication returns the program's flags and the options that they set.
-func application() (*kingpin.Application, *options) {
+func newApplication() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-metrics-adapter", description)
 	app.Version(version.Print("slurm-metrics-adapter"))
@@ -145,14 +145,14 @@ func (o *options) expositionFlags(app *kingpin.Application) {
 
 // minPollsPerAge is how many poll intervals of jobs must fit into --metrics-max-age. Partitions are
 // polled at every fourth interval.
-const leastPolls = 5
+const minPollsPerAge = 5
 
 func (o *options) check() error {
 	cert := o.library.SecureServing.ServerCert.CertKey
 	switch {
-	case o.maxAge < leastPolls*o.slurm.period:
+	case o.maxAge < minPollsPerAge*o.slurm.period:
 		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are "+
-			"polled less often than jobs", leastPolls)
+			"polled less often than jobs", minPollsPerAge)
 	case o.pools.IdleGrace < 0 || o.pools.Lead < 0 || o.shutdownDelay < 0:
 		return errors.New("--idle-grace, --reservation-lead and --shutdown-delay must not be below 0")
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:

@@ -6,9 +6,9 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flagpage/pagetest"
 )
 
-var update = pagetest.Update()
+var update = pagetest.UpdateFlag()
 
 func TestTheReferenceIsCurrent(t *testing.T) {
-	app, _ := application()
-	pagetest.Current(t, app, update)
+	app, _ := newApplication()
+	pagetest.CheckCurrent(t, app, update)
 }

@@ -21,7 +21,7 @@ type slurmOptions struct {
 	user, apiVersion      string
 	lifetime              time.Duration
 	timeout, period, slow time.Duration
-	look                  time.Duration
+	lookInterval          time.Duration
 	jobsReader            string
 
 	// One cluster instead of those of the objects in Kubernetes.
@@ -46,7 +46,7 @@ func (s *slurmOptions) flags(app *kingpin.Application) {
 		Default("10s").DurationVar(&s.period)
 	app.Flag("slurm.look-interval",
 		"Interval between checks for new jobs, which cost one cheap request each. New jobs trigger a poll at once. "+
-			"0 disables the checks.").Default("1s").DurationVar(&s.look)
+			"0 disables the checks.").Default("1s").DurationVar(&s.lookInterval)
 	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&s.slow)
 	app.Flag("slurm.jobs-reader",
 		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
@@ -92,7 +92,7 @@ func (s *slurmOptions) check() error {
 		return errors.New("a client certificate needs both --slurm.cert-file and --slurm.key-file")
 	case s.period < time.Second || s.slow < time.Second || s.timeout < time.Second:
 		return errors.New("the poll intervals and the timeout must be at least 1s")
-	case s.look != 0 && s.look < time.Second:
+	case s.lookInterval != 0 && s.lookInterval < time.Second:
 		return errors.New("--slurm.look-interval must be 0 or at least 1s")
 	case s.lifetime < time.Minute:
 		return errors.New("--slurm.jwt-lifetime must be at least 1m")
@@ -101,11 +101,11 @@ func (s *slurmOptions) check() error {
 }
 
 // fixedCluster returns the only cluster, or nil if clusters are found by their objects.
-func (s *slurmOptions) fixed() *clusters.Fixed {
+func (s *slurmOptions) fixedCluster() *clusters.FixedCluster {
 	if s.url == "" {
 		return nil
 	}
-	return &clusters.Fixed{Namespace: s.namespace, Name: s.name}
+	return &clusters.FixedCluster{Namespace: s.namespace, Name: s.name}
 }
 
 // connect returns a client of the only cluster and its token source.

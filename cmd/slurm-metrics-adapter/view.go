@@ -49,7 +49,7 @@ func (v *viewOptions) flags(app *kingpin.Application) {
 }
 
 func (v *viewOptions) check() error {
-	if _, err := view.ParsePrivate(v.privateData); err != nil {
+	if _, err := view.ParsePrivateData(v.privateData); err != nil {
 		return fmt.Errorf("--view.private-data: %w", err)
 	}
 	return nil
@@ -57,18 +57,18 @@ func (v *viewOptions) check() error {
 
 // newView returns the view of the clusters, or nil if it is disabled. It reports panics to the
 // exposition.
-func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration, expo *exposition) *view.View {
+func (v *viewOptions) newView(registry *clusters.Registry, maxAge time.Duration, expo *exposition) *view.View {
 	if !v.enabled {
 		return nil
 	}
-	unknown, _ := view.ParsePrivate(v.privateData) // check has validated it
+	unknown, _ := view.ParsePrivateData(v.privateData) // check has validated it
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
 	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix},
-		Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
+		OnPanic: func(cluster string, err error) { expo.recordPanic(cluster, "view", err) }})
 }
 
 // withViewResources adds the resources that the view needs: slurm.conf, for PrivateData.
-func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Resource {
+func (v *viewOptions) withViewResources(resources []slurmclient.Resource) []slurmclient.Resource {
 	if !v.enabled || slices.Contains(resources, slurmclient.Conf) {
 		return resources
 	}
@@ -77,7 +77,7 @@ func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Reso
 
 // ownNamespace returns the namespace of the pod, empty outside of pods.
 func ownNamespace() string {
-	text, err := os.ReadFile(inPod + "namespace")
+	text, err := os.ReadFile(serviceAccountDir + "namespace")
 	if err != nil {
 		return ""
 	}
@@ -87,7 +87,7 @@ func ownNamespace() string {
 // directory provides the clusters of the registry to the view.
 type directory struct {
 	registry  *clusters.Registry
-	unknown   view.Private
+	unknown   view.PrivateData
 	namespace string // for a cluster without one
 }
 
@@ -98,7 +98,7 @@ func (d directory) Changed() <-chan struct{} { return d.registry.Changed() }
 
 // Sources implements view.Directory.
 func (d directory) Sources() ([]view.Source, error) {
-	shown, err := d.registry.Shown()
+	shown, err := d.registry.List()
 	if err != nil {
 		return nil, err
 	}
@@ -106,20 +106,20 @@ func (d directory) Sources() ([]view.Source, error) {
 	for _, s := range shown {
 		out = append(out, d.source(s))
 	}
-	slices.SortFunc(out, func(a, b view.Source) int { return a.Home.Compare(b.Home) })
+	slices.SortFunc(out, func(a, b view.Source) int { return a.Ref.Compare(b.Ref) })
 	return out, nil
 }
 
-func (d directory) source(s clusters.Shown) view.Source {
-	home := view.Home{Kind: s.Key.Kind, Namespace: s.Key.Namespace, Name: s.Key.Name}
+func (d directory) source(s clusters.Listing) view.Source {
+	home := view.ClusterRef{Kind: s.Key.Kind, Namespace: s.Key.Namespace, Name: s.Key.Name}
 	if home.Namespace == "" {
 		home.Kind, home.Namespace = "", d.namespace
 	}
 	return view.Source{
-		Home: home,
+		Ref: home,
 		Settings: view.Settings{
-			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf,
-			Unknown: d.unknown,
+			Annotations: s.Settings.Annotations, Configured: s.Settings.Configured, ExtraConf: s.Settings.ExtraConf,
+			Default: d.unknown,
 		},
 		Snapshot: func() (*slurmclient.Snapshot, error) {
 			r, err := s.Cluster.Reading()
@@ -132,16 +132,16 @@ func (d directory) source(s clusters.Shown) view.Source {
 }
 
 // addOpenAPI adds the view to the server's OpenAPI documents.
-func (o *options) describe(base *basecmd.AdapterBase, scheme *runtime.Scheme) {
+func (o *options) addOpenAPI(base *basecmd.AdapterBase, scheme *runtime.Scheme) {
 	namer := openapinamer.NewDefinitionNamer(apiserver.Scheme, scheme)
-	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(o.definitions, namer)
-	base.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(o.definitions, namer)
+	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(o.openAPIDefinitions, namer)
+	base.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(o.openAPIDefinitions, namer)
 	base.OpenAPIConfig.Info.Title, base.OpenAPIV3Config.Info.Title = base.Name, base.Name
 	base.OpenAPIConfig.Info.Version, base.OpenAPIV3Config.Info.Version = "1.0.0", "1.0.0"
 }
 
 // openAPIDefinitions returns the OpenAPI models of everything that the adapter serves.
-func (o *options) definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+func (o *options) openAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	out := coreapi.GetOpenAPIDefinitions(ref)
 	maps.Copy(out, customapi.GetOpenAPIDefinitions(ref))
 	if o.external {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-func TestEveryModelThatIsServedIsThere(t *testing.T) {
+func TestEveryServedModelIsDefined(t *testing.T) {
 	o := &options{external: true}
-	models := o.definitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
+	models := o.openAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
 	var next []string
 	for name := range models {
 		// The models of core/v1 come from the library and are never served.

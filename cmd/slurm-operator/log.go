@@ -15,7 +15,7 @@ func (o *options) logger(w io.Writer) logr.Logger {
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
 		level = slog.LevelInfo
 	}
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: rename}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: renameAttr}
 	if o.logFormat == "json" {
 		return logr.FromSlogHandler(slog.NewJSONHandler(w, options))
 	}
@@ -23,7 +23,7 @@ func (o *options) logger(w io.Writer) logr.Logger {
 }
 
 // renameAttr formats time and level as the other programs do.
-func rename(groups []string, a slog.Attr) slog.Attr {
+func renameAttr(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
 	}
@@ -34,14 +34,14 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 		}
 	case slog.LevelKey:
 		if level, ok := a.Value.Any().(slog.Level); ok {
-			return slog.String("level", name(level))
+			return slog.String("level", levelName(level))
 		}
 	}
 	return a
 }
 
 // levelName returns one of four names. Libraries also use levels between and below them.
-func name(level slog.Level) string {
+func levelName(level slog.Level) string {
 	switch {
 	case level >= slog.LevelError:
 		return "error"

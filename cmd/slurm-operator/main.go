@@ -26,7 +26,7 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or has lost its leadership,
 // 2 for invalid flags.
 func run(ctx context.Context, args []string) int {
-	o, err := parse(args)
+	o, err := parseFlags(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurm-operator: %v\nslurm-operator: --help lists the flags\n", err)
 		return 2

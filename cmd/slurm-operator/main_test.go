@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-func TestFlagsThatMakeNoSense(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -32,7 +32,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"an unknown format", []string{"--log.format=xml"}, "must be one of"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := parse(tc.args)
+			_, err := parseFlags(tc.args)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v", err)
 			}
@@ -41,7 +41,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	o, err := parse(nil)
+	o, err := parseFlags(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlagsReachTheConfiguration(t *testing.T) {
-	o, err := parse([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure", "--no-leader-election",
+	o, err := parseFlags([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure", "--no-leader-election",
 		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s"})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 	if m := o.metrics(); m.SecureServing || m.FilterProvider != nil {
 		t.Error("metrics are secure")
 	}
-	want := wakeup.Config{LookEvery: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second}
+	want := wakeup.Config{PollInterval: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second}
 	if diff := cmp.Diff(want, o.wakeup); diff != "" {
 		t.Error(diff)
 	}

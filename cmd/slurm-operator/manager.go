@@ -62,7 +62,7 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 		return nil, err
 	}
 	return mgr, mgr.AddReadyzCheck("caches",
-		cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
+		newCachesCheck(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
 // addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
@@ -70,71 +70,73 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := o.webhook.setup(mgr); err != nil {
 		return err
 	}
-	if err := wakeup.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := wakeup.IndexByNodeSet(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if o.does(forWakeUp) {
-		if err := addWakeUp(mgr, o); err != nil {
+	if o.isEnabled(wakeUpReconciler) {
+		if err := addWakeUpReconciler(mgr, o); err != nil {
 			return err
 		}
 	}
-	if o.does(forTokens) {
-		if err := addTokens(mgr); err != nil {
+	if o.isEnabled(tokenReconciler) {
+		if err := addTokenReconciler(mgr); err != nil {
 			return err
 		}
 	}
-	if o.does(forUnreconciled) {
+	if o.isEnabled(unreconciledReconciler) {
 		if err := unreconciled.SetupWithManager(mgr, time.Now); err != nil {
 			return err
 		}
 	}
-	if !o.does(forNodeSets) && !o.does(forClusters) {
+	if !o.isEnabled(nodeSetReconciler) && !o.isEnabled(clusterReconciler) {
 		return nil
 	}
-	return addSlurm(ctx, mgr, o)
+	return addSlurmReconcilers(ctx, mgr, o)
 }
 
-func addTokens(mgr ctrl.Manager) error {
+func addTokenReconciler(mgr ctrl.Manager) error {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).
+	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.NewSecretReader(kube), newRecorder(mgr), time.Now).
 		SetupWithManager(mgr)
 }
 
-func addWakeUp(mgr ctrl.Manager, o *options) error {
+func addWakeUpReconciler(mgr ctrl.Manager, o *options) error {
 	demand, err := wakeup.NewCustomMetrics(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	return wakeup.New(mgr.GetClient(), demand, recorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
+	return wakeup.New(mgr.GetClient(), demand, newRecorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
 }
 
 // addSlurmReconcilers adds the reconcilers that talk to Slurm. They share one client per cluster.
-func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	slurms, err := o.slurm.clients(mgr, metrics.Registry)
+func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	slurms, err := o.slurm.newClients(mgr, metrics.Registry)
 	if err != nil {
 		return err
 	}
-	if o.does(forClusters) {
+	if o.isEnabled(clusterReconciler) {
 		if err := cluster.New(mgr.GetClient(), slurms, time.Now).SetupWithManager(mgr); err != nil {
 			return err
 		}
 	}
-	if !o.does(forNodeSets) {
+	if !o.isEnabled(nodeSetReconciler) {
 		return nil
 	}
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr),
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), clusterLookup(slurms), newRecorder(mgr),
 		nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
-	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
+	return workers.SetupWithManager(ctx, mgr, slurms.ChangeSource(workers.Requests))
 }
 
-func recorder(mgr ctrl.Manager) events.EventRecorder { return mgr.GetEventRecorder("slurm-operator") }
+func newRecorder(mgr ctrl.Manager) events.EventRecorder {
+	return mgr.GetEventRecorder("slurm-operator")
+}
 
 // clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.
-func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
-	return func(k access.Key) nodeset.Slurm {
+func clusterLookup(slurms *live.Clusters) func(access.ClusterKey) nodeset.SlurmCluster {
+	return func(k access.ClusterKey) nodeset.SlurmCluster {
 		if s := slurms.For(k); s != nil {
 			return s
 		}
@@ -187,7 +189,7 @@ func (o *options) metrics() metricsserver.Options {
 
 // newCachesCheck returns a check that fails until the objects of all kinds have been listed once.
 // The check itself starts the informers, so that replicas without leadership become ready too.
-func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
+func newCachesCheck(c cache.Cache, kinds ...client.Object) healthz.Checker {
 	return func(r *http.Request) error {
 		for _, kind := range kinds {
 			informer, err := c.GetInformer(r.Context(), kind, cache.BlockUntilSynced(false))

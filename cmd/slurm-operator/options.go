@@ -55,8 +55,8 @@ require. It reads the demand from custom.metrics.k8s.io, which slurm-metrics-ada
   slurm-operator --kube.config=$HOME/.kube/config --no-leader-election --namespaces=slurm`
 
 // parseFlags reads the flags. --help and --version print and exit.
-func parse(args []string) (*options, error) {
-	app, o := application()
+func parseFlags(args []string) (*options, error) {
+	app, o := newApplication()
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func parse(args []string) (*options, error) {
 }
 
 // newApplication returns the program's flags and the options that they set.
-func application() (*kingpin.Application, *options) {
+func newApplication() (*kingpin.Application, *options) {
 	o := &options{wakeup: wakeup.DefaultConfig(), nodeSet: nodeset.DefaultConfig()}
 	app := kingpin.New("slurm-operator", description)
 	app.Version(version.Print("slurm-operator"))
@@ -115,7 +115,7 @@ func (o *options) serverFlags(app *kingpin.Application) {
 func (o *options) wakeupFlags(app *kingpin.Application) {
 	app.Flag("wakeup.look-interval",
 		"Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.").
-		Default(o.wakeup.LookEvery.String()).DurationVar(&o.wakeup.LookEvery)
+		Default(o.wakeup.PollInterval.String()).DurationVar(&o.wakeup.PollInterval)
 	app.Flag("wakeup.stale-after", "Age at which demand becomes unknown. The operator then does nothing.").
 		Default(o.wakeup.StaleAfter.String()).DurationVar(&o.wakeup.StaleAfter)
 	app.Flag("wakeup.timeout", "Timeout of one reading of demand.").
@@ -140,35 +140,35 @@ func (l *nameList) IsCumulative() bool { return true }
 
 // The reconcilers.
 const (
-	forNodeSets = "nodeset"
-	forWakeUp   = "wakeup"
-	forClusters = "cluster"
-	forTokens   = "token"
+	nodeSetReconciler = "nodeset"
+	wakeUpReconciler  = "wakeup"
+	clusterReconciler = "cluster"
+	tokenReconciler   = "token"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
-	forUnreconciled = "unreconciled"
+	unreconciledReconciler = "unreconciled"
 )
 
-func reconcilers() []string {
-	return []string{forNodeSets, forWakeUp, forClusters, forTokens, forUnreconciled}
+func allReconcilers() []string {
+	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler}
 }
 
 // isEnabled reports whether the reconciler runs.
-func (o *options) does(name string) bool {
+func (o *options) isEnabled(name string) bool {
 	return len(o.reconcilers) == 0 || slices.Contains(o.reconcilers, name)
 }
 
 func (o *options) check() error {
 	for _, name := range o.reconcilers {
-		if !slices.Contains(reconcilers(), name) {
-			return fmt.Errorf("--reconcilers: there is no %q, only %s", name, strings.Join(reconcilers(), ", "))
+		if !slices.Contains(allReconcilers(), name) {
+			return fmt.Errorf("--reconcilers: there is no %q, only %s", name, strings.Join(allReconcilers(), ", "))
 		}
 	}
 	switch w := o.wakeup; {
-	case w.LookEvery < time.Second:
+	case w.PollInterval < time.Second:
 		return errors.New("--wakeup.look-interval must be at least 1s")
 	case w.ReadTimeout <= 0:
 		return errors.New("--wakeup.timeout must be above 0")
-	case w.StaleAfter < w.LookEvery:
+	case w.StaleAfter < w.PollInterval:
 		return errors.New("--wakeup.stale-after must not be below --wakeup.look-interval")
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:
 		return errors.New("--kube.qps and --kube.burst must be above 0")

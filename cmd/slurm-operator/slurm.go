@@ -57,25 +57,25 @@ func (s *slurmOptions) check() error {
 }
 
 // newClients returns the live Slurm clusters with their metrics. The manager runs them.
-func (s *slurmOptions) clients(mgr ctrl.Manager, registry prometheus.Registerer) (*live.Clients, error) {
+func (s *slurmOptions) newClients(mgr ctrl.Manager, registry prometheus.Registerer) (*live.Clusters, error) {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	scontrol, err := live.InPods(mgr.GetConfig(), s.execNamespaces)
+	scontrol, err := live.NewPodScontrol(mgr.GetConfig(), s.execNamespaces)
 	if err != nil {
 		return nil, err
 	}
 	slurms := live.New(live.Config{
 		Access: access.Config{
-			Kube: access.FromClientset(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion,
+			Secrets: access.NewSecretReader(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion,
 			Timeout: s.timeout,
 		},
 		Cache:    slurmclient.CacheConfig{Period: s.period, JobsReader: slurmclient.JobsReader(s.jobsReader)},
 		Scontrol: scontrol,
-		Observer: live.NewRequests(registry).Of,
+		Observer: live.NewRequestMetrics(registry).ObserverOf,
 	})
-	registry.MustRegister(slurms.Ages(time.Now))
+	registry.MustRegister(slurms.AgeCollector(time.Now))
 	return slurms, slurms.SetupWithManager(mgr)
 }
 
@@ -96,9 +96,9 @@ func nodeSetFlags(app *kingpin.Application, c *nodeset.Config) {
 	app.Flag("nodeset.brake-share",
 		"Maximum share of a NodeSet's workers, but at least one, that the operator may delete in each brake "+
 			"interval because they are not registered.").
-		Default("0.1").FloatVar(&c.Plan.BrakeShare)
-	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(c.Plan.BrakeInterval.String()).
-		DurationVar(&c.Plan.BrakeInterval)
+		Default("0.1").FloatVar(&c.Plan.UnregisteredDeletionShare)
+	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(c.Plan.UnregisteredDeletionInterval.String()).
+		DurationVar(&c.Plan.UnregisteredDeletionInterval)
 	app.Flag("nodeset.concurrency", "Maximum number of NodeSets to reconcile concurrently.").Default("4").
 		IntVar(&c.Concurrent)
 	app.Flag("nodeset.parallel-writes", "Maximum number of concurrent writes per NodeSet.").
@@ -107,9 +107,9 @@ func nodeSetFlags(app *kingpin.Application, c *nodeset.Config) {
 
 func checkNodeSet(c nodeset.Config) error {
 	switch {
-	case c.StaleAfter <= 0 || c.Plan.RegisterWithin <= 0 || c.Plan.BrakeInterval <= 0:
+	case c.StaleAfter <= 0 || c.Plan.RegisterWithin <= 0 || c.Plan.UnregisteredDeletionInterval <= 0:
 		return errors.New("--nodeset.stale-after, --nodeset.register-within and --nodeset.brake-interval must be above 0")
-	case c.Plan.BrakeShare < 0 || c.Plan.BrakeShare > 1:
+	case c.Plan.UnregisteredDeletionShare < 0 || c.Plan.UnregisteredDeletionShare > 1:
 		return errors.New("--nodeset.brake-share must be from 0 to 1")
 	case c.Concurrent < 1 || c.Parallel < 1:
 		return errors.New("--nodeset.concurrency and --nodeset.parallel-writes must be at least 1")

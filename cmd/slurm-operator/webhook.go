@@ -62,7 +62,7 @@ func (w *webhookOptions) setup(mgr ctrl.Manager) error {
 	}
 	return admission.SetupWithManager(mgr, admission.Config{
 		Host: w.host, Port: w.port, Configuration: w.configuration, CertDir: w.certDir, Namespace: namespace,
-		Secret: w.secret,
-		Target: admission.Target{Namespace: namespace, Service: w.service, Port: w.servicePort, URL: w.url},
+		Secret:   w.secret,
+		Endpoint: admission.WebhookEndpoint{Namespace: namespace, Service: w.service, Port: w.servicePort, URL: w.url},
 	})
 }

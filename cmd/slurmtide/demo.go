@@ -18,71 +18,71 @@ import (
 )
 
 const (
-	cpuMax = 6
-	gpuMax = 2
+	maxCPUWorkers = 6
+	maxGPUWorkers = 2
 )
 
 // playDemo starts the demo cluster and plays the burst once.
-func (o *options) run(ctx context.Context) error {
-	release, err := o.lock()
+func (o *options) playDemo(ctx context.Context) error {
+	release, err := o.lockFolder()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if why := o.simulated(); why != "" {
+	if why := o.whySimulated(); why != "" {
 		fmt.Println(why)
-		return o.simulation(ctx)
+		return o.playSimulation(ctx)
 	}
 	demo := local.New(o.repo, o.dir,
-		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: cpuMax},
-		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: gpuMax})
+		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: maxCPUWorkers},
+		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: maxGPUWorkers})
 	defer demo.Close()
-	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(),
+	return o.showDemo(ctx, "Slurm "+local.SlurmVersion+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(),
 		demo)
 }
 
 // display shows the progress of the demo.
-type screen interface {
+type display interface {
 	Steps([]steps.Status)
 	Play(play.View)
 	Close()
 }
 
 // showDemo runs the steps, plays the burst in the environment and prints the result.
-func (o *options) show(ctx context.Context, how string, todo []steps.Step, world play.World) error {
-	var screen screen = show.NewPlain(os.Stdout, time.Now)
+func (o *options) showDemo(ctx context.Context, how string, todo []steps.Step, world play.Environment) error {
+	var screen display = show.NewPlain(os.Stdout, time.Now)
 	if !o.ci && show.IsTerminal(os.Stdout) {
 		screen = show.NewTerminal(os.Stdout, how)
 	}
-	result, err := o.shown(ctx, screen, todo, world)
+	result, err := o.runStepsAndPlay(ctx, screen, todo, world)
 	screen.Close()
 	if err != nil {
 		return err
 	}
 	fmt.Print(show.Summary(result))
-	if err := errors.Join(result.Verdict(), o.draw(result, how)); err != nil {
+	if err := errors.Join(result.Verdict(), o.drawPictures(result, how)); err != nil {
 		return err
 	}
 	fmt.Printf("  picture       %s and demo.png\n", filepath.Join(o.pictures, "demo.svg"))
 	return nil
 }
 
-func (o *options) shown(ctx context.Context, screen screen, todo []steps.Step, world play.World) (play.Result, error) {
+func (o *options) runStepsAndPlay(ctx context.Context, screen display, todo []steps.Step, world play.Environment) (play.Result, error) {
 	if err := steps.Run(ctx, time.Now, todo, screen.Steps); err != nil {
 		return play.Result{}, err
 	}
 	return play.Run(ctx, world, play.Config{
-		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute,
+		Templates: burst.JobTemplates(maxCPUWorkers), SampleInterval: 500 * time.Millisecond, ZeroPeriod: 3 * time.Second, Timeout: 5 * time.Minute,
 		Show: screen.Play,
 	})
 }
 
 // whySimulated says why the demo is simulated. It is empty when the demo is not simulated.
-func (o *options) simulated() string {
+func (o *options) whySimulated() string {
 	if o.simulate {
 		return "simulating Slurm and its workers, as requested"
 	}
-	why := local.Missing()
+	why := local.MissingRequirement()
 	if why == "" {
 		return ""
 	}
@@ -90,25 +90,25 @@ func (o *options) simulated() string {
 }
 
 // playSimulation plays the burst in a simulation.
-func (o *options) simulation(ctx context.Context) error {
+func (o *options) playSimulation(ctx context.Context) error {
 	world, err := simulated.New(ctx,
-		simulated.Set{Name: "cpu", Max: cpuMax, CPUs: 2, MemoryMiB: 500},
-		simulated.Set{Name: "gpu", Max: gpuMax, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+		simulated.NodeSet{Name: "cpu", Max: maxCPUWorkers, CPUs: 2, MemoryMiB: 500},
+		simulated.NodeSet{Name: "gpu", Max: maxGPUWorkers, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
 	if err != nil {
 		return err
 	}
 	defer world.Close()
-	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand",
+	return o.showDemo(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand",
 		world.Steps(), world)
 }
 
 // removeDemo stops the demo and removes its folder.
-func (o *options) down(ctx context.Context) error {
+func (o *options) removeDemo(ctx context.Context) error {
 	if _, err := os.Stat(o.dir); errors.Is(err, os.ErrNotExist) {
 		fmt.Println("no demo in", o.dir)
 		return nil
 	}
-	release, err := o.lock()
+	release, err := o.lockFolder()
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (o *options) down(ctx context.Context) error {
 }
 
 // lockFolder keeps two processes from using the same folder. It does not wait for the lock.
-func (o *options) lock() (release func(), err error) {
+func (o *options) lockFolder() (release func(), err error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the demo's folder: %w", err)
 	}

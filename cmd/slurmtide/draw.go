@@ -14,26 +14,26 @@ import (
 )
 
 // drawPictures writes the pictures of a play, its samples and its summary.
-func (o *options) draw(r play.Result, how string) error {
+func (o *options) drawPictures(r play.Result, how string) error {
 	most := 0
-	for _, s := range r.Line.Last().Sets {
+	for _, s := range r.Timeline.Last().Sets {
 		most += s.Max
 	}
 	p := picture.Picture{
 		Title: "From zero workers to as many as the queue needs, and back",
 		Subtitle: fmt.Sprintf("%s; %d jobs in %d shapes, at most %d workers", how, r.Summary.Jobs, len(r.Outcomes),
 			most),
-		Line: r.Line, Footer: show.Footer(r),
+		Timeline: r.Timeline, Footer: show.Footer(r),
 	}
 	err := os.MkdirAll(o.pictures, 0o755) //nolint:gosec // pictures are for everybody
 	return errors.Join(err,
-		o.file("demo.svg", p.SVG), o.file("demo.png", p.PNG),
-		o.file("timeline.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(r.Line) }),
-		o.file("summary.txt", func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
+		o.writePicture("demo.svg", p.SVG), o.writePicture("demo.png", p.PNG),
+		o.writePicture("timeline.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(r.Timeline) }),
+		o.writePicture("summary.txt", func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
 }
 
 // writePicture writes one file to the folder of the pictures.
-func (o *options) file(name string, write func(io.Writer) error) error {
+func (o *options) writePicture(name string, write func(io.Writer) error) error {
 	file, err := os.Create(filepath.Join(o.pictures, name))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)

@@ -22,7 +22,7 @@ func main() {
 // run returns the exit status: 0 for success, 1 when a job was lost or a step failed, 2 for invalid
 // flags, 130 after Ctrl-C.
 func run(args []string) int {
-	o, err := parse(args)
+	o, err := parseFlags(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurmtide: %v\nslurmtide: --help lists the flags\n", err)
 		return 2
@@ -35,7 +35,7 @@ func run(args []string) int {
 		<-signals
 		cancel(errInterrupted)
 	}()
-	switch err := o.do(ctx); {
+	switch err := o.subcommand(ctx); {
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintln(os.Stderr, "interrupted; 'make demo' continues, 'make demo-down' cleans up")
 		return 130

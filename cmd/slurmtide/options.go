@@ -21,11 +21,11 @@ Run it in the repository; 'make demo' and 'make demo-down' do so.`
 type options struct {
 	repo, dir, pictures string
 	ci, simulate        bool
-	do                  func(context.Context) error
+	subcommand          func(context.Context) error
 }
 
 // parseFlags reads the flags. --help and --version print and exit.
-func parse(args []string) (*options, error) {
+func parseFlags(args []string) (*options, error) {
 	o := &options{}
 	app := kingpin.New("slurmtide", description)
 	app.Version(version.Print("slurmtide"))
@@ -42,12 +42,12 @@ func parse(args []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.do = map[string]func(context.Context) error{play.FullCommand(): o.run, down.FullCommand(): o.down}[command]
-	return o, o.locate()
+	o.subcommand = map[string]func(context.Context) error{play.FullCommand(): o.playDemo, down.FullCommand(): o.removeDemo}[command]
+	return o, o.resolveFolders()
 }
 
 // resolveFolders makes the folders absolute.
-func (o *options) locate() (err error) {
+func (o *options) resolveFolders() (err error) {
 	if o.repo, err = filepath.Abs(o.repo); err != nil {
 		return err
 	}

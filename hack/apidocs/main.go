@@ -18,17 +18,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: apidocs FOLDER")
 		os.Exit(2)
 	}
-	definitions, err := read(os.Args[1])
+	definitions, err := readDefinitions(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "apidocs:", err)
 		os.Exit(1)
 	}
-	fmt.Print(page(definitions))
+	fmt.Print(renderPage(definitions))
 }
 
-// read returns the definitions of a folder, by the names of their files. What Helm
+// readDefinitions returns the definitions of a folder, by the names of their files. What Helm
 // would do with them is in comments.
-func read(folder string) ([]apiextensionsv1.CustomResourceDefinition, error) {
+func readDefinitions(folder string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("no definitions in %s", folder)

@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-const head = `# Custom resources
+const pageHeader = `# Custom resources
 
 This page is generated: change the comments in ` + "`operator/api`" + ` and run ` + "`make generate`" + `.
 
@@ -20,34 +20,34 @@ written ` + "`false`, `0` or `\"\"`" + ` counts, and fields that are not known h
 
 `
 
-// page is the whole page, with kinds in the order of the definitions.
-func page(definitions []apiextensionsv1.CustomResourceDefinition) string {
+// renderPage is the whole page, with kinds in the order of the definitions.
+func renderPage(definitions []apiextensionsv1.CustomResourceDefinition) string {
 	var out strings.Builder
-	out.WriteString(head)
+	out.WriteString(pageHeader)
 	for _, d := range definitions {
 		fmt.Fprintf(&out, "- [%[1]s](#%[2]s)\n", d.Spec.Names.Kind, strings.ToLower(d.Spec.Names.Kind))
 	}
 	for _, d := range definitions {
-		out.WriteString(kind(d))
+		out.WriteString(renderKind(d))
 	}
 	return out.String()
 }
 
-// kind is the section of one kind.
-func kind(d apiextensionsv1.CustomResourceDefinition) string {
+// renderKind is the section of one kind.
+func renderKind(d apiextensionsv1.CustomResourceDefinition) string {
 	var out strings.Builder
-	v := storedOf(d)
+	v := storedVersionOf(d)
 	root := v.Schema.OpenAPIV3Schema
-	fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", d.Spec.Names.Kind, flat(root.Description))
+	fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", d.Spec.Names.Kind, oneLine(root.Description))
 	fmt.Fprintf(&out, "`%s`, %s: `%s`", v.Name, "short names", strings.Join(d.Spec.Names.ShortNames, "`, `"))
 	if v.Subresources != nil && v.Subresources.Scale != nil {
 		out.WriteString("; has a scale subresource")
 	}
 	out.WriteString(".\n\n")
-	out.WriteString(older(d, *root))
+	out.WriteString(renderOtherVersions(d, *root))
 	for _, part := range []string{"spec", "status"} {
 		out.WriteString("| field | type | meaning |\n|---|---|---|\n")
-		for _, row := range rows(part, root.Properties[part], slices.Contains(root.Required, part)) {
+		for _, row := range fieldRows(part, root.Properties[part], slices.Contains(root.Required, part)) {
 			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", row.path, row.kind, row.meaning)
 		}
 		out.WriteString("\n")
@@ -55,14 +55,14 @@ func kind(d apiextensionsv1.CustomResourceDefinition) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// older tells in what versions that are not stored differ.
-func older(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSONSchemaProps) string {
+// renderOtherVersions tells in what versions that are not stored differ.
+func renderOtherVersions(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSONSchemaProps) string {
 	var out strings.Builder
 	for _, v := range d.Spec.Versions {
 		if v.Storage {
 			continue
 		}
-		here, there := fields(root), fields(*v.Schema.OpenAPIV3Schema)
+		here, there := specFields(root), specFields(*v.Schema.OpenAPIV3Schema)
 		alone := func(in, notIn map[string]apiextensionsv1.JSONSchemaProps) []string {
 			return slices.DeleteFunc(slices.Sorted(maps.Keys(in)), func(f string) bool { _, both := notIn[f]; return both })
 		}
@@ -73,7 +73,7 @@ func older(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSON
 		default:
 			fmt.Fprintf(&out, "`%s` has not `%s`, but:\n\n", v.Name, strings.Join(gone, "`, `"))
 			for _, f := range added {
-				fmt.Fprintf(&out, "- `%s`: %s\n", f, flat(there[f].Description))
+				fmt.Fprintf(&out, "- `%s`: %s\n", f, oneLine(there[f].Description))
 			}
 			out.WriteString("\n")
 		}
@@ -81,8 +81,8 @@ func older(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSON
 	return out.String()
 }
 
-// fields are those of spec, by path, without those inside of them.
-func fields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1.JSONSchemaProps {
+// specFields are those of spec, by path, without those inside of them.
+func specFields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1.JSONSchemaProps {
 	out := map[string]apiextensionsv1.JSONSchemaProps{}
 	for name, s := range root.Properties["spec"].Properties {
 		out["spec."+name] = s
@@ -90,12 +90,12 @@ func fields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1.JSO
 	return out
 }
 
-func storedOf(d apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
+func storedVersionOf(d apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
 	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
 	return d.Spec.Versions[max(i, 0)]
 }
 
-// flat is text in one line, fit for a cell of a table.
-func flat(text string) string {
+// oneLine is text in one line, fit for a cell of a table.
+func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

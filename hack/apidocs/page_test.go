@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const definitions = "../../charts/slurm-operator-crds/templates"
+const definitionsFolder = "../../charts/slurm-operator-crds/templates"
 
 func TestThePageIsUpToDate(t *testing.T) {
-	read, err := read(definitions)
+	read, err := readDefinitions(definitionsFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,17 +19,17 @@ func TestThePageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(page(read), string(want)); diff != "" {
+	if diff := cmp.Diff(renderPage(read), string(want)); diff != "" {
 		t.Errorf("run make generate (-of the definitions +docs/api.md):\n%s", diff)
 	}
 }
 
-func TestThePageTellsOfEachField(t *testing.T) {
-	read, err := read(definitions)
+func TestThePageDescribesEachField(t *testing.T) {
+	read, err := readDefinitions(definitionsFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := page(read)
+	text := renderPage(read)
 	for _, want := range []string{
 		"## NodeSet\n",
 		"`v1beta1`, short names: `nodesets`, `nss`, `slurmd`; has a scale subresource.",
@@ -50,7 +50,7 @@ func TestThePageTellsOfEachField(t *testing.T) {
 }
 
 func TestAFolderWithoutDefinitionsIsAnError(t *testing.T) {
-	if _, err := read(t.TempDir()); err == nil {
+	if _, err := readDefinitions(t.TempDir()); err == nil {
 		t.Error("it was read")
 	}
 }

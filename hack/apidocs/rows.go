@@ -12,33 +12,33 @@ import (
 // row is a field of a table.
 type row struct{ path, kind, meaning string }
 
-// rows are a field's own row, unless it is a whole part, and those of the fields in it.
-func rows(path string, s apiextensionsv1.JSONSchemaProps, required bool) []row {
+// fieldRows are a field's own row, unless it is a whole part, and those of the fields in it.
+func fieldRows(path string, s apiextensionsv1.JSONSchemaProps, required bool) []row {
 	var out []row
 	if strings.Contains(path, ".") || len(s.XValidations) > 0 {
-		text := meaning(s, required)
-		if whose := borrowed(path); whose != "" {
+		text := describeField(s, required)
+		if whose := borrowedMeaning(path); whose != "" {
 			text = whose
 		}
 		out = append(out, row{path, typeOf(path, s), text})
 	}
-	if known(s, path) != "" || borrowed(path) != "" {
+	if wellKnownType(s, path) != "" || borrowedMeaning(path) != "" {
 		return out
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		if s, path = *s.Items.Schema, path+"[]"; known(s, path) != "" {
+		if s, path = *s.Items.Schema, path+"[]"; wellKnownType(s, path) != "" {
 			return out
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		out = append(out, rows(path+"."+name, s.Properties[name], slices.Contains(s.Required, name))...)
+		out = append(out, fieldRows(path+"."+name, s.Properties[name], slices.Contains(s.Required, name))...)
 	}
 	return out
 }
 
-// known is the name of one of Kubernetes' own types, whose fields need no telling;
+// wellKnownType is the name of one of Kubernetes' own types, whose fields need no telling;
 // "" for others.
-func known(s apiextensionsv1.JSONSchemaProps, path string) string {
+func wellKnownType(s apiextensionsv1.JSONSchemaProps, path string) string {
 	names := strings.Join(slices.Sorted(maps.Keys(s.Properties)), " ")
 	switch name := path[strings.LastIndex(path, ".")+1:]; {
 	case names == "key name optional" && strings.HasPrefix(name, "jwks"):
@@ -53,8 +53,8 @@ func known(s apiextensionsv1.JSONSchemaProps, path string) string {
 	return ""
 }
 
-// borrowed says whose field it is that Kubernetes tells of itself; "" for ours.
-func borrowed(path string) string {
+// borrowedMeaning says whose field it is that Kubernetes tells of itself; "" for ours.
+func borrowedMeaning(path string) string {
 	switch {
 	case path == "spec.persistence.enabled" || path == "spec.persistence.existingClaim":
 		return ""
@@ -67,7 +67,7 @@ func borrowed(path string) string {
 }
 
 func typeOf(path string, s apiextensionsv1.JSONSchemaProps) string {
-	switch name := known(s, path); {
+	switch name := wellKnownType(s, path); {
 	case name != "":
 		return name
 	case s.XIntOrString:
@@ -75,7 +75,7 @@ func typeOf(path string, s apiextensionsv1.JSONSchemaProps) string {
 	case s.XPreserveUnknownFields != nil && len(s.Properties) == 0:
 		return "object, open"
 	case s.Type == "array" && s.Items != nil && s.Items.Schema != nil:
-		if name := known(*s.Items.Schema, path); name != "" {
+		if name := wellKnownType(*s.Items.Schema, path); name != "" {
 			return "list of: " + name
 		}
 		return "list of " + s.Items.Schema.Type + "s"
@@ -87,9 +87,9 @@ func typeOf(path string, s apiextensionsv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-// meaning is the description, and what the schema demands.
-func meaning(s apiextensionsv1.JSONSchemaProps, required bool) string {
-	parts := []string{flat(s.Description)}
+// describeField is the description, and what the schema demands.
+func describeField(s apiextensionsv1.JSONSchemaProps, required bool) string {
+	parts := []string{oneLine(s.Description)}
 	add := func(there bool, format string, args ...any) {
 		if there {
 			parts = append(parts, fmt.Sprintf(format, args...))
@@ -111,7 +111,7 @@ func meaning(s apiextensionsv1.JSONSchemaProps, required bool) string {
 		add(true, "At most %v.", *s.Maximum)
 	}
 	for _, rule := range s.XValidations {
-		add(true, "Rule: %s.", flat(rule.Message))
+		add(true, "Rule: %s.", oneLine(rule.Message))
 	}
 	return strings.Join(parts, " ")
 }

@@ -41,18 +41,18 @@ func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 //	<!-- run: demo -->
 //	<!-- run: not here: it needs a Slurm of yours -->
 //	<!-- run all: demo -->
-var mark = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
+var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
 
 // ParseBlocks returns the blocks of commands on a page. The error names the blocks without a mark:
 // their author must decide whether they are run.
-func Blocks(page, text string) ([]Block, error) {
+func ParseBlocks(page, text string) ([]Block, error) {
 	var out []Block
 	var all, next *Block
 	var unmarked []string
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
-		if m := mark.FindStringSubmatch(line); m != nil {
+		if m := markPattern.FindStringSubmatch(line); m != nil {
 			b := &Block{Place: Place(m[2])}
 			if m[3] != "" {
 				b.Place, b.Why = NotHere, m[3]
@@ -96,7 +96,7 @@ func Blocks(page, text string) ([]Block, error) {
 
 // BoundWatches returns the script with a timeout on each command that watches, which counts as
 // success.
-func Bounded(script string) string {
+func BoundWatches(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "kubectl ") && slices.ContainsFunc(strings.Fields(line), func(w string) bool { return w == "--watch" || w == "-w" }) {

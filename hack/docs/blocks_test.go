@@ -17,7 +17,7 @@ func TestBlocks(t *testing.T) {
 ` + "```sh\nfly\nland\n```\n\n```yaml\na: b\n```\n" + `
 <!-- run all: kube -->
 ` + "```sh\nhelm version\n```\ntext\n```sh\nhelm list\n```\n"
-	got, err := Blocks("a.md", page)
+	got, err := ParseBlocks("a.md", page)
 	want := []Block{
 		{"a.md", 3, Demo, "", "kubectl get pods\n"}, {"a.md", 8, NotHere, "it needs a moon", "fly\nland\n"},
 		{"a.md", 18, Kube, "", "helm version\n"}, {"a.md", 22, Kube, "", "helm list\n"},
@@ -32,14 +32,14 @@ func TestBlocks(t *testing.T) {
 		"one left out without a reason":  "<!-- run: not here -->\n```sh\nx\n```\n",
 		"a block that does not come end": "<!-- run: here -->\n```sh\nx\n",
 	} {
-		if _, err := Blocks("a.md", page); err == nil {
+		if _, err := ParseBlocks("a.md", page); err == nil {
 			t.Errorf("%s is no error", name)
 		}
 	}
 }
 
 func TestEveryBlockOfTheProjectsPagesSaysWhereItIsRun(t *testing.T) {
-	pages, err := Pages(t.Context(), "../..")
+	pages, err := ListPages(t.Context(), "../..")
 	if err != nil {
 		t.Skipf("this is no clone: %v", err)
 	}
@@ -49,7 +49,7 @@ func TestEveryBlockOfTheProjectsPagesSaysWhereItIsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks, err := Blocks(page, string(text))
+		blocks, err := ParseBlocks(page, string(text))
 		if err != nil {
 			t.Error(err)
 		}
@@ -66,7 +66,7 @@ func TestEveryBlockOfTheProjectsPagesSaysWhereItIsRun(t *testing.T) {
 }
 
 func TestWatchesEnd(t *testing.T) {
-	got := Bounded("kubectl get pods -w\nkubectl get pods\necho --watch\n")
+	got := BoundWatches("kubectl get pods -w\nkubectl get pods\necho --watch\n")
 	if want := "timeout 5 kubectl get pods -w || [ $? = 124 ]\nkubectl get pods\necho --watch\n"; got != want {
 		t.Errorf("got %q", got)
 	}

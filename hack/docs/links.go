@@ -21,22 +21,22 @@ type Link struct {
 }
 
 var (
-	inline  = regexp.MustCompile(`\]\(([^()\s]+)(?:\s+"[^"]*")?\)`)
-	defined = regexp.MustCompile(`^\[[^\]]+\]:\s+(\S+)`)
-	source  = regexp.MustCompile(`<img[^>]*\ssrc="([^"]+)"`)
-	code    = regexp.MustCompile("`[^`]*`")
-	scheme  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
+	inlinePattern  = regexp.MustCompile(`\]\(([^()\s]+)(?:\s+"[^"]*")?\)`)
+	definedPattern = regexp.MustCompile(`^\[[^\]]+\]:\s+(\S+)`)
+	sourcePattern  = regexp.MustCompile(`<img[^>]*\ssrc="([^"]+)"`)
+	codePattern    = regexp.MustCompile("`[^`]*`")
+	schemePattern  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 )
 
 // ParseLinks returns the links of a page to files and headings of the repository, in order. It
 // ignores code.
-func Links(page, text string) []Link {
+func ParseLinks(page, text string) []Link {
 	var out []Link
 	eachLine(text, func(number int, line string) {
-		line = code.ReplaceAllString(line, "")
-		for _, pattern := range []*regexp.Regexp{inline, defined, source} {
+		line = codePattern.ReplaceAllString(line, "")
+		for _, pattern := range []*regexp.Regexp{inlinePattern, definedPattern, sourcePattern} {
 			for _, m := range pattern.FindAllStringSubmatch(line, -1) {
-				if !scheme.MatchString(m[1]) {
+				if !schemePattern.MatchString(m[1]) {
 					out = append(out, Link{page, number, m[1]})
 				}
 			}
@@ -103,10 +103,10 @@ func anchorOf(heading string) string {
 
 // BrokenLinks returns the links whose target does not exist in the tree, whose root is the root of
 // the repository.
-func Broken(tree fs.FS, links []Link) ([]Link, error) {
+func BrokenLinks(tree fs.FS, links []Link) ([]Link, error) {
 	var out []Link
 	for _, l := range links {
-		ok, err := resolves(tree, l)
+		ok, err := linkResolves(tree, l)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func Broken(tree fs.FS, links []Link) ([]Link, error) {
 	return out, nil
 }
 
-func resolves(tree fs.FS, l Link) (bool, error) {
+func linkResolves(tree fs.FS, l Link) (bool, error) {
 	file, anchor, _ := strings.Cut(l.Target, "#")
 	to := l.Page
 	if file != "" {

@@ -12,7 +12,7 @@ func TestLinks(t *testing.T) {
 	page := "# A page\n\n[one](b.md) and [two](../c.md#x \"title\"), ![p](p.png), [far](https://example.org), `[no](code.md)`\n" +
 		"```sh\n[no](fenced.md)\n```\n[ref]: d.md\n<img alt=\"x\" src=\"i.svg\">\n[here](#a-page)\n"
 	want := []Link{{"docs/a.md", 3, "b.md"}, {"docs/a.md", 3, "../c.md#x"}, {"docs/a.md", 3, "p.png"}, {"docs/a.md", 7, "d.md"}, {"docs/a.md", 8, "i.svg"}, {"docs/a.md", 9, "#a-page"}}
-	if diff := cmp.Diff(want, Links("docs/a.md", page)); diff != "" {
+	if diff := cmp.Diff(want, ParseLinks("docs/a.md", page)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -31,7 +31,7 @@ func TestBroken(t *testing.T) {
 		"../README.md": true, "../README.md#top": true, "#a": true, "x": true, "x/y.png": true,
 		"../README.md#bottom": false, "#b": false, "b.md": false, "../../out.md": false,
 	} {
-		broken, err := Broken(tree, []Link{{"docs/a.md", 1, target}})
+		broken, err := BrokenLinks(tree, []Link{{"docs/a.md", 1, target}})
 		if err != nil || (len(broken) == 0) != ok {
 			t.Errorf("%s: broken %v, %v", target, broken, err)
 		}
@@ -40,7 +40,7 @@ func TestBroken(t *testing.T) {
 
 // TestEveryLinkOfTheProjectsPagesLeadsSomewhere checks the pages that are tracked in Git.
 func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
-	pages, err := Pages(t.Context(), "../..")
+	pages, err := ListPages(t.Context(), "../..")
 	if err != nil {
 		t.Skipf("this is no clone: %v", err)
 	}
@@ -50,9 +50,9 @@ func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		links := Links(page, string(text))
+		links := ParseLinks(page, string(text))
 		seen += len(links)
-		broken, err := Broken(tree, links)
+		broken, err := BrokenLinks(tree, links)
 		if err != nil {
 			t.Fatal(err)
 		}

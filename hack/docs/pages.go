@@ -9,7 +9,7 @@ import (
 
 // ListPages returns the pages that are tracked in Git, as paths relative to the root of the
 // repository. It returns an error outside a clone or if Git is not installed.
-func Pages(ctx context.Context, root string) ([]string, error) {
+func ListPages(ctx context.Context, root string) ([]string, error) {
 	list := exec.CommandContext(ctx, "git", "ls-files", "*.md")
 	list.Dir = root
 	out, err := list.Output()

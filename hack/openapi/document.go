@@ -19,7 +19,7 @@ type document struct {
 var versionInPath = regexp.MustCompile(`^/slurm/(v\d+\.\d+\.\d+)/`)
 
 func newDocument(root object) (document, error) {
-	for path := range child(root, "paths") {
+	for path := range childObject(root, "paths") {
 		if found := versionInPath.FindStringSubmatch(path); found != nil {
 			return document{root: root, version: found[1]}, nil
 		}
@@ -31,7 +31,7 @@ func newDocument(root object) (document, error) {
 // returns nil if the document has no such operation.
 func (d document) operation(method, path string) object {
 	path = strings.ReplaceAll(path, "{V}", d.version)
-	return child(child(child(d.root, "paths"), path), method)
+	return childObject(childObject(childObject(d.root, "paths"), path), method)
 }
 
 // resolve follows a reference to a component and returns its name and its schema. It returns any other
@@ -42,7 +42,7 @@ func (d document) resolve(schema object) (string, object, error) {
 		return "", schema, nil
 	}
 	name, ok := strings.CutPrefix(ref, refPrefix)
-	target := child(child(child(d.root, "components"), "schemas"), name)
+	target := childObject(childObject(childObject(d.root, "components"), "schemas"), name)
 	if !ok || target == nil {
 		return "", nil, fmt.Errorf("%s refers to no component", ref)
 	}
@@ -52,7 +52,7 @@ func (d document) resolve(schema object) (string, object, error) {
 const refPrefix = "#/components/schemas/"
 
 // childObject returns the object under a key, or nil if there is none.
-func child(o object, key string) object {
+func childObject(o object, key string) object {
 	c, _ := o[key].(object)
 	return c
 }

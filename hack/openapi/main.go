@@ -56,11 +56,11 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pruned, err := normalise(full, like)
+	pruned, err := normaliseDocument(full, like)
 	if err != nil {
 		return fmt.Errorf("normalising %s: %w", flags.Arg(0), err)
 	}
-	text, err := marshal(pruned)
+	text, err := marshalDocument(pruned)
 	if err != nil {
 		return err
 	}
@@ -76,14 +76,14 @@ func readDocument(path string) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	doc, err := parse(text)
+	doc, err := parseDocument(text)
 	if err != nil {
 		return document{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return doc, nil
 }
 
-func parse(text []byte) (document, error) {
+func parseDocument(text []byte) (document, error) {
 	var root object
 	if err := json.Unmarshal(text, &root); err != nil {
 		return document{}, err
@@ -93,7 +93,7 @@ func parse(text []byte) (document, error) {
 
 // marshalDocument encodes a document with sorted keys, so that the same document always has the same
 // bytes.
-func marshal(root object) ([]byte, error) {
+func marshalDocument(root object) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

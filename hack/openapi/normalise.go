@@ -9,7 +9,7 @@ import (
 )
 
 // normaliseDocument returns the pruned and normalised document.
-func normalise(full document, like []document) (object, error) {
+func normaliseDocument(full document, like []document) (object, error) {
 	schemas := newSchemas(full, like)
 	paths := object{}
 	for _, op := range operations {
@@ -30,7 +30,7 @@ func normalise(full document, like []document) (object, error) {
 		methods[op.method] = clean
 	}
 	info := object{"title": "Slurm REST API, pruned by hack/openapi", "version": full.version}
-	if was := child(full.root, "info"); was["description"] != nil {
+	if was := childObject(full.root, "info"); was["description"] != nil {
 		info["description"] = was["description"]
 	} else if was["version"] != nil {
 		info["description"] = fmt.Sprintf("Printed by slurmrestd of %v.", was["version"])
@@ -58,14 +58,14 @@ func (s *schemas) operation(raw object, method, path, name string) (object, erro
 	if err != nil {
 		return nil, err
 	}
-	if child(raw, "requestBody") != nil {
-		body, err := s.content(raw, "openapi_"+snake(name)+"_req", guides, "requestBody")
+	if childObject(raw, "requestBody") != nil {
+		body, err := s.content(raw, "openapi_"+snakeCase(name)+"_req", guides, "requestBody")
 		if err != nil {
 			return nil, err
 		}
 		clean["requestBody"] = object{"content": body, "required": true}
 	}
-	answer, err := s.content(raw, "openapi_"+snake(name)+"_resp", guides, "responses", "default")
+	answer, err := s.content(raw, "openapi_"+snakeCase(name)+"_resp", guides, "responses", "default")
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +77,13 @@ func (s *schemas) operation(raw object, method, path, name string) (object, erro
 func (s *schemas) content(raw object, name string, guides []guide, keys ...string) (object, error) {
 	const mediaType = "application/json"
 	keys = append(slices.Clone(keys), "content", mediaType, "schema")
-	schema := descend(raw, keys)
+	schema := descendKeys(raw, keys)
 	if schema == nil {
 		return nil, errors.New("the operation has no JSON under " + keys[0])
 	}
 	below := make([]guide, 0, len(guides))
 	for _, g := range guides {
-		below = append(below, guide{g.doc, descend(g.schema, keys)})
+		below = append(below, guide{g.doc, descendKeys(g.schema, keys)})
 	}
 	clean, err := s.normalise(schema, name, below)
 	if err != nil {
@@ -92,9 +92,9 @@ func (s *schemas) content(raw object, name string, guides []guide, keys ...strin
 	return object{mediaType: object{"schema": clean}}, nil
 }
 
-func descend(o object, keys []string) object {
+func descendKeys(o object, keys []string) object {
 	for _, key := range keys {
-		o = child(o, key)
+		o = childObject(o, key)
 	}
 	return o
 }
@@ -129,7 +129,7 @@ func cleanParameters(operation object, path string) []any {
 }
 
 // snakeCase converts GetQOS to get_qos.
-func snake(name string) string {
+func snakeCase(name string) string {
 	var out strings.Builder
 	for i, r := range name {
 		upper := r >= 'A' && r <= 'Z'

@@ -32,7 +32,7 @@ func TestCommittedDocumentsAreNormalised(t *testing.T) {
 }
 
 // licensesDocument returns a document with the schema of the answer to GET licenses and components.
-func inPath(version, schema, components string) string {
+func licensesDocument(version, schema, components string) string {
 	return `{"paths": {"/slurm/` + version + `/licenses/": {"get": {
 		"operationId": "slurm_get_licenses", "summary": "all licences", "tags": ["slurm"],
 		"parameters": [
@@ -66,14 +66,14 @@ const inlineConflict = `{"type": "object", "properties": {
 		"again": {"$ref": "#/components/schemas/uint32_no_val"}}}}}`
 
 func TestNormalise(t *testing.T) {
-	like := mustParse(t, string(mustNormalise(t, inPath("v0.0.44", named, namedComponents))))
+	like := mustParse(t, string(mustNormalise(t, licensesDocument("v0.0.44", named, namedComponents))))
 	for name, test := range map[string]struct {
 		document string
 		like     []document
 		want     string
 	}{
 		"names have no version, lists and scalars have no name, numbers are wide, nothing is required": {
-			document: inPath("v0.0.44", named, namedComponents),
+			document: licensesDocument("v0.0.44", named, namedComponents),
 			want: `{"licenses_resp": {"type": "object", "properties": {
 				"extra": {"type": "object"},
 				"flags": {"type": "array", "items": {"type": "string"}},
@@ -84,7 +84,7 @@ func TestNormalise(t *testing.T) {
 			"uint32_no_val": {"type": "object", "properties": {"number": {"type": "integer", "format": "int64"}}}}`,
 		},
 		"an inline object takes its name from another document or from its place": {
-			document: inPath("v0.0.41", inline, ""),
+			document: licensesDocument("v0.0.41", inline, ""),
 			like:     []document{like},
 			want: `{"licenses_resp": {"type": "object", "properties": {
 				"free": {"$ref": "#/components/schemas/licenses_resp_free"},
@@ -96,14 +96,14 @@ func TestNormalise(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pruned, err := normalise(mustParse(t, test.document), test.like)
+			pruned, err := normaliseDocument(mustParse(t, test.document), test.like)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := text(t, child(pruned, "components")["schemas"]), canonical(t, test.want); got != want {
+			if got, want := marshalText(t, childObject(pruned, "components")["schemas"]), canonicalJSON(t, test.want); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-			if paths := child(pruned, "paths"); len(paths) != 1 {
+			if paths := childObject(pruned, "paths"); len(paths) != 1 {
 				t.Errorf("%d paths, want only the one that is used", len(paths))
 			}
 		})
@@ -111,12 +111,12 @@ func TestNormalise(t *testing.T) {
 }
 
 func TestParametersBecomeRepeatableStrings(t *testing.T) {
-	pruned, err := normalise(mustParse(t, inPath("v0.0.44", named, namedComponents)), nil)
+	pruned, err := normaliseDocument(mustParse(t, licensesDocument("v0.0.44", named, namedComponents)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := text(t, descend(pruned, []string{"paths", "/slurm/v0.0.44/licenses/", "get"})["parameters"])
-	want := canonical(t, `[{"explode": true, "in": "query", "name": "flags", "schema": {"items": {"type": "string"}, "type": "array"}},
+	got := marshalText(t, descendKeys(pruned, []string{"paths", "/slurm/v0.0.44/licenses/", "get"})["parameters"])
+	want := canonicalJSON(t, `[{"explode": true, "in": "query", "name": "flags", "schema": {"items": {"type": "string"}, "type": "array"}},
 		{"in": "query", "name": "update_time", "schema": {"type": "string"}}]`)
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -124,35 +124,35 @@ func TestParametersBecomeRepeatableStrings(t *testing.T) {
 }
 
 func TestBadDocumentsAreRefused(t *testing.T) {
-	like := mustParse(t, string(mustNormalise(t, inPath("v0.0.44", named, namedComponents))))
+	like := mustParse(t, string(mustNormalise(t, licensesDocument("v0.0.44", named, namedComponents))))
 	for name, test := range map[string]struct {
 		document, want string
 		like           []document
 	}{
-		"a broken reference": {document: inPath("v0.0.44", named, ""), want: "v0.0.44_licenses_resp refers to no component"},
+		"a broken reference": {document: licensesDocument("v0.0.44", named, ""), want: "v0.0.44_licenses_resp refers to no component"},
 		"two objects that would share a name": {
-			document: inPath("v0.0.41", inlineConflict, `"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
+			document: licensesDocument("v0.0.41", inlineConflict, `"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
 			like:     []document{like}, want: "two different objects are called uint32_no_val",
 		},
-		"an unknown type":         {document: inPath("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
-		"a schema without a type": {document: inPath("v0.0.44", `{"oneOf": []}`, ""), want: "without a type"},
-		"an answer without JSON":  {document: strings.ReplaceAll(inPath("v0.0.44", named, ""), "application/json", "text/plain"), want: "no JSON under responses"},
+		"an unknown type":         {document: licensesDocument("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
+		"a schema without a type": {document: licensesDocument("v0.0.44", `{"oneOf": []}`, ""), want: "without a type"},
+		"an answer without JSON":  {document: strings.ReplaceAll(licensesDocument("v0.0.44", named, ""), "application/json", "text/plain"), want: "no JSON under responses"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := normalise(mustParse(t, test.document), test.like)
+			_, err := normaliseDocument(mustParse(t, test.document), test.like)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "GetLicenses") {
 				t.Errorf("error %v, want one about GetLicenses with %q", err, test.want)
 			}
 		})
 	}
-	if _, err := parse([]byte(`{"paths": {"/openapi/v3": {}}}`)); err == nil {
+	if _, err := parseDocument([]byte(`{"paths": {"/openapi/v3": {}}}`)); err == nil {
 		t.Error("a document without Slurm's paths was accepted")
 	}
 }
 
 func mustParse(t *testing.T, text string) document {
 	t.Helper()
-	doc, err := parse([]byte(text))
+	doc, err := parseDocument([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +161,11 @@ func mustParse(t *testing.T, text string) document {
 
 func mustNormalise(t *testing.T, raw string) []byte {
 	t.Helper()
-	pruned, err := normalise(mustParse(t, raw), nil)
+	pruned, err := normaliseDocument(mustParse(t, raw), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := marshal(pruned)
+	out, err := marshalDocument(pruned)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func mustNormalise(t *testing.T, raw string) []byte {
 }
 
 // marshalText encodes a value with sorted keys. canonicalJSON does so for JSON text.
-func text(t *testing.T, value any) string {
+func marshalText(t *testing.T, value any) string {
 	t.Helper()
 	out, err := json.Marshal(value)
 	if err != nil {
@@ -182,11 +182,11 @@ func text(t *testing.T, value any) string {
 	return string(out)
 }
 
-func canonical(t *testing.T, raw string) string {
+func canonicalJSON(t *testing.T, raw string) string {
 	t.Helper()
 	var value any
 	if err := json.Unmarshal([]byte(raw), &value); err != nil {
 		t.Fatal(err)
 	}
-	return text(t, value)
+	return marshalText(t, value)
 }

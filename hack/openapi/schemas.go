@@ -11,10 +11,10 @@ import (
 
 // schemas collects the normalised components of a document.
 type schemas struct {
-	from document
-	like []document
-	done object
-	open map[string]bool // components that are being normalised
+	from       document
+	like       []document
+	done       object
+	inProgress map[string]bool // components that are being normalised
 }
 
 // guide is the schema in the same place of another, normalised document.
@@ -24,7 +24,7 @@ type guide struct {
 }
 
 func newSchemas(from document, like []document) *schemas {
-	return &schemas{from: from, like: like, done: object{}, open: map[string]bool{}}
+	return &schemas{from: from, like: like, done: object{}, inProgress: map[string]bool{}}
 }
 
 // normalise returns the normalised schema of one place. An object becomes a component, and the result is
@@ -38,7 +38,7 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 	clean := object{}
 	switch kind := schema["type"]; kind {
 	case "object":
-		if len(child(schema, "properties")) == 0 {
+		if len(childObject(schema, "properties")) == 0 {
 			clean["type"] = kind
 			break
 		}
@@ -53,7 +53,7 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 		return object{"$ref": refPrefix + name}, nil
 	case "array":
 		clean["type"] = kind
-		clean["items"], err = s.normalise(child(schema, "items"), fallback, step(guides, "items"))
+		clean["items"], err = s.normalise(childObject(schema, "items"), fallback, stepGuides(guides, "items"))
 		if err != nil {
 			return nil, err
 		}
@@ -70,12 +70,12 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 	default:
 		return nil, fmt.Errorf("unknown type %v at %s", kind, fallback)
 	}
-	describe(clean, raw, schema)
+	copyDescription(clean, raw, schema)
 	return clean, nil
 }
 
 // copyDescription copies the description, preferably that of the reference.
-func describe(clean, raw, schema object) {
+func copyDescription(clean, raw, schema object) {
 	for _, from := range []object{raw, schema} {
 		if text, ok := from["description"].(string); ok && text != "" {
 			clean["description"] = text
@@ -86,15 +86,15 @@ func describe(clean, raw, schema object) {
 
 // define adds a component. Components with the same name must have the same schema.
 func (s *schemas) define(name string, schema object, guides []guide) error {
-	if s.open[name] {
+	if s.inProgress[name] {
 		return nil
 	}
-	s.open[name] = true
-	defer delete(s.open, name)
+	s.inProgress[name] = true
+	defer delete(s.inProgress, name)
 	properties := object{}
-	for _, key := range slices.Sorted(maps.Keys(child(schema, "properties"))) {
-		raw := child(child(schema, "properties"), key)
-		property, err := s.normalise(raw, name+"_"+key, step(guides, "properties", key))
+	for _, key := range slices.Sorted(maps.Keys(childObject(schema, "properties"))) {
+		raw := childObject(childObject(schema, "properties"), key)
+		property, err := s.normalise(raw, name+"_"+key, stepGuides(guides, "properties", key))
 		if err != nil {
 			return err
 		}
@@ -121,21 +121,21 @@ func nameFrom(guides []guide, fallback string) string {
 
 // stepGuides moves every guide along the keys, follows references, and drops the guides that have no
 // schema there.
-func step(guides []guide, keys ...string) []guide {
+func stepGuides(guides []guide, keys ...string) []guide {
 	var out []guide
 	for _, g := range guides {
 		_, schema, err := g.doc.resolve(g.schema)
-		if next := descend(schema, keys); err == nil && next != nil {
+		if next := descendKeys(schema, keys); err == nil && next != nil {
 			out = append(out, guide{g.doc, next})
 		}
 	}
 	return out
 }
 
-var ornaments = regexp.MustCompile(`^v\d+\.\d+\.\d+_|_struct$`)
+var versionAffixes = regexp.MustCompile(`^v\d+\.\d+\.\d+_|_struct$`)
 
 // cleanName removes the version and the suffix that only some versions have from a name.
-func cleanName(name string) string { return ornaments.ReplaceAllString(name, "") }
+func cleanName(name string) string { return versionAffixes.ReplaceAllString(name, "") }
 
 // withoutText returns a copy of a schema without its descriptions.
 func withoutText(value any) any {

@@ -19,7 +19,7 @@ type identity struct {
 }
 
 func newAuthority(name string) (identity, error) {
-	return sign(&x509.Certificate{
+	return signCertificate(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: name},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
@@ -28,8 +28,8 @@ func newAuthority(name string) (identity, error) {
 }
 
 // issue makes a certificate that this authority answers for.
-func (ca identity) issue(r request) (identity, error) {
-	return sign(&x509.Certificate{
+func (ca identity) issue(r certificateRequest) (identity, error) {
+	return signCertificate(&x509.Certificate{
 		Subject:     r.subject,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: r.usages,
@@ -38,9 +38,9 @@ func (ca identity) issue(r request) (identity, error) {
 	}, &ca)
 }
 
-// sign completes template and signs it with a new key, by itself without an
+// signCertificate completes template and signs it with a new key, by itself without an
 // authority. The serial number is chosen by the library.
-func sign(template *x509.Certificate, ca *identity) (identity, error) {
+func signCertificate(template *x509.Certificate, ca *identity) (identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return identity{}, err
@@ -59,8 +59,8 @@ func sign(template *x509.Certificate, ca *identity) (identity, error) {
 	return identity{certificate, key}, err
 }
 
-// write puts the two halves into base.crt and base.key.
-func (id identity) write(base string) error {
+// writeFiles puts the two halves into base.crt and base.key.
+func (id identity) writeFiles(base string) error {
 	key, err := keyPEM(id.key)
 	if err != nil {
 		return err

@@ -14,20 +14,20 @@ import (
 )
 
 func main() {
-	var p plan
+	var p controlPlane
 	var ips string
 	flag.StringVar(&p.dir, "dir", "", "folder to write to")
 	flag.StringVar(&p.server, "server", "", "URL of the API server in the kubeconfigs")
 	flag.StringVar(&p.node, "node", "node", "name of the node")
 	flag.StringVar(&ips, "ips", "127.0.0.1", "addresses of the API server and of the kubelet, with commas between")
 	flag.Parse()
-	if err := run(p, ips); err != nil {
+	if err := writePKI(p, ips); err != nil {
 		fmt.Fprintln(os.Stderr, "pki:", err)
 		os.Exit(1)
 	}
 }
 
-func run(p plan, ips string) error {
+func writePKI(p controlPlane, ips string) error {
 	if p.dir == "" || p.server == "" {
 		return fmt.Errorf("--dir and --server must be given")
 	}
@@ -41,11 +41,11 @@ func run(p plan, ips string) error {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
-	return write(p)
+	return writeFiles(p)
 }
 
-// write makes every file of the plan.
-func write(p plan) error {
+// writeFiles makes every file of the plan.
+func writeFiles(p controlPlane) error {
 	issued := map[string]identity{}
 	for _, name := range p.authorities() {
 		ca, err := newAuthority(name)
@@ -62,12 +62,12 @@ func write(p plan) error {
 		issued[r.name] = id
 	}
 	for name, id := range issued {
-		if err := id.write(filepath.Join(p.dir, name)); err != nil {
+		if err := id.writeFiles(filepath.Join(p.dir, name)); err != nil {
 			return fmt.Errorf("writing certificate %s: %w", name, err)
 		}
 	}
 	for _, name := range p.users() {
-		config, err := kubeconfig(p.server, issued["ca"], issued[name])
+		config, err := renderKubeconfig(p.server, issued["ca"], issued[name])
 		if err != nil {
 			return fmt.Errorf("making kubeconfig %s: %w", name, err)
 		}

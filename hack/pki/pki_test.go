@@ -12,17 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// made writes everything once into a folder of the test's own.
-func made(t *testing.T) string {
+// newTestPKI writes everything once into a folder of the test's own.
+func newTestPKI(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pki")
-	if err := run(plan{dir: dir, server: "https://127.0.0.1:6443", node: "node"}, "127.0.0.1,10.9.8.7"); err != nil {
+	if err := writePKI(controlPlane{dir: dir, server: "https://127.0.0.1:6443", node: "node"}, "127.0.0.1,10.9.8.7"); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-func load(t *testing.T, base string) *x509.Certificate {
+func loadCertificate(t *testing.T, base string) *x509.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(base+".crt", base+".key")
 	if err != nil {
@@ -31,8 +31,8 @@ func load(t *testing.T, base string) *x509.Certificate {
 	return pair.Leaf
 }
 
-func TestCertificatesAreGoodForWhatTheyAreFor(t *testing.T) {
-	dir := made(t)
+func TestCertificatesAreValidForTheirPurpose(t *testing.T) {
+	dir := newTestPKI(t)
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
 	tests := []struct {
 		name, authority, host string
@@ -50,8 +50,8 @@ func TestCertificatesAreGoodForWhatTheyAreFor(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name+" "+test.host, func(t *testing.T) {
 			roots := x509.NewCertPool()
-			roots.AddCert(load(t, filepath.Join(dir, test.authority)))
-			_, err := load(t, filepath.Join(dir, test.name)).Verify(x509.VerifyOptions{
+			roots.AddCert(loadCertificate(t, filepath.Join(dir, test.authority)))
+			_, err := loadCertificate(t, filepath.Join(dir, test.name)).Verify(x509.VerifyOptions{
 				Roots: roots, DNSName: test.host, KeyUsages: []x509.ExtKeyUsage{test.usage},
 			})
 			if err != nil {
@@ -61,20 +61,20 @@ func TestCertificatesAreGoodForWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-func TestAClientOfTheStoreIsNoUserOfTheCluster(t *testing.T) {
-	dir := made(t)
+func TestEtcdAndFrontProxyClientsAreNoClusterUsers(t *testing.T) {
+	dir := newTestPKI(t)
 	roots := x509.NewCertPool()
-	roots.AddCert(load(t, filepath.Join(dir, "ca")))
+	roots.AddCert(loadCertificate(t, filepath.Join(dir, "ca")))
 	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	for _, name := range []string{"apiserver-etcd-client", "front-proxy-client"} {
-		if _, err := load(t, filepath.Join(dir, name)).Verify(x509.VerifyOptions{Roots: roots, KeyUsages: usage}); err == nil {
+		if _, err := loadCertificate(t, filepath.Join(dir, name)).Verify(x509.VerifyOptions{Roots: roots, KeyUsages: usage}); err == nil {
 			t.Errorf("the cluster's authority answers for %s", name)
 		}
 	}
 }
 
-func TestFilesAreTheOwnersAlone(t *testing.T) {
-	dir := made(t)
+func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
+	dir := newTestPKI(t)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 }
 
 func TestKubeconfigNamesItsUser(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(made(t), "kube-scheduler.kubeconfig"))
+	content, err := os.ReadFile(filepath.Join(newTestPKI(t), "kube-scheduler.kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,20 +126,20 @@ func TestKubeconfigNamesItsUser(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatItCannotUse(t *testing.T) {
+func TestInvalidFlagsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct {
 		name string
-		plan plan
+		plan controlPlane
 		ips  string
 	}{
-		{"no folder", plan{server: "https://x"}, "127.0.0.1"},
-		{"no server", plan{dir: dir}, "127.0.0.1"},
-		{"a name for an address", plan{dir: dir, server: "https://x"}, net.IPv4(127, 0, 0, 1).String() + ",localhost"},
+		{"no folder", controlPlane{server: "https://x"}, "127.0.0.1"},
+		{"no server", controlPlane{dir: dir}, "127.0.0.1"},
+		{"a name for an address", controlPlane{dir: dir, server: "https://x"}, net.IPv4(127, 0, 0, 1).String() + ",localhost"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if err := run(test.plan, test.ips); err == nil {
+			if err := writePKI(test.plan, test.ips); err == nil {
 				t.Error("it made certificates")
 			}
 		})

@@ -15,21 +15,21 @@ import (
 
 // cluster polls one Slurm cluster. It implements metricsapi.Cluster.
 type cluster struct {
-	key    access.Key
-	target access.Target
-	cfg    *Config
-	bell   *bell // notified of every reading
+	key      access.ClusterKey
+	target   access.Endpoint
+	cfg      *Config
+	notifier *notifier // notified of every reading
 
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	reading atomic.Pointer[metricsapi.Reading]
 	// connectionError is why there is no connection.
-	problem atomic.Pointer[error]
+	connectionError atomic.Pointer[error]
 
-	mu    sync.Mutex
-	pools []demand.Pool
-	wake  context.CancelFunc // ends the wait for the next snapshot
+	mu      sync.Mutex
+	pools   []demand.Pool
+	endWait context.CancelFunc // ends the wait for the next snapshot
 }
 
 var _ metricsapi.Cluster = (*cluster)(nil)
@@ -45,7 +45,7 @@ func (c *cluster) Reading() (*metricsapi.Reading, error) {
 	if r := c.reading.Load(); r != nil {
 		return r, nil
 	}
-	if p := c.problem.Load(); p != nil {
+	if p := c.connectionError.Load(); p != nil {
 		return nil, *p
 	}
 	return nil, errNothingRead
@@ -56,7 +56,7 @@ var errNothingRead = errors.New("nothing has been read yet")
 // settled reports whether reading the cluster has succeeded or failed at least once.
 func (c *cluster) settled() bool {
 	r := c.reading.Load()
-	return c.problem.Load() != nil || r != nil && r.Settled()
+	return c.connectionError.Load() != nil || r != nil && r.Settled()
 }
 
 // setPools sets the pools of subsequent readings. It does not write to the list.
@@ -64,26 +64,26 @@ func (c *cluster) setPools(pools []demand.Pool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pools = pools
-	if c.wake != nil {
-		c.wake()
+	if c.endWait != nil {
+		c.endWait()
 	}
 }
 
-func (c *cluster) fail(err error) { c.problem.Store(&err) }
+func (c *cluster) setConnectionError(err error) { c.connectionError.Store(&err) }
 
 // run connects to the cluster and reads it until ctx ends.
 func (c *cluster) run(ctx context.Context) {
 	defer close(c.done)
 	if c.target.Problem != "" {
-		c.fail(errors.New(c.target.Problem))
+		c.setConnectionError(errors.New(c.target.Problem))
 		return
 	}
 	var attached Attachment
-	dial := func(ctx context.Context) (access.Link, error) {
-		attached = c.cfg.attach(c.key)
+	dial := func(ctx context.Context) (access.Session, error) {
+		attached = c.cfg.attachmentOf(c.key)
 		return c.cfg.dial(ctx, c.target, attached.Observer)
 	}
-	access.Keep(ctx, c.cfg.Cache, dial, c.fail, func(ctx context.Context, conn access.Connection) {
+	access.KeepConnected(ctx, c.cfg.Cache, dial, c.setConnectionError, func(ctx context.Context, conn access.Connection) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		reader := new(metricsapi.Reader)
@@ -103,21 +103,21 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 	var failed error
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, metricsapi.ComputeEvery)
-		pools := c.arm(cancel)
+		pools := c.beginWait(cancel)
 		s := cache.Snapshot()
 		now := c.cfg.Now()
 		r := reader.Read(now, s, pools)
-		if err := r.Err(); err != nil && !errors.Is(failed, err) && c.cfg.Failed != nil {
-			c.cfg.Failed(c.key, err)
+		if err := r.Err(); err != nil && !errors.Is(failed, err) && c.cfg.OnPanic != nil {
+			c.cfg.OnPanic(c.key, err)
 		}
 		failed = r.Err()
 		// A new connection has no data at first. Until it has, the last reading stays and ages.
 		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() || r.Err() != nil {
 			c.reading.Store(r)
-			if c.cfg.Readings != nil {
-				c.cfg.Readings.See(c.key, now, r)
+			if c.cfg.Observer != nil {
+				c.cfg.Observer.ObserveReading(c.key, now, r)
 			}
-			c.bell.ring()
+			c.notifier.notify()
 		}
 		after = s.Sequence
 		_, _ = cache.Next(wait, after)
@@ -133,9 +133,9 @@ func (c *cluster) currentPools() []demand.Pool {
 
 // beginWait returns the current pools. When they change, wake is called to end the wait for
 // the next snapshot.
-func (c *cluster) arm(wake context.CancelFunc) []demand.Pool {
+func (c *cluster) beginWait(wake context.CancelFunc) []demand.Pool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wake = wake
+	c.endWait = wake
 	return c.pools
 }

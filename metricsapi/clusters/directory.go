@@ -17,7 +17,7 @@ import (
 func (r *Registry) Object(of metricsapi.Resource, namespace, name string) (metricsapi.Object, bool) {
 	s := r.state.Load()
 	key := types.NamespacedName{Namespace: namespace, Name: name}
-	rec, ok := s.records[of.Resource][key]
+	rec, ok := s.metricObjects[of.Resource][key]
 	if !ok {
 		return metricsapi.Object{}, false
 	}
@@ -29,22 +29,22 @@ func (r *Registry) Objects(
 	of metricsapi.Resource, namespace string, matching labels.Selector,
 ) []metricsapi.Object {
 	s := r.state.Load()
-	return s.objects(of, func(key types.NamespacedName, rec record) bool {
+	return s.objects(of, func(key types.NamespacedName, rec metricObject) bool {
 		return key.Namespace == namespace && matching.Matches(rec.labels)
 	})
 }
 
 // NodeSets implements metricsapi.NodeSetLister.
 func (r *Registry) NodeSets() []metricsapi.Object {
-	return r.state.Load().objects(metricsapi.NodeSets(), func(types.NamespacedName, record) bool { return true })
+	return r.state.Load().objects(metricsapi.NodeSets(), func(types.NamespacedName, metricObject) bool { return true })
 }
 
 // objects returns the objects of the resource that want accepts, sorted by namespace and name.
 func (s *state) objects(
-	of metricsapi.Resource, want func(types.NamespacedName, record) bool,
+	of metricsapi.Resource, want func(types.NamespacedName, metricObject) bool,
 ) []metricsapi.Object {
 	var out []metricsapi.Object
-	for key, rec := range s.records[of.Resource] {
+	for key, rec := range s.metricObjects[of.Resource] {
 		if want(key, rec) {
 			out = append(out, s.object(key, rec))
 		}
@@ -55,28 +55,28 @@ func (s *state) objects(
 	return out
 }
 
-func (s *state) object(key types.NamespacedName, rec record) metricsapi.Object {
-	o := metricsapi.Object{Namespace: key.Namespace, Name: key.Name, Pool: rec.pool, Offer: rec.offer}
+func (s *state) object(key types.NamespacedName, rec metricObject) metricsapi.Object {
+	o := metricsapi.Object{Namespace: key.Namespace, Name: key.Name, Pool: rec.pool, ScaleBounds: rec.scaleBounds}
 	for _, k := range rec.clusters {
-		if c := s.running[k]; c != nil {
+		if c := s.clusters[k]; c != nil {
 			o.Clusters = append(o.Clusters, c)
 			continue
 		}
-		o.Clusters = append(o.Clusters, absent{k})
+		o.Clusters = append(o.Clusters, missingCluster{k})
 	}
 	return o
 }
 
 // missingCluster is a cluster that an object refers to and that does not exist.
-type absent struct{ key access.Key }
+type missingCluster struct{ key access.ClusterKey }
 
 // Name implements metricsapi.Cluster.
-func (a absent) Name() string { return a.key.Name }
+func (a missingCluster) Name() string { return a.key.Name }
 
 // String implements metricsapi.Cluster.
-func (a absent) String() string { return a.key.String() }
+func (a missingCluster) String() string { return a.key.String() }
 
 // Reading implements metricsapi.Cluster.
-func (a absent) Reading() (*metricsapi.Reading, error) {
+func (a missingCluster) Reading() (*metricsapi.Reading, error) {
 	return nil, fmt.Errorf("no %s of this name exists, or this adapter does not read it", a.key.Kind)
 }

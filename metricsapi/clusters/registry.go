@@ -24,19 +24,19 @@ type Config struct {
 	Pools metricsapi.PoolDefaults
 	// Attach is called for every new connection to a cluster and returns what to attach to it.
 	// It may be nil.
-	Attach func(access.Key) Attachment
+	Attach func(access.ClusterKey) Attachment
 
 	// Observer is notified of every reading, in order for each cluster, and of removed
 	// clusters. It may be nil and must not block.
-	Readings Readings
+	Observer ReadingObserver
 
 	// OnPanic is called when computing the numbers of a cluster panicked; slurmclient.PanicOf
 	// returns the stack. It may be nil and must not block.
-	Failed func(cluster access.Key, err error)
+	OnPanic func(cluster access.ClusterKey, err error)
 
 	// Fixed is the only cluster to read, instead of discovered clusters; nil for none. Connect
 	// returns its client.
-	Fixed   *Fixed
+	Fixed   *FixedCluster
 	Connect func(slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error)
 
 	// Now is the clock; nil means time.Now.
@@ -45,12 +45,12 @@ type Config struct {
 
 // ReadingObserver is notified of readings. Its methods are called concurrently for different
 // clusters, but sequentially for each cluster.
-type Readings interface {
+type ReadingObserver interface {
 	// ObserveReading is called with a reading of the cluster and the time at which it was
 	// computed.
-	See(cluster access.Key, now time.Time, r *metricsapi.Reading)
+	ObserveReading(cluster access.ClusterKey, now time.Time, r *metricsapi.Reading)
 	// ForgetCluster is called when the cluster is no longer read.
-	Gone(cluster access.Key)
+	ForgetCluster(cluster access.ClusterKey)
 }
 
 // Attachment is what uses a connection to a cluster.
@@ -73,16 +73,16 @@ type Connected struct {
 
 // dial returns a client for the target, or the client of the fixed cluster.
 func (cfg *Config) dial(
-	ctx context.Context, t access.Target, observer slurmclient.Observer,
-) (access.Link, error) {
+	ctx context.Context, t access.Endpoint, observer slurmclient.Observer,
+) (access.Session, error) {
 	if cfg.Fixed == nil {
 		return cfg.Access.Dial(ctx, t, observer)
 	}
 	client, token, err := cfg.Connect(observer)
-	return access.Link{Client: client, Token: token}, err
+	return access.Session{Client: client, Token: token}, err
 }
 
-func (cfg *Config) attach(k access.Key) Attachment {
+func (cfg *Config) attachmentOf(k access.ClusterKey) Attachment {
 	if cfg.Attach == nil {
 		return Attachment{}
 	}
@@ -91,18 +91,18 @@ func (cfg *Config) attach(k access.Key) Attachment {
 
 // Registry reads all clusters. It implements metricsapi.Directory.
 type Registry struct {
-	cfg   Config
-	state atomic.Pointer[state]
-	bell  *bell
+	cfg      Config
+	state    atomic.Pointer[state]
+	notifier *notifier
 
-	mu      sync.Mutex // held by Apply
-	running map[access.Key]*cluster
+	mu       sync.Mutex // held by Apply
+	clusters map[access.ClusterKey]*cluster
 }
 
 // state is what queries read. It is immutable.
 type state struct {
-	scene
-	running map[access.Key]*cluster
+	inventory
+	clusters map[access.ClusterKey]*cluster
 }
 
 var _ metricsapi.Directory = (*Registry)(nil)
@@ -112,7 +112,7 @@ func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, bell: newBell(), running: map[access.Key]*cluster{}}
+	r := &Registry{cfg: cfg, notifier: newNotifier(), clusters: map[access.ClusterKey]*cluster{}}
 	r.state.Store(&state{})
 	return r
 }
@@ -136,32 +136,32 @@ func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe fun
 func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := arrange(objects, r.cfg.Fixed, r.cfg.Pools)
-	for k, c := range r.running {
+	next := planInventory(objects, r.cfg.Fixed, r.cfg.Pools)
+	for k, c := range r.clusters {
 		if t, ok := next.targets[k]; !ok || t != c.target {
 			c.cancel()
 			<-c.done
-			delete(r.running, k)
-			if !ok && r.cfg.Readings != nil {
-				r.cfg.Readings.Gone(k)
+			delete(r.clusters, k)
+			if !ok && r.cfg.Observer != nil {
+				r.cfg.Observer.ForgetCluster(k)
 			}
 		}
 	}
 	for k, t := range next.targets {
-		c := r.running[k]
+		c := r.clusters[k]
 		if c == nil {
-			c = r.start(ctx, k, t)
-			r.running[k] = c
+			c = r.startCluster(ctx, k, t)
+			r.clusters[k] = c
 		}
 		c.setPools(next.pools[k])
 	}
-	r.state.Store(&state{next, maps.Clone(r.running)})
-	r.bell.ring()
+	r.state.Store(&state{next, maps.Clone(r.clusters)})
+	r.notifier.notify()
 }
 
-func (r *Registry) start(ctx context.Context, k access.Key, t access.Target) *cluster {
+func (r *Registry) startCluster(ctx context.Context, k access.ClusterKey, t access.Endpoint) *cluster {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &cluster{key: k, target: t, cfg: &r.cfg, bell: r.bell, cancel: cancel, done: make(chan struct{})}
+	c := &cluster{key: k, target: t, cfg: &r.cfg, notifier: r.notifier, cancel: cancel, done: make(chan struct{})}
 	go c.run(ctx)
 	return c
 }
@@ -170,10 +170,10 @@ func (r *Registry) start(ctx context.Context, k access.Key, t access.Target) *cl
 func (r *Registry) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range r.running {
+	for _, c := range r.clusters {
 		c.cancel()
 	}
-	for _, c := range r.running {
+	for _, c := range r.clusters {
 		<-c.done
 	}
 }
@@ -185,7 +185,7 @@ func (r *Registry) Settled() error {
 	if s.targets == nil {
 		return errNotListed
 	}
-	for k, c := range s.running {
+	for k, c := range s.clusters {
 		if !c.settled() {
 			return fmt.Errorf("the Slurm cluster %s has not been read yet", k)
 		}

@@ -29,16 +29,16 @@ import (
 // oneSecret returns the same Secret for every reference.
 type oneSecret struct{}
 
-func (oneSecret) Read(context.Context, access.Ref) (access.Object, error) {
-	return access.Object{Data: map[string][]byte{"jwt": []byte("token")}, Mark: "true"}, nil
+func (oneSecret) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+	return access.SecretContent{Data: map[string][]byte{"jwt": []byte("token")}, TokenAnnotation: "true"}, nil
 }
 
-func namespaced(namespace, name string) types.NamespacedName {
+func namespacedName(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // startSlurm returns a simulated cluster with the nodes, and its URL.
-func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
+func startSlurm(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: nodes, CPUs: 4, MemoryMiB: 8000, Features: []string{"a"}}}})
 	server := httptest.NewServer(c.Handler())
@@ -47,43 +47,43 @@ func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 }
 
 // testRegistry is a Registry that counts attachments and readings by cluster.
-type running struct {
+type testRegistry struct {
 	*Registry
 	mu       sync.Mutex
-	attached map[access.Key]int
-	seen     map[access.Key]int // readings
+	attached map[access.ClusterKey]int
+	readings map[access.ClusterKey]int // readings
 }
 
-// See implements Readings.
-func (r *running) See(k access.Key, _ time.Time, _ *metricsapi.Reading) {
+// ObserveReading implements Readings.
+func (r *testRegistry) ObserveReading(k access.ClusterKey, _ time.Time, _ *metricsapi.Reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen[k]++
+	r.readings[k]++
 }
 
-// Gone implements Readings.
-func (r *running) Gone(k access.Key) {
+// ForgetCluster implements Readings.
+func (r *testRegistry) ForgetCluster(k access.ClusterKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.seen, k)
+	delete(r.readings, k)
 }
 
-func (r *running) sees(k access.Key) bool {
+func (r *testRegistry) hasReading(k access.ClusterKey) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.seen[k] > 0
+	return r.readings[k] > 0
 }
 
-func registryOf(t *testing.T) *running {
+func newTestRegistry(t *testing.T) *testRegistry {
 	t.Helper()
-	r := &running{attached: map[access.Key]int{}, seen: map[access.Key]int{}}
+	r := &testRegistry{attached: map[access.ClusterKey]int{}, readings: map[access.ClusterKey]int{}}
 	r.Registry = New(Config{
-		Access: access.Config{Kube: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Readings: r,
-		Attach: func(k access.Key) Attachment {
+		Access: access.Config{Secrets: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observer: r,
+		Attach: func(k access.ClusterKey) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ Connected) {
-				r.add(k, 1)
+				r.addAttachment(k, 1)
 				<-ctx.Done()
-				r.add(k, -1)
+				r.addAttachment(k, -1)
 			}}
 		},
 	})
@@ -91,22 +91,22 @@ func registryOf(t *testing.T) *running {
 	return r
 }
 
-func (r *running) add(k access.Key, n int) {
+func (r *testRegistry) addAttachment(k access.ClusterKey, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attached[k] += n
 }
 
-func (r *running) attachedTo(k access.Key) int {
+func (r *testRegistry) attachedTo(k access.ClusterKey) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.attached[k]
 }
 
 // idleNodes returns how many idle nodes the provider reports for an object.
-func (r *running) idle(of metricsapi.Resource, namespace, name string) (int64, error) {
+func (r *testRegistry) idleNodes(of metricsapi.Resource, namespace, name string) (int64, error) {
 	p := metricsapi.New(r, metricsapi.Config{})
-	v, err := p.GetMetricByName(context.Background(), namespaced(namespace, name),
+	v, err := p.GetMetricByName(context.Background(), namespacedName(namespace, name),
 		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: "slurm_partition_idle_nodes"}, labels.Everything())
 	if err != nil {
 		return 0, err
@@ -115,7 +115,7 @@ func (r *running) idle(of metricsapi.Resource, namespace, name string) (int64, e
 }
 
 // waitUntil waits for the condition, at most 20 seconds.
-func until(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -129,55 +129,55 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestClustersComeAndGoAndDoNotMix(t *testing.T) {
-	_, small := slurmOf(t, "n[1-2]")
-	_, large := slurmOf(t, "n[1-5]")
-	r := registryOf(t)
+func TestClustersAreAddedAndRemovedSeparately(t *testing.T) {
+	_, small := startSlurm(t, "n[1-2]")
+	_, large := startSlurm(t, "n[1-5]")
+	r := newTestRegistry(t)
 	is := func(namespace, name string, want int64) func() bool {
 		return func() bool {
-			got, err := r.idle(metricsapi.Clusters(), namespace, name)
+			got, err := r.idleNodes(metricsapi.Clusters(), namespace, name)
 			return err == nil && got == want
 		}
 	}
 	one, two := aCluster("team", "red", small), aCluster("lab", "red", large)
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{one}})
-	until(t, "the first is read", is("team", "red", 2))
+	waitUntil(t, "the first is read", is("team", "red", 2))
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{one, two}})
-	until(t, "the second is read", is("lab", "red", 5))
+	waitUntil(t, "the second is read", is("lab", "red", 5))
 	if !is("team", "red", 2)() {
 		t.Error("the second cluster changed the numbers of the first")
 	}
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{aCluster("team", "red", large), two}})
-	until(t, "the first has moved", is("team", "red", 5))
+	waitUntil(t, "the first has moved", is("team", "red", 5))
 	if n := r.attachedTo(red); n != 1 {
 		t.Errorf("there are %d attached connections, want 1", n)
 	}
-	if !r.sees(red) {
+	if !r.hasReading(red) {
 		t.Error("the observer was not notified of readings")
 	}
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{two}})
-	if _, err := r.idle(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
+	if _, err := r.idleNodes(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
 		t.Errorf("the error for a removed cluster is %v, want not found", err)
 	}
 	if n := r.attachedTo(red); n != 0 {
 		t.Errorf("a removed cluster has %d attached connections", n)
 	}
-	if r.sees(red) {
+	if r.hasReading(red) {
 		t.Error("the observer was not notified of the removed cluster")
 	}
 }
 
 func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
-	c, url := slurmOf(t, "n[1-2]")
+	c, url := startSlurm(t, "n[1-2]")
 	for range 9 {
 		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{Exclusive: true}, Forever: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.Step(time.Minute) // let the scheduler evaluate them
-	r := registryOf(t)
+	r := newTestRegistry(t)
 	required := func() int64 {
-		v, err := metricsapi.New(r, metricsapi.Config{}).GetMetricByName(t.Context(), namespaced("team", "a"),
+		v, err := metricsapi.New(r, metricsapi.Config{}).GetMetricByName(t.Context(), namespacedName("team", "a"),
 			provider.CustomMetricInfo{GroupResource: metricsapi.NodeSets().GroupResource, Namespaced: true, Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
 		if err != nil {
 			return -1
@@ -186,19 +186,19 @@ func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 	}
 	objects := Objects{
 		Clusters: []*v1beta1.Cluster{aCluster("team", "red", url)},
-		NodeSets: []*v1beta1.NodeSet{nodeSet("team", "a", func(s *v1beta1.NodeSetSpec) { s.ClusterRef, s.ExtraConf = ref("red"), "CPUs=1 RealMemory=1000" })},
+		NodeSets: []*v1beta1.NodeSet{newNodeSet("team", "a", func(s *v1beta1.NodeSetSpec) { s.ClusterRef, s.ExtraConf = localRef("red"), "CPUs=1 RealMemory=1000" })},
 	}
 	r.Apply(t.Context(), objects)
-	until(t, "the jobs are counted", func() bool { return required() == 9 })
+	waitUntil(t, "the jobs are counted", func() bool { return required() == 9 })
 	objects.HPAs = []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "a", "a", 4)}
 	r.Apply(t.Context(), objects)
-	until(t, "the HPA's maximum limits the required nodes", func() bool { return required() == 4 })
+	waitUntil(t, "the HPA's maximum limits the required nodes", func() bool { return required() == 4 })
 }
 
-func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
-	c, url := slurmOf(t, "n1")
-	c.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
-	r := registryOf(t)
+func TestAClusterThatCannotBeReadSaysWhy(t *testing.T) {
+	c, url := startSlurm(t, "n1")
+	c.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
+	r := newTestRegistry(t)
 	if err := r.Settled(); err == nil {
 		t.Error("the registry is settled before objects were applied")
 	}
@@ -206,10 +206,10 @@ func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
 	withCA.Spec.CARef = &v1beta1.CAReference{Name: "ca", Key: "missing"}
 	r.Apply(t.Context(), Objects{
 		Clusters:    []*v1beta1.Cluster{aCluster("team", "down", url), withCA},
-		Controllers: []*v1beta1.Controller{{ObjectMeta: meta("team", "alone")}},
-		NodeSets:    []*v1beta1.NodeSet{nodeSet("team", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = ref("nobody") })},
+		Controllers: []*v1beta1.Controller{{ObjectMeta: objectMeta("team", "alone")}},
+		NodeSets:    []*v1beta1.NodeSet{newNodeSet("team", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = localRef("nobody") })},
 	})
-	until(t, "each has failed once", func() bool { return r.Settled() == nil })
+	waitUntil(t, "each has failed once", func() bool { return r.Settled() == nil })
 	for _, tc := range []struct {
 		of         metricsapi.Resource
 		name, want string
@@ -219,19 +219,19 @@ func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
 		{metricsapi.Controllers(), "alone", "no RestApi"},
 		{metricsapi.NodeSets(), "lost", "no Cluster of this name exists"},
 	} {
-		_, err := r.idle(tc.of, "team", tc.name)
+		_, err := r.idleNodes(tc.of, "team", tc.name)
 		if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: the error is %v", tc.name, err)
 		}
 	}
 	c.ClearFaults()
-	until(t, "it has recovered", func() bool { n, err := r.idle(metricsapi.Clusters(), "team", "down"); return err == nil && n == 1 })
+	waitUntil(t, "it has recovered", func() bool { n, err := r.idleNodes(metricsapi.Clusters(), "team", "down"); return err == nil && n == 1 })
 }
 
 func TestAFixedClusterIsReadByItsOwnClient(t *testing.T) {
-	_, url := slurmOf(t, "n[1-3]")
+	_, url := startSlurm(t, "n[1-3]")
 	r := New(Config{
-		Fixed: &Fixed{Namespace: "team", Name: "red"}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Fixed: &FixedCluster{Namespace: "team", Name: "red"}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
 		Connect: func(o slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error) {
 			token := slurmclient.TokenFromKey([]byte("any"), "root", time.Hour, time.Now)
 			c, err := slurmclient.New(slurmclient.Config{URL: url, Token: token, Observer: o})
@@ -242,8 +242,11 @@ func TestAFixedClusterIsReadByItsOwnClient(t *testing.T) {
 	changed, done := make(chan struct{}, 1), make(chan struct{})
 	changed <- struct{}{}
 	go func() { r.Run(ctx, changed, func() Objects { return Objects{} }); close(done) }()
-	fixed := &running{Registry: r}
-	until(t, "it is read", func() bool { n, err := fixed.idle(metricsapi.Clusters(), "team", "red"); return err == nil && n == 3 })
+	fixed := &testRegistry{Registry: r}
+	waitUntil(t, "it is read", func() bool {
+		n, err := fixed.idleNodes(metricsapi.Clusters(), "team", "red")
+		return err == nil && n == 3
+	})
 	cancel()
 	<-done
 }
@@ -281,7 +284,7 @@ func TestObjectsAreConverted(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := convert[v1beta1.NodeSet](object(tc.spec))
+			got, err := convertObject[v1beta1.NodeSet](object(tc.spec))
 			if err != nil {
 				t.Fatal(err)
 			}

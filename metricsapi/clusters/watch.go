@@ -20,19 +20,19 @@ import (
 )
 
 // settleDelay is how long changes are collected before Changed receives.
-const settle = 50 * time.Millisecond
+const settleDelay = 50 * time.Millisecond
 
 // Watch caches the Kubernetes objects by list and watch. It uses client-go's dynamic informers,
 // because they keep retrying while a kind is not installed. Objects are converted to Go types
 // when they arrive.
 type Watch struct {
-	kinds   []*kind
+	kinds   []*watchedKind
 	changed chan struct{}
-	kick    chan struct{}
+	signals chan struct{}
 }
 
 // watchedKind is a resource that is watched.
-type kind struct {
+type watchedKind struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
 	// failed is true once listing has failed.
@@ -41,62 +41,62 @@ type kind struct {
 
 // Indices of the kinds in a Watch.
 const (
-	nodeSets = iota
-	controllers
+	nodeSetKind = iota
+	controllerKind
 	clusterKind
-	restAPIs
-	hpas
-	namespaces
+	restAPIKind
+	hpaKind
+	namespaceKind
 )
 
 // NewWatch returns a Watch over all namespaces. Run starts it. onError is called with every
 // error and may be nil.
 func NewWatch(client dynamic.Interface, onError func(resource string, err error)) *Watch {
-	w := &Watch{changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	w := &Watch{changed: make(chan struct{}, 1), signals: make(chan struct{}, 1)}
 	ours := v1beta1.SchemeGroupVersion
 	for _, k := range []struct {
 		resource schema.GroupVersionResource
 		convert  cache.TransformFunc
 	}{
-		{ours.WithResource("nodesets"), convert[v1beta1.NodeSet]},
-		{ours.WithResource("controllers"), convert[v1beta1.Controller]},
-		{ours.WithResource("clusters"), convert[v1beta1.Cluster]},
-		{ours.WithResource("restapis"), convert[v1beta1.RestApi]},
+		{ours.WithResource("nodesets"), convertObject[v1beta1.NodeSet]},
+		{ours.WithResource("controllers"), convertObject[v1beta1.Controller]},
+		{ours.WithResource("clusters"), convertObject[v1beta1.Cluster]},
+		{ours.WithResource("restapis"), convertObject[v1beta1.RestApi]},
 		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"),
-			convert[autoscalingv2.HorizontalPodAutoscaler]},
-		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, convert[metav1.PartialObjectMetadata]},
+			convertObject[autoscalingv2.HorizontalPodAutoscaler]},
+		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, convertObject[metav1.PartialObjectMetadata]},
 	} {
-		w.kinds = append(w.kinds, w.watch(client, k.resource, k.convert, onError))
+		w.kinds = append(w.kinds, w.watchKind(client, k.resource, k.convert, onError))
 	}
 	return w
 }
 
-func (w *Watch) watch(
+func (w *Watch) watchKind(
 	client dynamic.Interface, r schema.GroupVersionResource, convert cache.TransformFunc,
 	onError func(string, error),
-) *kind {
-	k := &kind{resource: r}
+) *watchedKind {
+	k := &watchedKind{resource: r}
 	k.informer = dynamicinformer.NewFilteredDynamicInformer(client, r, metav1.NamespaceAll, 0, cache.Indexers{},
 		nil).Informer()
 	// These calls fail only if the informer is already running.
 	_ = k.informer.SetTransform(convert)
 	_ = k.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		k.failed.Store(true)
-		w.touch()
+		w.signal()
 		if onError != nil {
 			onError(r.Resource, err)
 		}
 	})
 	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { w.touch() }, UpdateFunc: func(any, any) { w.touch() },
-		DeleteFunc: func(any) { w.touch() },
+		AddFunc: func(any) { w.signal() }, UpdateFunc: func(any, any) { w.signal() },
+		DeleteFunc: func(any) { w.signal() },
 	})
 	return k
 }
 
-func (w *Watch) touch() {
+func (w *Watch) signal() {
 	select {
-	case w.kick <- struct{}{}:
+	case w.signals <- struct{}{}:
 	default:
 	}
 }
@@ -113,19 +113,19 @@ func (w *Watch) Run(ctx context.Context) {
 		wg.Go(func() { k.informer.RunWithContext(ctx) })
 		wg.Go(func() {
 			cache.WaitForCacheSync(ctx.Done(), k.informer.HasSynced)
-			w.touch()
+			w.signal()
 		})
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.kick:
+		case <-w.signals:
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(settle):
+		case <-time.After(settleDelay):
 		}
 		if w.Settled() == nil {
 			select {
@@ -150,16 +150,16 @@ func (w *Watch) Settled() error {
 // Objects returns the current objects.
 func (w *Watch) Objects() Objects {
 	return Objects{
-		NodeSets:    listOf[*v1beta1.NodeSet](w.kinds[nodeSets]),
-		Controllers: listOf[*v1beta1.Controller](w.kinds[controllers]),
+		NodeSets:    listOf[*v1beta1.NodeSet](w.kinds[nodeSetKind]),
+		Controllers: listOf[*v1beta1.Controller](w.kinds[controllerKind]),
 		Clusters:    listOf[*v1beta1.Cluster](w.kinds[clusterKind]),
-		RestApis:    listOf[*v1beta1.RestApi](w.kinds[restAPIs]),
-		HPAs:        listOf[*autoscalingv2.HorizontalPodAutoscaler](w.kinds[hpas]),
-		Namespaces:  listOf[*metav1.PartialObjectMetadata](w.kinds[namespaces]),
+		RestApis:    listOf[*v1beta1.RestApi](w.kinds[restAPIKind]),
+		HPAs:        listOf[*autoscalingv2.HorizontalPodAutoscaler](w.kinds[hpaKind]),
+		Namespaces:  listOf[*metav1.PartialObjectMetadata](w.kinds[namespaceKind]),
 	}
 }
 
-func listOf[T any](k *kind) []T {
+func listOf[T any](k *watchedKind) []T {
 	var out []T
 	for _, obj := range k.informer.GetStore().List() {
 		if t, ok := obj.(T); ok {
@@ -170,7 +170,7 @@ func listOf[T any](k *kind) []T {
 }
 
 // unreadFields are large fields that the adapter does not read.
-func bulky() [][]string {
+func unreadFields() [][]string {
 	return [][]string{
 		{"spec", "logfile"}, {"spec", "volumeClaimTemplates"}, {"spec", "slurmctld"},
 		{"spec", "reconfigure"}, {"spec", "slurmrestd"}, {"spec", "service", "spec"}, {"metadata", "managedFields"},
@@ -194,14 +194,14 @@ func trimTemplate(content map[string]any) {
 
 // convertObject converts an unstructured object to type T, without the fields that the adapter
 // does not read.
-func convert[T any](obj any) (any, error) {
+func convertObject[T any](obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return obj, nil // already converted
 	}
 	content := runtime.DeepCopyJSON(u.Object)
 	trimTemplate(content)
-	for _, path := range bulky() {
+	for _, path := range unreadFields() {
 		unstructured.RemoveNestedField(content, path...)
 	}
 	out := new(T)

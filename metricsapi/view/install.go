@@ -26,7 +26,7 @@ func NewScheme() (*runtime.Scheme, error) {
 	metav1.AddToGroupVersion(scheme, unversioned)
 	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{},
 		&metav1.APIGroup{}, &metav1.APIResourceList{})
-	for kind, known := range selectable() {
+	for kind, known := range selectableFields() {
 		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),
 			func(field, value string) (string, string, error) {
 				if !slices.Contains(known, field) {
@@ -42,14 +42,14 @@ func NewScheme() (*runtime.Scheme, error) {
 }
 
 // selectableFields returns the fields that selectors may contain, sorted, by kind.
-func selectable() map[string][]string {
+func selectableFields() map[string][]string {
 	return map[string][]string{
-		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()),
-		v1alpha1.KindPartition: fieldsOf(partitionNoun()),
+		v1alpha1.KindJob: fieldsOf(jobResource()), v1alpha1.KindNode: fieldsOf(nodeResource()),
+		v1alpha1.KindPartition: fieldsOf(partitionResource()),
 	}
 }
 
-func fieldsOf[T any](n *noun[T]) []string {
+func fieldsOf[T any](n *resource[T]) []string {
 	known := []string{"metadata.name", "metadata.namespace"}
 	for f := range n.fields {
 		known = append(known, f)
@@ -66,7 +66,7 @@ func (v *View) Install(
 	codecs := serializer.NewCodecFactory(scheme)
 	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme),
 		codecs)
-	info.NegotiatedSerializer = textOnly{info.NegotiatedSerializer}
+	info.NegotiatedSerializer = withoutProtobuf{info.NegotiatedSerializer}
 	storage := map[string]rest.Storage{}
 	for resource, s := range v.stores(a) {
 		storage[resource] = s
@@ -80,10 +80,10 @@ func (v *View) Install(
 
 // withoutProtobuf removes the protobuf serializer, because the kinds have no protobuf encoding.
 // Clients that prefer protobuf and accept JSON get JSON.
-type textOnly struct{ runtime.NegotiatedSerializer }
+type withoutProtobuf struct{ runtime.NegotiatedSerializer }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
-func (t textOnly) SupportedMediaTypes() []runtime.SerializerInfo {
+func (t withoutProtobuf) SupportedMediaTypes() []runtime.SerializerInfo {
 	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()),
 		func(s runtime.SerializerInfo) bool {
 			return s.MediaType == runtime.ContentTypeProtobuf

@@ -14,49 +14,49 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func jobNoun() *noun[slurm.Job] {
-	return &noun[slurm.Job]{
-		kind: v1alpha1.KindJob, resource: v1alpha1.Jobs, singular: "slurmjob", short: "sjob",
-		read:    func(s *slurmclient.Snapshot) ([]*slurm.Job, slurmclient.Poll) { return s.Jobs.Value, s.Jobs.Poll },
-		key:     func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
-		blank:   blankJob,
-		compare: func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
-		same:    (*slurm.Job).Same,
-		private: func(p Private) bool { return p.Jobs },
-		owner:   func(j *slurm.Job) string { return j.UserName },
-		attributes: map[attribute]values[slurm.Job]{
-			byCluster:   clusterOf[slurm.Job],
-			byPartition: func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
-			byState:     jobStates,
-			byUser:      text(func(j *slurm.Job) string { return j.UserName }),
-			byAccount:   text(func(j *slurm.Job) string { return j.Account }),
-			byNode:      jobNodes,
-			byName:      text(func(j *slurm.Job) string { return j.Name }),
-			byJobID: func(_ Home, j *slurm.Job, yield func(string) bool) {
+func jobResource() *resource[slurm.Job] {
+	return &resource[slurm.Job]{
+		kind: v1alpha1.KindJob, plural: v1alpha1.Jobs, singular: "slurmjob", short: "sjob",
+		read:      func(s *slurmclient.Snapshot) ([]*slurm.Job, slurmclient.Poll) { return s.Jobs.Value, s.Jobs.Poll },
+		key:       func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
+		withKey:   jobWithKey,
+		compare:   func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
+		same:      (*slurm.Job).Same,
+		isPrivate: func(p PrivateData) bool { return p.Jobs },
+		owner:     func(j *slurm.Job) string { return j.UserName },
+		attributes: map[attribute]attributeValues[slurm.Job]{
+			byCluster:   clusterValues[slurm.Job],
+			byPartition: func(_ ClusterRef, j *slurm.Job, yield func(string) bool) { yieldList(j.Partition, yield) },
+			byState:     jobStateValues,
+			byUser:      textValues(func(j *slurm.Job) string { return j.UserName }),
+			byAccount:   textValues(func(j *slurm.Job) string { return j.Account }),
+			byNode:      jobNodeValues,
+			byName:      textValues(func(j *slurm.Job) string { return j.Name }),
+			byJobID: func(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
 				yield(strconv.FormatUint(uint64(j.ID), 10))
 			},
-			byArrayJobID: jobArray,
+			byArrayJobID: jobArrayValues,
 		},
 		fields: map[string]attribute{
 			v1alpha1.FieldCluster: byCluster, v1alpha1.FieldPartition: byPartition, v1alpha1.FieldState: byState,
 			v1alpha1.FieldUser: byUser, v1alpha1.FieldAccount: byAccount, v1alpha1.FieldNode: byNode,
 			v1alpha1.FieldName: byName, v1alpha1.FieldJobID: byJobID, v1alpha1.FieldArrayJobID: byArrayJobID,
 		},
-		object: func(s setting, j *slurm.Job) runtime.Object { return jobObject(s, j) },
-		list: func(matches []hit[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
+		newObject: func(s placement, j *slurm.Job) runtime.Object { return jobObject(s, j) },
+		newList: func(matches []match[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
 			out := &v1alpha1.SlurmJobList{ListMeta: meta, Items: make([]v1alpha1.SlurmJob, len(matches))}
 			for i, m := range matches {
-				out.Items[i] = *jobObject(m.in.setting(version), m.item)
+				out.Items[i] = *jobObject(m.cluster.placement(version), m.record)
 			}
 			return out
 		},
-		empty: func() runtime.Object { return &v1alpha1.SlurmJob{} },
-		table: jobTable(),
+		newEmpty: func() runtime.Object { return &v1alpha1.SlurmJob{} },
+		table:    jobTable(),
 	}
 }
 
 // jobWithKey returns a job with the id in key, or id 0, which no job has, if key is not an id.
-func blankJob(key string) *slurm.Job {
+func jobWithKey(key string) *slurm.Job {
 	id, err := strconv.ParseUint(key, 10, 32)
 	if err != nil {
 		return &slurm.Job{}
@@ -65,16 +65,16 @@ func blankJob(key string) *slurm.Job {
 }
 
 // jobStateValues yields the base state and the flags.
-func jobStates(_ Home, j *slurm.Job, yield func(string) bool) {
+func jobStateValues(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
 	if j.State.Flags == 0 {
 		yield(j.State.Base.String())
 		return
 	}
-	each(j.State.Names(), yield)
+	yieldAll(j.State.Names(), yield)
 }
 
 // jobNodeValues yields the nodes of a job, or none if the hostlist is invalid.
-func jobNodes(_ Home, j *slurm.Job, yield func(string) bool) {
+func jobNodeValues(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
 	if j.Nodes == "" {
 		return
 	}
@@ -89,24 +89,24 @@ func jobNodes(_ Home, j *slurm.Job, yield func(string) bool) {
 	}
 }
 
-func jobArray(_ Home, j *slurm.Job, yield func(string) bool) {
+func jobArrayValues(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
 	if j.ArrayJobID != 0 {
 		yield(strconv.FormatUint(uint64(j.ArrayJobID), 10))
 	}
 }
 
-func jobObject(s setting, j *slurm.Job) *v1alpha1.SlurmJob {
+func jobObject(s placement, j *slurm.Job) *v1alpha1.SlurmJob {
 	key := strconv.FormatUint(uint64(j.ID), 10)
 	partitions := j.Partitions()
 	return &v1alpha1.SlurmJob{
 		TypeMeta:   typeOf(v1alpha1.KindJob),
-		ObjectMeta: s.meta(v1alpha1.KindJob, key, j.SubmitTime, jobLabels(s.home, j, partitions)),
+		ObjectMeta: s.meta(v1alpha1.KindJob, key, j.SubmitTime, jobLabels(s.ref, j, partitions)),
 		Spec:       jobSpec(s, j, partitions),
 		Status:     jobStatus(j),
 	}
 }
 
-func jobLabels(h Home, j *slurm.Job, partitions []string) map[string]string {
+func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]string {
 	pairs := map[string]string{
 		v1alpha1.LabelCluster: h.Name, v1alpha1.LabelState: j.State.Base.String(),
 		v1alpha1.LabelUser: j.UserName, v1alpha1.LabelAccount: j.Account,
@@ -117,19 +117,19 @@ func jobLabels(h Home, j *slurm.Job, partitions []string) map[string]string {
 	return labelsOf(pairs, partitions)
 }
 
-func jobSpec(s setting, j *slurm.Job, partitions []string) v1alpha1.SlurmJobSpec {
+func jobSpec(s placement, j *slurm.Job, partitions []string) v1alpha1.SlurmJobSpec {
 	spec := v1alpha1.SlurmJobSpec{
 		Cluster: s.cluster(), JobID: int64(j.ID), Name: j.Name,
 		User: j.UserName, UserID: int64(j.UserID), Group: j.GroupName, Account: j.Account, QOS: j.QOS,
-		Partitions: partitions, TimeLimitMinutes: limit(j.TimeLimit),
+		Partitions: partitions, TimeLimitMinutes: limitOf(j.TimeLimit),
 		Hold: j.Hold, Nice: int64(j.Nice), Requeue: j.Requeue,
-		ArrayJobID: int64(j.ArrayJobID), ArrayTaskID: number(j.ArrayTaskID), ArrayTasks: j.ArrayTasks,
+		ArrayJobID: int64(j.ArrayJobID), ArrayTaskID: numberOf(j.ArrayTaskID), ArrayTasks: j.ArrayTasks,
 		ArrayMaxRunning: int64(j.ArrayMaxRunning), HetJobID: int64(j.HetJobID),
-		MaxNodes: positive(j.MaxNodes), Tasks: number(j.Tasks), CPUsPerTask: number(j.CPUsPerTask),
-		MemoryPerCPUMiB: number(j.MemoryPerCPU), MemoryPerNodeMiB: number(j.MemoryPerNode),
+		MaxNodes: positiveNumber(j.MaxNodes), Tasks: numberOf(j.Tasks), CPUsPerTask: numberOf(j.CPUsPerTask),
+		MemoryPerCPUMiB: numberOf(j.MemoryPerCPU), MemoryPerNodeMiB: numberOf(j.MemoryPerNode),
 		TRES: j.TRESRequested, TRESPerNode: j.TRESPerNode, Features: j.Features,
 		RequiredNodes: j.RequiredNodes, ExcludedNodes: j.ExcludedNodes, Shared: j.Shared,
-		Licenses: j.Licenses, Dependency: j.Dependency, Reservation: j.Reservation, Deadline: moment(j.Deadline),
+		Licenses: j.Licenses, Dependency: j.Dependency, Reservation: j.Reservation, Deadline: timeOf(j.Deadline),
 	}
 	if j.HetJobID != 0 {
 		offset := int64(j.HetOffset)
@@ -141,10 +141,10 @@ func jobSpec(s setting, j *slurm.Job, partitions []string) v1alpha1.SlurmJobSpec
 func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
 	return v1alpha1.SlurmJobStatus{
 		State: j.State.Base.String(), Flags: j.State.Names()[1:],
-		Reason: j.Reason, ReasonText: j.ReasonText, Priority: number(j.Priority), Restarts: int64(j.Restarts),
-		EligibleTime: moment(j.EligibleTime), StartTime: moment(j.StartTime), EndTime: moment(j.EndTime),
-		SuspendTime: moment(j.SuspendTime), LastSchedulerEvaluation: moment(j.LastSchedEval),
+		Reason: j.Reason, ReasonText: j.ReasonText, Priority: numberOf(j.Priority), Restarts: int64(j.Restarts),
+		EligibleTime: timeOf(j.EligibleTime), StartTime: timeOf(j.StartTime), EndTime: timeOf(j.EndTime),
+		SuspendTime: timeOf(j.SuspendTime), LastSchedulerEvaluation: timeOf(j.LastSchedEval),
 		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes, BatchHost: j.BatchHost,
-		NodeCount: number(j.NodeCount), CPUs: number(j.CPUs), TRES: j.TRESAllocated,
+		NodeCount: numberOf(j.NodeCount), CPUs: numberOf(j.CPUs), TRES: j.TRESAllocated,
 	}
 }

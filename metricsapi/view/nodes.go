@@ -12,65 +12,65 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func nodeNoun() *noun[slurm.Node] {
-	return &noun[slurm.Node]{
-		kind: v1alpha1.KindNode, resource: v1alpha1.Nodes, singular: "slurmnode", short: "snode",
+func nodeResource() *resource[slurm.Node] {
+	return &resource[slurm.Node]{
+		kind: v1alpha1.KindNode, plural: v1alpha1.Nodes, singular: "slurmnode", short: "snode",
 		read: func(s *slurmclient.Snapshot) ([]*slurm.Node, slurmclient.Poll) {
 			return s.Nodes.Value,
 				s.Nodes.Poll
 		},
-		key:     func(n *slurm.Node) string { return n.Name },
-		blank:   func(key string) *slurm.Node { return &slurm.Node{Name: key} },
-		compare: func(a, b *slurm.Node) int { return cmp.Compare(a.Name, b.Name) },
-		same:    (*slurm.Node).Same,
-		private: func(p Private) bool { return p.Nodes },
-		attributes: map[attribute]values[slurm.Node]{
-			byCluster:   clusterOf[slurm.Node],
-			byPartition: func(_ Home, n *slurm.Node, yield func(string) bool) { each(n.Partitions, yield) },
-			byState:     nodeStates,
-			byNode:      text(func(n *slurm.Node) string { return n.Name }),
-			byName:      text(func(n *slurm.Node) string { return n.Name }),
+		key:       func(n *slurm.Node) string { return n.Name },
+		withKey:   func(key string) *slurm.Node { return &slurm.Node{Name: key} },
+		compare:   func(a, b *slurm.Node) int { return cmp.Compare(a.Name, b.Name) },
+		same:      (*slurm.Node).Same,
+		isPrivate: func(p PrivateData) bool { return p.Nodes },
+		attributes: map[attribute]attributeValues[slurm.Node]{
+			byCluster:   clusterValues[slurm.Node],
+			byPartition: func(_ ClusterRef, n *slurm.Node, yield func(string) bool) { yieldAll(n.Partitions, yield) },
+			byState:     nodeStateValues,
+			byNode:      textValues(func(n *slurm.Node) string { return n.Name }),
+			byName:      textValues(func(n *slurm.Node) string { return n.Name }),
 		},
 		fields: map[string]attribute{
 			v1alpha1.FieldCluster: byCluster, v1alpha1.FieldPartition: byPartition, v1alpha1.FieldState: byState,
 			v1alpha1.FieldNode: byNode, v1alpha1.FieldName: byName,
 		},
-		object: func(s setting, n *slurm.Node) runtime.Object { return nodeObject(s, n) },
-		list: func(matches []hit[slurm.Node], meta metav1.ListMeta, version uint64) runtime.Object {
+		newObject: func(s placement, n *slurm.Node) runtime.Object { return nodeObject(s, n) },
+		newList: func(matches []match[slurm.Node], meta metav1.ListMeta, version uint64) runtime.Object {
 			out := &v1alpha1.SlurmNodeList{ListMeta: meta, Items: make([]v1alpha1.SlurmNode, len(matches))}
 			for i, m := range matches {
-				out.Items[i] = *nodeObject(m.in.setting(version), m.item)
+				out.Items[i] = *nodeObject(m.cluster.placement(version), m.record)
 			}
 			return out
 		},
-		empty: func() runtime.Object { return &v1alpha1.SlurmNode{} },
-		table: nodeTable(),
+		newEmpty: func() runtime.Object { return &v1alpha1.SlurmNode{} },
+		table:    nodeTable(),
 	}
 }
 
 // nodeStateValues yields the state that sinfo shows, the base state and the flags.
-func nodeStates(_ Home, n *slurm.Node, yield func(string) bool) {
+func nodeStateValues(_ ClusterRef, n *slurm.Node, yield func(string) bool) {
 	if yield(n.State.Word()) {
-		each(n.State.Names(), yield)
+		yieldAll(n.State.Names(), yield)
 	}
 }
 
-func nodeObject(s setting, n *slurm.Node) *v1alpha1.SlurmNode {
+func nodeObject(s placement, n *slurm.Node) *v1alpha1.SlurmNode {
 	return &v1alpha1.SlurmNode{
 		TypeMeta: typeOf(v1alpha1.KindNode),
 		ObjectMeta: s.meta(v1alpha1.KindNode, n.Name, 0, labelsOf(map[string]string{
-			v1alpha1.LabelCluster: s.home.Name, v1alpha1.LabelState: n.State.Word(), v1alpha1.LabelNode: n.Name,
+			v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: n.State.Word(), v1alpha1.LabelNode: n.Name,
 		}, n.Partitions)),
 		Spec:   nodeSpec(s, n),
 		Status: nodeStatus(n),
 	}
 }
 
-func nodeSpec(s setting, n *slurm.Node) v1alpha1.SlurmNodeSpec {
+func nodeSpec(s placement, n *slurm.Node) v1alpha1.SlurmNodeSpec {
 	return v1alpha1.SlurmNodeSpec{
 		Cluster: s.cluster(), Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 		Partitions: n.Partitions, Features: n.Features, CPUs: int64(n.CPUs), MemoryMiB: int64(n.MemoryMiB),
-		TmpDiskMiB: int64(n.TmpDiskMiB), Weight: int64(n.Weight), GRES: told(n.GRES), TRES: n.TRES,
+		TmpDiskMiB: int64(n.TmpDiskMiB), Weight: int64(n.Weight), GRES: knownText(n.GRES), TRES: n.TRES,
 		Topology: n.Topology, Comment: n.Comment, Extra: n.Extra, InstanceID: n.InstanceID,
 		InstanceType: n.InstanceType,
 	}
@@ -79,13 +79,13 @@ func nodeSpec(s setting, n *slurm.Node) v1alpha1.SlurmNodeSpec {
 func nodeStatus(n *slurm.Node) v1alpha1.SlurmNodeStatus {
 	status := v1alpha1.SlurmNodeStatus{
 		State: n.State.Word(), States: n.State.Names(), Reason: n.Reason, ReasonBy: n.ReasonBy,
-		ReasonTime:     moment(n.ReasonAt),
+		ReasonTime:     timeOf(n.ReasonAt),
 		ActiveFeatures: n.ActiveFeatures, EffectiveCPUs: int64(n.EffectiveCPUs), AllocatedCPUs: int64(n.AllocCPUs),
 		IdleCPUs: int64(n.IdleCPUs), AllocatedMemoryMiB: int64(n.AllocMemoryMiB),
-		FreeMemoryMiB: number(n.FreeMemoryMiB),
-		GRESUsed:      told(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: told(n.Owner),
-		BootTime: moment(n.BootTime), SlurmdStartTime: moment(n.SlurmdStartTime), LastBusy: moment(n.LastBusy),
-		ResumeAfter: moment(n.ResumeAfter), Version: n.Version, Architecture: n.Architecture, OS: n.OS,
+		FreeMemoryMiB: numberOf(n.FreeMemoryMiB),
+		GRESUsed:      knownText(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: knownText(n.Owner),
+		BootTime: timeOf(n.BootTime), SlurmdStartTime: timeOf(n.SlurmdStartTime), LastBusy: timeOf(n.LastBusy),
+		ResumeAfter: timeOf(n.ResumeAfter), Version: n.Version, Architecture: n.Architecture, OS: n.OS,
 	}
 	if load, ok := n.Load.Value(); ok {
 		status.Load = strconv.FormatFloat(load, 'f', 2, 64)

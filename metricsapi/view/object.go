@@ -17,33 +17,33 @@ import (
 )
 
 // placement determines the namespace, name and resourceVersion of an object.
-type setting struct {
-	home    Home
+type placement struct {
+	ref     ClusterRef
 	prefix  string
 	version uint64
 }
 
 // meta returns the metadata of the object with the key. born distinguishes two records that had
 // the same key one after the other; it may be 0.
-func (s setting) meta(kind, key string, born slurm.Time, labels map[string]string) metav1.ObjectMeta {
+func (s placement) meta(kind, key string, born slurm.Time, labels map[string]string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
-		Namespace: s.home.Namespace, Name: s.prefix + key, Labels: labels,
+		Namespace: s.ref.Namespace, Name: s.prefix + key, Labels: labels,
 		ResourceVersion: strconv.FormatUint(s.version, 10),
-		UID: uid(s.home.Kind, s.home.Namespace, s.home.Name, kind, key,
+		UID: uidOf(s.ref.Kind, s.ref.Namespace, s.ref.Name, kind, key,
 			strconv.FormatInt(int64(born), 10)),
 	}
-	if t := moment(born); t != nil {
+	if t := timeOf(born); t != nil {
 		m.CreationTimestamp = *t
 	}
 	return m
 }
 
-func (s setting) cluster() v1alpha1.ClusterReference {
-	return v1alpha1.ClusterReference{Kind: s.home.Kind, Name: s.home.Name}
+func (s placement) cluster() v1alpha1.ClusterReference {
+	return v1alpha1.ClusterReference{Kind: s.ref.Kind, Name: s.ref.Name}
 }
 
 // uidOf returns the same UID for the same words on every replica.
-func uid(words ...string) types.UID {
+func uidOf(words ...string) types.UID {
 	h := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	h[6], h[8] = h[6]&0x0f|0x80, h[8]&0x3f|0x80 // RFC 9562, version 8
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16]))
@@ -71,7 +71,7 @@ func labelsOf(pairs map[string]string, partitions []string) map[string]string {
 func isLabelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }
 
 // timeOf converts a time; an unset time and never become nil.
-func moment(t slurm.Time) *metav1.Time {
+func timeOf(t slurm.Time) *metav1.Time {
 	at := t.Time()
 	if at.IsZero() {
 		return nil
@@ -81,7 +81,7 @@ func moment(t slurm.Time) *metav1.Time {
 }
 
 // numberOf converts a number; an absent, unset or infinite number becomes nil.
-func number(n slurm.Number) *int64 {
+func numberOf(n slurm.Number) *int64 {
 	v, ok := n.Value()
 	if !ok {
 		return nil
@@ -95,7 +95,7 @@ const unlimited = "unlimited"
 
 // limitOf converts a number; infinite becomes "unlimited", and absent or unset becomes nil. A
 // number that does not fit the type becomes a string.
-func limit(n slurm.Number) *intstr.IntOrString {
+func limitOf(n slurm.Number) *intstr.IntOrString {
 	v, ok := n.Value()
 	switch {
 	case n.IsInfinite():
@@ -112,7 +112,7 @@ func limit(n slurm.Number) *intstr.IntOrString {
 }
 
 // knownText returns the text, or "" for Slurm's placeholders of an unset text.
-func told(text string) string {
+func knownText(text string) string {
 	if text == "(null)" || text == "N/A" {
 		return ""
 	}

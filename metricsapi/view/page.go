@@ -10,70 +10,70 @@ import (
 )
 
 // match is a record that a request selects.
-type hit[T any] struct {
-	in   *part[T]
-	item *T
+type match[T any] struct {
+	cluster *clusterRecords[T]
+	record  *T
 }
 
 // continueToken is the position of a page: the record after which the next page begins.
-type place struct {
+type continueToken struct {
 	// Version is the version of the frame; 0 means the newest.
-	Version uint64 `json:"v"`
-	Home    Home   `json:"h"`
-	Key     string `json:"k"`
+	Version uint64     `json:"v"`
+	Ref     ClusterRef `json:"h"`
+	Key     string     `json:"k"`
 }
 
 // encode returns the token as text.
-func (p place) token() string {
+func (p continueToken) encode() string {
 	text, _ := json.Marshal(p) // strings and numbers only
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parsePlace(token string) (place, error) {
-	var p place
+func parseContinueToken(token string) (continueToken, error) {
+	var p continueToken
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || p.Key == "" {
-		return place{}, apierrors.NewBadRequest("the continue token is not from this server")
+		return continueToken{}, apierrors.NewBadRequest("the continue token is not from this server")
 	}
 	return p, nil
 }
 
 // selectPage returns at most limit selected records after a position, and whether there are more.
 // after is nil for the beginning.
-func pageOf[T any](
-	n *noun[T], f *frame[T], c criteria[T], v viewer, after *place, limit int,
-) (matches []hit[T], more bool) {
-	for _, p := range f.parts {
-		if !c.covers(p.home) || after != nil && p.home.Compare(after.Home) < 0 {
+func selectPage[T any](
+	n *resource[T], f *frame[T], c criteria[T], v viewer, after *continueToken, limit int,
+) (matches []match[T], more bool) {
+	for _, p := range f.clusters {
+		if !c.covers(p.ref) || after != nil && p.ref.Compare(after.Ref) < 0 {
 			continue
 		}
-		items := p.items
-		if after != nil && p.home == after.Home {
-			items = behind(n, items, after.Key)
+		items := p.records
+		if after != nil && p.ref == after.Ref {
+			items = recordsAfter(n, items, after.Key)
 		}
 		if c.name != "" {
-			items = named(n, p, items, c.name)
+			items = findByName(n, p, items, c.name)
 		}
 		for _, t := range items {
-			if !v.sees(p.home, p.private, func(user string) bool { return n.mayBeSeen(t, user) }) || !c.matches(p.home,
+			if !v.sees(p.ref, p.private, func(user string) bool { return n.isOwnedBy(t, user) }) || !c.matches(p.ref,
 				t) {
 				continue
 			}
 			if len(matches) == limit {
 				return matches, true
 			}
-			matches = append(matches, hit[T]{p, t})
+			matches = append(matches, match[T]{p, t})
 		}
 	}
 	return matches, false
 }
 
 // recordsAfter returns the records after the key, whether a record with the key exists or not.
-func behind[T any](n *noun[T], items []*T, key string) []*T {
-	at := n.blank(key)
+func recordsAfter[T any](n *resource[T], items []*T, key string) []*T {
+	at := n.withKey(key)
 	i, found := slices.BinarySearchFunc(items, at, n.compare)
 	if found {
 		i++
@@ -82,12 +82,12 @@ func behind[T any](n *noun[T], items []*T, key string) []*T {
 }
 
 // findByName returns the record with the object's name, or none.
-func named[T any](n *noun[T], p *part[T], items []*T, name string) []*T {
+func findByName[T any](n *resource[T], p *clusterRecords[T], items []*T, name string) []*T {
 	key, ok := strings.CutPrefix(name, p.prefix)
 	if !ok {
 		return nil
 	}
-	i, found := slices.BinarySearchFunc(items, n.blank(key), n.compare)
+	i, found := slices.BinarySearchFunc(items, n.withKey(key), n.compare)
 	if !found || n.key(items[i]) != key {
 		return nil
 	}
@@ -95,15 +95,15 @@ func named[T any](n *noun[T], p *part[T], items []*T, name string) []*T {
 }
 
 // countRemaining counts the records after the last match, if none of them is filtered out.
-func remaining[T any](f *frame[T], c criteria[T], last hit[T], n *noun[T]) int64 {
+func countRemaining[T any](f *frame[T], c criteria[T], last match[T], n *resource[T]) int64 {
 	count := 0
-	for _, p := range f.parts {
-		switch order := p.home.Compare(last.in.home); {
-		case !c.covers(p.home) || order < 0:
+	for _, p := range f.clusters {
+		switch order := p.ref.Compare(last.cluster.ref); {
+		case !c.covers(p.ref) || order < 0:
 		case order == 0:
-			count += len(behind(n, p.items, n.key(last.item)))
+			count += len(recordsAfter(n, p.records, n.key(last.record)))
 		default:
-			count += len(p.items)
+			count += len(p.records)
 		}
 	}
 	return int64(count)

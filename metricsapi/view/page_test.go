@@ -20,30 +20,30 @@ import (
 )
 
 // newJobStore returns a store of the jobs in a directory.
-func jobStore(d *directory) *store[slurm.Job] {
+func newJobStore(d *fakeDirectory) *store[slurm.Job] {
 	v := New(d, Config{Now: noon})
-	return storeOf(v, v.jobs, authorizer.AuthorizerFunc(rights))
+	return newStore(v, v.jobs, authorizer.AuthorizerFunc(authorizeRequest))
 }
 
-func as(who string) context.Context {
+func asUser(who string) context.Context {
 	return request.WithUser(context.Background(), &user.DefaultInfo{Name: who})
 }
 
 // queueOf returns a cluster with jobs 1 to n, alternately of alice and bob.
-func queue(h Home, sequence uint64, n int) Source {
+func queueOf(h ClusterRef, sequence uint64, n int) Source {
 	var jobs []any
 	for i := range n {
-		jobs = append(jobs, job(uint32(i+1), slurm.JobPending, of([]string{"alice", "bob"}[i%2])))
+		jobs = append(jobs, newJob(uint32(i+1), slurm.JobPending, ofUser([]string{"alice", "bob"}[i%2])))
 	}
 	return sourceOf(h, sequence, jobs...)
 }
 
 // listPages returns the object names of each page, separated by bars.
-func pages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (string, error) {
+func listPages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (string, error) {
 	t.Helper()
 	var out []string
 	for {
-		got, err := s.List(as(who), &opts)
+		got, err := s.List(asUser(who), &opts)
 		if err != nil {
 			return strings.Join(out, " | "), err
 		}
@@ -79,9 +79,9 @@ func TestPages(t *testing.T) {
 		{"without a limit", "root", internalversion.ListOptions{}, true, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := Private{Jobs: tc.private}
-			s := jobStore(directoryOf(queue(home("a", "red"), 1, 3).kept(p), queue(home("b", "blue"), 1, 3).kept(p)))
-			got, err := pages(t, s, tc.who, tc.opts, func() {})
+			p := PrivateData{Jobs: tc.private}
+			s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, 3).withDefault(p), queueOf(clusterRef("b", "blue"), 1, 3).withDefault(p)))
+			got, err := listPages(t, s, tc.who, tc.opts, func() {})
 			if err != nil || got != tc.want {
 				t.Errorf("pages are %q, %v, want %q", got, err, tc.want)
 			}
@@ -89,27 +89,27 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestPagesAreOfOneMoment(t *testing.T) {
-	d := directoryOf(queue(home("a", "red"), 1, 5))
-	s := jobStore(d)
-	got, err := pages(t, s, "root", internalversion.ListOptions{Limit: 2}, func() { d.set(queue(home("a", "red"), 2, 3)) })
+func TestPagesAreOfOneFrame(t *testing.T) {
+	d := newDirectory(queueOf(clusterRef("a", "red"), 1, 5))
+	s := newJobStore(d)
+	got, err := listPages(t, s, "root", internalversion.ListOptions{Limit: 2}, func() { d.set(queueOf(clusterRef("a", "red"), 2, 3)) })
 	if want := "red.1 red.2 +3 | red.3 red.4 +1 | red.5"; err != nil || got != want {
 		t.Errorf("pages are %q, %v, want %q", got, err, want)
 	}
 }
 
-func TestAPageOfAMomentThatIsForgotten(t *testing.T) {
-	d := directoryOf(queue(home("a", "red"), 1, 5))
-	s := jobStore(d)
-	first, err := s.List(as("root"), &internalversion.ListOptions{Limit: 2})
+func TestAPageOfADroppedFrameIsExpired(t *testing.T) {
+	d := newDirectory(queueOf(clusterRef("a", "red"), 1, 5))
+	s := newJobStore(d)
+	first, err := s.List(asUser("root"), &internalversion.ListOptions{Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range keep + 1 {
-		d.set(queue(home("a", "red"), uint64(i+2), 6+i%2))
-		refreshed(t, s.line)
+	for i := range maxFrames + 1 {
+		d.set(queueOf(clusterRef("a", "red"), uint64(i+2), 6+i%2))
+		refreshed(t, s.timeline)
 	}
-	_, err = s.List(as("root"), &internalversion.ListOptions{Limit: 2, Continue: first.(*v1alpha1.SlurmJobList).Continue})
+	_, err = s.List(asUser("root"), &internalversion.ListOptions{Limit: 2, Continue: first.(*v1alpha1.SlurmJobList).Continue})
 	if !apierrors.IsResourceExpired(err) {
 		t.Fatalf("the error is %v", err)
 	}
@@ -118,33 +118,33 @@ func TestAPageOfAMomentThatIsForgotten(t *testing.T) {
 		t.Fatalf("the error %v has no status", err)
 	}
 	opts := internalversion.ListOptions{Limit: 2, Continue: status.Status().ListMeta.Continue}
-	if got, err := pages(t, s, "root", opts, func() {}); err != nil || got != "red.3 red.4 +2 | red.5 red.6" {
+	if got, err := listPages(t, s, "root", opts, func() {}); err != nil || got != "red.3 red.4 +2 | red.5 red.6" {
 		t.Errorf("with the token of the error the list continues with %q, %v", got, err)
 	}
 }
 
 func TestAListIsBounded(t *testing.T) {
-	s := jobStore(directoryOf(queue(home("a", "red"), 1, mostItems+1)))
-	if _, err := s.List(as("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "request pages") {
+	s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, maxItems+1)))
+	if _, err := s.List(asUser("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "request pages") {
 		t.Errorf("without a limit the error is %v", err)
 	}
-	got, err := s.List(as("root"), &internalversion.ListOptions{Limit: 1_000_000})
+	got, err := s.List(asUser("root"), &internalversion.ListOptions{Limit: 1_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := got.(*v1alpha1.SlurmJobList); len(list.Items) != mostItems || list.Continue == "" {
+	if list := got.(*v1alpha1.SlurmJobList); len(list.Items) != maxItems || list.Continue == "" {
 		t.Errorf("with a high limit there are %d items, and the continue token is %q", len(list.Items), list.Continue)
 	}
 }
 
-func TestObjectsAreMadeOfWhatSlurmTells(t *testing.T) {
-	server := serverOf(t, New(directoryOf(sourceOf(home("a", "red"), 1,
-		job(7, slurm.JobRunning, on("n0"), in("cpu,gpu"), func(j *slurm.Job) {
+func TestObjectsShowWhatSlurmReports(t *testing.T) {
+	server := serverOf(t, New(newDirectory(sourceOf(clusterRef("a", "red"), 1,
+		newJob(7, slurm.JobRunning, onNodes("n0"), inPartitions("cpu,gpu"), func(j *slurm.Job) {
 			j.UserName, j.TimeLimit, j.Priority = "alice@site", slurm.Infinite(), slurm.Number{}
 			j.ArrayJobID, j.ArrayTaskID = 5, slurm.Num(0)
 			j.EndTime = slurm.Never
 		}))), Config{Now: noon}))
-	_, body := ask(t, server, "root", group+"/namespaces/a/slurmjobs/red.7")
+	_, body := askAs(t, server, "root", groupPath+"/namespaces/a/slurmjobs/red.7")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
@@ -157,13 +157,13 @@ func TestObjectsAreMadeOfWhatSlurmTells(t *testing.T) {
 		"spec.user":                "alice@site", "spec.timeLimitMinutes": "unlimited", "spec.arrayTaskID": 0.0, "spec.arrayJobID": 5.0,
 		"status.priority": nil, "status.endTime": nil, "status.startTime": "2026-03-01T11:50:00Z", "status.cpus": 4.0,
 	} {
-		if at := lookup(got, path); at != want {
+		if at := lookupPath(got, path); at != want {
 			t.Errorf("%s is %v, want %v", path, at, want)
 		}
 	}
 }
 
-func lookup(o any, path string) any {
+func lookupPath(o any, path string) any {
 	for key := range strings.SplitSeq(path, ".") {
 		m, _ := o.(map[string]any)
 		o = m[key]
@@ -172,17 +172,17 @@ func lookup(o any, path string) any {
 }
 
 func FuzzContinueTokens(f *testing.F) {
-	f.Add(place{5, home("a", "red"), "7"}.token())
+	f.Add(continueToken{5, clusterRef("a", "red"), "7"}.encode())
 	f.Add("nonsense")
 	f.Fuzz(func(t *testing.T, token string) {
-		p, err := parsePlace(token)
+		p, err := parseContinueToken(token)
 		if err != nil {
 			return
 		}
-		if again, err := parsePlace(p.token()); err != nil || again != p {
+		if again, err := parseContinueToken(p.encode()); err != nil || again != p {
 			t.Errorf("%q is %+v, and then %+v, %v", token, p, again, err)
 		}
-		s := jobStore(directoryOf(queue(home("a", "red"), 1, 3)))
-		_, _ = s.List(as("root"), &internalversion.ListOptions{Limit: 1, Continue: token})
+		s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, 3)))
+		_, _ = s.List(asUser("root"), &internalversion.ListOptions{Limit: 1, Continue: token})
 	})
 }

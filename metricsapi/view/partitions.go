@@ -12,50 +12,50 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func partitionNoun() *noun[slurm.Partition] {
-	return &noun[slurm.Partition]{
-		kind: v1alpha1.KindPartition, resource: v1alpha1.Partitions, singular: "slurmpartition", short: "spart",
+func partitionResource() *resource[slurm.Partition] {
+	return &resource[slurm.Partition]{
+		kind: v1alpha1.KindPartition, plural: v1alpha1.Partitions, singular: "slurmpartition", short: "spart",
 		read: func(s *slurmclient.Snapshot) ([]*slurm.Partition, slurmclient.Poll) {
 			return s.Partitions.Value, s.Partitions.Poll
 		},
-		key:     func(p *slurm.Partition) string { return p.Name },
-		blank:   func(key string) *slurm.Partition { return &slurm.Partition{Name: key} },
-		compare: func(a, b *slurm.Partition) int { return cmp.Compare(a.Name, b.Name) },
-		same:    func(a, b *slurm.Partition) bool { return reflect.DeepEqual(a, b) },
-		private: func(p Private) bool { return p.Partitions },
-		attributes: map[attribute]values[slurm.Partition]{
-			byCluster:   clusterOf[slurm.Partition],
-			byPartition: text(func(p *slurm.Partition) string { return p.Name }),
-			byState:     text(func(p *slurm.Partition) string { return string(p.State) }),
-			byName:      text(func(p *slurm.Partition) string { return p.Name }),
+		key:       func(p *slurm.Partition) string { return p.Name },
+		withKey:   func(key string) *slurm.Partition { return &slurm.Partition{Name: key} },
+		compare:   func(a, b *slurm.Partition) int { return cmp.Compare(a.Name, b.Name) },
+		same:      func(a, b *slurm.Partition) bool { return reflect.DeepEqual(a, b) },
+		isPrivate: func(p PrivateData) bool { return p.Partitions },
+		attributes: map[attribute]attributeValues[slurm.Partition]{
+			byCluster:   clusterValues[slurm.Partition],
+			byPartition: textValues(func(p *slurm.Partition) string { return p.Name }),
+			byState:     textValues(func(p *slurm.Partition) string { return string(p.State) }),
+			byName:      textValues(func(p *slurm.Partition) string { return p.Name }),
 		},
 		fields: map[string]attribute{
 			v1alpha1.FieldCluster: byCluster, v1alpha1.FieldPartition: byPartition, v1alpha1.FieldState: byState,
 			v1alpha1.FieldName: byName,
 		},
-		object: func(s setting, p *slurm.Partition) runtime.Object { return partitionObject(s, p) },
-		list: func(matches []hit[slurm.Partition], meta metav1.ListMeta, version uint64) runtime.Object {
+		newObject: func(s placement, p *slurm.Partition) runtime.Object { return partitionObject(s, p) },
+		newList: func(matches []match[slurm.Partition], meta metav1.ListMeta, version uint64) runtime.Object {
 			out := &v1alpha1.SlurmPartitionList{ListMeta: meta, Items: make([]v1alpha1.SlurmPartition, len(matches))}
 			for i, m := range matches {
-				out.Items[i] = *partitionObject(m.in.setting(version), m.item)
+				out.Items[i] = *partitionObject(m.cluster.placement(version), m.record)
 			}
 			return out
 		},
-		empty: func() runtime.Object { return &v1alpha1.SlurmPartition{} },
-		table: partitionTable(),
+		newEmpty: func() runtime.Object { return &v1alpha1.SlurmPartition{} },
+		table:    partitionTable(),
 	}
 }
 
-func partitionObject(s setting, p *slurm.Partition) *v1alpha1.SlurmPartition {
+func partitionObject(s placement, p *slurm.Partition) *v1alpha1.SlurmPartition {
 	return &v1alpha1.SlurmPartition{
 		TypeMeta: typeOf(v1alpha1.KindPartition),
 		ObjectMeta: s.meta(v1alpha1.KindPartition, p.Name, 0, labelsOf(map[string]string{
-			v1alpha1.LabelCluster: s.home.Name, v1alpha1.LabelState: string(p.State),
+			v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: string(p.State),
 		}, []string{p.Name})),
 		Spec: v1alpha1.SlurmPartitionSpec{
 			Cluster: s.cluster(), Name: p.Name, Default: p.Default, Nodes: p.Nodes, NodeSets: p.NodeSets,
-			MinNodes: int64(p.MinNodes), MaxNodes: limit(p.MaxNodes), MaxTimeMinutes: limit(p.MaxTime),
-			DefaultTimeMinutes: limit(p.DefaultTime), PriorityTier: int64(p.PriorityTier), QOS: p.QOS,
+			MinNodes: int64(p.MinNodes), MaxNodes: limitOf(p.MaxNodes), MaxTimeMinutes: limitOf(p.MaxTime),
+			DefaultTimeMinutes: limitOf(p.DefaultTime), PriorityTier: int64(p.PriorityTier), QOS: p.QOS,
 			AllowAccounts: p.AllowAccounts, DenyAccounts: p.DenyAccounts, AllowGroups: p.AllowGroups,
 			AllowQOS: p.AllowQOS, DenyQOS: p.DenyQOS, PreemptMode: p.PreemptMode,
 		},

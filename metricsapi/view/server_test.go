@@ -26,7 +26,7 @@ import (
 )
 
 // authorizeRequest allows everybody to read, and only root to see private records.
-func rights(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func authorizeRequest(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetVerb() == "viewall" && a.GetUser().GetName() != "root" {
 		return authorizer.DecisionNoOpinion, "", nil
 	}
@@ -34,7 +34,7 @@ func rights(_ context.Context, a authorizer.Attributes) (authorizer.Decision, st
 }
 
 // userFromHeader authenticates requests by the header User.
-func whoever(r *http.Request) (*authenticator.Response, bool, error) {
+func userFromHeader(r *http.Request) (*authenticator.Response, bool, error) {
 	return &authenticator.Response{User: &user.DefaultInfo{Name: r.Header.Get("User")}}, true, nil
 }
 
@@ -52,8 +52,8 @@ func serverOf(t *testing.T, v *View) *httptest.Server {
 	names := openapinamer.NewDefinitionNamer(scheme)
 	cfg.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(viewapi.GetOpenAPIDefinitions, names)
 	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(viewapi.GetOpenAPIDefinitions, names)
-	cfg.Authentication.Authenticator = authenticator.RequestFunc(whoever)
-	cfg.Authorization.Authorizer = authorizer.AuthorizerFunc(rights)
+	cfg.Authentication.Authenticator = authenticator.RequestFunc(userFromHeader)
+	cfg.Authorization.Authorizer = authorizer.AuthorizerFunc(authorizeRequest)
 	s, err := cfg.Complete(nil).New("test", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +68,9 @@ func serverOf(t *testing.T, v *View) *httptest.Server {
 }
 
 // askAs sends a request as a user and returns the status and the body.
-func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) {
+func askAs(t *testing.T, server *httptest.Server, who, path string) (int, string) {
 	t.Helper()
-	resp := send(t, server, who, path)
+	resp := sendAs(t, server, who, path)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || !json.Valid(body) {
@@ -80,7 +80,7 @@ func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) 
 }
 
 // sendAs sends a request as a user. The caller closes the body.
-func send(t *testing.T, server *httptest.Server, who, path string) *http.Response {
+func sendAs(t *testing.T, server *httptest.Server, who, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 	if err != nil {
@@ -96,7 +96,7 @@ func send(t *testing.T, server *httptest.Server, who, path string) *http.Respons
 }
 
 // objectNames returns the names of the objects in a list.
-func names(t *testing.T, body string) string {
+func objectNames(t *testing.T, body string) string {
 	t.Helper()
 	var list struct {
 		Items []struct {
@@ -113,23 +113,23 @@ func names(t *testing.T, body string) string {
 	return strings.Join(out, " ")
 }
 
-const group = "/apis/view.slinky.slurm.net/v1alpha1"
+const groupPath = "/apis/view.slinky.slurm.net/v1alpha1"
 
 // testDirectory contains a cluster whose jobs are private and one whose jobs are not.
-func aSite() *directory {
-	return directoryOf(
-		sourceOf(home("a", "red"), 1,
-			job(7, slurm.JobRunning, on("n[0-1]")), job(8, slurm.JobPending, in("cpu,gpu"), waits("Resources")),
-			job(10, slurm.JobPending, of("bob@site"), in("cpu"), waits("Priority")),
-			job(9, slurm.JobCompleted, func(j *slurm.Job) { j.State.Flags = slurm.JobCompleting; j.Account = "bio" }),
-			slurmNode("n0", "IDLE", "DRAIN"), slurmNode("n1", "MIXED"), slurmPartition("gpu"), slurmPartition("cpu")),
-		sourceOf(home("b", "blue"), 1, job(7, slurm.JobRunning, on("m3")), job(8, slurm.JobRunning, of("bob"), on("m4")),
-			slurmNode("m3", "IDLE")).kept(Private{Jobs: true, Nodes: true}),
+func testDirectory() *fakeDirectory {
+	return newDirectory(
+		sourceOf(clusterRef("a", "red"), 1,
+			newJob(7, slurm.JobRunning, onNodes("n[0-1]")), newJob(8, slurm.JobPending, inPartitions("cpu,gpu"), waitsFor("Resources")),
+			newJob(10, slurm.JobPending, ofUser("bob@site"), inPartitions("cpu"), waitsFor("Priority")),
+			newJob(9, slurm.JobCompleted, func(j *slurm.Job) { j.State.Flags = slurm.JobCompleting; j.Account = "bio" }),
+			newNode("n0", "IDLE", "DRAIN"), newNode("n1", "MIXED"), newPartition("gpu"), newPartition("cpu")),
+		sourceOf(clusterRef("b", "blue"), 1, newJob(7, slurm.JobRunning, onNodes("m3")), newJob(8, slurm.JobRunning, ofUser("bob"), onNodes("m4")),
+			newNode("m3", "IDLE")).withDefault(PrivateData{Jobs: true, Nodes: true}),
 	)
 }
 
 func TestTheAPIOverHTTP(t *testing.T) {
-	server := serverOf(t, New(aSite(), Config{Now: noon}))
+	server := serverOf(t, New(testDirectory(), Config{Now: noon}))
 	for _, tc := range []struct {
 		name, who, path string
 		status          int
@@ -173,12 +173,12 @@ func TestTheAPIOverHTTP(t *testing.T) {
 		{"a resourceVersion of the future", "root", "/slurmjobs?resourceVersion=99999999999999999", 504, "Too large resource version"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			status, body := ask(t, server, tc.who, group+tc.path)
+			status, body := askAs(t, server, tc.who, groupPath+tc.path)
 			if status != tc.status {
 				t.Fatalf("the response is %d: %s", status, body)
 			}
 			if tc.status == http.StatusOK && strings.Contains(body, `"items":`) {
-				if got := names(t, body); got != tc.want {
+				if got := objectNames(t, body); got != tc.want {
 					t.Errorf("the list is %q, want %q", got, tc.want)
 				}
 				return
@@ -190,10 +190,10 @@ func TestTheAPIOverHTTP(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotSeeAllIsWarned(t *testing.T) {
-	server := serverOf(t, New(aSite(), Config{Now: noon}))
+func TestClientsAreWarnedOfHiddenJobs(t *testing.T) {
+	server := serverOf(t, New(testDirectory(), Config{Now: noon}))
 	const own = "PrivateData hides jobs of the Slurm cluster b/blue: only those of bob are shown"
-	more := place{Home: home("b", "blue"), Key: "1"}.token()
+	more := continueToken{Ref: clusterRef("b", "blue"), Key: "1"}.encode()
 	for _, tc := range []struct{ name, who, path, want string }{
 		{"a list", "bob", "/slurmjobs", own},
 		{"a list with any selector, because a missing warning would reveal something about other users' jobs", "bob", "/slurmjobs?labelSelector=user%3Dnobody", own},
@@ -208,7 +208,7 @@ func TestWhoDoesNotSeeAllIsWarned(t *testing.T) {
 		{"a forbidden list", "bob", "/slurmnodes", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			resp := send(t, server, tc.who, group+tc.path)
+			resp := sendAs(t, server, tc.who, groupPath+tc.path)
 			resp.Body.Close()
 			got := strings.Join(resp.Header.Values("Warning"), "; ")
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
@@ -218,9 +218,9 @@ func TestWhoDoesNotSeeAllIsWarned(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
-	dir := directoryOf(sourceOf(home("a", "red"), 1, job(7, slurm.JobRunning)), unread(home("b", "blue")),
-		sourceOf(home("c", "green"), 1, job(7, slurm.JobRunning)).pending())
+func TestUnknownJobsAreNoEmptyList(t *testing.T) {
+	dir := newDirectory(sourceOf(clusterRef("a", "red"), 1, newJob(7, slurm.JobRunning)), unreadSource(clusterRef("b", "blue")),
+		sourceOf(clusterRef("c", "green"), 1, newJob(7, slurm.JobRunning)).withUnreadConf())
 	now := noon()
 	server := serverOf(t, New(dir, Config{Now: func() time.Time { return now }}))
 	for _, tc := range []struct {
@@ -240,7 +240,7 @@ func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			now = noon().Add(tc.after)
-			if status, body := ask(t, server, "root", group+tc.path); status != tc.status || !strings.Contains(body, tc.want) {
+			if status, body := askAs(t, server, "root", groupPath+tc.path); status != tc.status || !strings.Contains(body, tc.want) {
 				t.Errorf("the response is %d: %s", status, body)
 			}
 		})
@@ -248,8 +248,8 @@ func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
 }
 
 func TestOpenAPIDescribesTheKinds(t *testing.T) {
-	server := serverOf(t, New(aSite(), Config{Now: noon}))
-	_, body := ask(t, server, "root", "/openapi/v2")
+	server := serverOf(t, New(testDirectory(), Config{Now: noon}))
+	_, body := askAs(t, server, "root", "/openapi/v2")
 	var doc struct {
 		Definitions map[string]struct {
 			GVK []struct{ Group, Kind, Version string } `json:"x-kubernetes-group-version-kind"`

@@ -17,7 +17,7 @@ type Directory interface {
 
 // Source is a Slurm cluster.
 type Source struct {
-	Home Home
+	Ref ClusterRef
 	// Settings are the sources of PrivateData other than slurmctld.
 	Settings Settings
 	// Snapshot returns the newest snapshot, or an error that says why there is none. It does
@@ -27,52 +27,52 @@ type Source struct {
 
 // privateData returns the PrivateData of the cluster, or false if it is not known yet. snapshot
 // is nil if there is none.
-func (s Source) private(snapshot *slurmclient.Snapshot) (Private, bool) {
+func (s Source) privateData(snapshot *slurmclient.Snapshot) (PrivateData, bool) {
 	var conf slurmclient.Reading[*slurm.Conf]
 	if conf.Enabled = true; snapshot != nil {
 		conf = snapshot.Conf
 	}
-	return PrivateOf(s.Settings, conf)
+	return PrivateDataOf(s.Settings, conf)
 }
 
 // ClusterRef identifies the object that represents a Slurm cluster. The view's objects are in
 // its namespace. Kind is Controller, Cluster, or empty if there is no such object.
-type Home struct{ Kind, Namespace, Name string }
+type ClusterRef struct{ Kind, Namespace, Name string }
 
 // Compare orders references by namespace, name and kind.
-func (h Home) Compare(other Home) int {
+func (h ClusterRef) Compare(other ClusterRef) int {
 	return cmp.Or(cmp.Compare(h.Namespace, other.Namespace), cmp.Compare(h.Name, other.Name),
 		cmp.Compare(h.Kind, other.Kind))
 }
 
 // String returns the namespace and name.
-func (h Home) String() string { return h.Namespace + "/" + h.Name }
+func (h ClusterRef) String() string { return h.Namespace + "/" + h.Name }
 
 // prefix returns the beginning of the cluster's object names. If a Cluster and a Controller of
 // one namespace have the same name, the names of the Cluster's objects begin with its kind. No
 // Cluster or Controller has a name with a colon.
-func (h Home) prefix(shared sharing) string {
-	if shared == withController && h.Kind == "Cluster" {
+func (h ClusterRef) prefix(shared nameSharing) string {
+	if shared == sharedName && h.Kind == "Cluster" {
 		return "cluster:" + h.Name + "."
 	}
 	return h.Name + "."
 }
 
 // nameSharing is whether two clusters have the same namespace and name.
-type sharing int
+type nameSharing int
 
 const (
-	alone sharing = iota
-	withController
+	uniqueName nameSharing = iota
+	sharedName
 )
 
 // nameSharingOf returns for each of the sorted sources whether it shares its name.
-func sharingOf(sources []Source) []sharing {
-	out := make([]sharing, len(sources))
+func nameSharingOf(sources []Source) []nameSharing {
+	out := make([]nameSharing, len(sources))
 	for i := 1; i < len(sources); i++ {
-		a, b := sources[i-1].Home, sources[i].Home
+		a, b := sources[i-1].Ref, sources[i].Ref
 		if a.Namespace == b.Namespace && a.Name == b.Name {
-			out[i-1], out[i] = withController, withController
+			out[i-1], out[i] = sharedName, sharedName
 		}
 	}
 	return out

@@ -20,20 +20,20 @@ import (
 
 // maxItems is the maximum number of objects in a response. An unpaged list could otherwise
 // contain a hundred thousand jobs.
-const mostItems = 10_000
+const maxItems = 10_000
 
 // store serves requests for one resource.
 type store[T any] struct {
-	noun   *noun[T]
-	line   *timeline[T]
-	dir    Directory
-	guard  guard
-	clock  func() time.Time
-	maxAge time.Duration
+	resource  *resource[T]
+	timeline  *timeline[T]
+	directory Directory
+	guard     accessGuard
+	clock     func() time.Time
+	maxAge    time.Duration
 }
 
 // restStorage are the interfaces that k8s.io/apiserver requires of a store.
-type stored interface {
+type restStorage interface {
 	rest.Storage
 	rest.Scoper
 	rest.Getter
@@ -46,10 +46,10 @@ type stored interface {
 }
 
 // New implements rest.Storage.
-func (s *store[T]) New() runtime.Object { return s.noun.empty() }
+func (s *store[T]) New() runtime.Object { return s.resource.newEmpty() }
 
 // NewList implements rest.Lister.
-func (s *store[T]) NewList() runtime.Object { return s.noun.list(nil, metav1.ListMeta{}, 0) }
+func (s *store[T]) NewList() runtime.Object { return s.resource.newList(nil, metav1.ListMeta{}, 0) }
 
 // Destroy implements rest.Storage; there is nothing to release.
 func (s *store[T]) Destroy() {}
@@ -58,37 +58,37 @@ func (s *store[T]) Destroy() {}
 func (s *store[T]) NamespaceScoped() bool { return true }
 
 // GetSingularName implements rest.SingularNameProvider.
-func (s *store[T]) GetSingularName() string { return s.noun.singular }
+func (s *store[T]) GetSingularName() string { return s.resource.singular }
 
 // ShortNames implements rest.ShortNamesProvider.
-func (s *store[T]) ShortNames() []string { return []string{s.noun.short} }
+func (s *store[T]) ShortNames() []string { return []string{s.resource.short} }
 
 // Categories implements rest.CategoriesProvider.
 func (s *store[T]) Categories() []string { return []string{"slurm"} }
 
 // ConvertToTable implements rest.TableConvertor.
 func (s *store[T]) ConvertToTable(ctx context.Context, o, options runtime.Object) (*metav1.Table, error) {
-	return s.noun.table.convert(ctx, s.clock(), o, options)
+	return s.resource.table.convert(ctx, s.clock(), o, options)
 }
 
 // query is a request and the frame to answer it from.
-type asked[T any] struct {
+type query[T any] struct {
 	criteria criteria[T]
 	viewer   viewer
 	newest   *frame[T]
 }
 
 // newQuery returns the query of a request, or an error if a cluster that it covers is unavailable.
-func (s *store[T]) ask(ctx context.Context, opts *internalversion.ListOptions) (asked[T], error) {
-	var a asked[T]
+func (s *store[T]) newQuery(ctx context.Context, opts *internalversion.ListOptions) (query[T], error) {
+	var a query[T]
 	var err error
-	if a.criteria, err = criteriaOf(s.noun, request.NamespaceValue(ctx), opts); err != nil {
+	if a.criteria, err = criteriaOf(s.resource, request.NamespaceValue(ctx), opts); err != nil {
 		return a, err
 	}
-	if err = s.fresh(a.criteria.covers); err != nil {
+	if err = s.checkFresh(a.criteria.covers); err != nil {
 		return a, err
 	}
-	if a.newest, err = s.line.refresh(); err != nil {
+	if a.newest, err = s.timeline.refresh(); err != nil {
 		return a, err
 	}
 	a.viewer, err = s.viewer(ctx, a.newest, a.criteria.covers)
@@ -97,36 +97,36 @@ func (s *store[T]) ask(ctx context.Context, opts *internalversion.ListOptions) (
 
 // checkFresh returns an error if one of the clusters that counts accepts is unavailable or too
 // old.
-func (s *store[T]) fresh(counts func(Home) bool) error {
-	sources, err := s.dir.Sources()
+func (s *store[T]) checkFresh(counts func(ClusterRef) bool) error {
+	sources, err := s.directory.Sources()
 	if err != nil {
 		return apierrors.NewServiceUnavailable(err.Error())
 	}
 	for _, source := range sources {
-		if !counts(source.Home) {
+		if !counts(source.Ref) {
 			continue
 		}
 		snapshot, err := source.Snapshot()
 		if err == nil {
-			_, poll := s.noun.read(snapshot)
-			err = metricsapi.Stale(s.clock(), s.maxAge, poll)
+			_, poll := s.resource.read(snapshot)
+			err = metricsapi.CheckFresh(s.clock(), s.maxAge, poll)
 		}
-		if _, settled := source.private(snapshot); err == nil && !settled {
+		if _, settled := source.privateData(snapshot); err == nil && !settled {
 			err = errors.New("its PrivateData has not been read yet")
 		}
 		if err != nil {
-			return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", source.Home, err))
+			return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", source.Ref, err))
 		}
 	}
 	return nil
 }
 
 // viewer returns the viewer of the request, for the clusters of the frame that counts accepts.
-func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(Home) bool) (viewer, error) {
-	var private []Home
-	for _, p := range f.parts {
-		if p.private && counts(p.home) {
-			private = append(private, p.home)
+func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(ClusterRef) bool) (viewer, error) {
+	var private []ClusterRef
+	for _, p := range f.clusters {
+		if p.private && counts(p.ref) {
+			private = append(private, p.ref)
 		}
 	}
 	return s.guard.viewer(ctx, private)
@@ -136,30 +136,30 @@ func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(Home) bo
 // begin there.
 func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	namespace := request.NamespaceValue(ctx)
-	f, err := s.line.refresh()
+	f, err := s.timeline.refresh()
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range f.parts {
-		if p.home.Namespace != namespace || len(name) <= len(p.prefix) || name[:len(p.prefix)] != p.prefix {
+	for _, p := range f.clusters {
+		if p.ref.Namespace != namespace || len(name) <= len(p.prefix) || name[:len(p.prefix)] != p.prefix {
 			continue
 		}
-		only := func(h Home) bool { return h == p.home }
-		if err := s.fresh(only); err != nil {
+		only := func(h ClusterRef) bool { return h == p.ref }
+		if err := s.checkFresh(only); err != nil {
 			return nil, err
 		}
 		v, err := s.viewer(ctx, f, only)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range named(s.noun, p, p.items, name) {
+		for _, t := range findByName(s.resource, p, p.records, name) {
 			if s.sees(v, p, t) {
-				return s.noun.object(p.setting(f.version), t), nil
+				return s.resource.newObject(p.placement(f.version), t), nil
 			}
 		}
 		s.warn(ctx, v)
 	}
-	return nil, apierrors.NewNotFound(v1alpha1.Resource(s.noun.resource), name)
+	return nil, apierrors.NewNotFound(v1alpha1.Resource(s.resource.plural), name)
 }
 
 // warn adds a warning to the response if jobs are hidden. kubectl prints it.
@@ -169,8 +169,8 @@ func (s *store[T]) warn(ctx context.Context, v viewer) {
 	}
 }
 
-func (s *store[T]) sees(v viewer, p *part[T], t *T) bool {
-	return v.sees(p.home, p.private, func(user string) bool { return s.noun.mayBeSeen(t, user) })
+func (s *store[T]) sees(v viewer, p *clusterRecords[T], t *T) bool {
+	return v.sees(p.ref, p.private, func(user string) bool { return s.resource.isOwnedBy(t, user) })
 }
 
 // List implements rest.Lister.
@@ -178,44 +178,44 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	if opts == nil {
 		opts = &internalversion.ListOptions{}
 	}
-	a, err := s.ask(ctx, opts)
+	a, err := s.newQuery(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	f, after, err := s.begin(a.newest, opts)
+	f, after, err := s.frameToList(a.newest, opts)
 	if err != nil {
 		return nil, err
 	}
 	if after == nil {
 		s.warn(ctx, a.viewer)
 	}
-	most := mostItems
-	if opts.Limit > 0 && opts.Limit < mostItems {
+	most := maxItems
+	if opts.Limit > 0 && opts.Limit < maxItems {
 		most = int(opts.Limit)
 	}
-	matches, more := pageOf(s.noun, f, a.criteria, a.viewer, after, most)
+	matches, more := selectPage(s.resource, f, a.criteria, a.viewer, after, most)
 	if more && opts.Limit == 0 {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is the maximum for "+
 			"one response: "+
-			"request pages (limit and continue, as kubectl does by default) or use a selector", mostItems,
-			s.noun.resource))
+			"request pages (limit and continue, as kubectl does by default) or use a selector", maxItems,
+			s.resource.plural))
 	}
-	meta := metav1.ListMeta{ResourceVersion: version(f.version)}
+	meta := metav1.ListMeta{ResourceVersion: formatVersion(f.version)}
 	if more {
 		last := matches[len(matches)-1]
-		meta.Continue = place{f.version, last.in.home, s.noun.key(last.item)}.token()
-		if a.everything(f) {
-			n := remaining(f, a.criteria, last, s.noun)
+		meta.Continue = continueToken{f.version, last.cluster.ref, s.resource.key(last.record)}.encode()
+		if a.coversEverything(f) {
+			n := countRemaining(f, a.criteria, last, s.resource)
 			meta.RemainingItemCount = &n
 		}
 	}
-	return s.noun.list(matches, meta, f.version), nil
+	return s.resource.newList(matches, meta, f.version), nil
 }
 
 // coversEverything reports whether the query filters out no records of the covered clusters.
-func (a *asked[T]) everything(f *frame[T]) bool {
-	for _, p := range f.parts {
-		if p.private && !a.viewer.all[p.home] {
+func (a *query[T]) coversEverything(f *frame[T]) bool {
+	for _, p := range f.clusters {
+		if p.private && !a.viewer.viewAll[p.ref] {
 			return false
 		}
 	}

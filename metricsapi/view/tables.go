@@ -24,7 +24,7 @@ type table struct {
 	row     func(now time.Time, o runtime.Object) []any
 }
 
-func column(name, format string, wide int32, description string) metav1.TableColumnDefinition {
+func newColumn(name, format string, wide int32, description string) metav1.TableColumnDefinition {
 	kind := "string"
 	if format == "integer" {
 		kind, format = "integer", ""
@@ -42,7 +42,7 @@ func (t table) convert(
 	out := &metav1.Table{}
 	add := func(o runtime.Object) error {
 		out.Rows = append(out.Rows,
-			metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
+			metav1.TableRow{Cells: fillCells(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
 		return nil
 	}
 	if meta.IsListType(o) {
@@ -65,7 +65,7 @@ func (t table) convert(
 }
 
 // fillCells replaces empty cells by <none>, as kubectl does, so that scripts can count columns.
-func filled(cells []any) []any {
+func fillCells(cells []any) []any {
 	for i, c := range cells {
 		if c == "" {
 			cells[i] = "<none>"
@@ -77,21 +77,21 @@ func filled(cells []any) []any {
 func jobTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
-			column("Name", "name", 0, "cluster and job id"),
-			column("Partition", "", 0, "partitions where the job may run, or the partition where it runs"),
-			column("Job", "", 0, "the job's name"),
-			column("User", "", 0, "user of the job"),
-			column("State", "", 0, "base state"),
-			column("Time", "", 0, "run time"),
-			column("Nodes", "", 0, "number of allocated or requested nodes"),
-			column("Nodelist(Reason)", "", 0, "allocated nodes, or the reason why the job is pending"),
-			column("Account", "", wide, "account that is charged"),
-			column("QOS", "", wide, "quality of service"),
-			column("CPUs", "", wide, "number of allocated or requested CPUs"),
-			column("Limit", "", wide, "time limit"),
-			column("Priority", "", wide, "priority"),
-			column("Tasks", "", wide, "array index, or the indices not yet split off"),
-			column("Age", "", wide, "time since submission"),
+			newColumn("Name", "name", 0, "cluster and job id"),
+			newColumn("Partition", "", 0, "partitions where the job may run, or the partition where it runs"),
+			newColumn("Job", "", 0, "the job's name"),
+			newColumn("User", "", 0, "user of the job"),
+			newColumn("State", "", 0, "base state"),
+			newColumn("Time", "", 0, "run time"),
+			newColumn("Nodes", "", 0, "number of allocated or requested nodes"),
+			newColumn("Nodelist(Reason)", "", 0, "allocated nodes, or the reason why the job is pending"),
+			newColumn("Account", "", wide, "account that is charged"),
+			newColumn("QOS", "", wide, "quality of service"),
+			newColumn("CPUs", "", wide, "number of allocated or requested CPUs"),
+			newColumn("Limit", "", wide, "time limit"),
+			newColumn("Priority", "", wide, "priority"),
+			newColumn("Tasks", "", wide, "array index, or the indices not yet split off"),
+			newColumn("Age", "", wide, "time since submission"),
 		},
 		row: func(now time.Time, o runtime.Object) []any {
 			j, ok := o.(*v1alpha1.SlurmJob)
@@ -100,10 +100,10 @@ func jobTable() table {
 			}
 			return []any{
 				j.Name, strings.Join(j.Spec.Partitions, ","), j.Spec.Name, j.Spec.User, j.Status.State,
-				elapsed(now, j), count(j.Status.NodeCount), cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
-				j.Spec.Account, j.Spec.QOS, count(j.Status.CPUs), minutes(j.Spec.TimeLimitMinutes),
-				count(j.Status.Priority),
-				cmp.Or(count(j.Spec.ArrayTaskID), j.Spec.ArrayTasks), age(now, &j.CreationTimestamp),
+				formatElapsed(now, j), formatCount(j.Status.NodeCount), cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
+				j.Spec.Account, j.Spec.QOS, formatCount(j.Status.CPUs), formatMinutes(j.Spec.TimeLimitMinutes),
+				formatCount(j.Status.Priority),
+				cmp.Or(formatCount(j.Spec.ArrayTaskID), j.Spec.ArrayTasks), formatAge(now, &j.CreationTimestamp),
 			}
 		},
 	}
@@ -112,19 +112,19 @@ func jobTable() table {
 func nodeTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
-			column("Name", "name", 0, "cluster and node"),
-			column("State", "", 0, "state as sinfo shows it"),
-			column("Partitions", "", 0, "partitions of the node"),
-			column("CPUs", "", 0, "allocated CPUs and CPUs that jobs may use"),
-			column("Memory", "", 0, "allocated and total memory in MiB"),
-			column("GRES", "", 0, "generic resources"),
-			column("Reason", "", 0, "why the node is drained or down"),
-			column("GRES used", "", wide, "allocated generic resources"),
-			column("States", "", wide, "base state and flags"),
-			column("Load", "", wide, "one-minute load average"),
-			column("Features", "", wide, "active features"),
-			column("Address", "", wide, "address of the node"),
-			column("Version", "", wide, "version of slurmd"),
+			newColumn("Name", "name", 0, "cluster and node"),
+			newColumn("State", "", 0, "state as sinfo shows it"),
+			newColumn("Partitions", "", 0, "partitions of the node"),
+			newColumn("CPUs", "", 0, "allocated CPUs and CPUs that jobs may use"),
+			newColumn("Memory", "", 0, "allocated and total memory in MiB"),
+			newColumn("GRES", "", 0, "generic resources"),
+			newColumn("Reason", "", 0, "why the node is drained or down"),
+			newColumn("GRES used", "", wide, "allocated generic resources"),
+			newColumn("States", "", wide, "base state and flags"),
+			newColumn("Load", "", wide, "one-minute load average"),
+			newColumn("Features", "", wide, "active features"),
+			newColumn("Address", "", wide, "address of the node"),
+			newColumn("Version", "", wide, "version of slurmd"),
 		},
 		row: func(_ time.Time, o runtime.Object) []any {
 			n, ok := o.(*v1alpha1.SlurmNode)
@@ -146,18 +146,18 @@ func nodeTable() table {
 func partitionTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
-			column("Name", "name", 0, "cluster and partition"),
-			column("State", "", 0, "whether the partition accepts and starts jobs"),
-			column("Default", "boolean", 0, "whether jobs use the partition by default"),
-			column("Nodes", "integer", 0, "number of nodes"),
-			column("CPUs", "integer", 0, "number of CPUs"),
-			column("Limit", "", 0, "longest time limit"),
-			column("Nodelist", "", 0, "nodes of the partition"),
-			column("Max nodes", "", wide, "maximum number of nodes of a job"),
-			column("Tier", "integer", wide, "priority tier"),
-			column("QOS", "", wide, "quality of service"),
-			column("Accounts", "", wide, "accounts that may use the partition"),
-			column("TRES", "", wide, "trackable resources of all nodes"),
+			newColumn("Name", "name", 0, "cluster and partition"),
+			newColumn("State", "", 0, "whether the partition accepts and starts jobs"),
+			newColumn("Default", "boolean", 0, "whether jobs use the partition by default"),
+			newColumn("Nodes", "integer", 0, "number of nodes"),
+			newColumn("CPUs", "integer", 0, "number of CPUs"),
+			newColumn("Limit", "", 0, "longest time limit"),
+			newColumn("Nodelist", "", 0, "nodes of the partition"),
+			newColumn("Max nodes", "", wide, "maximum number of nodes of a job"),
+			newColumn("Tier", "integer", wide, "priority tier"),
+			newColumn("QOS", "", wide, "quality of service"),
+			newColumn("Accounts", "", wide, "accounts that may use the partition"),
+			newColumn("TRES", "", wide, "trackable resources of all nodes"),
 		},
 		row: func(_ time.Time, o runtime.Object) []any {
 			p, ok := o.(*v1alpha1.SlurmPartition)
@@ -165,8 +165,8 @@ func partitionTable() table {
 				return nil
 			}
 			return []any{
-				p.Name, p.Status.State, flagged(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
-				minutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets), amount(p.Spec.MaxNodes),
+				p.Name, p.Status.State, formatFlag(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
+				formatMinutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets), formatLimit(p.Spec.MaxNodes),
 				p.Spec.PriorityTier, p.Spec.QOS, p.Spec.AllowAccounts, p.Status.TRES,
 			}
 		},
@@ -174,7 +174,7 @@ func partitionTable() table {
 }
 
 // formatFlag returns "" for a flag that is not set, because older API versions do not report it.
-func flagged(set bool) string {
+func formatFlag(set bool) string {
 	if set {
 		return "true"
 	}
@@ -182,7 +182,7 @@ func flagged(set bool) string {
 }
 
 // formatElapsed returns the run time of a job, or "" while it is pending.
-func elapsed(now time.Time, j *v1alpha1.SlurmJob) string {
+func formatElapsed(now time.Time, j *v1alpha1.SlurmJob) string {
 	start, end := j.Status.StartTime, now
 	if start == nil || j.Status.State == "PENDING" {
 		return ""
@@ -193,21 +193,21 @@ func elapsed(now time.Time, j *v1alpha1.SlurmJob) string {
 	return duration.HumanDuration(max(0, end.Sub(start.Time)))
 }
 
-func age(now time.Time, since *metav1.Time) string {
+func formatAge(now time.Time, since *metav1.Time) string {
 	if since.IsZero() {
 		return ""
 	}
 	return duration.HumanDuration(max(0, now.Sub(since.Time)))
 }
 
-func count(n *int64) string {
+func formatCount(n *int64) string {
 	if n == nil {
 		return ""
 	}
 	return strconv.FormatInt(*n, 10)
 }
 
-func amount(n *intstr.IntOrString) string {
+func formatLimit(n *intstr.IntOrString) string {
 	if n == nil {
 		return ""
 	}
@@ -215,9 +215,9 @@ func amount(n *intstr.IntOrString) string {
 }
 
 // formatMinutes returns a time limit as Slurm prints it, without seconds: "1-02:30", "0:45".
-func minutes(n *intstr.IntOrString) string {
+func formatMinutes(n *intstr.IntOrString) string {
 	if n == nil || n.Type == intstr.String {
-		return amount(n)
+		return formatLimit(n)
 	}
 	m := n.IntValue()
 	if days := m / 1440; days > 0 {

@@ -13,23 +13,23 @@ import (
 
 // clusterRecords are the records of one cluster in a frame. They are immutable and share the
 // records with snapshots.
-type part[T any] struct {
-	home    Home
+type clusterRecords[T any] struct {
+	ref     ClusterRef
 	prefix  string
 	private bool
 	// known is false if the records or the PrivateData of the cluster have not been read yet.
 	known bool
 	// records are sorted.
-	items []*T
+	records []*T
 	// sequence and source identify the reading that the records come from.
 	sequence uint64
-	raw      []*T
+	source   []*T
 }
 
 // frame contains the records of all clusters at one moment. It is immutable.
 type frame[T any] struct {
-	version uint64
-	parts   []*part[T] // sorted by ref
+	version  uint64
+	clusters []*clusterRecords[T] // sorted by ref
 	// before is the version of the frame that changes are relative to.
 	before  uint64
 	changes []change[T]
@@ -38,34 +38,34 @@ type frame[T any] struct {
 // change is a record that differs between two frames: old is nil for an added record, and now is
 // nil for a deleted one.
 type change[T any] struct {
-	in       *part[T] // of the newer frame if it contains the cluster
+	cluster  *clusterRecords[T] // of the newer frame if it contains the cluster
 	old, now *T
 }
 
 // timeline keeps the frames of a resource. It is safe for concurrent use.
 type timeline[T any] struct {
-	noun    *noun[T]
-	sources func() ([]Source, error)
-	clock   func() time.Time
-	failed  func(cluster string, err error)
+	resource *resource[T]
+	sources  func() ([]Source, error)
+	clock    func() time.Time
+	onPanic  func(cluster string, err error)
 
-	mu     sync.Mutex
-	frames []*frame[T] // oldest first
-	moved  chan struct{}
+	mu      sync.Mutex
+	frames  []*frame[T] // oldest first
+	changed chan struct{}
 }
 
 // maxFrames is the maximum number of kept frames. The number of changes that they contain is
 // limited to the larger of maxChanges and a share (1/changesShare) of all records, because
 // changed records need additional memory.
 const (
-	keep        = 64
-	keepChanges = 20_000
-	keepShare   = 4
+	maxFrames    = 64
+	maxChanges   = 20_000
+	changesShare = 4
 )
 
-func newTimeline[T any](n *noun[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
-	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {},
-		moved: make(chan struct{})}
+func newTimeline[T any](n *resource[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
+	return &timeline[T]{resource: n, sources: sources, clock: clock, onPanic: func(string, error) {},
+		changed: make(chan struct{})}
 }
 
 // refresh reads the sources and returns the newest frame. It returns a ServiceUnavailable error
@@ -77,7 +77,7 @@ func (t *timeline[T]) refresh() (*frame[T], error) {
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
-	return t.advance(t.partsOf(sources, t.newest())), nil
+	return t.advance(t.clustersOf(sources, t.newest())), nil
 }
 
 func (t *timeline[T]) newest() *frame[T] {
@@ -89,16 +89,16 @@ func (t *timeline[T]) newest() *frame[T] {
 
 // advance creates a frame from the clusters' records, unless the newest frame is the same for
 // clients.
-func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
+func (t *timeline[T]) advance(parts []*clusterRecords[T]) *frame[T] {
 	last := t.newest()
-	if last != nil && slices.Equal(parts, last.parts) {
+	if last != nil && slices.Equal(parts, last.clusters) {
 		return last
 	}
-	next := &frame[T]{version: uint64(max(t.clock().UnixMicro(), 1)), parts: parts}
+	next := &frame[T]{version: uint64(max(t.clock().UnixMicro(), 1)), clusters: parts}
 	if last != nil {
 		next.version = max(next.version, last.version+1)
-		next.before, next.changes = last.version, changesOf(t.noun, last.parts, parts)
-		if samePolicy(last.parts, parts) && len(next.changes) == 0 && sameKnown(last.parts, parts) {
+		next.before, next.changes = last.version, changesOf(t.resource, last.clusters, parts)
+		if samePolicy(last.clusters, parts) && len(next.changes) == 0 && sameKnown(last.clusters, parts) {
 			// The slices are new but the records are the same, as after a reconnect or a poll that
 			// found no change. For clients nothing has changed.
 			next.version, next.before, next.changes = last.version, last.before, last.changes
@@ -106,9 +106,9 @@ func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
 			return next
 		}
 	}
-	t.frames = trim(append(t.frames, next))
-	close(t.moved)
-	t.moved = make(chan struct{})
+	t.frames = trimFrames(append(t.frames, next))
+	close(t.changed)
+	t.changed = make(chan struct{})
 	return next
 }
 
@@ -117,11 +117,11 @@ func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
 func (t *timeline[T]) latest() (*frame[T], <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.newest(), t.moved
+	return t.newest(), t.changed
 }
 
 // frameAt returns the frame of a version, or nil if it is not kept.
-func (t *timeline[T]) at(version uint64) *frame[T] {
+func (t *timeline[T]) frameAt(version uint64) *frame[T] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.frames {
@@ -133,11 +133,11 @@ func (t *timeline[T]) at(version uint64) *frame[T] {
 }
 
 // trimFrames drops the oldest frames that exceed the limits.
-func trim[T any](frames []*frame[T]) []*frame[T] {
+func trimFrames[T any](frames []*frame[T]) []*frame[T] {
 	newest := frames[len(frames)-1]
-	most, held := max(keepChanges, newest.size()/keepShare), 0
+	most, held := max(maxChanges, newest.size()/changesShare), 0
 	first := len(frames) - 1
-	for ; first > 0 && len(frames)-first < keep; first-- {
+	for ; first > 0 && len(frames)-first < maxFrames; first-- {
 		if held += len(frames[first].changes); held > most {
 			break
 		}
@@ -148,40 +148,40 @@ func trim[T any](frames []*frame[T]) []*frame[T] {
 // size returns the number of records.
 func (f *frame[T]) size() int {
 	n := 0
-	for _, p := range f.parts {
-		n += len(p.items)
+	for _, p := range f.clusters {
+		n += len(p.records)
 	}
 	return n
 }
 
 // clustersOf returns the records of each source. It reuses those of the last frame if nothing is
 // known, nothing has changed, or reading the source panics.
-func (t *timeline[T]) partsOf(sources []Source, last *frame[T]) []*part[T] {
-	sharing := sharingOf(sources)
-	parts := make([]*part[T], 0, len(sources))
+func (t *timeline[T]) clustersOf(sources []Source, last *frame[T]) []*clusterRecords[T] {
+	sharing := nameSharingOf(sources)
+	parts := make([]*clusterRecords[T], 0, len(sources))
 	for i, s := range sources {
-		prefix, old := s.Home.prefix(sharing[i]), last.part(s.Home)
-		next := cmp.Or(old, &part[T]{home: s.Home, prefix: prefix, private: true})
-		err := slurmclient.Guard("reading "+t.noun.resource+" of "+s.Home.String(),
-			func() { next = partOf(t.noun, s, prefix, old) })
+		prefix, old := s.Ref.prefix(sharing[i]), last.cluster(s.Ref)
+		next := cmp.Or(old, &clusterRecords[T]{ref: s.Ref, prefix: prefix, private: true})
+		err := slurmclient.Guard("reading "+t.resource.plural+" of "+s.Ref.String(),
+			func() { next = clusterRecordsOf(t.resource, s, prefix, old) })
 		if err != nil {
-			t.failed(s.Home.String(), err)
+			t.onPanic(s.Ref.String(), err)
 		}
 		parts = append(parts, next)
 	}
 	return parts
 }
 
-func partOf[T any](n *noun[T], s Source, prefix string, old *part[T]) *part[T] {
+func clusterRecordsOf[T any](n *resource[T], s Source, prefix string, old *clusterRecords[T]) *clusterRecords[T] {
 	snapshot, err := s.Snapshot()
 	if err != nil {
 		snapshot = nil
 	}
-	private, settled := s.private(snapshot)
-	next := &part[T]{home: s.Home, prefix: prefix, private: n.private(private)}
+	private, settled := s.privateData(snapshot)
+	next := &clusterRecords[T]{ref: s.Ref, prefix: prefix, private: n.isPrivate(private)}
 	var poll slurmclient.Poll
 	if snapshot != nil && settled {
-		next.raw, poll = n.read(snapshot)
+		next.source, poll = n.read(snapshot)
 	}
 	if !settled && old != nil {
 		next.private = old.private
@@ -190,29 +190,29 @@ func partOf[T any](n *noun[T], s Source, prefix string, old *part[T]) *part[T] {
 	switch {
 	case !next.known && old != nil:
 		// A new connection has read nothing yet. The known records still exist.
-		next.known, next.raw, next.sequence, next.items = old.known, old.raw, old.sequence, old.items
-	case old != nil && old.known && old.sequence == next.sequence && sameSlice(old.raw, next.raw):
-		next.items = old.items
+		next.known, next.source, next.sequence, next.records = old.known, old.source, old.sequence, old.records
+	case old != nil && old.known && old.sequence == next.sequence && sameSlice(old.source, next.source):
+		next.records = old.records
 	default:
-		next.items = n.sorted(next.raw)
+		next.records = n.sortedRecords(next.source)
 	}
 	if old != nil && old.prefix == next.prefix && old.private == next.private && old.known == next.known &&
-		old.sequence == next.sequence && sameSlice(old.items, next.items) {
+		old.sequence == next.sequence && sameSlice(old.records, next.records) {
 		return old
 	}
 	return next
 }
 
 // cluster returns the records of a cluster, or nil. The frame may be nil.
-func (f *frame[T]) part(h Home) *part[T] {
+func (f *frame[T]) cluster(h ClusterRef) *clusterRecords[T] {
 	if f == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(f.parts, h, func(p *part[T], h Home) int { return p.home.Compare(h) })
+	i, ok := slices.BinarySearchFunc(f.clusters, h, func(p *clusterRecords[T], h ClusterRef) int { return p.ref.Compare(h) })
 	if !ok {
 		return nil
 	}
-	return f.parts[i]
+	return f.clusters[i]
 }
 
 // sameSlice reports whether both slices share the same memory.
@@ -220,12 +220,12 @@ func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-func samePolicy[T any](a, b []*part[T]) bool {
-	return slices.EqualFunc(a, b, func(p, q *part[T]) bool {
-		return p.home == q.home && p.prefix == q.prefix && p.private == q.private
+func samePolicy[T any](a, b []*clusterRecords[T]) bool {
+	return slices.EqualFunc(a, b, func(p, q *clusterRecords[T]) bool {
+		return p.ref == q.ref && p.prefix == q.prefix && p.private == q.private
 	})
 }
 
-func sameKnown[T any](a, b []*part[T]) bool {
-	return slices.EqualFunc(a, b, func(p, q *part[T]) bool { return p.known == q.known })
+func sameKnown[T any](a, b []*clusterRecords[T]) bool {
+	return slices.EqualFunc(a, b, func(p, q *clusterRecords[T]) bool { return p.known == q.known })
 }

@@ -13,7 +13,9 @@ import (
 )
 
 // newJobTimeline returns a timeline of the jobs in a directory.
-func jobLine(d *directory) *timeline[slurm.Job] { return newTimeline(jobNoun(), d.Sources, noon) }
+func newJobTimeline(d *fakeDirectory) *timeline[slurm.Job] {
+	return newTimeline(jobResource(), d.Sources, noon)
+}
 
 func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
 	t.Helper()
@@ -25,46 +27,46 @@ func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
 }
 
 // formatChanges returns changes as text: +added -deleted ~modified.
-func inWords(changes []change[slurm.Job]) string {
+func formatChanges(changes []change[slurm.Job]) string {
 	var out []string
 	for _, c := range changes {
 		switch {
 		case c.old == nil:
-			out = append(out, fmt.Sprintf("+%s%d", c.in.prefix, c.now.ID))
+			out = append(out, fmt.Sprintf("+%s%d", c.cluster.prefix, c.now.ID))
 		case c.now == nil:
-			out = append(out, fmt.Sprintf("-%s%d", c.in.prefix, c.old.ID))
+			out = append(out, fmt.Sprintf("-%s%d", c.cluster.prefix, c.old.ID))
 		default:
-			out = append(out, fmt.Sprintf("~%s%d", c.in.prefix, c.now.ID))
+			out = append(out, fmt.Sprintf("~%s%d", c.cluster.prefix, c.now.ID))
 		}
 	}
 	return strings.Join(out, " ")
 }
 
 func TestFramesDifferByWhatClientsSee(t *testing.T) {
-	one, two, three := job(1, slurm.JobRunning), job(2, slurm.JobPending), job(10, slurm.JobPending)
-	red, blue := home("a", "red"), home("b", "blue")
+	one, two, three := newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending), newJob(10, slurm.JobPending)
+	red, blue := clusterRef("a", "red"), clusterRef("b", "blue")
 	for _, tc := range []struct {
 		name     string
 		old, now []Source
 		want     string // "" for no new frame
 	}{
 		{"the same snapshot", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 1, one, two)}, ""},
-		{"a job was added, one modified and one deleted", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, job(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
-		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)}, []Source{sourceOf(red, 1, job(1, slurm.JobRunning), job(2, slurm.JobPending))}, ""},
-		{"a new connection has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unread(red)}, ""},
+		{"a job was added, one modified and one deleted", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, newJob(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
+		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)}, []Source{sourceOf(red, 1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, ""},
+		{"a new connection has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unreadSource(red)}, ""},
 		{"a cluster is added", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, "+blue.2"},
 		{"a cluster is removed", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, []Source{sourceOf(blue, 1, two)}, "-red.1"},
-		{"a cluster is read for the first time", []Source{unread(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
+		{"a cluster is read for the first time", []Source{unreadSource(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
 		{"the last job is deleted", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 2)}, "-red.1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d := directoryOf(tc.old...)
-			line := jobLine(d)
+			d := newDirectory(tc.old...)
+			line := newJobTimeline(d)
 			before := refreshed(t, line)
 			_, moved := line.latest()
 			d.set(tc.now...)
 			after := refreshed(t, line)
-			if got := inWords(after.changes); tc.want != "" && got != tc.want {
+			if got := formatChanges(after.changes); tc.want != "" && got != tc.want {
 				t.Errorf("changes are %q, want %q", got, tc.want)
 			}
 			if (after.version != before.version) != (tc.want != "") {
@@ -80,95 +82,95 @@ func TestFramesDifferByWhatClientsSee(t *testing.T) {
 					t.Error("watches are not notified")
 				}
 			}
-			if tc.want != "" && (after.before != before.version || line.at(before.version) != before) {
+			if tc.want != "" && (after.before != before.version || line.frameAt(before.version) != before) {
 				t.Error("the previous frame is not kept")
 			}
 		})
 	}
 }
 
-func TestWhatIsPrivateFromNowOnMakesAFrame(t *testing.T) {
-	s := sourceOf(home("a", "red"), 1, job(1, slurm.JobRunning))
-	d := directoryOf(s)
-	line := jobLine(d)
+func TestAChangeOfPrivateDataMakesAFrame(t *testing.T) {
+	s := sourceOf(clusterRef("a", "red"), 1, newJob(1, slurm.JobRunning))
+	d := newDirectory(s)
+	line := newJobTimeline(d)
 	before := refreshed(t, line)
-	d.set(s.kept(Private{Jobs: true}))
+	d.set(s.withDefault(PrivateData{Jobs: true}))
 	if after := refreshed(t, line); after.version == before.version {
 		t.Error("there is no new frame")
 	}
 }
 
-func TestPrivateDataThatIsNotReadYet(t *testing.T) {
-	s := sourceOf(home("a", "red"), 1, job(1, slurm.JobRunning))
-	d := directoryOf(s.pending())
-	line := jobLine(d)
-	if p := refreshed(t, line).parts[0]; p.known || !p.private || len(p.items) != 0 {
-		t.Errorf("before PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.items), p.known, p.private)
+func TestUnreadPrivateDataHidesEverything(t *testing.T) {
+	s := sourceOf(clusterRef("a", "red"), 1, newJob(1, slurm.JobRunning))
+	d := newDirectory(s.withUnreadConf())
+	line := newJobTimeline(d)
+	if p := refreshed(t, line).clusters[0]; p.known || !p.private || len(p.records) != 0 {
+		t.Errorf("before PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records), p.known, p.private)
 	}
-	d.set(s.telling("accounts"))
+	d.set(s.withConf("accounts"))
 	open := refreshed(t, line)
-	if p := open.parts[0]; !p.known || p.private || len(p.items) != 1 {
-		t.Errorf("after PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.items), p.known, p.private)
+	if p := open.clusters[0]; !p.known || p.private || len(p.records) != 1 {
+		t.Errorf("after PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records), p.known, p.private)
 	}
-	d.set(s.pending())
+	d.set(s.withUnreadConf())
 	if f := refreshed(t, line); f != open {
 		t.Error("a new connection that has not read PrivateData creates a new frame")
 	}
-	d.set(unread(home("a", "red")))
+	d.set(unreadSource(clusterRef("a", "red")))
 	if f := refreshed(t, line); f != open {
 		t.Error("a lost connection creates a new frame")
 	}
-	d.set(s.telling("accounts", "jobs"))
-	if f := refreshed(t, line); f == open || !f.parts[0].private {
+	d.set(s.withConf("accounts", "jobs"))
+	if f := refreshed(t, line); f == open || !f.clusters[0].private {
 		t.Error("a change of PrivateData creates no new frame")
 	}
 }
 
 func TestClustersOfOneNameHaveObjectsOfDifferentNames(t *testing.T) {
-	a, b := Home{"Cluster", "a", "red"}, Home{"Controller", "a", "red"}
-	f := refreshed(t, jobLine(directoryOf(sourceOf(a, 1, job(1, slurm.JobRunning)), sourceOf(b, 1, job(1, slurm.JobRunning)))))
-	if p, q := f.parts[0].prefix, f.parts[1].prefix; p != "cluster:red." || q != "red." {
+	a, b := ClusterRef{"Cluster", "a", "red"}, ClusterRef{"Controller", "a", "red"}
+	f := refreshed(t, newJobTimeline(newDirectory(sourceOf(a, 1, newJob(1, slurm.JobRunning)), sourceOf(b, 1, newJob(1, slurm.JobRunning)))))
+	if p, q := f.clusters[0].prefix, f.clusters[1].prefix; p != "cluster:red." || q != "red." {
 		t.Errorf("names begin with %q and %q", p, q)
 	}
 }
 
 func TestOldFramesAreDropped(t *testing.T) {
-	d := directoryOf()
-	line := jobLine(d)
+	d := newDirectory()
+	line := newJobTimeline(d)
 	first := refreshed(t, line)
 	jobs := make([]any, 100)
 	for round := range 300 {
 		for i := range jobs {
-			jobs[i] = job(uint32(i+1), slurm.JobPending, func(j *slurm.Job) { j.Priority = slurm.Num(uint64(round)) })
+			jobs[i] = newJob(uint32(i+1), slurm.JobPending, func(j *slurm.Job) { j.Priority = slurm.Num(uint64(round)) })
 		}
-		d.set(sourceOf(home("a", "red"), uint64(round+1), jobs...))
+		d.set(sourceOf(clusterRef("a", "red"), uint64(round+1), jobs...))
 		refreshed(t, line)
 	}
-	if line.at(first.version) != nil || len(line.frames) > keep {
+	if line.frameAt(first.version) != nil || len(line.frames) > maxFrames {
 		t.Errorf("%d frames are kept", len(line.frames))
 	}
 	newest, _ := line.latest()
-	if line.at(newest.version) != newest {
+	if line.frameAt(newest.version) != newest {
 		t.Error("the newest frame is not kept")
 	}
 	held := 0
 	for _, f := range line.frames[1:] {
 		held += len(f.changes)
 	}
-	if held > keepChanges {
+	if held > maxChanges {
 		t.Errorf("%d changes are kept", held)
 	}
 }
 
 func TestVersionsGrowThoughTheClockStands(t *testing.T) {
-	d := directoryOf()
-	line := jobLine(d)
+	d := newDirectory()
+	line := newJobTimeline(d)
 	last := refreshed(t, line).version
 	if want := uint64(noon().UnixMicro()); last != want {
 		t.Errorf("the first version is %d, want the time, %d", last, want)
 	}
 	for i := range 3 {
-		d.set(sourceOf(home("a", "red"), uint64(i+1), job(uint32(i+1), slurm.JobPending)))
+		d.set(sourceOf(clusterRef("a", "red"), uint64(i+1), newJob(uint32(i+1), slurm.JobPending)))
 		next := refreshed(t, line).version
 		if next <= last {
 			t.Errorf("%d follows %d", next, last)
@@ -178,9 +180,9 @@ func TestVersionsGrowThoughTheClockStands(t *testing.T) {
 }
 
 func TestWithoutADirectoryNothingIsKnown(t *testing.T) {
-	d := directoryOf()
+	d := newDirectory()
 	d.err = errors.New("not listed yet")
-	if _, err := jobLine(d).refresh(); !apierrors.IsServiceUnavailable(err) {
+	if _, err := newJobTimeline(d).refresh(); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -190,15 +192,15 @@ func BenchmarkRefresh(b *testing.B) {
 	const count = 100_000
 	jobs := make([]any, count)
 	for i := range jobs {
-		jobs[i] = job(uint32(i+1), slurm.JobPending)
+		jobs[i] = newJob(uint32(i+1), slurm.JobPending)
 	}
-	states := [2]Source{sourceOf(home("a", "red"), 1, jobs...)}
+	states := [2]Source{sourceOf(clusterRef("a", "red"), 1, jobs...)}
 	for i := range 100 {
-		jobs[i*1000] = job(uint32(i*1000+1), slurm.JobRunning)
+		jobs[i*1000] = newJob(uint32(i*1000+1), slurm.JobRunning)
 	}
-	states[1] = sourceOf(home("a", "red"), 2, jobs...)
-	d := directoryOf(states[0])
-	line := jobLine(d)
+	states[1] = sourceOf(clusterRef("a", "red"), 2, jobs...)
+	d := newDirectory(states[0])
+	line := newJobTimeline(d)
 	_, _ = line.refresh()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -211,20 +213,20 @@ func BenchmarkRefresh(b *testing.B) {
 
 // A nil record stands for data that the code does not expect.
 func TestAPanicLeavesTheObjectsOfItsClusterAsTheyWere(t *testing.T) {
-	red, blue := home("a", "red"), home("b", "blue")
-	d := directoryOf(sourceOf(red, 1, job(1, slurm.JobRunning)), sourceOf(blue, 1))
-	line := jobLine(d)
+	red, blue := clusterRef("a", "red"), clusterRef("b", "blue")
+	d := newDirectory(sourceOf(red, 1, newJob(1, slurm.JobRunning)), sourceOf(blue, 1))
+	line := newJobTimeline(d)
 	var failed []string
-	line.failed = func(cluster string, err error) {
+	line.onPanic = func(cluster string, err error) {
 		failed = append(failed, fmt.Sprint(cluster, " ", slurmclient.PanicOf(err) != nil))
 	}
 	refreshed(t, line)
-	d.set(sourceOf(red, 2, (*slurm.Job)(nil), (*slurm.Job)(nil)), sourceOf(blue, 2, job(2, slurm.JobRunning)))
+	d.set(sourceOf(red, 2, (*slurm.Job)(nil), (*slurm.Job)(nil)), sourceOf(blue, 2, newJob(2, slurm.JobRunning)))
 	f := refreshed(t, line)
-	if got := inWords(f.changes); got != "+blue.2" {
+	if got := formatChanges(f.changes); got != "+blue.2" {
 		t.Errorf("the changes are %q", got)
 	}
-	if p := f.part(red); len(p.items) != 1 || !p.known {
+	if p := f.cluster(red); len(p.records) != 1 || !p.known {
 		t.Errorf("the jobs of the cluster that panicked are %+v", p)
 	}
 	if len(failed) != 1 || failed[0] != "a/red true" {

@@ -10,18 +10,18 @@ import (
 )
 
 // clusterValues yields the name of the cluster's object.
-func clusterOf[T any](h Home, _ *T, yield func(string) bool) { yield(h.Name) }
+func clusterValues[T any](h ClusterRef, _ *T, yield func(string) bool) { yield(h.Name) }
 
 // textValues returns an attribute that yields a field unless it is empty.
-func text[T any](field func(*T) string) values[T] {
-	return func(_ Home, t *T, yield func(string) bool) {
+func textValues[T any](field func(*T) string) attributeValues[T] {
+	return func(_ ClusterRef, t *T, yield func(string) bool) {
 		if v := field(t); v != "" {
 			yield(v)
 		}
 	}
 }
 
-func each(list []string, yield func(string) bool) {
+func yieldAll(list []string, yield func(string) bool) {
 	for _, v := range list {
 		if !yield(v) {
 			return
@@ -30,7 +30,7 @@ func each(list []string, yield func(string) bool) {
 }
 
 // yieldList yields the non-empty items of a comma-separated list.
-func eachIn(list string, yield func(string) bool) {
+func yieldList(list string, yield func(string) bool) {
 	for v := range strings.SplitSeq(list, ",") {
 		if v != "" && !yield(v) {
 			return
@@ -39,8 +39,8 @@ func eachIn(list string, yield func(string) bool) {
 }
 
 // positiveNumber converts a number for which 0 means unset; 0 and an unset number become nil.
-func positive(n slurm.Number) *int64 {
-	out := number(n)
+func positiveNumber(n slurm.Number) *int64 {
+	out := numberOf(n)
 	if out != nil && *out == 0 {
 		return nil
 	}
@@ -52,4 +52,6 @@ func typeOf(kind string) metav1.TypeMeta {
 }
 
 // placement returns the placement of the cluster's objects.
-func (p *part[T]) setting(version uint64) setting { return setting{p.home, p.prefix, version} }
+func (p *clusterRecords[T]) placement(version uint64) placement {
+	return placement{p.ref, p.prefix, version}
+}

@@ -20,7 +20,7 @@ type Config struct {
 	// OnPanic is called when creating objects of a cluster panicked; slurmclient.PanicOf returns
 	// the stack. The cluster is formatted by ClusterRef.String, or empty if unknown. It may be nil
 	// and must not block.
-	Failed func(cluster string, err error)
+	OnPanic func(cluster string, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -28,7 +28,7 @@ type Config struct {
 // View serves the jobs, nodes and partitions of Slurm clusters.
 type View struct {
 	cfg        Config
-	dir        Directory
+	directory  Directory
 	jobs       *timeline[slurm.Job]
 	nodes      *timeline[slurm.Node]
 	partitions *timeline[slurm.Partition]
@@ -42,22 +42,22 @@ func New(dir Directory, cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Failed == nil {
-		cfg.Failed = func(string, error) {}
+	if cfg.OnPanic == nil {
+		cfg.OnPanic = func(string, error) {}
 	}
 	v := &View{
-		cfg: cfg, dir: dir, jobs: newTimeline(jobNoun(), dir.Sources, cfg.Now),
-		nodes:      newTimeline(nodeNoun(), dir.Sources, cfg.Now),
-		partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
+		cfg: cfg, directory: dir, jobs: newTimeline(jobResource(), dir.Sources, cfg.Now),
+		nodes:      newTimeline(nodeResource(), dir.Sources, cfg.Now),
+		partitions: newTimeline(partitionResource(), dir.Sources, cfg.Now),
 	}
-	v.jobs.failed, v.nodes.failed, v.partitions.failed = cfg.Failed, cfg.Failed, cfg.Failed
+	v.jobs.onPanic, v.nodes.onPanic, v.partitions.onPanic = cfg.OnPanic, cfg.OnPanic, cfg.OnPanic
 	return v
 }
 
 // Run keeps the timelines up to date until ctx ends.
 func (v *View) Run(ctx context.Context) {
 	for {
-		changed := v.dir.Changed()
+		changed := v.directory.Changed()
 		// Requests get the same errors.
 		_, _ = v.jobs.refresh()
 		_, _ = v.nodes.refresh()
@@ -71,17 +71,17 @@ func (v *View) Run(ctx context.Context) {
 }
 
 // stores returns the storage of each resource. The authorizer decides who may see private records.
-func (v *View) stores(a authorizer.Authorizer) map[string]stored {
-	return map[string]stored{
-		v1alpha1.Jobs:       storeOf(v, v.jobs, a),
-		v1alpha1.Nodes:      storeOf(v, v.nodes, a),
-		v1alpha1.Partitions: storeOf(v, v.partitions, a),
+func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
+	return map[string]restStorage{
+		v1alpha1.Jobs:       newStore(v, v.jobs, a),
+		v1alpha1.Nodes:      newStore(v, v.nodes, a),
+		v1alpha1.Partitions: newStore(v, v.partitions, a),
 	}
 }
 
-func storeOf[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
+func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
-		noun: line.noun, line: line, dir: v.dir, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
-		guard: guard{users: v.cfg.Users, authorizer: a, resource: line.noun.resource, owned: line.noun.owner != nil},
+		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
+		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural, hasOwners: line.resource.owner != nil},
 	}
 }

@@ -20,19 +20,19 @@ type viewer struct {
 	// name is the user's name in Kubernetes; user is the name in Slurm, empty for none.
 	name, user string
 	// viewAll has, for each private cluster, whether the user may see all of its records.
-	all map[Home]bool
+	viewAll map[ClusterRef]bool
 }
 
 // maxNamedClusters is how many clusters a warning names.
-const toldHomes = 3
+const maxNamedClusters = 3
 
 // warning names the clusters whose jobs the viewer may not all see; it is empty if there are none.
 // Only jobs have an owner. The warning depends only on permissions, because whether there are
 // hidden jobs is private too.
 func (v viewer) warning() string {
 	var kept []string
-	for _, h := range slices.SortedFunc(maps.Keys(v.all), Home.Compare) {
-		if !v.all[h] {
+	for _, h := range slices.SortedFunc(maps.Keys(v.viewAll), ClusterRef.Compare) {
+		if !v.viewAll[h] {
 			kept = append(kept, h.String())
 		}
 	}
@@ -41,8 +41,8 @@ func (v viewer) warning() string {
 	}
 	clusters := "the Slurm cluster " + kept[0]
 	if n := len(kept); n > 1 {
-		clusters = fmt.Sprintf("%d Slurm clusters (%s)", n, strings.Join(kept[:min(n, toldHomes)], ", "))
-		if n > toldHomes {
+		clusters = fmt.Sprintf("%d Slurm clusters (%s)", n, strings.Join(kept[:min(n, maxNamedClusters)], ", "))
+		if n > maxNamedClusters {
 			clusters = strings.TrimSuffix(clusters, ")") + ", …)"
 		}
 	}
@@ -55,8 +55,8 @@ func (v viewer) warning() string {
 
 // sees reports whether a record of the cluster is shown; owned reports whether the record belongs
 // to a Slurm user.
-func (v viewer) sees(h Home, private bool, owned func(user string) bool) bool {
-	return !private || v.all[h] || v.user != "" && owned(v.user)
+func (v viewer) sees(h ClusterRef, private bool, owned func(user string) bool) bool {
+	return !private || v.viewAll[h] || v.user != "" && owned(v.user)
 }
 
 // Users maps Kubernetes users to Slurm users of the same name.
@@ -77,37 +77,37 @@ func (u Users) slurmUser(name string) string {
 }
 
 // accessGuard determines what a viewer may see.
-type guard struct {
+type accessGuard struct {
 	users      Users
 	authorizer authorizer.Authorizer
 	resource   string
-	owned      bool // whether records have an owner
+	hasOwners  bool // whether records have an owner
 }
 
 // viewer returns the viewer of a request, for the clusters whose records are private. If records
 // have no owner, it returns a Forbidden error unless the user may see all of them.
-func (g guard) viewer(ctx context.Context, private []Home) (viewer, error) {
+func (g accessGuard) viewer(ctx context.Context, private []ClusterRef) (viewer, error) {
 	info, ok := request.UserFrom(ctx)
 	if !ok {
 		return viewer{}, apierrors.NewUnauthorized("the request has no user")
 	}
-	v := viewer{name: info.GetName(), user: g.users.slurmUser(info.GetName()), all: map[Home]bool{}}
+	v := viewer{name: info.GetName(), user: g.users.slurmUser(info.GetName()), viewAll: map[ClusterRef]bool{}}
 	for _, h := range private {
 		may, err := g.mayViewAll(ctx, info, h)
 		if err != nil {
 			return viewer{}, err
 		}
-		if !may && !g.owned {
+		if !may && !g.hasOwners {
 			return viewer{}, apierrors.NewForbidden(v1alpha1.Resource(g.resource), "",
 				fmt.Errorf("PrivateData of the Slurm cluster %s hides them from users without the verb %q", h,
 					v1alpha1.VerbViewAll))
 		}
-		v.all[h] = may
+		v.viewAll[h] = may
 	}
 	return v, nil
 }
 
-func (g guard) mayViewAll(ctx context.Context, who user.Info, h Home) (bool, error) {
+func (g accessGuard) mayViewAll(ctx context.Context, who user.Info, h ClusterRef) (bool, error) {
 	decision, _, err := g.authorizer.Authorize(ctx, authorizer.AttributesRecord{
 		User: who, Verb: v1alpha1.VerbViewAll, Namespace: h.Namespace, Name: h.Name, ResourceRequest: true,
 		APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version, Resource: g.resource,

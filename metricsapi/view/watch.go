@@ -16,7 +16,7 @@ import (
 
 const (
 	// recheckEvery is how often a watch checks that its records are not too old.
-	recheck = 5 * time.Second
+	recheckEvery = 5 * time.Second
 	// bookmarkEvery is the minimum time between two bookmarks. A client whose watch breaks
 	// continues from the last bookmark if its frame is still kept.
 	bookmarkEvery = 30 * time.Second
@@ -25,15 +25,15 @@ const (
 // watcher sends events to one client.
 type watcher[T any] struct {
 	store  *store[T]
-	asked  asked[T]
+	query  query[T]
 	out    chan watch.Event
 	cancel context.CancelFunc
 
-	have       *frame[T]
-	initial    bool // whether all records of the first frame are sent at the beginning
-	endOfState bool // whether a bookmark follows them
-	bookmarks  bool
-	markedAt   time.Time
+	sent            *frame[T]
+	sendsState      bool // whether all records of the first frame are sent at the beginning
+	marksEndOfState bool // whether a bookmark follows them
+	bookmarks       bool
+	lastBookmark    time.Time
 }
 
 // Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
@@ -42,22 +42,22 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	if opts == nil {
 		opts = &internalversion.ListOptions{}
 	}
-	a, err := s.ask(ctx, opts)
+	a, err := s.newQuery(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher[T]{store: s, asked: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
-		markedAt: s.clock()}
+	w := &watcher[T]{store: s, query: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
+		lastBookmark: s.clock()}
 	if err := w.start(opts); err != nil {
 		return nil, err
 	}
-	if w.initial { // otherwise the preceding list had the warning
+	if w.sendsState { // otherwise the preceding list had the warning
 		s.warn(ctx, a.viewer)
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
-		if err := slurmclient.Guard("watching "+s.noun.resource, func() { w.run(ctx) }); err != nil {
-			s.line.failed("", err)
+		if err := slurmclient.Guard("watching "+s.resource.plural, func() { w.run(ctx) }); err != nil {
+			s.timeline.onPanic("", err)
 		}
 	}()
 	return w, nil
@@ -69,21 +69,21 @@ func (w *watcher[T]) start(opts *internalversion.ListOptions) error {
 	if err != nil {
 		return err
 	}
-	newest := w.asked.newest
-	w.have = newest
+	newest := w.query.newest
+	w.sent = newest
 	if send := opts.SendInitialEvents; send != nil && *send {
 		if asked > newest.version {
 			return storage.NewTooLargeResourceVersionError(asked, newest.version, 1)
 		}
-		w.initial, w.endOfState = true, w.bookmarks
+		w.sendsState, w.marksEndOfState = true, w.bookmarks
 		return nil
 	}
 	if asked == 0 {
-		w.initial = opts.SendInitialEvents == nil
+		w.sendsState = opts.SendInitialEvents == nil
 		return nil
 	}
-	if w.have = w.store.line.at(asked); w.have == nil {
-		return expired(opts.ResourceVersion)
+	if w.sent = w.store.timeline.frameAt(asked); w.sent == nil {
+		return newExpired(opts.ResourceVersion)
 	}
 	return nil
 }
@@ -98,14 +98,14 @@ func (w *watcher[T]) ResultChan() <-chan watch.Event { return w.out }
 func (w *watcher[T]) run(ctx context.Context) {
 	defer close(w.out)
 	defer w.cancel()
-	if w.initial && !w.sendState(ctx) {
+	if w.sendsState && !w.sendState(ctx) {
 		return
 	}
-	tick := time.NewTicker(recheck)
+	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
-		newest, moved := w.store.line.latest()
-		if err := w.usable(newest); err != nil {
+		newest, moved := w.store.timeline.latest()
+		if err := w.checkUsable(newest); err != nil {
 			w.send(ctx, watch.Event{Type: watch.Error, Object: statusOf(err)})
 			return
 		}
@@ -123,41 +123,41 @@ func (w *watcher[T]) run(ctx context.Context) {
 
 // checkUsable returns an error if the watch cannot continue with the newest frame. A cluster that
 // has not been read yet does not end the watch.
-func (w *watcher[T]) usable(newest *frame[T]) error {
-	policy := func(f *frame[T]) map[Home]part[T] {
-		out := map[Home]part[T]{}
-		for _, p := range f.parts {
-			if w.asked.criteria.covers(p.home) {
-				out[p.home] = part[T]{prefix: p.prefix, private: p.private}
+func (w *watcher[T]) checkUsable(newest *frame[T]) error {
+	policy := func(f *frame[T]) map[ClusterRef]clusterRecords[T] {
+		out := map[ClusterRef]clusterRecords[T]{}
+		for _, p := range f.clusters {
+			if w.query.criteria.covers(p.ref) {
+				out[p.ref] = clusterRecords[T]{prefix: p.prefix, private: p.private}
 			}
 		}
 		return out
 	}
-	before := policy(w.have)
+	before := policy(w.sent)
 	for h, p := range policy(newest) {
 		if q, ok := before[h]; ok && (p.private != q.private || p.prefix != q.prefix) || !ok && p.private {
 			return apierrors.NewResourceExpired("PrivateData has changed since the watch began: list again")
 		}
 	}
-	return w.store.fresh(func(h Home) bool {
-		p := newest.part(h)
-		return p != nil && p.known && w.asked.criteria.covers(h)
+	return w.store.checkFresh(func(h ClusterRef) bool {
+		p := newest.cluster(h)
+		return p != nil && p.known && w.query.criteria.covers(h)
 	})
 }
 
 // sendState sends all records of the first frame, and then a bookmark if the client requested it.
 func (w *watcher[T]) sendState(ctx context.Context) bool {
-	for _, p := range w.have.parts {
-		if !w.asked.criteria.covers(p.home) {
+	for _, p := range w.sent.clusters {
+		if !w.query.criteria.covers(p.ref) {
 			continue
 		}
-		for _, t := range p.items {
-			if w.shown(p, t) && !w.send(ctx, w.event(watch.Added, p, t, w.have.version)) {
+		for _, t := range p.records {
+			if w.isShown(p, t) && !w.send(ctx, w.event(watch.Added, p, t, w.sent.version)) {
 				return false
 			}
 		}
 	}
-	if !w.endOfState {
+	if !w.marksEndOfState {
 		return true
 	}
 	return w.bookmark(ctx, map[string]string{metav1.InitialEventsAnnotationKey: "true"})
@@ -165,21 +165,21 @@ func (w *watcher[T]) sendState(ctx context.Context) bool {
 
 // sendChanges sends the changes from the last sent frame to the newest one.
 func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
-	if newest.version == w.have.version {
+	if newest.version == w.sent.version {
 		return true
 	}
 	changes := newest.changes
-	if newest.before != w.have.version {
-		changes = changesOf(w.store.noun, w.have.parts, newest.parts)
+	if newest.before != w.sent.version {
+		changes = changesOf(w.store.resource, w.sent.clusters, newest.clusters)
 	}
 	for _, c := range changes {
-		if kind, t := w.judge(c); t != nil && !w.send(ctx, w.event(kind, c.in, t, newest.version)) {
+		if kind, t := w.classify(c); t != nil && !w.send(ctx, w.event(kind, c.cluster, t, newest.version)) {
 			return false
 		}
 	}
-	w.have = newest
-	if now := w.store.clock(); w.bookmarks && now.Sub(w.markedAt) >= bookmarkEvery {
-		w.markedAt = now
+	w.sent = newest
+	if now := w.store.clock(); w.bookmarks && now.Sub(w.lastBookmark) >= bookmarkEvery {
+		w.lastBookmark = now
 		return w.bookmark(ctx, nil)
 	}
 	return true
@@ -187,11 +187,11 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 
 // classify returns the event for a change. A record that becomes selected is added, and one that
 // is no longer selected is deleted. The record is nil if there is no event.
-func (w *watcher[T]) judge(c change[T]) (watch.EventType, *T) {
-	if !w.asked.criteria.covers(c.in.home) {
+func (w *watcher[T]) classify(c change[T]) (watch.EventType, *T) {
+	if !w.query.criteria.covers(c.cluster.ref) {
 		return "", nil
 	}
-	was, is := c.old != nil && w.shown(c.in, c.old), c.now != nil && w.shown(c.in, c.now)
+	was, is := c.old != nil && w.isShown(c.cluster, c.old), c.now != nil && w.isShown(c.cluster, c.now)
 	switch {
 	case was && is:
 		return watch.Modified, c.now
@@ -203,20 +203,20 @@ func (w *watcher[T]) judge(c change[T]) (watch.EventType, *T) {
 	return "", nil
 }
 
-func (w *watcher[T]) shown(p *part[T], t *T) bool {
-	c := &w.asked.criteria
-	return (c.name == "" || c.name == p.prefix+w.store.noun.key(t)) && w.store.sees(w.asked.viewer, p,
-		t) && c.matches(p.home, t)
+func (w *watcher[T]) isShown(p *clusterRecords[T], t *T) bool {
+	c := &w.query.criteria
+	return (c.name == "" || c.name == p.prefix+w.store.resource.key(t)) && w.store.sees(w.query.viewer, p,
+		t) && c.matches(p.ref, t)
 }
 
-func (w *watcher[T]) event(kind watch.EventType, p *part[T], t *T, version uint64) watch.Event {
-	return watch.Event{Type: kind, Object: w.store.noun.object(p.setting(version), t)}
+func (w *watcher[T]) event(kind watch.EventType, p *clusterRecords[T], t *T, version uint64) watch.Event {
+	return watch.Event{Type: kind, Object: w.store.resource.newObject(p.placement(version), t)}
 }
 
 func (w *watcher[T]) bookmark(ctx context.Context, annotations map[string]string) bool {
-	o := w.store.noun.empty()
+	o := w.store.resource.newEmpty()
 	if m, ok := o.(metav1.Object); ok {
-		m.SetResourceVersion(version(w.have.version))
+		m.SetResourceVersion(formatVersion(w.sent.version))
 		m.SetAnnotations(annotations)
 	}
 	return w.send(ctx, watch.Event{Type: watch.Bookmark, Object: o})

@@ -25,8 +25,8 @@ type Config struct {
 	// Host and Port are where they listen; "" is every address, 0 is 9443.
 	Host string
 	Port int
-	// Target is how the API server reaches them.
-	Target Target
+	// Endpoint is how the API server reaches them.
+	Endpoint WebhookEndpoint
 	// Configuration is the name of the ValidatingWebhookConfiguration.
 	Configuration string
 	// CertDir has the certificate as tls.crt and tls.key, which are read again when
@@ -44,12 +44,12 @@ func SetupWithManager(mgr ctrl.Manager, cfg Config) error {
 		return err
 	}
 	options := webhook.Options{Host: cfg.Host, Port: cfg.Port, CertDir: cfg.CertDir}
-	k := &keeper{announcer: announcer, log: mgr.GetLogger().WithName("webhooks")}
+	k := &webhookAnnouncer{announcer: announcer, log: mgr.GetLogger().WithName("webhooks")}
 	if cfg.CertDir == "" {
-		if k.certs, err = newKeeper(mgr, cfg, announcer, k.log); err != nil {
+		if k.rotator, err = newRotator(mgr, cfg, announcer, k.log); err != nil {
 			return err
 		}
-		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = k.certificate }}
+		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = k.getCertificate }}
 	}
 	server := webhook.NewServer(options)
 	if err := Register(server); err != nil {
@@ -75,46 +75,46 @@ func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for definitions: %w", err)
 	}
-	return &Announcer{Client: c, Configuration: cfg.Configuration, Target: cfg.Target}, nil
+	return &Announcer{Client: c, Configuration: cfg.Configuration, Endpoint: cfg.Endpoint}, nil
 }
 
-func newKeeper(mgr ctrl.Manager, cfg Config, announcer certs.Announcer, log logr.Logger) (*certs.Keeper, error) {
+func newRotator(mgr ctrl.Manager, cfg Config, announcer certs.Announcer, log logr.Logger) (*certs.Rotator, error) {
 	c, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the certificate: %w", err)
 	}
 	return certs.New(certs.Config{
-		Store:     &certs.SecretStore{Client: c, Namespace: cfg.Namespace, Secret: cfg.Secret},
+		Store:     &certs.SecretStore{Client: c, Namespace: cfg.Namespace, Name: cfg.Secret},
 		Announcer: announcer,
 		Subject:   "slurm-operator",
-		Names:     cfg.Target.names(),
-		Renewed:   func(why string) { log.Info("made a certificate", "reason", why) },
+		Names:     cfg.Endpoint.hostNames(),
+		OnRenewed: func(why string) { log.Info("made a certificate", "reason", why) },
 	}), nil
 }
 
-// keeper keeps the certificate good and the API server told, on every replica.
-type keeper struct {
-	certs     *certs.Keeper // nil where the certificate comes in files
+// webhookAnnouncer keeps the certificate good and the API server told, on every replica.
+type webhookAnnouncer struct {
+	rotator   *certs.Rotator // nil where the certificate comes in files
 	announcer *Announcer
 	log       logr.Logger
 }
 
 // NeedLeaderElection tells the manager that every replica runs it.
-func (*keeper) NeedLeaderElection() bool { return false }
+func (*webhookAnnouncer) NeedLeaderElection() bool { return false }
 
 // Start looks until ctx ends: often until there is a certificate, then now and then.
-func (k *keeper) Start(ctx context.Context) error {
+func (k *webhookAnnouncer) Start(ctx context.Context) error {
 	look := func(ctx context.Context) error { return k.announcer.Announce(ctx, nil) }
-	if k.certs != nil {
-		look = k.certs.Look
+	if k.rotator != nil {
+		look = k.rotator.EnsureCertificate
 	}
 	const often = time.Second
 	for {
-		pause := certs.LookEvery
+		pause := certs.CheckInterval
 		if err := look(ctx); err != nil && ctx.Err() == nil {
 			k.log.Error(err, "looking after the webhooks fails")
 		}
-		if k.certs != nil && !k.certs.HasCertificate() {
+		if k.rotator != nil && !k.rotator.HasCertificate() {
 			pause = often
 		}
 		select {
@@ -125,9 +125,9 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
-// certificate is a tls.Config's GetCertificate.
-func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	cert, key := k.certs.CurrentCertKeyContent()
+// getCertificate is a tls.Config's GetCertificate.
+func (k *webhookAnnouncer) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	cert, key := k.rotator.CurrentCertKeyContent()
 	if len(cert) == 0 {
 		return nil, errors.New("there is no certificate yet")
 	}

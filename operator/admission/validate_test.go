@@ -12,16 +12,16 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// verdict is an object that is written, the one that it replaces, and what is said
+// validationCase is an object that is written, the one that it replaces, and what is said
 // of it: errors and warnings in full.
-type verdict struct {
+type validationCase struct {
 	name, old, new string
 	errs, warnings []string
 }
 
 func one(text string) []string { return []string{text} }
 
-func check[T any](t *testing.T, validate func(old, new *T) ([]string, field.ErrorList), verdicts []verdict) {
+func checkCases[T any](t *testing.T, validate func(old, new *T) ([]string, field.ErrorList), verdicts []validationCase) {
 	t.Helper()
 	read := func(text string) *T {
 		if text == "" {
@@ -53,7 +53,7 @@ func check[T any](t *testing.T, validate func(old, new *T) ([]string, field.Erro
 func TestNodeSets(t *testing.T) {
 	const c = "controllerRef: {name: slurm}, "
 	const claim = c + "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]"
-	check(t, admission.ValidateNodeSet, []verdict{
+	checkCases(t, admission.ValidateNodeSet, []validationCase{
 		{name: "the least", new: "controllerRef: {name: slurm}"},
 		{name: "of a Cluster", new: "clusterRef: {name: slurm}"},
 		{name: "of nothing", new: "replicas: 1", errs: one("spec: Invalid value: exactly one of controllerRef and clusterRef must be given")},
@@ -112,7 +112,7 @@ func TestNamesOfNodeSets(t *testing.T) {
 	}
 }
 
-func TestAnnotationsThatMakeNoSenseAreWarnedOf(t *testing.T) {
+func TestInvalidAnnotationsAreWarnedAbout(t *testing.T) {
 	n := &v1beta1.NodeSet{}
 	if err := yaml.Unmarshal([]byte(`
 metadata:
@@ -135,7 +135,7 @@ func TestControllers(t *testing.T) {
 	const keys = "slurmKeyRef: {name: k, key: slurm.key}, jwtKeyRef: {name: k, key: jwt.key}, "
 	const older = "slurmKeyRef: {name: k, key: slurm.key}, jwtHs256KeyRef: {name: k, key: jwt.key}, "
 	const forty = "a234567890b234567890c234567890d234567890"
-	check(t, admission.ValidateController, []verdict{
+	checkCases(t, admission.ValidateController, []validationCase{
 		{name: "the least", new: keys},
 		{name: "a name of 40 characters", new: keys + "clusterName: " + forty},
 		{name: "a name of 41 characters", new: keys + "clusterName: " + forty + "e", errs: one("spec.clusterName: Too long: may not be more than 40 bytes")},
@@ -168,7 +168,7 @@ func TestControllers(t *testing.T) {
 func TestAccountings(t *testing.T) {
 	const keys = "slurmKeyRef: {name: k, key: slurm.key}, jwtKeyRef: {name: k, key: jwt.key}, "
 	const storage = keys + "storageConfig: {host: db, passwordKeyRef: {name: p, key: password}}"
-	check(t, admission.ValidateAccounting, []verdict{
+	checkCases(t, admission.ValidateAccounting, []validationCase{
 		{name: "a usual one", new: storage},
 		{name: "one without a database", new: keys, warnings: one("spec.storageConfig: is not given: slurmdbd has no database")},
 		{name: "an external one", new: "external: true, externalConfig: {host: h, port: 6819}"},
@@ -181,7 +181,7 @@ func TestAccountings(t *testing.T) {
 }
 
 func TestRestApis(t *testing.T) {
-	check(t, admission.ValidateRestApi, []verdict{
+	checkCases(t, admission.ValidateRestApi, []validationCase{
 		{name: "the least", new: "controllerRef: {name: slurm}"},
 		{name: "of no Controller", new: `controllerRef: {name: ""}`, errs: one("spec.controllerRef.name: Required value: the name of a Controller")},
 		{name: "a slurmrestd that can not be read", new: "controllerRef: {name: slurm}, slurmrestd: {ports: {}}", errs: one("spec.slurmrestd.ports: Invalid value: must be a list, not object")},
@@ -190,7 +190,7 @@ func TestRestApis(t *testing.T) {
 
 func TestLoginSets(t *testing.T) {
 	const least = "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf}, "
-	check(t, admission.ValidateLoginSet, []verdict{
+	checkCases(t, admission.ValidateLoginSet, []validationCase{
 		{name: "the least", new: least},
 		{name: "a configuration that may be missing", new: "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf, optional: true}", warnings: one("spec.sssdConfRef.optional: has no effect: the key is needed")},
 		{name: "an unknown strategy", new: least + "strategy: {type: Sometimes}", errs: one(`spec.strategy.type: Unsupported value: "Sometimes": supported values: "Recreate", "RollingUpdate"`)},
@@ -202,7 +202,7 @@ func TestLoginSets(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	const least = "username: slurm, jwtKeyRef: {name: k, key: jwt.key}, "
-	check(t, admission.ValidateToken, []verdict{
+	checkCases(t, admission.ValidateToken, []validationCase{
 		{name: "the least", new: least},
 		{name: "of nobody", new: `username: "", jwtKeyRef: {name: k, key: a}`, errs: one("spec.username: Required value: the Slurm user whose token it is")},
 		{name: "of two users", new: `username: "a,b", jwtKeyRef: {name: k, key: a}`, errs: one(`spec.username: Invalid value: "a,b": must be the name of a user`)},
@@ -218,7 +218,7 @@ func TestTokens(t *testing.T) {
 func TestClusters(t *testing.T) {
 	const token = "token: {secretRef: {name: t, key: token}}, "
 	const least = "server: 'https://slurm.example.com:6820', " + token
-	check(t, admission.ValidateCluster, []verdict{
+	checkCases(t, admission.ValidateCluster, []validationCase{
 		{name: "the least", new: least},
 		{name: "one that takes workers", new: least + "slurmctld: {host: ctld, port: 6817}, slurmKeyRef: {name: k, key: slurm.key}"},
 		{name: "one whose key may be missing", new: least + "slurmctld: {host: ctld}, slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is needed")},

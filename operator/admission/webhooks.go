@@ -37,17 +37,17 @@ func Register(server webhook.Server) error {
 		}
 	}
 	for plural, hook := range map[string]*webhook.Admission{
-		"accountings": validating(scheme, v1beta1.KindAccounting, ValidateAccounting, func(o *v1beta1.Accounting) any { return &o.Spec }),
-		"clusters":    validating(scheme, v1beta1.KindCluster, ValidateCluster, func(o *v1beta1.Cluster) any { return &o.Spec }),
-		"controllers": validating(scheme, v1beta1.KindController, ValidateController, func(o *v1beta1.Controller) any { return &o.Spec }),
-		"loginsets":   validating(scheme, v1beta1.KindLoginSet, ValidateLoginSet, func(o *v1beta1.LoginSet) any { return &o.Spec }),
-		"nodesets":    validating(scheme, v1beta1.KindNodeSet, ValidateNodeSet, func(o *v1beta1.NodeSet) any { return &o.Spec }),
-		"restapis":    validating(scheme, v1beta1.KindRestApi, ValidateRestApi, func(o *v1beta1.RestApi) any { return &o.Spec }),
-		"tokens":      validating(scheme, v1beta1.KindToken, ValidateToken, func(o *v1beta1.Token) any { return &o.Spec }),
+		"accountings": newValidatingWebhook(scheme, v1beta1.KindAccounting, ValidateAccounting, func(o *v1beta1.Accounting) any { return &o.Spec }),
+		"clusters":    newValidatingWebhook(scheme, v1beta1.KindCluster, ValidateCluster, func(o *v1beta1.Cluster) any { return &o.Spec }),
+		"controllers": newValidatingWebhook(scheme, v1beta1.KindController, ValidateController, func(o *v1beta1.Controller) any { return &o.Spec }),
+		"loginsets":   newValidatingWebhook(scheme, v1beta1.KindLoginSet, ValidateLoginSet, func(o *v1beta1.LoginSet) any { return &o.Spec }),
+		"nodesets":    newValidatingWebhook(scheme, v1beta1.KindNodeSet, ValidateNodeSet, func(o *v1beta1.NodeSet) any { return &o.Spec }),
+		"restapis":    newValidatingWebhook(scheme, v1beta1.KindRestApi, ValidateRestApi, func(o *v1beta1.RestApi) any { return &o.Spec }),
+		"tokens":      newValidatingWebhook(scheme, v1beta1.KindToken, ValidateToken, func(o *v1beta1.Token) any { return &o.Spec }),
 	} {
 		server.Register(ValidatePath(plural), hook)
 	}
-	converters, err := converters(scheme)
+	converters, err := newConverters(scheme)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func Register(server webhook.Server) error {
 	return nil
 }
 
-// converters are those of the kinds that have two versions.
-func converters(scheme *runtime.Scheme) (conversion.Registry, error) {
+// newConverters are those of the kinds that have two versions.
+func newConverters(scheme *runtime.Scheme) (conversion.Registry, error) {
 	registry := conversion.NewRegistry()
 	for kind, converter := range map[string]func(*runtime.Scheme) (conversion.Converter, error){
 		v1beta1.KindNodeSet: conversion.NewHubSpokeConverter(&v1beta1.NodeSet{}, conversion.NewSpokeConverter(&v1alpha1.NodeSet{},
@@ -96,14 +96,14 @@ type validator[T client.Object] struct {
 	spec     func(T) any
 }
 
-func validating[T client.Object](scheme *runtime.Scheme, kind string, validate func(old, new T) ([]string, field.ErrorList), spec func(T) any) *webhook.Admission {
+func newValidatingWebhook[T client.Object](scheme *runtime.Scheme, kind string, validate func(old, new T) ([]string, field.ErrorList), spec func(T) any) *webhook.Admission {
 	return admission.WithValidator(scheme, validator[T]{kind, validate, spec})
 }
 
 // ValidateCreate implements admission.Validator.
 func (v validator[T]) ValidateCreate(_ context.Context, obj T) (admission.Warnings, error) {
 	var none T
-	return v.verdict(none, obj)
+	return v.review(none, obj)
 }
 
 // ValidateUpdate implements admission.Validator.
@@ -111,13 +111,13 @@ func (v validator[T]) ValidateUpdate(_ context.Context, old, obj T) (admission.W
 	if obj.GetDeletionTimestamp() != nil || apiequality.Semantic.DeepEqual(v.spec(old), v.spec(obj)) {
 		return nil, nil
 	}
-	return v.verdict(old, obj)
+	return v.review(old, obj)
 }
 
 // ValidateDelete implements admission.Validator.
 func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
 
-func (v validator[T]) verdict(old, obj T) (admission.Warnings, error) {
+func (v validator[T]) review(old, obj T) (admission.Warnings, error) {
 	warnings, errs := v.validate(old, obj)
 	if len(errs) == 0 {
 		return warnings, nil

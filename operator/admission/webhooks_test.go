@@ -19,8 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/admission"
 )
 
-// serve runs the webhooks without TLS and returns their URL.
-func serve(t *testing.T) string {
+// serveWebhooks runs the webhooks without TLS and returns their URL.
+func serveWebhooks(t *testing.T) string {
 	t.Helper()
 	server := webhook.NewServer(webhook.Options{})
 	if err := admission.Register(server); err != nil {
@@ -31,8 +31,8 @@ func serve(t *testing.T) string {
 	return s.URL
 }
 
-// post sends a review and reads the answer into it.
-func post(t *testing.T, url string, review any) {
+// postReview sends a review and reads the answer into it.
+func postReview(t *testing.T, url string, review any) {
 	t.Helper()
 	body, err := json.Marshal(review)
 	if err != nil {
@@ -53,8 +53,8 @@ func post(t *testing.T, url string, review any) {
 	}
 }
 
-// asJSON is an object of v1beta1 that YAML tells of; none of none.
-func asJSON(t *testing.T, kind, manifest string) runtime.RawExtension {
+// rawObject is an object of v1beta1 that YAML tells of; none of none.
+func rawObject(t *testing.T, kind, manifest string) runtime.RawExtension {
 	t.Helper()
 	if manifest == "" {
 		return runtime.RawExtension{}
@@ -67,16 +67,16 @@ func asJSON(t *testing.T, kind, manifest string) runtime.RawExtension {
 }
 
 func TestEveryKindHasAWebhook(t *testing.T) {
-	url := serve(t)
+	url := serveWebhooks(t)
 	kinds := map[string]string{
 		"accountings": "Accounting", "clusters": "Cluster", "controllers": "Controller", "loginsets": "LoginSet",
 		"nodesets": "NodeSet", "restapis": "RestApi", "tokens": "Token",
 	}
 	for _, plural := range admission.Resources() {
 		review := &admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
-			UID: "1", Operation: admissionv1.Create, Object: asJSON(t, kinds[plural], "metadata: {name: a}\nspec: {template: {spec: {hostname: 5}}, server: none, username: ''}"),
+			UID: "1", Operation: admissionv1.Create, Object: rawObject(t, kinds[plural], "metadata: {name: a}\nspec: {template: {spec: {hostname: 5}}, server: none, username: ''}"),
 		}}
-		post(t, url+admission.ValidatePath(plural), review)
+		postReview(t, url+admission.ValidatePath(plural), review)
 		if r := review.Response; r == nil || r.Allowed || !strings.HasPrefix(r.Result.Message, kinds[plural]+`.slinky.slurm.net "a" is invalid: `) {
 			t.Errorf("%s: %+v", plural, r)
 		}
@@ -84,7 +84,7 @@ func TestEveryKindHasAWebhook(t *testing.T) {
 }
 
 func TestWhichWritesAreRefused(t *testing.T) {
-	url := serve(t) + admission.ValidatePath("nodesets")
+	url := serveWebhooks(t) + admission.ValidatePath("nodesets")
 	const good = "metadata: {name: a}\nspec: {controllerRef: {name: slurm}}"
 	const bad = "metadata: {name: a}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}"
 	const refused = `NodeSet.slinky.slurm.net "a" is invalid: spec.slurmd.image: Invalid value: must be a string, not number`
@@ -104,9 +104,9 @@ func TestWhichWritesAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			review := &admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
-				UID: "1", Operation: c.do, Object: asJSON(t, "NodeSet", c.new), OldObject: asJSON(t, "NodeSet", c.old),
+				UID: "1", Operation: c.do, Object: rawObject(t, "NodeSet", c.new), OldObject: rawObject(t, "NodeSet", c.old),
 			}}
-			post(t, url, review)
+			postReview(t, url, review)
 			got := ""
 			if !review.Response.Allowed {
 				got = review.Response.Result.Message
@@ -119,29 +119,29 @@ func TestWhichWritesAreRefused(t *testing.T) {
 }
 
 func TestConversion(t *testing.T) {
-	url := serve(t) + admission.ConvertPath
+	url := serveWebhooks(t) + admission.ConvertPath
 	const beta = `{"apiVersion":"slinky.slurm.net/v1beta1","kind":"NodeSet","metadata":{"name":"a","uid":"1"},"spec":{"controllerRef":{"name":"slurm"},"replicas":0,"slurmd":{"image":"b","new":[false]},"template":{"new":1}}}`
 	const alpha = `{"apiVersion":"slinky.slurm.net/v1alpha1","kind":"NodeSet","metadata":{"name":"a","uid":"1","annotations":{"slinky.slurm.net/cluster-kind":"Controller"}},"spec":{"clusterName":"slurm","replicas":0,"slurmd":{"image":"b","new":[false]},"template":{"new":1}}}`
 	convert := func(text, version string) map[string]any {
 		review := &apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{
 			UID: "1", DesiredAPIVersion: "slinky.slurm.net/" + version, Objects: []runtime.RawExtension{{Raw: []byte(text)}},
 		}}
-		post(t, url, review)
+		postReview(t, url, review)
 		if r := review.Response; r == nil || r.Result.Status != metav1.StatusSuccess || len(r.ConvertedObjects) != 1 {
 			t.Fatalf("to %s: %+v", version, r)
 		}
-		return object(t, review.Response.ConvertedObjects[0].Raw)
+		return withoutStatus(t, review.Response.ConvertedObjects[0].Raw)
 	}
-	if diff := cmp.Diff(object(t, []byte(alpha)), convert(beta, "v1alpha1")); diff != "" {
+	if diff := cmp.Diff(withoutStatus(t, []byte(alpha)), convert(beta, "v1alpha1")); diff != "" {
 		t.Errorf("to v1alpha1 (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(object(t, []byte(beta)), convert(alpha, "v1beta1")); diff != "" {
+	if diff := cmp.Diff(withoutStatus(t, []byte(beta)), convert(alpha, "v1beta1")); diff != "" {
 		t.Errorf("to v1beta1 (-want +got):\n%s", diff)
 	}
 }
 
-// object reads an object without the status that every Go type has.
-func object(t *testing.T, text []byte) map[string]any {
+// withoutStatus reads an object without the status that every Go type has.
+func withoutStatus(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	if err := json.Unmarshal(text, &out); err != nil {

@@ -21,18 +21,18 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-cluster"
 
-// lookEvery is the pause between two looks at a Cluster of which there is no news.
-const lookEvery = time.Minute
+// resyncInterval is the pause between two looks at a Cluster of which there is no news.
+const resyncInterval = time.Minute
 
 // Reconciler writes the status of Clusters.
 type Reconciler struct {
 	client  client.Client
-	clients *live.Clients
+	clients *live.Clusters
 	now     func() time.Time
 }
 
 // New returns a reconciler that tells of what clients have read, by the time of now.
-func New(c client.Client, clients *live.Clients, now func() time.Time) *Reconciler {
+func New(c client.Client, clients *live.Clusters, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, clients: clients, now: now}
 }
 
@@ -41,7 +41,7 @@ func New(c client.Client, clients *live.Clients, now func() time.Time) *Reconcil
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("cluster").
 		For(&v1beta1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.clients.Changed(requests)).
+		WatchesRawSource(r.clients.ChangeSource(requestsForKey)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting the reconciler of Clusters up: %w", err)
@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-func requests(_ context.Context, k access.Key) []reconcile.Request {
+func requestsForKey(_ context.Context, k access.ClusterKey) []reconcile.Request {
 	if k.Kind != v1beta1.KindCluster {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := statusOf(r.now(), cluster, r.observe(req.NamespacedName))
 	if apiequality.Semantic.DeepEqual(next, cluster.Status) {
-		return ctrl.Result{RequeueAfter: lookEvery}, nil
+		return ctrl.Result{RequeueAfter: resyncInterval}, nil
 	}
 	changed := cluster.DeepCopy()
 	changed.Status = next
@@ -75,13 +75,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("writing the status of the Cluster: %w", err)
 	}
-	return ctrl.Result{RequeueAfter: lookEvery}, nil
+	return ctrl.Result{RequeueAfter: resyncInterval}, nil
 }
 
-func (r *Reconciler) observe(name types.NamespacedName) seen {
-	s := r.clients.For(access.Key{Kind: v1beta1.KindCluster, Namespace: name.Namespace, Name: name.Name})
+func (r *Reconciler) observe(name types.NamespacedName) observation {
+	s := r.clients.For(access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: name.Namespace, Name: name.Name})
 	if s == nil {
-		return seen{}
+		return observation{}
 	}
-	return seen{reading: s.Reading(), err: s.Err()}
+	return observation{reading: s.Reading(), err: s.Err()}
 }

@@ -22,12 +22,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-const secret = "a token that nobody may see"
+const secretToken = "a token that nobody may see"
 
-type secrets struct{}
+type fakeSecrets struct{}
 
-func (secrets) Read(context.Context, access.Ref) (access.Object, error) {
-	return access.Object{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secret, " ", "-"))}, Mark: "true"}, nil
+func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+	return access.SecretContent{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secretToken, " ", "-"))}, TokenAnnotation: "true"}, nil
 }
 
 func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
 		Server: server.URL, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: "token", Key: "jwt"}},
 	}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).WithStatusSubresource(object).Build()
-	clients := live.New(live.Config{Access: access.Config{Kube: secrets{}}, Cache: slurmclient.CacheConfig{Period: 10 * time.Millisecond}})
+	clients := live.New(live.Config{Access: access.Config{Secrets: fakeSecrets{}}, Cache: slurmclient.CacheConfig{Period: 10 * time.Millisecond}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- clients.Start(ctx) }()
@@ -63,18 +63,18 @@ func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
 	if c := ready(); c.Status != metav1.ConditionUnknown {
 		t.Errorf("before it is read it is %+v", c)
 	}
-	clients.Set(access.Key{Kind: "Cluster", Namespace: "team", Name: "red"}, access.TargetOfCluster(object))
-	until(t, "it is ready", func() bool { return ready().Status == metav1.ConditionTrue })
+	clients.Set(access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}, access.ClusterEndpoint(object))
+	waitUntil(t, "it is ready", func() bool { return ready().Status == metav1.ConditionTrue })
 
-	simulated.Fail(slurmtest.Fault{Kind: slurmtest.FaultToken})
-	until(t, "its token is refused", func() bool { return ready().Reason == v1beta1.ReasonUnauthorized })
+	simulated.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultToken})
+	waitUntil(t, "its token is refused", func() bool { return ready().Reason == v1beta1.ReasonUnauthorized })
 	if c := ready(); strings.Contains(c.Message, "nobody") {
 		t.Errorf("the token shows: %s", c.Message)
 	}
 	simulated.ClearFaults()
-	until(t, "it is ready again", func() bool { return ready().Status == metav1.ConditionTrue })
-	version := versionOf(t, kube, name)
-	if ready(); versionOf(t, kube, name) != version {
+	waitUntil(t, "it is ready again", func() bool { return ready().Status == metav1.ConditionTrue })
+	version := resourceVersionOf(t, kube, name)
+	if ready(); resourceVersionOf(t, kube, name) != version {
 		t.Error("it was written though nothing has changed")
 	}
 	if err := kube.Delete(t.Context(), object); err != nil {
@@ -85,7 +85,7 @@ func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
 	}
 }
 
-func versionOf(t *testing.T, kube client.Client, name types.NamespacedName) string {
+func resourceVersionOf(t *testing.T, kube client.Client, name types.NamespacedName) string {
 	t.Helper()
 	var c v1beta1.Cluster
 	if err := kube.Get(t.Context(), name, &c); err != nil {
@@ -94,8 +94,8 @@ func versionOf(t *testing.T, kube client.Client, name types.NamespacedName) stri
 	return c.ResourceVersion
 }
 
-// until waits for the condition.
-func until(t *testing.T, what string, ok func() bool) {
+// waitUntil waits for the condition.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
 	tick := time.NewTicker(2 * time.Millisecond)

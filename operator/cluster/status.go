@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// contactEvery is how often the time of the last contact is written at the most.
-	contactEvery = time.Minute
+	// contactWriteInterval is how often the time of the last contact is written at the most.
+	contactWriteInterval = time.Minute
 	// staleAfter is the age from which on what was read says nothing of now.
 	staleAfter = 2 * time.Minute
-	// outage is how long slurmrestd may not answer before that is told.
-	outage = 30 * time.Second
+	// outageTolerance is how long slurmrestd may not answer before that is told.
+	outageTolerance = 30 * time.Second
 )
 
-// seen is what is known of a Cluster's Slurm.
-type seen struct {
+// observation is what is known of a Cluster's Slurm.
+type observation struct {
 	// reading is nil while nobody reads the cluster.
 	reading *live.Reading
 	// err is why it cannot be read now.
 	err error
 }
 
-// contact is when slurmrestd last told of nodes and of jobs, zero for never.
-func (s seen) contact() time.Time {
+// lastContact is when slurmrestd last told of nodes and of jobs, zero for never.
+func (s observation) lastContact() time.Time {
 	if s.reading == nil {
 		return time.Time{}
 	}
@@ -49,19 +49,19 @@ func (s seen) contact() time.Time {
 	return jobs.ReadAt
 }
 
-// verdict is what the condition Ready says.
-type verdict struct {
+// readyCondition is what the condition Ready says.
+type readyCondition struct {
 	status          metav1.ConditionStatus
 	reason, message string
 }
 
 // statusOf is the status of a Cluster, by the last one and what is seen. It is pure.
-func statusOf(now time.Time, c *v1beta1.Cluster, s seen) v1beta1.ClusterStatus {
+func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterStatus {
 	out := *c.Status.DeepCopy()
 	v1beta1.SetFieldsIgnored(&out.Conditions, c.Spec.IgnoredFields(), c.Generation, now)
-	v := judge(now, s)
+	v := readyConditionOf(now, s)
 	if v.status == metav1.ConditionTrue && strings.HasPrefix(c.Spec.Server, "http:") {
-		v.message += clearText
+		v.message += clearTextWarning
 	}
 	was := meta.FindStatusCondition(out.Conditions, v1beta1.ConditionReady)
 	if s.err == nil && v.reason == v1beta1.ReasonNotObserved && was != nil && was.ObservedGeneration == c.Generation &&
@@ -73,47 +73,47 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s seen) v1beta1.ClusterStatus {
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(now),
 	})
 	if s.reading != nil {
-		setIf(&out.SlurmVersion, s.reading.Snapshot.Server.Release)
-		setIf(&out.APIVersion, s.reading.Snapshot.Version)
+		setNonEmpty(&out.SlurmVersion, s.reading.Snapshot.Server.Release)
+		setNonEmpty(&out.APIVersion, s.reading.Snapshot.Version)
 	}
-	at := s.contact().Truncate(time.Second)
-	if !at.IsZero() && (out.LastContact == nil || at.Sub(out.LastContact.Time) >= contactEvery || changed && at.After(out.LastContact.Time)) {
+	at := s.lastContact().Truncate(time.Second)
+	if !at.IsZero() && (out.LastContact == nil || at.Sub(out.LastContact.Time) >= contactWriteInterval || changed && at.After(out.LastContact.Time)) {
 		out.LastContact = &metav1.Time{Time: at}
 	}
 	return out
 }
 
-func setIf(field *string, value string) {
+func setNonEmpty(field *string, value string) {
 	if value != "" {
 		*field = value
 	}
 }
 
-// judge decides on Ready.
-func judge(now time.Time, s seen) verdict {
-	contact := s.contact()
-	fresh := !contact.IsZero() && now.Sub(contact) < outage
+// readyConditionOf decides on Ready.
+func readyConditionOf(now time.Time, s observation) readyCondition {
+	contact := s.lastContact()
+	fresh := !contact.IsZero() && now.Sub(contact) < outageTolerance
 	switch {
 	case s.err != nil && !(fresh && slurmclient.CodeOf(s.err) == slurmclient.CodeUnavailable):
-		return failed(s.err)
+		return conditionOfError(s.err)
 	case contact.IsZero():
-		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "nodes and jobs have not been read yet"}
+		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "nodes and jobs have not been read yet"}
 	case s.reading.Problem != "":
-		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, s.reading.Problem}
+		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, s.reading.Problem}
 	case now.Sub(contact) >= staleAfter:
-		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, fmt.Sprintf("nodes and jobs were last read at %s", contact.UTC().Format(time.RFC3339))}
+		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, fmt.Sprintf("nodes and jobs were last read at %s", contact.UTC().Format(time.RFC3339))}
 	}
-	return verdict{metav1.ConditionTrue, v1beta1.ReasonAvailable, "slurmrestd answers"}
+	return readyCondition{metav1.ConditionTrue, v1beta1.ReasonAvailable, "slurmrestd answers"}
 }
 
-// clearText is added to the message of a Cluster that is asked by plain HTTP.
-const clearText = "; the token is sent as clear text, since spec.server is not https"
+// clearTextWarning is added to the message of a Cluster that is asked by plain HTTP.
+const clearTextWarning = "; the token is sent as clear text, since spec.server is not https"
 
-// failed says what an error means. Its text holds no secret, and nothing that is another
+// conditionOfError says what an error means. Its text holds no secret, and nothing that is another
 // at each try.
-func failed(err error) verdict {
+func conditionOfError(err error) readyCondition {
 	reason := v1beta1.ReasonUnreachable
-	var target *live.TargetError
+	var target *live.EndpointError
 	var refused *access.NotSendableError
 	switch code := slurmclient.CodeOf(err); {
 	case apierrors.IsForbidden(err):
@@ -129,9 +129,9 @@ func failed(err error) verdict {
 	case code == slurmclient.CodeUnsupported:
 		reason = v1beta1.ReasonIncompatible
 	}
-	return verdict{metav1.ConditionFalse, reason, regexp.MustCompile(localEnd).ReplaceAllString(err.Error(), "")}
+	return readyCondition{metav1.ConditionFalse, reason, regexp.MustCompile(localAddressPattern).ReplaceAllString(err.Error(), "")}
 }
 
-// localEnd is our own end of a connection in the error of a socket, whose port is another
+// localAddressPattern is our own end of a connection in the error of a socket, whose port is another
 // at each try.
-const localEnd = `[0-9a-fA-F:.\[\]%]+->`
+const localAddressPattern = `[0-9a-fA-F:.\[\]%]+->`

@@ -22,60 +22,60 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// read is a reading whose nodes and jobs were read so long before noon.
-func read(nodes, jobs time.Duration) *live.Reading {
+// readingAged is a reading whose nodes and jobs were read so long before noon.
+func readingAged(nodes, jobs time.Duration) *live.Reading {
 	s := &slurmclient.Snapshot{Server: slurm.Server{Release: "26.05.5"}, Version: "v0.0.45"}
 	s.Nodes.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-nodes)}
 	s.Jobs.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-jobs)}
 	return &live.Reading{Snapshot: s}
 }
 
-func refused(code slurmclient.Code, cause error) error {
+func slurmError(code slurmclient.Code, cause error) error {
 	return &slurmclient.Error{Code: code, Op: "listing nodes", Err: cause}
 }
 
-func TestAClusterNamesFieldsThatNothingFollows(t *testing.T) {
+func TestAClusterReportsIgnoredFields(t *testing.T) {
 	c := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
 	c.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Optional: new(true)}
-	c.Status = statusOf(noon, c, seen{reading: read(time.Second, time.Second)})
-	for _, s := range []seen{{reading: read(time.Second, time.Second)}, {}} { // the last is of an operator that has just begun
+	c.Status = statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)})
+	for _, s := range []observation{{reading: readingAged(time.Second, time.Second)}, {}} { // the last is of an operator that has just begun
 		told := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
 		if told == nil || told.Status != metav1.ConditionTrue || told.Message != "spec.slurmKeyRef.optional has no effect: the key is needed" {
 			t.Errorf("the condition is %+v", told)
 		}
 	}
 	c.Spec.SlurmKeyRef = nil
-	if told := meta.FindStatusCondition(statusOf(noon, c, seen{}).Conditions, v1beta1.ConditionFieldsIgnored); told != nil {
+	if told := meta.FindStatusCondition(statusOf(noon, c, observation{}).Conditions, v1beta1.ConditionFieldsIgnored); told != nil {
 		t.Errorf("there still is %+v", told)
 	}
 }
 
 func TestWhetherAClusterIsReady(t *testing.T) {
-	missing := &access.MissingError{Ref: access.Ref{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
+	missing := &access.MissingError{Ref: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
-	lost := read(time.Second, time.Second)
+	lost := readingAged(time.Second, time.Second)
 	lost.Problem = "job 7 cannot be placed"
 	for _, tc := range []struct {
 		name   string
-		seen   seen
+		seen   observation
 		status metav1.ConditionStatus
 		reason string
 	}{
-		{"nobody reads it yet", seen{}, "Unknown", v1beta1.ReasonNotObserved},
-		{"nothing was read yet", seen{reading: unread}, "Unknown", v1beta1.ReasonNotObserved},
-		{"it was read", seen{reading: read(time.Second, 3*time.Second)}, "True", v1beta1.ReasonAvailable},
-		{"one poll without an answer", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnavailable, nil)}, "True", v1beta1.ReasonAvailable},
-		{"no answer for a while", seen{read(time.Second, time.Minute), refused(slurmclient.CodeUnavailable, nil)}, "False", v1beta1.ReasonUnreachable},
-		{"no answer at all", seen{unread, refused(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
-		{"a token that is refused, though it was not before", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnauthorized, nil)}, "False", v1beta1.ReasonUnauthorized},
-		{"no token", seen{unread, refused(slurmclient.CodeUnauthorized, missing)}, "False", v1beta1.ReasonReferenceNotFound},
-		{"a Secret that may not be read", seen{unread, refused(slurmclient.CodeUnauthorized, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", nil))}, "False", v1beta1.ReasonForbidden},
-		{"a Secret that is no token", seen{unread, refused(slurmclient.CodeUnauthorized, &access.NotSendableError{})}, "False", v1beta1.ReasonTokenNotSendable},
-		{"no certificate", seen{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
-		{"a certificate that is none", seen{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
-		{"no version in common", seen{unread, refused(slurmclient.CodeUnsupported, nil)}, "False", v1beta1.ReasonIncompatible},
-		{"polls that take for ever", seen{reading: read(time.Second, time.Hour)}, "Unknown", v1beta1.ReasonNotObserved},
-		{"a job that cannot be placed", seen{reading: lost}, "Unknown", v1beta1.ReasonNotObserved},
+		{"nobody reads it yet", observation{}, "Unknown", v1beta1.ReasonNotObserved},
+		{"nothing was read yet", observation{reading: unread}, "Unknown", v1beta1.ReasonNotObserved},
+		{"it was read", observation{reading: readingAged(time.Second, 3*time.Second)}, "True", v1beta1.ReasonAvailable},
+		{"one poll without an answer", observation{readingAged(time.Second, time.Second), slurmError(slurmclient.CodeUnavailable, nil)}, "True", v1beta1.ReasonAvailable},
+		{"no answer for a while", observation{readingAged(time.Second, time.Minute), slurmError(slurmclient.CodeUnavailable, nil)}, "False", v1beta1.ReasonUnreachable},
+		{"no answer at all", observation{unread, slurmError(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
+		{"a token that is refused, though it was not before", observation{readingAged(time.Second, time.Second), slurmError(slurmclient.CodeUnauthorized, nil)}, "False", v1beta1.ReasonUnauthorized},
+		{"no token", observation{unread, slurmError(slurmclient.CodeUnauthorized, missing)}, "False", v1beta1.ReasonReferenceNotFound},
+		{"a Secret that may not be read", observation{unread, slurmError(slurmclient.CodeUnauthorized, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", nil))}, "False", v1beta1.ReasonForbidden},
+		{"a Secret that is no token", observation{unread, slurmError(slurmclient.CodeUnauthorized, &access.NotSendableError{})}, "False", v1beta1.ReasonTokenNotSendable},
+		{"no certificate", observation{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
+		{"a certificate that is none", observation{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
+		{"no version in common", observation{unread, slurmError(slurmclient.CodeUnsupported, nil)}, "False", v1beta1.ReasonIncompatible},
+		{"polls that take for ever", observation{reading: readingAged(time.Second, time.Hour)}, "Unknown", v1beta1.ReasonNotObserved},
+		{"a job that cannot be placed", observation{reading: lost}, "Unknown", v1beta1.ReasonNotObserved},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := statusOf(noon, &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, tc.seen)
@@ -87,48 +87,48 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPIsTold(t *testing.T) {
+func TestPlainHTTPIsReported(t *testing.T) {
 	for server, told := range map[string]bool{"http://slurm:6820": true, "https://slurm:6820": false} {
 		c := &v1beta1.Cluster{Spec: v1beta1.ClusterSpec{Server: server}}
-		got := statusOf(noon, c, seen{reading: read(time.Second, time.Second)}).Conditions[0]
+		got := statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)}).Conditions[0]
 		if strings.Contains(got.Message, "clear text") != told {
 			t.Errorf("of %s it says %q", server, got.Message)
 		}
 	}
 }
 
-func TestTheStatusDoesNotChurn(t *testing.T) {
+func TestTheStatusChangesOnlyWhenNeeded(t *testing.T) {
 	cluster := &v1beta1.Cluster{}
-	cluster.Status = statusOf(noon, cluster, seen{reading: read(time.Second, time.Second)})
+	cluster.Status = statusOf(noon, cluster, observation{reading: readingAged(time.Second, time.Second)})
 	want := cluster.Status
 	if want.SlurmVersion != "26.05.5" || want.APIVersion != "v0.0.45" || want.LastContact == nil || !want.LastContact.Time.Equal(noon.Add(-time.Second)) {
 		t.Fatalf("it is %+v", want)
 	}
 	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
 	socket := func(port string) error {
-		return refused(slurmclient.CodeUnavailable, errors.New("read tcp 10.0.0.1:"+port+"->10.0.0.2:6820: connection reset by peer"))
+		return slurmError(slurmclient.CodeUnavailable, errors.New("read tcp 10.0.0.1:"+port+"->10.0.0.2:6820: connection reset by peer"))
 	}
 	for _, tc := range []struct {
 		name string
 		now  time.Time
-		seen seen
+		seen observation
 	}{
-		{"a later contact", noon.Add(30 * time.Second), seen{reading: read(-20*time.Second, -20*time.Second)}},
-		{"the operator has begun anew", noon.Add(time.Minute), seen{}},
-		{"and reads", noon.Add(time.Minute), seen{reading: unread}},
+		{"a later contact", noon.Add(30 * time.Second), observation{reading: readingAged(-20*time.Second, -20*time.Second)}},
+		{"the operator has begun anew", noon.Add(time.Minute), observation{}},
+		{"and reads", noon.Add(time.Minute), observation{reading: unread}},
 	} {
 		if diff := cmp.Diff(want, statusOf(tc.now, cluster, tc.seen)); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
 		}
 	}
-	if got := statusOf(noon.Add(time.Hour), cluster, seen{}); got.Conditions[0].Status != "Unknown" {
+	if got := statusOf(noon.Add(time.Hour), cluster, observation{}); got.Conditions[0].Status != "Unknown" {
 		t.Errorf("after an hour without a reading it is %+v", got)
 	}
-	if got := statusOf(noon.Add(time.Minute), cluster, seen{reading: read(-time.Minute, -time.Minute)}); got.LastContact.Time.Equal(want.LastContact.Time) {
+	if got := statusOf(noon.Add(time.Minute), cluster, observation{reading: readingAged(-time.Minute, -time.Minute)}); got.LastContact.Time.Equal(want.LastContact.Time) {
 		t.Error("a contact after a minute is not told")
 	}
-	cluster.Status = statusOf(noon.Add(time.Hour), cluster, seen{unread, socket("40001")})
-	if diff := cmp.Diff(cluster.Status, statusOf(noon.Add(2*time.Hour), cluster, seen{unread, socket("40002")})); diff != "" {
+	cluster.Status = statusOf(noon.Add(time.Hour), cluster, observation{unread, socket("40001")})
+	if diff := cmp.Diff(cluster.Status, statusOf(noon.Add(2*time.Hour), cluster, observation{unread, socket("40002")})); diff != "" {
 		t.Errorf("the next try says something else: %s", diff)
 	}
 	if got := cluster.Status; got.SlurmVersion != "26.05.5" || got.Conditions[0].Status != "False" {

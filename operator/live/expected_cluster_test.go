@@ -11,10 +11,10 @@ import (
 // TestNothingIsWrittenToAnotherCluster: what nobody looked at before is not written to a cluster of
 // another name than the one that the context expects.
 func TestNothingIsWrittenToAnotherCluster(t *testing.T) {
-	_, url := slurmOf(t, slurmtest.Release2605)
-	c := started(t, nil)
-	c.Set(red, at(url))
-	until(t, "it is read", complete(c, red))
+	_, url := newSimulatedCluster(t, slurmtest.Release2605)
+	c := startClusters(t, nil)
+	c.Set(red, endpointAt(url))
+	waitUntil(t, "it is read", isComplete(c, red))
 	s := c.For(red)
 	name := s.Reading().Snapshot.Nodes.Cluster
 	if name == "" {
@@ -36,7 +36,7 @@ func TestNothingIsWrittenToAnotherCluster(t *testing.T) {
 				t.Errorf("writing %s where %s is expected: %v", what, expected, err)
 			}
 		}
-		n, err := s.LookNode(t.Context(), "n1")
+		n, err := s.ReadNode(t.Context(), "n1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Requests counts requests to slurmrestd, of all clusters.
-type Requests struct {
+// RequestMetrics counts requests to slurmrestd, of all clusters.
+type RequestMetrics struct {
 	took *prometheus.HistogramVec
 }
 
-// NewRequests returns Requests that registry serves.
-func NewRequests(registry prometheus.Registerer) *Requests {
-	r := &Requests{took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+// NewRequestMetrics returns Requests that registry serves.
+func NewRequestMetrics(registry prometheus.Registerer) *RequestMetrics {
+	r := &RequestMetrics{took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "slurm_operator_slurm_request_duration_seconds", Help: "Time of requests to slurmrestd until the answer was read, by HTTP status; 0 is no answer.",
 		Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
 	}, []string{"cluster", "operation", "status"})}
@@ -25,42 +25,44 @@ func NewRequests(registry prometheus.Registerer) *Requests {
 	return r
 }
 
-// Of observes the requests of one cluster, for Config.Observer.
-func (r *Requests) Of(k access.Key) slurmclient.Observer { return observer{r, k.String()} }
+// ObserverOf observes the requests of one cluster, for Config.Observer.
+func (r *RequestMetrics) ObserverOf(k access.ClusterKey) slurmclient.Observer {
+	return requestObserver{r, k.String()}
+}
 
-type observer struct {
-	*Requests
+type requestObserver struct {
+	*RequestMetrics
 	cluster string
 }
 
 // Request implements slurmclient.Observer.
-func (o observer) Request(op string, status int, took time.Duration, _ int64) {
+func (o requestObserver) Request(op string, status int, took time.Duration, _ int64) {
 	o.took.WithLabelValues(o.cluster, op, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // Polled implements slurmclient.Observer.
-func (o observer) Polled(slurmclient.Resource, time.Duration, error) {}
+func (o requestObserver) Polled(slurmclient.Resource, time.Duration, error) {}
 
-// ages shows how old readings are.
-type ages struct {
-	clients *Clients
+// ageCollector shows how old readings are.
+type ageCollector struct {
+	clients *Clusters
 	now     func() time.Time
 	age, up *prometheus.Desc
 }
 
-// Ages collects how old the reading of each cluster is, by the clock now, and whether
+// AgeCollector collects how old the reading of each cluster is, by the clock now, and whether
 // it can be read. A cluster that was never read has no age.
-func (c *Clients) Ages(now func() time.Time) prometheus.Collector {
-	return ages{c, now,
+func (c *Clusters) AgeCollector(now func() time.Time) prometheus.Collector {
+	return ageCollector{c, now,
 		prometheus.NewDesc("slurm_operator_reading_age_seconds", "Age of what is known of a Slurm cluster.", []string{"cluster", "resource"}, nil),
 		prometheus.NewDesc("slurm_operator_slurm_up", "Whether the Slurm cluster can be read: the last polls of nodes and jobs did not fail.", []string{"cluster"}, nil)}
 }
 
 // Describe implements prometheus.Collector.
-func (a ages) Describe(to chan<- *prometheus.Desc) { to <- a.age; to <- a.up }
+func (a ageCollector) Describe(to chan<- *prometheus.Desc) { to <- a.age; to <- a.up }
 
 // Collect implements prometheus.Collector.
-func (a ages) Collect(to chan<- prometheus.Metric) {
+func (a ageCollector) Collect(to chan<- prometheus.Metric) {
 	for _, k := range a.clients.Keys() {
 		s := a.clients.For(k)
 		if s == nil {

@@ -21,30 +21,30 @@ import (
 
 // SetupWithManager makes the manager run the Clients, and has them follow its
 // Controllers, Clusters and RestApis.
-func (c *Clients) SetupWithManager(mgr ctrl.Manager) error {
+func (c *Clusters) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(c); err != nil {
 		return fmt.Errorf("adding the Slurm clients: %w", err)
 	}
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
-	followed := &follower{client: mgr.GetClient(), clients: c}
+	followed := &objectFollower{client: mgr.GetClient(), clients: c}
 	err := ctrl.NewControllerManagedBy(mgr).Named("live-cluster").
 		For(&v1beta1.Cluster{}, changed).
-		Complete(reconcile.Func(followed.cluster))
+		Complete(reconcile.Func(followed.reconcileCluster))
 	if err != nil {
 		return fmt.Errorf("following Clusters: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("live-controller").
 		For(&v1beta1.Controller{}, changed).
-		Watches(&v1beta1.RestApi{}, handler.EnqueueRequestsFromMapFunc(controllerOf), changed).
-		Complete(reconcile.Func(followed.controller))
+		Watches(&v1beta1.RestApi{}, handler.EnqueueRequestsFromMapFunc(requestsForRestAPI), changed).
+		Complete(reconcile.Func(followed.reconcileController))
 	if err != nil {
 		return fmt.Errorf("following Controllers: %w", err)
 	}
 	return nil
 }
 
-// controllerOf is the Controller that a RestApi speaks for.
-func controllerOf(_ context.Context, obj client.Object) []reconcile.Request {
+// requestsForRestAPI is the Controller that a RestApi speaks for.
+func requestsForRestAPI(_ context.Context, obj client.Object) []reconcile.Request {
 	api, ok := obj.(*v1beta1.RestApi)
 	if !ok {
 		return nil
@@ -52,27 +52,27 @@ func controllerOf(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: api.Namespace, Name: api.Spec.ControllerRef.Name}}}
 }
 
-// follower tells Clients of the objects that there are.
-type follower struct {
+// objectFollower tells Clients of the objects that there are.
+type objectFollower struct {
 	client  client.Reader
-	clients *Clients
+	clients *Clusters
 }
 
-func (f *follower) cluster(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	k := access.Key{Kind: v1beta1.KindCluster, Namespace: req.Namespace, Name: req.Name}
+func (f *objectFollower) reconcileCluster(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	k := access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: req.Namespace, Name: req.Name}
 	cluster := &v1beta1.Cluster{}
 	if err := f.client.Get(ctx, req.NamespacedName, cluster); err != nil {
-		return reconcile.Result{}, f.gone(k, err)
+		return reconcile.Result{}, f.removeDeleted(k, err)
 	}
-	f.clients.Set(k, access.TargetOfCluster(cluster))
+	f.clients.Set(k, access.ClusterEndpoint(cluster))
 	return reconcile.Result{}, nil
 }
 
-func (f *follower) controller(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	k := access.Key{Kind: v1beta1.KindController, Namespace: req.Namespace, Name: req.Name}
+func (f *objectFollower) reconcileController(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	k := access.ClusterKey{Kind: v1beta1.KindController, Namespace: req.Namespace, Name: req.Name}
 	controller := &v1beta1.Controller{}
 	if err := f.client.Get(ctx, req.NamespacedName, controller); err != nil {
-		return reconcile.Result{}, f.gone(k, err)
+		return reconcile.Result{}, f.removeDeleted(k, err)
 	}
 	var list v1beta1.RestApiList
 	if err := f.client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
@@ -85,12 +85,12 @@ func (f *follower) controller(ctx context.Context, req reconcile.Request) (recon
 			apis = append(apis, &list.Items[i])
 		}
 	}
-	f.clients.Set(k, access.TargetOfController(controller, apis))
+	f.clients.Set(k, access.ControllerEndpoint(controller, apis))
 	return reconcile.Result{}, nil
 }
 
-// gone ends the Slurm of an object that is not there, and returns any other error.
-func (f *follower) gone(k access.Key, err error) error {
+// removeDeleted ends the Slurm of an object that is not there, and returns any other error.
+func (f *objectFollower) removeDeleted(k access.ClusterKey, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading %s %s: %w", k.Kind, k, err)
 	}

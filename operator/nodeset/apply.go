@@ -22,8 +22,8 @@ import (
 
 // apply carries out the steps. Steps for one worker run in order up to the first that fails,
 // different workers in parallel. Events follow the writes.
-func (r *Reconciler) apply(ctx context.Context, s *seen, actions *plan.Todo) error {
-	if err := r.hold(ctx, s.nodeSet); err != nil {
+func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Actions) error {
+	if err := r.addFinalizer(ctx, s.nodeSet); err != nil {
 		return err
 	}
 	if s.nodeSet.DeletionTimestamp == nil {
@@ -38,53 +38,53 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, actions *plan.Todo) err
 			steps = withoutCreations(steps)
 		}
 	}
-	steps = r.creationsNow(s, steps)
-	chains := chainsOf(steps)
+	steps = r.limitCreations(s, steps)
+	chains := groupByWorker(steps)
 	work := make([]func() error, len(chains))
 	for i, chain := range chains {
 		work[i] = func() error {
 			for _, step := range chain {
-				if err := r.take(ctx, s, step); err != nil {
+				if err := r.takeStep(ctx, s, step); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 	}
-	err := inParallel(r.cfg.Parallel, work)
-	r.memory.endCreations(s.memory, len(s.created))
-	r.announceCreated(s)
-	r.announceTold(s)
-	if drains(steps) && s.live != nil {
-		s.live.Soon() // so that idle workers are deleted soon after their drain
+	err := runParallel(r.cfg.Parallel, work)
+	r.expectations.endCreations(s.expectations, len(s.created))
+	r.emitCreatedEvents(s)
+	r.emitStepEvents(s)
+	if hasDrain(steps) && s.slurmCluster != nil {
+		s.slurmCluster.RequestRefresh() // so that idle workers are deleted soon after their drain
 	}
 	return errors.Join(childErr, err)
 }
 
 // hasDrain reports whether the steps drain a Slurm node.
-func drains(steps []plan.Step) bool {
-	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain || s.Verb == plan.Close })
+func hasDrain(steps []plan.Step) bool {
+	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain || s.Verb == plan.AddDrain })
 }
 
 // withoutCreations removes the steps that create workers. Existing workers continue to be drained
 // and deleted when the objects that new ones need cannot be created.
 func withoutCreations(steps []plan.Step) []plan.Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.Create })
+	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.CreatePod })
 }
 
 // limitCreations removes the creations that must wait because earlier ones failed. After the wait
 // it tries a few of them, different ones each time.
-func (r *Reconciler) creationsNow(s *seen, steps []plan.Step) []plan.Step {
-	wait, failures := r.memory.beginCreations(s.memory, r.now())
-	if s.lookAgain(wait); wait > 0 {
+func (r *Reconciler) limitCreations(s *observation, steps []plan.Step) []plan.Step {
+	wait, failures := r.expectations.beginCreations(s.expectations, r.now())
+	if s.requeueAfter(wait); wait > 0 {
 		return withoutCreations(steps)
 	}
-	isCreation := func(step plan.Step) bool { return step.Verb == plan.Create }
+	isCreation := func(step plan.Step) bool { return step.Verb == plan.CreatePod }
 	creations := slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool { return !isCreation(step) })
 	if failures == 0 || len(creations) <= createTries {
 		return steps
 	}
-	s.lookAgain(time.Millisecond) // for the others
+	s.requeueAfter(time.Millisecond) // for the others
 	first := failures * createTries % len(creations)
 	tried := slices.Concat(creations[first:], creations[:first])[:createTries]
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool {
@@ -93,7 +93,7 @@ func (r *Reconciler) creationsNow(s *seen, steps []plan.Step) []plan.Step {
 }
 
 // runParallel runs the functions, at most limit at a time, and joins their errors.
-func inParallel(limit int, work []func() error) error {
+func runParallel(limit int, work []func() error) error {
 	errs := make([]error, len(work))
 	slots := make(chan struct{}, limit)
 	var wg sync.WaitGroup
@@ -109,7 +109,7 @@ func inParallel(limit int, work []func() error) error {
 }
 
 // groupByWorker groups steps by the worker that they concern, in order.
-func chainsOf(steps []plan.Step) [][]plan.Step {
+func groupByWorker(steps []plan.Step) [][]plan.Step {
 	var out [][]plan.Step
 	index := map[string]int{}
 	for _, s := range steps {
@@ -129,52 +129,52 @@ func chainsOf(steps []plan.Step) [][]plan.Step {
 var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
 // takeStep carries out one step and reports it.
-func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
-	ok, err := look(ctx, s.live, s.mayTouch, step)
+func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Step) error {
+	ok, err := checkPrecondition(ctx, s.slurmCluster, s.mayWrite, step)
 	if err != nil {
 		return err
 	}
-	if !ok && step.Verb == plan.Forget {
-		return r.forgotten(ctx, s, step)
+	if !ok && step.Verb == plan.DeleteRecord {
+		return r.confirmDeleted(ctx, s, step)
 	}
 	if !ok {
 		return errNotAsSeen
 	}
 	switch step.Verb {
-	case plan.Create:
-		return r.create(ctx, s, step)
-	case plan.Adopt:
-		err = r.adopt(ctx, s, step)
-	case plan.Notes:
-		err = r.note(ctx, s, step)
-	case plan.Delete:
+	case plan.CreatePod:
+		return r.createWorker(ctx, s, step)
+	case plan.AdoptPod:
+		err = r.adoptPod(ctx, s, step)
+	case plan.Annotate:
+		err = r.annotatePod(ctx, s, step)
+	case plan.DeletePod:
 		err = r.deletePod(ctx, s, step)
-	case plan.Records:
-		return r.makeRecords(ctx, s, step)
+	case plan.CreateRecords:
+		return r.createRecords(ctx, s, step)
 	default:
-		err = r.write(ctx, s, step)
+		err = r.writeSlurmNode(ctx, s, step)
 	}
 	if err == nil {
-		r.metrics.took(s, step, r.now())
-		r.announce(ctx, s, step)
+		r.metrics.countStep(s, step, r.now())
+		r.reportStep(ctx, s, step)
 	}
 	return err
 }
 
 // confirmDeleted handles a record that differs from its reading. A record that does not exist any
 // more was deleted earlier, and the answer was lost.
-func (r *Reconciler) forgotten(ctx context.Context, s *seen, step plan.Step) error {
-	if _, err := s.live.LookNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
+func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step plan.Step) error {
+	if _, err := s.slurmCluster.ReadNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
 		return errNotAsSeen
 	}
-	r.memory.wrote(s.memory, []string{step.SlurmName}, plan.Forget, r.now())
+	r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, plan.DeleteRecord, r.now())
 	return nil
 }
 
 // annotatePod writes a drain mark on a pod that is still as it was observed.
-func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
+func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
-	patch := notePatch(step.Note, noteOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
+	patch := drainMarkPatch(step.DrainMark, drainMarkOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
 	meta := patch["metadata"].(map[string]any)
 	meta["resourceVersion"], meta["uid"] = pod.ResourceVersion, step.UID
 	data, err := json.Marshal(patch)
@@ -183,56 +183,56 @@ func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
 	}
 	written := pod.DeepCopy()
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-		return ignoreGone(fmt.Errorf("annotating pod %s: %w", step.Pod, err))
+		return ignoreNotFound(fmt.Errorf("annotating pod %s: %w", step.Pod, err))
 	}
-	s.keep(written)
+	s.rememberPod(written)
 	return nil
 }
 
 // rememberPod keeps the newer version of a pod for the following steps and the next observation.
-func (s *seen) keep(pod *corev1.Pod) {
-	s.memory.pods.wrote(pod)
+func (s *observation) rememberPod(pod *corev1.Pod) {
+	s.expectations.pods.expectVersion(pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods[pod.Name] = pod
 }
 
 // rememberCreated remembers that a pod was created.
-func (s *seen) add(pod *corev1.Pod) {
+func (s *observation) rememberCreated(pod *corev1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.created = append(s.created, pod)
 }
 
 // requeueAfter reconciles the NodeSet again after the delay, or sooner.
-func (s *seen) lookAgain(after time.Duration) {
+func (s *observation) requeueAfter(after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.again = sooner(s.again, after)
+	s.requeue = shorterDelay(s.requeue, after)
 }
 
-func (s *seen) pod(name string) *corev1.Pod {
+func (s *observation) pod(name string) *corev1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pods[name]
 }
 
 // deletePod deletes a pod that is still as it was observed.
-func (r *Reconciler) deletePod(ctx context.Context, s *seen, step plan.Step) error {
+func (r *Reconciler) deletePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	uid, version := types.UID(step.UID), pod.ResourceVersion
 	err := r.client.Delete(ctx, pod, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 	if err != nil {
-		return ignoreGone(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
+		return ignoreNotFound(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
 	}
-	s.memory.pods.removed(pod.UID, r.now())
-	if step.Look == plan.LookUnregistered || step.Look == plan.LookFuture {
-		r.memory.deletedUnregistered(s.memory, r.now())
+	s.expectations.pods.expectDeletion(pod.UID, r.now())
+	if step.Precondition == plan.PreconditionUnregistered || step.Precondition == plan.PreconditionFuture {
+		r.expectations.recordUnregisteredDeletion(s.expectations, r.now())
 	}
 	return nil
 }
 
-func ignoreGone(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -240,37 +240,37 @@ func ignoreGone(err error) error {
 }
 
 // writeSlurmNode changes a Slurm node, and expects the change until a reading shows it.
-func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
-	if s.live == nil {
+func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step plan.Step) error {
+	if s.slurmCluster == nil {
 		return errors.New("the Slurm cluster does not exist")
 	}
 	var err error
 	switch step.Verb {
 	case plan.Drain:
-		err = s.live.Drain(ctx, step.SlurmName, step.Reason)
-	case plan.Close: // without a reason, theirs stays
-		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{State: new("DRAIN")})
+		err = s.slurmCluster.Drain(ctx, step.SlurmName, step.Reason)
+	case plan.AddDrain: // without a reason, theirs stays
+		err = s.slurmCluster.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{State: new("DRAIN")})
 	case plan.Undrain:
-		err = s.live.Undrain(ctx, step.SlurmName)
+		err = s.slurmCluster.Undrain(ctx, step.SlurmName)
 	case plan.Resume:
-		err = s.live.Resume(ctx, step.SlurmName)
-	case plan.Unmark:
-		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
-	case plan.Retire:
-		err = s.live.Future(ctx, step.SlurmName)
-	case plan.Forget:
-		if err = s.live.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
+		err = s.slurmCluster.Resume(ctx, step.SlurmName)
+	case plan.ClearReason:
+		err = s.slurmCluster.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
+	case plan.MarkFuture:
+		err = s.slurmCluster.Future(ctx, step.SlurmName)
+	case plan.DeleteRecord:
+		if err = s.slurmCluster.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
 			err = nil // an earlier request deleted it, and its answer was lost
 		}
-		r.memory.refuse(s.memory, step.SlurmName, err)
+		r.expectations.recordRefusal(s.expectations, step.SlurmName, err)
 	default:
 		err = fmt.Errorf("unknown verb %s", step.Verb)
 	}
 	if err != nil {
-		r.memory.wrote(s.memory, []string{step.SlurmName}, doubtful, r.now())
+		r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, outcomeUnknown, r.now())
 		return fmt.Errorf("slurm node %s: %s: %w", step.SlurmName, step.Verb, err)
 	}
 	// A reading that began before the write finished may not show it.
-	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, r.now())
+	r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, step.Verb, r.now())
 	return nil
 }

@@ -26,12 +26,12 @@ type cordonChange struct {
 
 // cordonMark is the value of AnnotationCordonedFor for a Slurm node of the NodeSet. Without a name
 // it is the prefix of all these values.
-func (s *seen) cordonMark(slurmNode string) string {
+func (s *observation) cordonMark(slurmNode string) string {
 	return s.nodeSet.Namespace + "/" + s.nodeSet.Name + "/" + slurmNode
 }
 
-// cordonedByUs reports whether the operator cordoned a Kubernetes node.
-func cordonedByUs(node *corev1.Node) bool {
+// isCordonedByUs reports whether the operator cordoned a Kubernetes node.
+func isCordonedByUs(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[v1beta1.AnnotationCordonedFor] != ""
 }
 
@@ -40,8 +40,8 @@ func cordonedByUs(node *corev1.Node) bool {
 // when the worker is gone. It is uncordoned when the drain ends, when the worker runs elsewhere,
 // when the NodeSet stops requesting cordons, and when the NodeSet is gone. Cordons by others, and
 // for other NodeSets, stay.
-func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
-	if (!s.slurm.Fresh || s.problem.reason != "") && !actions.Finished {
+func cordonChanges(s *observation, actions *plan.Actions) []cordonChange {
+	if (!s.slurm.Fresh || s.problem.reason != "") && !actions.DeletionDone {
 		return nil
 	}
 	at := map[string]string{}      // Kubernetes node by Slurm node
@@ -49,17 +49,17 @@ func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
 	asked := s.nodeSet.Spec.CordonKubeNodes && !s.desired.Deleting
 	for i := range s.workers {
 		w := &s.workers[i]
-		if w.KubeNode == "" || !w.Going.IsZero() {
+		if w.KubeNode == "" || !w.DeletedAt.IsZero() {
 			continue
 		}
 		at[w.SlurmName] = w.KubeNode
-		if asked && s.slurm.Records[w.SlurmName].Foreign() {
+		if asked && s.slurm.Records[w.SlurmName].OutOfServiceByOthers() {
 			drained[w.KubeNode] = w.SlurmName
 		}
 	}
 	over := func(kubeNode, slurmNode string) bool {
 		elsewhere := at[slurmNode] != "" && at[slurmNode] != kubeNode
-		return !s.nodeSet.Spec.CordonKubeNodes || actions.Finished || elsewhere || !s.slurm.Records[slurmNode].Foreign()
+		return !s.nodeSet.Spec.CordonKubeNodes || actions.DeletionDone || elsewhere || !s.slurm.Records[slurmNode].OutOfServiceByOthers()
 	}
 	var out []cordonChange
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
@@ -68,7 +68,7 @@ func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
 		switch {
 		case want != "" && !node.Spec.Unschedulable:
 			out = append(out, cordonChange{name, want})
-		case want == "" && ours && cordonedByUs(node) && over(name, slurmNode):
+		case want == "" && ours && isCordonedByUs(node) && over(name, slurmNode):
 			out = append(out, cordonChange{kubeNode: name})
 		}
 	}
@@ -77,8 +77,8 @@ func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
 
 // applyCordons applies the changes, each to the observed version of the Kubernetes node. A missing
 // permission is reported in an event and blocks nothing else.
-func (r *Reconciler) cordon(ctx context.Context, s *seen, actions *plan.Todo) error {
-	for _, c := range cordonsOf(s, actions) {
+func (r *Reconciler) applyCordons(ctx context.Context, s *observation, actions *plan.Actions) error {
+	for _, c := range cordonChanges(s, actions) {
 		node := s.kubeNodes[c.kubeNode]
 		var mark any
 		if c.slurmNode != "" {
@@ -97,7 +97,7 @@ func (r *Reconciler) cordon(ctx context.Context, s *seen, actions *plan.Todo) er
 			r.events.Eventf(s.nodeSet, node, corev1.EventTypeWarning, "CordonForbidden", "Cordon", "the operator is not allowed to cordon Kubernetes nodes (set the chart's rbac.cordonKubeNodes)")
 			return nil
 		case err != nil:
-			return ignoreGone(fmt.Errorf("cordoning kubernetes node %s: %w", c.kubeNode, err))
+			return ignoreNotFound(fmt.Errorf("cordoning kubernetes node %s: %w", c.kubeNode, err))
 		case c.slurmNode != "":
 			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Cordon", "cordoned %s: slurm node %s was drained", c.kubeNode, c.slurmNode)
 		default:

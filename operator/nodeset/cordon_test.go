@@ -20,7 +20,7 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 		unschedulable bool
 		mark          string
 		drain         drain
-		change        func(*seen, *plan.Todo)
+		change        func(*observation, *plan.Actions)
 		want          []cordonChange
 	}{
 		{"it is cordoned when somebody drains the worker", true, false, "", others, nil, []cordonChange{{"k", "n-0"}}},
@@ -33,25 +33,25 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 		{"a cordon for another NodeSet's worker is left", true, true, "slurm/other/n-0", none, nil, nil},
 		{"so is one for a NodeSet of that name elsewhere", true, true, "blue/n/n-0", none, nil, nil},
 		{"an uncordoned one with a mark is left", true, false, mine, none, nil, nil},
-		{"it stays cordoned while the NodeSet cannot be followed", true, true, mine, none, func(s *seen, _ *plan.Todo) {
-			s.problem = problem{v1beta1.ReasonInvalidSpec, "no"}
+		{"it stays cordoned while the NodeSet cannot be followed", true, true, mine, none, func(s *observation, _ *plan.Actions) {
+			s.problem = readyProblem{v1beta1.ReasonInvalidSpec, "no"}
 		}, nil},
-		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, without, nil},
-		{"it is uncordoned when both are gone", true, true, mine, none, without, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *seen, actions *plan.Todo) {
-			without(s, actions)
+		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, removeWorkers, nil},
+		{"it is uncordoned when both are gone", true, true, mine, none, removeWorkers, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *observation, actions *plan.Actions) {
+			removeWorkers(s, actions)
 			delete(s.slurm.Records, "n-0")
 		}, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others, func(s *seen, _ *plan.Todo) {
+		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others, func(s *observation, _ *plan.Actions) {
 			s.workers[0].KubeNode = "l"
-			s.kubeNodes["l"] = kubeNode("l")
+			s.kubeNodes["l"] = newKubeNode("l")
 		}, []cordonChange{{"k", ""}, {"l", "n-0"}}},
-		{"it stays cordoned while the NodeSet is deleted", true, true, mine, others, deleting, nil},
-		{"none is cordoned any more while it is", true, false, "", others, deleting, nil},
-		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *seen, actions *plan.Todo) {
-			deleting(s, actions)
-			without(s, actions)
-			s.slurm.Fresh, actions.Finished = false, true
+		{"it stays cordoned while the NodeSet is deleted", true, true, mine, others, setDeleting, nil},
+		{"none is cordoned any more while it is", true, false, "", others, setDeleting, nil},
+		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *observation, actions *plan.Actions) {
+			setDeleting(s, actions)
+			removeWorkers(s, actions)
+			s.slurm.Fresh, actions.DeletionDone = false, true
 		}, []cordonChange{{"k", ""}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -60,30 +60,30 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 			if tc.mark != "" {
 				node.Annotations = map[string]string{v1beta1.AnnotationCordonedFor: tc.mark}
 			}
-			s := &seen{
+			s := &observation{
 				nodeSet:   &v1beta1.NodeSet{Spec: v1beta1.NodeSetSpec{CordonKubeNodes: tc.asked}},
 				kubeNodes: map[string]*corev1.Node{"k": node},
 				workers:   []plan.Worker{{Pod: "n-0", SlurmName: "n-0", KubeNode: "k"}},
-				slurm: plan.Slurm{Fresh: true, Records: map[string]plan.Record{
-					"n-0": {Name: "n-0", Drain: tc.drain.drained, Ours: tc.drain.ours},
+				slurm: plan.SlurmReading{Fresh: true, Records: map[string]plan.Record{
+					"n-0": {Name: "n-0", Drain: tc.drain.drained, OurReason: tc.drain.ours},
 				}},
 			}
 			s.nodeSet.Namespace, s.nodeSet.Name = "slurm", "n"
-			actions := &plan.Todo{}
+			actions := &plan.Actions{}
 			if tc.change != nil {
 				tc.change(s, actions)
 			}
-			if diff := cmp.Diff(tc.want, cordonsOf(s, actions), cmp.AllowUnexported(cordonChange{})); diff != "" {
+			if diff := cmp.Diff(tc.want, cordonChanges(s, actions), cmp.AllowUnexported(cordonChange{})); diff != "" {
 				t.Error(diff)
 			}
 			s.slurm.Fresh = false
-			if got := cordonsOf(s, actions); got != nil && !actions.Finished {
+			if got := cordonChanges(s, actions); got != nil && !actions.DeletionDone {
 				t.Errorf("on a stale reading: %v", got)
 			}
 		})
 	}
 }
 
-func without(s *seen, _ *plan.Todo) { s.workers = nil }
+func removeWorkers(s *observation, _ *plan.Actions) { s.workers = nil }
 
-func deleting(s *seen, _ *plan.Todo) { s.desired.Deleting = true }
+func setDeleting(s *observation, _ *plan.Actions) { s.desired.Deleting = true }

@@ -16,25 +16,25 @@ import (
 )
 
 func TestTheLastLookKeepsAPod(t *testing.T) {
-	for name, meanwhile := range map[string]func(*rig){
-		"when it fails":              func(r *rig) { r.slurm.fail["look gpu-0"] = errors.New("no answer") },
-		"when a job started":         func(r *rig) { r.slurm.start(7, "gpu-0") },
-		"when somebody undrained it": func(r *rig) { r.slurm.nodes["gpu-0"].State.Flags &^= slurm.NodeDrain },
-		"when the record is gone":    func(r *rig) { delete(r.slurm.nodes, "gpu-0") },
+	for name, meanwhile := range map[string]func(*testEnv){
+		"when it fails":              func(r *testEnv) { r.slurm.fail["look gpu-0"] = errors.New("no answer") },
+		"when a job started":         func(r *testEnv) { r.slurm.start(7, "gpu-0") },
+		"when somebody undrained it": func(r *testEnv) { r.slurm.nodes["gpu-0"].State.Flags &^= slurm.NodeDrain },
+		"when the record is gone":    func(r *testEnv) { delete(r.slurm.nodes, "gpu-0") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, gpu(1))
-			r.serve()
+			r := newTestEnv(t, gpuNodeSet(1))
+			r.startWorkers()
 			r.scale(0)
-			r.turn()
+			r.pollAndReconcile()
 			r.now = r.now.Add(10 * time.Second)
 			r.slurm.poll()
 			meanwhile(r)
 			result, err := r.Reconcile(t.Context(), request)
-			if got := r.names(); got != "gpu-0" {
+			if got := r.podNames(); got != "gpu-0" {
 				t.Errorf("the pods are %q", got)
 			}
-			if failed := name == "when it fails"; (err != nil) != failed || !failed && result.RequeueAfter != afterLook {
+			if failed := name == "when it fails"; (err != nil) != failed || !failed && result.RequeueAfter != preconditionRetryDelay {
 				t.Errorf("it is %+v, %v", result, err)
 			}
 		})
@@ -42,41 +42,41 @@ func TestTheLastLookKeepsAPod(t *testing.T) {
 }
 
 func TestRecordsThatCannotBeMade(t *testing.T) {
-	r := newRig(t, gpu(1, most(2)))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1, withMaxReplicas(2)))
+	r.startWorkers()
 	r.slurm.fail["create"] = errors.New("no such operation")
-	r.change(most(3))
-	r.turn()
-	if c := r.has("Submittable", "False", "RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
+	r.change(withMaxReplicas(3))
+	r.pollAndReconcile()
+	if c := r.expectCondition("Submittable", "False", "RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
 		t.Errorf("it says %q", c.Message)
 	}
 	delete(r.slurm.fail, "create")
-	r.forget()
-	r.turn()
-	expect(t, "the calls before a minute has passed", r.slurm.calls)
-	r.has("Submittable", "False", "RecordsMissing")
+	r.clearWrites()
+	r.pollAndReconcile()
+	expectStrings(t, "the calls before a minute has passed", r.slurm.calls)
+	r.expectCondition("Submittable", "False", "RecordsMissing")
 	r.now = r.now.Add(recordsRetry)
-	r.turn()
-	expect(t, "the calls", r.slurm.calls, "create gpu-2 Feature=gpu CPUs=4 State=FUTURE", "update gpu-2")
-	r.turn()
-	r.has("Submittable", "True", "RecordsReady")
+	r.pollAndReconcile()
+	expectStrings(t, "the calls", r.slurm.calls, "create gpu-2 Feature=gpu CPUs=4 State=FUTURE", "update gpu-2")
+	r.pollAndReconcile()
+	r.expectCondition("Submittable", "True", "RecordsReady")
 }
 
 func TestConflictsAreNoErrors(t *testing.T) {
 	conflict := apierrors.NewConflict(v1beta1.Resource("nodesets"), "gpu", errors.New("it has changed"))
 	for _, words := range []string{"patch NodeSet gpu", "patch status NodeSet gpu", "patch Pod gpu-0", "delete Pod gpu-0"} {
 		t.Run(words, func(t *testing.T) {
-			r := newRig(t, gpu(1))
+			r := newTestEnv(t, gpuNodeSet(1))
 			met := false
 			if words != "patch NodeSet gpu" {
-				r.serve()
+				r.startWorkers()
 				r.scale(0)
 			}
 			r.fail[words] = conflict
 			for range 4 {
 				r.now = r.now.Add(10 * time.Second)
 				r.slurm.poll()
-				if result := r.reconcile(); result.RequeueAfter == afterConflict {
+				if result := r.reconcile(); result.RequeueAfter == conflictRetryDelay {
 					met = true
 					delete(r.fail, words)
 				}
@@ -84,8 +84,8 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			if !met {
 				t.Error("there was none")
 			}
-			if want := map[bool]string{true: "gpu-0"}[words == "patch NodeSet gpu"]; r.names() != want {
-				t.Errorf("the pods are %q", r.names())
+			if want := map[bool]string{true: "gpu-0"}[words == "patch NodeSet gpu"]; r.podNames() != want {
+				t.Errorf("the pods are %q", r.podNames())
 			}
 		})
 	}
@@ -95,24 +95,24 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 	no := errors.New("quota")
 	for _, tc := range []struct {
 		name string
-		with func(*rig)
+		with func(*testEnv)
 		want string
 	}{
-		{"when a pod cannot be created", func(r *rig) { r.fail["create Pod gpu-2"] = no; r.scale(5) }, "gpu-0 gpu-1 gpu-3 gpu-4"},
-		{"when a pod cannot be deleted", func(r *rig) { r.fail["delete Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
-		{"when a pod cannot be noted on", func(r *rig) { r.fail["patch Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
-		{"when a Slurm node cannot be drained", func(r *rig) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
-		{"when a Slurm node cannot be looked at", func(r *rig) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
-		{"when Slurm cannot be told of it", func(r *rig) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
-		{"when its state cannot be shown", func(r *rig) {
+		{"when a pod cannot be created", func(r *testEnv) { r.fail["create Pod gpu-2"] = no; r.scale(5) }, "gpu-0 gpu-1 gpu-3 gpu-4"},
+		{"when a pod cannot be deleted", func(r *testEnv) { r.fail["delete Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
+		{"when a pod cannot be noted on", func(r *testEnv) { r.fail["patch Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
+		{"when a Slurm node cannot be drained", func(r *testEnv) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
+		{"when a Slurm node cannot be looked at", func(r *testEnv) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
+		{"when Slurm cannot be told of it", func(r *testEnv) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
+		{"when its state cannot be shown", func(r *testEnv) {
 			r.fail["patch status Pod gpu-0"] = no
 			r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodePlanned
 			r.scale(1)
 		}, "gpu-0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, gpu(2))
-			r.serve()
+			r := newTestEnv(t, gpuNodeSet(2))
+			r.startWorkers()
 			tc.with(r)
 			failed := false
 			for range 3 {
@@ -121,8 +121,8 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 				_, err := r.Reconcile(t.Context(), request)
 				failed = failed || err != nil
 			}
-			if !failed || r.names() != tc.want {
-				t.Errorf("failed is %t, the pods are %q", failed, r.names())
+			if !failed || r.podNames() != tc.want {
+				t.Errorf("failed is %t, the pods are %q", failed, r.podNames())
 			}
 			if c := r.nodeSet().Status; c.ObservedGeneration != r.nodeSet().Generation {
 				t.Error("the status is not told")
@@ -132,16 +132,16 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 }
 
 func TestAFailureToCreateIsAnEvent(t *testing.T) {
-	r := newRig(t, gpu(1))
+	r := newTestEnv(t, gpuNodeSet(1))
 	r.fail["create Pod gpu-0"] = errors.New("quota")
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("it is no error")
 	}
-	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota; the next attempt is in 1s")
+	expectStrings(t, "the events", r.takeEvents(), "Warning FailedCreate creating pod gpu-0: quota; the next attempt is in 1s")
 }
 
 func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
-	r := newRig(t, gpu(100))
+	r := newTestEnv(t, gpuNodeSet(100))
 	forbidden := errors.New("exceeded quota")
 	for i := range 100 {
 		r.fail[fmt.Sprintf("create Pod gpu-%d", i)] = forbidden
@@ -159,12 +159,12 @@ func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
 			made++
 		}
 	}
-	if told := r.told(); len(told) > 12 || tries > 100 || made < 45 {
+	if told := r.takeEvents(); len(told) > 12 || tries > 100 || made < 45 {
 		t.Errorf("%d tries at first and %d in all, %d rounds without any, events %q", first, tries, made, told)
 	}
 	clear(r.fail)
 	for range 40 {
-		r.turn()
+		r.pollAndReconcile()
 	}
 	if n := len(r.pods()); n != 100 {
 		t.Errorf("when they may be made there are %d", n)
@@ -172,8 +172,8 @@ func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
 }
 
 func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
 	r.slurm.fail["delete gpu-0"] = errors.New("node is in use")
 	r.scale(0)
 	for range 5 {
@@ -181,26 +181,26 @@ func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
 		r.slurm.poll()
 		_, _ = r.Reconcile(t.Context(), request)
 	}
-	if c := r.has("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-0") || !strings.Contains(c.Message, "node is in use") {
+	if c := r.expectCondition("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-0") || !strings.Contains(c.Message, "node is in use") {
 		t.Errorf("it says %q", c.Message)
 	}
 	clear(r.slurm.fail)
-	r.turn()
-	r.turn()
-	r.has("Draining", "False", "NotDraining")
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	r.expectCondition("Draining", "False", "NotDraining")
 }
 
 func TestAnOutageIsOneEvent(t *testing.T) {
-	r := newRig(t, gpu(30))
-	r.serve()
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(30))
+	r.startWorkers()
+	r.startWorkers()
 	r.scale(0)
 	for i, pod := range r.pods() {
 		r.slurm.start(uint32(i+1), pod.Name)
 	}
-	r.turn()
-	r.turn()
-	if told := r.told(); len(told) > 3 {
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	if told := r.takeEvents(); len(told) > 3 {
 		t.Errorf("that 30 workers wait for jobs is %d events: %q", len(told), told)
 	}
 	for range 3 {
@@ -209,82 +209,82 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 		r.slurm.poll()
 		r.reconcile()
 	}
-	told := r.told()
+	told := r.takeEvents()
 	if len(told) != 3 {
 		t.Fatalf("the events of three outages are %q", told)
 	}
-	expect(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to be removed (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
+	expectStrings(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to be removed (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
 }
 
 func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
-	r := newRig(t, gpu(1, most(1)))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1, withMaxReplicas(1)))
+	r.startWorkers()
 	n := r.slurm.nodes["gpu-0"]
 	n.State.Base, n.Reason = slurm.NodeDown, "bad fan"
 	r.scale(0)
 	for range 6 {
-		r.turn()
+		r.pollAndReconcile()
 	}
-	expect(t, "the calls", r.slurm.calls, "update gpu-0")
-	if n := r.slurm.nodes["gpu-0"]; r.names() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown || !n.State.Has(slurm.NodeDrain) {
-		t.Errorf("the pods are %q, the record %+v", r.names(), n)
+	expectStrings(t, "the calls", r.slurm.calls, "update gpu-0")
+	if n := r.slurm.nodes["gpu-0"]; r.podNames() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown || !n.State.Has(slurm.NodeDrain) {
+		t.Errorf("the pods are %q, the record %+v", r.podNames(), n)
 	}
 	r.scale(1)
 	for range 3 {
-		r.turn()
+		r.pollAndReconcile()
 		r.kubelet()
 	}
-	if n := r.slurm.nodes["gpu-0"]; r.names() != "gpu-0" || n.Reason != "bad fan" {
-		t.Errorf("the pods are %q, the record %+v", r.names(), n)
+	if n := r.slurm.nodes["gpu-0"]; r.podNames() != "gpu-0" || n.Reason != "bad fan" {
+		t.Errorf("the pods are %q, the record %+v", r.podNames(), n)
 	}
 }
 
 func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {
-	r := newRig(t, gpu(2, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
+	r := newTestEnv(t, gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
 	r.fail["create Pod gpu-0"] = errors.New("quota")
-	if _, err := r.Reconcile(t.Context(), request); err == nil || r.names() != "gpu-1" {
-		t.Errorf("it is %v, the pods are %q", err, r.names())
+	if _, err := r.Reconcile(t.Context(), request); err == nil || r.podNames() != "gpu-1" {
+		t.Errorf("it is %v, the pods are %q", err, r.podNames())
 	}
 }
 
 func TestWithoutAFreshReadingNothingIsShown(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.slurm.poll()
 	r.now = r.now.Add(time.Hour)
 	r.reconcile()
-	r.has("Ready", "Unknown", "NotObserved")
-	expect(t, "the writes", r.writes, "patch status NodeSet gpu")
+	r.expectCondition("Ready", "Unknown", "NotObserved")
+	expectStrings(t, "the writes", r.writes, "patch status NodeSet gpu")
 }
 
 func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
-	r := newRig(t, gpu(2, most(2)))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(2)))
+	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.scale(0)
-	r.turn()
-	r.has("Draining", "True", "WaitingForJobs")
+	r.pollAndReconcile()
+	r.expectCondition("Draining", "True", "WaitingForJobs")
 	r.restart()
-	r.forget()
+	r.clearWrites()
 	latest := r.slurm.latest
-	r.slurm.latest, r.noSlurm = &live.Reading{Snapshot: &slurmclient.Snapshot{}}, true
+	r.slurm.latest, r.slurmMissing = &live.Reading{Snapshot: &slurmclient.Snapshot{}}, true
 	r.reconcile() // there is no client yet
-	r.noSlurm = false
+	r.slurmMissing = false
 	r.reconcile() // nothing is read yet
-	expect(t, "the writes", r.writes)
-	r.has("Draining", "True", "WaitingForJobs")
+	expectStrings(t, "the writes", r.writes)
+	r.expectCondition("Draining", "True", "WaitingForJobs")
 	r.slurm.problem = "no route"
 	r.reconcile()
-	r.has("Ready", "Unknown", "NotObserved")
+	r.expectCondition("Ready", "Unknown", "NotObserved")
 	r.slurm.latest, r.slurm.problem = latest, ""
 	r.reconcile()
-	r.has("Ready", "False", "Progressing")
+	r.expectCondition("Ready", "False", "Progressing")
 }
 
 func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
 	r.scale(0)
 	slow := r.now.Add(10 * time.Second)
 	r.slurm.before = func() error { // the write takes a while, in which Slurm is read
@@ -293,9 +293,9 @@ func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
 		r.now = slow.Add(9 * time.Second)
 		return nil
 	}
-	r.turn()
+	r.pollAndReconcile()
 	r.slurm.before = func() error { return nil }
-	r.forget()
+	r.clearWrites()
 	r.reconcile()
-	expect(t, "the calls", r.slurm.calls)
+	expectStrings(t, "the calls", r.slurm.calls)
 }

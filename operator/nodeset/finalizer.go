@@ -13,27 +13,27 @@ import (
 )
 
 // hasFinalizer reports whether the NodeSet has our finalizer.
-func held(n *v1beta1.NodeSet) bool {
+func hasFinalizer(n *v1beta1.NodeSet) bool {
 	return controllerutil.ContainsFinalizer(n, v1beta1.FinalizerDrain)
 }
 
 // addFinalizer adds the finalizer to a NodeSet that is not being deleted.
-func (r *Reconciler) hold(ctx context.Context, n *v1beta1.NodeSet) error {
-	if n.DeletionTimestamp != nil || held(n) {
+func (r *Reconciler) addFinalizer(ctx context.Context, n *v1beta1.NodeSet) error {
+	if n.DeletionTimestamp != nil || hasFinalizer(n) {
 		return nil
 	}
 	return r.patchFinalizers(ctx, n, append(n.Finalizers[:len(n.Finalizers):len(n.Finalizers)], v1beta1.FinalizerDrain))
 }
 
 // removeFinalizer removes the finalizer: nothing of the NodeSet is left.
-func (r *Reconciler) release(ctx context.Context, n *v1beta1.NodeSet) error {
+func (r *Reconciler) removeFinalizer(ctx context.Context, n *v1beta1.NodeSet) error {
 	rest := []string{}
 	for _, f := range n.Finalizers {
 		if f != v1beta1.FinalizerDrain {
 			rest = append(rest, f)
 		}
 	}
-	return ignoreGone(r.patchFinalizers(ctx, n, rest))
+	return ignoreNotFound(r.patchFinalizers(ctx, n, rest))
 }
 
 func (r *Reconciler) patchFinalizers(ctx context.Context, n *v1beta1.NodeSet, finalizers []string) error {

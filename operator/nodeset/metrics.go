@@ -36,32 +36,32 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			[]string{"namespace", "nodeset", "cause", "for"}),
 	}
 	registry.MustRegister(m.created, m.deleted, m.drain, m.waiting)
-	for _, cause := range causes() {
+	for _, cause := range drainCauses() {
 		m.drain.WithLabelValues(cause)
 	}
 	return m
 }
 
-func causes() []string {
-	return []string{v1beta1.CauseScaleIn, v1beta1.CauseUpdate, v1beta1.CauseDeletion}
+func drainCauses() []string {
+	return []string{v1beta1.DrainCauseScaleIn, v1beta1.DrainCauseUpdate, v1beta1.DrainCauseDeletion}
 }
 
 // Values of the label "for".
 const (
-	forJobs  = "jobs"
-	forSlurm = "slurm"
+	waitingForJobs  = "jobs"
+	waitingForSlurm = "slurm"
 )
 
 // countStep counts a step that was carried out.
-func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
+func (m *Metrics) countStep(s *observation, step plan.Step, now time.Time) {
 	namespace, name := s.nodeSet.Namespace, s.nodeSet.Name
 	switch step.Verb {
-	case plan.Create:
+	case plan.CreatePod:
 		m.created.WithLabelValues(namespace, name).Inc()
-	case plan.Delete:
-		note := plan.Note{}
+	case plan.DeletePod:
+		note := plan.DrainMark{}
 		if pod := s.pod(step.Pod); pod != nil {
-			note = noteOf(pod)
+			note = drainMarkOf(pod)
 		}
 		m.deleted.WithLabelValues(namespace, name, note.Cause).Inc()
 		if note.Cause != "" {
@@ -71,24 +71,24 @@ func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
 }
 
 // setWaiting sets what the workers of a NodeSet wait for.
-func (m *Metrics) waits(s *seen, actions *plan.Todo) {
+func (m *Metrics) setWaiting(s *observation, actions *plan.Actions) {
 	counts := map[[2]string]int{}
 	for _, w := range actions.Waits {
-		reason := forSlurm
+		reason := waitingForSlurm
 		if w.Jobs > 0 {
-			reason = forJobs
+			reason = waitingForJobs
 		}
 		counts[[2]string{w.Cause, reason}]++
 	}
-	for _, cause := range causes() {
-		for _, reason := range []string{forJobs, forSlurm} {
+	for _, cause := range drainCauses() {
+		for _, reason := range []string{waitingForJobs, waitingForSlurm} {
 			m.waiting.WithLabelValues(s.nodeSet.Namespace, s.nodeSet.Name, cause, reason).Set(float64(counts[[2]string{cause, reason}]))
 		}
 	}
 }
 
 // forgetNodeSet deletes the series of a NodeSet that is gone.
-func (m *Metrics) forget(name types.NamespacedName) {
+func (m *Metrics) forgetNodeSet(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "nodeset": name.Name}
 	m.created.DeletePartialMatch(labels)
 	m.deleted.DeletePartialMatch(labels)

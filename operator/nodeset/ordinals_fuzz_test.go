@@ -15,8 +15,8 @@ func FuzzOrdinals(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, end int) {
 		end = max(0, min(end, math.MaxInt32))
-		got := ordinalsOf(text, end)
-		if len(got) > mostOrdinals {
+		got := parseOrdinals(text, end)
+		if len(got) > maxOrdinals {
 			t.Fatalf("%q is %d ordinals", text, len(got))
 		}
 		if len(got) > 10_000 {
@@ -26,8 +26,8 @@ func FuzzOrdinals(f *testing.F) {
 		if len(sorted) > 0 && (sorted[0] < 0 || sorted[len(sorted)-1] >= end) {
 			t.Errorf("%q is %v, and the end is %d", text, got, end)
 		}
-		if again := ordinalsOf(ordinalsText(got), end); !slices.Equal(again, sorted) {
-			t.Errorf("%q is %v, which is written %q", text, got, ordinalsText(got))
+		if again := parseOrdinals(formatOrdinals(got), end); !slices.Equal(again, sorted) {
+			t.Errorf("%q is %v, which is written %q", text, got, formatOrdinals(got))
 		}
 	})
 }

@@ -44,44 +44,44 @@ func anotherCluster(t *testing.T, name, state, reason string) *slurmclient.Clien
 // TestAStepIsNotTakenOnALookAtAnotherCluster: the readings are of cluster one, and another
 // cluster answers the last look just as the step needs it.
 func TestAStepIsNotTakenOnALookAtAnotherCluster(t *testing.T) {
-	reason := v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn
-	drained := func(r *rig) {
+	reason := v1beta1.DrainReasonPrefix + v1beta1.DrainReasonScaleIn
+	drained := func(r *testEnv) {
 		r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodeDrain
 		r.slurm.nodes["gpu-0"].Reason = reason
 	}
 	for _, tc := range []struct {
 		name          string
 		set           *v1beta1.NodeSet
-		begin         func(*rig)
+		begin         func(*testEnv)
 		state, reason string
 	}{
-		{"a drained worker is not deleted", gpu(1, most(1)), func(r *rig) { r.scale(0); drained(r) }, "DRAIN", reason},
-		{"an idle one is not drained", gpu(1, most(1)), func(r *rig) { r.scale(0) }, "IDLE", ""},
-		{"a drained one is not undrained", gpu(1, most(1)), drained, "DRAIN", reason},
-		{"one that did not register is not deleted", gpu(1, most(1)), func(r *rig) {
+		{"a drained worker is not deleted", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) { r.scale(0); drained(r) }, "DRAIN", reason},
+		{"an idle one is not drained", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) { r.scale(0) }, "IDLE", ""},
+		{"a drained one is not undrained", gpuNodeSet(1, withMaxReplicas(1)), drained, "DRAIN", reason},
+		{"one that did not register is not deleted", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) {
 			r.scale(0)
 			delete(r.slurm.nodes, "gpu-0")
-			r.slurm.nodes["cpu-0"] = slurmNode("cpu-0", "IDLE")
+			r.slurm.nodes["cpu-0"] = newSlurmNode("cpu-0", "IDLE")
 			pod := r.pod("gpu-0")
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 			r.must(r.Status().Update(r.t.Context(), pod))
-			r.now = r.now.Add(DefaultConfig().Plan.BrakeInterval)
+			r.now = r.now.Add(DefaultConfig().Plan.UnregisteredDeletionInterval)
 		}, "", ""},
 	} {
 		for _, answers := range []string{"two", "one"} {
 			t.Run(tc.name+", by cluster "+answers, func(t *testing.T) {
-				r := newRig(t, tc.set.DeepCopy())
-				r.answers("one")
-				r.serve()
+				r := newTestEnv(t, tc.set.DeepCopy())
+				r.setClusterName("one")
+				r.startWorkers()
 				tc.begin(r)
-				r.forget()
-				r.slurm.elsewhere = anotherCluster(t, answers, tc.state, tc.reason)
+				r.clearWrites()
+				r.slurm.otherCluster = anotherCluster(t, answers, tc.state, tc.reason)
 				r.now = r.now.Add(DefaultConfig().Plan.RegisterWithin)
 				r.slurm.poll()
 				_, err := r.Reconcile(t.Context(), request)
-				took := len(r.slurm.calls) > 0 || r.names() != "gpu-0"
+				took := len(r.slurm.calls) > 0 || r.podNames() != "gpu-0"
 				if took != (answers == "one") {
-					t.Errorf("the pods are %q, the writes to Slurm %q, the error %v", r.names(), r.slurm.calls, err)
+					t.Errorf("the pods are %q, the writes to Slurm %q, the error %v", r.podNames(), r.slurm.calls, err)
 				}
 				if (slurmclient.CodeOf(err) == slurmclient.CodeConflict) != (answers == "two") {
 					t.Errorf("the error is %v", err)

@@ -41,43 +41,43 @@ func nodeSetOf(obj client.Object) string {
 }
 
 // observeNamespace reads the UID of the NodeSet's namespace, once in the life of a NodeSet.
-func (r *Reconciler) observeNamespace(ctx context.Context, s *seen) error {
-	if known := s.memory.namespace; known.nodeSet == s.nodeSet.UID {
+func (r *Reconciler) observeNamespace(ctx context.Context, s *observation) error {
+	if known := s.expectations.namespace; known.nodeSet == s.nodeSet.UID {
 		s.namespaceUID = known.uid
 		return nil
 	}
 	namespace := &corev1.Namespace{}
-	err := r.direct.Get(ctx, types.NamespacedName{Name: s.nodeSet.Namespace}, namespace)
+	err := r.uncached.Get(ctx, types.NamespacedName{Name: s.nodeSet.Namespace}, namespace)
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-		return missing("cannot read namespace %s, whose UID workers refer to: %v", s.nodeSet.Namespace, err)
+		return missingReference("cannot read namespace %s, whose UID workers refer to: %v", s.nodeSet.Namespace, err)
 	case err != nil:
 		return fmt.Errorf("reading namespace %s: %w", s.nodeSet.Namespace, err)
 	}
 	s.namespaceUID = namespace.UID
-	s.memory.namespace = namespaceOf{s.nodeSet.UID, namespace.UID}
+	s.expectations.namespace = namespaceIdentity{s.nodeSet.UID, namespace.UID}
 	return nil
 }
 
 // namespaceIdentity is the UID of a NodeSet and that of its namespace.
-type namespaceOf struct{ nodeSet, uid types.UID }
+type namespaceIdentity struct{ nodeSet, uid types.UID }
 
 // missingOwnersOf returns the owners that a worker lacks. Without the UID of the namespace it
 // returns none, since they could not be added.
-func bondOf(pod *corev1.Pod, s *seen) plan.Bond {
+func missingOwnersOf(pod *corev1.Pod, s *observation) plan.MissingOwners {
 	if s.namespaceUID == "" {
-		return plan.Bond{}
+		return plan.MissingOwners{}
 	}
-	return plan.Bond{
-		Orphaned: !metav1.IsControlledBy(pod, s.nodeSet),
-		Loose:    !slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.namespaceUID }),
+	return plan.MissingOwners{
+		NodeSet:   !metav1.IsControlledBy(pod, s.nodeSet),
+		Namespace: !slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.namespaceUID }),
 	}
 }
 
 // ownersOf returns the owners that a worker should have: the NodeSet, its namespace, and its owners
 // other than NodeSets of this name and namespaces. A NodeSet that is being deleted does not become
 // the owner again of a worker from which the garbage collector removed it.
-func ownersOf(pod *corev1.Pod, s *seen) []metav1.OwnerReference {
+func ownersOf(pod *corev1.Pod, s *observation) []metav1.OwnerReference {
 	keep := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(ref metav1.OwnerReference) bool {
 		return ref.Kind == v1beta1.KindNodeSet && ref.Name == s.nodeSet.Name || ref.Kind == "Namespace"
 	})
@@ -90,9 +90,9 @@ func ownersOf(pod *corev1.Pod, s *seen) []metav1.OwnerReference {
 // checkAdoption returns an error unless the NodeSet still has the observed UID and is still being
 // deleted, or not, as observed. The cache may show that the garbage collector removed the NodeSet
 // from a pod before it shows the deletion that caused this.
-func (r *Reconciler) mayAdopt(ctx context.Context, s *seen) error {
+func (r *Reconciler) checkAdoption(ctx context.Context, s *observation) error {
 	now := &v1beta1.NodeSet{}
-	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(s.nodeSet), now); err != nil {
+	if err := r.uncached.Get(ctx, client.ObjectKeyFromObject(s.nodeSet), now); err != nil {
 		return fmt.Errorf("reading nodeset %s before adopting: %w", s.nodeSet.Name, err)
 	}
 	if now.UID != s.nodeSet.UID || (now.DeletionTimestamp == nil) != (s.nodeSet.DeletionTimestamp == nil) {
@@ -102,8 +102,8 @@ func (r *Reconciler) mayAdopt(ctx context.Context, s *seen) error {
 }
 
 // adoptPod writes the owners of a pod that is still as it was observed.
-func (r *Reconciler) adopt(ctx context.Context, s *seen, step plan.Step) error {
-	if err := r.mayAdopt(ctx, s); err != nil {
+func (r *Reconciler) adoptPod(ctx context.Context, s *observation, step plan.Step) error {
+	if err := r.checkAdoption(ctx, s); err != nil {
 		return err
 	}
 	pod := s.pod(step.Pod)
@@ -115,20 +115,20 @@ func (r *Reconciler) adopt(ctx context.Context, s *seen, step plan.Step) error {
 	}
 	written := pod.DeepCopy()
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-		return ignoreGone(fmt.Errorf("adopting pod %s: %w", step.Pod, err))
+		return ignoreNotFound(fmt.Errorf("adopting pod %s: %w", step.Pod, err))
 	}
-	s.keep(written)
+	s.rememberPod(written)
 	return nil
 }
 
 // adoptRevisions adopts the revisions that an earlier NodeSet of this name left behind.
-func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
+func (r *Reconciler) adoptRevisions(ctx context.Context, s *observation) error {
 	for i := range s.revisions {
 		revision := &s.revisions[i]
 		if metav1.IsControlledBy(revision, s.nodeSet) {
 			continue
 		}
-		if err := r.mayAdopt(ctx, s); err != nil {
+		if err := r.checkAdoption(ctx, s); err != nil {
 			return err
 		}
 		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -138,7 +138,7 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
 			return err
 		}
 		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-			return ignoreGone(fmt.Errorf("adopting controller revision %s: %w", revision.Name, err))
+			return ignoreNotFound(fmt.Errorf("adopting controller revision %s: %w", revision.Name, err))
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
 // (--cascade=orphan). The finalizer that requests this disappears when the garbage collector is
 // done. Afterwards revisions without an owner show it: with foreground deletion they are deleted,
 // and with background deletion the NodeSet owns them until it is gone.
-func orphaning(n *v1beta1.NodeSet, revisions []appsv1.ControllerRevision) bool {
+func isOrphaning(n *v1beta1.NodeSet, revisions []appsv1.ControllerRevision) bool {
 	switch {
 	case n.DeletionTimestamp == nil:
 		return false

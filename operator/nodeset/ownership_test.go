@@ -17,9 +17,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// abandon takes the NodeSet off what it made, as the garbage collector does: in the
+// removeOwner takes the NodeSet off what it made, as the garbage collector does: in the
 // foreground, or to leave orphans. What has no other owner it deletes in the foreground.
-func (r *rig) abandon(inForeground bool) {
+func (r *testEnv) removeOwner(inForeground bool) {
 	r.t.Helper()
 	off := func(refs []metav1.OwnerReference) []metav1.OwnerReference {
 		return slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == nodeSetUID })
@@ -43,30 +43,30 @@ func (r *rig) abandon(inForeground bool) {
 	}
 }
 
-func (r *rig) isGone() bool {
+func (r *testEnv) isGone() bool {
 	return apierrors.IsNotFound(r.Get(r.t.Context(), request.NamespacedName, &v1beta1.NodeSet{}))
 }
 
 func TestForegroundDeletionWaitsForJobs(t *testing.T) {
-	r := newRig(t, gpu(2, most(2)))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(2)))
+	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.must(r.Delete(t.Context(), r.nodeSet()))
-	r.abandon(true)
+	r.removeOwner(true)
 	for range 6 {
-		r.turn()
+		r.pollAndReconcile()
 	}
-	if r.names() != "gpu-0" || r.pod("gpu-0").DeletionTimestamp != nil {
-		t.Fatalf("while a job runs the pods are %q", r.names())
+	if r.podNames() != "gpu-0" || r.pod("gpu-0").DeletionTimestamp != nil {
+		t.Fatalf("while a job runs the pods are %q", r.podNames())
 	}
 	r.slurm.end(7)
 	for range 4 {
 		if !r.isGone() {
-			r.turn()
+			r.pollAndReconcile()
 		}
 	}
-	if r.names() != "" || !r.isGone() {
-		t.Errorf("the pods are %q", r.names())
+	if r.podNames() != "" || !r.isGone() {
+		t.Errorf("the pods are %q", r.podNames())
 	}
 	if len(r.slurm.nodes) > 0 {
 		t.Errorf("records are left: %v", r.slurm.nodes)
@@ -76,28 +76,28 @@ func TestForegroundDeletionWaitsForJobs(t *testing.T) {
 func TestOrphansAreLeftAndAdopted(t *testing.T) {
 	for name, late := range map[string]bool{"while the finalizer is there": false, "when it has gone": true} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, gpu(2, most(4)))
-			r.serve()
+			r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(4)))
+			r.startWorkers()
 			r.slurm.start(7, "gpu-0")
 			if !late {
 				r.change(func(n *v1beta1.NodeSet) { n.Finalizers = append(n.Finalizers, metav1.FinalizerOrphanDependents) })
 			}
 			r.must(r.Delete(t.Context(), r.nodeSet()))
-			r.abandon(false)
-			r.turn()
+			r.removeOwner(false)
+			r.pollAndReconcile()
 			if !late { // it was in the way of the end
 				r.change(func(n *v1beta1.NodeSet) { n.Finalizers = nil })
 			}
 			before := r.pods()
-			if !r.isGone() || r.names() != "gpu-0 gpu-1" || len(r.slurm.calls) > 0 {
-				t.Fatalf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
+			if !r.isGone() || r.podNames() != "gpu-0 gpu-1" || len(r.slurm.calls) > 0 {
+				t.Fatalf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.calls)
 			}
 
-			r.give(gpu(2, most(4)))
-			r.forget()
+			r.createObject(gpuNodeSet(2, withMaxReplicas(4)))
+			r.clearWrites()
 			r.restart()
 			for range 4 {
-				r.turn()
+				r.pollAndReconcile()
 			}
 			next := r.nodeSet()
 			for i, pod := range r.pods() {
@@ -110,23 +110,23 @@ func TestOrphansAreLeftAndAdopted(t *testing.T) {
 					t.Errorf("Slurm was told: %s", call)
 				}
 			}
-			r.has("Ready", "True", "Available")
-			r.has("Submittable", "True", "RecordsReady")
-			r.has("Updated", "True", "UpToDate")
+			r.expectCondition("Ready", "True", "Available")
+			r.expectCondition("Submittable", "True", "RecordsReady")
+			r.expectCondition("Updated", "True", "UpToDate")
 		})
 	}
 }
 
 // TestWorkersOfAnEarlierVersionAreAnchored: they are not recreated for that.
 func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
 	pod := r.pod("gpu-0")
 	pod.OwnerReferences = pod.OwnerReferences[:1]
 	r.must(r.Update(t.Context(), pod))
-	r.forget()
-	r.turn()
-	expect(t, "the writes", r.writes, "patch Pod gpu-0")
+	r.clearWrites()
+	r.pollAndReconcile()
+	expectStrings(t, "the writes", r.writes, "patch Pod gpu-0")
 	if got := r.pod("gpu-0"); got.UID != pod.UID || len(got.OwnerReferences) != 2 || !metav1.IsControlledBy(got, r.nodeSet()) {
 		t.Errorf("the pod is %+v", got.ObjectMeta)
 	}
@@ -134,12 +134,12 @@ func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
 
 // TestWithoutTheNamespaceNoWorkerIsMade: such a worker would go with the NodeSet.
 func TestWithoutTheNamespaceNoWorkerIsMade(t *testing.T) {
-	r := newRig(t, gpu(1))
+	r := newTestEnv(t, gpuNodeSet(1))
 	r.must(r.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}))
-	r.turn()
-	r.has("Ready", "False", "ReferenceNotFound")
-	if r.names() != "" {
-		t.Errorf("the pods are %q", r.names())
+	r.pollAndReconcile()
+	r.expectCondition("Ready", "False", "ReferenceNotFound")
+	if r.podNames() != "" {
+		t.Errorf("the pods are %q", r.podNames())
 	}
 }
 
@@ -163,12 +163,12 @@ func TestWhoseAPodIs(t *testing.T) {
 		pod  *corev1.Pod
 		want string
 	}{
-		{"its controller's", worker(0, owned("NodeSet", "cpu"), labels()), "cpu"},
-		{"another kind's", worker(0, owned("StatefulSet", "gpu"), labels()), ""},
-		{"an orphan's, by its labels", worker(0, labels()), "gpu"},
-		{"not a copy's", worker(0, labels(v1beta1.LabelPodName, "gpu-7")), ""},
-		{"nobody's", worker(0), ""},
-		{"not a login pod's", worker(0, labels(v1beta1.LabelAppName, v1beta1.AppLogin)), ""},
+		{"its controller's", workerPod(0, owned("NodeSet", "cpu"), labels()), "cpu"},
+		{"another kind's", workerPod(0, owned("StatefulSet", "gpu"), labels()), ""},
+		{"an orphan's, by its labels", workerPod(0, labels()), "gpu"},
+		{"not a copy's", workerPod(0, labels(v1beta1.LabelPodName, "gpu-7")), ""},
+		{"nobody's", workerPod(0), ""},
+		{"not a login pod's", workerPod(0, labels(v1beta1.LabelAppName, v1beta1.AppLogin)), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := nodeSetOf(tc.pod); got != tc.want {
@@ -180,11 +180,11 @@ func TestWhoseAPodIs(t *testing.T) {
 
 func TestWhichDeletionLeavesOrphans(t *testing.T) {
 	deleted := func(finalizers ...string) *v1beta1.NodeSet {
-		return gpu(1, func(n *v1beta1.NodeSet) {
+		return gpuNodeSet(1, func(n *v1beta1.NodeSet) {
 			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)), slices.Concat(finalizers, []string{v1beta1.FinalizerDrain})
 		})
 	}
-	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpu(1))}}}
+	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpuNodeSet(1))}}}
 	free := appsv1.ControllerRevision{}
 	for _, tc := range []struct {
 		name      string
@@ -192,7 +192,7 @@ func TestWhichDeletionLeavesOrphans(t *testing.T) {
 		revisions []appsv1.ControllerRevision
 		want      bool
 	}{
-		{"none that is not one", gpu(1), []appsv1.ControllerRevision{free}, false},
+		{"none that is not one", gpuNodeSet(1), []appsv1.ControllerRevision{free}, false},
 		{"in the background", deleted(), []appsv1.ControllerRevision{owned}, false},
 		{"in the foreground", deleted(metav1.FinalizerDeleteDependents), []appsv1.ControllerRevision{free}, false},
 		{"in the foreground, when all has gone", deleted(), nil, false},
@@ -200,7 +200,7 @@ func TestWhichDeletionLeavesOrphans(t *testing.T) {
 		{"one that has asked for it", deleted(), []appsv1.ControllerRevision{free}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := orphaning(tc.set, tc.revisions); got != tc.want {
+			if got := isOrphaning(tc.set, tc.revisions); got != tc.want {
 				t.Errorf("it is %t", got)
 			}
 		})
@@ -209,25 +209,25 @@ func TestWhichDeletionLeavesOrphans(t *testing.T) {
 
 func TestForeignOwnersOfAWorkerStay(t *testing.T) {
 	foreign := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "uid-x"}
-	old := render.Owner(gpu(1, func(n *v1beta1.NodeSet) { n.UID = "uid-before" }))
-	s := saw(0, func(s *seen) { s.namespaceUID = "uid-namespace" })
-	pod := worker(0, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{old, foreign} })
-	if got := bondOf(pod, s); got != (plan.Bond{Orphaned: true, Loose: true}) {
+	old := render.Owner(gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.UID = "uid-before" }))
+	s := newObservation(0, func(s *observation) { s.namespaceUID = "uid-namespace" })
+	pod := workerPod(0, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{old, foreign} })
+	if got := missingOwnersOf(pod, s); got != (plan.MissingOwners{NodeSet: true, Namespace: true}) {
 		t.Errorf("it lacks %+v", got)
 	}
 	pod.OwnerReferences = ownersOf(pod, s)
-	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign || bondOf(pod, s) != (plan.Bond{}) {
+	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign || missingOwnersOf(pod, s) != (plan.MissingOwners{}) {
 		t.Errorf("its owners are %+v", pod.OwnerReferences)
 	}
 }
 
-// late reads a NodeSet as another did before: a cache that lags.
-type late struct {
+// laggingClient reads a NodeSet as another did before: a cache that lags.
+type laggingClient struct {
 	client.Client
 	nodeSet *v1beta1.NodeSet
 }
 
-func (l late) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (l laggingClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if n, ok := obj.(*v1beta1.NodeSet); ok {
 		l.nodeSet.DeepCopyInto(n)
 		return nil
@@ -238,15 +238,15 @@ func (l late) Get(ctx context.Context, key client.ObjectKey, obj client.Object, 
 // TestNothingIsAdoptedWhoseDeletionTheCacheLacks: the garbage collector takes the NodeSet
 // off its workers before the operator hears of the deletion.
 func TestNothingIsAdoptedWhoseDeletionTheCacheLacks(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
 	before := r.nodeSet()
 	r.must(r.Delete(t.Context(), r.nodeSet()))
-	r.abandon(false)
-	r.forget()
-	r.client = late{r.Client, before}
-	r.turn()
-	expect(t, "the writes", r.writes)
+	r.removeOwner(false)
+	r.clearWrites()
+	r.client = laggingClient{r.Client, before}
+	r.pollAndReconcile()
+	expectStrings(t, "the writes", r.writes)
 	if pod := r.pod("gpu-0"); metav1.GetControllerOf(pod) != nil {
 		t.Errorf("the pod's owners are %+v", pod.OwnerReferences)
 	}

@@ -22,11 +22,11 @@ import (
 const FieldManager = "slurm-operator-nodeset"
 
 // conflictRetryDelay gives the caches time to show what a write conflicted with.
-const afterConflict = 100 * time.Millisecond
+const conflictRetryDelay = 100 * time.Millisecond
 
 // preconditionRetryDelay gives the next reading time to show why a precondition failed. Each check
 // of a precondition is a request to Slurm.
-const afterLook = 5 * time.Second
+const preconditionRetryDelay = 5 * time.Second
 
 // Config contains the settings of the reconciler. Every field but Image and ClusterDomain is
 // required; DefaultConfig sets all of them.
@@ -54,26 +54,26 @@ func DefaultConfig() Config {
 type Reconciler struct {
 	client client.Client
 	// uncached reads past the cache, for Secrets.
-	direct client.Reader
+	uncached client.Reader
 	// slurmClusters returns a live Slurm cluster, nil for none.
-	slurms    func(access.Key) Slurm
-	events    events.EventRecorder
-	now       func() time.Time
-	cfg       Config
-	planner   *plan.Planner
-	freshness freshness
-	memory    *memory
-	metrics   *Metrics
-	keys      sync.Map
+	slurmClusters func(access.ClusterKey) SlurmCluster
+	events        events.EventRecorder
+	now           func() time.Time
+	cfg           Config
+	planner       *plan.Planner
+	freshness     freshness
+	expectations  *expectations
+	metrics       *Metrics
+	keyHashes     sync.Map
 }
 
 // New returns a Reconciler. It reads objects through c, which needs the indexes that
 // SetupWithManager adds, Secrets and namespaces through direct, Slurm through slurms, and the time
 // from now.
-func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
+func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) SlurmCluster, recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
-		client: c, direct: direct, slurms: slurms, events: recorder, now: now, cfg: cfg,
-		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, memory: newMemory(), metrics: metrics,
+		client: c, uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
+		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, expectations: newExpectations(), metrics: metrics,
 	}
 }
 
@@ -83,13 +83,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	nodeSet := &v1beta1.NodeSet{}
 	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.memory.forget(req.NamespacedName)
-			r.metrics.forget(req.NamespacedName)
+			r.expectations.forgetNodeSet(req.NamespacedName)
+			r.metrics.forgetNodeSet(req.NamespacedName)
 			err = nil
 		}
 		return ctrl.Result{}, err
 	}
-	if nodeSet.DeletionTimestamp != nil && !held(nodeSet) {
+	if nodeSet.DeletionTimestamp != nil && !hasFinalizer(nodeSet) {
 		return ctrl.Result{}, nil
 	}
 	begin := time.Now()
@@ -97,20 +97,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	actions := r.planner.Plan(r.now(), observed.desired, plan.Seen{Workers: observed.workers, Slurm: observed.slurm, Unregistered: observed.memory.unregistered})
-	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.Cluster, observed.slurm.Cluster))
-	observed.memory.look.Store(int64(time.Since(begin)))
-	r.metrics.waits(observed, &actions)
-	err = errors.Join(r.apply(ctx, observed, &actions), r.reserve(ctx, observed, &actions), r.cordon(ctx, observed, &actions), r.claim(ctx, observed), r.remember(ctx, observed), r.retain(ctx, observed, &actions), r.tell(ctx, observed, &actions), r.mirror(ctx, observed, &actions))
-	if err == nil && actions.Finished {
-		err = r.release(ctx, nodeSet)
+	actions := r.planner.Plan(r.now(), observed.desired, plan.Observation{Workers: observed.workers, Slurm: observed.slurm, UnregisteredDeletions: observed.expectations.unregisteredDeletions})
+	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
+	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
+	r.metrics.setWaiting(observed, &actions)
+	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, &actions), r.applyCordons(ctx, observed, &actions), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed), r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions), r.patchPodConditions(ctx, observed, &actions))
+	if err == nil && actions.DeletionDone {
+		err = r.removeFinalizer(ctx, nodeSet)
 	}
-	return result(sooner(sooner(actions.Again, observed.again), untilStart(r.now(), nodeSet)), err)
+	return resultOf(shorterDelay(shorterDelay(actions.RequeueAfter, observed.requeue), untilScheduledUpdate(r.now(), nodeSet)), err)
 }
 
 // untilScheduledUpdate returns how long it takes until a scheduled update begins, 0 if none is
 // ahead.
-func untilStart(now time.Time, n *v1beta1.NodeSet) time.Duration {
+func untilScheduledUpdate(now time.Time, n *v1beta1.NodeSet) time.Duration {
 	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil && u.StartTime != nil {
 		return max(0, u.StartTime.Sub(now))
 	}
@@ -118,7 +118,7 @@ func untilStart(now time.Time, n *v1beta1.NodeSet) time.Duration {
 }
 
 // shorterDelay returns the shorter of two delays, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
+func shorterDelay(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -126,24 +126,24 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // resultOf turns errors that report only a change of the observed objects into a requeue.
-func result(again time.Duration, err error) (ctrl.Result, error) {
+func resultOf(again time.Duration, err error) (ctrl.Result, error) {
 	if err == nil {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	switch {
-	case !onlyChanges(err):
+	case !isOnlyChange(err):
 		return ctrl.Result{}, err
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: afterConflict}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: afterLook}, nil
+	return ctrl.Result{RequeueAfter: preconditionRetryDelay}, nil
 }
 
 // isOnlyChange reports whether each of the joined errors says that an observed object has changed.
-func onlyChanges(err error) bool {
+func isOnlyChange(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			if !onlyChanges(e) {
+			if !isOnlyChange(e) {
 				return false
 			}
 		}

@@ -22,45 +22,45 @@ import (
 const slurmctldPort = 6817
 
 // problemError is a problem with an object that a NodeSet refers to.
-type errProblem struct{ problem }
+type problemError struct{ readyProblem }
 
-func (e errProblem) Error() string { return e.message }
+func (e problemError) Error() string { return e.message }
 
-func missing(format string, args ...any) error {
-	return errProblem{problem{v1beta1.ReasonReferenceNotFound, fmt.Sprintf(format, args...)}}
+func missingReference(format string, args ...any) error {
+	return problemError{readyProblem{v1beta1.ReasonReferenceNotFound, fmt.Sprintf(format, args...)}}
 }
 
 // observeReferences finds the cluster that the NodeSet's workers join, and builds what they are
 // rendered from. Faults become the NodeSet's problem.
-func (r *Reconciler) observeReferences(ctx context.Context, s *seen) error {
+func (r *Reconciler) observeReferences(ctx context.Context, s *observation) error {
 	unread := r.observeNamespace(ctx, s)
-	err := cmp.Or(r.resolve(ctx, s), unread)
+	err := cmp.Or(r.resolveCluster(ctx, s), unread)
 	if err == nil {
-		err = s.render()
+		err = s.renderTemplate()
 	}
-	var wrong errProblem
+	var wrong problemError
 	if errors.As(err, &wrong) {
-		s.problem = wrong.problem
+		s.problem = wrong.readyProblem
 		return nil
 	}
 	return err
 }
 
-func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
+func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	s.input = render.Input{NodeSet: s.nodeSet, NamespaceUID: s.namespaceUID, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
 	spec := &s.nodeSet.Spec
 	var err error
 	switch {
 	case spec.ControllerRef != nil:
-		s.cluster = spec.ControllerRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.ofController(ctx, s, s.cluster)
+		s.clusterRef = spec.ControllerRef.Name
+		s.input.Endpoint, s.input.SlurmKey, err = r.resolveController(ctx, s, s.clusterRef)
 	case spec.ClusterRef != nil:
-		s.cluster = spec.ClusterRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.ofCluster(ctx, s, s.cluster)
+		s.clusterRef = spec.ClusterRef.Name
+		s.input.Endpoint, s.input.SlurmKey, err = r.resolveClusterRef(ctx, s, s.clusterRef)
 	default:
-		err = errProblem{problem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is set"}}
+		err = problemError{readyProblem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is set"}}
 	}
-	s.input.Cluster = s.cluster
+	s.input.Cluster = s.clusterRef
 	if err != nil {
 		return err
 	}
@@ -69,9 +69,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
 	return err
 }
 
-func (r *Reconciler) ofController(ctx context.Context, s *seen, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Controller{}
-	if err := r.get(ctx, s, name, v1beta1.KindController, c); err != nil {
+	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
 	at := render.Endpoint{Host: name + "-controller." + s.nodeSet.Namespace, Port: slurmctldPort}
@@ -79,41 +79,41 @@ func (r *Reconciler) ofController(ctx context.Context, s *seen, name string) (re
 		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host, Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
 	}
 	if c.Spec.SlurmKeyRef == nil {
-		return at, corev1.SecretKeySelector{}, missing("Controller %s has no slurmKeyRef, which workers need", name)
+		return at, corev1.SecretKeySelector{}, missingReference("Controller %s has no slurmKeyRef, which workers need", name)
 	}
 	return at, *c.Spec.SlurmKeyRef, nil
 }
 
-func (r *Reconciler) ofCluster(ctx context.Context, s *seen, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Cluster{}
-	if err := r.get(ctx, s, name, v1beta1.KindCluster, c); err != nil {
+	if err := r.getReference(ctx, s, name, v1beta1.KindCluster, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
 	switch {
 	case c.Spec.Slurmctld == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{}, missing("Cluster %s has no slurmctld, which workers join", name)
+		return render.Endpoint{}, corev1.SecretKeySelector{}, missingReference("Cluster %s has no slurmctld, which workers join", name)
 	case c.Spec.SlurmKeyRef == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{}, missing("Cluster %s has no slurmKeyRef, which workers need", name)
+		return render.Endpoint{}, corev1.SecretKeySelector{}, missingReference("Cluster %s has no slurmKeyRef, which workers need", name)
 	}
 	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
 }
 
-func (r *Reconciler) get(ctx context.Context, s *seen, name, kind string, into client.Object) error {
+func (r *Reconciler) getReference(ctx context.Context, s *observation, name, kind string, into client.Object) error {
 	err := r.client.Get(ctx, types.NamespacedName{Namespace: s.nodeSet.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) {
-		return missing("%s %s does not exist in namespace %s", kind, name, s.nodeSet.Namespace)
+		return missingReference("%s %s does not exist in namespace %s", kind, name, s.nodeSet.Namespace)
 	}
-	s.found = err == nil
+	s.clusterFound = err == nil
 	return err
 }
 
 // renderTemplate renders what all workers share.
-func (s *seen) render() error {
+func (s *observation) renderTemplate() error {
 	invalid := func(err error) error {
 		if err == nil {
 			return nil
 		}
-		return errProblem{problem{v1beta1.ReasonInvalidSpec, err.Error()}}
+		return problemError{readyProblem{v1beta1.ReasonInvalidSpec, err.Error()}}
 	}
 	var err error
 	if s.names, err = render.NamesOf(s.input); err != nil {
@@ -122,7 +122,7 @@ func (s *seen) render() error {
 	if s.template, err = render.Template(s.input); err != nil {
 		return invalid(err)
 	}
-	if _, err = render.Claims(s.input, last(s.nodeSet)); err != nil {
+	if _, err = render.Claims(s.input, lastIdentity(s.nodeSet)); err != nil {
 		return invalid(err)
 	}
 	s.revision, err = render.RevisionOf(s.input)
@@ -131,18 +131,18 @@ func (s *seen) render() error {
 
 // lastIdentity returns the worker with the highest ordinal, or any worker in scaling mode
 // DaemonSet. If its names and claims are valid, those of all workers are.
-func last(n *v1beta1.NodeSet) render.Identity {
+func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return render.Identity{KubeNode: "any"}
 	}
-	return render.Identity{Ordinal: new(max(0, replicas(n)-1))}
+	return render.Identity{Ordinal: new(max(0, desiredReplicas(n)-1))}
 }
 
 // keyReadInterval is how often the Secret with the Slurm key is read: often enough to replace the
 // workers when it changes.
-const keyEvery = time.Minute
+const keyReadInterval = time.Minute
 
-type readKey struct {
+type cachedKeyHash struct {
 	hash string
 	at   time.Time
 }
@@ -151,19 +151,19 @@ type readKey struct {
 // single Secret, at most once per keyReadInterval.
 func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.SecretKeySelector) (string, error) {
 	id := namespace + "/" + ref.Name + "/" + ref.Key
-	if had, ok := r.keys.Load(id); ok && r.now().Sub(had.(readKey).at) < keyEvery {
-		return had.(readKey).hash, nil
+	if had, ok := r.keyHashes.Load(id); ok && r.now().Sub(had.(cachedKeyHash).at) < keyReadInterval {
+		return had.(cachedKeyHash).hash, nil
 	}
 	secret := &corev1.Secret{}
-	err := r.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
+	err := r.uncached.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
-		return "", missing("Secret %s has no key %q, which workers need", ref.Name, ref.Key)
+		return "", missingReference("Secret %s has no key %q, which workers need", ref.Name, ref.Key)
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the slurm key: %w", err)
 	}
 	sum := sha256.Sum256(secret.Data[ref.Key])
 	hash := hex.EncodeToString(sum[:8])
-	r.keys.Store(id, readKey{hash, r.now()})
+	r.keyHashes.Store(id, cachedKeyHash{hash, r.now()})
 	return hash, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// broken makes an open part of the spec malformed.
-func broken(n *v1beta1.NodeSet) { n.Spec.Slurmd.Raw = []byte(`{"env": 7}`) }
+// breakSpec makes an open part of the spec malformed.
+func breakSpec(n *v1beta1.NodeSet) { n.Spec.Slurmd.Raw = []byte(`{"env": 7}`) }
 
 func TestWhatIsMissingIsACondition(t *testing.T) {
 	ofCluster := func(n *v1beta1.NodeSet) {
@@ -25,43 +25,43 @@ func TestWhatIsMissingIsACondition(t *testing.T) {
 		name   string
 		set    *v1beta1.NodeSet
 		others []client.Object
-		before func(*rig)
+		before func(*testEnv)
 		reason string
 		want   string
 	}{
-		{"no Controller", gpu(1), nil, func(r *rig) {
+		{"no Controller", gpuNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Delete(r.t.Context(), &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", "Controller slurm does not exist in namespace slurm"},
-		{"no Cluster", gpu(1, ofCluster), nil, nil, "ReferenceNotFound", "Cluster far does not exist in namespace slurm"},
-		{"no slurmctld", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
+		{"no Cluster", gpuNodeSet(1, ofCluster), nil, nil, "ReferenceNotFound", "Cluster far does not exist in namespace slurm"},
+		{"no slurmctld", gpuNodeSet(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmctld, which workers join"},
-		{"no key", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
+		{"no key", gpuNodeSet(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmKeyRef, which workers need"},
-		{"no Secret", gpu(1), nil, func(r *rig) {
+		{"no Secret", gpuNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Delete(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
-		{"an empty Secret", gpu(1), nil, func(r *rig) {
+		{"an empty Secret", gpuNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Update(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": {}}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
-		{"no reference", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
-		{"a malformed slurmd", gpu(1, broken), nil, nil, "InvalidSpec", "spec.slurmd"},
-		{"a malformed pod", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil, "InvalidSpec", "spec.template.spec"},
-		{"a malformed logfile", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec", "spec.logfile"},
-		{"a malformed claim", gpu(1, claims, func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil, nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
-		{"a name that is too long for a pod", gpu(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }), nil, nil, "InvalidSpec", "naming the pod"},
+		{"no reference", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
+		{"a malformed slurmd", gpuNodeSet(1, breakSpec), nil, nil, "InvalidSpec", "spec.slurmd"},
+		{"a malformed pod", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil, "InvalidSpec", "spec.template.spec"},
+		{"a malformed logfile", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec", "spec.logfile"},
+		{"a malformed claim", gpuNodeSet(1, setClaims, func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil, nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
+		{"a name that is too long for a pod", gpuNodeSet(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }), nil, nil, "InvalidSpec", "naming the pod"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, tc.set, tc.others...)
+			r := newTestEnv(t, tc.set, tc.others...)
 			if tc.before != nil {
 				tc.before(r)
 			}
-			r.forget()
-			r.turn()
-			if c := r.has("Ready", "False", tc.reason); !strings.Contains(c.Message, tc.want) {
+			r.clearWrites()
+			r.pollAndReconcile()
+			if c := r.expectCondition("Ready", "False", tc.reason); !strings.Contains(c.Message, tc.want) {
 				t.Errorf("it says %q", c.Message)
 			}
-			expect(t, "the writes", r.writes, "patch NodeSet gpu", "patch status NodeSet gpu")
-			expect(t, "the calls", r.slurm.calls)
+			expectStrings(t, "the writes", r.writes, "patch NodeSet gpu", "patch status NodeSet gpu")
+			expectStrings(t, "the calls", r.slurm.calls)
 		})
 	}
 }
@@ -71,42 +71,42 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 	ctld := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}
 	for _, tc := range []struct {
 		name string
-		with func(*rig)
+		with func(*testEnv)
 	}{
-		{"the Secret", func(r *rig) { r.must(r.Delete(r.t.Context(), auth)) }},
-		{"the Controller", func(r *rig) { r.must(r.Delete(r.t.Context(), ctld)); r.noSlurm = true }},
-		{"a spec that can be read", func(r *rig) { r.change(broken) }},
+		{"the Secret", func(r *testEnv) { r.must(r.Delete(r.t.Context(), auth)) }},
+		{"the Controller", func(r *testEnv) { r.must(r.Delete(r.t.Context(), ctld)); r.slurmMissing = true }},
+		{"a spec that can be read", func(r *testEnv) { r.change(breakSpec) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, gpu(3, most(5)))
-			r.serve()
+			r := newTestEnv(t, gpuNodeSet(3, withMaxReplicas(5)))
+			r.startWorkers()
 			r.slurm.start(7, "gpu-2")
 			r.slurm.start(8, "gpu-1")
 			r.slurm.start(9, "gpu-0")
 			r.scale(2)
 			for range 3 {
-				r.turn()
+				r.pollAndReconcile()
 			}
 			chosen := map[string]string{}
 			for _, p := range r.pods() {
-				chosen[p.Name] = noteOf(p).Cause
+				chosen[p.Name] = drainMarkOf(p).Cause
 			}
 			tc.with(r)
 			r.scale(0)
 			r.restart() // so that the key is read again
-			r.forget()
+			r.clearWrites()
 			for range 4 {
-				r.turn()
+				r.pollAndReconcile()
 			}
-			expect(t, "the writes", r.writes, "patch status NodeSet gpu")
-			expect(t, "the calls", r.slurm.calls)
+			expectStrings(t, "the writes", r.writes, "patch status NodeSet gpu")
+			expectStrings(t, "the calls", r.slurm.calls)
 			for _, p := range r.pods() {
-				if cause, ok := chosen[p.Name]; !ok || cause != noteOf(p).Cause {
-					t.Errorf("%s was noted %q and is %q", p.Name, cause, noteOf(p).Cause)
+				if cause, ok := chosen[p.Name]; !ok || cause != drainMarkOf(p).Cause {
+					t.Errorf("%s was noted %q and is %q", p.Name, cause, drainMarkOf(p).Cause)
 				}
 			}
 			if len(r.pods()) != 3 || len(r.slurm.nodes) != 5 {
-				t.Errorf("the pods are %s, there are %d records", r.names(), len(r.slurm.nodes))
+				t.Errorf("the pods are %s, there are %d records", r.podNames(), len(r.slurm.nodes))
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 		}, "ctld.example.com", 6817},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, gpu(1))
+			r := newTestEnv(t, gpuNodeSet(1))
 			c := &v1beta1.Controller{}
 			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
 			tc.change(c)
@@ -143,12 +143,12 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 }
 
 func TestAnotherKeyIsAnotherRevision(t *testing.T) {
-	r := newRig(t, gpu(0))
-	r.turn()
+	r := newTestEnv(t, gpuNodeSet(0))
+	r.pollAndReconcile()
 	before := r.nodeSet().Status.NodeSetHash
 	r.must(r.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("another")}}))
-	r.now = r.now.Add(keyEvery)
-	r.turn()
+	r.now = r.now.Add(keyReadInterval)
+	r.pollAndReconcile()
 	if got := r.nodeSet().Status.NodeSetHash; got == before {
 		t.Error("it is the same")
 	}

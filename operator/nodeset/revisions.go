@@ -23,7 +23,7 @@ import (
 // keptRevisionsOf returns the old revisions that ordinals below the partition keep, by ordinal: the
 // revision of the worker or, while there is none, the revision annotated with the ordinal.
 // Revisions that do not exist any more are left out.
-func keptOf(s *seen) map[int]string {
+func keptRevisionsOf(s *observation) map[int]string {
 	out := map[int]string{}
 	if s.problem.reason != "" || s.desired.PerKubeNode || s.desired.Update.Partition == 0 {
 		return out
@@ -35,7 +35,7 @@ func keptOf(s *seen) map[int]string {
 			continue
 		}
 		old[hash] = true
-		for _, ordinal := range ordinalsOf(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.desired.Update.Partition) {
+		for _, ordinal := range parseOrdinals(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.desired.Update.Partition) {
 			out[ordinal] = hash
 		}
 	}
@@ -54,11 +54,11 @@ func keptOf(s *seen) map[int]string {
 
 // maxOrdinals is the largest number of ordinals read from one AnnotationOrdinals, which may repeat
 // some. It is more than any NodeSet has workers.
-const mostOrdinals = 1 << 20
+const maxOrdinals = 1 << 20
 
 // parseOrdinals parses AnnotationOrdinals, up to but excluding end. It skips text that is not a
 // list of ordinals.
-func ordinalsOf(text string, end int) []int {
+func parseOrdinals(text string, end int) []int {
 	var out []int
 	for part := range strings.SplitSeq(text, ",") {
 		low, high, ranged := strings.Cut(part, "-")
@@ -70,7 +70,7 @@ func ordinalsOf(text string, end int) []int {
 		if err != nil || first < 0 {
 			continue
 		}
-		for i := first; i <= min(last, end-1) && len(out) < mostOrdinals; i++ {
+		for i := first; i <= min(last, end-1) && len(out) < maxOrdinals; i++ {
 			out = append(out, i)
 		}
 	}
@@ -78,7 +78,7 @@ func ordinalsOf(text string, end int) []int {
 }
 
 // formatOrdinals formats AnnotationOrdinals; empty for none.
-func ordinalsText(ordinals []int) string {
+func formatOrdinals(ordinals []int) string {
 	ordinals = slices.Sorted(slices.Values(ordinals))
 	var parts []string
 	for i := 0; i < len(ordinals); {
@@ -96,7 +96,7 @@ func ordinalsText(ordinals []int) string {
 }
 
 // workerSource is what a worker is rendered from.
-type recipe struct {
+type workerSource struct {
 	hash     string
 	input    render.Input
 	names    render.Names
@@ -105,26 +105,26 @@ type recipe struct {
 
 // workerSourceOf returns what the worker of an ordinal is rendered from: the newest revision, or
 // the one that the ordinal keeps.
-func (s *seen) recipeOf(ordinal int) (recipe, error) {
-	out := recipe{s.revision.Hash, s.input, s.names, s.template}
-	hash, old := s.kept[ordinal]
+func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
+	out := workerSource{s.revision.Hash, s.input, s.names, s.template}
+	hash, old := s.keptRevisions[ordinal]
 	if !old {
 		return out, nil
 	}
 	i := slices.IndexFunc(s.revisions, func(r appsv1.ControllerRevision) bool { return r.Labels[render.LabelRevision] == hash })
 	if i < 0 {
-		return recipe{}, fmt.Errorf("worker %d keeps revision %s, which does not exist", ordinal, hash)
+		return workerSource{}, fmt.Errorf("worker %d keeps revision %s, which does not exist", ordinal, hash)
 	}
 	var err error
 	out.hash = hash
-	if out.input, err = s.input.At(s.revisions[i].Data.Raw); err != nil {
-		return recipe{}, err
+	if out.input, err = s.input.AtRevision(s.revisions[i].Data.Raw); err != nil {
+		return workerSource{}, err
 	}
 	if out.names, err = render.NamesOf(out.input); err != nil {
-		return recipe{}, fmt.Errorf("naming worker %d of revision %s: %w", ordinal, hash, err)
+		return workerSource{}, fmt.Errorf("naming worker %d of revision %s: %w", ordinal, hash, err)
 	}
 	if out.template, err = render.Template(out.input); err != nil {
-		return recipe{}, fmt.Errorf("rendering revision %s: %w", hash, err)
+		return workerSource{}, fmt.Errorf("rendering revision %s: %w", hash, err)
 	}
 	return out, nil
 }
@@ -132,13 +132,13 @@ func (s *seen) recipeOf(ordinal int) (recipe, error) {
 // applyRevisions creates the newest revision, and deletes those beyond the history limit that no
 // worker uses or keeps. It annotates old revisions with the ordinals that keep them before anything
 // happens to the workers.
-func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
+func (r *Reconciler) applyRevisions(ctx context.Context, s *observation) error {
 	top, there := int64(0), false
 	used := map[string]bool{s.revision.Hash: true}
 	for i := range s.workers {
 		used[s.workers[i].Revision] = true
 	}
-	for _, hash := range s.kept {
+	for _, hash := range s.keptRevisions {
 		used[hash] = true
 	}
 	var old []*appsv1.ControllerRevision
@@ -156,7 +156,7 @@ func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
 			return fmt.Errorf("creating controller revision %s: %w", object.Name, err)
 		}
 	}
-	if err := r.noteKept(ctx, s); err != nil {
+	if err := r.annotateKeptOrdinals(ctx, s); err != nil {
 		return err
 	}
 	slices.SortFunc(old, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(b.Revision, a.Revision) })
@@ -169,14 +169,14 @@ func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
 }
 
 // annotateKeptOrdinals writes on the revisions which ordinals keep them, where that differs.
-func (r *Reconciler) noteKept(ctx context.Context, s *seen) error {
+func (r *Reconciler) annotateKeptOrdinals(ctx context.Context, s *observation) error {
 	keep := map[string][]int{}
-	for _, ordinal := range slices.Sorted(maps.Keys(s.kept)) {
-		keep[s.kept[ordinal]] = append(keep[s.kept[ordinal]], ordinal)
+	for _, ordinal := range slices.Sorted(maps.Keys(s.keptRevisions)) {
+		keep[s.keptRevisions[ordinal]] = append(keep[s.keptRevisions[ordinal]], ordinal)
 	}
 	for i := range s.revisions {
 		revision := &s.revisions[i]
-		text := ordinalsText(keep[revision.Labels[render.LabelRevision]])
+		text := formatOrdinals(keep[revision.Labels[render.LabelRevision]])
 		if text == revision.Annotations[v1beta1.AnnotationOrdinals] {
 			continue
 		}
@@ -189,7 +189,7 @@ func (r *Reconciler) noteKept(ctx context.Context, s *seen) error {
 			return err
 		}
 		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-			return ignoreGone(fmt.Errorf("annotating controller revision %s: %w", revision.Name, err))
+			return ignoreNotFound(fmt.Errorf("annotating controller revision %s: %w", revision.Name, err))
 		}
 	}
 	return nil

@@ -41,18 +41,18 @@ const (
 // and those whose pods, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
 // new readings of Slurm by the object that stands for the cluster; it may be nil.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
-	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, leaving())
+	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionOrFinalizersChanged())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeset").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(specs)).
-		Watches(&corev1.Pod{}, r.ownedPods()).
+		Watches(&corev1.Pod{}, r.enqueueOwner()).
 		Owns(&appsv1.ControllerRevision{}).
-		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(scaled)).
-		Watches(&v1beta1.Controller{}, r.joined(v1beta1.KindController)).
-		Watches(&v1beta1.Cluster{}, r.joined(v1beta1.KindCluster)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsOfHPA)).
+		Watches(&v1beta1.Controller{}, r.enqueueJoined(v1beta1.KindController)).
+		Watches(&v1beta1.Cluster{}, r.enqueueJoined(v1beta1.KindCluster)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet), builder.WithPredicates(kubeNodeChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.cfg.Concurrent,
@@ -67,16 +67,16 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 
 // maxPodDelay is the longest delay of a reconciliation to wait for more pods of the NodeSet to
 // change.
-const podsAtMost = 500 * time.Millisecond
+const maxPodDelay = 500 * time.Millisecond
 
 // enqueueOwner enqueues the NodeSet of a changed pod after the time that observing it takes. When
 // thousands of pods change, reconciliations take half of the time, not all of it. A single change
 // is delayed by milliseconds.
-func (r *Reconciler) ownedPods() handler.EventHandler {
+func (r *Reconciler) enqueueOwner() handler.EventHandler {
 	enqueue := func(obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if nodeSet := nodeSetOf(obj); nodeSet != "" {
 			name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: nodeSet}
-			q.AddAfter(reconcile.Request{NamespacedName: name}, min(podsAtMost, r.memory.lookOf(name)))
+			q.AddAfter(reconcile.Request{NamespacedName: name}, min(maxPodDelay, r.expectations.observeDuration(name)))
 		}
 	}
 	return handler.Funcs{
@@ -93,7 +93,7 @@ func (r *Reconciler) ownedPods() handler.EventHandler {
 }
 
 // Requests returns the NodeSets that join the cluster, for a source of readings.
-func (r *Reconciler) Requests(ctx context.Context, key access.Key) []reconcile.Request {
+func (r *Reconciler) Requests(ctx context.Context, key access.ClusterKey) []reconcile.Request {
 	list := &v1beta1.NodeSetList{}
 	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
 		return nil // the cache is not filled yet: every NodeSet is reconciled after that
@@ -109,9 +109,9 @@ func requestsOf(list *v1beta1.NodeSetList) []reconcile.Request {
 	return out
 }
 
-func (r *Reconciler) joined(kind string) handler.EventHandler {
+func (r *Reconciler) enqueueJoined(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
-		return r.Requests(ctx, access.Key{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
+		return r.Requests(ctx, access.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	})
 }
 
@@ -123,7 +123,7 @@ func (r *Reconciler) everyNodeSet(ctx context.Context, _ client.Object) []reconc
 	return requestsOf(list)
 }
 
-func index(ctx context.Context, indexer client.FieldIndexer) error {
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	nodeSet := func(obj client.Object) []string {
 		if name := nodeSetOf(obj); name != "" {
 			return []string{name}
@@ -135,7 +135,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		if !ok {
 			return nil
 		}
-		key, ok := access.KeyOf(n)
+		key, ok := access.ClusterKeyOf(n)
 		if !ok {
 			return nil
 		}
@@ -156,7 +156,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 }
 
 // deletionOrFinalizersChanged passes updates that begin a deletion or change finalizers.
-func leaving() predicate.Predicate {
+func deletionOrFinalizersChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !e.ObjectNew.GetDeletionTimestamp().Equal(e.ObjectOld.GetDeletionTimestamp()) ||
 			!slices.Equal(e.ObjectNew.GetFinalizers(), e.ObjectOld.GetFinalizers())
@@ -175,9 +175,9 @@ func kubeNodeChanged() predicate.Predicate {
 }
 
 // requestsOfHPA returns the NodeSets that an HPA scales.
-func scaled(_ context.Context, hpa client.Object) []reconcile.Request {
+func requestsOfHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
-	for _, name := range wakeup.Target(hpa) {
+	for _, name := range wakeup.NodeSetNames(hpa) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
 	}
 	return out

@@ -15,34 +15,34 @@ import (
 )
 
 func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
-	other := gpu(0)
+	other := gpuNodeSet(0)
 	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
-	r := newRig(t, gpu(0), other)
-	if got := r.Requests(t.Context(), access.Key{Kind: v1beta1.KindController, Namespace: "slurm", Name: "slurm"}); len(got) != 1 || got[0] != request {
+	r := newTestEnv(t, gpuNodeSet(0), other)
+	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm", Name: "slurm"}); len(got) != 1 || got[0] != request {
 		t.Errorf("of a Controller they are %v", got)
 	}
-	if got := r.Requests(t.Context(), access.Key{Kind: v1beta1.KindCluster, Namespace: "slurm", Name: "slurm"}); len(got) != 0 {
+	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm", Name: "slurm"}); len(got) != 0 {
 		t.Errorf("of a Cluster of that name they are %v", got)
 	}
-	if got := r.everyNodeSet(t.Context(), kubeNode("kube-0")); len(got) != 2 {
+	if got := r.everyNodeSet(t.Context(), newKubeNode("kube-0")); len(got) != 2 {
 		t.Errorf("of a Kubernetes node they are %v", got)
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
 	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet, Name: "gpu"}
-	if got := scaled(t.Context(), hpa); len(got) != 1 || got[0] != request {
+	if got := requestsOfHPA(t.Context(), hpa); len(got) != 1 || got[0] != request {
 		t.Errorf("of an HPA they are %v", got)
 	}
 }
 
 func TestWhichChangesAreLookedAt(t *testing.T) {
-	node := func(change ...func(*corev1.Node)) client.Object { return kubeNode("kube-0", change...) }
+	node := func(change ...func(*corev1.Node)) client.Object { return newKubeNode("kube-0", change...) }
 	for _, tc := range []struct {
 		name string
 		now  client.Object
 		want bool
 	}{
 		{"a heartbeat is not", node(func(n *corev1.Node) { n.ResourceVersion = "8"; n.Status.Phase = "x" }), false},
-		{"a cordon is", node(cordoned), true},
+		{"a cordon is", node(setCordoned), true},
 		{"a label is", node(func(n *corev1.Node) { n.Labels["gpu"] = "yes" }), true},
 		{"an annotation is", node(func(n *corev1.Node) { n.Annotations["a"] = "b" }), true},
 		{"a taint is", node(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "a"}} }), true},
@@ -54,14 +54,14 @@ func TestWhichChangesAreLookedAt(t *testing.T) {
 			}
 		})
 	}
-	deleted, freed := gpu(1), gpu(1)
+	deleted, freed := gpuNodeSet(1), gpuNodeSet(1)
 	deleted.DeletionTimestamp, freed.Finalizers = new(metav1.NewTime(noon)), []string{"x"}
 	for _, now := range []client.Object{deleted, freed} {
-		if !leaving().Update(event.UpdateEvent{ObjectOld: gpu(1), ObjectNew: now}) {
+		if !deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: gpuNodeSet(1), ObjectNew: now}) {
 			t.Errorf("%v is not looked at", now)
 		}
 	}
-	if leaving().Update(event.UpdateEvent{ObjectOld: gpu(1), ObjectNew: gpu(2)}) {
+	if deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: gpuNodeSet(1), ObjectNew: gpuNodeSet(2)}) {
 		t.Error("another spec is a deletion")
 	}
 }
@@ -70,14 +70,14 @@ func TestWhatIsOwnedByOthersIsNoWorker(t *testing.T) {
 	owner := func(kind, uid string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, UID: "uid-gpu", Controller: new(true), Name: uid}}
 	}
-	foreign := worker(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
+	foreign := workerPod(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
 	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm", OwnerReferences: owner("DaemonSet", "x")}}
-	r := newRig(t, gpu(0), foreign, revision)
+	r := newTestEnv(t, gpuNodeSet(0), foreign, revision)
 	for range 3 {
-		r.turn()
+		r.pollAndReconcile()
 	}
-	if r.names() != "gpu-0" || r.nodeSet().Status.Replicas != 0 {
-		t.Errorf("the pods are %q, the status %+v", r.names(), r.nodeSet().Status)
+	if r.podNames() != "gpu-0" || r.nodeSet().Status.Replicas != 0 {
+		t.Errorf("the pods are %q, the status %+v", r.podNames(), r.nodeSet().Status)
 	}
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(revision), revision))
 }

@@ -17,19 +17,19 @@ import (
 
 // statusOf computes the status of a NodeSet. Conditions of other controllers, and the transition
 // times of unchanged ones, stay.
-func statusOf(now time.Time, s *seen, actions *plan.Todo) v1beta1.NodeSetStatus {
+func statusOf(now time.Time, s *observation, actions *plan.Actions) v1beta1.NodeSetStatus {
 	out := *s.nodeSet.Status.DeepCopy()
 	out.ObservedGeneration = s.nodeSet.Generation
-	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.cluster)).String()
+	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.clusterRef)).String()
 	if s.problem.reason == "" {
 		out.NodeSetHash = s.revision.Hash
 	}
-	out.Desired = int32(s.desired.Desired())
-	count(&out, now, s, actions)
+	out.Desired = int32(s.desired.WorkerCount())
+	countWorkers(&out, now, s, actions)
 	if s.desired.PerKubeNode || s.desired.Deleting {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
 	}
-	for _, c := range []metav1.Condition{ready(&out, s, actions), draining(s, actions), updated(s, actions), submittable(s)} {
+	for _, c := range []metav1.Condition{readyCondition(&out, s, actions), drainingCondition(s, actions), updatedCondition(s, actions), submittableCondition(s)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
@@ -40,25 +40,25 @@ func statusOf(now time.Time, s *seen, actions *plan.Todo) v1beta1.NodeSetStatus 
 }
 
 // countWorkers counts the workers. Counts of Slurm states keep their values until Slurm is read.
-func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, actions *plan.Todo) {
+func countWorkers(out *v1beta1.NodeSetStatus, now time.Time, s *observation, actions *plan.Actions) {
 	out.Replicas, out.UpdatedReplicas, out.ReadyReplicas, out.AvailableReplicas = 0, 0, 0, 0
 	if s.slurm.Known {
 		out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
 	}
 	for i := range s.workers {
 		w := &s.workers[i]
-		if !w.Going.IsZero() || w.Finished {
+		if !w.DeletedAt.IsZero() || w.Finished {
 			continue
 		}
 		out.Replicas++
-		add(&out.UpdatedReplicas, w.Revision == out.NodeSetHash)
-		add(&out.ReadyReplicas, w.Ready)
-		add(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.desired.MinReady)))
+		incrementIf(&out.UpdatedReplicas, w.Revision == out.NodeSetHash)
+		incrementIf(&out.ReadyReplicas, w.Ready)
+		incrementIf(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.desired.MinReady)))
 		record, known := s.slurm.Records[w.SlurmName]
 		if !known || record.Future {
 			continue
 		}
-		add(&out.SlurmDrain, record.Drain)
+		incrementIf(&out.SlurmDrain, record.Drain)
 		switch {
 		case record.Down:
 			out.SlurmDown++
@@ -72,54 +72,54 @@ func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, actions *plan.Tod
 	out.DrainingReplicas = int32(len(actions.Waits))
 }
 
-func add(to *int32, isSet bool) {
+func incrementIf(to *int32, isSet bool) {
 	if isSet {
 		*to++
 	}
 }
 
-func condition(kind string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+func newCondition(kind string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-func ready(out *v1beta1.NodeSetStatus, s *seen, actions *plan.Todo) metav1.Condition {
+func readyCondition(out *v1beta1.NodeSetStatus, s *observation, actions *plan.Actions) metav1.Condition {
 	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return condition(v1beta1.ConditionReady, status, reason, format, args...)
+		return newCondition(v1beta1.ConditionReady, status, reason, format, args...)
 	}
-	switch desired := s.desired.Desired(); {
+	switch desired := s.desired.WorkerCount(); {
 	case s.problem.reason != "":
 		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
-	case s.slurm.Clash != "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing", s.slurm.Clash)
+	case s.slurm.ClusterMismatch != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing", s.slurm.ClusterMismatch)
 	case !s.slurm.Known && int(out.Replicas) < desired:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s; workers are created once Slurm has been read", s.slurm.Problem)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
-	case len(s.slurm.Taken) > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them", takenText(s.slurm.Taken))
+	case len(s.slurm.OwnedByOthers) > 0:
+		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them", formatOwnedByOthers(s.slurm.OwnedByOthers))
 	case actions.Available < desired:
 		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, desired)
-		if len(actions.Lost) > 0 {
-			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", clean(hostlist.Compress(actions.Lost)))
+		if len(actions.UnknownToSlurm) > 0 {
+			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", cleanReason(hostlist.Compress(actions.UnknownToSlurm)))
 		}
-		if len(actions.Unclaimed) > 0 {
-			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", clean(hostlist.Compress(actions.Unclaimed)))
+		if len(actions.OwnerUnknown) > 0 {
+			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", cleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed", workers(int(out.Replicas)-desired))
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed", formatWorkers(int(out.Replicas)-desired))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available, desired)
 	}
 }
 
 // drainingCondition reports what the first worker that is to be removed waits for.
-func draining(s *seen, actions *plan.Todo) metav1.Condition {
+func drainingCondition(s *observation, actions *plan.Actions) metav1.Condition {
 	if len(actions.Waits) == 0 {
-		if text := refusals(s); text != "" {
-			return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
+		if text := formatRefusals(s); text != "" {
+			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}
-		return condition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to be removed")
+		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to be removed")
 	}
 	first, reason := actions.Waits[0], v1beta1.ReasonWaitingForSlurm
 	for _, w := range actions.Waits {
@@ -128,17 +128,17 @@ func draining(s *seen, actions *plan.Todo) metav1.Condition {
 			break
 		}
 	}
-	text := told(first)
+	text := formatWait(first)
 	if more := len(actions.Waits) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more wait", more)
 	}
-	return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
+	return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
 }
 
 // formatRefusals lists the records that Slurm refuses to delete, empty for none.
-func refusals(s *seen) string {
+func formatRefusals(s *observation) string {
 	var names []string
-	for name := range s.memory.refused {
+	for name := range s.expectations.refusedDeletions {
 		if _, there := s.slurm.Records[name]; there {
 			names = append(names, name)
 		}
@@ -147,7 +147,7 @@ func refusals(s *seen) string {
 		return ""
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0], s.memory.refused[names[0]])
+	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0], s.expectations.refusedDeletions[names[0]])
 	if more := len(names) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more are refused", more)
 	}
@@ -155,8 +155,8 @@ func refusals(s *seen) string {
 }
 
 // formatWait describes a wait for people.
-func told(w plan.Wait) string {
-	text := fmt.Sprintf("worker %s is to be removed (%s) and waits: %s", w.Pod, w.Cause, w.Why)
+func formatWait(w plan.Wait) string {
+	text := fmt.Sprintf("worker %s is to be removed (%s) and waits: %s", w.Pod, w.Cause, w.Message)
 	switch {
 	case w.Jobs == 0:
 	case w.Until.IsZero():
@@ -168,13 +168,13 @@ func told(w plan.Wait) string {
 }
 
 // updatedCondition is empty while the newest revision is not known.
-func updated(s *seen, actions *plan.Todo) metav1.Condition {
+func updatedCondition(s *observation, actions *plan.Actions) metav1.Condition {
 	reason := v1beta1.ReasonUpdating
 	switch strategy := s.nodeSet.Spec.UpdateStrategy; {
-	case s.problem.reason != "", s.slurm.Clash != "":
+	case s.problem.reason != "", s.slurm.ClusterMismatch != "":
 		return metav1.Condition{}
 	case actions.Outdated == 0:
-		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker has revision %s", s.revision.Hash)
+		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker has revision %s", s.revision.Hash)
 	case strategy.Type == v1beta1.UpdateOnDelete:
 		reason = v1beta1.ReasonOnDelete
 	case strategy.Paused:
@@ -182,14 +182,14 @@ func updated(s *seen, actions *plan.Todo) metav1.Condition {
 	case strategy.Type == v1beta1.UpdateScheduled:
 		reason = v1beta1.ReasonScheduled
 	case neverUpdates(strategy):
-		return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
-			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", workers(actions.Outdated))
+		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
+			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", formatWorkers(actions.Outdated))
 	}
-	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", workers(actions.Outdated))
+	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", formatWorkers(actions.Outdated))
 }
 
 // formatWorkers returns "1 worker is" or "n workers are".
-func workers(n int) string {
+func formatWorkers(n int) string {
 	if n == 1 {
 		return "1 worker is"
 	}
@@ -197,26 +197,26 @@ func workers(n int) string {
 }
 
 // submittableCondition is empty where it does not apply.
-func submittable(s *seen) metav1.Condition {
+func submittableCondition(s *observation) metav1.Condition {
 	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return condition(v1beta1.ConditionSubmittable, status, reason, format, args...)
+		return newCondition(v1beta1.ConditionSubmittable, status, reason, format, args...)
 	}
 	switch {
 	case s.desired.PerKubeNode || s.desired.Deleting || s.problem.reason != "":
 		return metav1.Condition{}
-	case s.desired.Max == nil:
+	case s.desired.MaxWorkers == nil:
 		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum, "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
 	case s.desired.SlurmName(0) == "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork workers are named after Kubernetes nodes")
-	case !s.desired.Records:
+	case !s.desired.CanCreateRecords:
 		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	}
 	missing := 0
-	for i := range *s.desired.Max {
+	for i := range *s.desired.MaxWorkers {
 		name := s.desired.SlurmName(i)
-		if _, there := s.slurm.Records[name]; !there && s.slurm.Taken[name] == "" {
+		if _, there := s.slurm.Records[name]; !there && s.slurm.OwnedByOthers[name] == "" {
 			missing++
 		}
 	}
@@ -224,11 +224,11 @@ func submittable(s *seen) metav1.Condition {
 	case missing > 0 && s.recordsProblem != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
 	case missing > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing, *s.desired.Max)
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing, *s.desired.MaxWorkers)
 	}
-	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.desired.Max)
-	if s.asked != nil && int(*s.asked) > *s.desired.Max {
-		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.asked)
+	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.desired.MaxWorkers)
+	if s.requestedMax != nil && int(*s.requestedMax) > *s.desired.MaxWorkers {
+		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.requestedMax)
 	}
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// says is a condition of a NodeSet of generation 1.
-func says(kind string, status metav1.ConditionStatus, reason, message string, since time.Time) metav1.Condition {
+// conditionSince is a condition of a NodeSet of generation 1.
+func conditionSince(kind string, status metav1.ConditionStatus, reason, message string, since time.Time) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(since)}
 }
 
 func TestTheStatusOfWorkersThatServe(t *testing.T) {
-	s := saw(3)
-	actions := &plan.Todo{Available: 3}
+	s := newObservation(3)
+	actions := &plan.Actions{Available: 3}
 	want := v1beta1.NodeSetStatus{
 		ObservedGeneration: 1, NodeSetHash: "new",
 		Selector: "app.kubernetes.io/instance=gpu,app.kubernetes.io/name=slurmd,slinky.slurm.net/cluster=slurm",
 		Desired:  3, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, SlurmIdle: 3,
 		Conditions: []metav1.Condition{
-			says("Ready", "True", "Available", "3 of 3 workers are in service", noon),
-			says("Draining", "False", "NotDraining", "no worker is to be removed", noon),
-			says("Updated", "True", "UpToDate", "every worker has revision new", noon),
-			says("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", noon),
+			conditionSince("Ready", "True", "Available", "3 of 3 workers are in service", noon),
+			conditionSince("Draining", "False", "NotDraining", "no worker is to be removed", noon),
+			conditionSince("Updated", "True", "UpToDate", "every worker has revision new", noon),
+			conditionSince("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", noon),
 		},
 	}
 	got := statusOf(noon, s, actions)
@@ -44,20 +44,20 @@ func TestTheStatusOfWorkersThatServe(t *testing.T) {
 }
 
 func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
-	other := says("WakeUp", "False", "NotNeeded", "", noon)
-	s := saw(2, func(s *seen) {
-		s.nodeSet.Status = statusOf(noon, s, &plan.Todo{Available: 1})
+	other := conditionSince("WakeUp", "False", "NotNeeded", "", noon)
+	s := newObservation(2, func(s *observation) {
+		s.nodeSet.Status = statusOf(noon, s, &plan.Actions{Available: 1})
 		s.nodeSet.Status.Conditions = append(s.nodeSet.Status.Conditions, other)
 		s.slurm.Records["gpu-1"] = plan.Record{Name: "gpu-1"}
 	})
 	later := noon.Add(time.Hour)
 	for _, tc := range []struct {
 		name    string
-		actions plan.Todo
+		actions plan.Actions
 		ready   metav1.Condition
 	}{
-		{"another message keeps the time", plan.Todo{Available: 0}, says("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
-		{"another status is of now", plan.Todo{Available: 2}, says("Ready", "True", "Available", "2 of 2 workers are in service", later)},
+		{"another message keeps the time", plan.Actions{Available: 0}, conditionSince("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
+		{"another status is of now", plan.Actions{Available: 2}, conditionSince("Ready", "True", "Available", "2 of 2 workers are in service", later)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := statusOf(later, s, &tc.actions).Conditions
@@ -73,37 +73,39 @@ func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	type counts struct{ Replicas, Updated, Ready, Available, Unavailable, Idle, Allocated, Down, Drain, Draining int32 }
-	record := func(i string, r plan.Record) func(*seen) { return func(s *seen) { s.slurm.Records["gpu-"+i] = r } }
+	record := func(i string, r plan.Record) func(*observation) {
+		return func(s *observation) { s.slurm.Records["gpu-"+i] = r }
+	}
 	for _, tc := range []struct {
 		name    string
-		change  func(*seen)
-		actions plan.Todo
+		change  func(*observation)
+		actions plan.Actions
 		want    counts
 	}{
-		{"workers that go or have ended do not count", func(s *seen) { s.workers[0].Going, s.workers[1].Finished = noon, true }, plan.Todo{}, counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
-		{"workers of an old revision are not updated", func(s *seen) { s.workers[0].Revision = "old" }, plan.Todo{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
-		{"workers that are not Ready are not available", func(s *seen) { s.workers[0].Ready = false }, plan.Todo{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
-		{"workers are available after minReadySeconds", func(s *seen) {
+		{"workers that go or have ended do not count", func(s *observation) { s.workers[0].DeletedAt, s.workers[1].Finished = noon, true }, plan.Actions{}, counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
+		{"workers of an old revision are not updated", func(s *observation) { s.workers[0].Revision = "old" }, plan.Actions{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
+		{"workers that are not Ready are not available", func(s *observation) { s.workers[0].Ready = false }, plan.Actions{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
+		{"workers are available after minReadySeconds", func(s *observation) {
 			s.desired.MinReady = time.Minute
 			s.workers[0].ReadySince, s.workers[1].ReadySince = noon.Add(-time.Minute), noon.Add(-time.Minute+1)
-		}, plan.Todo{}, counts{3, 3, 3, 2, 1, 3, 0, 0, 0, 0}},
-		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
-		{"drained without work is not idle", record("0", plan.Record{Drain: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 1, 0}},
-		{"down goes before busy", record("0", plan.Record{Down: true, Busy: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 1, 0, 0}},
-		{"a FUTURE record is none of these", record("0", plan.Record{Future: true, Down: true, Drain: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
-		{"one that Slurm does not know is none of these", func(s *seen) { delete(s.slurm.Records, "gpu-0") }, plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
-		{"more workers than wanted are none too few", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
-		{"of what was not read the last counts stay", func(s *seen) {
-			s.slurm = plan.Slurm{Connected: true}
+		}, plan.Actions{}, counts{3, 3, 3, 2, 1, 3, 0, 0, 0, 0}},
+		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
+		{"drained without work is not idle", record("0", plan.Record{Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 1, 0}},
+		{"down goes before busy", record("0", plan.Record{Down: true, Busy: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 1, 0, 0}},
+		{"a FUTURE record is none of these", record("0", plan.Record{Future: true, Down: true, Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
+		{"one that Slurm does not know is none of these", func(s *observation) { delete(s.slurm.Records, "gpu-0") }, plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
+		{"more workers than wanted are none too few", func(s *observation) { s.desired.Replicas = 1 }, plan.Actions{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
+		{"of what was not read the last counts stay", func(s *observation) {
+			s.slurm = plan.SlurmReading{Connected: true}
 			s.nodeSet.Status = v1beta1.NodeSetStatus{SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4}
-		}, plan.Todo{}, counts{3, 3, 3, 3, 0, 1, 2, 3, 4, 0}},
-		{"counts go back to zero", func(s *seen) {
+		}, plan.Actions{}, counts{3, 3, 3, 3, 0, 1, 2, 3, 4, 0}},
+		{"counts go back to zero", func(s *observation) {
 			s.workers = nil
 			s.nodeSet.Status = v1beta1.NodeSetStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4, DrainingReplicas: 5}
-		}, plan.Todo{}, counts{Unavailable: 3}},
+		}, plan.Actions{}, counts{Unavailable: 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := statusOf(noon, saw(3, tc.change), &tc.actions)
+			got := statusOf(noon, newObservation(3, tc.change), &tc.actions)
 			if diff := cmp.Diff(tc.want, counts{got.Replicas, got.UpdatedReplicas, got.ReadyReplicas, got.AvailableReplicas, got.UnavailableReplicas,
 				got.SlurmIdle, got.SlurmAllocated, got.SlurmDown, got.SlurmDrain, got.DrainingReplicas}); diff != "" {
 				t.Error(diff)
@@ -114,63 +116,65 @@ func TestCounts(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	wait := func(pod string, jobs int, until time.Time) plan.Wait {
-		w := plan.Wait{Pod: pod, Cause: v1beta1.CauseScaleIn, Why: "its Slurm node is not drained yet"}
+		w := plan.Wait{Pod: pod, Cause: v1beta1.DrainCauseScaleIn, Message: "its Slurm node is not drained yet"}
 		if jobs > 0 {
-			w.Why, w.Job, w.Jobs, w.Until = "job 7 is running on it", 7, jobs, until
+			w.Message, w.Job, w.Jobs, w.Until = "job 7 is running on it", 7, jobs, until
 		}
 		return w
 	}
-	stale := func(s *seen) { s.slurm.Fresh, s.slurm.Problem = false, "slurmrestd does not answer" }
-	deleting := func(s *seen) { s.desired.Deleting = true }
-	trouble := func(s *seen) { s.problem = problem{v1beta1.ReasonReferenceNotFound, "there is no Controller slurm"} }
-	strategy := func(u v1beta1.NodeSetUpdateStrategy) func(*seen) {
-		return func(s *seen) { s.nodeSet.Spec.UpdateStrategy = u }
+	stale := func(s *observation) { s.slurm.Fresh, s.slurm.Problem = false, "slurmrestd does not answer" }
+	deleting := func(s *observation) { s.desired.Deleting = true }
+	trouble := func(s *observation) {
+		s.problem = readyProblem{v1beta1.ReasonReferenceNotFound, "there is no Controller slurm"}
 	}
-	fewer := func(s *seen) { delete(s.slurm.Records, "gpu-1") }
-	failed := func(s *seen) { s.recordsProblem = "creating records of gpu-1: no" }
-	both := func(a, b func(*seen)) func(*seen) { return func(s *seen) { a(s); b(s) } }
-	serves := plan.Todo{Available: 2}
+	strategy := func(u v1beta1.NodeSetUpdateStrategy) func(*observation) {
+		return func(s *observation) { s.nodeSet.Spec.UpdateStrategy = u }
+	}
+	fewer := func(s *observation) { delete(s.slurm.Records, "gpu-1") }
+	failed := func(s *observation) { s.recordsProblem = "creating records of gpu-1: no" }
+	both := func(a, b func(*observation)) func(*observation) { return func(s *observation) { a(s); b(s) } }
+	serves := plan.Actions{Available: 2}
 	for _, tc := range []struct {
 		name            string
-		change          func(*seen)
-		actions         plan.Todo
+		change          func(*observation)
+		actions         plan.Actions
 		kind            string
 		status          metav1.ConditionStatus
 		reason, message string
 	}{
-		{"workers are missing", func(*seen) {}, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
-		{"there are too many", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to be removed"},
-		{"there are none and none should be", func(s *seen) { s.desired.Replicas, s.workers = 0, nil }, plan.Todo{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
+		{"workers are missing", func(*observation) {}, plan.Actions{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
+		{"there are too many", func(s *observation) { s.desired.Replicas = 1 }, plan.Actions{Available: 1}, "Ready", "False", "Progressing", "1 worker is to be removed"},
+		{"there are none and none should be", func(s *observation) { s.desired.Replicas, s.workers = 0, nil }, plan.Actions{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
 		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved", "slurmrestd does not answer"},
 		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound", "there is no Controller slurm"},
-		{"a deletion that waits", deleting, plan.Todo{}, "Ready", "False", "Progressing", "2 workers are to be removed"},
+		{"a deletion that waits", deleting, plan.Actions{}, "Ready", "False", "Progressing", "2 workers are to be removed"},
 
-		{"a wait for Slurm", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}}, "Draining", "True", "WaitingForSlurm",
+		{"a wait for Slurm", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}}, "Draining", "True", "WaitingForSlurm",
 			"worker gpu-1 is to be removed (ScaleIn) and waits: its Slurm node is not drained yet"},
-		{"a wait for a job goes first", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True", "WaitingForJobs",
+		{"a wait for a job goes first", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True", "WaitingForJobs",
 			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
-		{"a wait for a job without a limit", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
+		{"a wait for a job without a limit", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
 			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, without a time limit"},
 
-		{"an update", func(*seen) {}, plan.Todo{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
-		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
-		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
-		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Todo{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
-		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Todo{Outdated: 2}, "Updated", "", "", ""},
+		{"an update", func(*observation) {}, plan.Actions{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
+		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
+		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
+		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Actions{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
+		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Actions{Outdated: 2}, "Updated", "", "", ""},
 
-		{"no maximum", func(s *seen) { s.desired.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
-		{"no names", func(s *seen) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
-		{"no shape", func(s *seen) { s.desired.Records = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
+		{"no maximum", func(s *observation) { s.desired.MaxWorkers = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
+		{"no names", func(s *observation) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
+		{"no shape", func(s *observation) { s.desired.CanCreateRecords = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
 		{"no fresh reading", both(stale, failed), serves, "Submittable", "Unknown", "NotObserved", "slurmrestd does not answer"},
 		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records do not exist yet"},
 		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "creating records of gpu-1: no"},
 		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm accepts jobs for 2 workers"},
 		{"a NodeSet that is being deleted takes no jobs", deleting, serves, "Submittable", "", "", ""},
-		{"one worker per Kubernetes node has no maximum", func(s *seen) { s.desired.PerKubeNode = true }, serves, "Submittable", "", "", ""},
+		{"one worker per Kubernetes node has no maximum", func(s *observation) { s.desired.PerKubeNode = true }, serves, "Submittable", "", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got metav1.Condition
-			for _, c := range statusOf(noon, saw(2, tc.change), &tc.actions).Conditions {
+			for _, c := range statusOf(noon, newObservation(2, tc.change), &tc.actions).Conditions {
 				if c.Type == tc.kind {
 					got = c
 				}
@@ -183,10 +187,10 @@ func TestConditions(t *testing.T) {
 }
 
 func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
-	s := saw(1)
-	s.nodeSet.Status = statusOf(noon, s, &plan.Todo{})
+	s := newObservation(1)
+	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
 	s.desired.Deleting = true
-	for _, c := range statusOf(noon, s, &plan.Todo{}).Conditions {
+	for _, c := range statusOf(noon, s, &plan.Actions{}).Conditions {
 		if c.Type == v1beta1.ConditionSubmittable {
 			t.Errorf("there still is %+v", c)
 		}
@@ -194,15 +198,15 @@ func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
 }
 
 func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
-	s := saw(1)
+	s := newObservation(1)
 	s.nodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
-	s.nodeSet.Status = statusOf(noon, s, &plan.Todo{})
+	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.partition is not followed yet") {
 		t.Fatalf("the condition is %+v", c)
 	}
 	s.nodeSet.Spec.Partition = nil
-	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Todo{}).Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
+	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{}).Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
 		t.Errorf("there still is %+v", c)
 	}
 }
@@ -210,12 +214,12 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 	for _, limit := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
 		u := v1beta1.NodeSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdate{MaxUnavailable: &limit}}
-		if got := updateOf(noon, u, 10); got.Open {
+		if got := updateOf(noon, u, 10); got.Allowed {
 			t.Errorf("with %s it is %+v", limit.String(), got)
 		}
-		s := saw(1)
+		s := newObservation(1)
 		s.nodeSet.Spec.UpdateStrategy = u
-		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Todo{Outdated: 1}).Conditions, v1beta1.ConditionUpdated)
+		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{Outdated: 1}).Conditions, v1beta1.ConditionUpdated)
 		if c == nil || c.Reason != v1beta1.ReasonUpdatePaused || !strings.Contains(c.Message, "maxUnavailable is 0") {
 			t.Errorf("with %s the condition is %+v", limit.String(), c)
 		}
@@ -223,10 +227,10 @@ func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 }
 
 func TestABrokenNodeSetKeepsWhatWasToldOfItsRevision(t *testing.T) {
-	s := saw(2)
-	s.nodeSet.Status = statusOf(noon, s, &plan.Todo{})
-	s.problem, s.revision.Hash = problem{v1beta1.ReasonInvalidSpec, "spec.slurmd: no"}, ""
-	got := statusOf(noon, s, &plan.Todo{Outdated: 2})
+	s := newObservation(2)
+	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
+	s.problem, s.revision.Hash = readyProblem{v1beta1.ReasonInvalidSpec, "spec.slurmd: no"}, ""
+	got := statusOf(noon, s, &plan.Actions{Outdated: 2})
 	if got.NodeSetHash != "new" || got.UpdatedReplicas != 2 {
 		t.Errorf("the revision is %q, with %d workers", got.NodeSetHash, got.UpdatedReplicas)
 	}
@@ -239,7 +243,7 @@ func TestOnlyProgressIsWhatCanWait(t *testing.T) {
 	onTheWay := func() v1beta1.NodeSetStatus {
 		return v1beta1.NodeSetStatus{
 			Desired: 100, Replicas: 60, ReadyReplicas: 20, SlurmIdle: 10, SlurmAllocated: 1, Selector: "s",
-			Conditions: []metav1.Condition{says("Ready", "False", "Progressing", "10 of 100 workers are in service", noon)},
+			Conditions: []metav1.Condition{conditionSince("Ready", "False", "Progressing", "10 of 100 workers are in service", noon)},
 		}
 	}
 	for _, tc := range []struct {
@@ -262,7 +266,7 @@ func TestOnlyProgressIsWhatCanWait(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			from, to := onTheWay(), onTheWay()
 			tc.change(&to)
-			if got := onlyProgress(&from, &to); got != tc.want {
+			if got := isOnlyProgress(&from, &to); got != tc.want {
 				t.Errorf("onlyProgress = %v", got)
 			}
 		})

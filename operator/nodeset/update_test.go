@@ -20,31 +20,31 @@ import (
 )
 
 func TestRecordsOfWorkersToCome(t *testing.T) {
-	r := newRig(t, gpu(0, most(3)))
+	r := newTestEnv(t, gpuNodeSet(0, withMaxReplicas(3)))
 	r.reconcile()
-	expect(t, "the calls", r.slurm.calls, "create gpu-[0-2] Feature=gpu CPUs=4 State=FUTURE", "update gpu-[0-2]")
-	r.turn()
-	r.has("Submittable", "True", "RecordsReady")
+	expectStrings(t, "the calls", r.slurm.calls, "create gpu-[0-2] Feature=gpu CPUs=4 State=FUTURE", "update gpu-[0-2]")
+	r.pollAndReconcile()
+	r.expectCondition("Submittable", "True", "RecordsReady")
 	if got := r.slurm.nodes["gpu-2"].Comment; !strings.Contains(got, nodeSetUID) {
 		t.Errorf("the comment is %q", got)
 	}
-	r.forget()
-	r.change(most(1))
-	r.turn()
-	expect(t, "the calls", r.slurm.calls, "delete gpu-1", "delete gpu-2")
+	r.clearWrites()
+	r.change(withMaxReplicas(1))
+	r.pollAndReconcile()
+	expectStrings(t, "the calls", r.slurm.calls, "delete gpu-1", "delete gpu-2")
 }
 
 func TestUpdatingWorkers(t *testing.T) {
-	r := newRig(t, gpu(2, func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit = 1 }))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit = 1 }))
+	r.startWorkers()
 	first := r.nodeSet().Status.NodeSetHash
 	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
-	r.turn()
+	r.pollAndReconcile()
 	second := r.nodeSet().Status.NodeSetHash
-	r.has("Updated", "False", "Updating")
+	r.expectCondition("Updated", "False", "Updating")
 	least := 2
 	for range 12 {
-		r.turn()
+		r.pollAndReconcile()
 		least = min(least, len(r.pods()))
 		r.kubelet()
 	}
@@ -53,23 +53,23 @@ func TestUpdatingWorkers(t *testing.T) {
 			t.Errorf("%s is of revision %s", p.Name, revisionOf(p))
 		}
 	}
-	if least != 1 || r.names() != "gpu-0 gpu-1" {
-		t.Errorf("there were %d pods, there are %s", least, r.names())
+	if least != 1 || r.podNames() != "gpu-0 gpu-1" {
+		t.Errorf("there were %d pods, there are %s", least, r.podNames())
 	}
-	r.has("Updated", "True", "UpToDate")
+	r.expectCondition("Updated", "True", "UpToDate")
 }
 
 func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 	paused := func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit, n.Spec.UpdateStrategy.Paused = 2, true }
-	r := newRig(t, gpu(1, paused))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(1, paused))
+	r.startWorkers()
 	hashes := []string{r.nodeSet().Status.NodeSetHash}
 	for i := range 5 {
 		r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = fmt.Sprintf("Weight=%d", i+2) })
-		r.turn()
+		r.pollAndReconcile()
 		hashes = append(hashes, r.nodeSet().Status.NodeSetHash)
 	}
-	r.turn()
+	r.pollAndReconcile()
 	list := &appsv1.ControllerRevisionList{}
 	r.must(r.List(t.Context(), list))
 	kept := map[string]int64{}
@@ -87,15 +87,15 @@ func TestOrdinalsKeepTheirRevision(t *testing.T) {
 	for text, want := range map[string][]int{
 		"": nil, "0": {0}, "0-2,5": {0, 1, 2, 5}, "3-1": nil, "x,1": {1}, "-1": nil, "0-99999999999": {0, 1, 2, 3, 4, 5},
 	} {
-		if diff := cmp.Diff(want, ordinalsOf(text, 6)); diff != "" {
+		if diff := cmp.Diff(want, parseOrdinals(text, 6)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
-	if got := len(ordinalsOf("0-2147483646,0-2147483646", math.MaxInt32)); got != mostOrdinals {
+	if got := len(parseOrdinals("0-2147483646,0-2147483646", math.MaxInt32)); got != maxOrdinals {
 		t.Errorf("%d ordinals are read", got)
 	}
 	for want, ordinals := range map[string][]int{"": nil, "4": {4}, "0-2,5,7-8": {8, 7, 5, 2, 1, 0}} {
-		if got := ordinalsText(ordinals); got != want {
+		if got := formatOrdinals(ordinals); got != want {
 			t.Errorf("%v are %q and not %q", ordinals, got, want)
 		}
 	}
@@ -109,8 +109,8 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 			s.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: &n}
 		}
 	}
-	r := newRig(t, gpu(3, partition(2)))
-	r.serve()
+	r := newTestEnv(t, gpuNodeSet(3, partition(2)))
+	r.startWorkers()
 	first := r.nodeSet().Status.NodeSetHash
 	revisions := func() string {
 		var out []string
@@ -121,7 +121,7 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 	}
 	settle := func() {
 		for range 8 {
-			r.turn()
+			r.pollAndReconcile()
 			r.kubelet()
 		}
 	}
@@ -151,7 +151,7 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 	if got := revisions(); got != want {
 		t.Errorf("after the next update they are %s and not %s", got, want)
 	}
-	r.has("Updated", "True", "UpToDate")
+	r.expectCondition("Updated", "True", "UpToDate")
 	r.change(partition(0))
 	settle()
 	settle()
@@ -179,7 +179,7 @@ func confOf(p *corev1.Pod) string {
 
 func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm", Labels: map[string]string{"mine": "yes"}}}
-	r := newRig(t, gpu(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }), service)
+	r := newTestEnv(t, gpuNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }), service)
 	r.reconcile()
 	got := &corev1.Service{}
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(service), got))
@@ -219,13 +219,13 @@ func TestABudgetThatLeaksIsCorrected(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			have := budget(tc.change)
-			r := newRig(t, gpu(0), have)
+			r := newTestEnv(t, gpuNodeSet(0), have)
 			r.reconcile()
 			r.must(r.Get(t.Context(), client.ObjectKeyFromObject(have), have))
 			if diff := cmp.Diff(render.Budget("slurm", "slurm").Spec, have.Spec); diff != "" {
 				t.Errorf("the budget is %s", diff)
 			}
-			if told := fmt.Sprint(r.told()); strings.Contains(told, "BudgetCorrected") != tc.leaks {
+			if told := fmt.Sprint(r.takeEvents()); strings.Contains(told, "BudgetCorrected") != tc.leaks {
 				t.Errorf("the events are %s", told)
 			}
 		})
@@ -233,23 +233,23 @@ func TestABudgetThatLeaksIsCorrected(t *testing.T) {
 }
 
 func TestFeaturesAndTopologyOfKubernetesNodes(t *testing.T) {
-	r := newRig(t, gpu(1))
-	r.serve()
-	n := kubeNode("kube-0")
+	r := newTestEnv(t, gpuNodeSet(1))
+	r.startWorkers()
+	n := newKubeNode("kube-0")
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(n), n))
 	n.Annotations = map[string]string{v1beta1.AnnotationFeatures: "ssd, rack1,ssd", v1beta1.AnnotationTopology: "topo:b0"}
 	r.must(r.Update(t.Context(), n))
 	r.slurm.nodes["gpu-0"].Features = []string{"gpu", "k8s/old"}
 	r.slurm.fail["topology"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}
-	r.turn()
+	r.pollAndReconcile()
 	got := r.slurm.nodes["gpu-0"]
-	expect(t, "the features", got.Features, "gpu", "k8s/rack1", "k8s/ssd")
+	expectStrings(t, "the features", got.Features, "gpu", "k8s/rack1", "k8s/ssd")
 	delete(r.slurm.fail, "topology")
-	r.turn()
+	r.pollAndReconcile()
 	if got.Topology != "topo:b0" {
 		t.Errorf("the topology is %q", got.Topology)
 	}
-	r.forget()
-	r.turn()
-	expect(t, "the calls", r.slurm.calls)
+	r.clearWrites()
+	r.pollAndReconcile()
+	expectStrings(t, "the calls", r.slurm.calls)
 }

@@ -19,20 +19,20 @@ import (
 // is none or it is not known.
 func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision], Joined: pod.Labels[v1beta1.LabelCluster],
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision], ClusterRef: pod.Labels[v1beta1.LabelCluster],
 		Created: pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
-		Slot:     plan.Slot{Ordinal: plan.NoOrdinal},
-		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
-		Cordon:   cordonOf(pod, kubeNode, propagated),
-		Note:     noteOf(pod),
+		Slot:         plan.Slot{Ordinal: plan.NoOrdinal},
+		Finished:     pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
+		DrainMark:    drainMarkOf(pod),
 	}
-	if n, ok := render.Ordinal(pod.Labels); ok {
+	if n, ok := render.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n
 	} else {
-		w.Slot.KubeNode = pinnedTo(pod)
+		w.Slot.KubeNode = requiredKubeNode(pod)
 	}
 	if pod.DeletionTimestamp != nil {
-		w.Going = pod.DeletionTimestamp.Time
+		w.DeletedAt = pod.DeletionTimestamp.Time
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == render.ContainerSlurmd {
@@ -47,13 +47,13 @@ func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.
 		}
 	}
 	// A value that is not a number counts as absent.
-	w.Cost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
+	w.DeletionCost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
 	return w
 }
 
 // requiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may
 // run anywhere.
-func pinnedTo(pod *corev1.Pod) string {
+func requiredKubeNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return pod.Spec.NodeName
 	}
@@ -80,8 +80,8 @@ func slurmNameOf(pod *corev1.Pod) string {
 }
 
 // drainMarkOf reads the drain mark of a pod. An unreadable time counts as none.
-func noteOf(pod *corev1.Pod) plan.Note {
-	n := plan.Note{Cause: pod.Annotations[v1beta1.AnnotationDrainCause], Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
+func drainMarkOf(pod *corev1.Pod) plan.DrainMark {
+	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause], Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
 	n.Deadline, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline])
 	return n
@@ -90,7 +90,7 @@ func noteOf(pod *corev1.Pod) plan.Note {
 // drainMarkPatch returns the merge patch of a pod's metadata from one drain mark to another. own
 // are the annotations of the template: when the protection ends, the annotations that protect a
 // worker return to their values there.
-func notePatch(n, was plan.Note, own map[string]string) map[string]any {
+func drainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any {
 	text := func(on bool, value string) any {
 		if !on {
 			return nil
@@ -117,36 +117,36 @@ func notePatch(n, was plan.Note, own map[string]string) map[string]any {
 }
 
 // maxReasonLength is how many characters of an annotation become a drainReason.
-const maxReason = 256
+const maxReasonLength = 256
 
 // cordonReasonOf returns why a user or the Kubernetes node wants the worker drained.
-func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) string {
+func cordonReasonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) string {
 	if pod.Annotations[v1beta1.AnnotationPodCordon] == "true" {
 		return "pod " + pod.Name + " is cordoned"
 	}
 	// Our own cordon follows a drain in Slurm, and must not cause one.
-	if kubeNode == nil || !kubeNode.Spec.Unschedulable || cordonedByUs(kubeNode) {
+	if kubeNode == nil || !kubeNode.Spec.Unschedulable || isCordonedByUs(kubeNode) {
 		return ""
 	}
-	if text := clean(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {
+	if text := cleanReason(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {
 		return text
 	}
 	var why []string
 	for _, name := range propagated {
 		for _, c := range kubeNode.Status.Conditions {
 			if string(c.Type) == name && c.Status == corev1.ConditionTrue {
-				why = append(why, strings.TrimSpace(clean(fmt.Sprintf("%s %s", c.Type, c.Message))))
+				why = append(why, strings.TrimSpace(cleanReason(fmt.Sprintf("%s %s", c.Type, c.Message))))
 			}
 		}
 	}
 	if len(why) > 0 {
-		return clean(strings.Join(why, "; "))
+		return cleanReason(strings.Join(why, "; "))
 	}
 	return "Kubernetes node " + kubeNode.Name + " is cordoned"
 }
 
 // cleanReason keeps the characters of a text that a drainReason may contain.
-func clean(text string) string {
+func cleanReason(text string) string {
 	out := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -156,5 +156,5 @@ func clean(text string) string {
 		}
 		return r
 	}, text)))
-	return string(out[:min(len(out), maxReason)])
+	return string(out[:min(len(out), maxReasonLength)])
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-func pinned(term corev1.NodeSelectorTerm) func(*corev1.Pod) {
+func requireTerm(term corev1.NodeSelectorTerm) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		delete(p.Labels, v1beta1.LabelPodIndex)
 		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
@@ -25,7 +25,7 @@ func pinned(term corev1.NodeSelectorTerm) func(*corev1.Pod) {
 	}
 }
 
-func byName(values ...string) corev1.NodeSelectorTerm {
+func termByName(values ...string) corev1.NodeSelectorTerm {
 	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: values}}}
 }
 
@@ -51,8 +51,8 @@ func TestWorkers(t *testing.T) {
 		{"has its ordinal from its label", label(v1beta1.LabelPodIndex, "17"), func(w *plan.Worker) { w.Slot.Ordinal = 17 }},
 		{"has no ordinal when that is no number", label(v1beta1.LabelPodIndex, "x"), func(w *plan.Worker) { w.Slot = on("kube-3") }},
 		{"has no ordinal below zero", label(v1beta1.LabelPodIndex, "-2"), func(w *plan.Worker) { w.Slot = on("kube-3") }},
-		{"holds the Kubernetes node that it is pinned to", pinned(byName("kube-7")), func(w *plan.Worker) { w.Slot = on("kube-7") }},
-		{"pinned to one of two runs where it runs", pinned(byName("kube-7", "kube-8")), func(w *plan.Worker) { w.Slot = on("kube-3") }},
+		{"holds the Kubernetes node that it is pinned to", requireTerm(termByName("kube-7")), func(w *plan.Worker) { w.Slot = on("kube-7") }},
+		{"pinned to one of two runs where it runs", requireTerm(termByName("kube-7", "kube-8")), func(w *plan.Worker) { w.Slot = on("kube-3") }},
 		{"that requires nothing runs where it runs", func(p *corev1.Pod) {
 			delete(p.Labels, v1beta1.LabelPodIndex)
 			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
@@ -75,25 +75,25 @@ func TestWorkers(t *testing.T) {
 		}, func(*plan.Worker) {}},
 		{"is not Ready when that is not known", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
 		{"is not Ready by another condition", func(p *corev1.Pod) { p.Status.Conditions[0].Type = corev1.ContainersReady }, func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
-		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }, func(w *plan.Worker) { w.Going = noon }},
-		{"costs what it says", annotated(v1beta1.AnnotationPodDeletionCost, "-5"), func(w *plan.Worker) { w.Cost = -5 }},
-		{"costs nothing when that is no number", annotated(v1beta1.AnnotationPodDeletionCost, "12 EUR"), func(*plan.Worker) {}},
-		{"is cordoned by its user", annotated(v1beta1.AnnotationPodCordon, "true"), func(w *plan.Worker) { w.Cordon = "pod gpu-3 is cordoned" }},
-		{"is not cordoned by another word", annotated(v1beta1.AnnotationPodCordon, "yes"), func(*plan.Worker) {}},
-		{"is protected", label(v1beta1.LabelPodProtect, "true"), func(w *plan.Worker) { w.Note.Protect = true }},
+		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }, func(w *plan.Worker) { w.DeletedAt = noon }},
+		{"costs what it says", withAnnotation(v1beta1.AnnotationPodDeletionCost, "-5"), func(w *plan.Worker) { w.DeletionCost = -5 }},
+		{"costs nothing when that is no number", withAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"), func(*plan.Worker) {}},
+		{"is cordoned by its user", withAnnotation(v1beta1.AnnotationPodCordon, "true"), func(w *plan.Worker) { w.CordonReason = "pod gpu-3 is cordoned" }},
+		{"is not cordoned by another word", withAnnotation(v1beta1.AnnotationPodCordon, "yes"), func(*plan.Worker) {}},
+		{"is protected", label(v1beta1.LabelPodProtect, "true"), func(w *plan.Worker) { w.DrainMark.Protect = true }},
 		{"is not protected by another word", label(v1beta1.LabelPodProtect, "false"), func(*plan.Worker) {}},
 		{"is noted to go", func(p *corev1.Pod) {
-			annotated(v1beta1.AnnotationDrainCause, v1beta1.CauseScaleIn)(p)
-			annotated(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
-			annotated(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
+			withAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseScaleIn)(p)
+			withAnnotation(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
+			withAnnotation(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
 		}, func(w *plan.Worker) {
-			w.Note = plan.Note{Cause: "ScaleIn", Since: noon, Deadline: noon.Add(3 * time.Hour)}
+			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: noon, Deadline: noon.Add(3 * time.Hour)}
 		}},
 		{"has no time that cannot be read", func(p *corev1.Pod) {
-			annotated(v1beta1.AnnotationDrainCause, v1beta1.CauseUpdate)(p)
-			annotated(v1beta1.AnnotationDrainStarted, "at noon")(p)
-			annotated(v1beta1.AnnotationPodDeadline, "1763726400")(p)
-		}, func(w *plan.Worker) { w.Note = plan.Note{Cause: "Update"} }},
+			withAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseUpdate)(p)
+			withAnnotation(v1beta1.AnnotationDrainStarted, "at noon")(p)
+			withAnnotation(v1beta1.AnnotationPodDeadline, "1763726400")(p)
+		}, func(w *plan.Worker) { w.DrainMark = plan.DrainMark{Cause: "Update"} }},
 	} {
 		t.Run("a worker "+tc.name, func(t *testing.T) {
 			want := plan.Worker{
@@ -101,7 +101,7 @@ func TestWorkers(t *testing.T) {
 				KubeNode: "kube-3", Running: true, Ready: true, ReadySince: noon.Add(-time.Hour),
 			}
 			tc.want(&want)
-			if diff := cmp.Diff(want, workerOf(worker(3, tc.change), nil, nil)); diff != "" {
+			if diff := cmp.Diff(want, workerOf(workerPod(3, tc.change), nil, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -123,44 +123,44 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 		want string
 	}{
 		{"it is not while its Kubernetes node is not", []func(*corev1.Node){reason("disk")}, ""},
-		{"a cordoned Kubernetes node is named", []func(*corev1.Node){cordoned}, "Kubernetes node kube-1 is cordoned"},
-		{"the annotation says why", []func(*corev1.Node){cordoned, reason("bad disk")}, "bad disk"},
-		{"it is cleaned", []func(*corev1.Node){cordoned, reason("\tit's \"bad\"\nnow\u0007\u200b ")}, "its bad now"},
-		{"it is cut at 256 characters", []func(*corev1.Node){cordoned, reason(strings.Repeat("ä", 300))}, strings.Repeat("ä", 256)},
-		{"an empty annotation says nothing", []func(*corev1.Node){cordoned, reason(" \n")}, "Kubernetes node kube-1 is cordoned"},
-		{"conditions that are passed on say why", []func(*corev1.Node){cordoned, condition("Broken", "True", "fan 2\nstands"), condition("Hot", "True", "")}, "Hot; Broken fan 2 stands"},
-		{"conditions that are not True do not", []func(*corev1.Node){cordoned, condition("Broken", "False", "no"), condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
-		{"other conditions do not", []func(*corev1.Node){cordoned, condition("Ready", "True", "yes")}, "Kubernetes node kube-1 is cordoned"},
-		{"the annotation goes before the conditions", []func(*corev1.Node){cordoned, condition("Hot", "True", "90 C"), reason("maintenance")}, "maintenance"},
-		{"conditions are cut at 256 characters together", []func(*corev1.Node){cordoned, condition("Hot", "True", strings.Repeat("x", 200)), condition("Broken", "True", strings.Repeat("y", 200))},
+		{"a cordoned Kubernetes node is named", []func(*corev1.Node){setCordoned}, "Kubernetes node kube-1 is cordoned"},
+		{"the annotation says why", []func(*corev1.Node){setCordoned, reason("bad disk")}, "bad disk"},
+		{"it is cleaned", []func(*corev1.Node){setCordoned, reason("\tit's \"bad\"\nnow\u0007\u200b ")}, "its bad now"},
+		{"it is cut at 256 characters", []func(*corev1.Node){setCordoned, reason(strings.Repeat("ä", 300))}, strings.Repeat("ä", 256)},
+		{"an empty annotation says nothing", []func(*corev1.Node){setCordoned, reason(" \n")}, "Kubernetes node kube-1 is cordoned"},
+		{"conditions that are passed on say why", []func(*corev1.Node){setCordoned, condition("Broken", "True", "fan 2\nstands"), condition("Hot", "True", "")}, "Hot; Broken fan 2 stands"},
+		{"conditions that are not True do not", []func(*corev1.Node){setCordoned, condition("Broken", "False", "no"), condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
+		{"other conditions do not", []func(*corev1.Node){setCordoned, condition("Ready", "True", "yes")}, "Kubernetes node kube-1 is cordoned"},
+		{"the annotation goes before the conditions", []func(*corev1.Node){setCordoned, condition("Hot", "True", "90 C"), reason("maintenance")}, "maintenance"},
+		{"conditions are cut at 256 characters together", []func(*corev1.Node){setCordoned, condition("Hot", "True", strings.Repeat("x", 200)), condition("Broken", "True", strings.Repeat("y", 200))},
 			"Hot " + strings.Repeat("x", 200) + "; Broken " + strings.Repeat("y", 256-4-200-2-7)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := workerOf(worker(1), kubeNode("kube-1", tc.node...), []string{"Hot", "Broken"}).Cordon
+			got := workerOf(workerPod(1), newKubeNode("kube-1", tc.node...), []string{"Hot", "Broken"}).CordonReason
 			if got != tc.want {
 				t.Errorf("it is %q and not %q", got, tc.want)
 			}
 		})
 	}
-	if got := workerOf(worker(1, annotated(v1beta1.AnnotationPodCordon, "true")), kubeNode("kube-1", cordoned, reason("disk")), nil).Cordon; got != "pod gpu-1 is cordoned" {
+	if got := workerOf(workerPod(1, withAnnotation(v1beta1.AnnotationPodCordon, "true")), newKubeNode("kube-1", setCordoned, reason("disk")), nil).CordonReason; got != "pod gpu-1 is cordoned" {
 		t.Errorf("with both it is %q", got)
 	}
 }
 
 func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
-	for name, note := range map[string]plan.Note{
+	for name, note := range map[string]plan.DrainMark{
 		"nothing":                {},
-		"a cause":                {Cause: v1beta1.CauseScaleIn, Since: noon},
+		"a cause":                {Cause: v1beta1.DrainCauseScaleIn, Since: noon},
 		"work":                   {Protect: true, Deadline: noon.Add(time.Hour)},
 		"work without a limit":   {Protect: true},
-		"a cause while it works": {Cause: v1beta1.CauseDeletion, Since: noon, Protect: true, Deadline: noon.Add(time.Minute)},
+		"a cause while it works": {Cause: v1beta1.DrainCauseDeletion, Since: noon, Protect: true, Deadline: noon.Add(time.Minute)},
 	} {
-		for before, had := range map[string]plan.Note{
-			"none": {}, "another": {Cause: v1beta1.CauseUpdate, Since: noon.Add(-time.Hour), Protect: true, Deadline: noon},
+		for before, had := range map[string]plan.DrainMark{
+			"none": {}, "another": {Cause: v1beta1.DrainCauseUpdate, Since: noon.Add(-time.Hour), Protect: true, Deadline: noon},
 		} {
 			t.Run(name+" over "+before, func(t *testing.T) {
-				pod := patched(t, patched(t, worker(0, annotated("other", "kept")), notePatch(had, plan.Note{}, nil)), notePatch(note, had, nil))
-				if diff := cmp.Diff(note, noteOf(pod)); diff != "" {
+				pod := applyPatch(t, applyPatch(t, workerPod(0, withAnnotation("other", "kept")), drainMarkPatch(had, plan.DrainMark{}, nil)), drainMarkPatch(note, had, nil))
+				if diff := cmp.Diff(note, drainMarkOf(pod)); diff != "" {
 					t.Error(diff)
 				}
 				_, evictable := pod.Annotations[v1beta1.AnnotationSafeToEvict]
@@ -174,26 +174,26 @@ func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 }
 
 func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
-	idle, busy := plan.Note{}, plan.Note{Protect: true}
-	chosen := plan.Note{Cause: v1beta1.CauseScaleIn, Since: noon}
+	idle, busy := plan.DrainMark{}, plan.DrainMark{Protect: true}
+	chosen := plan.DrainMark{Cause: v1beta1.DrainCauseScaleIn, Since: noon}
 	for _, tc := range []struct {
 		name  string
 		own   map[string]string
-		notes []plan.Note
+		notes []plan.DrainMark
 		want  string // of both, "-" for none
 	}{
-		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"}, []plan.Note{chosen, idle}, "false -"},
-		{"work protects whatever the user says", map[string]string{v1beta1.AnnotationSafeToEvict: "true"}, []plan.Note{busy}, "false true"},
-		{"a user's come back after the work", map[string]string{v1beta1.AnnotationSafeToEvict: "true", v1beta1.AnnotationDoNotDisrupt: "true"}, []plan.Note{busy, idle}, "true true"},
-		{"without a user's there are none after the work", nil, []plan.Note{busy, idle}, "- -"},
+		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"}, []plan.DrainMark{chosen, idle}, "false -"},
+		{"work protects whatever the user says", map[string]string{v1beta1.AnnotationSafeToEvict: "true"}, []plan.DrainMark{busy}, "false true"},
+		{"a user's come back after the work", map[string]string{v1beta1.AnnotationSafeToEvict: "true", v1beta1.AnnotationDoNotDisrupt: "true"}, []plan.DrainMark{busy, idle}, "true true"},
+		{"without a user's there are none after the work", nil, []plan.DrainMark{busy, idle}, "- -"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			pod, was := worker(0), plan.Note{}
+			pod, was := workerPod(0), plan.DrainMark{}
 			for name, value := range tc.own {
-				annotated(name, value)(pod)
+				withAnnotation(name, value)(pod)
 			}
 			for _, note := range tc.notes {
-				pod, was = patched(t, pod, notePatch(note, was, tc.own)), note
+				pod, was = applyPatch(t, pod, drainMarkPatch(note, was, tc.own)), note
 			}
 			show := func(name string) string {
 				if value, ok := pod.Annotations[name]; ok {
@@ -208,8 +208,8 @@ func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
 	}
 }
 
-// patched is the pod after a merge patch.
-func patched(t *testing.T, pod *corev1.Pod, patch map[string]any) *corev1.Pod {
+// applyPatch is the pod after a merge patch.
+func applyPatch(t *testing.T, pod *corev1.Pod, patch map[string]any) *corev1.Pod {
 	t.Helper()
 	have, err := json.Marshal(pod)
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 // Issuer is the claim iss of our tokens.
 const Issuer = "slurm-operator"
 
-// claims are what our tokens say. Slurm reads sun and exp.
-type claims struct {
+// tokenClaims are what our tokens say. Slurm reads sun and exp.
+type tokenClaims struct {
 	jwt.RegisteredClaims
 	User string `json:"sun"`
 }
 
-// grant is what a token is to say.
-type grant struct {
+// tokenGrant is what a token is to say.
+type tokenGrant struct {
 	user     string
 	lifetime time.Duration // whole seconds
 }
 
 // sign makes a token that begins now. It is pure.
-func (g grant) sign(now time.Time, id string, key []byte) (string, error) {
+func (g tokenGrant) sign(now time.Time, id string, key []byte) (string, error) {
 	begin := jwt.NewNumericDate(now.Truncate(time.Second))
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
 		Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin, ExpiresAt: jwt.NewNumericDate(begin.Add(g.lifetime)),
 	}}).SignedString(key)
 	if err != nil {
@@ -36,10 +36,10 @@ func (g grant) sign(now time.Time, id string, key []byte) (string, error) {
 	return text, nil
 }
 
-// issued reads a token that sign made with the key and the same grant, and returns when;
+// issuedAt reads a token that sign made with the key and the same grant, and returns when;
 // false if it is another one.
-func (g grant) issued(text []byte, key []byte) (time.Time, bool) {
-	var c claims
+func (g tokenGrant) issuedAt(text []byte, key []byte) (time.Time, bool) {
+	var c tokenClaims
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithoutClaimsValidation())
 	_, err := parser.ParseWithClaims(string(text), &c, func(*jwt.Token) (any, error) { return key, nil })
 	if err != nil || c.User != g.user || c.Issuer != Issuer || c.IssuedAt == nil || c.ExpiresAt == nil {
@@ -51,9 +51,9 @@ func (g grant) issued(text []byte, key []byte) (time.Time, bool) {
 	return c.IssuedAt.Time, true
 }
 
-// usable returns why tokens cannot be signed with the key, nil if they can. Slurm knows
+// checkSigningKey returns why tokens cannot be signed with the key, nil if they can. Slurm knows
 // tokens of RSA keys by a key set and the name of a key in it, which a Token does not tell.
-func usable(key []byte) error {
+func checkSigningKey(key []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(key), []byte("-----BEGIN")) {
 		return fmt.Errorf("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")
 	}

@@ -25,41 +25,41 @@ const (
 	// defaultLifetime and defaultKey are what a Token does not say.
 	defaultLifetime = 15 * time.Minute
 	defaultKey      = "SLURM_JWT"
-	// skew is how far in the future a token may have been issued: by a clock that is
+	// clockSkew is how far in the future a token may have been issued: by a clock that is
 	// ahead of ours, or before ours was put back.
-	skew = time.Minute
+	clockSkew = time.Minute
 )
 
-// seen is all that a plan rests on.
-type seen struct {
+// observation is all that a plan rests on.
+type observation struct {
 	token *v1beta1.Token
 	// secret is what has the name of the Token's Secret, nil for nothing.
 	secret *corev1.Secret
 	// key is what tokens are signed with; missing is why there is none, in words.
-	key     []byte
-	missing string
+	key        []byte
+	missingKey string
 	// forbidden is why the Secret or the key cannot be read or written, in words.
 	forbidden string
 }
 
-// verb is what is done to the Secret.
-type verb int
+// secretAction is what is done to the Secret.
+type secretAction int
 
 const (
-	nothing verb = iota
-	create
-	update
-	// replace deletes it and makes it anew, which an immutable one needs.
-	replace
+	keepSecret secretAction = iota
+	createSecret
+	updateSecret
+	// replaceSecret deletes it and makes it anew, which an immutable one needs.
+	replaceSecret
 )
 
-// todo is what is to be done.
-type todo struct {
-	verb   verb
-	secret *corev1.Secret
-	status v1beta1.TokenStatus
-	// again is when to look again without a change, 0 for never.
-	again time.Duration
+// actions is what is to be done.
+type actions struct {
+	secretAction secretAction
+	secret       *corev1.Secret
+	status       v1beta1.TokenStatus
+	// requeueAfter is when to look again without a change, 0 for never.
+	requeueAfter time.Duration
 }
 
 // secretName is the name of the Token's Secret.
@@ -77,23 +77,23 @@ func secretKey(t *v1beta1.Token) string {
 	return defaultKey
 }
 
-// keyRef is where the key is, nil for nowhere.
-func keyRef(t *v1beta1.Token) *corev1.SecretKeySelector {
+// signingKeyRef is where the key is, nil for nowhere.
+func signingKeyRef(t *v1beta1.Token) *corev1.SecretKeySelector {
 	return cmp.Or(t.Spec.JWTKeyRef, t.Spec.JWTHS256KeyRef)
 }
 
-func grantOf(t *v1beta1.Token) grant {
-	g := grant{user: t.Spec.Username, lifetime: defaultLifetime}
+func grantOf(t *v1beta1.Token) tokenGrant {
+	g := tokenGrant{user: t.Spec.Username, lifetime: defaultLifetime}
 	if t.Spec.Lifetime != nil {
 		g.lifetime = max(time.Second, t.Spec.Lifetime.Truncate(time.Second))
 	}
 	return g
 }
 
-func refreshed(t *v1beta1.Token) bool { return t.Spec.Refresh == nil || *t.Spec.Refresh }
+func isRefreshed(t *v1beta1.Token) bool { return t.Spec.Refresh == nil || *t.Spec.Refresh }
 
-// invalid is why the spec cannot be followed, empty if it can.
-func invalid(t *v1beta1.Token) string {
+// specProblem is why the spec cannot be followed, empty if it can.
+func specProblem(t *v1beta1.Token) string {
 	name := secretName(t)
 	switch {
 	case t.Spec.Username == "":
@@ -106,68 +106,68 @@ func invalid(t *v1beta1.Token) string {
 	return ""
 }
 
-// plan decides what is to be done. id is the id of the token should one be issued.
-func plan(now time.Time, id string, s seen) todo {
+// planToken decides what is to be done. id is the id of the token should one be issued.
+func planToken(now time.Time, id string, s observation) actions {
 	t := s.token
-	if why := invalid(t); why != "" {
-		return s.stay(now, v1beta1.ReasonInvalidSpec, why)
+	if why := specProblem(t); why != "" {
+		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, why)
 	}
 	if s.secret != nil && !metav1.IsControlledBy(s.secret, t) {
-		return s.stay(now, ReasonSecretNotOwned, fmt.Sprintf("the Secret %s is not this Token's: it is left as it is", s.secret.Name))
+		return s.blockedActions(now, ReasonSecretNotOwned, fmt.Sprintf("the Secret %s is not this Token's: it is left as it is", s.secret.Name))
 	}
 	if s.forbidden != "" {
-		return s.stay(now, v1beta1.ReasonForbidden, s.forbidden)
+		return s.blockedActions(now, v1beta1.ReasonForbidden, s.forbidden)
 	}
-	if s.missing != "" {
-		return s.stay(now, v1beta1.ReasonReferenceNotFound, s.missing)
+	if s.missingKey != "" {
+		return s.blockedActions(now, v1beta1.ReasonReferenceNotFound, s.missingKey)
 	}
-	if err := usable(s.key); err != nil {
-		return s.stay(now, v1beta1.ReasonInvalidSpec, err.Error())
+	if err := checkSigningKey(s.key); err != nil {
+		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, err.Error())
 	}
 	g := grantOf(t)
 	if s.secret != nil {
-		if at, ok := g.issued(s.secret.Data[secretKey(t)], s.key); ok && !at.After(now.Add(skew)) && (!refreshed(t) || now.Before(at.Add(due(g)))) {
-			return s.keep(now, g, at)
+		if at, ok := g.issuedAt(s.secret.Data[secretKey(t)], s.key); ok && !at.After(now.Add(clockSkew)) && (!isRefreshed(t) || now.Before(at.Add(renewAfter(g)))) {
+			return s.keepToken(now, g, at)
 		}
 	}
 	text, err := g.sign(now, id, s.key)
 	if err != nil {
-		return s.stay(now, v1beta1.ReasonInvalidSpec, err.Error())
+		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, err.Error())
 	}
-	out := s.settled(now, g, now.Truncate(time.Second))
-	out.secret = s.write(text)
-	out.verb = s.verb()
+	out := s.settledActions(now, g, now.Truncate(time.Second))
+	out.secret = s.renderSecret(text)
+	out.secretAction = s.writeAction()
 	return out
 }
 
-// due is how long after it was issued a token is renewed.
-func due(g grant) time.Duration { return g.lifetime * 4 / 5 }
+// renewAfter is how long after it was issued a token is renewed.
+func renewAfter(g tokenGrant) time.Duration { return g.lifetime * 4 / 5 }
 
-// keep leaves the token as it is; its Secret may still have to become immutable or not.
-func (s seen) keep(now time.Time, g grant, at time.Time) todo {
-	out := s.settled(now, g, at)
+// keepToken leaves the token as it is; its Secret may still have to become immutable or not.
+func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) actions {
+	out := s.settledActions(now, g, at)
 	immutable := s.secret.Immutable != nil && *s.secret.Immutable
-	if immutable == !refreshed(s.token) && len(s.secret.Data) == 1 {
+	if immutable == !isRefreshed(s.token) && len(s.secret.Data) == 1 {
 		return out
 	}
-	out.secret = s.write(string(s.secret.Data[secretKey(s.token)]))
-	out.verb = s.verb()
+	out.secret = s.renderSecret(string(s.secret.Data[secretKey(s.token)]))
+	out.secretAction = s.writeAction()
 	return out
 }
 
-// verb is how the Secret is written.
-func (s seen) verb() verb {
+// writeAction is how the Secret is written.
+func (s observation) writeAction() secretAction {
 	switch {
 	case s.secret == nil:
-		return create
+		return createSecret
 	case s.secret.Immutable != nil && *s.secret.Immutable:
-		return replace
+		return replaceSecret
 	}
-	return update
+	return updateSecret
 }
 
-// write is the Secret with a token. What others wrote into its metadata stays.
-func (s seen) write(text string) *corev1.Secret {
+// renderSecret is the Secret with a token. What others wrote into its metadata stays.
+func (s observation) renderSecret(text string) *corev1.Secret {
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.token.Namespace, Name: secretName(s.token),
@@ -180,39 +180,39 @@ func (s seen) write(text string) *corev1.Secret {
 	}
 	out.Data = map[string][]byte{secretKey(s.token): []byte(text)}
 	out.Immutable = nil
-	if !refreshed(s.token) {
+	if !isRefreshed(s.token) {
 		out.Immutable = new(true)
 	}
 	return out
 }
 
-// settled is what there is once a token issued at that time is in the Secret.
-func (s seen) settled(now time.Time, g grant, at time.Time) todo {
-	out := todo{status: *s.token.Status.DeepCopy()}
+// settledActions is what there is once a token issued at that time is in the Secret.
+func (s observation) settledActions(now time.Time, g tokenGrant, at time.Time) actions {
+	out := actions{status: *s.token.Status.DeepCopy()}
 	out.status.IssuedAt = &metav1.Time{Time: at}
 	end := at.Add(g.lifetime)
 	switch {
-	case refreshed(s.token):
-		out.again = max(time.Second, at.Add(due(g)).Sub(now))
-		s.ready(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is renewed before it ends")
+	case isRefreshed(s.token):
+		out.requeueAfter = max(time.Second, at.Add(renewAfter(g)).Sub(now))
+		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is renewed before it ends")
 	case now.Before(end):
-		out.again = max(time.Second, end.Sub(now))
-		s.ready(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is good until "+end.UTC().Format(time.RFC3339))
+		out.requeueAfter = max(time.Second, end.Sub(now))
+		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is good until "+end.UTC().Format(time.RFC3339))
 	default:
-		s.ready(&out, now, metav1.ConditionFalse, ReasonExpired, "the token has ended and is not to be renewed")
+		s.setConditions(&out, now, metav1.ConditionFalse, ReasonExpired, "the token has ended and is not to be renewed")
 	}
 	return out
 }
 
-// stay does nothing and tells why.
-func (s seen) stay(now time.Time, reason, message string) todo {
-	out := todo{status: *s.token.Status.DeepCopy()}
-	s.ready(&out, now, metav1.ConditionFalse, reason, message)
+// blockedActions does nothing and tells why.
+func (s observation) blockedActions(now time.Time, reason, message string) actions {
+	out := actions{status: *s.token.Status.DeepCopy()}
+	s.setConditions(&out, now, metav1.ConditionFalse, reason, message)
 	return out
 }
 
-// ready sets the conditions: Ready, and which fields are ignored.
-func (s seen) ready(out *todo, now time.Time, status metav1.ConditionStatus, reason, message string) {
+// setConditions sets the conditions: Ready, and which fields are ignored.
+func (s observation) setConditions(out *actions, now time.Time, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&out.status.Conditions, metav1.Condition{
 		Type: v1beta1.ConditionReady, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.token.Generation, LastTransitionTime: metav1.NewTime(now),

@@ -22,23 +22,23 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-token"
 
-// afterConflict is time for the caches to learn what a write met.
-const afterConflict = 100 * time.Millisecond
+// conflictRetryDelay is time for the caches to learn what a write met.
+const conflictRetryDelay = 100 * time.Millisecond
 
 // Reconciler keeps the Secrets of Tokens.
 type Reconciler struct {
 	client client.Client
 	// secrets reads Secrets as they are now; no cache holds their content.
 	secrets client.Reader
-	kube    access.Kube
+	keys    access.SecretReader
 	events  events.EventRecorder
 	now     func() time.Time
 }
 
 // New returns a reconciler. c reads Tokens and writes; secrets reads Secrets from the
 // API server, kube the keys.
-func New(c client.Client, secrets client.Reader, kube access.Kube, recorder events.EventRecorder, now func() time.Time) *Reconciler {
-	return &Reconciler{client: c, secrets: secrets, kube: kube, events: recorder, now: now}
+func New(c client.Client, secrets client.Reader, kube access.SecretReader, recorder events.EventRecorder, now func() time.Time) *Reconciler {
+	return &Reconciler{client: c, secrets: secrets, keys: kube, events: recorder, now: now}
 }
 
 // Reconcile looks at one Token, and writes its Secret and its status if they are to change.
@@ -54,49 +54,49 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	todo := plan(r.now(), string(uuid.NewUUID()), s)
+	todo := planToken(r.now(), string(uuid.NewUUID()), s)
 	err = r.apply(ctx, s, todo)
 	if apierrors.IsForbidden(err) {
 		s.forbidden = "writing the Secret is forbidden: add the namespace to the chart's rbac.secretNamespaces, and leave rbac.writeSecrets on"
-		todo = plan(r.now(), "", s)
+		todo = planToken(r.now(), "", s)
 		err = r.apply(ctx, s, todo)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return ctrl.Result{RequeueAfter: afterConflict}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: soon(todo.again)}, err
+	return ctrl.Result{RequeueAfter: limitRequeue(todo.requeueAfter)}, err
 }
 
-// lookEvery is how often a Token is looked at although nothing is due: its Secret may have
+// resyncInterval is how often a Token is looked at although nothing is due: its Secret may have
 // been changed or deleted, and a key that was missing may be there.
-const lookEvery = time.Minute
+const resyncInterval = time.Minute
 
-// soon is when to look again, given when something is due; 0 for never.
-func soon(due time.Duration) time.Duration {
+// limitRequeue is when to look again, given when something is due; 0 for never.
+func limitRequeue(due time.Duration) time.Duration {
 	if due == 0 {
-		return lookEvery
+		return resyncInterval
 	}
-	return min(due, lookEvery)
+	return min(due, resyncInterval)
 }
 
 // observe reads all that a plan rests on.
-func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (seen, error) {
-	s := seen{token: t}
-	if ref := keyRef(t); ref == nil || ref.Name == "" {
-		s.missing = "the Token has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are signed with"
+func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation, error) {
+	s := observation{token: t}
+	if ref := signingKeyRef(t); ref == nil || ref.Name == "" {
+		s.missingKey = "the Token has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are signed with"
 	} else {
-		key, err := access.ReadKey(ctx, r.kube, access.RefOf(t.Namespace, ref))
+		key, err := access.ReadKey(ctx, r.keys, access.SecretKeyRef(t.Namespace, ref))
 		switch {
 		case access.IsMissing(err):
-			s.missing = err.Error()
+			s.missingKey = err.Error()
 		case apierrors.IsForbidden(err):
 			s.forbidden = err.Error()
 		case err != nil:
-			return seen{}, err
+			return observation{}, err
 		}
 		s.key = key
 	}
-	if invalid(t) != "" {
+	if specProblem(t) != "" {
 		return s, nil
 	}
 	secret := &corev1.Secret{}
@@ -107,14 +107,14 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (seen, error
 	case apierrors.IsForbidden(err):
 		s.forbidden = "reading the Secret is forbidden: add the namespace to the chart's rbac.secretNamespaces"
 	case !apierrors.IsNotFound(err):
-		return seen{}, fmt.Errorf("reading the Secret of the Token: %w", err)
+		return observation{}, fmt.Errorf("reading the Secret of the Token: %w", err)
 	}
 	return s, nil
 }
 
 // apply writes the Secret and then the status, and stops at the first error.
-func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
-	if err := r.write(ctx, s, t); err != nil {
+func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error {
+	if err := r.writeSecret(ctx, s, t); err != nil {
 		return err
 	}
 	if !apiequality.Semantic.DeepEqual(t.status, s.token.Status) {
@@ -127,19 +127,19 @@ func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
 	return nil
 }
 
-// write does to the Secret what is planned, to the version that was seen.
-func (r *Reconciler) write(ctx context.Context, s seen, t todo) error {
+// writeSecret does to the Secret what is planned, to the version that was seen.
+func (r *Reconciler) writeSecret(ctx context.Context, s observation, t actions) error {
 	var err error
-	switch t.verb {
-	case nothing:
+	switch t.secretAction {
+	case keepSecret:
 		return nil
-	case create:
+	case createSecret:
 		err = r.client.Create(ctx, t.secret, client.FieldOwner(FieldManager))
-	case update:
+	case updateSecret:
 		seen := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
 		err = r.client.Patch(ctx, t.secret, seen, client.FieldOwner(FieldManager))
-	case replace:
-		err = r.replace(ctx, t.secret)
+	case replaceSecret:
+		err = r.replaceSecret(ctx, t.secret)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the Secret of the Token: %w", err)
@@ -148,7 +148,7 @@ func (r *Reconciler) write(ctx context.Context, s seen, t todo) error {
 	return nil
 }
 
-func (r *Reconciler) replace(ctx context.Context, secret *corev1.Secret) error {
+func (r *Reconciler) replaceSecret(ctx context.Context, secret *corev1.Secret) error {
 	uid, version := secret.UID, secret.ResourceVersion
 	err := r.client.Delete(ctx, secret.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if client.IgnoreNotFound(err) != nil {

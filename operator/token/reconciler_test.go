@@ -28,39 +28,39 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-func claimsOf(t *testing.T, text string) jwt.MapClaims {
+func parseClaims(t *testing.T, text string) jwt.MapClaims {
 	t.Helper()
 	claims := jwt.MapClaims{}
-	_, err := jwt.NewParser(jwt.WithoutClaimsValidation()).ParseWithClaims(text, claims, func(*jwt.Token) (any, error) { return []byte(theKey), nil })
+	_, err := jwt.NewParser(jwt.WithoutClaimsValidation()).ParseWithClaims(text, claims, func(*jwt.Token) (any, error) { return []byte(signingKey), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return claims
 }
 
-// rig is a reconciler at a clock of its own.
-type rig struct {
+// env is a reconciler at a clock of its own.
+type env struct {
 	*Reconciler
 	kube   client.Client
 	events *events.FakeRecorder
-	at     time.Time
+	clock  time.Time
 }
 
-func newRig(t *testing.T, objects ...client.Object) *rig {
+func newEnv(t *testing.T, objects ...client.Object) *env {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	keys := kubefake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"jwt": []byte(theKey)}})
-	r := &rig{at: noon, events: events.NewFakeRecorder(100)}
+	keys := kubefake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"jwt": []byte(signingKey)}})
+	r := &env{clock: noon, events: events.NewFakeRecorder(100)}
 	r.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Token{}).Build()
-	r.Reconciler = New(r.kube, r.kube, access.FromClientset(keys), r.events, func() time.Time { return r.at })
+	r.Reconciler = New(r.kube, r.kube, access.NewSecretReader(keys), r.events, func() time.Time { return r.clock })
 	return r
 }
 
-// run reconciles team/t.
-func (r *rig) run(t *testing.T) ctrl.Result {
+// reconcile reconciles team/t.
+func (r *env) reconcile(t *testing.T) ctrl.Result {
 	t.Helper()
 	out, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "t"}})
 	if err != nil {
@@ -69,8 +69,8 @@ func (r *rig) run(t *testing.T) ctrl.Result {
 	return out
 }
 
-// token returns what the Secret holds.
-func (r *rig) token(t *testing.T, name, key string) string {
+// secretValue returns what the Secret holds.
+func (r *env) secretValue(t *testing.T, name, key string) string {
 	t.Helper()
 	var s corev1.Secret
 	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: name}, &s); err != nil {
@@ -79,7 +79,7 @@ func (r *rig) token(t *testing.T, name, key string) string {
 	return string(s.Data[key])
 }
 
-func (r *rig) change(t *testing.T, change func(*v1beta1.TokenSpec)) {
+func (r *env) changeSpec(t *testing.T, change func(*v1beta1.TokenSpec)) {
 	t.Helper()
 	var token v1beta1.Token
 	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
@@ -91,40 +91,40 @@ func (r *rig) change(t *testing.T, change func(*v1beta1.TokenSpec)) {
 	}
 }
 
-func TestATokensLife(t *testing.T) {
-	r := newRig(t, aToken())
-	if out := r.run(t); out.RequeueAfter != time.Minute {
+func TestTokenLifecycle(t *testing.T) {
+	r := newEnv(t, newToken())
+	if out := r.reconcile(t); out.RequeueAfter != time.Minute {
 		t.Errorf("it looks again after %v", out.RequeueAfter)
 	}
-	first := r.token(t, "t-jwt-alice", "SLURM_JWT")
-	r.at = r.at.Add(time.Minute)
-	if out := r.run(t); out.RequeueAfter != 20*time.Second {
+	first := r.secretValue(t, "t-jwt-alice", "SLURM_JWT")
+	r.clock = r.clock.Add(time.Minute)
+	if out := r.reconcile(t); out.RequeueAfter != 20*time.Second {
 		t.Errorf("it looks again after %v, not when the token is due", out.RequeueAfter)
 	}
-	if r.token(t, "t-jwt-alice", "SLURM_JWT") != first {
+	if r.secretValue(t, "t-jwt-alice", "SLURM_JWT") != first {
 		t.Error("it is issued twice")
 	}
-	r.at = r.at.Add(20 * time.Second)
-	r.run(t)
-	second := r.token(t, "t-jwt-alice", "SLURM_JWT")
-	if second == first || claimsOf(t, second)["jti"] == claimsOf(t, first)["jti"] {
+	r.clock = r.clock.Add(20 * time.Second)
+	r.reconcile(t)
+	second := r.secretValue(t, "t-jwt-alice", "SLURM_JWT")
+	if second == first || parseClaims(t, second)["jti"] == parseClaims(t, first)["jti"] {
 		t.Error("it is not renewed")
 	}
-	r.change(t, once)
-	r.run(t)
-	if r.token(t, "t-jwt-alice", "SLURM_JWT") != second {
+	r.changeSpec(t, issuedOnce)
+	r.reconcile(t)
+	if r.secretValue(t, "t-jwt-alice", "SLURM_JWT") != second {
 		t.Error("that it is not renewed any more issues another")
 	}
-	r.change(t, of("bob"))
-	r.run(t)
-	if claimsOf(t, r.token(t, "t-jwt-bob", "SLURM_JWT"))["sun"] != "bob" {
+	r.changeSpec(t, forUser("bob"))
+	r.reconcile(t)
+	if parseClaims(t, r.secretValue(t, "t-jwt-bob", "SLURM_JWT"))["sun"] != "bob" {
 		t.Error("bob has no token")
 	}
 	var token v1beta1.Token
 	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
 		t.Fatal(err)
 	}
-	if token.Status.IssuedAt == nil || !token.Status.IssuedAt.Time.Equal(r.at) || token.Status.Conditions[0].Status != metav1.ConditionTrue {
+	if token.Status.IssuedAt == nil || !token.Status.IssuedAt.Time.Equal(r.clock) || token.Status.Conditions[0].Status != metav1.ConditionTrue {
 		t.Errorf("the status is %+v", token.Status)
 	}
 	for range len(r.events.Events) {
@@ -136,22 +136,22 @@ func TestATokensLife(t *testing.T) {
 
 func TestSomebodyElsesSecretIsLeftAlone(t *testing.T) {
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t-jwt-alice"}, Data: map[string][]byte{"SLURM_JWT": []byte("mine")}}
-	r := newRig(t, aToken(), foreign)
-	r.run(t)
-	if got := r.token(t, "t-jwt-alice", "SLURM_JWT"); got != "mine" {
+	r := newEnv(t, newToken(), foreign)
+	r.reconcile(t)
+	if got := r.secretValue(t, "t-jwt-alice", "SLURM_JWT"); got != "mine" {
 		t.Errorf("it holds %q", got)
 	}
 	if err := r.kube.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	r.run(t)
-	if claimsOf(t, r.token(t, "t-jwt-alice", "SLURM_JWT"))["sun"] != "alice" {
+	r.reconcile(t)
+	if parseClaims(t, r.secretValue(t, "t-jwt-alice", "SLURM_JWT"))["sun"] != "alice" {
 		t.Error("when it is gone there is no token")
 	}
 }
 
-func TestAForbiddenSecretIsTold(t *testing.T) {
-	r := newRig(t, aToken())
+func TestAForbiddenSecretIsReported(t *testing.T) {
+	r := newEnv(t, newToken())
 	forbid := func(what string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, what, nil)
 	}
@@ -161,7 +161,7 @@ func TestAForbiddenSecretIsTold(t *testing.T) {
 			return forbid("t-jwt-alice")
 		},
 	})
-	r.run(t)
+	r.reconcile(t)
 	var token v1beta1.Token
 	if err := allowed.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
 		t.Fatal(err)
@@ -171,13 +171,13 @@ func TestAForbiddenSecretIsTold(t *testing.T) {
 	}
 }
 
-func TestSlurmTakesTheTokens(t *testing.T) {
-	cluster := slurmtest.New(slurmtest.Config{Key: []byte(theKey), Now: func() time.Time { return noon }, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
+func TestSlurmAcceptsTheTokens(t *testing.T) {
+	cluster := slurmtest.New(slurmtest.Config{Key: []byte(signingKey), Now: func() time.Time { return noon }, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
 	server := httptest.NewServer(cluster.Handler())
 	defer server.Close()
-	r := newRig(t, aToken(of("slurm")))
+	r := newEnv(t, newToken(forUser("slurm")))
 	ask := func() error {
-		t.Setenv("TOKEN_OF_TEST", r.token(t, "t-jwt-slurm", "SLURM_JWT"))
+		t.Setenv("TOKEN_OF_TEST", r.secretValue(t, "t-jwt-slurm", "SLURM_JWT"))
 		c, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromEnv("TOKEN_OF_TEST")})
 		if err != nil {
 			t.Fatal(err)
@@ -185,13 +185,13 @@ func TestSlurmTakesTheTokens(t *testing.T) {
 		defer c.Close()
 		return c.Drain(t.Context(), "n1", "a test")
 	}
-	r.run(t)
+	r.reconcile(t)
 	if err := ask(); err != nil {
 		t.Error(err)
 	}
-	r.at = noon.Add(-time.Hour)
-	r.change(t, lasting(time.Minute))
-	r.run(t)
+	r.clock = noon.Add(-time.Hour)
+	r.changeSpec(t, withLifetime(time.Minute))
+	r.reconcile(t)
 	if err := ask(); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
 		t.Errorf("one that has ended: %v", err)
 	}

@@ -22,9 +22,9 @@ const FieldManager = "slurm-operator-unreconciled"
 
 // SetupWithManager makes the manager tell of every object of these kinds.
 func SetupWithManager(mgr ctrl.Manager, now func() time.Time) error {
-	for _, object := range kinds() {
+	for _, object := range unreconciledKinds() {
 		kind := kindOf(object)
-		r := &reconciler{client: mgr.GetClient(), now: now, object: object}
+		r := &reconciler{client: mgr.GetClient(), now: now, prototype: object}
 		if err := ctrl.NewControllerManagedBy(mgr).Named("unreconciled-" + strings.ToLower(kind)).For(object).Complete(r); err != nil {
 			return fmt.Errorf("telling of %ss: %w", kind, err)
 		}
@@ -32,8 +32,8 @@ func SetupWithManager(mgr ctrl.Manager, now func() time.Time) error {
 	return nil
 }
 
-// kinds are the kinds that nothing reconciles.
-func kinds() []client.Object {
+// unreconciledKinds are the kinds that nothing reconciles.
+func unreconciledKinds() []client.Object {
 	return []client.Object{&v1beta1.Controller{}, &v1beta1.RestApi{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}}
 }
 
@@ -42,13 +42,13 @@ func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().
 type reconciler struct {
 	client client.Client
 	now    func() time.Time
-	// object is an empty one of the kind.
-	object client.Object
+	// prototype is an empty one of the kind.
+	prototype client.Object
 }
 
 // Reconcile writes the conditions of one object, if they are others than before.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	object := r.object.DeepCopyObject().(client.Object)
+	object := r.prototype.DeepCopyObject().(client.Object)
 	if err := r.client.Get(ctx, req.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -76,7 +76,7 @@ func statusOf(now time.Time, object client.Object) map[string]any {
 		Message:            "slurm-operator does not reconcile objects of kind " + kindOf(object) + " yet: " + does,
 		ObservedGeneration: object.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
 	})
-	if !v1beta1.SetFieldsIgnored(&conditions, ignoredOf(object), object.GetGeneration(), now) && !changed {
+	if !v1beta1.SetFieldsIgnored(&conditions, ignoredFieldsOf(object), object.GetGeneration(), now) && !changed {
 		return nil
 	}
 	status := map[string]any{"conditions": conditions}
@@ -102,9 +102,9 @@ func conditionsOf(object client.Object) (conditions []metav1.Condition, does str
 	return nil, nothing
 }
 
-// ignoredOf are the fields of an object for which there is a warning at admission: nothing
+// ignoredFieldsOf are the fields of an object for which there is a warning at admission: nothing
 // follows them.
-func ignoredOf(object client.Object) []v1beta1.Ignored {
+func ignoredFieldsOf(object client.Object) []v1beta1.IgnoredField {
 	switch o := object.(type) {
 	case *v1beta1.Controller:
 		return o.Spec.IgnoredFields()

@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func TestKindsWithoutAReconcilerSaySo(t *testing.T) {
-	for _, kind := range kinds() {
+func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
+	for _, kind := range unreconciledKinds() {
 		t.Run(kindOf(kind), func(t *testing.T) {
 			scheme := runtime.NewScheme()
 			if err := v1beta1.AddToScheme(scheme); err != nil {
@@ -28,7 +28,7 @@ func TestKindsWithoutAReconcilerSaySo(t *testing.T) {
 			object.SetNamespace("team")
 			object.SetGeneration(3)
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).WithStatusSubresource(object).Build()
-			r := &reconciler{client: kube, now: time.Now, object: kind}
+			r := &reconciler{client: kube, now: time.Now, prototype: kind}
 			look := func() (metav1.Condition, string) {
 				t.Helper()
 				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}); err != nil {
@@ -55,7 +55,7 @@ func TestKindsWithoutAReconcilerSaySo(t *testing.T) {
 	}
 }
 
-func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
+func TestIgnoredFieldsAreReported(t *testing.T) {
 	set := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
 	controller, accounting, login := &v1beta1.Controller{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}
 	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)

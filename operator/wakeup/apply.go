@@ -23,51 +23,51 @@ import (
 // The condition comes first since a conflict would lose it otherwise: that a NodeSet
 // with replicas was woken is known from the condition alone. Should the replicas not
 // follow, the next look finds the NodeSet at zero as before.
-func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
+func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error {
 	version, err := r.applyCondition(ctx, s, t)
 	if err != nil {
 		return err
 	}
 	switch {
-	case t.claim:
-		return r.ownZero(ctx, s.nodeSet, version)
+	case t.claimZero:
+		return r.claimZero(ctx, s.nodeSet, version)
 	case t.replicas == nil:
 		return nil
 	case *t.replicas == 0:
-		err = r.ownZero(ctx, s.nodeSet, version)
+		err = r.claimZero(ctx, s.nodeSet, version)
 	default:
 		err = r.scale(ctx, s.nodeSet, version, *t.replicas)
 	}
 	if err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.verdict.reason)
-	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.verdict.reason, "Scale", "%s", t.verdict.message)
+	log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.condition.reason)
+	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.condition.reason, "Scale", "%s", t.condition.message)
 	return nil
 }
 
 // applyCondition writes the condition if it changes, and returns the version of the
 // NodeSet that there is then.
-func (r *Reconciler) applyCondition(ctx context.Context, s seen, t todo) (version string, err error) {
-	conditions, changed := r.conditions(s.nodeSet, t.verdict)
+func (r *Reconciler) applyCondition(ctx context.Context, s observation, t actions) (version string, err error) {
+	conditions, changed := r.withCondition(s.nodeSet, t.condition)
 	if !changed {
 		return s.nodeSet.ResourceVersion, nil
 	}
 	if version, err = r.patchStatus(ctx, s.nodeSet, conditions); err != nil {
 		return "", err
 	}
-	tell(ctx, s, t)
+	logCondition(ctx, s, t)
 	return version, nil
 }
 
-// tell logs a condition that says something else than before, with the error that it
+// logCondition logs a condition that says something else than before, with the error that it
 // only sums up.
-func tell(ctx context.Context, s seen, t todo) {
+func logCondition(ctx context.Context, s observation, t actions) {
 	was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp)
-	if t.verdict == nil || was != nil && was.Reason == t.verdict.reason && was.Message == t.verdict.message {
+	if t.condition == nil || was != nil && was.Reason == t.condition.reason && was.Message == t.condition.message {
 		return
 	}
-	values := []any{"reason", t.verdict.reason, "message", t.verdict.message}
+	values := []any{"reason", t.condition.reason, "message", t.condition.message}
 	if s.demand != nil && s.demand.err != nil {
 		values = append(values, "err", s.demand.err.Error())
 	}
@@ -91,10 +91,10 @@ func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, versio
 	return nil
 }
 
-// ownZero sets spec.replicas of one version of the NodeSet to zero, if it is not, and
+// claimZero sets spec.replicas of one version of the NodeSet to zero, if it is not, and
 // makes us its owner. It applies the object itself: what goes through the scale
 // subresource as zero gets no owner.
-func (r *Reconciler) ownZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) error {
+func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) error {
 	zero := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
 			"namespace": nodeSet.Namespace, "name": nodeSet.Name,
@@ -110,8 +110,8 @@ func (r *Reconciler) ownZero(ctx context.Context, nodeSet *v1beta1.NodeSet, vers
 	return nil
 }
 
-// conditions returns the NodeSet's conditions with the verdict in them.
-func (r *Reconciler) conditions(nodeSet *v1beta1.NodeSet, v *verdict) (conditions []metav1.Condition, changed bool) {
+// withCondition returns the NodeSet's conditions with the verdict in them.
+func (r *Reconciler) withCondition(nodeSet *v1beta1.NodeSet, v *wakeUpCondition) (conditions []metav1.Condition, changed bool) {
 	conditions = nodeSet.DeepCopy().Status.Conditions
 	if v == nil {
 		changed = meta.RemoveStatusCondition(&conditions, v1beta1.ConditionWakeUp)

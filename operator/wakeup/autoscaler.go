@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// tookToZero reports whether an HPA says that it took its target to zero itself. It
+// hasTakenToZero reports whether an HPA says that it took its target to zero itself. It
 // then computes its metrics at zero and wakes the target.
-func tookToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+func hasTakenToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	for _, c := range hpa.Status.Conditions {
 		if c.Type == autoscalingv2.ScaledToZero {
 			return c.Status == corev1.ConditionTrue
@@ -21,12 +21,12 @@ func tookToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return false
 }
 
-// asleep reports whether an HPA whose target is at zero leaves it there whatever its
+// isAsleep reports whether an HPA whose target is at zero leaves it there whatever its
 // metrics are: when it says so, or never looked at its target. One that computes
 // metrics at zero is awake, and so is one that has not looked since the target went
 // to zero; the latter soon says which it is.
-func asleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	if tookToZero(hpa) {
+func isAsleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	if hasTakenToZero(hpa) {
 		return false
 	}
 	for _, c := range hpa.Status.Conditions {
@@ -37,23 +37,23 @@ func asleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return true
 }
 
-// floorOf returns the HPA's minReplicas.
-func floorOf(hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
+// minReplicasOf returns the HPA's minReplicas.
+func minReplicasOf(hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	if hpa.Spec.MinReplicas == nil {
 		return 1
 	}
 	return *hpa.Spec.MinReplicas
 }
 
-// replicas returns spec.replicas; the API's default is 1.
-func replicas(nodeSet *v1beta1.NodeSet) int32 {
+// specReplicas returns spec.replicas; the API's default is 1.
+func specReplicas(nodeSet *v1beta1.NodeSet) int32 {
 	if nodeSet.Spec.Replicas == nil {
 		return 1
 	}
 	return *nodeSet.Spec.Replicas
 }
 
-func names(hpas []autoscalingv2.HorizontalPodAutoscaler) string {
+func joinNames(hpas []autoscalingv2.HorizontalPodAutoscaler) string {
 	var out []string
 	for _, hpa := range hpas {
 		out = append(out, hpa.Name)

@@ -11,32 +11,32 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// seen is all that a decision looks at.
-type seen struct {
+// observation is all that a decision looks at.
+type observation struct {
 	nodeSet *v1beta1.NodeSet
 	// hpas are those that scale the NodeSet and are not being deleted.
 	hpas []autoscalingv2.HorizontalPodAutoscaler
 	// demand is nil until it was asked for.
-	demand *reading
+	demand *demandReading
 	// idle is since when the NodeSet was found without demand at every look.
 	idle idleTime
 }
 
-// reading is what came of one question for demand.
-type reading struct {
+// demandReading is what came of one question for demand.
+type demandReading struct {
 	required int64
 	at       time.Time
 	err      error
 }
 
 // observe reads all but the demand, which is asked for only when it matters.
-func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (seen, error) {
+func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (observation, error) {
 	var list autoscalingv2.HorizontalPodAutoscalerList
-	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{TargetField: nodeSet.Name})
+	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{NodeSetIndex: nodeSet.Name})
 	if err != nil {
-		return seen{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
+		return observation{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	out := seen{nodeSet: nodeSet, idle: r.idle.of(nodeSet)}
+	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet)}
 	for _, hpa := range list.Items {
 		if hpa.DeletionTimestamp.IsZero() {
 			out.hpas = append(out.hpas, hpa)
@@ -45,10 +45,10 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (see
 	return out, nil
 }
 
-// read asks for the demand. That there is no answer is an observation too.
-func (r *Reconciler) read(ctx context.Context, nodeSet *v1beta1.NodeSet) *reading {
+// readDemand asks for the demand. That there is no answer is an observation too.
+func (r *Reconciler) readDemand(ctx context.Context, nodeSet *v1beta1.NodeSet) *demandReading {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
 	defer cancel()
 	required, at, err := r.demand.RequiredNodes(ctx, nodeSet.Namespace, nodeSet.Name)
-	return &reading{required: required, at: at, err: err}
+	return &demandReading{required: required, at: at, err: err}
 }

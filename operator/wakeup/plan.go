@@ -15,152 +15,152 @@ import (
 // scale the NodeSet, so nobody can say what it should be.
 const ReasonSeveralAutoscalers = "SeveralAutoscalers"
 
-// todo is what a plan wants done.
-type todo struct {
+// actions is what a plan wants done.
+type actions struct {
 	// ask: the demand decides, and must be read first. Nothing else is set.
-	ask bool
+	needsDemand bool
 	// replicas is what spec.replicas becomes; nil leaves it.
 	replicas *int32
 	// claim: the zero comes from an autoscaler, and is to be marked as such.
-	claim bool
-	// verdict is what the condition says; nil for no condition.
-	verdict *verdict
+	claimZero bool
+	// condition is what the condition says; nil for no condition.
+	condition *wakeUpCondition
 	// idle is the idle time to keep.
 	idle idleTime
-	// again is when to look again without a change; 0 for never.
-	again time.Duration
+	// requeueAfter is when to look again without a change; 0 for never.
+	requeueAfter time.Duration
 }
 
-// verdict is the condition WakeUp without its times.
-type verdict struct {
+// wakeUpCondition is the condition WakeUp without its times.
+type wakeUpCondition struct {
 	status          metav1.ConditionStatus
 	reason, message string
 }
 
-func no(reason, format string, args ...any) *verdict {
-	return &verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
+func conditionFalse(reason, format string, args ...any) *wakeUpCondition {
+	return &wakeUpCondition{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
 }
 
-func unclear(reason, format string, args ...any) *verdict {
-	return &verdict{metav1.ConditionUnknown, reason, fmt.Sprintf(format, args...)}
+func conditionUnknown(reason, format string, args ...any) *wakeUpCondition {
+	return &wakeUpCondition{metav1.ConditionUnknown, reason, fmt.Sprintf(format, args...)}
 }
 
-// takenToZero is the same text when it is done and as long as it lasts.
-const takenToZero = "it was taken to zero after it was idle (%s); it wakes when jobs need it"
+// takenToZeroMessage is the same text when it is done and as long as it lasts.
+const takenToZeroMessage = "it was taken to zero after it was idle (%s); it wakes when jobs need it"
 
 // plan decides what to do about a NodeSet. It has an answer to whatever was seen.
-func (c Config) plan(now time.Time, s seen) todo {
+func (c Config) plan(now time.Time, s observation) actions {
 	switch {
 	case !s.nodeSet.DeletionTimestamp.IsZero(), s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
-		return todo{}
+		return actions{}
 	case len(s.hpas) == 0:
-		return withoutAutoscaler(s.nodeSet)
+		return planWithoutAutoscaler(s.nodeSet)
 	case len(s.hpas) > 1:
-		return todo{verdict: no(ReasonSeveralAutoscalers, "HPAs %s all scale it: leave one", names(s.hpas))}
+		return actions{condition: conditionFalse(ReasonSeveralAutoscalers, "HPAs %s all scale it: leave one", joinNames(s.hpas))}
 	}
-	w, err := wishesOf(s.nodeSet)
+	w, err := parseWakeAnnotations(s.nodeSet)
 	if err != nil {
-		return todo{verdict: unclear(v1beta1.ReasonInvalidAnnotation, "%v", err)}
+		return actions{condition: conditionUnknown(v1beta1.ReasonInvalidAnnotation, "%v", err)}
 	}
-	if replicas(s.nodeSet) == 0 {
+	if specReplicas(s.nodeSet) == 0 {
 		return c.planAtZero(now, s, w)
 	}
 	return c.planAboveZero(now, s, w)
 }
 
-// withoutAutoscaler tells those who may expect something that nothing will happen.
-func withoutAutoscaler(nodeSet *v1beta1.NodeSet) todo {
+// planWithoutAutoscaler tells those who may expect something that nothing will happen.
+func planWithoutAutoscaler(nodeSet *v1beta1.NodeSet) actions {
 	_, wake := nodeSet.Annotations[v1beta1.AnnotationWake]
 	_, zeroAfter := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
-	if !wake && !zeroAfter && replicas(nodeSet) != 0 {
-		return todo{}
+	if !wake && !zeroAfter && specReplicas(nodeSet) != 0 {
+		return actions{}
 	}
-	return todo{verdict: no(v1beta1.ReasonNoAutoscaler, "no HPA scales it")}
+	return actions{condition: conditionFalse(v1beta1.ReasonNoAutoscaler, "no HPA scales it")}
 }
 
 // planAtZero decides whether to wake.
-func (c Config) planAtZero(now time.Time, s seen, w wishes) todo {
+func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) actions {
 	hpa := &s.hpas[0]
 	limit := *shape.MaxReplicas(s.nodeSet, hpa)
-	from := originOf(s.nodeSet.ManagedFields)
+	from := zeroOriginOf(s.nodeSet.ManagedFields)
 	switch {
 	case w.wake == v1beta1.WakeNever:
-		return todo{verdict: no(v1beta1.ReasonNeverWake, "the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
-	case !asleep(hpa):
-		return todo{claim: from == byHand && tookToZero(hpa), verdict: no(v1beta1.ReasonNotNeeded, "HPA %s wakes it by itself", hpa.Name)}
-	case from == byHand && w.wake != v1beta1.WakeAlways:
-		return todo{verdict: no(v1beta1.ReasonPaused, "it was scaled to zero by hand: scale it up to go on, or set the annotation %s to %q",
+		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake, "the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
+	case !isAsleep(hpa):
+		return actions{claimZero: from == zeroByHand && hasTakenToZero(hpa), condition: conditionFalse(v1beta1.ReasonNotNeeded, "HPA %s wakes it by itself", hpa.Name)}
+	case from == zeroByHand && w.wake != v1beta1.WakeAlways:
+		return actions{condition: conditionFalse(v1beta1.ReasonPaused, "it was scaled to zero by hand: scale it up to go on, or set the annotation %s to %q",
 			v1beta1.AnnotationWake, v1beta1.WakeAlways)}
 	case limit < 1:
-		return todo{verdict: no(v1beta1.ReasonNotNeeded, "its maxReplicas is %d", limit)}
+		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "its maxReplicas is %d", limit)}
 	case s.demand == nil:
-		return todo{ask: true}
+		return actions{needsDemand: true}
 	}
-	required, why := c.known(now, s.demand)
+	required, why := c.knownDemand(now, s.demand)
 	switch {
 	case why != "":
 		return c.planUnknown(why)
 	case required > 0:
 		n := int32(min(required, int64(limit)))
-		return todo{replicas: &n, again: c.LookEvery, verdict: &verdict{metav1.ConditionTrue, v1beta1.ReasonWoken,
+		return actions{replicas: &n, requeueAfter: c.PollInterval, condition: &wakeUpCondition{metav1.ConditionTrue, v1beta1.ReasonWoken,
 			fmt.Sprintf("it was at zero with HPA %s asleep and needed %d: set to %d", hpa.Name, required, n)}}
-	case from == byAutoscaler && w.zeroAfter > 0:
-		return todo{verdict: no(v1beta1.ReasonTakenToZero, takenToZero, w.zeroAfter), again: c.LookEvery}
+	case from == zeroByAutoscaler && w.zeroAfter > 0:
+		return actions{condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, w.zeroAfter), requeueAfter: c.PollInterval}
 	}
-	return todo{verdict: no(v1beta1.ReasonNotNeeded, "no job needs it"), again: c.LookEvery}
+	return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "no job needs it"), requeueAfter: c.PollInterval}
 }
 
 // planAboveZero decides whether to go to zero, which only zero-after asks for.
-func (c Config) planAboveZero(now time.Time, s seen, w wishes) todo {
+func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) actions {
 	hpa := &s.hpas[0]
-	awake := no(v1beta1.ReasonNotNeeded, "it has replicas")
+	awake := conditionFalse(v1beta1.ReasonNotNeeded, "it has replicas")
 	if was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp); was != nil && was.Reason == v1beta1.ReasonWoken {
-		awake = &verdict{was.Status, was.Reason, was.Message} // it is still what happened last
+		awake = &wakeUpCondition{was.Status, was.Reason, was.Message} // it is still what happened last
 	}
 	switch {
 	case w.zeroAfter == 0:
-		return todo{verdict: awake}
+		return actions{condition: awake}
 	case w.wake == v1beta1.WakeNever:
-		return todo{verdict: no(v1beta1.ReasonNeverWake, "it is not taken to zero either, since the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
-	case floorOf(hpa) != 1:
-		return todo{verdict: no(v1beta1.ReasonNotNeeded, "it is not taken to zero: that is for an HPA with minReplicas 1, and HPA %s has %d", hpa.Name, floorOf(hpa))}
+		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake, "it is not taken to zero either, since the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
+	case minReplicasOf(hpa) != 1:
+		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "it is not taken to zero: that is for an HPA with minReplicas 1, and HPA %s has %d", hpa.Name, minReplicasOf(hpa))}
 	case s.demand == nil:
-		return todo{ask: true}
+		return actions{needsDemand: true}
 	}
-	required, why := c.known(now, s.demand)
+	required, why := c.knownDemand(now, s.demand)
 	switch {
 	case why != "":
 		return c.planUnknown(why)
 	case required > 0 || s.nodeSet.Status.SlurmAllocated > 0:
-		return todo{verdict: awake, again: c.LookEvery}
+		return actions{condition: awake, requeueAfter: c.PollInterval}
 	}
 	return c.planIdle(now, s.idle, w.zeroAfter)
 }
 
 // planIdle decides about a NodeSet that nothing waits for and that has no work.
-func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) todo {
+func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) actions {
 	idle := idleTime{since: now, last: now}
 	if !was.since.IsZero() && now.Sub(was.last) <= c.StaleAfter {
 		idle.since = was.since
 	}
 	if now.Sub(idle.since) < zeroAfter {
-		return todo{idle: idle, again: c.LookEvery, verdict: no(v1beta1.ReasonNotNeeded,
+		return actions{idle: idle, requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonNotNeeded,
 			"it is idle since %s and is taken to zero after %s", idle.since.UTC().Format(time.RFC3339), zeroAfter)}
 	}
 	// The idle time is kept in case the write meets a conflict.
-	return todo{replicas: new(int32), idle: idle, again: c.LookEvery, verdict: no(v1beta1.ReasonTakenToZero, takenToZero, zeroAfter)}
+	return actions{replicas: new(int32), idle: idle, requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, zeroAfter)}
 }
 
-func (c Config) planUnknown(why string) todo {
-	return todo{verdict: unclear(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", Metric, why), again: c.LookEvery}
+func (c Config) planUnknown(why string) actions {
+	return actions{condition: conditionUnknown(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", RequiredNodesMetric, why), requeueAfter: c.PollInterval}
 }
 
-// known returns the number of a reading that can be relied on, or why it cannot.
-func (c Config) known(now time.Time, r *reading) (required int64, why string) {
+// knownDemand returns the number of a reading that can be relied on, or why it cannot.
+func (c Config) knownDemand(now time.Time, r *demandReading) (required int64, why string) {
 	age := now.Sub(r.at)
 	switch {
 	case r.err != nil:
-		return 0, explain(r.err)
+		return 0, explainError(r.err)
 	case age > c.StaleAfter:
 		return 0, fmt.Sprintf("the last value is older than %s", c.StaleAfter)
 	case age < -c.StaleAfter:

@@ -13,35 +13,35 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// anything returns what might be seen.
-func anything(r *rand.Rand) seen {
-	s := saw(at(pick[int32](r, 0, 0, 1, 3)), hpaFloor(pick[int32](r, 0, 1, 1, 1, 2)))
-	if v := pick(r, "", "", "", "", "", "always", "never", "x"); v != "" {
-		annotated(v1beta1.AnnotationWake, v)(&s)
+// randomObservation returns what might be seen.
+func randomObservation(r *rand.Rand) observation {
+	s := newObservation(withReplicas(pickOne[int32](r, 0, 0, 1, 3)), withMinReplicas(pickOne[int32](r, 0, 1, 1, 1, 2)))
+	if v := pickOne(r, "", "", "", "", "", "always", "never", "x"); v != "" {
+		withAnnotation(v1beta1.AnnotationWake, v)(&s)
 	}
-	if v := pick(r, "", "10m", "10m", "0", "x"); v != "" {
-		annotated(v1beta1.AnnotationZeroAfter, v)(&s)
+	if v := pickOne(r, "", "10m", "10m", "0", "x"); v != "" {
+		withAnnotation(v1beta1.AnnotationZeroAfter, v)(&s)
 	}
-	s.hpas[0].Spec.MaxReplicas = pick[int32](r, 1, 2, 10)
-	s.nodeSet.Spec.MaxReplicas = pick(r, nil, nil, nil, new(int32), new(int32(1)))
-	s.nodeSet.Status.SlurmAllocated = pick[int32](r, 0, 0, 0, 2)
-	pick(r, unowned, claimed, ownedBy("helm"))(&s)
+	s.hpas[0].Spec.MaxReplicas = pickOne[int32](r, 1, 2, 10)
+	s.nodeSet.Spec.MaxReplicas = pickOne(r, nil, nil, nil, new(int32), new(int32(1)))
+	s.nodeSet.Status.SlurmAllocated = pickOne[int32](r, 0, 0, 0, 2)
+	pickOne(r, withoutOwner, withClaim, withOwner("helm"))(&s)
 	if r.IntN(8) == 0 {
-		s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, owner("kubectl", "scale"))
+		s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, replicasOwner("kubectl", "scale"))
 	}
 	for range r.IntN(3) {
-		hpaSays(pick(r, autoscalingv2.ScaledToZero, autoscalingv2.ScalingActive), pick(r, corev1.ConditionTrue, corev1.ConditionFalse),
-			pick(r, "ScalingDisabled", "ValidMetricFound"))(&s)
+		withHPACondition(pickOne(r, autoscalingv2.ScaledToZero, autoscalingv2.ScalingActive), pickOne(r, corev1.ConditionTrue, corev1.ConditionFalse),
+			pickOne(r, "ScalingDisabled", "ValidMetricFound"))(&s)
 	}
-	idleFor(pick(r, 0, 9*time.Minute, time.Hour), pick(r, 0, time.Second, time.Hour))(&s)
-	pick(r, demands(int64(r.IntN(20)), pick(r, 0, time.Minute, time.Hour, -time.Hour)), demands(0, 0), demands(0, 0), demands(3, 0), demandFails(errors.New("no")))(&s)
+	withIdleTime(pickOne(r, 0, 9*time.Minute, time.Hour), pickOne(r, 0, time.Second, time.Hour))(&s)
+	pickOne(r, withDemand(int64(r.IntN(20)), pickOne(r, 0, time.Minute, time.Hour, -time.Hour)), withDemand(0, 0), withDemand(0, 0), withDemand(3, 0), withDemandError(errors.New("no")))(&s)
 	switch r.IntN(20) {
 	case 0:
 		s.hpas = nil
 	case 1:
-		s.hpas = append(s.hpas, *hpa("other"))
+		s.hpas = append(s.hpas, *newHPA("other"))
 	case 2:
 		s.nodeSet.DeletionTimestamp = new(metav1.NewTime(now))
 	case 3:
@@ -50,20 +50,20 @@ func anything(r *rand.Rand) seen {
 	return s
 }
 
-func TestWhateverIsSeenReplicasAreWrittenOnlyForAReason(t *testing.T) {
+func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cfg := DefaultConfig()
 	woken, zeroed := 0, 0
 	for range 50_000 {
-		s := anything(r)
+		s := randomObservation(r)
 		d := cfg.plan(now, s)
-		if d.claim && (d.replicas != nil || replicas(s.nodeSet) != 0 || !tookToZero(&s.hpas[0])) {
+		if d.claimZero && (d.replicas != nil || specReplicas(s.nodeSet) != 0 || !hasTakenToZero(&s.hpas[0])) {
 			t.Fatalf("claimed what is not the HPA's: %+v", s)
 		}
 		if d.replicas == nil {
 			continue
 		}
-		n, was := *d.replicas, replicas(s.nodeSet)
+		n, was := *d.replicas, specReplicas(s.nodeSet)
 		age := now.Sub(s.demand.at).Abs()
 		switch {
 		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil, s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
@@ -85,11 +85,11 @@ func TestWhateverIsSeenReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		default:
 			zeroed++
 			if s.nodeSet.Annotations[v1beta1.AnnotationZeroAfter] != "10m" || s.demand.required != 0 || s.nodeSet.Status.SlurmAllocated != 0 ||
-				now.Sub(s.idle.since) < 10*time.Minute || floorOf(&s.hpas[0]) != 1 {
+				now.Sub(s.idle.since) < 10*time.Minute || minReplicasOf(&s.hpas[0]) != 1 {
 				t.Fatalf("taken to zero: %+v", s)
 			}
 		}
-		if d.verdict == nil || d.again == 0 {
+		if d.condition == nil || d.requeueAfter == 0 {
 			t.Fatalf("written without a word or a second look: %+v", d)
 		}
 	}
@@ -98,23 +98,23 @@ func TestWhateverIsSeenReplicasAreWrittenOnlyForAReason(t *testing.T) {
 	}
 }
 
-func TestWhatWasDoneIsNotDoneAgain(t *testing.T) {
+func TestActionsAreNotRepeated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	cfg := DefaultConfig()
 	for range 30_000 {
-		s := anything(r)
+		s := randomObservation(r)
 		first := cfg.plan(now, s)
-		if first.replicas == nil && !first.claim {
+		if first.replicas == nil && !first.claimZero {
 			continue
 		}
 		if first.replicas != nil {
 			s.nodeSet.Spec.Replicas = first.replicas
 		}
-		claimed(&s)
+		withClaim(&s)
 		s.idle = first.idle
-		condition(first.verdict.status, first.verdict.reason, first.verdict.message)(&s)
+		withWakeUpCondition(first.condition.status, first.condition.reason, first.condition.message)(&s)
 		second := cfg.plan(now, s)
-		if second.replicas != nil || second.claim {
+		if second.replicas != nil || second.claimZero {
 			t.Fatalf("replicas are written again: %+v, then %+v", first, second)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-wakeup"
 
-// afterConflict is time for the caches to learn what a write met.
-const afterConflict = 100 * time.Millisecond
+// conflictRetryDelay is time for the caches to learn what a write met.
+const conflictRetryDelay = 100 * time.Millisecond
 
 // Config is what may differ from one operator to the next. Every field is needed;
 // DefaultConfig has all.
 type Config struct {
-	// LookEvery is the pause between two readings of the demand of a NodeSet that
+	// PollInterval is the pause between two readings of the demand of a NodeSet that
 	// waits for some, or for the end of it.
-	LookEvery time.Duration
+	PollInterval time.Duration
 	// StaleAfter is the age from which on demand counts as unknown.
 	StaleAfter time.Duration
 	// ReadTimeout is the time that one reading of demand may take.
@@ -33,16 +33,16 @@ type Config struct {
 // DefaultConfig returns what the program does when it is not told otherwise.
 func DefaultConfig() Config {
 	return Config{
-		LookEvery:   5 * time.Second,
-		StaleAfter:  2 * time.Minute,
-		ReadTimeout: 5 * time.Second,
+		PollInterval: 5 * time.Second,
+		StaleAfter:   2 * time.Minute,
+		ReadTimeout:  5 * time.Second,
 	}
 }
 
 // Reconciler wakes NodeSets and takes them to zero.
 type Reconciler struct {
 	client client.Client
-	demand Demand
+	demand DemandSource
 	events events.EventRecorder
 	now    func() time.Time
 	cfg    Config
@@ -51,7 +51,7 @@ type Reconciler struct {
 
 // New returns a reconciler. It reads NodeSets and HPAs through c, whose HPAs need the
 // index that SetupWithManager makes, demand from demand, and the time from now.
-func New(c client.Client, demand Demand, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
+func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes()}
 }
 
@@ -72,15 +72,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	todo := r.cfg.plan(r.now(), seen)
-	if todo.ask {
-		seen.demand = r.read(ctx, nodeSet)
+	if todo.needsDemand {
+		seen.demand = r.readDemand(ctx, nodeSet)
 		todo = r.cfg.plan(r.now(), seen)
 	}
-	r.idle.keep(nodeSet, todo.idle)
+	r.idle.set(nodeSet, todo.idle)
 	err = r.apply(ctx, seen, todo)
 	if apierrors.IsConflict(err) {
 		// What was decided on has changed: look at what it is now.
-		return ctrl.Result{RequeueAfter: afterConflict}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: todo.again}, err
+	return ctrl.Result{RequeueAfter: todo.requeueAfter}, err
 }

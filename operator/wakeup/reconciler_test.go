@@ -15,14 +15,14 @@ import (
 )
 
 func TestWaking(t *testing.T) {
-	r := newRig(t)
-	if got := r.reconcile(t); got.RequeueAfter != poll {
+	r := newEnv(t)
+	if got := r.reconcile(t); got.RequeueAfter != pollInterval {
 		t.Errorf("it looks again after %s", got.RequeueAfter)
 	}
-	r.says(t, 0, "NotNeeded")
-	r.queue.required = 3
+	r.expect(t, 0, "NotNeeded")
+	r.fake.required = 3
 	r.reconcile(t)
-	r.says(t, 3, "Woken")
+	r.expect(t, 3, "Woken")
 	want := "Normal Woken it was at zero with HPA gpu asleep and needed 3: set to 3"
 	if got := <-r.events.Events; got != want {
 		t.Errorf("the event is %q", got)
@@ -30,92 +30,92 @@ func TestWaking(t *testing.T) {
 	if got := r.reconcile(t); got.RequeueAfter != 0 {
 		t.Errorf("it looks again after %s", got.RequeueAfter)
 	}
-	if r.scales != 1 || r.patches != 2 || r.queue.asked != 2 {
-		t.Errorf("%d writes to scale, %d to status, %d questions", r.scales, r.patches, r.queue.asked)
+	if r.scales != 1 || r.patches != 2 || r.fake.requests != 2 {
+		t.Errorf("%d writes to scale, %d to status, %d questions", r.scales, r.patches, r.fake.requests)
 	}
 }
 
 func TestGoingToZero(t *testing.T) {
-	r := newRig(t, at(2), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m"))
+	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	for range 12 {
 		r.reconcile(t)
-		r.says(t, 2, "NotNeeded")
-		r.now = r.now.Add(poll)
+		r.expect(t, 2, "NotNeeded")
+		r.now = r.now.Add(pollInterval)
 	}
 	if r.patches != 1 {
 		t.Errorf("waiting wrote the status %d times", r.patches)
 	}
 	r.reconcile(t)
-	r.says(t, 0, "TakenToZero")
+	r.expect(t, 0, "TakenToZero")
 	if got := <-r.events.Events; !strings.HasPrefix(got, "Normal TakenToZero it was taken to zero after it was idle (1m0s)") {
 		t.Errorf("the event is %q", got)
 	}
 }
 
-func TestZerosOfAnHPAAreClaimed(t *testing.T) {
-	r := newRig(t, unowned, hpaAwake)
+func TestAnHPAsZeroIsClaimed(t *testing.T) {
+	r := newEnv(t, withoutOwner, withAwakeHPA)
 	r.reconcile(t)
 	r.reconcile(t)
 	if r.zeros != 1 || r.scales != 0 || r.patches != 1 || len(r.events.Events) != 0 {
 		t.Errorf("%d claims, %d writes to scale, %d to status, %d events", r.zeros, r.scales, r.patches, len(r.events.Events))
 	}
-	r.says(t, 0, "NotNeeded")
+	r.expect(t, 0, "NotNeeded")
 }
 
-func TestUnknownDemandStartsTheIdleTimeAnew(t *testing.T) {
-	r := newRig(t, at(2), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m"))
+func TestUnknownDemandRestartsTheIdleTime(t *testing.T) {
+	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	r.reconcile(t)
 	r.now = r.now.Add(50 * time.Second)
-	r.queue.err = errors.New("slurmrestd does not answer")
+	r.fake.err = errors.New("slurmrestd does not answer")
 	r.reconcile(t)
-	r.says(t, 2, "DemandUnknown")
-	r.queue.err = nil
-	for _, after := range []time.Duration{poll, 55 * time.Second} {
+	r.expect(t, 2, "DemandUnknown")
+	r.fake.err = nil
+	for _, after := range []time.Duration{pollInterval, 55 * time.Second} {
 		r.now = r.now.Add(after)
 		r.reconcile(t)
-		r.says(t, 2, "NotNeeded")
+		r.expect(t, 2, "NotNeeded")
 	}
-	r.now = r.now.Add(poll)
+	r.now = r.now.Add(pollInterval)
 	r.reconcile(t)
-	r.says(t, 0, "TakenToZero")
+	r.expect(t, 0, "TakenToZero")
 }
 
-func TestAConflictIsLookedAtAgain(t *testing.T) {
-	r := newRig(t)
-	r.queue.required = 3
+func TestAConflictIsRetried(t *testing.T) {
+	r := newEnv(t)
+	r.fake.required = 3
 	r.conflict = true
-	if got := r.reconcile(t); got.RequeueAfter != afterConflict {
+	if got := r.reconcile(t); got.RequeueAfter != conflictRetryDelay {
 		t.Errorf("it looks again after %s", got.RequeueAfter)
 	}
-	if got := r.nodeSet(t); replicas(got) != 0 || len(r.events.Events) != 0 {
-		t.Errorf("there are %d replicas and %d events", replicas(got), len(r.events.Events))
+	if got := r.nodeSet(t); specReplicas(got) != 0 || len(r.events.Events) != 0 {
+		t.Errorf("there are %d replicas and %d events", specReplicas(got), len(r.events.Events))
 	}
 	for range 2 {
 		r.reconcile(t)
-		r.says(t, 3, "Woken")
+		r.expect(t, 3, "Woken")
 	}
 	if r.scales != 1 || len(r.events.Events) != 1 {
 		t.Errorf("%d writes to scale, %d events", r.scales, len(r.events.Events))
 	}
 }
 
-func TestAConflictDoesNotStartTheIdleTimeAnew(t *testing.T) {
-	r := newRig(t, at(2), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m"))
+func TestAConflictDoesNotRestartTheIdleTime(t *testing.T) {
+	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	r.reconcile(t)
 	r.now = r.now.Add(time.Minute)
 	r.conflict = true
 	r.reconcile(t)
-	if n := replicas(r.nodeSet(t)); n != 2 {
+	if n := specReplicas(r.nodeSet(t)); n != 2 {
 		t.Fatalf("there are %d replicas", n)
 	}
-	r.now = r.now.Add(afterConflict)
+	r.now = r.now.Add(conflictRetryDelay)
 	r.reconcile(t)
-	r.says(t, 0, "TakenToZero")
+	r.expect(t, 0, "TakenToZero")
 }
 
 func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {
 	ready := metav1.Condition{Type: "Ready", Status: "True", Reason: "Available", LastTransitionTime: metav1.NewTime(now)}
-	r := newRig(t, func(s *seen) {
+	r := newEnv(t, func(s *observation) {
 		s.nodeSet.Status = v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2, Conditions: []metav1.Condition{ready}}
 	})
 	r.reconcile(t)
@@ -130,16 +130,16 @@ func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {
 	}
 }
 
-func TestTheConditionGoesWithTheHPA(t *testing.T) {
-	r := newRig(t, at(2), condition("False", "NotNeeded", "it has replicas"), func(s *seen) { s.hpas = nil })
+func TestTheConditionIsRemovedWithTheHPA(t *testing.T) {
+	r := newEnv(t, withReplicas(2), withWakeUpCondition("False", "NotNeeded", "it has replicas"), func(s *observation) { s.hpas = nil })
 	r.reconcile(t)
 	if got := r.nodeSet(t).Status.Conditions; len(got) != 0 {
 		t.Errorf("the conditions are %+v", got)
 	}
 }
 
-func TestNodeSetsThatAreGone(t *testing.T) {
-	r := newRig(t, at(2), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m"))
+func TestDeletedNodeSetsAreForgotten(t *testing.T) {
+	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	r.reconcile(t)
 	if err := r.Delete(t.Context(), r.nodeSet(t)); err != nil {
 		t.Fatal(err)

@@ -19,13 +19,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TargetField is the index of HPAs by the name of the NodeSet that they scale; Index makes it.
-const TargetField = "scaledNodeSet"
+// NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale; Index makes it.
+const NodeSetIndex = "scaledNodeSet"
 
-// Index makes the index TargetField, which whoever looks for a NodeSet's HPAs needs. It is
+// IndexByNodeSet makes the index TargetField, which whoever looks for a NodeSet's HPAs needs. It is
 // made once for a manager.
-func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, TargetField, Target); err != nil {
+func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, NodeSetIndex, NodeSetNames); err != nil {
 		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
 	}
 	return nil
@@ -39,7 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("wakeup").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
-		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requests)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsForHPA)).
 		// Several at a time, since one may wait for its demand until ReadTimeout.
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
@@ -60,8 +60,8 @@ func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// Target returns the name of the NodeSet that an HPA scales, or nothing.
-func Target(obj client.Object) []string {
+// NodeSetNames returns the name of the NodeSet that an HPA scales, or nothing.
+func NodeSetNames(obj client.Object) []string {
 	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
 	if !ok {
 		return nil
@@ -74,9 +74,9 @@ func Target(obj client.Object) []string {
 	return []string{ref.Name}
 }
 
-func requests(_ context.Context, hpa client.Object) []reconcile.Request {
+func requestsForHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
-	for _, name := range Target(hpa) {
+	for _, name := range NodeSetNames(hpa) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
 	}
 	return out

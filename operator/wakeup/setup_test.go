@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTargets(t *testing.T) {
+func TestNodeSetNames(t *testing.T) {
 	for _, tc := range []struct {
 		name, apiVersion, kind string
 		want                   []string
@@ -19,13 +19,13 @@ func TestTargets(t *testing.T) {
 		{"no version", "a/b/c", "NodeSet", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := hpa("h")
+			h := newHPA("h")
 			h.Spec.ScaleTargetRef.APIVersion, h.Spec.ScaleTargetRef.Kind = tc.apiVersion, tc.kind
-			if diff := cmp.Diff(tc.want, Target(h)); diff != "" {
+			if diff := cmp.Diff(tc.want, NodeSetNames(h)); diff != "" {
 				t.Error(diff)
 			}
 			var requested []string
-			for _, r := range requests(t.Context(), h) {
+			for _, r := range requestsForHPA(t.Context(), h) {
 				requested = append(requested, r.Name)
 			}
 			if diff := cmp.Diff(tc.want, requested); diff != "" {

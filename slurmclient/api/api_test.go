@@ -18,8 +18,8 @@ const recorded = "../testdata/recorded"
 
 // TestRecordedAnswersRoundTrip decodes and encodes every recorded answer and expects the same document:
 // no field is unknown, truncated or changed.
-func TestRecordedAnswersSurviveTheBindings(t *testing.T) {
-	for _, rec := range recordings() {
+func TestRecordedAnswersRoundTrip(t *testing.T) {
+	for _, rec := range recordedFolders() {
 		files, err := filepath.Glob(filepath.Join(recorded, rec.folder, "*.json"))
 		if err != nil || len(files) < 15 {
 			t.Fatalf("%s has %d recorded answers (%v)", rec.folder, len(files), err)
@@ -27,7 +27,7 @@ func TestRecordedAnswersSurviveTheBindings(t *testing.T) {
 		for _, file := range files {
 			name := strings.TrimSuffix(filepath.Base(file), ".json")
 			t.Run(rec.folder+"/"+name, func(t *testing.T) {
-				body := read(t, file)
+				body := readAnswer(t, file)
 				answer := rec.typeOf(t, name)()
 				if err := json.Unmarshal(body, answer); err != nil {
 					t.Fatal(err)
@@ -36,8 +36,8 @@ func TestRecordedAnswersSurviveTheBindings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ours := document(t, again)
-				if diff := cmp.Diff(document(t, body), ours); diff != "" {
+				ours := parseDocument(t, again)
+				if diff := cmp.Diff(parseDocument(t, body), ours); diff != "" {
 					t.Errorf("decoded and encoded again (-recorded +ours):\n%s", diff)
 				}
 				if key, want := wholeLists[name].key, wholeLists[name].length; key != "" {
@@ -73,7 +73,7 @@ func (r recording) typeOf(t *testing.T, file string) func() any {
 	return nil
 }
 
-func read(t *testing.T, path string) []byte {
+func readAnswer(t *testing.T, path string) []byte {
 	t.Helper()
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -85,21 +85,21 @@ func read(t *testing.T, path string) []byte {
 
 // parseDocument decodes JSON without types. It leaves out null and empty lists and objects, which the
 // bindings do not distinguish from absent ones.
-func document(t *testing.T, body []byte) any {
+func parseDocument(t *testing.T, body []byte) any {
 	t.Helper()
 	var doc any
 	if err := json.Unmarshal(body, &doc); err != nil {
 		t.Fatal(err)
 	}
-	return prune(doc)
+	return pruneEmpty(doc)
 }
 
-func prune(value any) any {
+func pruneEmpty(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, v := range value {
-			if v = prune(v); v != nil {
+			if v = pruneEmpty(v); v != nil {
 				out[key] = v
 			}
 		}
@@ -110,7 +110,7 @@ func prune(value any) any {
 	case []any:
 		var out []any
 		for _, v := range value {
-			out = append(out, prune(v))
+			out = append(out, pruneEmpty(v))
 		}
 		if len(out) > 0 {
 			return out
@@ -124,8 +124,8 @@ func prune(value any) any {
 func TestOldestAndNewestVersionGiveTheSameNode(t *testing.T) {
 	var old v0040.OpenapiNodesResp
 	var young v0045.OpenapiNodesResp
-	decode(t, "24.11/v0.0.40/node_n1.json", &old)
-	decode(t, "26.05/v0.0.45/node_n1.json", &young)
+	decodeFile(t, "24.11/v0.0.40/node_n1.json", &old)
+	decodeFile(t, "26.05/v0.0.45/node_n1.json", &young)
 	if len(old.Nodes) != 1 || len(young.Nodes) != 1 {
 		t.Fatalf("%d and %d nodes, want one", len(old.Nodes), len(young.Nodes))
 	}
@@ -146,14 +146,14 @@ func TestOldestAndNewestVersionGiveTheSameNode(t *testing.T) {
 	}
 }
 
-func decode(t *testing.T, file string, into any) {
+func decodeFile(t *testing.T, file string, into any) {
 	t.Helper()
-	if err := json.Unmarshal(read(t, filepath.Join(recorded, file)), into); err != nil {
+	if err := json.Unmarshal(readAnswer(t, filepath.Join(recorded, file)), into); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestWordsAndFieldsOfANewerSlurmAreNoError(t *testing.T) {
+func TestUnknownWordsAndFieldsAreNoError(t *testing.T) {
 	var nodes v0045.OpenapiNodesResp
 	body := `{"nodes":[{"name":"n1","state":["IDLE","HIBERNATED"],"quantum":{"bits":3}}]}`
 	if err := json.Unmarshal([]byte(body), &nodes); err != nil {
@@ -192,7 +192,7 @@ func TestRepeatedQueryParametersAreRepeated(t *testing.T) {
 	}
 }
 
-func TestAnUpdateSaysOnlyWhatIsSet(t *testing.T) {
+func TestAnUpdateContainsOnlyWhatIsSet(t *testing.T) {
 	reason, weight := "", int64(0)
 	set := true
 	body, err := json.Marshal(v0045.UpdateNodeJSONRequestBody{

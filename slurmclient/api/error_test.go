@@ -26,7 +26,7 @@ func TestErrorsHaveTheirNumbers(t *testing.T) {
 		got := map[string]int64{}
 		want := map[string]int64{"expired": 1007, "badkey": 1007, "no-exp": 1007, "expired-slurmdb": 7000, "alice-drain": 2010}
 		for file := range want {
-			text := read(t, filepath.Join(recorded, folder.name, file+".txt"))
+			text := readAnswer(t, filepath.Join(recorded, folder.name, file+".txt"))
 			_, body, _ := bytes.Cut(text, []byte("\n")) // the first line contains status and type
 			if number := folder.number(t, body); number != nil {
 				got[file] = *number
@@ -39,7 +39,7 @@ func TestErrorsHaveTheirNumbers(t *testing.T) {
 }
 
 // firstError returns the first error of an answer.
-func first[E any](t *testing.T, body []byte) E {
+func firstError[E any](t *testing.T, body []byte) E {
 	t.Helper()
 	var answer struct{ Errors []E }
 	if err := json.Unmarshal(body, &answer); err != nil {
@@ -52,11 +52,11 @@ func first[E any](t *testing.T, body []byte) E {
 }
 
 func number40(t *testing.T, body []byte) *int64 {
-	return first[v0040.OpenapiError](t, body).ErrorNumber
+	return firstError[v0040.OpenapiError](t, body).ErrorNumber
 }
 func number42(t *testing.T, body []byte) *int64 {
-	return first[v0042.OpenapiError](t, body).ErrorNumber
+	return firstError[v0042.OpenapiError](t, body).ErrorNumber
 }
 func number45(t *testing.T, body []byte) *int64 {
-	return first[v0045.OpenapiError](t, body).ErrorNumber
+	return firstError[v0045.OpenapiError](t, body).ErrorNumber
 }

@@ -39,9 +39,9 @@ func (a amounts) take(v amounts, n uint64) {
 
 // selection is how slurmctld allocates resources (SelectType), and the generic resources that
 // count.
-type dims struct {
-	names  []string
-	parsed map[string]map[string]uint64 // by the text in Slurm's syntax
+type selection struct {
+	gresNames  []string
+	parsedGRES map[string]map[string]uint64 // by the text in Slurm's syntax
 	// wholeCores is whether jobs get whole cores. takesMemory is whether allocated memory is
 	// unavailable to other jobs. wholeMemory is whether jobs that request all memory of a node get
 	// it, which holds where memory is known to be allocated.
@@ -55,22 +55,22 @@ type dims struct {
 }
 
 // parseGRES parses the GRES text of a node and caches the result.
-func (d *dims) gres(text string) map[string]uint64 {
-	m, ok := d.parsed[text]
+func (d *selection) parseGRES(text string) map[string]uint64 {
+	m, ok := d.parsedGRES[text]
 	if !ok {
 		m, _ = slurm.ParseGRES(text)
-		d.parsed[text] = m
+		d.parsedGRES[text] = m
 	}
 	return m
 }
 
 // roomOfNode returns the resources of an empty node.
-func (d *dims) roomOfNode(n *slurm.Node) amounts {
-	a := make(amounts, amountGRES+len(d.names))
+func (d *selection) roomOfNode(n *slurm.Node) amounts {
+	a := make(amounts, amountGRES+len(d.gresNames))
 	a[amountCPUs], a[amountMemory] = cpusOf(n), memoryOf(n)
-	if len(d.names) > 0 {
-		have := d.gres(n.GRES)
-		for i, name := range d.names {
+	if len(d.gresNames) > 0 {
+		have := d.parseGRES(n.GRES)
+		for i, name := range d.gresNames {
 			a[amountGRES+i] = have[name]
 		}
 	}
@@ -78,21 +78,21 @@ func (d *dims) roomOfNode(n *slurm.Node) amounts {
 }
 
 // freeOf writes to a what is left of room on the node.
-func (d *dims) freeOf(a, room amounts, n *slurm.Node) {
+func (d *selection) freeOf(a, room amounts, n *slurm.Node) {
 	copy(a, room)
-	a[amountCPUs] = less(a[amountCPUs], uint64(n.AllocCPUs))
-	a[amountMemory] = less(a[amountMemory], n.AllocMemoryMiB)
-	if len(d.names) == 0 {
+	a[amountCPUs] = saturatingSub(a[amountCPUs], uint64(n.AllocCPUs))
+	a[amountMemory] = saturatingSub(a[amountMemory], n.AllocMemoryMiB)
+	if len(d.gresNames) == 0 {
 		return
 	}
-	have, used := d.gres(n.GRES), d.gres(n.GRESUsed)
-	for i, name := range d.names {
+	have, used := d.parseGRES(n.GRES), d.parseGRES(n.GRESUsed)
+	for i, name := range d.gresNames {
 		taken := max(used[name], allocatedGRES(n.TRESUsed, name))
 		if base, _, typed := strings.Cut(name, ":"); typed && have[base] == have[name] {
 			// The node has only this type, so untyped allocations are of it.
 			taken = max(taken, used[base], allocatedGRES(n.TRESUsed, base))
 		}
-		a[amountGRES+i] = less(a[amountGRES+i], taken)
+		a[amountGRES+i] = saturatingSub(a[amountGRES+i], taken)
 	}
 }
 
@@ -116,10 +116,10 @@ func allocatedGRES(text, name string) uint64 {
 }
 
 // saturatingSub returns a-b, or 0 if b is larger.
-func less(a, b uint64) uint64 { return a - min(a, b) }
+func saturatingSub(a, b uint64) uint64 { return a - min(a, b) }
 
 // saturatingMul returns a*b, or the largest uint64 on overflow.
-func times(a, b uint64) uint64 {
+func saturatingMul(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	if hi > 0 {
 		return math.MaxUint64
@@ -128,7 +128,7 @@ func times(a, b uint64) uint64 {
 }
 
 // divideUp returns a/b rounded up. b must not be 0.
-func share(a, b uint64) uint64 {
+func divideUp(a, b uint64) uint64 {
 	if a == 0 {
 		return 0
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // maxArrayTasks is the largest number of tasks of one array (slurm.conf(5), MaxArraySize).
-const maxTasks = 4_000_001
+const maxArrayTasks = 4_000_001
 
 // PendingTasks returns how many pending jobs the record represents: the number of tasks that the
 // base record of an array lists, 1 for any other pending job, 0 for a job that is not pending. The
@@ -22,16 +22,16 @@ func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
 		return 1, true
 	}
 	list, _, _ := strings.Cut(j.ArrayTasks, "%")
-	list, whole := cutMark(list)
-	tasks, exact = countTasks(list, whole)
-	return min(max(tasks, 1), maxTasks), exact && tasks > 0 && tasks <= maxTasks
+	list, whole := trimTruncation(list)
+	tasks, exact = countArrayTasks(list, whole)
+	return min(max(tasks, 1), maxArrayTasks), exact && tasks > 0 && tasks <= maxArrayTasks
 }
 
 // RunnableTasks returns how many of the record's pending tasks the array's throttle (%N) allows to
 // run now, given the number of tasks of the array that are running.
 func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 	tasks, _ := PendingTasks(j)
-	limit := throttle(j)
+	limit := arrayThrottle(j)
 	if limit == 0 {
 		return tasks
 	}
@@ -39,7 +39,7 @@ func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 }
 
 // arrayThrottle returns how many tasks of the array can run at once, 0 for no limit.
-func throttle(j *slurm.Job) uint64 {
+func arrayThrottle(j *slurm.Job) uint64 {
 	if j.ArrayMaxRunning > 0 {
 		return uint64(j.ArrayMaxRunning)
 	}
@@ -52,7 +52,7 @@ func throttle(j *slurm.Job) uint64 {
 }
 
 // trimTruncation removes the ellipsis that slurmctld appends to a truncated list.
-func cutMark(list string) (rest string, whole bool) {
+func trimTruncation(list string) (rest string, whole bool) {
 	for _, mark := range []string{"...", "…"} {
 		if rest, cut := strings.CutSuffix(list, mark); cut {
 			return rest, false
@@ -63,14 +63,14 @@ func cutMark(list string) (rest string, whole bool) {
 
 // countArrayTasks counts the tasks of a list such as "1-9:2,12". The last item of a truncated list
 // can lack digits, so it counts as one task.
-func countTasks(list string, whole bool) (sum uint64, exact bool) {
+func countArrayTasks(list string, whole bool) (sum uint64, exact bool) {
 	exact = whole
-	for list != "" && sum <= maxTasks {
+	for list != "" && sum <= maxArrayTasks {
 		item, rest, more := strings.Cut(list, ",")
 		list = rest
 		n, ok := uint64(1), true
 		if whole || more {
-			n, ok = countItem(item)
+			n, ok = countRangeTasks(item)
 		} else if item == "" {
 			n = 0
 		}
@@ -81,7 +81,7 @@ func countTasks(list string, whole bool) (sum uint64, exact bool) {
 }
 
 // countRangeTasks counts the tasks of "7", "1-9" or "1-9:2". A malformed item counts as one task.
-func countItem(item string) (n uint64, ok bool) {
+func countRangeTasks(item string) (n uint64, ok bool) {
 	item, stepText, stepped := strings.Cut(item, ":")
 	firstText, lastText, isRange := strings.Cut(item, "-")
 	first, err := strconv.ParseUint(firstText, 10, 32)

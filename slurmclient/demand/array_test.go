@@ -44,7 +44,7 @@ func TestPendingTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, exact := demand.PendingTasks(job(1, withArray(1, tt.list, 0)))
+			got, exact := demand.PendingTasks(newJob(1, withArray(1, tt.list, 0)))
 			if got != tt.want || exact != tt.exact {
 				t.Errorf("%q: %d, %v; want %d, %v", tt.list, got, exact, tt.want, tt.exact)
 			}
@@ -57,12 +57,12 @@ func TestPendingTasksOfOtherRecords(t *testing.T) {
 		job  *slurm.Job
 		want uint64
 	}{
-		"a job":                        {job(1), 1},
-		"a task split off":             {job(2, arrayTask(1, 4)), 1},
-		"a split-off task with a list": {job(2, arrayTask(1, 4), with(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
-		"a running base record":        {job(1, withArray(1, "1-9", 0), running("n1")), 0},
-		"an ended base record":         {job(1, withArray(1, "1-9", 0), with(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
-		"a record of unknown state":    {job(1, with(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })), 0},
+		"a job":                        {newJob(1), 1},
+		"a task split off":             {newJob(2, asArrayTask(1, 4)), 1},
+		"a split-off task with a list": {newJob(2, asArrayTask(1, 4), withChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
+		"a running base record":        {newJob(1, withArray(1, "1-9", 0), runningOn("n1")), 0},
+		"an ended base record":         {newJob(1, withArray(1, "1-9", 0), withChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
+		"a record of unknown state":    {newJob(1, withChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRunnableTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := demand.RunnableTasks(job(1, withArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
+			if got := demand.RunnableTasks(newJob(1, withArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -105,7 +105,7 @@ func FuzzPendingTasksIsTotal(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		j := job(1, withArray(1, list, 0))
+		j := newJob(1, withArray(1, list, 0))
 		tasks, _ := demand.PendingTasks(j)
 		if tasks < 1 || tasks > 4_000_001 {
 			t.Errorf("%q represents %d tasks", list, tasks)

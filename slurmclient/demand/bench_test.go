@@ -79,7 +79,7 @@ func poolsOfPartitions() (pools []demand.Pool) {
 	for i := range 200 {
 		feature := fmt.Sprintf("pool-%03d", i)
 		pools = append(pools, demand.Pool{
-			Name: "ns/" + feature, Feature: feature, Workers: feature + "-", Max: 100,
+			Name: "ns/" + feature, Feature: feature, WorkerPrefix: feature + "-", Max: 100,
 			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
 			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4",
 				Features: []string{"x86", "ib"}},
@@ -95,7 +95,7 @@ func BenchmarkComputePools(b *testing.B) {
 	pools := poolsOfPartitions()
 	for i := range pools {
 		p := &pools[i]
-		p.Max, p.Running, p.IdleGrace, p.Lead = uint64(20*(1+i%7)), 50, time.Minute, time.Minute
+		p.Max, p.Replicas, p.IdleGrace, p.ReservationLead = uint64(20*(1+i%7)), 50, time.Minute, time.Minute
 	}
 	for i, n := range s.Nodes.Value {
 		n.Features = append(n.Features, pools[i/50].Feature)
@@ -167,7 +167,7 @@ func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
 	s.Jobs.Value = s.Jobs.Value[:400]
 	pools := poolsOfPartitions()
 	for i, n := range s.Nodes.Value {
-		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50),
+		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].WorkerPrefix, i%50),
 			append(n.Features, pools[i/50].Feature)
 	}
 	b.ReportAllocs()

@@ -50,7 +50,7 @@ func Classify(now slurm.Time, j *slurm.Job) Class {
 	if Held(j) {
 		return ClassHeld
 	}
-	if givenUp(j) {
+	if hasGivenUp(j) {
 		return ClassUnsatisfiable
 	}
 	if waitsForJobs(j.Dependency) {
@@ -89,12 +89,12 @@ func classOfRecord(j *slurm.Job) Class {
 // 0; those are not held, see ClassUnsatisfiable.
 func Held(j *slurm.Job) bool {
 	const flags = slurm.JobRequeueHold | slurm.JobSpecialExit | slurm.JobReservationDelHold
-	return j.State.Flags&flags != 0 || withoutPriority(j) && j.Reason != badConstraints
+	return j.State.Flags&flags != 0 || lacksPriority(j) && j.Reason != badConstraints
 }
 
 // hasGivenUp reports whether slurmctld ignores the job until somebody changes or releases it,
 // because no known node had what the job requests.
-func givenUp(j *slurm.Job) bool { return j.Reason == badConstraints && withoutPriority(j) }
+func hasGivenUp(j *slurm.Job) bool { return j.Reason == badConstraints && lacksPriority(j) }
 
 // badConstraints is slurmctld's reason for jobs whose constraints it cannot meet. Jobs that it
 // evaluates again and again have the reason too, but keep their priority. A held job gets another
@@ -103,7 +103,7 @@ const badConstraints = "BadConstraints"
 
 // lacksPriority reports whether the scheduler ignores the job. The hold that slurmrestd reports
 // means the same.
-func withoutPriority(j *slurm.Job) bool {
+func lacksPriority(j *slurm.Job) bool {
 	priority, known := j.Priority.Value()
 	return j.Hold || known && priority == 0
 }

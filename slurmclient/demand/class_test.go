@@ -88,7 +88,7 @@ func expectedClass(reason string) demand.Class {
 	return demand.ClassOther
 }
 
-func TestEveryReasonOfSlurmHasItsClass(t *testing.T) {
+func TestEveryPendingReasonHasAClass(t *testing.T) {
 	reasons := strings.Fields(slurmReasons)
 	for _, r := range reasons {
 		class, known := demand.ClassOf(r)
@@ -106,8 +106,8 @@ func TestEveryReasonOfSlurmHasItsClass(t *testing.T) {
 
 func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
 	for _, r := range append(demand.Reasons(), "SomethingNew") {
-		p := demandOn(t, "cpu", partition("cpu"), node("busy", state("ALLOCATED")),
-			job(1, reason(r), with(func(j *slurm.Job) { j.EligibleTime = 0 })))
+		p := demandOn(t, "cpu", newPartition("cpu"), newNode("busy", withState("ALLOCATED")),
+			newJob(1, withReason(r), withChange(func(j *slurm.Job) { j.EligibleTime = 0 })))
 		class, _ := demand.ClassOf(r)
 		want := []demand.ReasonCount{{Reason: r, Class: class, Jobs: 1}}
 		if diff := cmp.Diff(want, p.PendingByReason); diff != "" {
@@ -210,7 +210,7 @@ func TestClassify(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := demand.Classify(noon, job(1, with(tt.change))); got != tt.want {
+			if got := demand.Classify(noon, newJob(1, withChange(tt.change))); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

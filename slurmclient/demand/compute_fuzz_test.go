@@ -11,7 +11,7 @@ import (
 
 // FuzzComputeWithArbitraryJobTexts computes the demand of a job with arbitrary texts beside a small
 // job. Both are counted once whatever the texts are, and no pool requires more than its maximum.
-func FuzzTextsOfAJob(f *testing.F) {
+func FuzzComputeWithArbitraryJobTexts(f *testing.F) {
 	f.Add("a*4294967295", "gres/gpu:99999999999999999999", "matlab:18446744073709551615",
 		"cpu=4611686018427387904,node=4611686018427387904", "n[1-1000]", "0-4294967295%1", uint64(1))
 	f.Add("[a*2&b]|c", "gres/gpu=4611686018427387904,gres/gpu:a=9", "a|b",
@@ -21,7 +21,7 @@ func FuzzTextsOfAJob(f *testing.F) {
 		if n, _ := hostlist.Count(required); n > 10_000 {
 			return // slurmctld refuses names of unknown nodes
 		}
-		hostile := job(1, withArray(1, list, 0), with(func(j *slurm.Job) {
+		hostile := newJob(1, withArray(1, list, 0), withChange(func(j *slurm.Job) {
 			j.Partition = "gpu"
 			j.Features, j.Licenses, j.TRESRequested, j.RequiredNodes = features, licenses, tres, required
 			j.TRESPerNode, j.TRESPerJob, j.TRESPerTask = gres, gres, gres
@@ -29,10 +29,10 @@ func FuzzTextsOfAJob(f *testing.F) {
 				slurm.Num(count)
 			j.MemoryPerCPU, j.MemoryPerNode = slurm.Num(count), slurm.Num(count)
 		}))
-		small := job(2, in("gpu"))
-		s := snapshotOf(t, partition("gpu"),
-			node("gpu-0", within("gpu"), having("gpu", "a"), gpus("gpu:2")), hostile, small)
-		pools := []demand.Pool{nodeSet("gpu", func(p *demand.Pool) { p.Max, p.Running = 5, 1 })}
+		small := newJob(2, inPartition("gpu"))
+		s := snapshotOf(t, newPartition("gpu"),
+			newNode("gpu-0", inPartitions("gpu"), withFeatures("gpu", "a"), withGRES("gpu:2")), hostile, small)
+		pools := []demand.Pool{nodeSetPool("gpu", func(p *demand.Pool) { p.Max, p.Replicas = 5, 1 })}
 		start := time.Now()
 		d := demand.Compute(noon.Time(), s, pools...)
 		if took := time.Since(start); took > 20*time.Second {

@@ -9,31 +9,31 @@ import (
 // addRunningCPUs records how many CPUs a running job has on each of its nodes, where partitions
 // limit the CPUs of their jobs per node (MaxCPUsPerNode). slurmctld only reports the sum over all
 // nodes.
-func (c *cluster) noteRun(j *slurm.Job) {
+func (c *cluster) addRunningCPUs(j *slurm.Job) {
 	if !c.limitsCPUs {
 		return
 	}
-	names := expand(j.Nodes)
+	names := expandHostlist(j.Nodes)
 	if len(names) == 0 {
 		return
 	}
-	each := share(j.CPUs.Or(0), uint64(len(names)))
+	each := divideUp(j.CPUs.Or(0), uint64(len(names)))
 	for _, part := range c.partitionsOf(j.Partition) {
 		for _, name := range names {
-			if c.running[name] == nil {
-				c.running[name] = map[int]uint64{}
+			if c.runningCPUs[name] == nil {
+				c.runningCPUs[name] = map[int]uint64{}
 			}
-			c.running[name][part] = plus(c.running[name][part], each)
+			c.runningCPUs[name][part] = saturatingAdd(c.runningCPUs[name][part], each)
 		}
 	}
 }
 
 // usedCPUs returns how many CPUs of the node the jobs of each partition have.
-func (c *cluster) usedCPUs(m *member) map[int]uint64 {
-	if m.before != nil {
+func (c *cluster) usedCPUs(m *nodeInfo) map[int]uint64 {
+	if m.beforeWork != nil {
 		return nil
 	}
-	used := c.running[m.node.Name]
+	used := c.runningCPUs[m.node.Name]
 	if len(used) == 1 && m.node.AllocCPUs > 0 {
 		for part := range used {
 			return map[int]uint64{part: uint64(m.node.AllocCPUs)}
@@ -43,17 +43,17 @@ func (c *cluster) usedCPUs(m *member) map[int]uint64 {
 }
 
 // allowedCPUs returns how many more CPUs of the node its partitions allow jobs to have.
-func (c *cluster) allowedCPUs(m *member) (allowed uint64) {
+func (c *cluster) allowedCPUs(m *nodeInfo) (allowed uint64) {
 	if !c.limitsCPUs {
 		return math.MaxUint64
 	}
 	used := c.usedCPUs(m)
-	for _, part := range c.shapes[m.shape].parts {
-		most := c.parts[part].maxCPUs
+	for _, part := range c.shapes[m.shape].partitions {
+		most := c.partitions[part].maxCPUs
 		if most == 0 {
 			return math.MaxUint64
 		}
-		allowed = max(allowed, less(most, used[part]))
+		allowed = max(allowed, saturatingSub(most, used[part]))
 	}
 	return allowed
 }

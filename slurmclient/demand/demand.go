@@ -113,17 +113,17 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	}
 	server := serverTime(now, s)
 	c := newCluster(s, pools)
-	c.noteReservations(s, server)
-	q := tally(server, s, c)
+	c.indexReservations(s, server)
+	q := readQueue(server, s, c)
 	c.addNodes(s, server, q)
-	p := newPlan(s, c, q.groups)
-	p.limitsNodes, p.doubtsLimits = q.limits.limitsNodes, !knowsEnforcement(s) && !q.limits.told
-	p.satisfy()
-	q.limits.deal()
-	p.withhold()
-	p.count()
-	p.pack()
-	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(),
+	p := newPlanner(s, c, q.groups)
+	p.limitsNodes, p.enforcementUnknown = q.limits.limitsNodes, !isEnforcementKnown(s) && !q.limits.seesLimitReason
+	p.assignRequests()
+	q.limits.applyLimits()
+	p.dropWithheldJobs()
+	p.countJobs()
+	p.packRequests()
+	return Demand{Known: true, Partitions: c.partitionResults(), Pools: c.poolResults(),
 		UnknownReasons: q.unknownReasons()}
 }
 

@@ -63,11 +63,11 @@ func Deviations() []Deviation {
 }
 
 // deviationSet is a set of deviations, one bit for each index of Deviations.
-type deviations uint16
+type deviationSet uint16
 
 // deviationsOf returns the deviations that follow from the job record.
-func deviationsOf(j *slurm.Job) deviations {
-	var set deviations
+func deviationsOf(j *slurm.Job) deviationSet {
+	var set deviationSet
 	if j.Features != "" && strings.ContainsAny(j.Features, "*[") {
 		set |= hasFeatureCounts
 	}
@@ -75,7 +75,7 @@ func deviationsOf(j *slurm.Job) deviations {
 		set |= isReserved
 	}
 	if j.TRESPerSocket != "" {
-		set |= asksForSockets
+		set |= requestsSockets
 	}
 	if j.Contiguous {
 		set |= isContiguous
@@ -91,22 +91,22 @@ func deviationsOf(j *slurm.Job) deviations {
 
 // One bit per deviation, in the order of Deviations.
 const (
-	hasFeatureCounts deviations = 1 << iota
+	hasFeatureCounts deviationSet = 1 << iota
 	isReserved
-	asksForSockets
+	requestsSockets
 	isContiguous
-	dealsGRES
+	hasSpreadGRES
 	isHeterogeneous
 	isLimited
-	isCut
+	hasCutTasks
 	sharesCores
 	isFederated
-	meetsReservation
+	overlapsReservation
 	mayBeUnenforced
 )
 
 // addUnmodelled counts jobs with the deviations.
-func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {
+func (d *PoolDemand) addUnmodelled(set deviationSet, jobs uint64) {
 	if jobs == 0 {
 		return
 	}

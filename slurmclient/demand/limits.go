@@ -17,39 +17,39 @@ import (
 // Limits apply where AccountingStorageEnforce says so (slurmrestd reports it since v0.0.45), and
 // where that is unknown.
 type limits struct {
-	scale
-	gates   gates
-	waiting []waiting
+	costIndex
+	rules   limitRules
+	waiting []waitingJobs
 	// fillsNodes is selection.fillsNodes.
 	fillsNodes bool
 	// seesLimitReason is whether a job is pending for a limit, which shows that limits are
 	// enforced.
-	told bool
+	seesLimitReason bool
 	// hetPriority is the highest priority of the components of each heterogeneous job.
-	priority map[uint32]uint64
+	hetPriority map[uint32]uint64
 }
 
 // waitingJobs are jobs of one record that a limit could keep from running.
-type waiting struct {
-	job   *slurm.Job
-	jobs  uint64
-	cost  []uint64
-	gate  *gate
-	group *group
-	tier  uint32
+type waitingJobs struct {
+	job    *slurm.Job
+	jobs   uint64
+	cost   []uint64
+	limits *jobLimits
+	group  *jobGroup
+	tier   uint32
 	// cpusPerNode is the CPUs per node that count against limits, where that can be more than the
 	// CPUs of the job. 0 otherwise.
 	cpusPerNode uint64
 }
 
 func newLimits(s *slurmclient.Snapshot, c *cluster) *limits {
-	l := &limits{scale: newScale(), priority: map[uint32]uint64{}, fillsNodes: fillsNodes(s)}
-	l.gates = newGates(s, &l.scale)
+	l := &limits{costIndex: newCostIndex(), hetPriority: map[uint32]uint64{}, fillsNodes: fillsNodes(s)}
+	l.rules = newLimitRules(s, &l.costIndex)
 	for _, n := range s.Nodes.Value {
 		l.maxCPUs = max(l.maxCPUs, cpusOf(n))
 	}
 	for i := range c.pools {
-		if of := c.pools[i].offer.Shape; of != nil {
+		if of := c.pools[i].spec.Shape; of != nil {
 			l.maxCPUs = max(l.maxCPUs, of.CPUs)
 		}
 	}
@@ -57,31 +57,31 @@ func newLimits(s *slurmclient.Snapshot, c *cluster) *limits {
 }
 
 // chargeRunning charges a running or suspended job to its limits.
-func (l *limits) ran(j *slurm.Job) {
-	g := l.gates.of(j)
-	if g == nil || len(g.draws) == 0 {
+func (l *limits) chargeRunning(j *slurm.Job) {
+	g := l.rules.limitsOf(j)
+	if g == nil || len(g.sharedLimits) == 0 {
 		return
 	}
 	cost := l.costOf(j, cmp.Or(j.TRESAllocated, j.TRESRequested))
-	for i := range g.draws {
-		g.draws[i].use(j, cost)
+	for i := range g.sharedLimits {
+		g.sharedLimits[i].chargeRunning(j, cost)
 	}
 }
 
 // addWaiting records eligible jobs that a limit could keep from running.
-func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
-	applied := l.gates.of(j)
+func (l *limits) addWaiting(j *slurm.Job, jobs uint64, g *jobGroup) {
+	applied := l.rules.limitsOf(j)
 	if applied == nil {
 		return
 	}
-	if !applied.followsLimits(j) {
-		g.unfollowed += jobs
+	if !applied.isModelled(j) {
+		g.unmodelled += jobs
 	}
 	if j.HetJobID != 0 {
-		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
+		l.hetPriority[j.HetJobID] = max(l.hetPriority[j.HetJobID], j.Priority.Or(0))
 	}
-	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: applied, group: g,
-		tier: l.gates.tierOf(j)}
+	w := waitingJobs{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), limits: applied, group: g,
+		tier: l.rules.tierOf(j)}
 	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
 		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
 	}
@@ -91,14 +91,14 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 // nodesAllowed returns the maximum number of nodes that limits allow the job if no other job runs;
 // 0 for any.
 func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
-	g := l.gates.of(j)
+	g := l.rules.limitsOf(j)
 	if g == nil {
 		return 0
 	}
-	most := g.most[costNodes]
-	for i := range g.draws {
-		if d := &g.draws[i]; d.limitsNodes() {
-			most = min(most, d.nodeParts/1000)
+	most := g.maxPerJob[costNodes]
+	for i := range g.sharedLimits {
+		if d := &g.sharedLimits[i]; d.limitsNodes() {
+			most = min(most, d.milliNodes/1000)
 		}
 	}
 	if most == unlimited {
@@ -109,8 +109,8 @@ func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
 
 // applyLimits lets jobs use what the limits leave, and withholds the others. Components of a
 // heterogeneous job run together or not at all.
-func (l *limits) deal() {
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiting) bool { return !w.group.fits })
+func (l *limits) applyLimits() {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waitingJobs) bool { return !w.group.canRun })
 	for i := range l.waiting {
 		l.raiseCost(&l.waiting[i])
 	}
@@ -120,9 +120,9 @@ func (l *limits) deal() {
 		for het := rest[0].job.HetJobID; het != 0 && n < len(rest) && rest[n].job.HetJobID == het; n++ {
 		}
 		if n == 1 {
-			rest[0].take()
+			rest[0].charge()
 		} else {
-			takeTogether(rest[:n])
+			chargeTogether(rest[:n])
 		}
 		rest = rest[n:]
 	}
@@ -131,37 +131,37 @@ func (l *limits) deal() {
 // raiseCost counts what the job will allocate rather than what it requests: CPUs, the memory that
 // goes with them, all generic resources of exclusive nodes, and its part of the nodes. slurmctld
 // compares limits with what it is about to allocate (acct_policy_job_runnable_post_select).
-func (l *limits) raiseCost(w *waiting) {
-	takes := &w.group.takes
-	if takes.ofNode == 0 {
+func (l *limits) raiseCost(w *waitingJobs) {
+	takes := &w.group.footprint
+	if takes.cpusOfNode == 0 {
 		return
 	}
 	w.cost = slices.Clone(w.cost)
 	raise := func(name string, least uint64) {
-		if at, ok := l.places[name]; ok {
+		if at, ok := l.positions[name]; ok {
 			w.cost[at] = max(w.cost[at], least)
 		}
 	}
 	cpus := max(takes.cpus, w.job.CPUs.Or(0))
 	if cpus > w.job.CPUs.Or(0) {
 		raise("cpu", cpus)
-		raise("mem", times(w.job.MemoryPerCPU.Or(0), cpus))
+		raise("mem", saturatingMul(w.job.MemoryPerCPU.Or(0), cpus))
 	}
 	for name, count := range takes.gres {
 		raise("gres/"+name, count)
 	}
-	milliNodes := times(cpus, 1000) / takes.ofNode
-	if wholeNodes(w.job.Shared) {
-		milliNodes = times(takes.nodes, 1000)
+	milliNodes := saturatingMul(cpus, 1000) / takes.cpusOfNode
+	if isExclusive(w.job.Shared) {
+		milliNodes = saturatingMul(takes.nodes, 1000)
 	}
-	w.cost[costNodeParts] = max(w.cost[costNodeParts], milliNodes)
+	w.cost[costMilliNodes] = max(w.cost[costMilliNodes], milliNodes)
 }
 
 // compare orders jobs as slurmctld evaluates them.
-func (l *limits) compare(a, b waiting) int {
-	priority := func(w waiting) uint64 {
+func (l *limits) compare(a, b waitingJobs) int {
+	priority := func(w waitingJobs) uint64 {
 		if w.job.HetJobID != 0 {
-			return l.priority[w.job.HetJobID]
+			return l.hetPriority[w.job.HetJobID]
 		}
 		return w.job.Priority.Or(0)
 	}
@@ -174,37 +174,37 @@ func (l *limits) compare(a, b waiting) int {
 
 // countAllowed returns how many of the jobs their limits allow, and the class of the limit that
 // holds the others back.
-func (w *waiting) allowed() (jobs uint64, class Class) {
-	if !w.gate.admits(w.job, w.cost) || w.cpusPerNode > w.gate.cpusPerNode {
+func (w *waitingJobs) countAllowed() (jobs uint64, class Class) {
+	if !w.limits.admits(w.job, w.cost) || w.cpusPerNode > w.limits.maxCPUsPerNode {
 		return 0, ClassLimit
 	}
 	jobs = w.jobs
-	for i := range w.gate.draws {
-		d := &w.gate.draws[i]
-		if !d.holdsNodes(w.group.takes.nodes) {
+	for i := range w.limits.sharedLimits {
+		d := &w.limits.sharedLimits[i]
+		if !d.fitsNodes(w.group.footprint.nodes) {
 			return 0, d.class
 		}
-		if n := d.allows(w.cost, jobs); n < jobs {
+		if n := d.countAllowed(w.cost, jobs); n < jobs {
 			jobs, class = n, d.class
 		}
 	}
 	return jobs, class
 }
 
-func (w *waiting) take() {
-	jobs, class := w.allowed()
-	for i := range w.gate.draws {
-		w.gate.draws[i].take(w.cost, jobs)
+func (w *waitingJobs) charge() {
+	jobs, class := w.countAllowed()
+	for i := range w.limits.sharedLimits {
+		w.limits.sharedLimits[i].charge(w.cost, jobs)
 	}
 	w.group.withhold(class, w.jobs-jobs)
 }
 
 // chargeTogether charges one job of each record, or none.
-func takeTogether(all []waiting) {
+func chargeTogether(all []waitingJobs) {
 	var undo []func()
 	for i := range all {
 		w := &all[i]
-		jobs, class := w.allowed()
+		jobs, class := w.countAllowed()
 		if jobs < w.jobs {
 			for _, f := range undo {
 				f()
@@ -214,17 +214,17 @@ func takeTogether(all []waiting) {
 			}
 			return
 		}
-		for k := range w.gate.draws {
-			d := &w.gate.draws[k]
-			left := slices.Clone(d.left)
-			undo = slices.Insert(undo, 0, func() { copy(d.left, left) })
-			d.take(w.cost, w.jobs)
+		for k := range w.limits.sharedLimits {
+			d := &w.limits.sharedLimits[k]
+			left := slices.Clone(d.remaining)
+			undo = slices.Insert(undo, 0, func() { copy(d.remaining, left) })
+			d.charge(w.cost, w.jobs)
 		}
 	}
 }
 
 // withhold records that a limit keeps jobs of the group from running.
-func (g *group) withhold(class Class, jobs uint64) {
+func (g *jobGroup) withhold(class Class, jobs uint64) {
 	switch {
 	case jobs == 0:
 	case class == ClassLicense:
@@ -235,14 +235,14 @@ func (g *group) withhold(class Class, jobs uint64) {
 }
 
 // countAllowed returns how many of the group's jobs no limit keeps from running.
-func (g *group) allowed() uint64 { return g.jobs - g.limited - g.unlicensed }
+func (g *jobGroup) countAllowed() uint64 { return g.jobs - g.limited - g.unlicensed }
 
 // isEnforcementKnown reports whether the snapshot shows if slurmctld enforces limits.
-func knowsEnforcement(s *slurmclient.Snapshot) bool { return s.Conf.Known && s.Conf.Value != nil }
+func isEnforcementKnown(s *slurmclient.Snapshot) bool { return s.Conf.Known && s.Conf.Value != nil }
 
 // areLimitsEnforced reports whether slurmctld enforces limits. It is true if that is unknown.
-func enforced(s *slurmclient.Snapshot) bool {
-	if !knowsEnforcement(s) {
+func areLimitsEnforced(s *slurmclient.Snapshot) bool {
+	if !isEnforcementKnown(s) {
 		return true
 	}
 	return slices.ContainsFunc(s.Conf.Value.AccountingEnforce, func(word string) bool {

@@ -19,7 +19,7 @@ type Pool struct {
 	Feature string
 	// WorkerPrefix is the prefix of the pool's node names before their ordinals, such as "gpu-".
 	// Empty if names do not identify the pool.
-	Workers string
+	WorkerPrefix string
 	// Partitions are the partitions that the pool's nodes will be in, also while it has no nodes.
 	// Compute adds the partitions of its node records, and those whose node expression in
 	// slurm.conf names a feature of its workers, or ALL.
@@ -35,15 +35,15 @@ type Pool struct {
 	// Replicas is how many workers the pool should have now: spec.replicas of the NodeSet. It
 	// distinguishes unusable nodes that occupy the place of a worker from those that are being
 	// removed.
-	Running uint64
+	Replicas uint64
 	// ScaleInReason is the drain reason of workers that are being removed. Nodes drained for this
 	// reason occupy nobody's place. If empty, no drain reason has this meaning.
-	LeavingReason string
+	ScaleInReason string
 	// IdleGrace is how long an idle node counts as required. Nodes whose idle time is unknown have
 	// no grace.
 	IdleGrace time.Duration
 	// ReservationLead is how long before the start of a reservation its nodes count as busy.
-	Lead time.Duration
+	ReservationLead time.Duration
 }
 
 // Shape is what one worker provides to jobs.

@@ -11,26 +11,26 @@ import (
 )
 
 func TestRequiredKeepsItsBounds(t *testing.T) {
-	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")),
-		worker("w3", state("ALLOCATED"))}
+	busy := []any{newWorker("w1", withState("ALLOCATED")), newWorker("w2", withState("ALLOCATED")),
+		newWorker("w3", withState("ALLOCATED"))}
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
 		want  uint64
 	}{
-		"never less than the minimum":                                   {newPool("w", bounds(2, 10)), nil, 2},
-		"the minimum is not added to the demand":                        {newPool("w", bounds(2, 10)), []any{jobs(1, 12)}, 3},
-		"never more than the maximum":                                   {newPool("w", bounds(0, 4)), []any{jobs(1, 100)}, 4},
-		"the maximum overrides the minimum":                             {newPool("w", bounds(9, 4)), nil, 4},
-		"no maximum means no bound":                                     {newPool("w", bounds(0, 0)), []any{jobs(1, 100)}, 25},
-		"busy nodes override the maximum":                               {newPool("w", bounds(0, 2)), busy, 3},
-		"busy nodes above the maximum get no addition":                  {newPool("w", bounds(0, 2)), append([]any{jobs(1, 9)}, busy...), 3},
-		"a job that waits for others to end adds nothing":               {newPool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 3},
-		"a job that waits for others to end keeps the existing workers": {newPool("w", bounds(0, 5)), append([]any{job(1, nodes(5)), worker("w4", state("IDLE"))}, busy...), 4},
+		"never less than the minimum":                                   {newPool("w", withBounds(2, 10)), nil, 2},
+		"the minimum is not added to the demand":                        {newPool("w", withBounds(2, 10)), []any{newJobs(1, 12)}, 3},
+		"never more than the maximum":                                   {newPool("w", withBounds(0, 4)), []any{newJobs(1, 100)}, 4},
+		"the maximum overrides the minimum":                             {newPool("w", withBounds(9, 4)), nil, 4},
+		"no maximum means no bound":                                     {newPool("w", withBounds(0, 0)), []any{newJobs(1, 100)}, 25},
+		"busy nodes override the maximum":                               {newPool("w", withBounds(0, 2)), busy, 3},
+		"busy nodes above the maximum get no addition":                  {newPool("w", withBounds(0, 2)), append([]any{newJobs(1, 9)}, busy...), 3},
+		"a job that waits for others to end adds nothing":               {newPool("w", withBounds(0, 4)), append([]any{newJob(1, onNodes(4))}, busy...), 3},
+		"a job that waits for others to end keeps the existing workers": {newPool("w", withBounds(0, 5)), append([]any{newJob(1, onNodes(5)), newWorker("w4", withState("IDLE"))}, busy...), 4},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, tt.pool, partition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, newPartition("cpu"))...).Pool("w")
 			if p.Required != tt.want {
 				t.Errorf("required %d, want %d\n%+v", p.Required, tt.want, p)
 			}
@@ -39,74 +39,74 @@ func TestRequiredKeepsItsBounds(t *testing.T) {
 }
 
 func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
-	down := func(name string) *slurm.Node { return worker(name, state("DOWN")) }
+	down := func(name string) *slurm.Node { return newWorker(name, withState("DOWN")) }
 	drained := func(name string, options ...nodeOption) *slurm.Node {
-		return worker(name, append(options, state("IDLE+DRAIN"))...)
+		return newWorker(name, append(options, withState("IDLE+DRAIN"))...)
 	}
 	why := func(reason string) nodeOption { return func(n *slurm.Node) { n.Reason = reason } }
-	leavingFor := func(reason string) poolOption { return func(p *demand.Pool) { p.LeavingReason = reason } }
-	busy := worker("b1", state("ALLOCATED"))
+	leavingFor := func(reason string) poolOption { return func(p *demand.Pool) { p.ScaleInReason = reason } }
+	busy := newWorker("b1", withState("ALLOCATED"))
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
-		want  want
+		want  poolFigures
 	}{
 		"a down worker occupies the place of a replica": {
-			newPool("w", replicas(2)), []any{busy, down("w1"), jobs(1, 4)},
-			want{Required: 3, Busy: 1, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
+			newPool("w", withReplicas(2)), []any{busy, down("w1"), newJobs(1, 4)},
+			poolFigures{Required: 3, Busy: 1, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
 		},
 		"the replacement stays once it has work": {
-			newPool("w", replicas(3)), []any{busy, down("w1"), worker("b2", state("ALLOCATED"))},
-			want{Required: 3, Busy: 2, Unusable: 1, Replacements: 1},
+			newPool("w", withReplicas(3)), []any{busy, down("w1"), newWorker("b2", withState("ALLOCATED"))},
+			poolFigures{Required: 3, Busy: 2, Unusable: 1, Replacements: 1},
 		},
 		"unusable workers by themselves keep nothing up": {
-			newPool("w", replicas(2)), []any{down("w1"), drained("w2")}, want{Unusable: 2},
+			newPool("w", withReplicas(2)), []any{down("w1"), drained("w2")}, poolFigures{Unusable: 2},
 		},
 		"the minimum by itself replaces nothing": {
-			newPool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")},
-			want{Required: 1, Unusable: 2},
+			newPool("w", withReplicas(2), withBounds(1, 10)), []any{down("w1"), drained("w2")},
+			poolFigures{Required: 1, Unusable: 2},
 		},
 		"an idle worker in its grace causes replacements": {
-			newPool("w", replicas(2), grace(time.Minute)), []any{down("w1"), worker("w2", idleSince(1))},
-			want{Required: 2, Idle: 1, Grace: 1, Unusable: 1, Replacements: 1},
+			newPool("w", withReplicas(2), withIdleGrace(time.Minute)), []any{down("w1"), newWorker("w2", idleSince(1))},
+			poolFigures{Required: 2, Idle: 1, Grace: 1, Unusable: 1, Replacements: 1},
 		},
 		"a worker that scale-in drains is not replaced": {
-			newPool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
+			newPool("w", withReplicas(1)), []any{busy, drained("w1")}, poolFigures{Required: 1, Busy: 1, Unusable: 1},
 		},
 		"an idle worker does not turn workers drained by scale-in into lost ones": {
-			newPool("w", replicas(2), leavingFor("go")),
-			[]any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
-			want{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
+			newPool("w", withReplicas(2), leavingFor("go")),
+			[]any{busy, newWorker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
+			poolFigures{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
 		},
 		"a worker drained for another reason is lost": {
-			newPool("w", replicas(2), leavingFor("go")), []any{busy, drained("w1", why("broken"))},
-			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+			newPool("w", withReplicas(2), leavingFor("go")), []any{busy, drained("w1", why("broken"))},
+			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a worker with that reason that is down and not drained is lost": {
-			newPool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1", state("DOWN"), why("go"))},
-			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+			newPool("w", withReplicas(2), leavingFor("go")), []any{busy, newWorker("w1", withState("DOWN"), why("go"))},
+			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a record that scale-in left behind is not replaced": {
-			newPool("w", replicas(1)), []any{busy, down("w1"), down("w2")},
-			want{Required: 1, Busy: 1, Unusable: 2},
+			newPool("w", withReplicas(1)), []any{busy, down("w1"), down("w2")},
+			poolFigures{Required: 1, Busy: 1, Unusable: 2},
 		},
 		"workers beyond the replicas are being removed": {
-			newPool("w", replicas(2)), []any{busy, down("w1"), drained("w2")},
-			want{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
+			newPool("w", withReplicas(2)), []any{busy, down("w1"), drained("w2")},
+			poolFigures{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
 		},
 		"missing replicas do not count as removed": {
-			newPool("w", replicas(6)), []any{busy, down("w1")},
-			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+			newPool("w", withReplicas(6)), []any{busy, down("w1")},
+			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"replacements stay within the maximum": {
-			newPool("w", replicas(3), bounds(0, 3)), []any{busy, down("w1"), down("w2"), jobs(1, 40)},
-			want{Required: 3, Busy: 1, Unusable: 2, Pending: 10, Replacements: 2, Eligible: 40},
+			newPool("w", withReplicas(3), withBounds(0, 3)), []any{busy, down("w1"), down("w2"), newJobs(1, 40)},
+			poolFigures{Required: 3, Busy: 1, Unusable: 2, Pending: 10, Replacements: 2, Eligible: 40},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, tt.pool, partition("cpu"))...).Pool("w")
-			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, newPartition("cpu"))...).Pool("w")
+			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -124,40 +124,40 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 	because := func(reason string, jobs uint64) []demand.Unsatisfiable {
 		return []demand.Unsatisfiable{{Reason: reason, Jobs: jobs, JobID: 1}}
 	}
-	small := newPool("w", bounds(0, 3))
-	gpuPool := newPool("g", shaped(&demand.Shape{CPUs: 64, MemoryMiB: 1 << 20, GRES: "gpu:4"}))
+	small := newPool("w", withBounds(0, 3))
+	gpuPool := newPool("g", withShape(&demand.Shape{CPUs: 64, MemoryMiB: 1 << 20, GRES: "gpu:4"}))
 	tests := map[string]struct {
 		nouns []any
 		want  []demand.Unsatisfiable
 	}{
-		"-N 4 of three":                            {[]any{small, job(1, nodes(4))}, because(tooMany, 1)},
-		"-N 3 of three":                            {[]any{small, job(1, nodes(3))}, none},
-		"13 tasks on three nodes of four":          {[]any{small, job(1, tasks(13))}, because(tooMany, 1)},
-		"any number of nodes without a maximum":    {[]any{newPool("w", bounds(0, 0)), job(1, tasks(1300))}, none},
-		"more named nodes than the maximum":        {[]any{small, job(1, nodes(4), with(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
-		"nodes outside the pool count":             {[]any{small, node("n1"), job(1, nodes(4))}, none},
-		"down nodes outside the pool do not count": {[]any{small, node("n1", state("DOWN")), job(1, nodes(4))}, because(tooMany, 1)},
-		"a feature":                                       {[]any{small, job(1, withConstraint("gold"))}, because("no node has the features or the disk", 1)},
-		"a worker that is too small":                      {[]any{small, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
-		"another pool that can run it":                    {[]any{small, gpuPool, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"other nodes that can run it":                     {[]any{small, node("n1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"an existing worker that is larger than new ones": {[]any{small, worker("w1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"more nodes than the larger workers that exist":   {[]any{small, worker("w1", size(4, 16000), state("IDLE")), jobs(1, 2, nodes(2), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
-		"another partition that can run it":               {[]any{small, partition("b"), newPool("g", serving("b")), job(1, in("cpu,b"), nodes(5))}, none},
-		"a pool in another partition does not help":       {[]any{small, partition("b"), newPool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
-		"het components beyond the maximum":               {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},
-		"het components that can share nodes":             {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
-		"het components that can use a second pool":       {[]any{small, newPool("z"), job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
-		"het components of two pools":                     {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
-		"slurmctld has given up on it":                    {[]any{small, jobs(1, 2, asGivenUp)}, because("slurmctld found no node with its constraints", 2)},
-		"slurmctld still evaluates the job":               {[]any{small, job(1, reason("BadConstraints"))}, none},
-		"a het job with one component that is too large": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
+		"-N 4 of three":                            {[]any{small, newJob(1, onNodes(4))}, because(tooMany, 1)},
+		"-N 3 of three":                            {[]any{small, newJob(1, onNodes(3))}, none},
+		"13 tasks on three nodes of four":          {[]any{small, newJob(1, withTasks(13))}, because(tooMany, 1)},
+		"any number of nodes without a maximum":    {[]any{newPool("w", withBounds(0, 0)), newJob(1, withTasks(1300))}, none},
+		"more named nodes than the maximum":        {[]any{small, newJob(1, onNodes(4), withChange(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
+		"nodes outside the pool count":             {[]any{small, newNode("n1"), newJob(1, onNodes(4))}, none},
+		"down nodes outside the pool do not count": {[]any{small, newNode("n1", withState("DOWN")), newJob(1, onNodes(4))}, because(tooMany, 1)},
+		"a feature":                                       {[]any{small, newJob(1, withConstraint("gold"))}, because("no node has the features or the disk", 1)},
+		"a worker that is too small":                      {[]any{small, newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
+		"another pool that can run it":                    {[]any{small, gpuPool, newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"other nodes that can run it":                     {[]any{small, newNode("n1", withSize(4, 16000), withState("ALLOCATED")), newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"an existing worker that is larger than new ones": {[]any{small, newWorker("w1", withSize(4, 16000), withState("ALLOCATED")), newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"more nodes than the larger workers that exist":   {[]any{small, newWorker("w1", withSize(4, 16000), withState("IDLE")), newJobs(1, 2, onNodes(2), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
+		"another partition that can run it":               {[]any{small, newPartition("b"), newPool("g", servingPartitions("b")), newJob(1, inPartition("cpu,b"), onNodes(5))}, none},
+		"a pool in another partition does not help":       {[]any{small, newPartition("b"), newPool("g", servingPartitions("b")), newJob(1, onNodes(5))}, because(tooMany, 1)},
+		"het components beyond the maximum":               {[]any{small, newJob(1, asComponent(1, 0), onNodes(2), asExclusive), newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, because(tooMany, 2)},
+		"het components that can share nodes":             {[]any{small, newJob(1, asComponent(1, 0), onNodes(2)), newJob(2, asComponent(1, 1), onNodes(2))}, none},
+		"het components that can use a second pool":       {[]any{small, newPool("z"), newJob(1, asComponent(1, 0), onNodes(2), asExclusive), newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, none},
+		"het components of two pools":                     {[]any{small, gpuPool, newJob(1, asComponent(1, 0), onNodes(2), asExclusive), newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, none},
+		"slurmctld has given up on it":                    {[]any{small, newJobs(1, 2, asGivenUp)}, because("slurmctld found no node with its constraints", 2)},
+		"slurmctld still evaluates the job":               {[]any{small, newJob(1, withReason("BadConstraints"))}, none},
+		"a het job with one component that is too large": {[]any{small, newJob(1, asComponent(1, 0)), newJob(2, asComponent(1, 1), onNodes(4))}, []demand.Unsatisfiable{
 			{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},
 		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
 			if diff := cmp.Diff(tt.want, p.Unsatisfiable); diff != "" {
 				t.Error(diff)
 			}
@@ -181,11 +181,11 @@ func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 	for _, records := range [][]string{nil, {"w-0", "w-1"}, {"w-0", "w-1", "w-2", "w-3"}} {
 		for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0, "w-[4-9],x-[0-3]": 4} {
 			nouns := []any{
-				partition("cpu"), newPool("w", bounds(0, 4), func(p *demand.Pool) { p.Workers = "w-" }),
-				jobs(1, 9, with(func(j *slurm.Job) { j.Shared = "none" })),
+				newPartition("cpu"), newPool("w", withBounds(0, 4), func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
+				newJobs(1, 9, withChange(func(j *slurm.Job) { j.Shared = "none" })),
 			}
 			for _, name := range records {
-				nouns = append(nouns, worker(name, state("FUTURE")))
+				nouns = append(nouns, newWorker(name, withState("FUTURE")))
 			}
 			if reserved != "" {
 				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600,

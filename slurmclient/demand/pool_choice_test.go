@@ -11,7 +11,7 @@ import (
 )
 
 // askedOfPools returns the pending nodes and eligible jobs of each pool that has any.
-func asked(d demand.Demand) map[string][2]uint64 {
+func askedOfPools(d demand.Demand) map[string][2]uint64 {
 	out := map[string][2]uint64{}
 	for _, p := range d.Pools {
 		if p.Pending > 0 || p.EligiblePendingJobs > 0 {
@@ -21,48 +21,48 @@ func asked(d demand.Demand) map[string][2]uint64 {
 	return out
 }
 
-func TestAJobAsksInOnePool(t *testing.T) {
+func TestAJobRequestsNodesInOnePool(t *testing.T) {
 	weighing := func(w uint32) poolOption {
 		return func(p *demand.Pool) { p.Shape = &demand.Shape{CPUs: 4, MemoryMiB: 8000, Weight: w} }
 	}
-	gpu := shaped(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
-	unknown := shaped(nil)
+	gpu := withShape(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
+	unknown := withShape(nil)
 	type figures = map[string][2]uint64
 	tests := map[string]struct {
 		nouns []any
 		want  figures
 	}{
-		"the first by name":                                    {[]any{newPool("b"), newPool("a"), jobs(1, 4)}, figures{"a": {1, 4}}},
-		"the lowest weight":                                    {[]any{newPool("a", weighing(5)), newPool("b", weighing(2)), jobs(1, 4)}, figures{"b": {1, 4}}},
-		"an unset weight is Slurm's default":                   {[]any{newPool("b", weighing(0)), newPool("a", weighing(1)), jobs(1, 4)}, figures{"a": {1, 4}}},
-		"the first whose shape could run it":                   {[]any{newPool("a"), newPool("g", gpu), job(1, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), job(2)}, figures{"a": {0, 1}, "g": {1, 1}}},
-		"the first whose maximum is enough":                    {[]any{newPool("a", bounds(0, 2)), newPool("b"), job(1, nodes(3))}, figures{"b": {3, 1}}},
-		"the first partition of its list":                      {[]any{newPool("a", serving("x")), newPool("b", serving("y")), job(1, in("y,x"))}, figures{"b": {1, 1}}},
-		"the next partition when the first cannot run it":      {[]any{newPool("a", serving("x"), bounds(0, 2)), newPool("b", serving("y")), job(1, in("x,y"), nodes(3))}, figures{"b": {3, 1}}},
-		"a pool in two partitions is used once":                {[]any{newPool("a", serving("x", "y")), job(1, in("x,y"), exclusive), job(2, in("y"), exclusive)}, figures{"a": {2, 2}}},
-		"jobs of two partitions share its new workers":         {[]any{newPool("a", serving("x", "y")), job(1, in("x")), job(2, in("y"))}, figures{"a": {1, 2}}},
-		"jobs beyond the maximum go to the next pool":          {[]any{newPool("a", bounds(0, 2)), newPool("b"), jobs(1, 20)}, figures{"a": {2, 8}, "b": {3, 12}}},
-		"jobs beyond the maximum go to another partition":      {[]any{newPool("a", serving("x"), bounds(0, 2)), newPool("b", serving("y")), jobs(1, 20, in("x,y"))}, figures{"a": {2, 8}, "b": {3, 12}}},
-		"jobs beyond the maximum go to the third pool":         {[]any{newPool("a", bounds(0, 2)), newPool("b", bounds(0, 1)), newPool("c"), jobs(1, 20)}, figures{"a": {2, 8}, "b": {1, 4}, "c": {2, 8}}},
-		"a pool that cannot run the job is skipped":            {[]any{newPool("a", bounds(0, 2)), newPool("b", shaped(&demand.Shape{CPUs: 1, MemoryMiB: 100})), newPool("c"), jobs(1, 3, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, figures{"a": {2, 2}, "c": {1, 1}}},
-		"a job is never split between pools":                   {[]any{newPool("a", bounds(0, 4)), newPool("b"), jobs(1, 2, nodes(3), exclusive)}, figures{"a": {3, 1}, "b": {3, 1}}},
-		"smaller jobs take the room that is left":              {[]any{newPool("a", bounds(0, 4)), newPool("b"), jobs(1, 2, nodes(3), exclusive), job(9)}, figures{"a": {4, 2}, "b": {3, 1}}},
-		"smaller jobs go where there is room":                  {[]any{newPool("a", bounds(0, 1)), newPool("b"), job(1, tasks(3), nodes(1)), jobs(2, 3)}, figures{"a": {1, 2}, "b": {1, 2}}},
-		"smaller jobs use a pool that larger ones skipped":     {[]any{newPool("a", bounds(0, 1)), newPool("b", bounds(0, 1)), newPool("c"), job(1, nodes(1), tasks(4)), job(2, nodes(1), tasks(3)), job(3, nodes(1), tasks(3), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(1) })), job(9)}, figures{"a": {1, 1}, "b": {1, 2}, "c": {1, 1}}},
-		"busy nodes count towards the maximum":                 {[]any{newPool("a", bounds(0, 2)), newPool("b"), node("a1", having("a"), state("ALLOCATED")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
-		"unusable workers count towards the maximum":           {[]any{newPool("a", bounds(0, 2), replicas(1)), newPool("b"), node("a1", having("a"), state("DOWN")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
-		"when all pools are full, the first one gets the rest": {[]any{newPool("a", bounds(0, 1)), newPool("b", bounds(0, 1)), jobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
-		"the number of nodes outside pools is fixed":           {[]any{newPool("a", bounds(0, 1)), node("n1", state("ALLOCATED")), jobs(1, 16)}, figures{"a": {4, 16}}},
-		"an idle node of another pool is enough":               {[]any{newPool("a"), newPool("b"), node("b1", having("b")), jobs(1, 4)}, figures{"a": {0, 4}}},
-		"a pool of unknown shape is selected by its feature":   {[]any{newPool("a", unknown), newPool("b", unknown), jobs(1, 3, withConstraint("b"))}, figures{"b": {3, 3}}},
-		"a feature that no pool has is assumed":                {[]any{newPool("a", unknown), newPool("b", unknown), jobs(1, 3, withConstraint("gold"))}, figures{"a": {3, 3}}},
-		"generic resources of unknown shapes are assumed":      {[]any{newPool("a", unknown), jobs(1, 3, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:8" }))}, figures{"a": {3, 3}}},
-		"nodes outside the pools come last":                    {[]any{newPool("a"), node("n1", state("ALLOCATED"), size(64, 64000)), job(1), job(2, nodes(1), tasks(40), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, figures{"a": {1, 1}}},
+		"the first by name":                                    {[]any{newPool("b"), newPool("a"), newJobs(1, 4)}, figures{"a": {1, 4}}},
+		"the lowest weight":                                    {[]any{newPool("a", weighing(5)), newPool("b", weighing(2)), newJobs(1, 4)}, figures{"b": {1, 4}}},
+		"an unset weight is Slurm's default":                   {[]any{newPool("b", weighing(0)), newPool("a", weighing(1)), newJobs(1, 4)}, figures{"a": {1, 4}}},
+		"the first whose shape could run it":                   {[]any{newPool("a"), newPool("g", gpu), newJob(1, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), newJob(2)}, figures{"a": {0, 1}, "g": {1, 1}}},
+		"the first whose maximum is enough":                    {[]any{newPool("a", withBounds(0, 2)), newPool("b"), newJob(1, onNodes(3))}, figures{"b": {3, 1}}},
+		"the first partition of its list":                      {[]any{newPool("a", servingPartitions("x")), newPool("b", servingPartitions("y")), newJob(1, inPartition("y,x"))}, figures{"b": {1, 1}}},
+		"the next partition when the first cannot run it":      {[]any{newPool("a", servingPartitions("x"), withBounds(0, 2)), newPool("b", servingPartitions("y")), newJob(1, inPartition("x,y"), onNodes(3))}, figures{"b": {3, 1}}},
+		"a pool in two partitions is used once":                {[]any{newPool("a", servingPartitions("x", "y")), newJob(1, inPartition("x,y"), asExclusive), newJob(2, inPartition("y"), asExclusive)}, figures{"a": {2, 2}}},
+		"jobs of two partitions share its new workers":         {[]any{newPool("a", servingPartitions("x", "y")), newJob(1, inPartition("x")), newJob(2, inPartition("y"))}, figures{"a": {1, 2}}},
+		"jobs beyond the maximum go to the next pool":          {[]any{newPool("a", withBounds(0, 2)), newPool("b"), newJobs(1, 20)}, figures{"a": {2, 8}, "b": {3, 12}}},
+		"jobs beyond the maximum go to another partition":      {[]any{newPool("a", servingPartitions("x"), withBounds(0, 2)), newPool("b", servingPartitions("y")), newJobs(1, 20, inPartition("x,y"))}, figures{"a": {2, 8}, "b": {3, 12}}},
+		"jobs beyond the maximum go to the third pool":         {[]any{newPool("a", withBounds(0, 2)), newPool("b", withBounds(0, 1)), newPool("c"), newJobs(1, 20)}, figures{"a": {2, 8}, "b": {1, 4}, "c": {2, 8}}},
+		"a pool that cannot run the job is skipped":            {[]any{newPool("a", withBounds(0, 2)), newPool("b", withShape(&demand.Shape{CPUs: 1, MemoryMiB: 100})), newPool("c"), newJobs(1, 3, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, figures{"a": {2, 2}, "c": {1, 1}}},
+		"a job is never split between pools":                   {[]any{newPool("a", withBounds(0, 4)), newPool("b"), newJobs(1, 2, onNodes(3), asExclusive)}, figures{"a": {3, 1}, "b": {3, 1}}},
+		"smaller jobs take the room that is left":              {[]any{newPool("a", withBounds(0, 4)), newPool("b"), newJobs(1, 2, onNodes(3), asExclusive), newJob(9)}, figures{"a": {4, 2}, "b": {3, 1}}},
+		"smaller jobs go where there is room":                  {[]any{newPool("a", withBounds(0, 1)), newPool("b"), newJob(1, withTasks(3), onNodes(1)), newJobs(2, 3)}, figures{"a": {1, 2}, "b": {1, 2}}},
+		"smaller jobs use a pool that larger ones skipped":     {[]any{newPool("a", withBounds(0, 1)), newPool("b", withBounds(0, 1)), newPool("c"), newJob(1, onNodes(1), withTasks(4)), newJob(2, onNodes(1), withTasks(3)), newJob(3, onNodes(1), withTasks(3), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(1) })), newJob(9)}, figures{"a": {1, 1}, "b": {1, 2}, "c": {1, 1}}},
+		"busy nodes count towards the maximum":                 {[]any{newPool("a", withBounds(0, 2)), newPool("b"), newNode("a1", withFeatures("a"), withState("ALLOCATED")), newJobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
+		"unusable workers count towards the maximum":           {[]any{newPool("a", withBounds(0, 2), withReplicas(1)), newPool("b"), newNode("a1", withFeatures("a"), withState("DOWN")), newJobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
+		"when all pools are full, the first one gets the rest": {[]any{newPool("a", withBounds(0, 1)), newPool("b", withBounds(0, 1)), newJobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
+		"the number of nodes outside pools is fixed":           {[]any{newPool("a", withBounds(0, 1)), newNode("n1", withState("ALLOCATED")), newJobs(1, 16)}, figures{"a": {4, 16}}},
+		"an idle node of another pool is enough":               {[]any{newPool("a"), newPool("b"), newNode("b1", withFeatures("b")), newJobs(1, 4)}, figures{"a": {0, 4}}},
+		"a pool of unknown shape is selected by its feature":   {[]any{newPool("a", unknown), newPool("b", unknown), newJobs(1, 3, withConstraint("b"))}, figures{"b": {3, 3}}},
+		"a feature that no pool has is assumed":                {[]any{newPool("a", unknown), newPool("b", unknown), newJobs(1, 3, withConstraint("gold"))}, figures{"a": {3, 3}}},
+		"generic resources of unknown shapes are assumed":      {[]any{newPool("a", unknown), newJobs(1, 3, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:8" }))}, figures{"a": {3, 3}}},
+		"nodes outside the pools come last":                    {[]any{newPool("a"), newNode("n1", withState("ALLOCATED"), withSize(64, 64000)), newJob(1), newJob(2, onNodes(1), withTasks(40), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, figures{"a": {1, 1}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := demandsOf(t, append(tt.nouns, partition("cpu"), partition("x"), partition("y"))...)
-			if diff := cmp.Diff(tt.want, asked(d)); diff != "" {
+			d := demandsOf(t, append(tt.nouns, newPartition("cpu"), newPartition("x"), newPartition("y"))...)
+			if diff := cmp.Diff(tt.want, askedOfPools(d)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -70,7 +70,7 @@ func TestAJobAsksInOnePool(t *testing.T) {
 }
 
 func TestThePartitionsOfAPool(t *testing.T) {
-	nowhere := newPool("w", serving())
+	nowhere := newPool("w", servingPartitions())
 	nodeSet := func(text string) partitionOption {
 		return func(p *slurm.Partition) { p.NodeSets = text }
 	}
@@ -78,20 +78,20 @@ func TestThePartitionsOfAPool(t *testing.T) {
 		nouns []any
 		serve bool
 	}{
-		"no partitions in the spec, no nodes":     {[]any{nowhere, partition("cpu")}, false},
-		"the partitions of the spec":              {[]any{newPool("w"), partition("cpu")}, true},
-		"partitions that do not exist":            {[]any{newPool("w", serving("gone")), partition("cpu")}, false},
-		"the partitions of its nodes":             {[]any{nowhere, partition("cpu"), worker("w1", state("DOWN"))}, true},
-		"the partitions of its FUTURE records":    {[]any{nowhere, partition("cpu"), worker("w1", state("FUTURE"))}, true},
-		"the partitions of other nodes":           {[]any{nowhere, partition("cpu"), node("n1", state("ALLOCATED"))}, false},
-		"the partitions of its node set":          {[]any{nowhere, partition("cpu", nodeSet("n[1-9],w"))}, true},
-		"the partitions of another node set":      {[]any{nowhere, partition("cpu", nodeSet("ww,v"))}, false},
-		"the partitions of all nodes":             {[]any{nowhere, partition("cpu", nodeSet("ALL"))}, true},
-		"a partition without nodes in slurm.conf": {[]any{nowhere, partition("cpu", nodeSet(""))}, false},
+		"no partitions in the spec, no nodes":     {[]any{nowhere, newPartition("cpu")}, false},
+		"the partitions of the spec":              {[]any{newPool("w"), newPartition("cpu")}, true},
+		"partitions that do not exist":            {[]any{newPool("w", servingPartitions("gone")), newPartition("cpu")}, false},
+		"the partitions of its nodes":             {[]any{nowhere, newPartition("cpu"), newWorker("w1", withState("DOWN"))}, true},
+		"the partitions of its FUTURE records":    {[]any{nowhere, newPartition("cpu"), newWorker("w1", withState("FUTURE"))}, true},
+		"the partitions of other nodes":           {[]any{nowhere, newPartition("cpu"), newNode("n1", withState("ALLOCATED"))}, false},
+		"the partitions of its node set":          {[]any{nowhere, newPartition("cpu", nodeSet("n[1-9],w"))}, true},
+		"the partitions of another node set":      {[]any{nowhere, newPartition("cpu", nodeSet("ww,v"))}, false},
+		"the partitions of all nodes":             {[]any{nowhere, newPartition("cpu", nodeSet("ALL"))}, true},
+		"a partition without nodes in slurm.conf": {[]any{nowhere, newPartition("cpu", nodeSet(""))}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, job(1))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, newJob(1))...).Pool("w")
 			if got := p.PendingJobs == 1; got != tt.serve {
 				t.Errorf("serves the partition: %v, want %v\n%+v", got, tt.serve, p)
 			}
@@ -106,22 +106,22 @@ func TestThePartitionsOfAPool(t *testing.T) {
 }
 
 func TestTheShapeOfAPool(t *testing.T) {
-	future := worker("w9", size(8, 16000), state("FUTURE"))
+	future := newWorker("w9", withSize(8, 16000), withState("FUTURE"))
 	tests := map[string]struct {
 		nouns []any
 		want  uint64 // pending nodes for 16 jobs of one CPU
 	}{
 		"from the spec":                    {[]any{newPool("w"), future}, 4},
-		"from its FUTURE records":          {[]any{newPool("w", shaped(nil)), future}, 2},
-		"from its nodes":                   {[]any{newPool("w", shaped(nil)), worker("w1", size(2, 8000), state("DOWN"))}, 8},
-		"unknown: one job per worker":      {[]any{newPool("w", shaped(nil), bounds(0, 50))}, 16},
-		"unknown CPUs: one job per worker": {[]any{newPool("w", shaped(&demand.Shape{MemoryMiB: 8000}), bounds(0, 50))}, 16},
-		"unknown memory is enough":         {[]any{newPool("w", shaped(&demand.Shape{CPUs: 8}))}, 2},
+		"from its FUTURE records":          {[]any{newPool("w", withShape(nil)), future}, 2},
+		"from its nodes":                   {[]any{newPool("w", withShape(nil)), newWorker("w1", withSize(2, 8000), withState("DOWN"))}, 8},
+		"unknown: one job per worker":      {[]any{newPool("w", withShape(nil), withBounds(0, 50))}, 16},
+		"unknown CPUs: one job per worker": {[]any{newPool("w", withShape(&demand.Shape{MemoryMiB: 8000}), withBounds(0, 50))}, 16},
+		"unknown memory is enough":         {[]any{newPool("w", withShape(&demand.Shape{CPUs: 8}))}, 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"),
-				jobs(1, 16, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"),
+				newJobs(1, 16, withChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
 			if p.Pending != tt.want || p.EligiblePendingJobs != 16 {
 				t.Errorf("%d pending nodes, want %d\n%+v", p.Pending, tt.want, p)
 			}
@@ -130,18 +130,18 @@ func TestTheShapeOfAPool(t *testing.T) {
 }
 
 func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
-	d := demandsOf(t, newPool("w"), newPool("v", serving("b", "cpu")),
-		newPool("z", serving("down")),
-		partition("cpu"), partition("b"),
-		partition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
-		job(1, with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-50, noon-40 })),
-		job(2, in("cpu,b"), held, with(func(j *slurm.Job) { j.SubmitTime = noon - 500 })),
-		job(3, withArray(3, "1-20%3", 3),
-			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-30, noon-30 })),
-		job(4, in("b"), withConstraint("gold"),
-			with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
-		job(5, in("down")), job(6, reason("Licenses"), withArray(6, "1,2,...", 0)),
-		job(7, running("n1")),
+	d := demandsOf(t, newPool("w"), newPool("v", servingPartitions("b", "cpu")),
+		newPool("z", servingPartitions("down")),
+		newPartition("cpu"), newPartition("b"),
+		newPartition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
+		newJob(1, withChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-50, noon-40 })),
+		newJob(2, inPartition("cpu,b"), asHeld, withChange(func(j *slurm.Job) { j.SubmitTime = noon - 500 })),
+		newJob(3, withArray(3, "1-20%3", 3),
+			withChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-30, noon-30 })),
+		newJob(4, inPartition("b"), withConstraint("gold"),
+			withChange(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
+		newJob(5, inPartition("down")), newJob(6, withReason("Licenses"), withArray(6, "1,2,...", 0)),
+		newJob(7, runningOn("n1")),
 	)
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return p.String() == "Required" || p.String() == "Partitions" || p.String() == "Pending"
@@ -169,9 +169,9 @@ func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 }
 
 func TestNothingIsKnownOfPoolsBeforeNodesJobsAndPartitionsHaveBeenRead(t *testing.T) {
-	s := snapshotOf(t, partition("cpu"), job(1))
+	s := snapshotOf(t, newPartition("cpu"), newJob(1))
 	s.Jobs.Known = false
-	if diff := cmp.Diff(demand.Demand{}, demand.Compute(noon.Time(), s, newPool("w", bounds(3, 9)))); diff != "" {
+	if diff := cmp.Diff(demand.Demand{}, demand.Compute(noon.Time(), s, newPool("w", withBounds(3, 9)))); diff != "" {
 		t.Error(diff)
 	}
 }

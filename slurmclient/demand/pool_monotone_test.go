@@ -17,8 +17,8 @@ func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) b
 	if len(s.Nodes.Value) == 0 {
 		return false
 	}
-	more := freed(s.Nodes.Value[r.IntN(len(s.Nodes.Value))])
-	if !marked(more, pools) {
+	more := withoutWork(s.Nodes.Value[r.IntN(len(s.Nodes.Value))])
+	if !isMarked(more, pools) {
 		return false
 	}
 	more.Name, more.LastBusy, more.SlurmdStartTime = "n77", 0, 0
@@ -28,7 +28,7 @@ func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) b
 
 // For every pool, whatever its nodes are: one more idle worker never raises the sum of busy and
 // pending nodes.
-func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
+func TestOneMoreIdleWorkerNeverRaisesPendingNodes(t *testing.T) {
 	compared := 0
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		before := computePools(s, pools)
@@ -42,15 +42,15 @@ func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
 			}
 		}
 	})
-	if compared < clusters/3 {
+	if compared < clusterCount/3 {
 		t.Errorf("only %d clusters were compared", compared)
 	}
 }
 
 // makeAlike gives all nodes one shape, like the workers of a NodeSet.
-func alike(s *slurmclient.Snapshot) {
+func makeAlike(s *slurmclient.Snapshot) {
 	for _, n := range s.Nodes.Value {
-		size(8, 16000)(n)
+		withSize(8, 16000)(n)
 		n.GRES, n.Weight, n.Features, n.ActiveFeatures = "gpu:h100:4", 1, []string{"x", "y"}, nil
 		n.AllocCPUs = min(n.AllocCPUs, n.CPUs)
 	}
@@ -59,10 +59,10 @@ func alike(s *slurmclient.Snapshot) {
 // For pools whose workers are alike: one more idle worker raises the sum of Required by at most
 // one, or all existing workers are needed and no missing one. In rare cases slurmctld puts jobs on
 // the additional worker so that others find less room.
-func TestAnIdleWorkerMoreRaisesRequiredNodesByNoMoreThanItself(t *testing.T) {
+func TestOneMoreIdleWorkerRaisesRequiredByOneAtMost(t *testing.T) {
 	compared, anomalies := 0, 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		alike(s)
+		makeAlike(s)
 		pools := ownPools(s, r)
 		for i := range pools {
 			pools[i].Max = 0 // otherwise truncated values would be compared
@@ -85,7 +85,7 @@ func TestAnIdleWorkerMoreRaisesRequiredNodesByNoMoreThanItself(t *testing.T) {
 	if anomalies*100 > compared {
 		t.Errorf("one more idle worker raised Required by more than one in %d of %d clusters", anomalies, compared)
 	}
-	if compared < clusters/2 {
+	if compared < clusterCount/2 {
 		t.Errorf("only %d clusters were compared", compared)
 	}
 }
@@ -123,7 +123,7 @@ func TestMoreReplicasNeverLowerRequired(t *testing.T) {
 		at := r.IntN(len(pools))
 		pools = pools[at : at+1]
 		before := computePools(s, pools).Pools[0]
-		pools[0].Running++
+		pools[0].Replicas++
 		if after := computePools(s, pools).Pools[0]; after.Required < before.Required {
 			t.Errorf("%+v\nwith one more replica: %+v", before, after)
 		}
@@ -132,10 +132,10 @@ func TestMoreReplicasNeverLowerRequired(t *testing.T) {
 
 // TestRequiredSettles sets the replicas to what is required, as an HPA and a NodeSet do, until they
 // are stable. It leaves out jobs that name nodes, since a NodeSet ignores these.
-func TestRequiredComesToRest(t *testing.T) {
+func TestRequiredSettles(t *testing.T) {
 	moved := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		alike(s)
+		makeAlike(s)
 		for _, j := range s.Jobs.Value {
 			j.RequiredNodes, j.ExcludedNodes = "", ""
 		}
@@ -152,10 +152,10 @@ func TestRequiredComesToRest(t *testing.T) {
 				moved++
 			}
 			last = p.Required
-			follow(s, &pools[0], p)
+			followRequired(s, &pools[0], p)
 		}
 	})
-	if moved < clusters/2 {
+	if moved < clusterCount/2 {
 		t.Errorf("Required changed only %d times", moved)
 	}
 }
@@ -163,8 +163,8 @@ func TestRequiredComesToRest(t *testing.T) {
 // followRequired sets the replicas of the pool to what is required. New workers are idle. Of excess
 // workers, those that are down are removed first, then idle ones. Idle workers are drained first,
 // and removed in the next round unless they are needed again.
-func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
-	p.Running = d.Required
+func followRequired(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
+	p.Replicas = d.Required
 	there := d.Busy + d.Idle + d.Booting + d.Unusable
 	draining := func(n *slurm.Node) bool { return n.Reason == "scale-in" }
 	s.Nodes.Value = slices.DeleteFunc(s.Nodes.Value, func(n *slurm.Node) bool {
@@ -185,8 +185,8 @@ func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000),
-			having(p.Feature, "x", "y"))
+		n := newNode(fmt.Sprintf("new%d", len(s.Nodes.Value)), inPartitions(p.Name), withSize(8, 16000),
+			withFeatures(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

@@ -21,8 +21,8 @@ func forRandomPools(t *testing.T,
 	t.Helper()
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		for _, n := range s.Nodes.Value {
-			n.LastBusy = pick(r, 0, noon-5, noon-500)
-			n.ActiveFeatures = pick(r, nil, nil, n.Features)
+			n.LastBusy = pickOne(r, 0, noon-5, noon-500)
+			n.ActiveFeatures = pickOne(r, nil, nil, n.Features)
 		}
 		if r.IntN(3) == 0 {
 			s.Reservations.Value = append(s.Reservations.Value,
@@ -37,16 +37,16 @@ func randomPools(r *rand.Rand) []demand.Pool {
 	for _, feature := range []string{"x", "y", "z", "x"} {
 		p := demand.Pool{
 			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3),
-			Max:        pick[uint64](r, 0, 1, 2, 3, 5, 9),
-			Partitions: pick(r, nil, []string{"a"}, []string{"b", "a"}, []string{"c"}, []string{"a", "b", "c", "d"}),
-			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute),
-			Lead: pick(r, 0, time.Minute),
+			Max:        pickOne[uint64](r, 0, 1, 2, 3, 5, 9),
+			Partitions: pickOne(r, nil, []string{"a"}, []string{"b", "a"}, []string{"c"}, []string{"a", "b", "c", "d"}),
+			Replicas:   r.Uint64N(6), IdleGrace: pickOne(r, 0, time.Minute),
+			ReservationLead: pickOne(r, 0, time.Minute),
 		}
 		if r.IntN(2) == 0 {
 			p.Shape = &demand.Shape{
-				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000),
-				GRES:     pick(r, "", "gpu:h100:4"),
-				Features: pick(r, nil, []string{"y"}), Weight: pick[uint32](r, 0, 1, 2),
+				CPUs: pickOne[uint64](r, 0, 4, 8), MemoryMiB: pickOne[uint64](r, 0, 8000, 16000),
+				GRES:     pickOne(r, "", "gpu:h100:4"),
+				Features: pickOne(r, nil, []string{"y"}), Weight: pickOne[uint32](r, 0, 1, 2),
 			}
 		}
 		if r.IntN(3) > 0 {
@@ -63,12 +63,12 @@ func computePools(s *slurmclient.Snapshot, pools []demand.Pool) demand.Demand {
 func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		before := computePools(s, pools)
-		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swap(s.Nodes.Value, i, j) })
-		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swap(s.Jobs.Value, i, j) })
-		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swap(s.Partitions.Value, i, j) })
-		r.Shuffle(len(s.Reservations.Value), func(i, j int) { swap(s.Reservations.Value, i, j) })
+		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swapItems(s.Nodes.Value, i, j) })
+		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swapItems(s.Jobs.Value, i, j) })
+		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swapItems(s.Partitions.Value, i, j) })
+		r.Shuffle(len(s.Reservations.Value), func(i, j int) { swapItems(s.Reservations.Value, i, j) })
 		pools = slices.Clone(pools)
-		r.Shuffle(len(pools), func(i, j int) { swap(pools, i, j) })
+		r.Shuffle(len(pools), func(i, j int) { swapItems(pools, i, j) })
 		after := computePools(s, pools)
 		for i := range pools {
 			if after.Pools[i].Name != pools[i].Name {
@@ -82,7 +82,7 @@ func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 	})
 }
 
-func TestThePartsOfAPoolAddUp(t *testing.T) {
+func TestPoolFiguresAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		for i, p := range computePools(s, pools).Pools {
 			most := max(pools[i].Max, p.Busy)
@@ -91,7 +91,7 @@ func TestThePartsOfAPoolAddUp(t *testing.T) {
 				t.Errorf("Required is out of bounds: %+v of %+v", p, pools[i])
 			}
 			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable ||
-				p.Replacements > pools[i].Running {
+				p.Replacements > pools[i].Replicas {
 				t.Errorf("the numbers exceed the existing nodes: %+v of %+v", p, pools[i])
 			}
 			if working := p.Busy + max(p.Claimed,
@@ -114,7 +114,7 @@ func TestThePartsOfAPoolAddUp(t *testing.T) {
 }
 
 // isMarked reports whether a pool's feature is the first of the node's.
-func marked(n *slurm.Node, pools []demand.Pool) bool {
+func isMarked(n *slurm.Node, pools []demand.Pool) bool {
 	return slices.ContainsFunc(pools, func(p demand.Pool) bool {
 		return slices.Index(n.Features, p.Feature) == 0 || slices.Index(n.ActiveFeatures, p.Feature) == 0
 	})
@@ -127,7 +127,7 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 			counted += p.Busy + p.Idle + p.Booting + p.Unusable + p.Off
 		}
 		for _, n := range s.Nodes.Value {
-			if marked(n, pools) {
+			if isMarked(n, pools) {
 				owned++
 			}
 		}
@@ -139,7 +139,7 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 
 // TestNoJobRequestsNodesInTwoPools compares the pools with the queue: an eligible job belongs to
 // one pool, and requests at most one node per chunk.
-func TestNoJobAsksInTwoPools(t *testing.T) {
+func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var eligible, asked, capacity, parts uint64
 		for _, p := range computePools(s, pools).Pools {
@@ -171,7 +171,7 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
 		after := computePools(s, pools)
 		for i := range pools {
-			if diff := cmp.Diff(wantOf(before.Pools[i]), wantOf(after.Pools[i])); diff != "" {
+			if diff := cmp.Diff(figuresOf(before.Pools[i]), figuresOf(after.Pools[i])); diff != "" {
 				t.Error(pools[i].Name, diff)
 			}
 		}
@@ -184,7 +184,7 @@ func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 	var pools []demand.Pool
 	for _, p := range s.Partitions.Value {
 		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name},
-			Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
+			Max: pickOne[uint64](r, 0, 3, 9), Replicas: r.Uint64N(9)})
 	}
 	for _, n := range s.Nodes.Value {
 		n.Partitions = n.Partitions[:1]
@@ -193,7 +193,7 @@ func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 	return pools
 }
 
-func TestPoolsAskForWhatThePartitionsAsk(t *testing.T) {
+func TestPoolsRequestAsManyNodesAsTheirPartitions(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		pools := ownPools(s, r)
 		d := computePools(s, pools)

@@ -26,25 +26,25 @@ func newPool(name string, options ...poolOption) demand.Pool {
 
 type poolOption func(*demand.Pool)
 
-func serving(partitions ...string) poolOption {
+func servingPartitions(partitions ...string) poolOption {
 	return func(p *demand.Pool) { p.Partitions = partitions }
 }
 
-func shaped(s *demand.Shape) poolOption { return func(p *demand.Pool) { p.Shape = s } }
+func withShape(s *demand.Shape) poolOption { return func(p *demand.Pool) { p.Shape = s } }
 
-func bounds(low, high uint64) poolOption {
+func withBounds(low, high uint64) poolOption {
 	return func(p *demand.Pool) { p.Min, p.Max = low, high }
 }
 
-func replicas(n uint64) poolOption { return func(p *demand.Pool) { p.Running = n } }
+func withReplicas(n uint64) poolOption { return func(p *demand.Pool) { p.Replicas = n } }
 
-func grace(d time.Duration) poolOption { return func(p *demand.Pool) { p.IdleGrace = d } }
+func withIdleGrace(d time.Duration) poolOption { return func(p *demand.Pool) { p.IdleGrace = d } }
 
-func lead(d time.Duration) poolOption { return func(p *demand.Pool) { p.Lead = d } }
+func withLead(d time.Duration) poolOption { return func(p *demand.Pool) { p.ReservationLead = d } }
 
 // newWorker returns a node of pool w.
-func worker(name string, options ...nodeOption) *slurm.Node {
-	return node(name, append([]nodeOption{having("w")}, options...)...)
+func newWorker(name string, options ...nodeOption) *slurm.Node {
+	return newNode(name, append([]nodeOption{withFeatures("w")}, options...)...)
 }
 
 // idleSince sets when the last job of the node ended.
@@ -52,11 +52,11 @@ func idleSince(ago slurm.Time) nodeOption {
 	return func(n *slurm.Node) { n.LastBusy = noon - ago }
 }
 
-func exclusive(j *slurm.Job) { j.Shared = "none" }
+func asExclusive(j *slurm.Job) { j.Shared = "none" }
 
 func withConstraint(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
 
-func held(j *slurm.Job) { j.Hold = true }
+func asHeld(j *slurm.Job) { j.Hold = true }
 
 // demandsOf computes the demand on the pools among the objects.
 func demandsOf(t *testing.T, nouns ...any) demand.Demand {
@@ -80,12 +80,12 @@ func splitPools(t *testing.T, nouns ...any) (*slurmclient.Snapshot, []demand.Poo
 }
 
 // poolFigures are the numbers of a pool that tests compare.
-type want struct {
+type poolFigures struct {
 	Required, Busy, Idle, Booting, Unusable, Off, Pending, Claimed, Grace, Replacements, Eligible uint64
 }
 
-func wantOf(p demand.PoolDemand) want {
-	return want{
+func figuresOf(p demand.PoolDemand) poolFigures {
+	return poolFigures{
 		p.Required, p.Busy, p.Idle, p.Booting, p.Unusable, p.Off, p.Pending, p.Claimed, p.Grace,
 		p.Replacements, p.EligiblePendingJobs,
 	}
@@ -95,47 +95,47 @@ func TestTheNodesOfAPool(t *testing.T) {
 	soon := func(from, to slurm.Time) *slurm.Reservation {
 		return &slurm.Reservation{Name: "r", StartTime: noon + from, EndTime: noon + to, Nodes: "w[1-2]"}
 	}
-	hour := lead(time.Hour)
+	hour := withLead(time.Hour)
 	tests := map[string]struct {
 		nouns []any
-		want  want
+		want  poolFigures
 	}{
-		"without records there are no nodes":        {[]any{newPool("w")}, want{}},
-		"a node without the feature does not count": {[]any{newPool("w"), node("n1", state("ALLOCATED"))}, want{}},
-		"the first feature identifies the pool":     {[]any{newPool("w"), newPool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{Required: 1, Busy: 1}},
-		"an active feature identifies the pool":     {[]any{newPool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, want{Required: 1, Busy: 1}},
+		"without records there are no nodes":        {[]any{newPool("w")}, poolFigures{}},
+		"a node without the feature does not count": {[]any{newPool("w"), newNode("n1", withState("ALLOCATED"))}, poolFigures{}},
+		"the first feature identifies the pool":     {[]any{newPool("w"), newPool("v"), newNode("n1", withFeatures("w", "v"), withState("ALLOCATED"))}, poolFigures{Required: 1, Busy: 1}},
+		"an active feature identifies the pool":     {[]any{newPool("w"), newNode("n1", withState("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, poolFigures{Required: 1, Busy: 1}},
 		"allocated, mixed and completing are busy": {
-			[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)),
-				worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
+			[]any{newPool("w"), newWorker("w1", withState("ALLOCATED")), newWorker("w2", withUsage(1, 0)),
+				newWorker("w3", withState("IDLE+COMPLETING"))}, poolFigures{Required: 3, Busy: 3},
 		},
-		"a draining worker with work is busy":       {[]any{newPool("w"), worker("w1", state("MIXED+DRAIN"), used(1, 0))}, want{Required: 1, Busy: 1}},
-		"a suspended job keeps its node busy":       {[]any{newPool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))}, want{Required: 1, Busy: 1}},
-		"a configuring job keeps its node busy":     {[]any{newPool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))}, want{Required: 1, Busy: 1}},
-		"an idle worker is not required":            {[]any{newPool("w"), worker("w1")}, want{Idle: 1}},
-		"a booting worker is not required":          {[]any{newPool("w"), worker("w1", state("IDLE+POWERING_UP"))}, want{Booting: 1}},
-		"down and drained workers are not required": {[]any{newPool("w", replicas(2)), worker("w1", state("DOWN")), worker("w2", state("IDLE+DRAIN"))}, want{Unusable: 2}},
-		"FUTURE records are off":                    {[]any{newPool("w"), worker("w1", state("FUTURE+DYNAMIC_NORM"))}, want{Off: 1}},
+		"a draining worker with work is busy":       {[]any{newPool("w"), newWorker("w1", withState("MIXED+DRAIN"), withUsage(1, 0))}, poolFigures{Required: 1, Busy: 1}},
+		"a suspended job keeps its node busy":       {[]any{newPool("w"), newWorker("w1"), newJob(1, runningOn("w1"), withChange(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))}, poolFigures{Required: 1, Busy: 1}},
+		"a configuring job keeps its node busy":     {[]any{newPool("w"), newWorker("w1"), newJob(1, runningOn("w1"), withChange(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))}, poolFigures{Required: 1, Busy: 1}},
+		"an idle worker is not required":            {[]any{newPool("w"), newWorker("w1")}, poolFigures{Idle: 1}},
+		"a booting worker is not required":          {[]any{newPool("w"), newWorker("w1", withState("IDLE+POWERING_UP"))}, poolFigures{Booting: 1}},
+		"down and drained workers are not required": {[]any{newPool("w", withReplicas(2)), newWorker("w1", withState("DOWN")), newWorker("w2", withState("IDLE+DRAIN"))}, poolFigures{Unusable: 2}},
+		"FUTURE records are off":                    {[]any{newPool("w"), newWorker("w1", withState("FUTURE+DYNAMIC_NORM"))}, poolFigures{Off: 1}},
 
-		"an active reservation makes its nodes busy":         {[]any{newPool("w"), worker("w1"), worker("w2"), worker("w3"), soon(-10, 10)}, want{Required: 2, Busy: 2, Idle: 1}},
-		"a reservation within the lead makes its nodes busy": {[]any{newPool("w", hour), worker("w1"), worker("w2"), worker("w3"), soon(3600, 7200)}, want{Required: 2, Busy: 2, Idle: 1}},
-		"a later reservation does not":                       {[]any{newPool("w", hour), worker("w1"), worker("w2"), soon(3601, 7200)}, want{Idle: 2}},
-		"a past reservation does not":                        {[]any{newPool("w", hour), worker("w1"), worker("w2"), soon(-20, -10)}, want{Idle: 2}},
-		"each pool has its own lead":                         {[]any{newPool("v", hour), newPool("w"), worker("w1"), soon(60, 70)}, want{Idle: 1}},
-		"a down node of a reservation stays unusable":        {[]any{newPool("w", hour), worker("w1", state("DOWN")), soon(60, 70)}, want{Unusable: 1}},
+		"an active reservation makes its nodes busy":         {[]any{newPool("w"), newWorker("w1"), newWorker("w2"), newWorker("w3"), soon(-10, 10)}, poolFigures{Required: 2, Busy: 2, Idle: 1}},
+		"a reservation within the lead makes its nodes busy": {[]any{newPool("w", hour), newWorker("w1"), newWorker("w2"), newWorker("w3"), soon(3600, 7200)}, poolFigures{Required: 2, Busy: 2, Idle: 1}},
+		"a later reservation does not":                       {[]any{newPool("w", hour), newWorker("w1"), newWorker("w2"), soon(3601, 7200)}, poolFigures{Idle: 2}},
+		"a past reservation does not":                        {[]any{newPool("w", hour), newWorker("w1"), newWorker("w2"), soon(-20, -10)}, poolFigures{Idle: 2}},
+		"each pool has its own lead":                         {[]any{newPool("v", hour), newPool("w"), newWorker("w1"), soon(60, 70)}, poolFigures{Idle: 1}},
+		"a down node of a reservation stays unusable":        {[]any{newPool("w", hour), newWorker("w1", withState("DOWN")), soon(60, 70)}, poolFigures{Unusable: 1}},
 
-		"an idle worker in its grace is required": {[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(59)), worker("w2", idleSince(60))}, want{Required: 1, Idle: 2, Grace: 1}},
-		"without a grace no clock matters":        {[]any{newPool("w"), worker("w1", idleSince(-2))}, want{Idle: 1}},
-		"a new worker has its grace":              {[]any{newPool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
-		"an unknown idle time has no grace":       {[]any{newPool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
+		"an idle worker in its grace is required": {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1", idleSince(59)), newWorker("w2", idleSince(60))}, poolFigures{Required: 1, Idle: 2, Grace: 1}},
+		"without a grace no clock matters":        {[]any{newPool("w"), newWorker("w1", idleSince(-2))}, poolFigures{Idle: 1}},
+		"a new worker has its grace":              {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, poolFigures{Required: 1, Idle: 1, Grace: 1}},
+		"an unknown idle time has no grace":       {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1")}, poolFigures{Idle: 1}},
 		"jobs take the nodes in their grace first": {
-			[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"),
-				jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
+			[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1", idleSince(5)), newWorker("w2"),
+				newJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"))...).Pool("w")
-			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
+			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -146,23 +146,23 @@ func TestTheNodesOfAPool(t *testing.T) {
 // is no longer pending, and its nodes look as if it had not started.
 func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 	began := func(ago slurm.Time) any {
-		return job(1, running("w[1-2]"), with(func(j *slurm.Job) { j.StartTime = noon - ago }))
+		return newJob(1, runningOn("w[1-2]"), withChange(func(j *slurm.Job) { j.StartTime = noon - ago }))
 	}
 	for name, tt := range map[string]struct {
 		nouns []any
-		want  want
+		want  poolFigures
 	}{
-		"its nodes are busy although they look idle":              {[]any{worker("w1"), worker("w2"), worker("w3"), began(9)}, want{Required: 2, Busy: 2, Idle: 1}},
-		"its nodes are busy although they look booting or FUTURE": {[]any{worker("w1", state("IDLE+POWERING_UP")), worker("w2", state("FUTURE")), began(9)}, want{Required: 2, Busy: 2}},
-		"a difference of a second has no effect":                  {[]any{worker("w1"), worker("w2"), began(12)}, want{Required: 2, Busy: 2}},
-		"nodes that were read later take precedence":              {[]any{worker("w1"), worker("w2"), began(13)}, want{Idle: 2}},
-		"a job without a start time has no effect":                {[]any{worker("w1"), worker("w2"), began(noon)}, want{Idle: 2}},
+		"its nodes are busy although they look idle":              {[]any{newWorker("w1"), newWorker("w2"), newWorker("w3"), began(9)}, poolFigures{Required: 2, Busy: 2, Idle: 1}},
+		"its nodes are busy although they look booting or FUTURE": {[]any{newWorker("w1", withState("IDLE+POWERING_UP")), newWorker("w2", withState("FUTURE")), began(9)}, poolFigures{Required: 2, Busy: 2}},
+		"a difference of a second has no effect":                  {[]any{newWorker("w1"), newWorker("w2"), began(12)}, poolFigures{Required: 2, Busy: 2}},
+		"nodes that were read later take precedence":              {[]any{newWorker("w1"), newWorker("w2"), began(13)}, poolFigures{Idle: 2}},
+		"a job without a start time has no effect":                {[]any{newWorker("w1"), newWorker("w2"), began(noon)}, poolFigures{Idle: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, newPool("w"), partition("cpu"))...)
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), newPartition("cpu"))...)
 			s.Nodes.ReadAt = time.Unix(int64(noon-10), 0)
 			p, _ := demand.Compute(time.Unix(int64(noon), 0), s, pools...).Pool("w")
-			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -173,77 +173,77 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 // that is pending in one list can be what runs in the other.
 func TestANodeThatGotWorkAfterTheJobsWereRead(t *testing.T) {
 	const readBefore = 20 // seconds ago, when the nodes did not have the work
-	full, half := worker("w1", state("ALLOCATED")), worker("w1", used(2, 0))
+	full, half := newWorker("w1", withState("ALLOCATED")), newWorker("w1", withUsage(2, 0))
 	for name, tt := range map[string]struct {
 		was   *slurm.Node
 		nouns []any
-		want  want
+		want  poolFigures
 	}{
-		"the pending job can be what it runs":          {worker("w1"), []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
-		"what does not fit on it requests more":        {worker("w1"), []any{full, jobs(1, 5)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 5}},
-		"what does not fit on it takes an idle worker": {worker("w1"), []any{full, worker("w2"), worker("w3"), jobs(1, 5)}, want{Required: 2, Busy: 1, Idle: 2, Claimed: 1, Eligible: 5}},
-		"it can be new":                                            {nil, []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
-		"it can have been FUTURE":                                  {worker("w1", state("FUTURE")), []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
-		"earlier work leaves less room":                            {half, []any{full, jobs(1, 4)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
-		"an exclusive job can be what it runs":                     {worker("w1"), []any{full, jobs(1, 2, exclusive)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 2}},
-		"a larger job cannot be what it runs":                      {worker("w1"), []any{full, job(1, nodes(2))}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 1}},
-		"nothing is pending":                                       {worker("w1"), []any{full}, want{Required: 1, Busy: 1}},
-		"a job that the list shows there explains the work":        {worker("w1"), []any{full, jobs(1, 4), job(9, running("w1"), with(func(j *slurm.Job) { j.StartTime = noon - readBefore }))}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
-		"a job that started long before does not explain the work": {worker("w1"), []any{full, jobs(1, 4), job(9, running("w1"), with(func(j *slurm.Job) { j.StartTime = noon - readBefore - 3 }))}, want{Required: 1, Busy: 1, Eligible: 4}},
-		"a drained node takes nothing":                             {worker("w1"), []any{worker("w1", state("IDLE+DRAIN")), jobs(1, 4)}, want{Required: 1, Unusable: 1, Pending: 1, Eligible: 4}},
+		"the pending job can be what it runs":          {newWorker("w1"), []any{full, newJobs(1, 4)}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
+		"what does not fit on it requests more":        {newWorker("w1"), []any{full, newJobs(1, 5)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 5}},
+		"what does not fit on it takes an idle worker": {newWorker("w1"), []any{full, newWorker("w2"), newWorker("w3"), newJobs(1, 5)}, poolFigures{Required: 2, Busy: 1, Idle: 2, Claimed: 1, Eligible: 5}},
+		"it can be new":                                            {nil, []any{full, newJobs(1, 4)}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
+		"it can have been FUTURE":                                  {newWorker("w1", withState("FUTURE")), []any{full, newJobs(1, 4)}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
+		"earlier work leaves less room":                            {half, []any{full, newJobs(1, 4)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
+		"an exclusive job can be what it runs":                     {newWorker("w1"), []any{full, newJobs(1, 2, asExclusive)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 2}},
+		"a larger job cannot be what it runs":                      {newWorker("w1"), []any{full, newJob(1, onNodes(2))}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 1}},
+		"nothing is pending":                                       {newWorker("w1"), []any{full}, poolFigures{Required: 1, Busy: 1}},
+		"a job that the list shows there explains the work":        {newWorker("w1"), []any{full, newJobs(1, 4), newJob(9, runningOn("w1"), withChange(func(j *slurm.Job) { j.StartTime = noon - readBefore }))}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
+		"a job that started long before does not explain the work": {newWorker("w1"), []any{full, newJobs(1, 4), newJob(9, runningOn("w1"), withChange(func(j *slurm.Job) { j.StartTime = noon - readBefore - 3 }))}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
+		"a drained node takes nothing":                             {newWorker("w1"), []any{newWorker("w1", withState("IDLE+DRAIN")), newJobs(1, 4)}, poolFigures{Required: 1, Unusable: 1, Pending: 1, Eligible: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, newPool("w"), partition("cpu"))...)
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), newPartition("cpu"))...)
 			at := func(ago slurm.Time) time.Time { return time.Unix(int64(noon-ago), 0) }
-			s.Earlier = map[string]slurmclient.Earlier{"w1": {Node: tt.was, ReadAt: at(readBefore), SeenAt: at(1)}}
+			s.BusySinceJobs = map[string]slurmclient.BusyNode{"w1": {Before: tt.was, BeforeReadAt: at(readBefore), BusyAt: at(1)}}
 			p, _ := demand.Compute(at(0), s, pools...).Pool("w")
-			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestWhatJobsAskOfAPool(t *testing.T) {
-	gpu := shaped(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
+func TestDemandOfJobsOnAPool(t *testing.T) {
+	gpu := withShape(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
 	tests := map[string]struct {
 		nouns []any
-		want  want
+		want  poolFigures
 	}{
-		"at zero nodes jobs share new workers": {[]any{newPool("w"), jobs(1, 9)}, want{Required: 3, Pending: 3, Eligible: 9}},
-		"the reasons at zero nodes mean capacity": {[]any{newPool("w"), job(1, reason("PartitionConfig"), tasks(4)), job(2, reason("ReqNodeNotAvail"), tasks(4)), job(3, reason("None"), tasks(4), with(func(j *slurm.Job) {
+		"at zero nodes jobs share new workers": {[]any{newPool("w"), newJobs(1, 9)}, poolFigures{Required: 3, Pending: 3, Eligible: 9}},
+		"the reasons at zero nodes mean capacity": {[]any{newPool("w"), newJob(1, withReason("PartitionConfig"), withTasks(4)), newJob(2, withReason("ReqNodeNotAvail"), withTasks(4)), newJob(3, withReason("None"), withTasks(4), withChange(func(j *slurm.Job) {
 			j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-		}))}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"the node limit at zero nodes means capacity": {[]any{newPool("w"), job(1, nodes(2), reason("PartitionNodeLimit"), with(func(j *slurm.Job) {
+		}))}, poolFigures{Required: 3, Pending: 3, Eligible: 3}},
+		"the node limit at zero nodes means capacity": {[]any{newPool("w"), newJob(1, onNodes(2), withReason("PartitionNodeLimit"), withChange(func(j *slurm.Job) {
 			j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-		}))}, want{Required: 2, Pending: 2, Eligible: 1}},
-		"jobs that wait for other things request nothing":  {[]any{newPool("w"), job(1, held), job(2, reason("Licenses")), job(3, reason("QOSMaxCpuPerUserLimit")), job(4, with(func(j *slurm.Job) { j.Dependency = "afterok:9" })), job(5, with(func(j *slurm.Job) { j.EligibleTime = noon + 9 }))}, want{}},
-		"idle workers that jobs will use stay":             {[]any{newPool("w"), worker("w1"), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
-		"booting workers that jobs will use stay":          {[]any{newPool("w"), worker("w1", state("IDLE+POWERING_UP")), worker("w2", state("IDLE+NOT_RESPONDING")), jobs(1, 5)}, want{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
-		"idle ones are used before booting ones":           {[]any{newPool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), jobs(1, 4)}, want{Required: 1, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 4}},
-		"a booting worker that is the only fit stays":      {[]any{newPool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))}, want{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
-		"busy workers with room are used":                  {[]any{newPool("w"), worker("w1", used(2, 0)), jobs(1, 3)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
-		"busy, claimed and new ones add up":                {[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2"), job(1, nodes(3))}, want{Required: 4, Busy: 1, Idle: 1, Claimed: 1, Pending: 2, Eligible: 1}},
-		"-N 4 needs four":                                  {[]any{newPool("w"), job(1, nodes(4))}, want{Required: 4, Pending: 4, Eligible: 1}},
-		"exclusive jobs do not share nodes":                {[]any{newPool("w"), jobs(1, 3, exclusive)}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"an array requests up to its throttle":             {[]any{newPool("w"), job(1, withArray(1, "1-20%4", 4), exclusive)}, want{Required: 4, Pending: 4, Eligible: 4}},
-		"running tasks count in the throttle":              {[]any{newPool("w"), worker("w1", state("ALLOCATED")), job(1, withArray(1, "2-20%4", 4), exclusive), job(2, arrayTask(1, 1), running("w1"))}, want{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
-		"het components all count":                         {[]any{newPool("w"), job(1, het(1, 0), tasks(4)), job(2, het(1, 1), nodes(2), tasks(8))}, want{Required: 3, Pending: 3, Eligible: 2}},
-		"a het job with a held component requests nothing": {[]any{newPool("w"), job(1, het(1, 0)), job(2, het(1, 1), held)}, want{}},
-		"memory is packed":                                 {[]any{newPool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"GRES are packed":                                  {[]any{newPool("w", gpu), jobs(1, 5, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))}, want{Required: 3, Pending: 3, Eligible: 5}},
-		"its own feature counts":                           {[]any{newPool("w"), job(1, withConstraint("w"))}, want{Required: 1, Pending: 1, Eligible: 1}},
-		"the features of its shape count":                  {[]any{newPool("w", shaped(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), job(1, withConstraint("w&x86"))}, want{Required: 1, Pending: 1, Eligible: 1}},
-		"a missing named node is one worker":               {[]any{newPool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w9" }))}, want{Required: 1, Pending: 1, Eligible: 3}},
-		"an idle node that is named stays":                 {[]any{newPool("w"), worker("w1"), worker("w2"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, want{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
-		"an excluded idle node does not stay":              {[]any{newPool("w"), worker("w1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))}, want{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
-		"idle nodes outside the pool are used":             {[]any{newPool("w"), node("n1"), jobs(1, 8)}, want{Required: 1, Pending: 1, Eligible: 8}},
-		"jobs of another partition do not count":           {[]any{newPool("w"), partition("b"), job(1, in("b"))}, want{}},
+		}))}, poolFigures{Required: 2, Pending: 2, Eligible: 1}},
+		"jobs that wait for other things request nothing":  {[]any{newPool("w"), newJob(1, asHeld), newJob(2, withReason("Licenses")), newJob(3, withReason("QOSMaxCpuPerUserLimit")), newJob(4, withChange(func(j *slurm.Job) { j.Dependency = "afterok:9" })), newJob(5, withChange(func(j *slurm.Job) { j.EligibleTime = noon + 9 }))}, poolFigures{}},
+		"idle workers that jobs will use stay":             {[]any{newPool("w"), newWorker("w1"), newWorker("w2"), newJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
+		"booting workers that jobs will use stay":          {[]any{newPool("w"), newWorker("w1", withState("IDLE+POWERING_UP")), newWorker("w2", withState("IDLE+NOT_RESPONDING")), newJobs(1, 5)}, poolFigures{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
+		"idle ones are used before booting ones":           {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w2", idleSince(1)), newWorker("w1", withState("IDLE+POWERING_UP")), newJobs(1, 4)}, poolFigures{Required: 1, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 4}},
+		"a booting worker that is the only fit stays":      {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w2", idleSince(1)), newWorker("w1", withState("IDLE+POWERING_UP")), newJob(1, withChange(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))}, poolFigures{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
+		"busy workers with room are used":                  {[]any{newPool("w"), newWorker("w1", withUsage(2, 0)), newJobs(1, 3)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
+		"busy, claimed and new ones add up":                {[]any{newPool("w"), newWorker("w1", withState("ALLOCATED")), newWorker("w2"), newJob(1, onNodes(3))}, poolFigures{Required: 4, Busy: 1, Idle: 1, Claimed: 1, Pending: 2, Eligible: 1}},
+		"-N 4 needs four":                                  {[]any{newPool("w"), newJob(1, onNodes(4))}, poolFigures{Required: 4, Pending: 4, Eligible: 1}},
+		"exclusive jobs do not share nodes":                {[]any{newPool("w"), newJobs(1, 3, asExclusive)}, poolFigures{Required: 3, Pending: 3, Eligible: 3}},
+		"an array requests up to its throttle":             {[]any{newPool("w"), newJob(1, withArray(1, "1-20%4", 4), asExclusive)}, poolFigures{Required: 4, Pending: 4, Eligible: 4}},
+		"running tasks count in the throttle":              {[]any{newPool("w"), newWorker("w1", withState("ALLOCATED")), newJob(1, withArray(1, "2-20%4", 4), asExclusive), newJob(2, asArrayTask(1, 1), runningOn("w1"))}, poolFigures{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
+		"het components all count":                         {[]any{newPool("w"), newJob(1, asComponent(1, 0), withTasks(4)), newJob(2, asComponent(1, 1), onNodes(2), withTasks(8))}, poolFigures{Required: 3, Pending: 3, Eligible: 2}},
+		"a het job with a held component requests nothing": {[]any{newPool("w"), newJob(1, asComponent(1, 0)), newJob(2, asComponent(1, 1), asHeld)}, poolFigures{}},
+		"memory is packed":                                 {[]any{newPool("w"), newJobs(1, 3, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, poolFigures{Required: 3, Pending: 3, Eligible: 3}},
+		"GRES are packed":                                  {[]any{newPool("w", gpu), newJobs(1, 5, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))}, poolFigures{Required: 3, Pending: 3, Eligible: 5}},
+		"its own feature counts":                           {[]any{newPool("w"), newJob(1, withConstraint("w"))}, poolFigures{Required: 1, Pending: 1, Eligible: 1}},
+		"the features of its shape count":                  {[]any{newPool("w", withShape(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), newJob(1, withConstraint("w&x86"))}, poolFigures{Required: 1, Pending: 1, Eligible: 1}},
+		"a missing named node is one worker":               {[]any{newPool("w"), newJobs(1, 3, withChange(func(j *slurm.Job) { j.RequiredNodes = "w9" }))}, poolFigures{Required: 1, Pending: 1, Eligible: 3}},
+		"an idle node that is named stays":                 {[]any{newPool("w"), newWorker("w1"), newWorker("w2"), newJobs(1, 3, withChange(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, poolFigures{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
+		"an excluded idle node does not stay":              {[]any{newPool("w"), newWorker("w1"), newJob(1, withChange(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))}, poolFigures{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
+		"idle nodes outside the pool are used":             {[]any{newPool("w"), newNode("n1"), newJobs(1, 8)}, poolFigures{Required: 1, Pending: 1, Eligible: 8}},
+		"jobs of another partition do not count":           {[]any{newPool("w"), newPartition("b"), newJob(1, inPartition("b"))}, poolFigures{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"))...).Pool("w")
-			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
+			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
 		})

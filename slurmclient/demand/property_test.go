@@ -15,12 +15,12 @@ import (
 )
 
 // clusterCount is how many random clusters each property is tested on.
-const clusters = 3000
+const clusterCount = 3000
 
 // forRandomClusters runs a check on clusters that depend only on the seed.
 func forRandomClusters(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot)) {
 	t.Helper()
-	for seed := range uint64(clusters) {
+	for seed := range uint64(clusterCount) {
 		r := rand.New(rand.NewPCG(seed, 17))
 		s := randomSnapshot(t, r)
 		check(t, r, s)
@@ -30,14 +30,14 @@ func forRandomClusters(t *testing.T, check func(t *testing.T, r *rand.Rand, s *s
 	}
 }
 
-func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 	var nouns []any
 	for i := range 1 + r.IntN(4) {
-		p := partition(string(rune('a' + i)))
-		p.State = pick(r, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionDown)
-		p.MaxNodes = pick(r, slurm.Infinite(), slurm.Infinite(), slurm.Num(3))
+		p := newPartition(string(rune('a' + i)))
+		p.State = pickOne(r, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionDown)
+		p.MaxNodes = pickOne(r, slurm.Infinite(), slurm.Infinite(), slurm.Num(3))
 		nouns = append(nouns, p)
 	}
 	for i := range r.IntN(14) {
@@ -53,54 +53,54 @@ func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 }
 
 func randomNode(r *rand.Rand, name string) *slurm.Node {
-	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
+	n := newNode(name, inPartitions(pickOne(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
 		[]string{"c", "d"})...))
-	size(pick[uint32](r, 4, 8), pick[uint64](r, 8000, 16000))(n)
-	n.Features = pick(r, nil, nil, []string{"x"}, []string{"x", "y"})
-	n.GRES = pick(r, "", "", "gpu:h100:4")
-	n.Weight = pick[uint32](r, 1, 1, 2)
+	withSize(pickOne[uint32](r, 4, 8), pickOne[uint64](r, 8000, 16000))(n)
+	n.Features = pickOne(r, nil, nil, []string{"x"}, []string{"x", "y"})
+	n.GRES = pickOne(r, "", "", "gpu:h100:4")
+	n.Weight = pickOne[uint32](r, 1, 1, 2)
 	if r.IntN(3) == 0 {
-		used(1+r.Uint32N(n.CPUs), r.Uint64N(n.MemoryMiB))(n)
-		n.GRESUsed = pick(r, "", "gpu:h100:2(IDX:0-1)")
+		withUsage(1+r.Uint32N(n.CPUs), r.Uint64N(n.MemoryMiB))(n)
+		n.GRESUsed = pickOne(r, "", "gpu:h100:2(IDX:0-1)")
 		return n
 	}
-	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
+	withState(pickOne(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
 		"FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
 	return n
 }
 
 func randomJob(r *rand.Rand, id uint32) *slurm.Job {
-	j := job(id, in(pick(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), tasks(1+r.Uint64N(6)))
-	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
+	j := newJob(id, inPartition(pickOne(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), withTasks(1+r.Uint64N(6)))
+	j.Reason = pickOne(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
 		"Strange")
-	j.CPUsPerTask = slurm.Num(pick[uint64](r, 1, 1, 2, 3))
+	j.CPUsPerTask = slurm.Num(pickOne[uint64](r, 1, 1, 2, 3))
 	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
 	if r.IntN(3) == 0 {
-		nodes(1 + r.Uint64N(5))(j)
+		onNodes(1 + r.Uint64N(5))(j)
 	}
-	j.MemoryPerNode = slurm.Num(pick[uint64](r, 0, 0, 3000, 9000))
-	j.TRESPerNode = pick(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3")
-	j.Features = pick(r, "", "", "", "x", "x|y", "y", "[")
-	j.Shared = pick(r, "", "", "", "none", "user")
+	j.MemoryPerNode = slurm.Num(pickOne[uint64](r, 0, 0, 3000, 9000))
+	j.TRESPerNode = pickOne(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3")
+	j.Features = pickOne(r, "", "", "", "x", "x|y", "y", "[")
+	j.Shared = pickOne(r, "", "", "", "none", "user")
 	j.UserID = r.Uint32N(2)
-	j.RequiredNodes = pick(r, "", "", "", "", "", "n1", "n2,n3", "n99")
-	j.ExcludedNodes = pick(r, "", "", "", "", "n1,n4", "n0")
+	j.RequiredNodes = pickOne(r, "", "", "", "", "", "n1", "n2,n3", "n99")
+	j.ExcludedNodes = pickOne(r, "", "", "", "", "n1,n4", "n0")
 	j.Hold = r.IntN(8) == 0
-	j.EligibleTime = pick(r, noon-50, noon-50, noon-50, 0, noon+50)
+	j.EligibleTime = pickOne(r, noon-50, noon-50, noon-50, 0, noon+50)
 	j.SubmitTime = noon - slurm.Time(r.IntN(500))
-	j.LastSchedEval = pick(r, 0, noon-1)
+	j.LastSchedEval = pickOne(r, 0, noon-1)
 	switch r.IntN(8) {
 	case 0:
-		running("n1")(j)
-		j.State.Base = pick(r, slurm.JobRunning, slurm.JobRunning, slurm.JobSuspended, slurm.JobCompleted)
-		j.ArrayJobID = pick[uint32](r, 0, 1000)
+		runningOn("n1")(j)
+		j.State.Base = pickOne(r, slurm.JobRunning, slurm.JobRunning, slurm.JobSuspended, slurm.JobCompleted)
+		j.ArrayJobID = pickOne[uint32](r, 0, 1000)
 	case 1:
 		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
 	case 2:
-		withArray(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
-			pick[uint32](r, 0, 2, 5))(j)
+		withArray(1000+uint32(r.IntN(2)), pickOne(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
+			pickOne[uint32](r, 0, 2, 5))(j)
 	case 3:
-		het(2000, uint32(r.IntN(3)))(j)
+		asComponent(2000, uint32(r.IntN(3)))(j)
 	}
 	return j
 }
@@ -118,30 +118,30 @@ func nodeFigures(d demand.Demand) map[string][7]uint64 {
 
 func TestTheOrderOfTheInputChangesNothing(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		want := compute(s)
-		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swap(s.Nodes.Value, i, j) })
-		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swap(s.Jobs.Value, i, j) })
-		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swap(s.Partitions.Value, i, j) })
-		if diff := cmp.Diff(want, compute(s)); diff != "" {
+		want := computeDemand(s)
+		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swapItems(s.Nodes.Value, i, j) })
+		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swapItems(s.Jobs.Value, i, j) })
+		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swapItems(s.Partitions.Value, i, j) })
+		if diff := cmp.Diff(want, computeDemand(s)); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-func swap[T any](of []T, i, j int) { of[i], of[j] = of[j], of[i] }
+func swapItems[T any](of []T, i, j int) { of[i], of[j] = of[j], of[i] }
 
 // withoutWork returns an idle copy of the node.
-func freed(n *slurm.Node) *slurm.Node {
+func withoutWork(n *slurm.Node) *slurm.Node {
 	m := *n
 	m.State = slurm.NodeState{Base: slurm.NodeIdle}
 	m.AllocCPUs, m.AllocMemoryMiB, m.GRESUsed, m.Owner = 0, 0, "", ""
 	return &m
 }
 
-func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
+func TestMoreIdleNodesNeverRaisePendingNodes(t *testing.T) {
 	compared := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		before := nodeFigures(compute(s))
+		before := nodeFigures(computeDemand(s))
 		if len(s.Nodes.Value) == 0 {
 			return
 		}
@@ -150,7 +150,7 @@ func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
 			return // its partitions can lack the shape
 		}
 		s.Nodes.Value = slices.Clone(s.Nodes.Value)
-		more := freed(s.Nodes.Value[i])
+		more := withoutWork(s.Nodes.Value[i])
 		if r.IntN(2) == 0 {
 			s.Nodes.Value[i] = more
 		} else {
@@ -158,13 +158,13 @@ func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
 			s.Nodes.Value = append(s.Nodes.Value, more)
 		}
 		compared++
-		for name, after := range nodeFigures(compute(s)) {
+		for name, after := range nodeFigures(computeDemand(s)) {
 			if after[5] > before[name][5] {
 				t.Errorf("partition %s: %d pending nodes, %d with %s free", name, before[name][5], after[5], more.Name)
 			}
 		}
 	})
-	if compared < clusters/2 {
+	if compared < clusterCount/2 {
 		t.Errorf("only %d clusters were compared", compared)
 	}
 }
@@ -172,7 +172,7 @@ func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
 func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 	removed := 0
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		want := nodeFigures(compute(s))
+		want := nodeFigures(computeDemand(s))
 		ineligible := func(j *slurm.Job) bool {
 			class := demand.Classify(noon, j)
 			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
@@ -181,18 +181,18 @@ func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 		all := len(s.Jobs.Value)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
 		removed += all - len(s.Jobs.Value)
-		if diff := cmp.Diff(want, nodeFigures(compute(s))); diff != "" {
+		if diff := cmp.Diff(want, nodeFigures(computeDemand(s))); diff != "" {
 			t.Error(diff)
 		}
 	})
-	if removed < clusters {
+	if removed < clusterCount {
 		t.Errorf("only %d jobs were removed", removed)
 	}
 }
 
-func TestNoJobAsksTwice(t *testing.T) {
+func TestNoJobRequestsNodesTwice(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		d := compute(s)
+		d := computeDemand(s)
 		var asked, most uint64
 		for _, p := range d.Partitions {
 			asked += p.PendingNodes
@@ -212,12 +212,12 @@ func TestNoJobAsksTwice(t *testing.T) {
 
 // TestAJobInTwoPartitionsRequestsNoMoreThanInOne computes the demand of each job separately on busy
 // nodes, so that all requested nodes are its own.
-func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
+func TestAJobInTwoPartitionsRequestsNoMoreThanInOne(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
 		var busy []*slurm.Node
 		for _, n := range s.Nodes.Value {
 			n := *n
-			state("ALLOCATED")(&n)
+			withState("ALLOCATED")(&n)
 			busy = append(busy, &n)
 		}
 		for _, j := range s.Jobs.Value {
@@ -226,13 +226,13 @@ func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 			}
 			alone := *s
 			alone.Nodes.Value, alone.Jobs.Value = busy, []*slurm.Job{j}
-			together := totalPending(compute(&alone))
+			together := totalPending(computeDemand(&alone))
 			var largest uint64
 			for name := range strings.SplitSeq(j.Partition, ",") {
 				one := *j
 				one.Partition = name
 				alone.Jobs.Value = []*slurm.Job{&one}
-				largest = max(largest, totalPending(compute(&alone)))
+				largest = max(largest, totalPending(computeDemand(&alone)))
 			}
 			if together > largest {
 				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together,
@@ -249,9 +249,9 @@ func totalPending(d demand.Demand) (sum uint64) {
 	return sum
 }
 
-func TestTheSumsMatch(t *testing.T) {
+func TestPartitionFiguresAddUp(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		d := compute(s)
+		d := computeDemand(s)
 		if !d.Known || len(d.Partitions) != len(s.Partitions.Value) {
 			t.Errorf("%d partitions, want %d", len(d.Partitions), len(s.Partitions.Value))
 		}
@@ -312,7 +312,7 @@ func TestComputeWritesNothingToTheSnapshot(t *testing.T) {
 		seed := r.Uint64()
 		make := func() *slurmclient.Snapshot { return randomSnapshot(t, rand.New(rand.NewPCG(seed, 1))) }
 		got, want := make(), make()
-		compute(got)
+		computeDemand(got)
 		if diff := cmp.Diff(want.Nodes.Value, got.Nodes.Value) + cmp.Diff(want.Jobs.Value, got.Jobs.Value); diff != "" {
 			t.Error(diff)
 		}

@@ -83,9 +83,9 @@ var reasonsOfClass = map[Class]string{
 }
 
 // classOfReason is the inverse of reasonsOfClass.
-var classOfReason = invert(reasonsOfClass)
+var classOfReason = classByReason(reasonsOfClass)
 
-func invert(table map[Class]string) map[string]Class {
+func classByReason(table map[Class]string) map[string]Class {
 	out := make(map[string]Class, 256)
 	for class, reasons := range table {
 		for reason := range strings.FieldsSeq(reasons) {

@@ -11,33 +11,33 @@ import (
 // shape is what alike nodes provide. Nodes of one shape are in the same partitions.
 type shape struct {
 	// name identifies the shape. It is not shown to users.
-	name     string
-	parts    []int
-	features []string
-	weight   uint32
-	tmpDisk  uint64
+	name       string
+	partitions []int
+	features   []string
+	weight     uint32
+	tmpDisk    uint64
 	// threads is the number of CPUs per core, 0 if unknown.
 	threads uint64
 	// pool is the index of the pool of the nodes, or noPool.
 	pool int
 	// sample is a node of the shape, nil if the shape is fromSpec, of a pool.
-	sample *slurm.Node
-	told   bool
+	sample   *slurm.Node
+	fromSpec bool
 	// gres is the generic resources in the spec. oneJobPerNode is whether each node runs one job
 	// because its size is unknown. assumed is whether nothing is known of the nodes except that
 	// they have none of foreignFeatures other than their own.
-	gres            string
-	single, trusted bool
-	foreign         map[string]int
+	gres                   string
+	oneJobPerNode, assumed bool
+	foreignFeatures        map[string]int
 	// observed is whether an existing node has the shape, not only a FUTURE record.
-	real bool
+	observed bool
 	// room is what an empty node provides. The planner sets it when it knows which resources count.
 	room amounts
 }
 
 // gresText returns the generic resources of an empty node in Slurm's syntax.
 func (s *shape) gresText() string {
-	if s.told || s.sample == nil {
+	if s.fromSpec || s.sample == nil {
 		return s.gres
 	}
 	return s.sample.GRES
@@ -52,8 +52,8 @@ func sameShape(a, b *slurm.Node) bool {
 }
 
 // equals reports whether two shapes of nodes are the same except for their partitions.
-func (s *shape) offers(t *shape) bool {
-	if s.told || t.told {
+func (s *shape) equals(t *shape) bool {
+	if s.fromSpec || t.fromSpec {
 		return false
 	}
 	a, b := s.sample, t.sample
@@ -86,7 +86,7 @@ func (s *shape) wholeCores(cpus, threadsPerCore uint64) uint64 {
 	if threadsPerCore == 0 || threadsPerCore > s.threads {
 		threadsPerCore = s.threads
 	}
-	return times(share(cpus, threadsPerCore), s.threads)
+	return saturatingMul(divideUp(cpus, threadsPerCore), s.threads)
 }
 
 func memoryOf(n *slurm.Node) uint64 {
@@ -108,7 +108,7 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 		name = append(name, ' ')
 	}
 	name = strconv.AppendInt(name, int64(pool), 10)
-	if i, ok := c.byShape[string(name)]; ok {
+	if i, ok := c.shapeByName[string(name)]; ok {
 		return i
 	}
 	s := shape{
@@ -119,36 +119,36 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)
 	}
 	for _, p := range n.Partitions {
-		if i, ok := c.byName[p]; ok && !slices.Contains(s.parts, i) {
-			s.parts = append(s.parts, i)
+		if i, ok := c.partitionByName[p]; ok && !slices.Contains(s.partitions, i) {
+			s.partitions = append(s.partitions, i)
 		}
 	}
-	slices.Sort(s.parts)
+	slices.Sort(s.partitions)
 	c.shapes = append(c.shapes, s)
-	c.byShape[s.name] = len(c.shapes) - 1
+	c.shapeByName[s.name] = len(c.shapes) - 1
 	return len(c.shapes) - 1
 }
 
 // hasFeature reports whether nodes of the shape have the feature, as far as that is known.
-func (s *shape) has(feature string) bool {
+func (s *shape) hasFeature(feature string) bool {
 	if slices.Contains(s.features, feature) {
 		return true
 	}
-	_, foreign := s.foreign[feature]
-	return s.trusted && !foreign
+	_, foreign := s.foreignFeatures[feature]
+	return s.assumed && !foreign
 }
 
 // roomOf returns what an empty node of the shape provides.
-func (d *dims) roomOf(s *shape) amounts {
-	if !s.told {
+func (d *selection) roomOf(s *shape) amounts {
+	if !s.fromSpec {
 		return d.roomOfNode(s.sample)
 	}
-	a := make(amounts, amountGRES+len(d.names))
+	a := make(amounts, amountGRES+len(d.gresNames))
 	copy(a, s.room)
-	have := d.gres(s.gres)
-	for i, name := range d.names {
+	have := d.parseGRES(s.gres)
+	for i, name := range d.gresNames {
 		a[amountGRES+i] = have[name]
-		if s.trusted {
+		if s.assumed {
 			a[amountGRES+i] = math.MaxUint64
 		}
 	}

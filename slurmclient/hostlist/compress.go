@@ -12,11 +12,11 @@ import (
 // returns the same names if they are valid: not empty, at most MaxNameLength long, and without
 // separators and brackets. Compress does not modify names.
 func Compress(names []string) string {
-	split := make([]name, len(names))
+	split := make([]nameParts, len(names))
 	for i, n := range names {
 		split[i] = splitName(n)
 	}
-	slices.SortFunc(split, compare)
+	slices.SortFunc(split, compareNames)
 	split = slices.Compact(split)
 	var out strings.Builder
 	for len(split) > 0 {
@@ -36,24 +36,24 @@ func Compress(names []string) string {
 // Compare compares names in natural order, n2 before n10. It compares the text before the number at the
 // end, in which numbers compare by value, then that number, then the length of its spelling. It returns
 // 0 only for equal names.
-func Compare(a, b string) int { return compare(splitName(a), splitName(b)) }
+func Compare(a, b string) int { return compareNames(splitName(a), splitName(b)) }
 
 // nameParts is a name, split before the number at its end.
-type name struct {
+type nameParts struct {
 	prefix, digits string
 	number         uint64
 }
 
-func splitName(full string) name {
+func splitName(full string) nameParts {
 	cut := len(full)
 	for cut > 0 && len(full)-cut < maxDigits && full[cut-1] >= '0' && full[cut-1] <= '9' {
 		cut--
 	}
 	number, _ := strconv.ParseUint(full[cut:], 10, 64) // without digits the number is 0
-	return name{prefix: full[:cut], digits: full[cut:], number: number}
+	return nameParts{prefix: full[:cut], digits: full[cut:], number: number}
 }
 
-func compare(a, b name) int {
+func compareNames(a, b nameParts) int {
 	if a.prefix != b.prefix {
 		return comparePrefix(a.prefix, b.prefix)
 	}
@@ -91,7 +91,7 @@ func leadingDigits(s string) int {
 }
 
 // writeGroup writes sorted names with the same prefix.
-func writeGroup(out *strings.Builder, group []name) {
+func writeGroup(out *strings.Builder, group []nameParts) {
 	out.WriteString(group[0].prefix)
 	if len(group) == 1 {
 		out.WriteString(group[0].digits)
@@ -100,7 +100,7 @@ func writeGroup(out *strings.Builder, group []name) {
 	separator := byte('[')
 	for len(group) > 0 {
 		run := 1
-		for run < len(group) && follows(group[0], group[run], uint64(run)) {
+		for run < len(group) && isSuccessor(group[0], group[run], uint64(run)) {
 			run++
 		}
 		out.WriteByte(separator)
@@ -115,7 +115,7 @@ func writeGroup(out *strings.Builder, group []name) {
 }
 
 // isSuccessor reports whether next has the number of first plus steps, in the width of first.
-func follows(first, next name, steps uint64) bool {
+func isSuccessor(first, next nameParts, steps uint64) bool {
 	if next.number != first.number+steps {
 		return false
 	}

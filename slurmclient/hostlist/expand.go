@@ -8,33 +8,33 @@ import (
 // Expand returns the names of an expression, in the order of the expression and with repetitions. An
 // empty expression has no names. The error is a *SyntaxError or a *LimitError.
 func Expand(expr string) ([]string, error) {
-	list, err := parse(expr)
+	list, err := parseExpression(expr)
 	if err != nil {
 		return nil, err
 	}
-	return slices.AppendSeq(make([]string, 0, list.count), list.all()), nil
+	return slices.AppendSeq(make([]string, 0, list.count), list.allNames()), nil
 }
 
 // All returns an iterator over the names that Expand would return.
 func All(expr string) (iter.Seq[string], error) {
-	list, err := parse(expr)
+	list, err := parseExpression(expr)
 	if err != nil {
 		return nil, err
 	}
-	return list.all(), nil
+	return list.allNames(), nil
 }
 
 // Count returns the number of names that Expand would return, without expanding them.
 func Count(expr string) (int, error) {
-	list, err := parse(expr)
+	list, err := parseExpression(expr)
 	return list.count, err
 }
 
-func (l list) all() iter.Seq[string] {
+func (l expression) allNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		name := make([]byte, 0, MaxNameLength)
 		for _, e := range l.elements {
-			if !e.names(name, yield) {
+			if !e.yieldNames(name, yield) {
 				return
 			}
 		}
@@ -43,17 +43,17 @@ func (l list) all() iter.Seq[string] {
 
 // yieldNames yields every name that begins with name and continues with the element. It reports
 // whether the caller wants more names.
-func (e element) names(name []byte, yield func(string) bool) bool {
+func (e element) yieldNames(name []byte, yield func(string) bool) bool {
 	if len(e) == 0 {
 		return yield(string(name))
 	}
 	first, rest := e[0], e[1:]
 	if first.ranges == nil {
-		return rest.names(append(name, first.text...), yield)
+		return rest.yieldNames(append(name, first.text...), yield)
 	}
 	for _, r := range first.ranges {
 		for n := r.low; n <= r.high; n++ {
-			if !rest.names(appendNumber(name, n, r.width), yield) {
+			if !rest.yieldNames(appendNumber(name, n, r.width), yield) {
 				return false
 			}
 		}

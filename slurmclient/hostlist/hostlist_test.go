@@ -114,7 +114,7 @@ func TestTheNumberOfNamesIsLimited(t *testing.T) {
 	}
 }
 
-func TestAllMayBeLeftEarly(t *testing.T) {
+func TestAllMayStopEarly(t *testing.T) {
 	all, err := hostlist.All("n[1-1000000]")
 	if err != nil {
 		t.Fatal(err)

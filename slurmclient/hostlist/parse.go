@@ -7,22 +7,22 @@ import (
 )
 
 // expression is a parsed expression within the limits.
-type list struct {
+type expression struct {
 	elements []element
 	count    int
 }
 
 // element is the part of an expression between two separators.
-type element []part
+type element []segment
 
 // segment is either text or the ranges in brackets.
-type part struct {
+type segment struct {
 	text   string
-	ranges []numbers
+	ranges []numberRange
 }
 
 // numberRange contains the numbers from low to high, padded with zeros to the width.
-type numbers struct {
+type numberRange struct {
 	low, high uint64
 	width     int
 }
@@ -38,34 +38,34 @@ type parser struct {
 	pos  int
 }
 
-func (p *parser) fail(offset int, format string, args ...any) error {
+func (p *parser) errorAt(offset int, format string, args ...any) error {
 	near := p.expr[min(offset, len(p.expr)):]
 	return &SyntaxError{Offset: offset, Reason: fmt.Sprintf(format, args...), near: near[:min(len(near), 20)]}
 }
 
 // peek returns the byte at the position, or 0 at the end.
-func (p *parser) next() byte {
+func (p *parser) peek() byte {
 	if p.pos < len(p.expr) {
 		return p.expr[p.pos]
 	}
 	return 0
 }
 
-func parse(expr string) (list, error) {
+func parseExpression(expr string) (expression, error) {
 	p := &parser{expr: expr}
-	var out list
+	var out expression
 	for p.pos < len(expr) {
-		if strings.IndexByte(separators, p.next()) >= 0 {
+		if strings.IndexByte(separators, p.peek()) >= 0 {
 			p.pos++
 			continue
 		}
 		start := p.pos
-		e, count, err := p.element()
+		e, count, err := p.readElement()
 		if err != nil {
-			return list{}, err
+			return expression{}, err
 		}
 		if out.count += count; out.count > MaxNames {
-			return list{}, &LimitError{Offset: start}
+			return expression{}, &LimitError{Offset: start}
 		}
 		out.elements = append(out.elements, e)
 	}
@@ -73,17 +73,17 @@ func parse(expr string) (list, error) {
 }
 
 // readElement reads up to the next separator and counts the names.
-func (p *parser) element() (e element, count int, err error) {
+func (p *parser) readElement() (e element, count int, err error) {
 	start, length := p.pos, 0
 	count = 1
-	for p.pos < len(p.expr) && strings.IndexByte(separators, p.next()) < 0 {
-		var next part
-		switch p.next() {
+	for p.pos < len(p.expr) && strings.IndexByte(separators, p.peek()) < 0 {
+		var next segment
+		switch p.peek() {
 		case ']':
-			return nil, 0, p.fail(p.pos, `"]" without "["`)
+			return nil, 0, p.errorAt(p.pos, `"]" without "["`)
 		case '[':
 			var here, longest int
-			next.ranges, here, longest, err = p.brackets(start)
+			next.ranges, here, longest, err = p.readBrackets(start)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -93,11 +93,11 @@ func (p *parser) element() (e element, count int, err error) {
 			count *= here
 			length += longest
 		default:
-			next.text = p.text()
+			next.text = p.readText()
 			length += len(next.text)
 		}
 		if length > MaxNameLength {
-			return nil, 0, p.fail(start, "a name of more than %d bytes", MaxNameLength)
+			return nil, 0, p.errorAt(start, "a name of more than %d bytes", MaxNameLength)
 		}
 		e = append(e, next)
 	}
@@ -105,7 +105,7 @@ func (p *parser) element() (e element, count int, err error) {
 }
 
 // readText reads up to the next separator or bracket.
-func (p *parser) text() string {
+func (p *parser) readText() string {
 	rest := p.expr[p.pos:]
 	if end := strings.IndexAny(rest, separators+"[]"); end >= 0 {
 		rest = rest[:end]
@@ -116,11 +116,11 @@ func (p *parser) text() string {
 
 // readBrackets reads the ranges between "[" and "]". It returns the count of their numbers and the
 // number of digits of the longest.
-func (p *parser) brackets(element int) (ranges []numbers, count, longest int, err error) {
+func (p *parser) readBrackets(element int) (ranges []numberRange, count, longest int, err error) {
 	open := p.pos
-	for p.next() != ']' {
+	for p.peek() != ']' {
 		p.pos++ // the "[" or a ","
-		r, err := p.numbers(open)
+		r, err := p.readRange(open)
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -132,8 +132,8 @@ func (p *parser) brackets(element int) (ranges []numbers, count, longest int, er
 		}
 		longest = max(longest, r.width, countDigits(r.high))
 		ranges = append(ranges, r)
-		if c := p.next(); c != ',' && c != ']' {
-			return nil, 0, 0, p.unexpected(open)
+		if c := p.peek(); c != ',' && c != ']' {
+			return nil, 0, 0, p.unexpectedByte(open)
 		}
 	}
 	p.pos++
@@ -141,47 +141,47 @@ func (p *parser) brackets(element int) (ranges []numbers, count, longest int, er
 }
 
 // readRange reads a number or a range of numbers.
-func (p *parser) numbers(open int) (r numbers, err error) {
+func (p *parser) readRange(open int) (r numberRange, err error) {
 	start := p.pos
-	r.low, r.width, err = p.number(open)
+	r.low, r.width, err = p.readNumber(open)
 	if err != nil {
 		return r, err
 	}
 	r.high = r.low
-	if p.next() != '-' {
+	if p.peek() != '-' {
 		return r, nil
 	}
 	p.pos++
-	if r.high, _, err = p.number(open); err != nil {
+	if r.high, _, err = p.readNumber(open); err != nil {
 		return r, err
 	}
 	if r.high < r.low {
-		return r, p.fail(start, "a range that runs backwards")
+		return r, p.errorAt(start, "a range that runs backwards")
 	}
 	return r, nil
 }
 
 // readNumber reads a number and its width.
-func (p *parser) number(open int) (value uint64, width int, err error) {
+func (p *parser) readNumber(open int) (value uint64, width int, err error) {
 	start := p.pos
-	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
+	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
 		if p.pos++; p.pos-start > maxDigits {
-			return 0, 0, p.fail(start, "a number of more than %d digits", maxDigits)
+			return 0, 0, p.errorAt(start, "a number of more than %d digits", maxDigits)
 		}
 		value = value*10 + uint64(c-'0')
 	}
 	if p.pos == start {
-		return 0, 0, p.unexpected(open)
+		return 0, 0, p.unexpectedByte(open)
 	}
 	return value, p.pos - start, nil
 }
 
 // unexpectedByte returns the error for a byte that cannot follow in brackets.
-func (p *parser) unexpected(open int) error {
+func (p *parser) unexpectedByte(open int) error {
 	if p.pos >= len(p.expr) {
-		return p.fail(open, `"[" without "]"`)
+		return p.errorAt(open, `"[" without "]"`)
 	}
-	return p.fail(p.pos, "%q instead of a number, a comma or \"]\"", p.next())
+	return p.errorAt(p.pos, "%q instead of a number, a comma or \"]\"", p.peek())
 }
 
 // appendNumber appends a number, padded with zeros to the width.

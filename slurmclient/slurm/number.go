@@ -7,7 +7,7 @@ import (
 
 // Number is an unsigned integer that may also be absent, unset or infinite, like slurmrestd's
 // {"set":…,"infinite":…,"number":…} objects. The zero value is absent. Numbers compare with ==.
-type Number struct{ enc uint64 }
+type Number struct{ encoded uint64 }
 
 const (
 	encAbsent = iota
@@ -32,10 +32,10 @@ func Num(v uint64) Number {
 
 // Value returns the number and true, or 0 and false if it is absent, unset or infinite.
 func (n Number) Value() (uint64, bool) {
-	if n.enc < encFirst {
+	if n.encoded < encFirst {
 		return 0, false
 	}
-	return n.enc - encFirst, true
+	return n.encoded - encFirst, true
 }
 
 // Or returns the number, or fallback if it is absent, unset or infinite.
@@ -47,17 +47,17 @@ func (n Number) Or(fallback uint64) uint64 {
 }
 
 // IsAbsent reports whether the answer had no such field.
-func (n Number) IsAbsent() bool { return n.enc == encAbsent }
+func (n Number) IsAbsent() bool { return n.encoded == encAbsent }
 
 // IsUnset reports whether Slurm said that the field is not set.
-func (n Number) IsUnset() bool { return n.enc == encUnset }
+func (n Number) IsUnset() bool { return n.encoded == encUnset }
 
 // IsInfinite reports whether the field means "no limit".
-func (n Number) IsInfinite() bool { return n.enc == encInfinite }
+func (n Number) IsInfinite() bool { return n.encoded == encInfinite }
 
 // String returns the decimal value, "absent", "unset" or "infinite".
 func (n Number) String() string {
-	switch n.enc {
+	switch n.encoded {
 	case encAbsent:
 		return "absent"
 	case encUnset:
@@ -65,7 +65,7 @@ func (n Number) String() string {
 	case encInfinite:
 		return "infinite"
 	}
-	return strconv.FormatUint(n.enc-encFirst, 10)
+	return strconv.FormatUint(n.encoded-encFirst, 10)
 }
 
 // Equal reports whether two numbers are the same; go-cmp uses it.

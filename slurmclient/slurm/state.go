@@ -33,7 +33,7 @@ var jobBases = [...]string{
 }
 
 // JobBases returns every base state of a job, JobUnknown first.
-func JobBases() []JobBase { return enumerate[JobBase](len(jobBases)) }
+func JobBases() []JobBase { return listBases[JobBase](len(jobBases)) }
 
 // String returns Slurm's name of the state.
 func (b JobBase) String() string { return nameOf(jobBases[:], int(b)) }
@@ -125,7 +125,7 @@ const (
 var nodeBases = [...]string{"UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "EXTERNAL"}
 
 // NodeBases returns every base state of a node, NodeUnknown first.
-func NodeBases() []NodeBase { return enumerate[NodeBase](len(nodeBases)) }
+func NodeBases() []NodeBase { return listBases[NodeBase](len(nodeBases)) }
 
 // String returns Slurm's name of the state.
 func (b NodeBase) String() string { return nameOf(nodeBases[:], int(b)) }
@@ -259,7 +259,7 @@ func flagNames(names []string, set uint64) []string {
 	return out
 }
 
-func enumerate[T ~uint8](n int) []T {
+func listBases[T ~uint8](n int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = T(i)

@@ -28,7 +28,7 @@ func (t TRES) GPUs() uint64 {
 	var sum uint64
 	for name, n := range t.GRES {
 		if strings.HasPrefix(name, "gpu:") {
-			sum = plus(sum, n)
+			sum = addSaturating(sum, n)
 		}
 	}
 	return sum
@@ -53,12 +53,12 @@ func ParseTRES(text string) (TRES, error) {
 			bad = fmt.Errorf("reading TRES %q: %w", text, err)
 			continue
 		}
-		t.set(name, n)
+		t.setField(name, n)
 	}
 	return t, bad
 }
 
-func (t *TRES) set(name string, n uint64) {
+func (t *TRES) setField(name string, n uint64) {
 	switch {
 	case name == "cpu":
 		t.CPUs = n
@@ -69,9 +69,9 @@ func (t *TRES) set(name string, n uint64) {
 	case name == "billing":
 		t.Billing = n
 	case strings.HasPrefix(name, "gres/"):
-		put(&t.GRES, name[len("gres/"):], n)
+		setCount(&t.GRES, name[len("gres/"):], n)
 	case strings.HasPrefix(name, "license/"):
-		put(&t.Licenses, name[len("license/"):], n)
+		setCount(&t.Licenses, name[len("license/"):], n)
 	}
 }
 
@@ -95,10 +95,10 @@ func ParseGRES(text string) (map[string]uint64, error) {
 			continue
 		}
 		if base, _, typed := strings.Cut(name, ":"); typed {
-			add(&out, name, count)
+			addCount(&out, name, count)
 			name = base
 		}
-		add(&out, name, count)
+		addCount(&out, name, count)
 	}
 	return out, bad
 }
@@ -169,22 +169,22 @@ func parseCount(s string, memory bool) (uint64, error) {
 	return uint64(f), nil
 }
 
-func put(m *map[string]uint64, k string, v uint64) {
+func setCount(m *map[string]uint64, k string, v uint64) {
 	if *m == nil {
 		*m = map[string]uint64{}
 	}
 	(*m)[k] = v
 }
 
-func add(m *map[string]uint64, k string, v uint64) {
+func addCount(m *map[string]uint64, k string, v uint64) {
 	if *m == nil {
 		*m = map[string]uint64{}
 	}
-	(*m)[k] = plus((*m)[k], v)
+	(*m)[k] = addSaturating((*m)[k], v)
 }
 
 // addSaturating returns a+b, or the largest number if the sum overflows.
-func plus(a, b uint64) uint64 {
+func addSaturating(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGRESOfANode(t *testing.T) {
+func TestParseGRES(t *testing.T) {
 	type counts = map[string]uint64
 	for text, c := range map[string]struct {
 		want counts
@@ -48,7 +48,7 @@ func TestGRESOfANode(t *testing.T) {
 	}
 }
 
-func TestTRESText(t *testing.T) {
+func TestParseTRES(t *testing.T) {
 	for text, c := range map[string]struct {
 		want TRES
 		bad  bool
@@ -73,7 +73,7 @@ func TestTRESText(t *testing.T) {
 }
 
 // FuzzParsers passes any text to every parser of Slurm's texts. None of them may panic.
-func FuzzTextsOfSlurm(f *testing.F) {
+func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
 		"gpu:(null):2(IDX:0-1)", "gpu:h100:4(S:0-1),shard:8", "cpu=4,mem=62.50G,gres/gpu:h100=2", "cpu=NaN", "2-9,12-20:4%2", "0-19,...",
 		"IDLE", "RUNNING", "%", ":", "=", ",", "(", "4294967295-1", "0-18446744073709551615:1",

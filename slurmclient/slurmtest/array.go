@@ -14,34 +14,34 @@ type array struct {
 	throttle uint32
 	running  uint32
 	// tasks are the sorted indexes of the tasks that the base represents.
-	tasks []uint32
-	base  *job // nil once it is purged
-	split map[*job]bool
+	tasks      []uint32
+	base       *job // nil once it is purged
+	splitTasks map[*job]bool
 }
 
 // taskString returns array_task_string.
-func (a *array) text(cut int) string {
+func (a *array) taskString(cut int) string {
 	if len(a.tasks) == 0 {
 		return ""
 	}
-	text := rangesText(a.tasks, cut)
+	text := formatRanges(a.tasks, cut)
 	if a.throttle > 0 {
 		text += "%" + strconv.FormatUint(uint64(a.throttle), 10)
 	}
 	return text
 }
 
-func (a *array) full() bool { return a.throttle > 0 && a.running >= a.throttle }
+func (a *array) atLimit() bool { return a.throttle > 0 && a.running >= a.throttle }
 
 // makeArray turns a new job into the base of an array. slurmctld counts each task as submitted.
 func (c *Cluster) makeArray(j *job, tasks []uint32, throttle uint32) {
-	a := &array{id: j.id, throttle: throttle, tasks: tasks, base: j, split: map[*job]bool{}}
+	a := &array{id: j.id, throttle: throttle, tasks: tasks, base: j, splitTasks: map[*job]bool{}}
 	j.array = a
 	c.stats.submitted += uint64(len(tasks)) - 1
 	c.arrays[a.id] = a
 	r := c.edit(j)
 	r.ArrayJobID, r.ArrayMaxRunning = a.id, throttle
-	r.ArrayTasks = a.text(c.cfg.BitstrLen)
+	r.ArrayTasks = a.taskString(c.cfg.BitstrLen)
 }
 
 // splitTask gives the task its own record, or turns the base into it if the task is the last. As in
@@ -64,17 +64,17 @@ func (c *Cluster) splitTask(a *array, task uint32) *job {
 		a.tasks = slices.Delete(slices.Clone(a.tasks), i, i+1)
 	}
 	one := *base
-	one.id, one.queued, one.depends = c.newID(), false, slices.Clone(base.depends)
+	one.id, one.queued, one.dependencies = c.newID(), false, slices.Clone(base.dependencies)
 	rec := *base.view()
-	one.shared = shared[jobRecord]{rec: &rec, gen: c.gen}
+	one.copyOnWrite = copyOnWrite[jobRecord]{record: &rec, generation: c.generation}
 	j := &one
 	rec.ID, rec.ArrayTaskID, rec.ArrayTasks = j.id, slurm.Num(uint64(task)), ""
-	c.jobs[j.place] = j
+	c.jobs[j.index] = j
 	c.jobByID[j.id] = j
-	base.place = len(c.jobs)
+	base.index = len(c.jobs)
 	c.jobs = append(c.jobs, base)
-	a.split[j] = true
-	c.edit(base).ArrayTasks = a.text(c.cfg.BitstrLen)
+	a.splitTasks[j] = true
+	c.edit(base).ArrayTasks = a.taskString(c.cfg.BitstrLen)
 	return j
 }
 
@@ -87,7 +87,7 @@ func (a *array) taskRecord(task uint32) *job {
 	if a.base != nil && is(a.base) {
 		return a.base
 	}
-	for j := range a.split {
+	for j := range a.splitTasks {
 		if is(j) {
 			return j
 		}
@@ -104,7 +104,7 @@ func (a *array) members() []*job {
 	if a.base != nil {
 		out = append(out, a.base)
 	}
-	for j := range a.split {
+	for j := range a.splitTasks {
 		out = append(out, j)
 	}
 	slices.SortFunc(out, func(x, y *job) int { return int(x.id) - int(y.id) })

@@ -22,12 +22,12 @@ const (
 
 // SetControllerState changes the state of slurmctld. ControllerUp serves the requests that a hung
 // slurmctld accepted before it returns.
-func (c *Cluster) SetController(s ControllerState) {
+func (c *Cluster) SetControllerState(s ControllerState) {
 	c.mu.Lock()
-	c.down = s
+	c.controller = s
 	var late []func()
 	if s == ControllerUp {
-		late, c.late = c.late, nil
+		late, c.postponed = c.postponed, nil
 	}
 	c.mu.Unlock()
 	for _, do := range late {
@@ -36,7 +36,7 @@ func (c *Cluster) SetController(s ControllerState) {
 }
 
 // controllerState returns the state of slurmctld that this request meets.
-func (k *call) controller() ControllerState {
+func (k *call) controllerState() ControllerState {
 	switch k.fault {
 	case FaultControllerDown:
 		return ControllerDown
@@ -45,7 +45,7 @@ func (k *call) controller() ControllerState {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.down
+	return k.controller
 }
 
 // admit checks the token and slurmctld. It answers and returns false if the request must not be
@@ -56,30 +56,30 @@ func (k *call) admit() bool {
 		token = strings.TrimPrefix(k.r.Header.Get("Authorization"), "Bearer ")
 	}
 	if token == "" {
-		plain(k.w, http.StatusUnauthorized, "Authentication failure")
+		writePlainText(k.w, http.StatusUnauthorized, "Authentication failure")
 		return false
 	}
 	user, ok := k.userOf(token, k.r.Header.Get("X-SLURM-USER-NAME"))
 	k.user = user
 	ok = ok && k.fault != FaultToken
-	state := k.controller()
+	state := k.controllerState()
 	switch {
 	case k.route.path == "/slurm/ping":
-		k.pingWith(ok, state)
+		k.answerPing(ok, state)
 		return false
-	case k.route.db() && !ok:
-		k.databaseRefuses()
+	case k.route.isDatabase() && !ok:
+		k.refuseDatabase()
 		return false
-	case k.route.db():
+	case k.route.isDatabase():
 		return true
 	case !ok:
 		k.fail(http.StatusNetworkAuthenticationRequired, 1007)
 		return false
 	}
-	return k.reach(state)
+	return k.checkController(state)
 }
 
-func (k *call) databaseRefuses() {
+func (k *call) refuseDatabase() {
 	text := "Failed to open slurmdbd connection"
 	if k.cfg.Release == Release2411 {
 		text += ", authentication error"
@@ -88,13 +88,13 @@ func (k *call) databaseRefuses() {
 }
 
 // checkController reports whether slurmctld answers. If not, it answers with the error.
-func (k *call) reach(state ControllerState) bool {
+func (k *call) checkController(state ControllerState) bool {
 	switch state {
 	case ControllerDown:
 		k.fail(http.StatusBadGateway, 1800)
 	case ControllerHung:
 		k.postpone()
-		wait(k.r, k.cfg.MessageTimeout)
+		sleepUnlessDone(k.r, k.cfg.MessageTimeout)
 		k.fail(http.StatusGatewayTimeout, 5004)
 	default:
 		return true
@@ -126,14 +126,14 @@ func (c *Cluster) userOf(token, as string) (string, bool) {
 	return as, c.users[user].Admin
 }
 
-func (k *call) admin() bool { return k.users[k.user].Admin }
+func (k *call) isAdmin() bool { return k.users[k.user].Admin }
 
 // ping does nothing: admit answers pings.
 func (k *call) ping() {}
 
 // answerPing answers a ping. A ping never fails: it reports that slurmctld does not respond, also
 // when the token is bad.
-func (k *call) pingWith(ok bool, state ControllerState) {
+func (k *call) answerPing(ok bool, state ControllerState) {
 	p := pingRecord{up: ok && state == ControllerUp, status: errorText(0), micros: 900}
 	switch {
 	case state == ControllerDown:
@@ -144,7 +144,7 @@ func (k *call) pingWith(ok bool, state ControllerState) {
 		p.status = errorText(1007)
 	}
 	if state == ControllerHung {
-		wait(k.r, k.cfg.MessageTimeout)
+		sleepUnlessDone(k.r, k.cfg.MessageTimeout)
 	}
-	k.answer(http.StatusOK, func(o *out) { writeList(o, "pings", k.wr.ping, []pingRecord{p}) }, nil, nil)
+	k.answer(http.StatusOK, func(o *answerWriter) { writeList(o, "pings", k.recordWriters.ping, []pingRecord{p}) }, nil, nil)
 }

@@ -15,45 +15,45 @@ import (
 // call is one request in progress.
 type call struct {
 	*Cluster
-	wr      *writers
-	w       http.ResponseWriter
-	r       *http.Request
-	route   route
-	version string
-	arg     string // the value of the path's placeholder
-	user    string
-	fault   FaultKind
+	recordWriters *writers
+	w             http.ResponseWriter
+	r             *http.Request
+	route         route
+	version       string
+	pathValue     string // the value of the path's placeholder
+	user          string
+	fault         FaultKind
 }
 
 // problem is one entry of an answer's errors or warnings.
 type problem struct {
-	number int
-	err    string // Slurm's text for the number
-	text   string
-	source string
+	number      int
+	slurmText   string // Slurm's text for the number
+	description string
+	source      string
 }
 
 // fail answers with one error, described as the route's failure.
-func (k *call) fail(status, number int) { k.failAbout(status, number, k.route.fails.text) }
+func (k *call) fail(status, number int) { k.failAbout(status, number, k.route.failure.description) }
 
 func (k *call) failAbout(status, number int, text string) {
-	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text,
-		source: k.route.fails.source}}, nil)
+	k.answer(status, nil, []problem{{number: number, slurmText: errorText(number), description: text,
+		source: k.route.failure.source}}, nil)
 }
 
 // refuse answers with an error that the client caused. The HTTP status depends on the release.
 func (k *call) refuse(number int, text string) {
-	if number == badFlag {
+	if number == invalidFlagNumber {
 		k.failAbout(http.StatusInternalServerError, number, text)
 		return
 	}
-	k.failAbout(k.refusal(), number, text)
+	k.failAbout(k.refusalStatus(), number, text)
 }
 
 // invalidFlagNumber is slurmrestd's own error for a word that it does not know.
-const badFlag = 9207
+const invalidFlagNumber = 9207
 
-func (k *call) refusal() int {
+func (k *call) refusalStatus() int {
 	if k.cfg.Release == Release2411 {
 		return http.StatusInternalServerError
 	}
@@ -61,52 +61,52 @@ func (k *call) refusal() int {
 }
 
 // answerWriter streams an answer.
-type out struct {
+type answerWriter struct {
 	*template.Writer
-	to  io.Writer
-	bad bool // the client is gone
+	dest   io.Writer
+	failed bool // the client is gone
 }
 
 // maxBuffer is how many bytes of an answer are buffered before they are sent.
 const maxBuffer = 64 << 10
 
-func (o *out) flush(limit int) {
+func (o *answerWriter) flush(limit int) {
 	if o.Len() < limit {
 		return
 	}
-	if !o.bad {
-		_, err := o.to.Write(o.Bytes())
-		o.bad = err != nil
+	if !o.failed {
+		_, err := o.dest.Write(o.Bytes())
+		o.failed = err != nil
 	}
 	o.Reset()
 }
 
 // answer writes a whole answer: the members that body writes, then meta, errors and warnings. As in
 // slurmrestd, an answer without a body starts with its errors.
-func (k *call) answer(status int, body func(*out), errs, warnings []problem) {
+func (k *call) answer(status int, body func(*answerWriter), errs, warnings []problem) {
 	k.w.Header().Set("Content-Type", "application/json")
 	k.w.WriteHeader(status)
-	o := &out{Writer: template.NewWriter(styleOf(k.cfg)), to: k.w}
+	o := &answerWriter{Writer: template.NewWriter(styleOf(k.cfg)), dest: k.w}
 	o.Object()
 	if body != nil {
 		body(o)
-		k.meta(o)
+		k.writeMeta(o)
 	}
 	o.Key("errors")
 	writeProblems(o, errs, true)
 	o.Key("warnings")
 	writeProblems(o, warnings, false)
 	if body == nil {
-		k.meta(o)
+		k.writeMeta(o)
 	}
 	o.EndObject()
 	o.Literal("\n")
 	o.flush(0)
 }
 
-func (k *call) meta(o *out) {
+func (k *call) writeMeta(o *answerWriter) {
 	plugin, source := "slurmctld", "127.0.0.1:6820(fd:9)"
-	if k.route.db() {
+	if k.route.isDatabase() {
 		plugin = "slurmdbd"
 	}
 	if k.cfg.Release == Release2411 {
@@ -146,18 +146,18 @@ func (k *call) meta(o *out) {
 	o.EndObject()
 }
 
-func writeProblems(o *out, list []problem, numbered bool) {
+func writeProblems(o *answerWriter, list []problem, numbered bool) {
 	o.Array()
 	for _, p := range list {
 		o.Item()
 		o.Object()
 		o.Key("description")
-		o.String(p.text)
+		o.String(p.description)
 		if numbered {
 			o.Key("error_number")
 			o.Int(int64(p.number))
 			o.Key("error")
-			o.String(p.err)
+			o.String(p.slurmText)
 		}
 		o.Key("source")
 		o.String(p.source)
@@ -167,7 +167,7 @@ func writeProblems(o *out, list []problem, numbered bool) {
 }
 
 // writeList writes a member whose value is an array of records.
-func writeList[T any](o *out, key string, t *template.Template[T], list []T) {
+func writeList[T any](o *answerWriter, key string, t *template.Template[T], list []T) {
 	o.Key(key)
 	o.Array()
 	for _, v := range list {
@@ -178,16 +178,16 @@ func writeList[T any](o *out, key string, t *template.Template[T], list []T) {
 	o.EndArray()
 }
 
-func writeTime(o *out, key string, t slurm.Time) {
+func writeTime(o *answerWriter, key string, t slurm.Time) {
 	o.Key(key)
 	o.Number(slurm.Num(uint64(t)))
 }
 
 // decodeBody decodes the request's JSON. If it cannot, it answers with an error and returns false.
-func (k *call) body(into any) bool {
+func (k *call) decodeBody(into any) bool {
 	kind, _, err := mime.ParseMediaType(k.r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		plain(k.w, http.StatusUnsupportedMediaType, "Unsupported media type")
+		writePlainText(k.w, http.StatusUnsupportedMediaType, "Unsupported media type")
 		return false
 	}
 	text, err := io.ReadAll(io.LimitReader(k.r.Body, 64<<20))
@@ -195,7 +195,7 @@ func (k *call) body(into any) bool {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		plain(k.w, http.StatusBadRequest, "Unable to parse the request: "+err.Error())
+		writePlainText(k.w, http.StatusBadRequest, "Unable to parse the request: "+err.Error())
 		return false
 	}
 	return true

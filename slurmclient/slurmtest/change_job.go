@@ -20,14 +20,14 @@ func (c *Cluster) Cancel(id string) error {
 
 // cancel cancels as user; "" is an administrator.
 func (c *Cluster) cancel(id, user string) *Refusal {
-	jobs := c.targets(id)
+	jobs := c.jobsToChange(id)
 	if len(jobs) == 0 {
-		return refuse(2017)
+		return newRefusal(2017)
 	}
 	number := 2021
 	for _, j := range slices.Clone(jobs) {
-		if !c.owns(user, j) {
-			return refuse(2010)
+		if !c.mayChange(user, j) {
+			return newRefusal(2010)
 		}
 		s := j.state()
 		if s.Finished() {
@@ -38,13 +38,13 @@ func (c *Cluster) cancel(id, user string) *Refusal {
 		if s != slurm.JobPending {
 			exit.signal = 15
 		}
-		c.end(j, slurm.JobCancelled, "None", exit)
+		c.endJob(j, slurm.JobCancelled, "None", exit)
 	}
-	return refuse(number)
+	return newRefusal(number)
 }
 
 // jobsToChange resolves an id. A task that has no record yet gets one.
-func (c *Cluster) targets(id string) []*job {
+func (c *Cluster) jobsToChange(id string) []*job {
 	number, task, isTask := strings.Cut(id, "_")
 	if isTask {
 		n, err := strconv.ParseUint(number, 10, 32)
@@ -57,10 +57,10 @@ func (c *Cluster) targets(id string) []*job {
 			}
 		}
 	}
-	return c.jobsNamed(id)
+	return c.findJobs(id)
 }
 
-func (c *Cluster) owns(user string, j *job) bool {
+func (c *Cluster) mayChange(user string, j *job) bool {
 	return user == "" || c.users[user].Admin || j.view().UserName == user
 }
 
@@ -75,20 +75,20 @@ func (c *Cluster) setHold(id string, hold bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rpcs.count("POST /slurm/job/{}", "root")
-	if r := c.hold(id, "", hold); r != nil {
+	if r := c.setJobHold(id, "", hold); r != nil {
 		return r
 	}
 	return nil
 }
 
-func (c *Cluster) hold(id, user string, hold bool) *Refusal {
-	jobs := c.targets(id)
+func (c *Cluster) setJobHold(id, user string, hold bool) *Refusal {
+	jobs := c.jobsToChange(id)
 	if len(jobs) == 0 {
-		return refuse(2017)
+		return newRefusal(2017)
 	}
 	for _, j := range jobs {
-		if !c.owns(user, j) {
-			return refuse(2010)
+		if !c.mayChange(user, j) {
+			return newRefusal(2010)
 		}
 		if !j.pending() || j.view().Hold == hold {
 			continue
@@ -106,7 +106,7 @@ func (c *Cluster) hold(id, user string, hold bool) *Refusal {
 		r.EligibleTime, r.AccrueTime = c.now, c.now
 		c.queue.sorted = false
 		c.queue.add(j)
-		c.dirty = true
+		c.needsScheduling = true
 	}
 	return nil
 }
@@ -125,50 +125,50 @@ func (c *Cluster) Requeue(id string) error {
 }
 
 func (c *Cluster) requeue(id, user, reason string) *Refusal {
-	jobs := c.jobsNamed(id)
+	jobs := c.findJobs(id)
 	if len(jobs) == 0 {
-		return refuse(2017)
+		return newRefusal(2017)
 	}
 	for _, j := range jobs {
 		switch {
-		case !c.owns(user, j):
-			return refuse(2010)
+		case !c.mayChange(user, j):
+			return newRefusal(2010)
 		case j.pending():
 			if len(jobs) == 1 {
-				return refuse(2021)
+				return newRefusal(2021)
 			}
 		case !j.view().Requeue:
-			return refuse(2029)
+			return newRefusal(2029)
 		default:
-			c.putBack(j, reason)
+			c.returnToQueue(j, reason)
 		}
 	}
 	return nil
 }
 
 // returnToQueue makes a running or finished job pending again.
-func (c *Cluster) putBack(j *job, reason string) {
-	held := len(j.grants) > 0
+func (c *Cluster) returnToQueue(j *job, reason string) {
+	held := len(j.allocations) > 0
 	if held && !j.view().State.Has(slurm.JobCompleting) {
-		c.leave(j)
+		c.releaseLimits(j)
 	}
-	c.freeGrants(j)
+	c.releaseAllocations(j)
 	r := c.edit(j)
 	r.State = slurm.JobState{Base: slurm.JobPending}
 	r.Reason, r.ReasonText, r.exit = reason, "", exitCode{}
 	r.Restarts++
-	r.Nodes, r.BatchHost, r.TRESAllocated, r.licensesHeld = "", "", "", ""
-	r.held, r.gres = nil, nil
+	r.Nodes, r.BatchHost, r.TRESAllocated, r.licensesAllocated = "", "", "", ""
+	r.allocations, r.gres = nil, nil
 	r.StartTime, r.EndTime, r.EligibleTime = 0, 0, c.now
-	j.due, j.ends = slurm.Never, slurm.Never
+	j.due, j.endTime = slurm.Never, slurm.Never
 	if reason == "BeginTime" {
-		j.begin = c.now + 120
-		r.StartTime, r.EligibleTime = j.begin, j.begin
-		c.events.add(j.begin, event{})
+		j.beginTime = c.now + 120
+		r.StartTime, r.EligibleTime = j.beginTime, j.beginTime
+		c.events.add(j.beginTime, event{})
 	}
 	c.queue.sorted = false
 	c.queue.add(j)
-	c.dirty = true
+	c.needsScheduling = true
 }
 
 // Suspend suspends a running job. Errors are *Refusal.
@@ -180,9 +180,9 @@ func (c *Cluster) Unsuspend(id string) error { return c.suspend(id, false) }
 func (c *Cluster) suspend(id string, stop bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	jobs := c.jobsNamed(id)
+	jobs := c.findJobs(id)
 	if len(jobs) == 0 {
-		return refuse(2017)
+		return newRefusal(2017)
 	}
 	for _, j := range jobs {
 		switch {
@@ -195,7 +195,7 @@ func (c *Cluster) suspend(id string, stop bool) error {
 			r := c.edit(j)
 			r.EndTime += c.now - r.SuspendTime
 			r.State.Base, r.SuspendTime = slurm.JobRunning, c.now
-			c.plan(j)
+			c.scheduleEnd(j)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func (c *Cluster) UpdateNode(name, state, reason string) error {
 	defer c.mu.Unlock()
 	n := c.nodeByName[name]
 	if n == nil {
-		return refuse(2018)
+		return newRefusal(2018)
 	}
 	if r := c.setNodeState(n, state, reason, "root"); r != nil {
 		return r
@@ -27,7 +27,7 @@ func (c *Cluster) UpdateNode(name, state, reason string) error {
 // setNodeState changes the state as "scontrol update nodename=… state=…" does.
 func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
 	if n.base == slurm.NodeFuture && state != "FUTURE" {
-		return refuse(2028)
+		return newRefusal(2028)
 	}
 	switch state {
 	case "DRAIN":
@@ -39,7 +39,7 @@ func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
 		c.awaitPing(n)
 	case "RESUME", "IDLE":
 		if n.base == slurm.NodeUnknown {
-			return refuse(2028)
+			return newRefusal(2028)
 		}
 		n.flags &^= slurm.NodeDrain | slurm.NodeFail | slurm.NodeInvalid | slurm.NodeInvalidReg
 		if n.base == slurm.NodeDown {
@@ -55,17 +55,17 @@ func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
 		n.flags |= slurm.NodeFail | slurm.NodeDrain
 		c.setNodeReason(n, reason, by)
 	case "FUTURE":
-		return c.toFuture(n)
+		return c.markFuture(n)
 	default:
-		return refuse(badFlag)
+		return newRefusal(invalidFlagNumber)
 	}
-	c.touchNode(n)
-	c.dirty = true
+	c.updateNodeRecord(n)
+	c.needsScheduling = true
 	return nil
 }
 
 func (c *Cluster) setNodeReason(n *node, reason, by string) {
-	r := n.edit(c.gen)
+	r := n.edit(c.generation)
 	r.Reason, r.ReasonBy, r.ReasonAt = reason, by, c.now
 	if reason == "" && by == "" {
 		r.ReasonAt = 0
@@ -79,10 +79,10 @@ func (c *Cluster) awaitPing(n *node) {
 		return
 	}
 	n.flags |= slurm.NodeNotResponding
-	if n.dead {
+	if n.slurmdStopped {
 		return
 	}
-	n.pingAt = c.now + slurm.Time(c.cfg.PingAfter.Seconds())
+	n.pingAt = c.now + slurm.Time(c.cfg.PingDelay.Seconds())
 	c.events.add(n.pingAt, event{node: n})
 }
 
@@ -94,26 +94,26 @@ func (c *Cluster) failJobs(n *node) {
 		}
 		c.edit(j).failedNode = n.name
 		if j.view().Requeue {
-			c.putBack(j, "BeginTime")
+			c.returnToQueue(j, "BeginTime")
 			continue
 		}
-		c.end(j, slurm.JobNodeFail, "NodeDown", exitCode{signal: 1})
+		c.endJob(j, slurm.JobNodeFail, "NodeDown", exitCode{signal: 1})
 	}
 }
 
 // markFuture sets a dynamic node back to FUTURE.
-func (c *Cluster) toFuture(n *node) *Refusal {
+func (c *Cluster) markFuture(n *node) *Refusal {
 	switch {
 	case !n.dynamic:
-		return refuse(2028)
+		return newRefusal(2028)
 	case len(n.jobs) > 0:
-		return refuse(2016)
+		return newRefusal(2016)
 	}
 	n.base, n.flags, n.pingAt = slurm.NodeFuture, slurm.NodeDynamicNorm, 0
-	r := n.edit(c.gen)
+	r := n.edit(c.generation)
 	r.Version, r.Architecture, r.OS, r.Reason, r.ReasonBy, r.ReasonAt = "", "", "", "", "", 0
-	c.touchNode(n)
-	c.dirty = true
+	c.updateNodeRecord(n)
+	c.needsScheduling = true
 	return nil
 }
 
@@ -130,17 +130,17 @@ func (c *Cluster) DeleteNode(name string) error {
 func (c *Cluster) deleteNodes(list string) *Refusal {
 	names, err := hostlist.Expand(list)
 	if err != nil || len(names) == 0 {
-		return refuse(2018)
+		return newRefusal(2018)
 	}
 	for _, name := range names {
 		n := c.nodeByName[name]
 		switch {
 		case n == nil:
-			return refuse(2018)
+			return newRefusal(2018)
 		case len(n.jobs) > 0:
-			return refuse(2016)
+			return newRefusal(2016)
 		case !n.dynamic && n.flags&slurm.NodeCloud == 0:
-			return refuse(2028)
+			return newRefusal(2028)
 		}
 	}
 	for _, name := range names {
@@ -150,10 +150,10 @@ func (c *Cluster) deleteNodes(list string) *Refusal {
 	for i, n := range c.nodes {
 		n.index = i
 	}
-	for _, r := range c.resvs {
+	for _, r := range c.reservations {
 		r.nodes = slices.DeleteFunc(r.nodes, func(n *node) bool { return c.nodeByName[n.name] != n })
 	}
-	c.changed.nodes = c.now
+	c.changedAt.nodes = c.now
 	c.refreshPartitions()
 	return nil
 }
@@ -161,7 +161,7 @@ func (c *Cluster) deleteNodes(list string) *Refusal {
 // StartSlurmd starts the slurmd of dynamic nodes (slurmd -Z): each takes over the record of its
 // name or gets a new one. If slurmd reports less GRES than the record has, the node becomes INVALID
 // and drained. StartSlurmd does nothing if the hostlist is invalid.
-func (c *Cluster) Register(conf NodeConf) {
+func (c *Cluster) StartSlurmd(conf NodeConf) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names, err := hostlist.Expand(conf.Names)
@@ -178,17 +178,17 @@ func (c *Cluster) Register(conf NodeConf) {
 			continue
 		}
 		before := *n
-		c.takeOver(n, conf)
+		c.takeOverRecord(n, conf)
 		moved = moved || n.cpus != before.cpus || n.memory != before.memory || n.gpus != before.gpus ||
 			!slices.Equal(n.features, before.features)
 	}
 	if moved {
 		c.refreshPartitions()
 	}
-	c.dirty = true
+	c.needsScheduling = true
 }
 
-func (c *Cluster) takeOver(n *node, conf NodeConf) {
+func (c *Cluster) takeOverRecord(n *node, conf NodeConf) {
 	future := n.base == slurm.NodeFuture
 	kind, count := parseGPUs(conf.GRES)
 	missing := n.gpus > 0 && (count < n.gpus || kind != n.gpuType)
@@ -198,18 +198,18 @@ func (c *Cluster) takeOver(n *node, conf NodeConf) {
 		if len(conf.Features) > 0 {
 			n.features = conf.Features
 		}
-		n.edit(c.gen).GRES = conf.GRES
+		n.edit(c.generation).GRES = conf.GRES
 	}
 	if future {
 		c.setNodeReason(n, "", "")
 		n.flags &^= slurm.NodeDrain
 	}
-	c.writeNode(n)
-	c.register(n)
+	c.writeNodeConfig(n)
+	c.registerNode(n)
 	if missing {
 		n.flags |= slurm.NodeInvalidReg | slurm.NodeDrain
 		c.setNodeReason(n, "gres/gpu count reported lower than configured", "slurm")
-		c.touchNode(n)
+		c.updateNodeRecord(n)
 	}
 }
 
@@ -222,8 +222,8 @@ func (c *Cluster) StopSlurmd(list string) {
 	for _, name := range names {
 		if n := c.nodeByName[name]; n != nil {
 			n.flags |= slurm.NodeNotResponding
-			n.pingAt, n.dead = 0, true
-			c.touchNode(n)
+			n.pingAt, n.slurmdStopped = 0, true
+			c.updateNodeRecord(n)
 		}
 	}
 }
@@ -243,16 +243,16 @@ func (c *Cluster) createNodes(line string) *Refusal {
 	conf, ok := parseNodeLine(line)
 	names, err := hostlist.Expand(conf.Names)
 	if !ok || err != nil || len(names) == 0 {
-		return refuse(2018)
+		return newRefusal(2018)
 	}
 	if conf.State != "FUTURE" && conf.State != "CLOUD" {
-		return refuse(2028)
+		return newRefusal(2028)
 	}
 	if at := slices.IndexFunc(names, func(n string) bool { return c.nodeByName[n] != nil }); at >= 0 {
 		if c.cfg.Release == Release2411 {
 			_ = c.deleteNodes(names[at]) // 24.11 cleans up a record that it did not create
 		}
-		return refuse(2018)
+		return newRefusal(2018)
 	}
 	c.addNodes(conf)
 	return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-func client(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Client {
+func newClient(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Client {
 	t.Helper()
 	t.Setenv("SLURM_JWT", "token")
-	cl, err := slurmclient.New(slurmclient.Config{URL: serve(t, c).URL, Version: version,
+	cl, err := slurmclient.New(slurmclient.Config{URL: startServer(t, c).URL, Version: version,
 		Token: slurmclient.TokenFromEnv("SLURM_JWT"), Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -26,9 +26,9 @@ func client(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Cli
 	return cl
 }
 
-// eachVersion runs a test for every API version of every release.
-func eachVersion(t *testing.T, test func(t *testing.T, release, version string)) {
-	for release, versions := range served() {
+// forEachVersion runs a test for every API version of every release.
+func forEachVersion(t *testing.T, test func(t *testing.T, release, version string)) {
+	for release, versions := range servedVersions() {
 		for _, v := range versions {
 			t.Run(release+" "+v, func(t *testing.T) { test(t, release, v) })
 		}
@@ -36,8 +36,8 @@ func eachVersion(t *testing.T, test func(t *testing.T, release, version string))
 }
 
 func TestClientReadsEveryList(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		cl := client(t, demo(t, release), v)
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		cl := newClient(t, demoCluster(t, release), v)
 		ctx := t.Context()
 		checks := map[string]func() (int, error){
 			"nodes":        func() (int, error) { l, err := cl.Nodes(ctx, 0); return len(l.Items), err },
@@ -71,10 +71,10 @@ func TestClientReadsEveryList(t *testing.T) {
 	})
 }
 
-func TestClientSeesTheModel(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(t, release)
-		cl := client(t, c, v)
+func TestClientReadsTheModel(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := demoCluster(t, release)
+		cl := newClient(t, c, v)
 		nodes, err := cl.Nodes(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -106,20 +106,20 @@ func equateEmpty() cmp.Option {
 		cmp.Comparer(func(_, _ []string) bool { return true }))
 }
 
-func TestUnchangedListsAnswerAsSlurmDoes(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(t, release)
-		url := serve(t, c).URL + "/slurm/" + v
+func TestAnswersForUnchangedLists(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := demoCluster(t, release)
+		url := startServer(t, c).URL + "/slurm/" + v
 		c.Step(time.Minute)
 		since := fmt.Sprintf("?update_time=uts%d", c.Now().Unix())
 		for _, list := range []string{"/nodes/", "/partitions/", "/reservations/"} {
-			status, body := get(t, "GET", url+list+since, "")
+			status, body := doRequest(t, "GET", url+list+since, "")
 			if status != http.StatusNotModified || body != "" {
 				t.Errorf("%s: %d %q, want 304 and no body", list, status, body)
 			}
 		}
-		status, body := get(t, "GET", url+"/jobs/"+since, "")
-		answer := decode(t, body)
+		status, body := doRequest(t, "GET", url+"/jobs/"+since, "")
+		answer := decodeJSON(t, body)
 		if status != http.StatusOK || len(answer["jobs"].([]any)) != 0 || len(answer["warnings"].([]any)) != 1 {
 			t.Errorf("jobs: %d %s", status, body)
 		}
@@ -130,26 +130,26 @@ func TestUnchangedListsAnswerAsSlurmDoes(t *testing.T) {
 		if release == slurmtest.Release2411 {
 			want = http.StatusInternalServerError
 		}
-		if status, body = get(t, "GET", url+"/nodes/"+since, ""); status != want {
+		if status, body = doRequest(t, "GET", url+"/nodes/"+since, ""); status != want {
 			t.Errorf("changed nodes: status %d, want %d: %.200s", status, want, body)
 		}
 	})
 }
 
 func TestPlainEpochIsRefusedByOldVersions(t *testing.T) {
-	srv := serve(t, demo(t, slurmtest.Release2411))
+	srv := startServer(t, demoCluster(t, slurmtest.Release2411))
 	for path, want := range map[string]int{
 		"/slurm/v0.0.40/nodes/": 500, "/slurm/v0.0.41/jobs/": 422, "/slurm/v0.0.42/jobs/": 200,
 	} {
-		if status, body := get(t, "GET", srv.URL+path+"?update_time=1795220000", ""); status != want {
+		if status, body := doRequest(t, "GET", srv.URL+path+"?update_time=1795220000", ""); status != want {
 			t.Errorf("%s: status %d, want %d: %.200s", path, status, want, body)
 		}
 	}
 }
 
-func TestUnknownThingsAnswerAsSlurmDoes(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		url := serve(t, demo(t, release)).URL + "/slurm/" + v
+func TestAnswersForUnknownObjects(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		url := startServer(t, demoCluster(t, release)).URL + "/slurm/" + v
 		partition := http.StatusOK
 		if release == slurmtest.Release2411 {
 			partition = http.StatusUnprocessableEntity
@@ -159,27 +159,27 @@ func TestUnknownThingsAnswerAsSlurmDoes(t *testing.T) {
 			"/reservation/nosuch": http.StatusUnprocessableEntity, "/nosuch/": http.StatusNotFound,
 			"/../v0.0.39/nodes/": http.StatusNotFound,
 		} {
-			if status, body := get(t, "GET", url+path, ""); status != want {
+			if status, body := doRequest(t, "GET", url+path, ""); status != want {
 				t.Errorf("%s: status %d, want %d: %s", path, status, want, body)
 			}
 		}
-		_, body := get(t, "GET", url+"/node/nosuch", "")
-		if answer := decode(t, body); answer["nodes"] != nil || len(answer["errors"].([]any)) != 1 {
+		_, body := doRequest(t, "GET", url+"/node/nosuch", "")
+		if answer := decodeJSON(t, body); answer["nodes"] != nil || len(answer["errors"].([]any)) != 1 {
 			t.Errorf("unknown node: %s", body)
 		}
-		status, body := get(t, "DELETE", url+"/job/4242", "")
+		status, body := doRequest(t, "DELETE", url+"/job/4242", "")
 		if status != http.StatusOK || !strings.Contains(body, `"code": 2017`) {
 			t.Errorf("cancelling an unknown job: %d %s", status, body)
 		}
 	})
 }
 
-func TestWrongTokensAnswerAsSlurmDoes(t *testing.T) {
+func TestAnswersForWrongTokens(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
-	c := slurmtest.New(slurmtest.Config{Key: key, Now: clock, Nodes: []slurmtest.NodeConf{{Names: "n[1-2]"}}})
-	srv := serve(t, c)
+	c := slurmtest.New(slurmtest.Config{Key: key, Now: testClock, Nodes: []slurmtest.NodeConf{{Names: "n[1-2]"}}})
+	srv := startServer(t, c)
 	ask := func(key []byte, user, as string, lifetime time.Duration, path string) (int, string) {
-		source := slurmclient.TokenFromKey(key, user, lifetime, clock)
+		source := slurmclient.TokenFromKey(key, user, lifetime, testClock)
 		token, err := source.Token()
 		if err != nil {
 			t.Fatal(err)

@@ -17,52 +17,52 @@ type Cluster struct {
 	// now is the model's time; only Step, Run and CatchUp move it.
 	now slurm.Time
 	// generation counts the answers begun; see copyOnWrite.
-	gen uint64
+	generation uint64
 
-	nodes      []*node
-	nodeByName map[string]*node
-	partitions []*partition
-	licenses   []*license
-	resvs      []*reservation
-	users      map[string]UserConf
+	nodes        []*node
+	nodeByName   map[string]*node
+	partitions   []*partition
+	licenses     []*license
+	reservations []*reservation
+	users        map[string]UserConf
 
-	jobs    []*job // in slurmctld's order
-	jobByID map[uint32]*job
-	arrays  map[uint32]*array
-	lastID  uint32
-	queue   queue
-	running usage
+	jobs      []*job // in slurmctld's order
+	jobByID   map[uint32]*job
+	arrays    map[uint32]*array
+	lastJobID uint32
+	queue     queue
+	running   runningCounts
 	// usedCPUSeconds is the usage of each user.
-	used map[string]uint64
+	usedCPUSeconds map[string]uint64
 
 	// changedAt is when each kind of record last changed, for update_time.
-	changed   changes
-	events    events
-	stats     stats
-	flagTexts map[jobFlags]string
-	dirty     bool // a change since the last scheduling pass may let jobs start
-	down      ControllerState
+	changedAt       changeTimes
+	events          eventQueue
+	stats           stats
+	flagTexts       map[jobFlags]string
+	needsScheduling bool // a change since the last scheduling pass may let jobs start
+	controller      ControllerState
 	// postponed are the requests that a hung slurmctld received and has not served yet.
-	late []func()
+	postponed []func()
 	// dependents are the jobs that wait for others.
 	dependents []*job
 	// workload submits and changes jobs in a demo cluster; nil for others.
-	life *life
+	workload *workload
 }
 
-type changes struct{ nodes, jobs, partitions, reservations slurm.Time }
+type changeTimes struct{ nodes, jobs, partitions, reservations slurm.Time }
 
 // New returns a cluster at the time of cfg.Now. Its nodes are up unless their NodeConf.State says
 // otherwise.
 func New(cfg Config) *Cluster {
 	cfg = cfg.withDefaults()
 	c := &Cluster{
-		cfg: cfg, now: slurm.At(cfg.Now()), gen: 1,
+		cfg: cfg, now: slurm.At(cfg.Now()), generation: 1,
 		nodeByName: map[string]*node{}, users: map[string]UserConf{},
 		jobByID: map[uint32]*job{}, arrays: map[uint32]*array{},
-		running: usage{}, used: map[string]uint64{}, flagTexts: map[jobFlags]string{},
+		running: runningCounts{}, usedCPUSeconds: map[string]uint64{}, flagTexts: map[jobFlags]string{},
 	}
-	c.changed = changes{c.now, c.now, c.now, c.now}
+	c.changedAt = changeTimes{c.now, c.now, c.now, c.now}
 	c.stats.since = c.now
 	for _, u := range cfg.Users {
 		c.users[u.Name] = u
@@ -91,10 +91,10 @@ func (c *Cluster) Now() time.Time {
 func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stats = stats{since: c.now, purged: c.stats.purged}
+	c.stats = stats{since: c.now, purgePending: c.stats.purgePending}
 	c.rpcs.reset()
-	c.changed = changes{c.now, c.now, c.now, c.now}
-	c.dirty = true
+	c.changedAt = changeTimes{c.now, c.now, c.now, c.now}
+	c.needsScheduling = true
 }
 
 // ColdStart restarts slurmctld without its saved state (slurmctld -c): jobs and reservations are
@@ -102,18 +102,18 @@ func (c *Cluster) Restart() {
 func (c *Cluster) ColdStart() {
 	c.mu.Lock()
 	for _, j := range c.jobs {
-		for _, g := range j.grants {
-			g.free(j)
-			c.touchNode(g.node)
+		for _, g := range j.allocations {
+			g.release(j)
+			c.updateNodeRecord(g.node)
 		}
-		j.grants, j.gone = nil, true
+		j.allocations, j.purged = nil, true
 	}
-	c.jobs, c.jobByID, c.arrays, c.lastID = nil, map[uint32]*job{}, map[uint32]*array{}, 0
-	c.queue, c.dependents, c.running = queue{}, nil, usage{}
+	c.jobs, c.jobByID, c.arrays, c.lastJobID = nil, map[uint32]*job{}, map[uint32]*array{}, 0
+	c.queue, c.dependents, c.running = queue{}, nil, runningCounts{}
 	for _, l := range c.licenses {
 		l.used = 0
 	}
-	for _, r := range slices.Clone(c.resvs) {
+	for _, r := range slices.Clone(c.reservations) {
 		c.deleteReservation(r.view().Name)
 	}
 	c.mu.Unlock()
@@ -125,9 +125,9 @@ func (c *Cluster) ColdStart() {
 func (c *Cluster) SetNextJobID(id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lastID = max(1, id) - 1
+	c.lastJobID = max(1, id) - 1
 }
 
 // freezeRecords keeps the records handed out until now from changing. The caller must hold the
 // lock.
-func (c *Cluster) snapshot() { c.gen++ }
+func (c *Cluster) freezeRecords() { c.generation++ }

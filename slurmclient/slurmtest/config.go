@@ -49,11 +49,11 @@ type Config struct {
 	// MinJobAge is how long finished jobs are kept; 300 s if zero.
 	MinJobAge time.Duration
 	// CompletingTime is how long a job stays COMPLETING; 1 s if zero.
-	Completing time.Duration
+	CompletingTime time.Duration
 	// PingDelay is how long a node stays NOT_RESPONDING after RESUME or UNDRAIN; 2 s if zero.
-	PingAfter time.Duration
+	PingDelay time.Duration
 	// SchedulerDepth is how many jobs the scheduler tries in one pass; 1,000 if zero.
-	Depth int
+	SchedulerDepth int
 	// MessageTimeout is how long requests wait for a hung slurmctld; 3 s if zero. Requests to a
 	// slurmctld that is down fail at once.
 	MessageTimeout time.Duration
@@ -149,9 +149,9 @@ func (cfg Config) withDefaults() Config {
 	setDefault(&cfg.ClusterName, "sim")
 	setDefault(&cfg.DefMemPerCPU, 100)
 	setDefault(&cfg.MinJobAge, 300*time.Second)
-	setDefault(&cfg.Completing, time.Second)
-	setDefault(&cfg.PingAfter, 2*time.Second)
-	setDefault(&cfg.Depth, 1000)
+	setDefault(&cfg.CompletingTime, time.Second)
+	setDefault(&cfg.PingDelay, 2*time.Second)
+	setDefault(&cfg.SchedulerDepth, 1000)
 	setDefault(&cfg.MessageTimeout, 3*time.Second)
 	setDefault(&cfg.BitstrLen, 64)
 	setDefault(&cfg.MaxArraySize, 200_000)

@@ -18,12 +18,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-const base = 1795220000
+const baseTime = 1795220000
 
-func clock() time.Time { return time.Unix(base, 0) }
+func testClock() time.Time { return time.Unix(baseTime, 0) }
 
 // servedVersions returns the API versions of every release.
-func served() map[string][]string {
+func servedVersions() map[string][]string {
 	return map[string][]string{
 		slurmtest.Release2411: {"v0.0.40", "v0.0.41", "v0.0.42"},
 		slurmtest.Release2605: {"v0.0.42", "v0.0.43", "v0.0.44", "v0.0.45"},
@@ -31,10 +31,10 @@ func served() map[string][]string {
 }
 
 // demoCluster is a cluster with nodes, jobs, licenses and a reservation of several kinds.
-func demo(t *testing.T, release string) *slurmtest.Cluster {
+func demoCluster(t *testing.T, release string) *slurmtest.Cluster {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
-		Release: release, Now: clock, ClusterName: "sim",
+		Release: release, Now: testClock, ClusterName: "sim",
 		Nodes: []slurmtest.NodeConf{
 			{Names: "n[1-4]", Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000, GRES: "gpu:h100:4",
 				Features: []string{"x86", "h100"}},
@@ -54,12 +54,12 @@ func demo(t *testing.T, release string) *slurmtest.Cluster {
 	submit(slurm.JobRequest{Name: "array", Array: "0-9%2"})
 	submit(slurm.JobRequest{Name: "held", Hold: true})
 	c.SetReservation(slurm.ReservationRequest{Name: "maint1", Nodes: []string{"n4"}, Users: []string{"root"},
-		StartTime: base + 7200, EndTime: base + 9000, Flags: []string{"MAINT"}})
+		StartTime: baseTime + 7200, EndTime: baseTime + 9000, Flags: []string{"MAINT"}})
 	c.Step(5 * time.Second)
 	return c
 }
 
-func serve(t *testing.T, c *slurmtest.Cluster) *httptest.Server {
+func startServer(t *testing.T, c *slurmtest.Cluster) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(c.Handler())
 	t.Cleanup(srv.Close)
@@ -67,7 +67,7 @@ func serve(t *testing.T, c *slurmtest.Cluster) *httptest.Server {
 }
 
 // doRequest sends a request and returns the status and the body.
-func get(t *testing.T, method, url, body string) (int, string) {
+func doRequest(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -88,21 +88,21 @@ func get(t *testing.T, method, url, body string) (int, string) {
 }
 
 // collectKeys collects the paths of all members; paths leave out the indexes of arrays.
-func keysOf(v any, path string, into map[string]bool) {
+func collectKeys(v any, path string, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
 			into[path+"."+k] = true
-			keysOf(x, path+"."+k, into)
+			collectKeys(x, path+"."+k, into)
 		}
 	case []any:
 		for _, x := range v {
-			keysOf(x, path, into)
+			collectKeys(x, path, into)
 		}
 	}
 }
 
-func decode(t *testing.T, text string) map[string]any {
+func decodeJSON(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, ": Infinity", ": 1")), &v); err != nil {
@@ -119,23 +119,23 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 		"node_n1": "/slurm/V/node/n1", "slurmdb_users": "/slurmdb/V/users/", "slurmdb_qos": "/slurmdb/V/qos/",
 		"slurmdb_accounts": "/slurmdb/V/accounts/", "slurmdb_associations": "/slurmdb/V/associations/",
 	}
-	for release, versions := range served() {
-		srv := serve(t, demo(t, release))
+	for release, versions := range servedVersions() {
+		srv := startServer(t, demoCluster(t, release))
 		for _, v := range versions {
 			for name, path := range paths {
 				recorded, err := os.ReadFile("../testdata/recorded/" + release + "/" + v + "/" + name + ".json")
 				if err != nil {
 					t.Fatal(err)
 				}
-				status, text := get(t, "GET", srv.URL+strings.Replace(path, "V", v, 1), "")
+				status, text := doRequest(t, "GET", srv.URL+strings.Replace(path, "V", v, 1), "")
 				if status != http.StatusOK {
 					t.Errorf("%s %s %s: status %d, %s", release, v, name, status, text)
 					continue
 				}
 				want, have := map[string]bool{}, map[string]bool{}
-				keysOf(decode(t, string(recorded)), "", want)
-				keysOf(decode(t, text), "", have)
-				if diff := cmp.Diff(keyList(want), keyList(have)); diff != "" {
+				collectKeys(decodeJSON(t, string(recorded)), "", want)
+				collectKeys(decodeJSON(t, text), "", have)
+				if diff := cmp.Diff(sortedKeys(want), sortedKeys(have)); diff != "" {
 					t.Errorf("%s %s %s (-recorded +simulated):\n%s", release, v, name, diff)
 				}
 			}
@@ -145,7 +145,7 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 
 // sortedKeys returns the sorted keys, without those that depend on running jobs and on the RPCs
 // counted.
-func keyList(set map[string]bool) []string {
+func sortedKeys(set map[string]bool) []string {
 	var list []string
 	for k := range set {
 		skip := slices.ContainsFunc([]string{".pending_rpcs", ".allocated_nodes.sockets.", ".limits.max.tres.",

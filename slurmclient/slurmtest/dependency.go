@@ -15,7 +15,7 @@ type dependency struct {
 	id   uint32
 }
 
-func (d dependency) text() string {
+func (d dependency) String() string {
 	if d.kind == "singleton" {
 		return "singleton(unfulfilled)"
 	}
@@ -51,26 +51,26 @@ func parseDependencies(text string) (list []dependency, ok bool) {
 }
 
 // wakeDependents makes the scheduler check the jobs that depend on others.
-func (c *Cluster) wakeDependents() { c.dirty = true }
+func (c *Cluster) wakeDependents() { c.needsScheduling = true }
 
 // resolveDependents drops the dependencies that are fulfilled.
 func (c *Cluster) resolveDependents() {
 	c.dependents = slices.DeleteFunc(c.dependents, func(j *job) bool {
-		if j.gone || !j.pending() {
+		if j.purged || !j.pending() {
 			return true
 		}
-		c.resolve(j)
-		return len(j.depends) == 0
+		c.resolveDependencies(j)
+		return len(j.dependencies) == 0
 	})
 }
 
-func (c *Cluster) resolve(j *job) {
+func (c *Cluster) resolveDependencies(j *job) {
 	var left []dependency
 	blocked := ""
-	for _, d := range j.depends {
-		switch c.fulfilled(j, d) {
-		case depMet:
-		case depNever:
+	for _, d := range j.dependencies {
+		switch c.checkDependency(j, d) {
+		case depFulfilled:
+		case depNeverSatisfied:
 			blocked = "DependencyNeverSatisfied"
 			left = append(left, d)
 		default:
@@ -80,14 +80,14 @@ func (c *Cluster) resolve(j *job) {
 	if len(left) > 0 && blocked == "" {
 		blocked = "Dependency"
 	}
-	changed := len(left) != len(j.depends)
-	j.depends, j.blocked = left, blocked
+	changed := len(left) != len(j.dependencies)
+	j.dependencies, j.blockedReason = left, blocked
 	if !changed && (blocked == "" || j.view().Reason == blocked || j.view().Hold) {
 		return
 	}
 	var texts []string
 	for _, d := range left {
-		texts = append(texts, d.text())
+		texts = append(texts, d.String())
 	}
 	r := c.edit(j)
 	r.Dependency = strings.Join(texts, ",")
@@ -103,21 +103,21 @@ func (c *Cluster) resolve(j *job) {
 type depState uint8
 
 const (
-	depWaits depState = iota
-	depMet
-	depNever
+	depUnfulfilled depState = iota
+	depFulfilled
+	depNeverSatisfied
 )
 
 // checkDependency returns the state of one dependency. A job that was purged counts as one that
 // completed.
-func (c *Cluster) fulfilled(j *job, d dependency) depState {
+func (c *Cluster) checkDependency(j *job, d dependency) depState {
 	if d.kind == "singleton" {
-		return c.singleton(j)
+		return c.checkSingleton(j)
 	}
 	begun, ended, good := true, true, true
-	jobs := c.jobsNamed(strconv.FormatUint(uint64(d.id), 10))
+	jobs := c.findJobs(strconv.FormatUint(uint64(d.id), 10))
 	if len(jobs) == 0 && d.kind == "afternotok" {
-		return depNever
+		return depNeverSatisfied
 	}
 	for _, other := range jobs {
 		base := other.state()
@@ -127,22 +127,22 @@ func (c *Cluster) fulfilled(j *job, d dependency) depState {
 	}
 	switch {
 	case d.kind == "after" && begun:
-		return depMet
+		return depFulfilled
 	case d.kind == "after" || !ended:
-		return depWaits
+		return depUnfulfilled
 	case d.kind == "afterany", d.kind == "afternotok" != good:
-		return depMet
+		return depFulfilled
 	}
-	return depNever
+	return depNeverSatisfied
 }
 
-func (c *Cluster) singleton(j *job) depState {
+func (c *Cluster) checkSingleton(j *job) depState {
 	v := j.view()
 	for _, other := range c.jobs {
 		o := other.view()
 		if other != j && other.id < j.id && o.Name == v.Name && o.UserName == v.UserName && !o.State.Base.Finished() {
-			return depWaits
+			return depUnfulfilled
 		}
 	}
-	return depMet
+	return depFulfilled
 }

@@ -14,24 +14,24 @@ type event struct {
 	node *node
 }
 
-// events is a queue ordered by time.
-type events struct{ list eventHeap }
+// eventQueue is a queue ordered by time.
+type eventQueue struct{ list eventHeap }
 
-func (e *events) add(at slurm.Time, ev event) {
+func (e *eventQueue) add(at slurm.Time, ev event) {
 	ev.at = at
 	heap.Push(&e.list, ev)
 }
 
 // next returns the first event that is due by now.
-func (e *events) next(now slurm.Time) (event, bool) {
+func (e *eventQueue) next(now slurm.Time) (event, bool) {
 	if len(e.list) == 0 || e.list[0].at > now {
 		return event{}, false
 	}
 	return heap.Pop(&e.list).(event), true
 }
 
-// first returns the time of the first event.
-func (e *events) first() (slurm.Time, bool) {
+// nextTime returns the time of the first event.
+func (e *eventQueue) nextTime() (slurm.Time, bool) {
 	if len(e.list) == 0 {
 		return 0, false
 	}

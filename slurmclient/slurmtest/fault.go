@@ -11,9 +11,9 @@ import (
 // Fault describes how requests fail. The zero Fault does nothing.
 type Fault struct {
 	// Method and PathPrefix select the requests that fail. Empty means any.
-	Method, Prefix string
+	Method, PathPrefix string
 	// Count is how many requests fail; 0 means all until the fault is cleared.
-	Times int
+	Count int
 	// Latency is a delay before the failure, or before the request is served.
 	Latency time.Duration
 	// Kind is how the requests fail.
@@ -21,7 +21,7 @@ type Fault struct {
 	// Status is the HTTP status that FaultStatus answers.
 	Status int
 	// AfterBytes is how many bytes of the answer FaultTruncate sends.
-	After int
+	AfterBytes int
 }
 
 // FaultKind is a way in which a request fails.
@@ -58,12 +58,12 @@ type faults struct {
 }
 
 // InjectFault makes requests fail from now on. The returned function ends the fault.
-func (c *Cluster) Fail(f Fault) (clear func()) {
+func (c *Cluster) InjectFault(f Fault) (clear func()) {
 	c.faults.mu.Lock()
 	defer c.faults.mu.Unlock()
 	p := &f
 	c.faults.list = append(c.faults.list, p)
-	return func() { c.faults.drop(p) }
+	return func() { c.faults.remove(p) }
 }
 
 // ClearFaults ends all faults.
@@ -73,25 +73,25 @@ func (c *Cluster) ClearFaults() {
 	c.faults.list = nil
 }
 
-func (f *faults) drop(p *Fault) {
+func (f *faults) remove(p *Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = slices.DeleteFunc(f.list, func(x *Fault) bool { return x == p })
 }
 
 // take returns the fault that applies to the request and counts it.
-func (f *faults) next(r *http.Request) (Fault, bool) {
+func (f *faults) take(r *http.Request) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, p := range f.list {
-		if p.Method != "" && p.Method != r.Method || !strings.HasPrefix(r.URL.Path, p.Prefix) {
+		if p.Method != "" && p.Method != r.Method || !strings.HasPrefix(r.URL.Path, p.PathPrefix) {
 			continue
 		}
 		fault := *p
-		if p.Times == 1 {
+		if p.Count == 1 {
 			f.list = slices.Delete(f.list, i, i+1)
-		} else if p.Times > 1 {
-			p.Times--
+		} else if p.Count > 1 {
+			p.Count--
 		}
 		return fault, true
 	}
@@ -100,26 +100,26 @@ func (f *faults) next(r *http.Request) (Fault, bool) {
 
 // apply carries out the fault of the request. It returns where to write the answer, or nil if the
 // request is finished, and the kind of fault that serving must respect.
-func (f *faults) strike(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, FaultKind) {
-	fault, ok := f.next(r)
+func (f *faults) apply(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, FaultKind) {
+	fault, ok := f.take(r)
 	if !ok {
 		return w, FaultNone
 	}
-	if fault.Latency > 0 && !wait(r, fault.Latency) {
+	if fault.Latency > 0 && !sleepUnlessDone(r, fault.Latency) {
 		return nil, fault.Kind
 	}
 	switch fault.Kind {
 	case FaultStatus:
-		plain(w, fault.Status, http.StatusText(fault.Status))
+		writePlainText(w, fault.Status, http.StatusText(fault.Status))
 	case FaultTruncate:
-		return &cutWriter{ResponseWriter: w, left: fault.After}, fault.Kind
+		return &truncatingWriter{ResponseWriter: w, remaining: fault.AfterBytes}, fault.Kind
 	case FaultGarbage:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{\"nodes\": [ {\"name\": \"\x00\xff"))
 	case FaultReset:
-		drop(w)
+		closeConnection(w)
 	case FaultLost:
-		return &cutWriter{ResponseWriter: w, left: -1}, fault.Kind
+		return &truncatingWriter{ResponseWriter: w, remaining: -1}, fault.Kind
 	case FaultHang:
 		<-r.Context().Done()
 	default:
@@ -129,7 +129,7 @@ func (f *faults) strike(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 }
 
 // closeConnection closes the connection of the request.
-func drop(w http.ResponseWriter) {
+func closeConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
 		_ = conn.Close()
@@ -138,33 +138,33 @@ func drop(w http.ResponseWriter) {
 
 // truncatingWriter sends the first bytes of an answer and then closes the connection. If remaining
 // is negative, it does not even send the status.
-type cutWriter struct {
+type truncatingWriter struct {
 	http.ResponseWriter
-	left int
-	cut  bool
+	remaining int
+	closed    bool
 }
 
 // WriteHeader writes the status unless remaining is negative.
-func (c *cutWriter) WriteHeader(status int) {
-	if c.left >= 0 {
+func (c *truncatingWriter) WriteHeader(status int) {
+	if c.remaining >= 0 {
 		c.ResponseWriter.WriteHeader(status)
 	}
 }
 
 // Write writes at most the remaining bytes.
-func (c *cutWriter) Write(p []byte) (int, error) {
-	if c.cut {
+func (c *truncatingWriter) Write(p []byte) (int, error) {
+	if c.closed {
 		return 0, http.ErrAbortHandler
 	}
-	if c.left >= len(p) {
-		c.left -= len(p)
+	if c.remaining >= len(p) {
+		c.remaining -= len(p)
 		return c.ResponseWriter.Write(p)
 	}
-	c.cut = true
-	if c.left > 0 {
-		_, _ = c.ResponseWriter.Write(p[:c.left])
+	c.closed = true
+	if c.remaining > 0 {
+		_, _ = c.ResponseWriter.Write(p[:c.remaining])
 		_ = http.NewResponseController(c.ResponseWriter).Flush()
 	}
-	drop(c.ResponseWriter)
+	closeConnection(c.ResponseWriter)
 	return 0, http.ErrAbortHandler
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // fetchURL sends a GET and returns the status, the body and the first error.
-func fetch(ctx context.Context, url string) (int, string, error) {
+func fetchURL(ctx context.Context, url string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, "", err
@@ -33,7 +33,7 @@ func fetch(ctx context.Context, url string) (int, string, error) {
 	return resp.StatusCode, string(body), err
 }
 
-func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
+func TestFaultsApplyToTheirRequestsOnly(t *testing.T) {
 	cases := []struct {
 		name  string
 		fault slurmtest.Fault
@@ -43,7 +43,7 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 			func(s int, _ string, err error) bool { return s == 503 && err == nil }},
 		{"garbage", slurmtest.Fault{Kind: slurmtest.FaultGarbage},
 			func(s int, b string, err error) bool { return s == 200 && strings.Contains(b, "\x00") }},
-		{"a truncated answer", slurmtest.Fault{Kind: slurmtest.FaultTruncate, After: 100},
+		{"a truncated answer", slurmtest.Fault{Kind: slurmtest.FaultTruncate, AfterBytes: 100},
 			func(s int, b string, err error) bool { return s == 200 && err != nil && len(b) == 100 }},
 		{"a closed connection", slurmtest.Fault{Kind: slurmtest.FaultReset},
 			func(_ int, _ string, err error) bool { return err != nil }},
@@ -58,18 +58,18 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			c := demo(t, "")
-			url := serve(t, c).URL + "/slurm/v0.0.45"
-			tc.fault.Prefix, tc.fault.Times = "/slurm/v0.0.45/nodes", 1
-			c.Fail(tc.fault)
-			if status, _, err := fetch(t.Context(), url+"/ping/"); status != 200 || err != nil {
+			c := demoCluster(t, "")
+			url := startServer(t, c).URL + "/slurm/v0.0.45"
+			tc.fault.PathPrefix, tc.fault.Count = "/slurm/v0.0.45/nodes", 1
+			c.InjectFault(tc.fault)
+			if status, _, err := fetchURL(t.Context(), url+"/ping/"); status != 200 || err != nil {
 				t.Errorf("another path: %d %v", status, err)
 			}
-			status, body, err := fetch(t.Context(), url+"/nodes/")
+			status, body, err := fetchURL(t.Context(), url+"/nodes/")
 			if !tc.check(status, body, err) {
 				t.Errorf("status %d, %d bytes, error %v", status, len(body), err)
 			}
-			if status, _, err := fetch(t.Context(), url+"/nodes/"); status != 200 || err != nil {
+			if status, _, err := fetchURL(t.Context(), url+"/nodes/"); status != 200 || err != nil {
 				t.Errorf("the next request: %d %v", status, err)
 			}
 		})
@@ -77,47 +77,47 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 }
 
 func TestHangingRequestEndsWithItsClient(t *testing.T) {
-	c := demo(t, "")
-	url := serve(t, c).URL + "/slurm/v0.0.45/nodes/"
-	clear := c.Fail(slurmtest.Fault{Kind: slurmtest.FaultHang})
+	c := demoCluster(t, "")
+	url := startServer(t, c).URL + "/slurm/v0.0.45/nodes/"
+	clear := c.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultHang})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := fetch(ctx, url); err == nil {
+	if _, _, err := fetchURL(ctx, url); err == nil {
 		t.Error("the request succeeded")
 	}
 	clear()
-	if status, _, err := fetch(t.Context(), url); status != 200 || err != nil {
+	if status, _, err := fetchURL(t.Context(), url); status != 200 || err != nil {
 		t.Errorf("after clearing the fault: %d %v", status, err)
 	}
 }
 
-func TestControllerThatIsGone(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(t, release)
-		srv := serve(t, c)
-		c.SetController(slurmtest.ControllerDown)
-		status, body, err := fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/")
+func TestControllerDown(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := demoCluster(t, release)
+		srv := startServer(t, c)
+		c.SetControllerState(slurmtest.ControllerDown)
+		status, body, err := fetchURL(t.Context(), srv.URL+"/slurm/"+v+"/nodes/")
 		if err != nil || status != 502 || !strings.Contains(body, `"error_number": 1800`) {
 			t.Errorf("nodes: %d %s %v", status, body, err)
 		}
-		if status, _, _ = fetch(t.Context(), srv.URL+"/slurmdb/"+v+"/users/"); status != 200 {
+		if status, _, _ = fetchURL(t.Context(), srv.URL+"/slurmdb/"+v+"/users/"); status != 200 {
 			t.Errorf("slurmdb: %d", status)
 		}
-		if status, _, _ = fetch(t.Context(), srv.URL+"/slurm/"+v+"/ping/"); status != 200 {
+		if status, _, _ = fetchURL(t.Context(), srv.URL+"/slurm/"+v+"/ping/"); status != 200 {
 			t.Errorf("ping: %d", status)
 		}
-		c.SetController(slurmtest.ControllerUp)
-		if status, _, _ = fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/"); status != 200 {
+		c.SetControllerState(slurmtest.ControllerUp)
+		if status, _, _ = fetchURL(t.Context(), srv.URL+"/slurm/"+v+"/nodes/"); status != 200 {
 			t.Errorf("after slurmctld is up again: %d", status)
 		}
 	})
 }
 
-func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond,
+func TestHungControllerServesItsRequestsLater(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: testClock, MessageTimeout: 20 * time.Millisecond,
 		Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
-	cl := client(t, c, "v0.0.45")
-	c.SetController(slurmtest.ControllerHung)
+	cl := newClient(t, c, "v0.0.45")
+	c.SetControllerState(slurmtest.ControllerHung)
 	if err := cl.Drain(t.Context(), "n1", "late"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 		t.Errorf("draining: %v", err)
 	}
@@ -128,7 +128,7 @@ func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
 	if got := nodeState(t, c, "n1"); got != "IDLE" {
 		t.Errorf("while slurmctld hangs: %s", got)
 	}
-	c.SetController(slurmtest.ControllerUp)
+	c.SetControllerState(slurmtest.ControllerUp)
 	if got := nodeState(t, c, "n1"); got != "IDLE+DRAIN" {
 		t.Errorf("afterwards: %s", got)
 	}
@@ -138,30 +138,30 @@ func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
 }
 
 func TestRequestsAreCountedByOperation(t *testing.T) {
-	c := demo(t, "")
-	srv := serve(t, c)
+	c := demoCluster(t, "")
+	srv := startServer(t, c)
 	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1",
 		"/slurm/v0.0.45/node/n2", "/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
-		get(t, "GET", srv.URL+path, "")
+		doRequest(t, "GET", srv.URL+path, "")
 	}
 	want := map[string]int{"GET /slurm/v0.0.45/nodes/": 2, "GET /slurm/v0.0.45/node/{node_name}": 2,
 		"GET /slurm/v0.0.45/job/{job_id}": 1, "GET /slurm/v0.0.45/nosuch": 1}
-	if diff := cmp.Diff(want, c.Requests()); diff != "" {
+	if diff := cmp.Diff(want, c.RequestCounts()); diff != "" {
 		t.Error(diff)
 	}
 	want["GET /slurm/v0.0.45/nodes/"], want["GET /slurm/v0.0.45/node/{node_name}"] = 1, 1
-	if diff := cmp.Diff(want, c.MostAtOnce()); diff != "" {
+	if diff := cmp.Diff(want, c.MaxConcurrentRequests()); diff != "" {
 		t.Errorf("concurrent requests: %s", diff)
 	}
 	c.ResetRequests()
-	if n := len(c.Requests()); n != 0 {
+	if n := len(c.RequestCounts()); n != 0 {
 		t.Errorf("%d counters after the reset", n)
 	}
 }
 
-func TestAnswerShowsOneMomentWhateverHappensMeanwhile(t *testing.T) {
-	c := slurmtest.Sized(clock, 200, 2000)
-	srv := serve(t, c)
+func TestAnAnswerIsConsistentWhileTheModelChanges(t *testing.T) {
+	c := slurmtest.NewSized(testClock, 200, 2000)
+	srv := startServer(t, c)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {

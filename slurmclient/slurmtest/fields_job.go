@@ -22,7 +22,7 @@ func jobFlag(get func(rec) bool) jobField           { return template.Flag(get) 
 func jobFields(cfg Config, version string) template.Fields[*jobRecord] {
 	fields := template.Fields[*jobRecord]{}
 	for _, some := range []template.Fields[*jobRecord]{
-		jobIdentity(cfg), jobTimes(), jobWishes(version), jobHolding(version), jobEnding(),
+		jobIdentityFields(cfg), jobTimeFields(), jobRequestFields(version), jobAllocationFields(version), jobExitFields(),
 	} {
 		for path, f := range some {
 			fields[path] = f
@@ -31,7 +31,7 @@ func jobFields(cfg Config, version string) template.Fields[*jobRecord] {
 	return fields
 }
 
-func jobIdentity(cfg Config) template.Fields[*jobRecord] {
+func jobIdentityFields(cfg Config) template.Fields[*jobRecord] {
 	return template.Fields[*jobRecord]{
 		"account":                   jobText(func(r rec) string { return r.Account }),
 		"association_id":            jobCount(func(r rec) uint64 { return uint64(r.assocID) }),
@@ -72,7 +72,7 @@ func jobIdentity(cfg Config) template.Fields[*jobRecord] {
 	}
 }
 
-func jobTimes() template.Fields[*jobRecord] {
+func jobTimeFields() template.Fields[*jobRecord] {
 	return template.Fields[*jobRecord]{
 		"accrue_time":           jobTime(func(r rec) slurm.Time { return r.AccrueTime }),
 		"deadline":              jobTime(func(r rec) slurm.Time { return r.Deadline }),
@@ -87,7 +87,7 @@ func jobTimes() template.Fields[*jobRecord] {
 	}
 }
 
-func jobWishes(version string) template.Fields[*jobRecord] {
+func jobRequestFields(version string) template.Fields[*jobRecord] {
 	return template.Fields[*jobRecord]{
 		"contiguous":                jobFlag(func(r rec) bool { return r.Contiguous }),
 		"cpus":                      jobNumber(func(r rec) slurm.Number { return r.CPUs }),
@@ -134,20 +134,20 @@ func exclusiveText(shared string) string {
 	return ""
 }
 
-func jobHolding(version string) template.Fields[*jobRecord] {
+func jobAllocationFields(version string) template.Fields[*jobRecord] {
 	resources := writeResources(version)
 	return template.Fields[*jobRecord]{
 		"batch_host":         jobText(func(r rec) string { return r.BatchHost }),
 		"gres_detail":        template.Texts(func(r rec) []string { return r.gres }),
 		"job_resources":      template.Value(resources),
-		"licenses_allocated": jobText(func(r rec) string { return r.licensesHeld }),
+		"licenses_allocated": jobText(func(r rec) string { return r.licensesAllocated }),
 		"nodes":              jobText(func(r rec) string { return r.Nodes }),
 		"scheduled_nodes":    jobText(func(r rec) string { return r.ScheduledNodes }),
 		"tres_alloc_str":     jobText(func(r rec) string { return r.TRESAllocated }),
 	}
 }
 
-func jobEnding() template.Fields[*jobRecord] {
+func jobExitFields() template.Fields[*jobRecord] {
 	return template.Fields[*jobRecord]{
 		"failed_node":           jobText(func(r rec) string { return r.failedNode }),
 		"exit_code.status":      jobText(func(r rec) string { return r.exit.status() }),

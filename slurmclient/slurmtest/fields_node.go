@@ -13,7 +13,7 @@ func nodeFields() template.Fields[*slurm.Node] {
 		"boards":            template.Count(func(n n) uint64 { return uint64(n.Boards) }),
 		"boot_time":         template.Time(func(n n) slurm.Time { return n.BootTime }),
 		"cores":             template.Count(func(n n) uint64 { return uint64(n.CoresPerSocket) }),
-		"cpu_load":          template.Int(loadOf),
+		"cpu_load":          template.Int(cpuLoadOf),
 		"free_mem":          template.Number(func(n n) slurm.Number { return n.FreeMemoryMiB }),
 		"cpus":              template.Count(func(n n) uint64 { return uint64(n.CPUs) }),
 		"effective_cpus":    template.Count(func(n n) uint64 { return uint64(n.EffectiveCPUs) }),
@@ -58,7 +58,7 @@ func nodeFields() template.Fields[*slurm.Node] {
 }
 
 // cpuLoadOf returns the load average in hundredths.
-func loadOf(n *slurm.Node) int64 {
+func cpuLoadOf(n *slurm.Node) int64 {
 	v, _ := n.Load.Value()
 	return int64(v * 100)
 }

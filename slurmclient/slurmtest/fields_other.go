@@ -13,7 +13,7 @@ func partitionFields() template.Fields[*slurm.Partition] {
 		"tres.configured":  template.Text(func(p p) string { return p.TRES }),
 		"cpus.total":       template.Count(func(p p) uint64 { return uint64(p.TotalCPUs) }),
 		"defaults.time":    template.Number(func(p p) slurm.Number { return p.DefaultTime }),
-		"flags":            template.Text(defaultFlag),
+		"flags":            template.Text(partitionFlags),
 		"maximums.nodes":   template.Number(func(p p) slurm.Number { return p.MaxNodes }),
 		"maximums.time":    template.Number(func(p p) slurm.Number { return p.MaxTime }),
 		"minimums.nodes":   template.Count(func(p p) uint64 { return uint64(p.MinNodes) }),
@@ -24,7 +24,7 @@ func partitionFields() template.Fields[*slurm.Partition] {
 	}
 }
 
-func defaultFlag(p *slurm.Partition) string {
+func partitionFlags(p *slurm.Partition) string {
 	if p.Default {
 		return "DEFAULT"
 	}
@@ -106,7 +106,7 @@ func associationFields(version string) template.Fields[slurm.Association] {
 		"id.user":        template.Text(func(a a) string { return a.User }),
 		"id.id":          template.Count(func(a a) uint64 { return uint64(a.ID) }),
 		"is_default":     template.Flag(func(a a) bool { return a.Default }),
-		"lineage":        template.Text(lineage),
+		"lineage":        template.Text(lineageOf),
 		"parent_account": template.Text(func(a a) string { return a.ParentAccount }),
 		"qos":            template.Texts(func(a a) []string { return a.QOS }),
 		"shares_raw":     template.Int(func(a a) int64 { return a.SharesRaw }),
@@ -118,7 +118,7 @@ func associationFields(version string) template.Fields[slurm.Association] {
 	return fields
 }
 
-func lineage(a slurm.Association) string {
+func lineageOf(a slurm.Association) string {
 	switch {
 	case a.User != "":
 		return "/" + a.Account + "/0-" + a.User + "/"
@@ -160,6 +160,6 @@ func qosFields() template.Fields[qosRecord] {
 		}),
 		"limits.max.tres.total":                none,
 		"limits.max.tres.per.user":             none,
-		"limits.max.jobs.active_jobs.per.user": template.Number(func(q q) slurm.Number { return limit(q.MaxJobsPerUser) }),
+		"limits.max.jobs.active_jobs.per.user": template.Number(func(q q) slurm.Number { return infiniteIfZero(q.MaxJobsPerUser) }),
 	}
 }

@@ -21,16 +21,16 @@ func writeResources(version string) func(*template.Writer, *jobRecord) {
 
 func writeOldResources(w *template.Writer, r *jobRecord) {
 	w.Object()
-	if len(r.held) > 0 {
-		member(w, "nodes", func() { w.String(r.Nodes) })
-		member(w, "allocated_cores", func() { w.Uint(uint64(coresHeld(r))) })
-		member(w, "allocated_cpus", func() { w.Uint(0) })
-		member(w, "allocated_hosts", func() { w.Uint(uint64(len(r.held))) })
-		member(w, "allocated_nodes", func() {
+	if len(r.allocations) > 0 {
+		writeMember(w, "nodes", func() { w.String(r.Nodes) })
+		writeMember(w, "allocated_cores", func() { w.Uint(uint64(countAllocatedCores(r))) })
+		writeMember(w, "allocated_cpus", func() { w.Uint(0) })
+		writeMember(w, "allocated_hosts", func() { w.Uint(uint64(len(r.allocations))) })
+		writeMember(w, "allocated_nodes", func() {
 			w.Array()
-			for _, g := range r.held {
+			for _, g := range r.allocations {
 				w.Item()
-				writeOldGrant(w, g)
+				writeOldAllocation(w, g)
 			}
 			w.EndArray()
 		})
@@ -38,44 +38,44 @@ func writeOldResources(w *template.Writer, r *jobRecord) {
 	w.EndObject()
 }
 
-func coresHeld(r *jobRecord) (n int) {
-	for _, g := range r.held {
+func countAllocatedCores(r *jobRecord) (n int) {
+	for _, g := range r.allocations {
 		n += g.cores.count()
 	}
 	return n
 }
 
-func writeOldGrant(w *template.Writer, g *grant) {
+func writeOldAllocation(w *template.Writer, g *nodeAllocation) {
 	w.Object()
 	w.Key("sockets")
 	w.Object()
 	for s := range g.sockets {
-		if !g.uses(s) {
+		if !g.usesSocket(s) {
 			continue
 		}
 		w.Key(strconv.Itoa(int(s)))
 		w.Object()
 		w.Key("cores")
 		w.Object()
-		for c := range g.wide {
-			if g.cores.has(s*g.wide + c) {
-				member(w, strconv.Itoa(int(c)), func() { w.String("allocated") })
+		for c := range g.coresPerSocket {
+			if g.cores.has(s*g.coresPerSocket + c) {
+				writeMember(w, strconv.Itoa(int(c)), func() { w.String("allocated") })
 			}
 		}
 		w.EndObject()
 		w.EndObject()
 	}
 	w.EndObject()
-	member(w, "nodename", func() { w.String(g.name) })
-	member(w, "cpus_used", func() { w.Uint(0) })
-	member(w, "memory_used", func() { w.Uint(0) })
-	member(w, "memory_allocated", func() { w.Uint(g.memory) })
+	writeMember(w, "nodename", func() { w.String(g.name) })
+	writeMember(w, "cpus_used", func() { w.Uint(0) })
+	writeMember(w, "memory_used", func() { w.Uint(0) })
+	writeMember(w, "memory_allocated", func() { w.Uint(g.memory) })
 	w.EndObject()
 }
 
-func (g *grant) uses(socket uint32) bool {
-	for c := range g.wide {
-		if g.cores.has(socket*g.wide + c) {
+func (g *nodeAllocation) usesSocket(socket uint32) bool {
+	for c := range g.coresPerSocket {
+		if g.cores.has(socket*g.coresPerSocket + c) {
 			return true
 		}
 	}
@@ -83,46 +83,46 @@ func (g *grant) uses(socket uint32) bool {
 }
 
 func writeNewResources(w *template.Writer, r *jobRecord, kind string) {
-	if len(r.held) == 0 {
+	if len(r.allocations) == 0 {
 		w.Null()
 		return
 	}
 	w.Object()
-	member(w, "select_type", func() { w.Strings(kind) })
-	member(w, "nodes", func() {
+	writeMember(w, "select_type", func() { w.Strings(kind) })
+	writeMember(w, "nodes", func() {
 		w.Object()
-		member(w, "count", func() { w.Uint(uint64(len(r.held))) })
-		member(w, "select_type", func() { w.Strings("ONE_ROW") })
-		member(w, "list", func() { w.String(r.Nodes) })
-		member(w, "whole", func() { w.Bool(r.Shared == "none") })
-		member(w, "allocation", func() {
+		writeMember(w, "count", func() { w.Uint(uint64(len(r.allocations))) })
+		writeMember(w, "select_type", func() { w.Strings("ONE_ROW") })
+		writeMember(w, "list", func() { w.String(r.Nodes) })
+		writeMember(w, "whole", func() { w.Bool(r.Shared == "none") })
+		writeMember(w, "allocation", func() {
 			w.Array()
-			for i, g := range r.held {
+			for i, g := range r.allocations {
 				w.Item()
-				writeNewGrant(w, i, g)
+				writeNewAllocation(w, i, g)
 			}
 			w.EndArray()
 		})
 		w.EndObject()
 	})
-	member(w, "cpus", func() { w.Uint(r.CPUs.Or(0)) })
-	member(w, "threads_per_core", func() { w.Number(slurm.Unset()) })
+	writeMember(w, "cpus", func() { w.Uint(r.CPUs.Or(0)) })
+	writeMember(w, "threads_per_core", func() { w.Number(slurm.Unset()) })
 	w.EndObject()
 }
 
-func writeNewGrant(w *template.Writer, index int, g *grant) {
+func writeNewAllocation(w *template.Writer, index int, g *nodeAllocation) {
 	w.Object()
-	member(w, "index", func() { w.Uint(uint64(index)) })
-	member(w, "name", func() { w.String(g.name) })
+	writeMember(w, "index", func() { w.Uint(uint64(index)) })
+	writeMember(w, "name", func() { w.String(g.name) })
 	w.Key("cpus")
 	w.Object()
-	member(w, "count", func() { w.Uint(uint64(g.cpus)) })
-	member(w, "used", func() { w.Uint(0) })
+	writeMember(w, "count", func() { w.Uint(uint64(g.cpus)) })
+	writeMember(w, "used", func() { w.Uint(0) })
 	w.EndObject()
 	w.Key("memory")
 	w.Object()
-	member(w, "used", func() { w.Uint(0) })
-	member(w, "allocated", func() { w.Uint(g.memory) })
+	writeMember(w, "used", func() { w.Uint(0) })
+	writeMember(w, "allocated", func() { w.Uint(g.memory) })
 	w.EndObject()
 	w.Key("sockets")
 	w.Array()
@@ -134,28 +134,28 @@ func writeNewGrant(w *template.Writer, index int, g *grant) {
 	w.EndObject()
 }
 
-func writeSocket(w *template.Writer, socket uint32, g *grant) {
+func writeSocket(w *template.Writer, socket uint32, g *nodeAllocation) {
 	w.Object()
-	member(w, "index", func() { w.Uint(uint64(socket)) })
+	writeMember(w, "index", func() { w.Uint(uint64(socket)) })
 	w.Key("cores")
 	w.Array()
-	for c := range g.wide {
+	for c := range g.coresPerSocket {
 		w.Item()
 		w.Object()
-		member(w, "index", func() { w.Uint(uint64(c)) })
+		writeMember(w, "index", func() { w.Uint(uint64(c)) })
 		status := "UNALLOCATED"
-		if g.cores.has(socket*g.wide + c) {
+		if g.cores.has(socket*g.coresPerSocket + c) {
 			status = "ALLOCATED"
 		}
-		member(w, "status", func() { w.Strings(status) })
+		writeMember(w, "status", func() { w.Strings(status) })
 		w.EndObject()
 	}
 	w.EndArray()
 	w.EndObject()
 }
 
-// member writes a member of an object.
-func member(w *template.Writer, key string, value func()) {
+// writeMember writes a member of an object.
+func writeMember(w *template.Writer, key string, value func()) {
 	w.Key(key)
 	value()
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // changeAtRandom makes one random change.
-func chaos(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
+func changeAtRandom(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 	t.Helper()
 	node := fmt.Sprintf("n%d", 1+rnd.IntN(6))
 	job := fmt.Sprint(1 + rnd.IntN(1+len(c.Jobs())))
@@ -58,15 +58,15 @@ func chaos(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 
 // TestNodesAreNeverOverallocated compares the nodes' allocation with their jobs after random
 // changes.
-func TestNothingIsGivenTwice(t *testing.T) {
+func TestNodesAreNeverOverallocated(t *testing.T) {
 	for seed := range uint64(40) {
-		c := slurmtest.New(slurmtest.Config{Now: clock, Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
+		c := slurmtest.New(slurmtest.Config{Now: testClock, Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
 			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000},
 				{Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		for i := range 300 {
-			chaos(t, c, rnd)
-			if problem := unsound(c); problem != "" {
+			changeAtRandom(t, c, rnd)
+			if problem := findInconsistency(c); problem != "" {
 				t.Fatalf("seed %d, step %d: %s", seed, i, problem)
 			}
 		}
@@ -89,7 +89,7 @@ func TestNothingIsGivenTwice(t *testing.T) {
 }
 
 // findInconsistency describes the first inconsistency between jobs and nodes; "" means none.
-func unsound(c *slurmtest.Cluster) string {
+func findInconsistency(c *slurmtest.Cluster) string {
 	held := map[string]uint64{}
 	for _, j := range c.Jobs() {
 		holds := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended || j.State.Has(slurm.JobCompleting)

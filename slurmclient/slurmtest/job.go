@@ -7,18 +7,18 @@ import (
 // jobRecord is a job as answers show it: the domain type and what only the JSON contains.
 type jobRecord struct {
 	slurm.Job
-	groupID, assocID uint32
-	batch            bool // the job has its own script
-	comment          string
-	directory        string
-	submitLine       string
-	licensesHeld     string
-	failedNode       string
-	exit             exitCode
-	gres             []string
-	flags            jobFlags
+	groupID, assocID  uint32
+	batch             bool // the job has its own script
+	comment           string
+	directory         string
+	submitLine        string
+	licensesAllocated string
+	failedNode        string
+	exit              exitCode
+	gres              []string
+	flags             jobFlags
 	// allocations are the nodes of a job that runs or ran; nil while it is pending.
-	held []*grant
+	allocations []*nodeAllocation
 	// preSuspended is the run time before the last suspension, in seconds.
 	preSuspended slurm.Time
 }
@@ -56,43 +56,43 @@ func jobFlagNames() []string {
 }
 
 // nodeAllocation is what a job has allocated on one node.
-type grant struct {
-	node          *node
-	name          string
-	cpus          uint32
-	memory        uint64
-	gpus          uint64
-	cores         coreSet
-	sockets, wide uint32
+type nodeAllocation struct {
+	node                    *node
+	name                    string
+	cpus                    uint32
+	memory                  uint64
+	gpus                    uint64
+	cores                   coreSet
+	sockets, coresPerSocket uint32
 }
 
 // job is a job of the model. Answers show its record.
 type job struct {
-	shared[jobRecord]
-	id    uint32
-	place int // position in Cluster.jobs
-	wish  wish
-	array *array
-	het   *hetJob
+	copyOnWrite[jobRecord]
+	id           uint32
+	index        int // position in Cluster.jobs
+	requirements requirements
+	array        *array
+	het          *hetJob
 
 	// runFor is how long the job runs; endTime is when it will end, by itself or at its time limit.
-	runFor slurm.Time
-	result result
-	ends   slurm.Time
+	runFor  slurm.Time
+	result  result
+	endTime slurm.Time
 	// due is when the next event is due: the job ends, releases its nodes, or is purged.
-	due     slurm.Time
-	begin   slurm.Time
-	depends []dependency
-	blocked string // the reason why a dependency keeps it pending
-	grants  []*grant
-	queued  bool
-	gone    bool
+	due           slurm.Time
+	beginTime     slurm.Time
+	dependencies  []dependency
+	blockedReason string // the reason why a dependency keeps it pending
+	allocations   []*nodeAllocation
+	queued        bool
+	purged        bool
 }
 
 // result is how a job ends by itself.
 type result struct {
-	exit  exitCode
-	never bool // it runs until something else ends it
+	exit    exitCode
+	forever bool // it runs until something else ends it
 }
 
 func (j *job) state() slurm.JobBase { return j.view().State.Base }
@@ -101,28 +101,28 @@ func (j *job) pending() bool { return j.state() == slurm.JobPending }
 
 // edit returns the job's record for writing and marks jobs as changed.
 func (c *Cluster) edit(j *job) *jobRecord {
-	c.changed.jobs = c.now
-	return j.shared.edit(c.gen)
+	c.changedAt.jobs = c.now
+	return j.copyOnWrite.edit(c.generation)
 }
 
 // appendJob adds a new job at the end of the table.
 func (c *Cluster) appendJob(j *job) {
-	j.place = len(c.jobs)
+	j.index = len(c.jobs)
 	c.jobs = append(c.jobs, j)
 	c.jobByID[j.id] = j
-	c.changed.jobs = c.now
+	c.changedAt.jobs = c.now
 }
 
 // newID returns the next free job id.
 func (c *Cluster) newID() uint32 {
 	const maxJobID = 0x03ffffff
 	for {
-		c.lastID++
-		if c.lastID > maxJobID {
-			c.lastID = 1
+		c.lastJobID++
+		if c.lastJobID > maxJobID {
+			c.lastJobID = 1
 		}
-		if c.jobByID[c.lastID] == nil {
-			return c.lastID
+		if c.jobByID[c.lastJobID] == nil {
+			return c.lastJobID
 		}
 	}
 }
@@ -149,27 +149,27 @@ func (c *Cluster) flagText(f jobFlags) string {
 func (c *Cluster) purge() {
 	kept := c.jobs[:0:0]
 	for _, j := range c.jobs {
-		if j.gone {
-			c.forgetJob(j)
+		if j.purged {
+			c.removeJob(j)
 			continue
 		}
-		j.place = len(kept)
+		j.index = len(kept)
 		kept = append(kept, j)
 	}
 	c.jobs = kept
-	c.changed.jobs = c.now
+	c.changedAt.jobs = c.now
 }
 
-func (c *Cluster) forgetJob(j *job) {
+func (c *Cluster) removeJob(j *job) {
 	if c.jobByID[j.id] == j {
 		delete(c.jobByID, j.id)
 	}
 	if a := j.array; a != nil {
-		delete(a.split, j)
+		delete(a.splitTasks, j)
 		if a.base == j {
 			a.base = nil
 		}
-		if a.base == nil && len(a.split) == 0 {
+		if a.base == nil && len(a.splitTasks) == 0 {
 			delete(c.arrays, a.id)
 		}
 	}

@@ -16,41 +16,41 @@ import (
 
 // stateByteCounter counts the bytes that a cluster answers about job states. It may refuse lists of
 // jobs.
-type stateBytes struct {
+type stateByteCounter struct {
 	*slurmtest.Cluster
-	n       atomic.Int64
-	refuses atomic.Bool
+	bytes       atomic.Int64
+	refuseLists atomic.Bool
 }
 
-func (s *stateBytes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasSuffix(r.URL.Path, "/jobs/") && s.refuses.Load() {
+func (s *stateByteCounter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/jobs/") && s.refuseLists.Load() {
 		panic(http.ErrAbortHandler)
 	}
 	if strings.Contains(r.URL.Path, "/jobs/state") {
-		w = countingWriter{w, &s.n}
+		w = countingWriter{w, &s.bytes}
 	}
 	s.Handler().ServeHTTP(w, r)
 }
 
 type countingWriter struct {
 	http.ResponseWriter
-	n *atomic.Int64
+	bytes *atomic.Int64
 }
 
 func (w countingWriter) Write(b []byte) (int, error) {
-	w.n.Add(int64(len(b)))
+	w.bytes.Add(int64(len(b)))
 	return w.ResponseWriter.Write(b)
 }
 
 const largeArray = 100_000
 
-func largeCluster() *stateBytes {
-	return &stateBytes{Cluster: slurmtest.New(slurmtest.Config{Now: clock, MaxArraySize: largeArray + 1,
+func largeCluster() *stateByteCounter {
+	return &stateByteCounter{Cluster: slurmtest.New(slurmtest.Config{Now: testClock, MaxArraySize: largeArray + 1,
 		MinJobAge: time.Minute,
 		Nodes:     []slurmtest.NodeConf{{Names: "n1", CPUs: 8, MemoryMiB: 4000}}})}
 }
 
-func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmclient.Cache {
+func (s *stateByteCounter) startCache(t *testing.T, reader slurmclient.JobsReader) *slurmclient.Cache {
 	t.Helper()
 	t.Setenv("SLURM_JWT", "token")
 	server := httptest.NewServer(s)
@@ -67,14 +67,14 @@ func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmcl
 }
 
 // checkUnexpanded checks that the states of single tasks were not requested.
-func (s *stateBytes) checkUnexpanded(t *testing.T, after string) {
+func (s *stateByteCounter) checkUnexpanded(t *testing.T, after string) {
 	t.Helper()
-	if n := s.n.Swap(0); n > 100_000 {
-		t.Errorf("%s the states took %d bytes, so the array was expanded; requests: %v", after, n, s.Requests())
+	if n := s.bytes.Swap(0); n > 100_000 {
+		t.Errorf("%s the states took %d bytes, so the array was expanded; requests: %v", after, n, s.RequestCounts())
 	}
 }
 
-func TestTheTasksOfALargeArrayAreNeverExpanded(t *testing.T) {
+func TestLargeArraysAreNeverExpanded(t *testing.T) {
 	for _, reader := range []slurmclient.JobsReader{slurmclient.ReadDelta, slurmclient.ReadAuto} {
 		t.Run(string(reader), func(t *testing.T) {
 			s := largeCluster()
@@ -83,18 +83,18 @@ func TestTheTasksOfALargeArrayAreNeverExpanded(t *testing.T) {
 			}
 			first := array()
 			s.Step(time.Minute)
-			k := s.cache(t, reader)
-			jobOf(t, k, first)
+			k := s.startCache(t, reader)
+			refreshedJob(t, k, first)
 			s.checkUnexpanded(t, "at the start")
 			second := array()
 			behind := submitJob(t, s.Cluster, func(j *slurmtest.JobSpec) { j.Hold = true })
-			jobOf(t, k, second)
-			jobOf(t, k, behind)
+			refreshedJob(t, k, second)
+			refreshedJob(t, k, behind)
 			s.checkUnexpanded(t, "after another array was submitted")
 			running := submitJob(t, s.Cluster, func(j *slurmtest.JobSpec) { j.Array = "1-100000" })
 			for range 3 {
 				s.Step(time.Minute)
-				if j := jobOf(t, k, running); j.ArrayTasks == "1-100000" {
+				if j := refreshedJob(t, k, running); j.ArrayTasks == "1-100000" {
 					t.Error("no task of the array runs")
 				}
 			}
@@ -103,14 +103,14 @@ func TestTheTasksOfALargeArrayAreNeverExpanded(t *testing.T) {
 	}
 }
 
-func TestAFullReadingThatFailsIsTriedTheOtherWay(t *testing.T) {
+func TestDeltaReaderReadsStatesWhenTheListFails(t *testing.T) {
 	s := largeCluster()
-	s.refuses.Store(true)
+	s.refuseLists.Store(true)
 	array := submitJob(t, s.Cluster, func(j *slurmtest.JobSpec) { j.Array, j.Hold = "1-100000", true })
-	k := s.cache(t, slurmclient.ReadDelta)
+	k := s.startCache(t, slurmclient.ReadDelta)
 	_ = k.Refresh(t.Context(), slurmclient.Jobs) // this poll or the previous one fails
-	jobOf(t, k, array)
-	if p := k.Snapshot().Jobs; p.Reader != slurmclient.ReadDelta || s.n.Load() < 1_000_000 {
-		t.Errorf("the jobs were read by %q, with %d bytes of states", p.Reader, s.n.Load())
+	refreshedJob(t, k, array)
+	if p := k.Snapshot().Jobs; p.Reader != slurmclient.ReadDelta || s.bytes.Load() < 1_000_000 {
+		t.Errorf("the jobs were read by %q, with %d bytes of states", p.Reader, s.bytes.Load())
 	}
 }

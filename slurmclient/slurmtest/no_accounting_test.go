@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, version string) {
-		s := readLimits(t, slurmtest.New(slurmtest.Config{Now: clock, Release: release, NoAccounting: true}), version)
+func TestLimitsAreAbsentWithoutSlurmdbd(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, version string) {
+		s := readLimits(t, slurmtest.New(slurmtest.Config{Now: testClock, Release: release, NoAccounting: true}), version)
 		for _, p := range []slurmclient.Poll{s.QOS.Poll, s.Associations.Poll, s.Accounts.Poll, s.Users.Poll} {
 			if !p.Known || p.Err != nil || !p.Absent {
 				t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
@@ -21,14 +21,14 @@ func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
 	})
 }
 
-func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
+func TestLimitsAreUnknownWhenSlurmdbdDoesNotAnswer(t *testing.T) {
 	for name, fault := range map[string]slurmtest.Fault{
-		"not served":  {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
-		"unavailable": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
+		"not served":  {PathPrefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
+		"unavailable": {PathPrefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := slurmtest.New(slurmtest.Config{Now: clock})
-			c.Fail(fault)
+			c := slurmtest.New(slurmtest.Config{Now: testClock})
+			c.InjectFault(fault)
 			for _, p := range []slurmclient.Poll{readLimits(t, c, "").QOS.Poll, readLimits(t, c, "v0.0.44").Associations.Poll} {
 				if p.Known || p.Err == nil || p.Absent {
 					t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
@@ -38,8 +38,8 @@ func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
 	}
 }
 
-func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, Release: slurmtest.Release2411, NoAccounting: true})
+func TestLimitsAreUnknownInAnUnservedVersion(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: testClock, Release: slurmtest.Release2411, NoAccounting: true})
 	if p := readLimits(t, c, "v0.0.45").QOS; p.Known || p.Absent {
 		t.Errorf("known %v, absent %v", p.Known, p.Absent)
 	}
@@ -49,7 +49,7 @@ func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
 func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
 	t.Helper()
 	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
-	k := slurmclient.NewCache(client(t, c, version),
+	k := slurmclient.NewCache(newClient(t, c, version),
 		slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 
 // node is a node of the model. Answers show its record.
 type node struct {
-	shared[slurm.Node]
+	copyOnWrite[slurm.Node]
 	name    string
 	index   int
 	dynamic bool
@@ -33,8 +33,8 @@ type node struct {
 	// pingAt is when slurmctld finds a NOT_RESPONDING node responding again; 0 means never.
 	pingAt slurm.Time
 	// slurmdStopped means that no slurmd runs on the node.
-	dead bool
-	resv *reservation
+	slurmdStopped bool
+	reservation   *reservation
 }
 
 // coreSet is a set of up to 256 cores of a node.
@@ -63,7 +63,7 @@ func (s coreSet) count() (n int) {
 }
 
 // freeResources returns what is not allocated to jobs.
-func (n *node) free() (cpus uint32, memory uint64, gpus uint32) {
+func (n *node) freeResources() (cpus uint32, memory uint64, gpus uint32) {
 	return n.cpus - min(n.cpus, n.usedCPUs), n.memory - min(n.memory, n.usedMemory),
 		n.gpus - min(n.gpus, uint32(bits.OnesCount64(n.usedGPUs)))
 }
@@ -93,9 +93,9 @@ func (n *node) state() slurm.NodeState {
 			s.Base = slurm.NodeAllocated
 		}
 	}
-	if n.resv != nil {
+	if n.reservation != nil {
 		s.Flags |= slurm.NodeReserved
-		if slices.Contains(n.resv.view().Flags, "MAINT") {
+		if slices.Contains(n.reservation.view().Flags, "MAINT") {
 			s.Flags |= slurm.NodeMaintenance
 		}
 	}
@@ -103,40 +103,40 @@ func (n *node) state() slurm.NodeState {
 }
 
 // updateNodeRecord writes state, allocation and reservation into the node's record.
-func (c *Cluster) touchNode(n *node) {
-	c.changed.nodes = c.now
-	r := n.edit(c.gen)
+func (c *Cluster) updateNodeRecord(n *node) {
+	c.changedAt.nodes = c.now
+	r := n.edit(c.generation)
 	r.State = n.state()
 	r.AllocCPUs, r.IdleCPUs = n.usedCPUs, n.cpus-min(n.cpus, n.usedCPUs)
 	r.AllocMemoryMiB = n.usedMemory
 	r.TRESUsed = n.tresUsed()
 	r.GRESUsed = n.gresUsed()
 	r.Reservation = ""
-	if n.resv != nil {
-		r.Reservation = n.resv.view().Name
+	if n.reservation != nil {
+		r.Reservation = n.reservation.view().Name
 	}
 }
 
 func (n *node) tres() string {
-	return tresText{cpus: uint64(n.cpus), memory: n.memory, billing: uint64(n.cpus), gpus: uint64(n.gpus)}.String()
+	return tresCounts{cpus: uint64(n.cpus), memory: n.memory, billing: uint64(n.cpus), gpus: uint64(n.gpus)}.String()
 }
 
 func (n *node) tresUsed() string {
-	return tresText{cpus: uint64(n.usedCPUs), memory: n.usedMemory, gpus: uint64(bits.OnesCount64(n.usedGPUs))}.String()
+	return tresCounts{cpus: uint64(n.usedCPUs), memory: n.usedMemory, gpus: uint64(bits.OnesCount64(n.usedGPUs))}.String()
 }
 
 func (n *node) gresUsed() string {
 	if n.gpus == 0 || !n.registered() {
 		return ""
 	}
-	return gpuName(n.gpuType, n.usedGPUs)
+	return formatGPUs(n.gpuType, n.usedGPUs)
 }
 
 // registered reports whether the slurmd of the node has registered.
 func (n *node) registered() bool { return n.view().Version != "" }
 
 // formatGPUs returns a text such as "gpu:h100:2(IDX:0-1)".
-func gpuName(kind string, set uint64) string {
+func formatGPUs(kind string, set uint64) string {
 	var b strings.Builder
 	b.WriteString("gpu:")
 	if kind != "" {
@@ -151,7 +151,7 @@ func gpuName(kind string, set uint64) string {
 	for s := set; s != 0; s &= s - 1 {
 		list = append(list, uint32(bits.TrailingZeros64(s)))
 	}
-	b.WriteString(rangesText(list, 0))
+	b.WriteString(formatRanges(list, 0))
 	b.WriteString(")")
 	return b.String()
 }

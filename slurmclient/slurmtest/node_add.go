@@ -28,7 +28,7 @@ func (c *Cluster) addNodes(conf NodeConf) {
 		}
 	}
 	c.refreshPartitions()
-	c.dirty = true
+	c.needsScheduling = true
 }
 
 func newNode(name string, conf NodeConf) *node {
@@ -73,42 +73,42 @@ func (c *Cluster) addNode(n *node) {
 	n.index = len(c.nodes)
 	c.nodes = append(c.nodes, n)
 	c.nodeByName[n.name] = n
-	c.writeNode(n)
+	c.writeNodeConfig(n)
 	if n.base == slurm.NodeIdle && n.flags&slurm.NodePoweredDown == 0 {
-		c.register(n)
+		c.registerNode(n)
 	}
 }
 
 // writeNodeConfig writes the configuration and the current state into the node's record.
-func (c *Cluster) writeNode(n *node) {
-	r := n.edit(c.gen)
+func (c *Cluster) writeNodeConfig(n *node) {
+	r := n.edit(c.generation)
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = n.sockets, n.cores, n.threads
 	r.CPUs, r.EffectiveCPUs, r.MemoryMiB = n.cpus, n.cpus, n.memory
 	r.Features, r.ActiveFeatures = n.features, n.features
 	r.TRES = n.tres()
 	r.Load, r.FreeMemoryMiB = slurm.Flt(0), slurm.Unset()
-	c.touchNode(n)
+	c.updateNodeRecord(n)
 }
 
 // registerNode registers the node, as when its slurmd starts.
-func (c *Cluster) register(n *node) {
-	n.base, n.dead = slurm.NodeIdle, false
+func (c *Cluster) registerNode(n *node) {
+	n.base, n.slurmdStopped = slurm.NodeIdle, false
 	n.flags &^= slurm.NodeNotResponding | slurm.NodePoweredDown
 	for _, j := range n.jobs {
-		c.configured(j)
+		c.finishConfiguring(j)
 	}
-	r := n.edit(c.gen)
+	r := n.edit(c.generation)
 	r.Architecture, r.OS = "x86_64", "Linux 6.12.0 #1 SMP PREEMPT_DYNAMIC"
 	r.Version = releaseText(c.cfg.Release)
 	r.BootTime, r.SlurmdStartTime, r.LastBusy = c.now-1200, c.now, c.now
 	r.Load, r.FreeMemoryMiB = slurm.Flt(0.25), slurm.Num(n.memory/2)
-	c.touchNode(n)
-	c.dirty = true
+	c.updateNodeRecord(n)
+	c.needsScheduling = true
 }
 
 // finishConfiguring ends the CONFIGURING state of a job once all its nodes are powered up.
-func (c *Cluster) configured(j *job) {
-	for _, g := range j.grants {
+func (c *Cluster) finishConfiguring(j *job) {
+	for _, g := range j.allocations {
 		if g.node.flags&slurm.NodePoweredDown != 0 {
 			return
 		}

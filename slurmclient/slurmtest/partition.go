@@ -10,7 +10,7 @@ import (
 )
 
 type partition struct {
-	shared[slurm.Partition]
+	copyOnWrite[slurm.Partition]
 	conf  PartitionConf
 	nodes []*node
 }
@@ -20,7 +20,7 @@ func newPartition(conf PartitionConf) *partition {
 	r := p.edit(0)
 	*r = slurm.Partition{
 		Name: conf.Name, State: slurm.PartitionState(cmp.Or(conf.State, "UP")), Default: conf.Default,
-		MaxNodes: limit(conf.MaxNodes), MaxTime: limit(conf.MaxMinutes), DefaultTime: slurm.Unset(),
+		MaxNodes: infiniteIfZero(conf.MaxNodes), MaxTime: infiniteIfZero(conf.MaxMinutes), DefaultTime: slurm.Unset(),
 		PriorityTier: max(1, conf.PriorityTier), JobFactor: 1,
 	}
 	if conf.DefaultMinutes > 0 {
@@ -30,7 +30,7 @@ func newPartition(conf PartitionConf) *partition {
 }
 
 // infiniteIfZero returns n, or infinite for 0.
-func limit(n uint32) slurm.Number {
+func infiniteIfZero(n uint32) slurm.Number {
 	if n == 0 {
 		return slurm.Infinite()
 	}
@@ -39,7 +39,7 @@ func limit(n uint32) slurm.Number {
 
 func (p *partition) name() string { return p.conf.Name }
 
-func (p *partition) all() bool {
+func (p *partition) hasAllNodes() bool {
 	return p.conf.Feature == "" && (p.conf.Nodes == "" || p.conf.Nodes == "ALL")
 }
 
@@ -54,25 +54,25 @@ func (c *Cluster) refreshPartitions() {
 	}
 	for _, n := range c.nodes {
 		if !slices.Equal(n.view().Partitions, in[n]) {
-			n.edit(c.gen).Partitions = in[n]
-			c.changed.nodes = c.now
+			n.edit(c.generation).Partitions = in[n]
+			c.changedAt.nodes = c.now
 		}
 	}
 }
 
 func (c *Cluster) fillPartition(p *partition) {
 	wanted := map[string]bool{}
-	if !p.all() && p.conf.Feature == "" {
+	if !p.hasAllNodes() && p.conf.Feature == "" {
 		names, _ := hostlist.Expand(p.conf.Nodes)
 		for _, name := range names {
 			wanted[name] = true
 		}
 	}
 	p.nodes = nil
-	var total tresText
+	var total tresCounts
 	var names []string
 	for _, n := range c.nodes {
-		if !p.all() && !wanted[n.name] && (p.conf.Feature == "" || !n.hasFeature(p.conf.Feature)) {
+		if !p.hasAllNodes() && !wanted[n.name] && (p.conf.Feature == "" || !n.hasFeature(p.conf.Feature)) {
 			continue
 		}
 		p.nodes = append(p.nodes, n)
@@ -85,16 +85,16 @@ func (c *Cluster) fillPartition(p *partition) {
 	c.writePartition(p, hostlist.Compress(names), total)
 }
 
-func (c *Cluster) writePartition(p *partition, nodes string, total tresText) {
-	r := p.edit(c.gen)
+func (c *Cluster) writePartition(p *partition, nodes string, total tresCounts) {
+	r := p.edit(c.generation)
 	before := *r
 	r.Nodes, r.TotalNodes, r.TotalCPUs, r.TRES = nodes, uint32(total.nodes), uint32(total.cpus), total.String()
 	r.NodeSets = p.conf.Feature
-	if p.all() {
+	if p.hasAllNodes() {
 		r.NodeSets = "ALL"
 	}
 	if r.Nodes != before.Nodes || r.TRES != before.TRES {
-		c.changed.partitions = c.now
+		c.changedAt.partitions = c.now
 	}
 }
 
@@ -132,8 +132,8 @@ func (c *Cluster) SetPartitionState(name string, state slurm.PartitionState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.partition(name); p != nil {
-		p.edit(c.gen).State = state
-		c.changed.partitions = c.now
-		c.dirty = true
+		p.edit(c.generation).State = state
+		c.changedAt.partitions = c.now
+		c.needsScheduling = true
 	}
 }

@@ -24,7 +24,7 @@ func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 		}
 	}
 	for i := range jobs {
-		p.add(i)
+		p.addJob(i)
 	}
 	c.countStates()
 }
@@ -34,7 +34,7 @@ func (c *Cluster) populateNodes(count int) {
 	for _, p := range c.partitions {
 		if p.name() != "cpu" && p.name() != "gpu" {
 			p.conf.Default = false
-			p.edit(c.gen).Default = false
+			p.edit(c.generation).Default = false
 			kept = append(kept, p)
 		}
 	}
@@ -72,33 +72,33 @@ type population struct {
 	rnd        *rand.Rand
 	users      []UserConf
 	partitions []string       // partitions of nodes without GPUs
-	next       map[string]int // where the next search for a node of a partition starts
+	nextNode   map[string]int // where the next search for a node of a partition starts
 }
 
-func (p *population) add(i int) {
-	s := p.spec(i)
+func (p *population) addJob(i int) {
+	s := p.newSpec(i)
 	partitions, ok := p.c.partitionsOf(s.Partition)
 	if !ok {
 		return
 	}
 	j := p.c.newJob(s, partitions)
-	p.c.enter(j)
+	p.c.enqueueJob(j)
 	r := p.c.edit(j)
 	r.SubmitTime -= slurm.Time(4 * 86400 * (p.jobs - i) / p.jobs) // submit times follow the order of the ids
 	r.EligibleTime, r.AccrueTime = r.SubmitTime, r.SubmitTime+slurm.Time(p.rnd.IntN(60))
 	switch k := p.rnd.IntN(100); {
 	case k < 30:
-		p.run(j)
+		p.startJob(j)
 	case k < 40:
-		if p.run(j) {
-			p.finish(j)
+		if p.startJob(j) {
+			p.finishJob(j)
 		}
 	default:
-		p.wait(j, k)
+		p.keepPending(j, k)
 	}
 }
 
-func (p *population) spec(i int) JobSpec {
+func (p *population) newSpec(i int) JobSpec {
 	user := p.users[p.rnd.IntN(len(p.users))]
 	s := JobSpec{User: user.Name, RunFor: time.Duration(600+p.rnd.IntN(80000)) * time.Second}
 	s.Name, s.QOS = fmt.Sprintf("job-%d", p.rnd.IntN(5000)), p.c.cfg.QOS[p.rnd.IntN(len(p.c.cfg.QOS))].Name
@@ -124,33 +124,33 @@ func (p *population) spec(i int) JobSpec {
 
 // startJob starts the job on one node with room. The search continues where the last one in this
 // partition stopped.
-func (p *population) run(j *job) bool {
-	partition := j.wish.partitions[0]
-	if p.next == nil {
-		p.next = map[string]int{}
+func (p *population) startJob(j *job) bool {
+	partition := j.requirements.partitions[0]
+	if p.nextNode == nil {
+		p.nextNode = map[string]int{}
 	}
 	for range partition.nodes {
-		n := partition.nodes[p.next[partition.name()]%len(partition.nodes)]
-		if allocations := j.wish.fit([]*node{n}, asItIs); allocations != nil && n.usable() {
-			p.c.start(j, partition, allocations)
+		n := partition.nodes[p.nextNode[partition.name()]%len(partition.nodes)]
+		if allocations := j.requirements.fit([]*node{n}, asOccupied); allocations != nil && n.usable() {
+			p.c.startJob(j, partition, allocations)
 			return true
 		}
-		p.next[partition.name()]++
-		if p.next[partition.name()] >= 2*len(partition.nodes) {
+		p.nextNode[partition.name()]++
+		if p.nextNode[partition.name()] >= 2*len(partition.nodes) {
 			return false
 		}
 	}
 	return false
 }
 
-func (p *population) finish(j *job) {
+func (p *population) finishJob(j *job) {
 	states := []slurm.JobBase{slurm.JobCompleted, slurm.JobCompleted, slurm.JobFailed, slurm.JobCancelled}
-	p.c.end(j, states[p.rnd.IntN(len(states))], "None", exitCode{})
-	p.c.release(j)
+	p.c.endJob(j, states[p.rnd.IntN(len(states))], "None", exitCode{})
+	p.c.finishCompleting(j)
 }
 
 // keepPending gives a pending job one of the reasons for waiting.
-func (p *population) wait(j *job, k int) {
+func (p *population) keepPending(j *job, k int) {
 	c := p.c
 	if k >= 99 {
 		c.makeArray(j, taskRange(0, uint32(10+p.rnd.IntN(200))), 5)
@@ -161,8 +161,8 @@ func (p *population) wait(j *job, k int) {
 	case k < 45:
 		r.Hold, r.Priority, r.Reason = true, slurm.Num(0), "JobHeldUser"
 	case k < 50:
-		j.begin = c.now + slurm.Time(3600+p.rnd.IntN(36000))
-		r.EligibleTime, r.StartTime, r.Reason = j.begin, j.begin, "BeginTime"
+		j.beginTime = c.now + slurm.Time(3600+p.rnd.IntN(36000))
+		r.EligibleTime, r.StartTime, r.Reason = j.beginTime, j.beginTime, "BeginTime"
 	case k < 55:
 		r.Reason = "Resources"
 	case k < 60:

@@ -19,22 +19,22 @@ func (q *queue) add(j *job) {
 }
 
 // sortPending drops the jobs that are no longer pending and returns the others in order.
-func (q *queue) order() []*job {
+func (q *queue) sortPending() []*job {
 	q.jobs = slices.DeleteFunc(q.jobs, func(j *job) bool {
-		if j.gone || !j.pending() {
+		if j.purged || !j.pending() {
 			j.queued = false
 			return true
 		}
 		return false
 	})
 	if !q.sorted {
-		slices.SortStableFunc(q.jobs, before)
+		slices.SortStableFunc(q.jobs, compareQueueOrder)
 		q.sorted = true
 	}
 	return q.jobs
 }
 
-func before(a, b *job) int {
+func compareQueueOrder(a, b *job) int {
 	if d := b.tier() - a.tier(); d != 0 {
 		return d
 	}
@@ -50,7 +50,7 @@ func before(a, b *job) int {
 
 func (j *job) tier() int {
 	tier := 0
-	for _, p := range j.wish.partitions {
+	for _, p := range j.requirements.partitions {
 		tier = max(tier, int(p.view().PriorityTier))
 	}
 	return tier

@@ -10,18 +10,18 @@ import (
 )
 
 func (k *call) listJobs() {
-	since, ok := k.since(http.StatusUnprocessableEntity)
+	since, ok := k.parseUpdateTime(http.StatusUnprocessableEntity)
 	if !ok {
 		return
 	}
-	flags, ok := k.flags()
+	flags, ok := k.parseShowFlags()
 	if !ok {
 		return
 	}
 	k.mu.Lock()
-	if unchanged(since, k.changed.jobs) {
+	if isUnchanged(since, k.changedAt.jobs) {
 		k.mu.Unlock()
-		k.nothingNew(since)
+		k.answerNoJobChanges(since)
 		return
 	}
 	list := k.jobRecords(k.jobs)
@@ -32,7 +32,7 @@ func (k *call) listJobs() {
 
 // jobRecords returns the jobs' records as they are now. The caller must hold the lock.
 func (k *call) jobRecords(jobs []*job) []*jobRecord {
-	k.snapshot()
+	k.freezeRecords()
 	list := make([]*jobRecord, len(jobs))
 	for i, j := range jobs {
 		list[i] = j.view()
@@ -41,24 +41,24 @@ func (k *call) jobRecords(jobs []*job) []*jobRecord {
 }
 
 func (k *call) answerJobs(f showFlags, list []*jobRecord, backfill, now slurm.Time) {
-	k.answer(f.status, func(o *out) {
-		writeList(o, "jobs", k.wr.job, list)
+	k.answer(f.status, func(o *answerWriter) {
+		writeList(o, "jobs", k.recordWriters.job, list)
 		writeTime(o, "last_backfill", backfill)
 		writeTime(o, "last_update", now)
 	}, f.errs, nil)
 }
 
 func (k *call) getJob() {
-	flags, ok := k.flags()
+	flags, ok := k.parseShowFlags()
 	if !ok {
 		return
 	}
 	k.mu.Lock()
-	list := k.jobRecords(k.jobsNamed(k.arg))
+	list := k.jobRecords(k.findJobs(k.pathValue))
 	backfill, now := k.stats.lastCycle, k.now
 	k.mu.Unlock()
 	if len(list) == 0 {
-		k.failAbout(http.StatusNotFound, 2017, "Unable to query JobId="+k.arg)
+		k.failAbout(http.StatusNotFound, 2017, "Unable to query JobId="+k.pathValue)
 		return
 	}
 	k.answerJobs(flags, list, backfill, now)
@@ -66,7 +66,7 @@ func (k *call) getJob() {
 
 // findJobs resolves an id such as "7" or "7_3". The id of an array or of a heterogeneous job
 // resolves to all its records. The caller must hold the lock.
-func (c *Cluster) jobsNamed(text string) []*job {
+func (c *Cluster) findJobs(text string) []*job {
 	number, task, isTask := strings.Cut(text, "_")
 	id64, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Cluster) jobsNamed(text string) []*job {
 	case j == nil:
 		return nil
 	case j.het != nil && j.het.leader() == j:
-		return slices.DeleteFunc(slices.Clone(j.het.jobs), func(x *job) bool { return x.gone })
+		return slices.DeleteFunc(slices.Clone(j.het.jobs), func(x *job) bool { return x.purged })
 	}
 	return []*job{j}
 }
@@ -100,7 +100,7 @@ func (c *Cluster) jobsNamed(text string) []*job {
 func (k *call) listJobStates() {
 	ids := k.r.URL.Query()["job_id"]
 	if strings.Contains(k.r.URL.RawQuery, ",") {
-		plain(k.w, http.StatusBadRequest, "Bad request")
+		writePlainText(k.w, http.StatusBadRequest, "Bad request")
 		return
 	}
 	k.mu.Lock()
@@ -108,12 +108,12 @@ func (k *call) listJobStates() {
 	if len(ids) > 0 {
 		list = nil
 		for _, id := range ids {
-			list = append(list, k.jobsNamed(id)...)
+			list = append(list, k.findJobs(id)...)
 		}
 	}
 	states := k.stateRows(list)
 	k.mu.Unlock()
-	k.answer(http.StatusOK, func(o *out) {
+	k.answer(http.StatusOK, func(o *answerWriter) {
 		o.Key("jobs")
 		o.Array()
 		for _, s := range states {

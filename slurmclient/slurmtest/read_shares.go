@@ -9,10 +9,10 @@ import (
 
 func (k *call) listShares() {
 	list := k.shareRecords()
-	k.answer(http.StatusOK, func(o *out) {
+	k.answer(http.StatusOK, func(o *answerWriter) {
 		o.Key("shares")
 		o.Object()
-		writeList(o, "shares", k.wr.share, list)
+		writeList(o, "shares", k.recordWriters.share, list)
 		o.Key("total_shares")
 		o.Uint(0)
 		o.EndObject()
@@ -24,7 +24,7 @@ func (k *call) shareRecords() []slurm.Share {
 	t := k.shareTree()
 	var list []slurm.Share
 	for _, account := range k.accounts() {
-		s := t.share(account, "root", 1, float64(len(k.accounts())), t.accounts[account], t.total)
+		s := t.newShare(account, "root", 1, float64(len(k.accounts())), t.accounts[account], t.total)
 		if account == "root" {
 			s.Parent, s.Shares = "", slurm.Unset()
 		}
@@ -32,7 +32,7 @@ func (k *call) shareRecords() []slurm.Share {
 		list = append(list, s)
 		for _, u := range k.cfg.Users {
 			if u.Account == account {
-				one := t.share(u.Name, account, float64(max(1, u.Shares)), t.shares[account], t.users[u.Name], t.accounts[account])
+				one := t.newShare(u.Name, account, float64(max(1, u.Shares)), t.shares[account], t.users[u.Name], t.accounts[account])
 				one.User = true
 				list = append(list, one)
 			}
@@ -57,7 +57,7 @@ func (k *call) shareTree() shareTree {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, u := range k.cfg.Users {
-		used := float64(k.used[u.Name])
+		used := float64(k.usedCPUSeconds[u.Name])
 		t.users[u.Name] = used
 		t.accounts[u.Account] += used
 		t.shares[u.Account] += float64(max(1, u.Shares))
@@ -67,7 +67,7 @@ func (k *call) shareTree() shareTree {
 }
 
 // newShare returns one row: shares of allShares, and used of allUsed.
-func (t shareTree) share(name, parent string, shares, allShares, used, allUsed float64) slurm.Share {
+func (t shareTree) newShare(name, parent string, shares, allShares, used, allUsed float64) slurm.Share {
 	normal, effective := shares/allShares, 0.0
 	if allUsed > 0 {
 		effective = used / allUsed

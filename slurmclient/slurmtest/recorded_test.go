@@ -18,7 +18,7 @@ import (
 )
 
 // normalizeAnswer replaces what differs from one request to the next.
-func alike(text string) string {
+func normalizeAnswer(text string) string {
 	for pattern, with := range map[string]string{
 		`"source": "[^"]*fd:9\)"`:           `"source": "SOURCE"`,
 		`"cluster": "[^"]*"`:                `"cluster": "NAME"`,
@@ -38,18 +38,18 @@ func alike(text string) string {
 	return strings.TrimSpace(text)
 }
 
-type question struct {
+type apiRequest struct {
 	method, path, body string
 	user               string // the token's user; "" sends no token
 	expired            bool
-	down               bool // slurmctld is down
+	controllerDown     bool // slurmctld is down
 }
 
-func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) string {
+func (q apiRequest) send(t *testing.T, c *slurmtest.Cluster, url, version string) string {
 	t.Helper()
-	if q.down {
-		c.SetController(slurmtest.ControllerDown)
-		defer c.SetController(slurmtest.ControllerUp)
+	if q.controllerDown {
+		c.SetControllerState(slurmtest.ControllerDown)
+		defer c.SetControllerState(slurmtest.ControllerUp)
 	}
 	path := strings.ReplaceAll(q.path, "V", version)
 	req, err := http.NewRequestWithContext(t.Context(), q.method, url+path, strings.NewReader(q.body))
@@ -60,7 +60,7 @@ func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) s
 		if q.expired {
 			lifetime = -time.Hour
 		}
-		token, err := slurmclient.TokenFromKey([]byte("key"), q.user, lifetime, clock).Token()
+		token, err := slurmclient.TokenFromKey([]byte("key"), q.user, lifetime, testClock).Token()
 		must(t, err)
 		req.Header.Set("X-SLURM-USER-TOKEN", token)
 	}
@@ -69,9 +69,9 @@ func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) s
 	return "HTTP " + strconv.Itoa(w.Code) + " x ct=" + w.Header().Get("Content-Type") + "\n" + w.Body.String()
 }
 
-func TestErrorsAreThoseThatWereRecorded(t *testing.T) {
+func TestErrorsMatchTheRecordedOnes(t *testing.T) {
 	const script = `{"script": "#!/bin/sh\n", "job": {"environment": ["A=b"], "current_working_directory": "/"}}`
-	questions := map[string]question{
+	questions := map[string]apiRequest{
 		"errors-V/expired":      {method: "GET", path: "/slurm/V/nodes/", user: "alice", expired: true},
 		"errors-V/expired-ping": {method: "GET", path: "/slurm/V/ping/", user: "alice", expired: true},
 		"errors-V/expired-submit": {method: "POST", path: "/slurm/V/job/submit", user: "alice", expired: true,
@@ -85,18 +85,18 @@ func TestErrorsAreThoseThatWereRecorded(t *testing.T) {
 		"errors-V/empty-token":         {method: "GET", path: "/slurm/V/nodes/"},
 		"V/unknown_path_404":           {method: "GET", path: "/slurm/V/nosuch", user: "alice"},
 		"V/node_unknown":               {method: "GET", path: "/slurm/V/node/nosuch", user: "alice"},
-		"V/nodes_ctld_down":            {method: "GET", path: "/slurm/V/nodes/", user: "alice", down: true},
-		"V/ping_ctld_down":             {method: "GET", path: "/slurm/V/ping/", user: "alice", down: true},
+		"V/nodes_ctld_down":            {method: "GET", path: "/slurm/V/nodes/", user: "alice", controllerDown: true},
+		"V/ping_ctld_down":             {method: "GET", path: "/slurm/V/ping/", user: "alice", controllerDown: true},
 		"V/jobs_nochange":              {method: "GET", path: "/slurm/V/jobs/?update_time=1895220000", user: "alice"},
 		"V/job_delete_unknown":         {method: "DELETE", path: "/slurm/V/job/4242", user: "alice"},
 		"V/job_delete_finished":        {method: "DELETE", path: "/slurm/V/job/1", user: "alice"},
 		"V/job_submit":                 {method: "POST", path: "/slurm/V/job/submit", user: "alice", body: script},
 	}
 	compared := 0
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := slurmtest.New(slurmtest.Config{Release: release, Now: clock, Key: []byte("key"),
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := slurmtest.New(slurmtest.Config{Release: release, Now: testClock, Key: []byte("key"),
 			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}}})
-		submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 1\n"}, User: "alice"})
+		mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 1\n"}, User: "alice"})
 		c.Step(10 * time.Second)
 		for name, q := range questions {
 			recorded := readRecorded(release, strings.Replace(name, "V", v, 1))
@@ -104,11 +104,11 @@ func TestErrorsAreThoseThatWereRecorded(t *testing.T) {
 				continue
 			}
 			compared++
-			got := alike(q.ask(t, c, "", v))
+			got := normalizeAnswer(q.send(t, c, "", v))
 			if !strings.HasPrefix(recorded, "HTTP ") {
 				_, got, _ = strings.Cut(got, "\n")
 			}
-			if diff := cmp.Diff(alike(recorded), strings.TrimSpace(got)); diff != "" {
+			if diff := cmp.Diff(normalizeAnswer(recorded), strings.TrimSpace(got)); diff != "" {
 				t.Errorf("%s (-recorded +simulated):\n%s", name, diff)
 			}
 		}
@@ -128,10 +128,10 @@ func readRecorded(release, name string) string {
 	return ""
 }
 
-func TestOldSharesHoldABareInfinity(t *testing.T) {
-	c := demo(t, slurmtest.Release2411)
+func TestOldVersionsWriteSharesWithABareInfinity(t *testing.T) {
+	c := demoCluster(t, slurmtest.Release2411)
 	for v, want := range map[string]bool{"v0.0.40": true, "v0.0.41": true, "v0.0.42": false} {
-		_, body := get(t, "GET", serve(t, c).URL+"/slurm/"+v+"/shares", "")
+		_, body := doRequest(t, "GET", startServer(t, c).URL+"/slurm/"+v+"/shares", "")
 		if got := strings.Contains(body, `"level": Infinity`); got != want {
 			t.Errorf("%s: has a bare Infinity: %v, want %v", v, got, want)
 		}

@@ -9,16 +9,16 @@ import (
 )
 
 type reservation struct {
-	shared[slurm.Reservation]
+	copyOnWrite[slurm.Reservation]
 	nodes []*node
 	// active means that the model has marked the nodes as reserved.
 	active bool
 	// dueAt is when its state changes next.
-	due slurm.Time
+	dueAt slurm.Time
 }
 
 func (c *Cluster) reservation(name string) *reservation {
-	for _, r := range c.resvs {
+	for _, r := range c.reservations {
 		if r.view().Name == name {
 			return r
 		}
@@ -27,15 +27,15 @@ func (c *Cluster) reservation(name string) *reservation {
 }
 
 // allows reports whether the job may use the reservation's nodes.
-func (r *reservation) lets(j *job) bool {
+func (r *reservation) allows(j *job) bool {
 	v := r.view()
 	if j.view().Reservation != v.Name {
 		return false
 	}
-	return listed(v.Users, j.view().UserName) || listed(v.Accounts, j.view().Account)
+	return isListed(v.Users, j.view().UserName) || isListed(v.Accounts, j.view().Account)
 }
 
-func listed(list, name string) bool {
+func isListed(list, name string) bool {
 	return list != "" && slices.Contains(strings.Split(list, ","), name)
 }
 
@@ -50,7 +50,7 @@ func (c *Cluster) SetReservation(r slurm.ReservationRequest) {
 func (c *Cluster) setReservation(q slurm.ReservationRequest) {
 	c.deleteReservation(q.Name)
 	r := &reservation{}
-	v := r.edit(c.gen)
+	v := r.edit(c.generation)
 	v.Name, v.StartTime, v.EndTime = q.Name, q.StartTime, q.EndTime
 	if v.StartTime == 0 {
 		v.StartTime = c.now
@@ -62,13 +62,13 @@ func (c *Cluster) setReservation(q slurm.ReservationRequest) {
 	v.Partition, v.Licenses = q.Partition, q.Licenses
 	v.Flags = append(slices.Clone(q.Flags), "SPEC_NODES")
 	c.fillReservation(r, q)
-	c.resvs = append(c.resvs, r)
-	c.changed.reservations = c.now
+	c.reservations = append(c.reservations, r)
+	c.changedAt.reservations = c.now
 	c.moveReservations()
 }
 
 func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
-	v := r.edit(c.gen)
+	v := r.edit(c.generation)
 	for _, name := range q.Nodes {
 		if name == "ALL" {
 			r.nodes = slices.Clone(c.nodes)
@@ -84,7 +84,7 @@ func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
 	if len(q.Nodes) == 0 {
 		count := int(q.NodeCount.Or(0))
 		for _, n := range c.nodes {
-			if len(r.nodes) < count && n.usable() && n.resv == nil {
+			if len(r.nodes) < count && n.usable() && n.reservation == nil {
 				r.nodes = append(r.nodes, n)
 			}
 		}
@@ -96,7 +96,7 @@ func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
 	}
 	v.Nodes, v.NodeCount = hostlist.Compress(names), uint32(len(names))
 	if v.CoreCount > 0 {
-		v.TRES = tresText{cpus: uint64(v.CoreCount)}.String()
+		v.TRES = tresCounts{cpus: uint64(v.CoreCount)}.String()
 	}
 }
 
@@ -113,14 +113,14 @@ func (c *Cluster) deleteReservation(name string) bool {
 		return false
 	}
 	c.markReservation(r, false)
-	c.resvs = slices.DeleteFunc(c.resvs, func(x *reservation) bool { return x == r })
-	c.changed.reservations = c.now
+	c.reservations = slices.DeleteFunc(c.reservations, func(x *reservation) bool { return x == r })
+	c.changedAt.reservations = c.now
 	return true
 }
 
 // moveReservations starts and ends the reservations that are due.
 func (c *Cluster) moveReservations() {
-	for _, r := range slices.Clone(c.resvs) {
+	for _, r := range slices.Clone(c.reservations) {
 		if now := r.view().Active(c.now); now != r.active {
 			c.markReservation(r, now)
 		}
@@ -132,8 +132,8 @@ func (c *Cluster) moveReservations() {
 		if !r.active {
 			due = r.view().StartTime
 		}
-		if due != r.due {
-			r.due = due
+		if due != r.dueAt {
+			r.dueAt = due
 			c.events.add(due, event{})
 		}
 	}
@@ -141,17 +141,17 @@ func (c *Cluster) moveReservations() {
 
 func (c *Cluster) markReservation(r *reservation, active bool) {
 	r.active = active
-	c.dirty = true
-	c.changed.reservations = c.now
+	c.needsScheduling = true
+	c.changedAt.reservations = c.now
 	for _, n := range r.nodes {
 		switch {
-		case active && n.resv == nil:
-			n.resv = r
-		case !active && n.resv == r:
-			n.resv = nil
+		case active && n.reservation == nil:
+			n.reservation = r
+		case !active && n.reservation == r:
+			n.reservation = nil
 		default:
 			continue
 		}
-		c.touchNode(n)
+		c.updateNodeRecord(n)
 	}
 }

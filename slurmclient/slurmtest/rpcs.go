@@ -47,7 +47,7 @@ type rpcs struct {
 }
 
 func (q *rpcs) add(r route, user string) {
-	if r.db() {
+	if r.isDatabase() {
 		return
 	}
 	q.count(r.method+" "+r.path, user)

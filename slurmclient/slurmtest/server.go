@@ -11,11 +11,11 @@ const controllerName = "ctl"
 
 // server is the HTTP side of a Cluster.
 type server struct {
-	routes  map[string]route
-	writers map[string]func() (*writers, error)
-	reqs    requests
-	rpcs    rpcs
-	faults  faults
+	routes   map[string]route
+	writers  map[string]func() (*writers, error)
+	requests requests
+	rpcs     rpcs
+	faults   faults
 }
 
 func newServer(cfg Config) *server {
@@ -23,7 +23,7 @@ func newServer(cfg Config) *server {
 	for _, v := range cfg.Versions {
 		s.writers[v] = sync.OnceValues(func() (*writers, error) { return newWriters(cfg, v) })
 	}
-	for _, r := range routes() {
+	for _, r := range apiRoutes() {
 		s.routes[r.method+" "+r.path] = r
 	}
 	return s
@@ -37,29 +37,29 @@ func releaseText(release string) string {
 }
 
 // Handler answers as the cluster's slurmrestd does. Any number of servers may use it at once.
-func (c *Cluster) Handler() http.Handler { return http.HandlerFunc(c.serve) }
+func (c *Cluster) Handler() http.Handler { return http.HandlerFunc(c.serveHTTP) }
 
-func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
-	route, version, arg, known := c.find(r.Method, r.URL.Path)
-	defer c.reqs.begin(r.Method, r.URL.Path, route)()
-	w, fault := c.faults.strike(w, r)
+func (c *Cluster) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	route, version, arg, known := c.findRoute(r.Method, r.URL.Path)
+	defer c.requests.begin(r.Method, r.URL.Path, route)()
+	w, fault := c.faults.apply(w, r)
 	if w == nil {
 		return
 	}
 	if r.URL.Path == "/openapi/v3" {
-		c.serveDocument(w)
+		c.serveOpenAPI(w)
 		return
 	}
 	if !known {
-		plain(w, http.StatusNotFound, c.notFoundText())
+		writePlainText(w, http.StatusNotFound, c.notFoundText())
 		return
 	}
 	wr, err := c.writers[version]()
 	if err != nil {
-		plain(w, http.StatusInternalServerError, err.Error())
+		writePlainText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	k := &call{Cluster: c, w: w, r: r, route: route, version: version, arg: arg, wr: wr, fault: fault}
+	k := &call{Cluster: c, w: w, r: r, route: route, version: version, pathValue: arg, recordWriters: wr, fault: fault}
 	if k.admit() {
 		c.rpcs.add(route, k.user)
 		route.serve(k)
@@ -76,7 +76,7 @@ func (c *Cluster) notFoundText() string {
 }
 
 // findRoute returns the route for a path and the value of its placeholder.
-func (c *Cluster) find(method, path string) (r route, version, arg string, ok bool) {
+func (c *Cluster) findRoute(method, path string) (r route, version, arg string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) < 3 || !c.cfg.serves(parts[1]) {
 		return route{}, "", "", false
@@ -89,7 +89,7 @@ func (c *Cluster) find(method, path string) (r route, version, arg string, ok bo
 	}
 	for i, p := range patterns {
 		r, ok = c.routes[method+" /"+parts[0]+"/"+p]
-		if ok && version >= r.since && !(parts[0] == "slurmdb" && c.cfg.NoAccounting) {
+		if ok && version >= r.sinceVersion && !(parts[0] == "slurmdb" && c.cfg.NoAccounting) {
 			if i == 1 {
 				arg = tail[1]
 			}
@@ -99,28 +99,28 @@ func (c *Cluster) find(method, path string) (r route, version, arg string, ok bo
 	return route{}, version, "", false
 }
 
-func plain(w http.ResponseWriter, status int, text string) {
+func writePlainText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text))
 }
 
 // serveOpenAPI answers with the outline of an OpenAPI document: the paths that can be read.
-func (c *Cluster) serveDocument(w http.ResponseWriter) {
+func (c *Cluster) serveOpenAPI(w http.ResponseWriter) {
 	var b strings.Builder
 	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` +
 		releaseText(c.cfg.Release) + `"},"paths":{`)
 	first := true
 	for _, v := range c.cfg.Versions {
-		for _, r := range routes() {
-			if v < r.since || r.method != http.MethodGet {
+		for _, r := range apiRoutes() {
+			if v < r.sinceVersion || r.method != http.MethodGet {
 				continue
 			}
 			if !first {
 				b.WriteByte(',')
 			}
 			first = false
-			b.WriteString(`"` + r.versioned(v) + `":{"get":{}}`)
+			b.WriteString(`"` + r.versionedPath(v) + `":{"get":{}}`)
 		}
 	}
 	b.WriteString("}}")

@@ -18,7 +18,7 @@ import (
 func nodeStates(t *testing.T, body string) map[string]string {
 	t.Helper()
 	states := map[string]string{}
-	for _, n := range decode(t, body)["nodes"].([]any) {
+	for _, n := range decodeJSON(t, body)["nodes"].([]any) {
 		m := n.(map[string]any)
 		var words []string
 		for _, w := range m["state"].([]any) {
@@ -29,12 +29,12 @@ func nodeStates(t *testing.T, body string) map[string]string {
 	return states
 }
 
-func TestFlagsChangeWhatNodesShow(t *testing.T) {
-	c := small("")
+func TestShowFlagsChangeNodeStates(t *testing.T) {
+	c := smallCluster("")
 	must(t, c.CreateNodes("NodeName=f1 CPUs=1 RealMemory=1000 State=FUTURE"))
-	submit(t, c, forever(slurm.JobRequest{Tasks: 1}))
+	mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 1}))
 	c.Step(time.Second)
-	url := serve(t, c).URL + "/slurm/v0.0.45/nodes/"
+	url := startServer(t, c).URL + "/slurm/v0.0.45/nodes/"
 	cases := map[string]struct {
 		query  string
 		status int
@@ -48,12 +48,12 @@ func TestFlagsChangeWhatNodesShow(t *testing.T) {
 		"an unknown flag fails": {"?flags=NOSUCH", 500, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
 	}
 	for name, tc := range cases {
-		status, body := get(t, "GET", url+tc.query, "")
+		status, body := doRequest(t, "GET", url+tc.query, "")
 		if diff := cmp.Diff(tc.want, nodeStates(t, body)); status != tc.status || diff != "" {
 			t.Errorf("%s: status %d, want %d\n%s", name, status, tc.status, diff)
 		}
 	}
-	if status, body := get(t, "GET", url+"?flags=DETAIL,MIXED", ""); status != 500 || body != "Unspecified error" {
+	if status, body := doRequest(t, "GET", url+"?flags=DETAIL,MIXED", ""); status != 500 || body != "Unspecified error" {
 		t.Errorf("flags joined by a comma: %d %s", status, body)
 	}
 }
@@ -61,8 +61,8 @@ func TestFlagsChangeWhatNodesShow(t *testing.T) {
 func TestCompactAnswersHaveTheSameContent(t *testing.T) {
 	var bodies []string
 	for _, compact := range []bool{false, true} {
-		c := slurmtest.New(slurmtest.Config{Now: clock, Compact: compact, Nodes: []slurmtest.NodeConf{{Names: "n[1-3]"}}})
-		_, body := get(t, "GET", serve(t, c).URL+"/slurm/v0.0.45/nodes/", "")
+		c := slurmtest.New(slurmtest.Config{Now: testClock, Compact: compact, Nodes: []slurmtest.NodeConf{{Names: "n[1-3]"}}})
+		_, body := doRequest(t, "GET", startServer(t, c).URL+"/slurm/v0.0.45/nodes/", "")
 		bodies = append(bodies, body)
 	}
 	var pretty bytes.Buffer
@@ -72,21 +72,21 @@ func TestCompactAnswersHaveTheSameContent(t *testing.T) {
 	}
 }
 
-func TestWithoutAccountingThereIsNoDatabase(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, NoAccounting: true})
-	url := serve(t, c).URL
-	if status, _ := get(t, "GET", url+"/slurmdb/v0.0.45/users/", ""); status != http.StatusNotFound {
+func TestSlurmdbIsNotServedWithoutAccounting(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: testClock, NoAccounting: true})
+	url := startServer(t, c).URL
+	if status, _ := doRequest(t, "GET", url+"/slurmdb/v0.0.45/users/", ""); status != http.StatusNotFound {
 		t.Errorf("status %d, want 404", status)
 	}
-	_, body := get(t, "GET", url+"/slurm/v0.0.45/ping/", "")
+	_, body := doRequest(t, "GET", url+"/slurm/v0.0.45/ping/", "")
 	if !strings.Contains(body, `"accounting_storage": ""`) {
 		t.Errorf("the answer has a value for accounting_storage: %s", body)
 	}
 }
 
-func TestDocumentListsTheVersionsServed(t *testing.T) {
-	_, body := get(t, "GET", serve(t, small(slurmtest.Release2411)).URL+"/openapi/v3", "")
-	paths := decode(t, body)["paths"].(map[string]any)
+func TestOpenAPIListsTheServedVersions(t *testing.T) {
+	_, body := doRequest(t, "GET", startServer(t, smallCluster(slurmtest.Release2411)).URL+"/openapi/v3", "")
+	paths := decodeJSON(t, body)["paths"].(map[string]any)
 	for path, want := range map[string]bool{"/slurm/v0.0.40/nodes/": true, "/slurm/v0.0.42/job/{job_id}": true,
 		"/slurm/v0.0.42/shares": true, "/slurm/v0.0.43/nodes/": false, "/slurmdb/v0.0.41/ping/": false} {
 		if _, got := paths[path]; got != want {
@@ -95,8 +95,8 @@ func TestDocumentListsTheVersionsServed(t *testing.T) {
 	}
 }
 
-func TestPathsThatVersionsLack(t *testing.T) {
-	old, young := serve(t, small(slurmtest.Release2411)).URL, serve(t, small("")).URL
+func TestPathsDependOnTheVersion(t *testing.T) {
+	old, young := startServer(t, smallCluster(slurmtest.Release2411)).URL, startServer(t, smallCluster("")).URL
 	const conf = `{"node_conf": "NodeName=x1 State=FUTURE"}`
 	for _, tc := range []struct {
 		method, url, body string
@@ -109,14 +109,14 @@ func TestPathsThatVersionsLack(t *testing.T) {
 		{"GET", old + "/slurmdb/v0.0.41/ping/", "", 404},
 		{"GET", old + "/slurmdb/v0.0.42/ping/", "", 200},
 	} {
-		if status, body := get(t, tc.method, tc.url, tc.body); status != tc.want {
+		if status, body := doRequest(t, tc.method, tc.url, tc.body); status != tc.want {
 			t.Errorf("%s %s: status %d, want %d: %.200s", tc.method, tc.url, status, tc.want, body)
 		}
 	}
 }
 
 func TestBadRequestsAreRefused(t *testing.T) {
-	url := serve(t, small("")).URL + "/slurm/v0.0.45"
+	url := startServer(t, smallCluster("")).URL + "/slurm/v0.0.45"
 	for _, tc := range []struct {
 		name, path, body string
 		want             int
@@ -128,7 +128,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"a state as text", "/node/n1", `{"state": "DRAIN"}`, 200},
 		{"a number that is null", "/node/n1", `{"weight": null}`, 200},
 	} {
-		if status, body := get(t, "POST", url+tc.path, tc.body); status != tc.want {
+		if status, body := doRequest(t, "POST", url+tc.path, tc.body); status != tc.want {
 			t.Errorf("%s: status %d, want %d: %.300s", tc.name, status, tc.want, body)
 		}
 	}
@@ -144,14 +144,14 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	}
 }
 
-func TestLongArrayTextIsCut(t *testing.T) {
+func TestLongArrayTextIsTruncated(t *testing.T) {
 	for limit, want := range map[int]string{
 		0:   "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,...",
 		200: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300",
 	} {
-		c := slurmtest.New(slurmtest.Config{Now: clock, BitstrLen: limit,
+		c := slurmtest.New(slurmtest.Config{Now: testClock, BitstrLen: limit,
 			Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
-		id := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Hold: true,
+		id := mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Hold: true,
 			Array: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300"}})
 		if j, _ := c.Job(id); j.ArrayTasks != want {
 			t.Errorf("limit %d: %q, want %q", limit, j.ArrayTasks, want)
@@ -161,8 +161,8 @@ func TestLongArrayTextIsCut(t *testing.T) {
 
 func TestUnknownUserMaySubmitToOldReleasesOnly(t *testing.T) {
 	for release, want := range map[string]string{slurmtest.Release2411: "nobody", slurmtest.Release2605: ""} {
-		c := small(release)
-		req, err := http.NewRequestWithContext(t.Context(), "POST", serve(t, c).URL+"/slurm/v0.0.42/job/submit",
+		c := smallCluster(release)
+		req, err := http.NewRequestWithContext(t.Context(), "POST", startServer(t, c).URL+"/slurm/v0.0.42/job/submit",
 			strings.NewReader(`{"script": "#!/bin/sh\n", "job": {"environment": ["A=b"]}}`))
 		must(t, err)
 		req.Header.Set("X-SLURM-USER-TOKEN", "token")

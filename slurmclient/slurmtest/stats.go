@@ -4,15 +4,15 @@ import "github.com/slurmtide/slurmtide/slurmclient/slurm"
 
 // stats are what sdiag shows.
 type stats struct {
-	since                                               slurm.Time
-	submitted, started, completed, cancelled, failed    uint64
-	cycles, depth, lastDepth, lastCycleMicros, sumCycle uint64
-	maxCycle                                            uint64
-	queueLength                                         uint64
-	lastCycle, jobStatesAt                              slurm.Time
-	pending, running                                    uint64
+	since                                                     slurm.Time
+	submitted, started, completed, cancelled, failed          uint64
+	cycles, depth, lastDepth, lastCycleMicros, sumCycleMicros uint64
+	maxCycleMicros                                            uint64
+	queueLength                                               uint64
+	lastCycle, jobStatesAt                                    slurm.Time
+	pending, running                                          uint64
 	// purgePending means that purged jobs still have to be dropped from the table.
-	purged bool
+	purgePending bool
 }
 
 // countStates counts pending and running jobs as slurmctld does from time to time: each task of an

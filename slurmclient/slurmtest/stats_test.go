@@ -11,9 +11,9 @@ import (
 )
 
 func TestStatisticsCountTheRPCsOfRequests(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(t, release)
-		cl := client(t, c, v)
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := demoCluster(t, release)
+		cl := newClient(t, c, v)
 		for range 3 {
 			_, err := cl.Jobs(t.Context(), 0)
 			must(t, err)
@@ -36,12 +36,12 @@ func TestStatisticsCountTheRPCsOfRequests(t *testing.T) {
 	})
 }
 
-func TestSharesFollowWhatWasUsed(t *testing.T) {
-	eachVersion(t, func(t *testing.T, release, v string) {
-		c := small(release)
-		submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 2}, User: "alice", RunFor: 100 * time.Second})
+func TestSharesFollowUsage(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, release, v string) {
+		c := smallCluster(release)
+		mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 2}, User: "alice", RunFor: 100 * time.Second})
 		c.Step(10 * time.Minute)
-		list, err := client(t, c, v).Shares(t.Context())
+		list, err := newClient(t, c, v).Shares(t.Context())
 		must(t, err)
 		usage := map[string]uint64{}
 		factors := map[string]float64{}

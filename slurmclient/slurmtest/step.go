@@ -11,26 +11,26 @@ import (
 func (c *Cluster) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.advance(c.now + slurm.Time(d/time.Second))
+	c.advanceTo(c.now + slurm.Time(d/time.Second))
 }
 
 // advanceTo moves the model to the given time.
-func (c *Cluster) advance(to slurm.Time) {
-	c.settle()
+func (c *Cluster) advanceTo(to slurm.Time) {
+	c.runDueEvents()
 	for {
-		at, ok := c.events.first()
+		at, ok := c.events.nextTime()
 		if !ok || at > to {
 			break
 		}
 		c.now = max(c.now, at)
-		c.settle()
+		c.runDueEvents()
 	}
 	c.now = max(c.now, to)
-	c.settle()
+	c.runDueEvents()
 }
 
 // runDueEvents runs what is due now, then the scheduler.
-func (c *Cluster) settle() {
+func (c *Cluster) runDueEvents() {
 	for {
 		ev, ok := c.events.next(c.now)
 		if !ok {
@@ -38,30 +38,30 @@ func (c *Cluster) settle() {
 		}
 		switch {
 		case ev.job != nil:
-			c.jobDue(ev.job)
+			c.runJobEvent(ev.job)
 		case ev.node != nil:
-			c.nodeDue(ev.node)
+			c.runNodeEvent(ev.node)
 		default:
 			c.moveReservations()
-			c.dirty = true
+			c.needsScheduling = true
 		}
 	}
-	if c.stats.purged {
-		c.stats.purged = false
+	if c.stats.purgePending {
+		c.stats.purgePending = false
 		c.purge()
 	}
-	if c.dirty {
+	if c.needsScheduling {
 		c.schedule()
 	}
 }
 
-// nodeDue makes a node respond again.
-func (c *Cluster) nodeDue(n *node) {
+// runNodeEvent makes a node respond again.
+func (c *Cluster) runNodeEvent(n *node) {
 	if n.pingAt == 0 || n.pingAt > c.now {
 		return
 	}
 	n.pingAt = 0
 	n.flags &^= slurm.NodeNotResponding
-	c.touchNode(n)
-	c.dirty = true
+	c.updateNodeRecord(n)
+	c.needsScheduling = true
 }

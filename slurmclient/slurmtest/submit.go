@@ -32,7 +32,7 @@ type Refusal struct {
 func (r *Refusal) Error() string { return errorText(r.Number) }
 
 // newRefusal returns nil for 0.
-func refuse(number int) *Refusal {
+func newRefusal(number int) *Refusal {
 	if number == 0 {
 		return nil
 	}
@@ -43,11 +43,11 @@ func (c *Cluster) submit(s JobSpec) (uint32, *Refusal) {
 	if len(s.Components) > 0 {
 		return c.submitHet(s)
 	}
-	j, tasks, throttle, r := c.prepare(s)
+	j, tasks, throttle, r := c.prepareJob(s)
 	if r != nil {
 		return 0, r
 	}
-	c.enter(j)
+	c.enqueueJob(j)
 	if tasks != nil {
 		c.makeArray(j, tasks, throttle)
 	}
@@ -55,35 +55,35 @@ func (c *Cluster) submit(s JobSpec) (uint32, *Refusal) {
 }
 
 // prepareJob checks a specification and creates its job, which is not in the table yet.
-func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r *Refusal) {
+func (c *Cluster) prepareJob(s JobSpec) (j *job, tasks []uint32, throttle uint32, r *Refusal) {
 	partitions, ok := c.partitionsOf(s.Partition)
 	if !ok {
-		return nil, nil, 0, refuse(2000)
+		return nil, nil, 0, newRefusal(2000)
 	}
 	if s.Array != "" {
 		var err error
 		if tasks, throttle, err = parseArray(s.Array, c.cfg.MaxArraySize); err != nil {
-			return nil, nil, 0, refuse(2081)
+			return nil, nil, 0, newRefusal(2081)
 		}
 	}
 	depends, ok := parseDependencies(s.Dependency)
 	if !ok {
-		return nil, nil, 0, refuse(2038)
+		return nil, nil, 0, newRefusal(2038)
 	}
-	if number := c.mistake(s); number != 0 {
-		return nil, nil, 0, refuse(number)
+	if number := c.validateSpec(s); number != 0 {
+		return nil, nil, 0, newRefusal(number)
 	}
 	j = c.newJob(s, partitions)
-	j.depends = depends
-	if !c.everFits(j) {
-		return nil, nil, 0, refuse(2014)
+	j.dependencies = depends
+	if !c.isSatisfiable(j) {
+		return nil, nil, 0, newRefusal(2014)
 	}
 	return j, tasks, throttle, nil
 }
 
 // validateSpec returns the error number if the specification names something that does not exist,
 // else 0.
-func (c *Cluster) mistake(s JobSpec) int {
+func (c *Cluster) validateSpec(s JobSpec) int {
 	for _, f := range featureNames(s.Constraints) {
 		if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.hasFeature(f) }) {
 			return 2029
@@ -111,33 +111,33 @@ func (c *Cluster) mistake(s JobSpec) int {
 
 // isSatisfiable reports whether slurmctld accepts the job: 24.11 requires nodes that could run it,
 // whatever their state; 26.05 lets it wait if the partition has too few nodes.
-func (c *Cluster) everFits(j *job) bool {
+func (c *Cluster) isSatisfiable(j *job) bool {
 	if c.cfg.Release != Release2411 {
-		return c.fitsWaiting(j)
+		return c.mayWaitForNodes(j)
 	}
-	for _, partition := range j.wish.partitions {
-		if c.fitsAll(j, partition) {
+	for _, partition := range j.requirements.partitions {
+		if c.fitsIdlePartition(j, partition) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *Cluster) fitsAll(j *job, partition *partition) bool {
+func (c *Cluster) fitsIdlePartition(j *job, partition *partition) bool {
 	var nodes []*node
 	for _, n := range partition.nodes {
-		if j.wish.accepts(n) {
+		if j.requirements.accepts(n) {
 			nodes = append(nodes, n)
 		}
 	}
-	return j.wish.fit(nodes, asIfIdle) != nil
+	return j.requirements.fit(nodes, asIfIdle) != nil
 }
 
 // mayWaitForNodes reports whether 26.05 accepts the job. It refuses a job only if every partition
 // has enough nodes, none of which are of the requested shape.
-func (c *Cluster) fitsWaiting(j *job) bool {
-	for _, partition := range j.wish.partitions {
-		if len(partition.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, partition) {
+func (c *Cluster) mayWaitForNodes(j *job) bool {
+	for _, partition := range j.requirements.partitions {
+		if len(partition.nodes) < int(j.requirements.minNodes()) || c.fitsIdlePartition(j, partition) {
 			return true
 		}
 	}
@@ -145,25 +145,25 @@ func (c *Cluster) fitsWaiting(j *job) bool {
 }
 
 // enqueueJob adds a new job to the table and to the queue.
-func (c *Cluster) enter(j *job) {
+func (c *Cluster) enqueueJob(j *job) {
 	j.id = c.newID()
 	r := c.edit(j)
 	r.ID, r.SubmitTime = j.id, c.now
-	if !r.Hold && j.begin <= c.now && len(j.depends) == 0 {
+	if !r.Hold && j.beginTime <= c.now && len(j.dependencies) == 0 {
 		r.EligibleTime, r.AccrueTime = c.now, c.now
 	}
 	c.appendJob(j)
 	c.stats.submitted++
 	c.queue.add(j)
-	c.dirty = true
-	if j.begin > c.now {
-		c.events.add(j.begin, event{})
+	c.needsScheduling = true
+	if j.beginTime > c.now {
+		c.events.add(j.beginTime, event{})
 	}
-	if len(j.depends) > 0 {
+	if len(j.dependencies) > 0 {
 		r.flags |= flagDependent
 		r.Flags = c.flagText(r.flags)
 		c.dependents = append(c.dependents, j)
-		c.resolve(j)
+		c.resolveDependencies(j)
 	}
 }
 
@@ -223,9 +223,9 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 	var h hetJob
 	for _, component := range append([]JobSpec{first}, s.Components...) {
 		component.User = s.User
-		j, tasks, _, r := c.prepare(component)
+		j, tasks, _, r := c.prepareJob(component)
 		if r == nil && tasks != nil {
-			r = refuse(2081)
+			r = newRefusal(2081)
 		}
 		if r != nil {
 			return 0, r
@@ -235,7 +235,7 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 	var ids []string
 	for _, j := range h.jobs {
 		j.het = &h
-		c.enter(j)
+		c.enqueueJob(j)
 		ids = append(ids, strconv.FormatUint(uint64(j.id), 10))
 	}
 	text := hostlist.Compress(ids)

@@ -10,50 +10,50 @@ import (
 
 // jobBody is the job description in a request.
 type jobBody struct {
-	Script      string `json:"script"`
-	Name        string `json:"name"`
-	Partition   string `json:"partition"`
-	Account     string `json:"account"`
-	QOS         string `json:"qos"`
-	Environment words  `json:"environment"`
-	Directory   string `json:"current_working_directory"`
-	Array       string `json:"array"`
-	Nodes       number `json:"minimum_nodes"`
-	NodesText   string `json:"nodes"`
-	Tasks       number `json:"tasks"`
-	CPUsPerTask number `json:"cpus_per_task"`
-	MinimumCPUs number `json:"minimum_cpus"`
-	PerNode     number `json:"memory_per_node"`
-	PerCPU      number `json:"memory_per_cpu"`
-	TimeLimit   number `json:"time_limit"`
-	Constraints string `json:"constraints"`
-	TRESPerNode string `json:"tres_per_node"`
-	TRESPerJob  string `json:"tres_per_job"`
-	Required    words  `json:"required_nodes"`
-	Excluded    words  `json:"excluded_nodes"`
-	Dependency  string `json:"dependency"`
-	Licenses    string `json:"licenses"`
-	Begin       number `json:"begin_time"`
-	Hold        *bool  `json:"hold"`
-	Shared      words  `json:"shared"`
-	Comment     *string
-	Reservation string `json:"reservation"`
-	Nice        *int32 `json:"nice"`
-	Priority    number `json:"priority"`
-	Requeue     *bool  `json:"requeue"`
+	Script        string     `json:"script"`
+	Name          string     `json:"name"`
+	Partition     string     `json:"partition"`
+	Account       string     `json:"account"`
+	QOS           string     `json:"qos"`
+	Environment   jsonWords  `json:"environment"`
+	Directory     string     `json:"current_working_directory"`
+	Array         string     `json:"array"`
+	Nodes         jsonNumber `json:"minimum_nodes"`
+	NodesText     string     `json:"nodes"`
+	Tasks         jsonNumber `json:"tasks"`
+	CPUsPerTask   jsonNumber `json:"cpus_per_task"`
+	MinCPUs       jsonNumber `json:"minimum_cpus"`
+	MemoryPerNode jsonNumber `json:"memory_per_node"`
+	MemoryPerCPU  jsonNumber `json:"memory_per_cpu"`
+	TimeLimit     jsonNumber `json:"time_limit"`
+	Constraints   string     `json:"constraints"`
+	TRESPerNode   string     `json:"tres_per_node"`
+	TRESPerJob    string     `json:"tres_per_job"`
+	RequiredNodes jsonWords  `json:"required_nodes"`
+	ExcludedNodes jsonWords  `json:"excluded_nodes"`
+	Dependency    string     `json:"dependency"`
+	Licenses      string     `json:"licenses"`
+	BeginTime     jsonNumber `json:"begin_time"`
+	Hold          *bool      `json:"hold"`
+	Shared        jsonWords  `json:"shared"`
+	Comment       *string
+	Reservation   string     `json:"reservation"`
+	Nice          *int32     `json:"nice"`
+	Priority      jsonNumber `json:"priority"`
+	Requeue       *bool      `json:"requeue"`
 }
 
 func (b *jobBody) spec(user string) JobSpec {
-	small := func(n number) uint32 { return uint32(n.Or(0)) }
-	s := JobSpec{User: user, Priority: small(b.Priority), ExcludedNodes: strings.Join(b.Excluded, ",")}
+	small := func(n jsonNumber) uint32 { return uint32(n.Or(0)) }
+	s := JobSpec{User: user, Priority: small(b.Priority), ExcludedNodes: strings.Join(b.ExcludedNodes, ",")}
 	s.JobRequest = slurm.JobRequest{
 		Name: b.Name, Partition: b.Partition, Account: b.Account, QOS: b.QOS, Script: b.Script,
 		Environment: b.Environment, WorkingDirectory: b.Directory, Array: b.Array,
-		Nodes: small(b.Nodes), Tasks: max(small(b.Tasks), small(b.MinimumCPUs)), CPUsPerTask: small(b.CPUsPerTask),
-		MemoryPerNode: b.PerNode.Number, MemoryPerCPU: b.PerCPU.Number, TimeLimit: b.TimeLimit.Number,
+		Nodes: small(b.Nodes), Tasks: max(small(b.Tasks), small(b.MinCPUs)), CPUsPerTask: small(b.CPUsPerTask),
+		MemoryPerNode: b.MemoryPerNode.Number, MemoryPerCPU: b.MemoryPerCPU.Number, TimeLimit: b.TimeLimit.Number,
 		Constraints: b.Constraints, TRESPerNode: b.TRESPerNode, TRESPerJob: b.TRESPerJob,
-		RequiredNodes: strings.Join(b.Required, ","), Dependency: b.Dependency, Licenses: b.Licenses,
-		BeginTime: slurm.Time(b.Begin.Or(0)), Exclusive: len(b.Shared) > 0 && b.Shared[0] == "none",
+		RequiredNodes: strings.Join(b.RequiredNodes, ","), Dependency: b.Dependency, Licenses: b.Licenses,
+		BeginTime: slurm.Time(b.BeginTime.Or(0)), Exclusive: len(b.Shared) > 0 && b.Shared[0] == "none",
 		Reservation: b.Reservation,
 	}
 	if b.Hold != nil {
@@ -75,14 +75,14 @@ func (k *call) submitJob() {
 		Job    *jobBody   `json:"job"`
 		Jobs   []*jobBody `json:"jobs"`
 	}
-	if !k.body(&q) {
+	if !k.decodeBody(&q) {
 		return
 	}
 	if q.Job != nil {
 		q.Jobs = []*jobBody{q.Job}
 	}
-	if number := k.unsubmittable(q.Script, q.Jobs); number != 0 {
-		status := k.refusal()
+	if number := k.validateSubmission(q.Script, q.Jobs); number != 0 {
+		status := k.refusalStatus()
 		if number == 6010 {
 			status = http.StatusInternalServerError
 		}
@@ -100,14 +100,14 @@ func (k *call) submitJob() {
 	id, r := k.submit(s)
 	k.mu.Unlock()
 	if r != nil {
-		k.fail(k.refusal(), r.Number)
+		k.fail(k.refusalStatus(), r.Number)
 		return
 	}
-	k.submitted(id)
+	k.answerSubmitted(id)
 }
 
 // validateSubmission returns the error number of what slurmrestd itself refuses, else 0.
-func (k *call) unsubmittable(script string, jobs []*jobBody) int {
+func (k *call) validateSubmission(script string, jobs []*jobBody) int {
 	_, known := k.users[k.user]
 	switch {
 	case len(jobs) == 0:
@@ -123,52 +123,52 @@ func (k *call) unsubmittable(script string, jobs []*jobBody) int {
 	return 0
 }
 
-func (k *call) submitted(id uint32) {
-	k.answer(http.StatusOK, func(o *out) {
+func (k *call) answerSubmitted(id uint32) {
+	k.answer(http.StatusOK, func(o *answerWriter) {
 		if k.version < "v0.0.42" {
 			o.Key("result")
 			o.Object()
-			member(o.Writer, "job_id", func() { o.Uint(uint64(id)) })
-			member(o.Writer, "step_id", func() { o.String("batch") })
-			member(o.Writer, "error_code", func() { o.Int(0) })
-			member(o.Writer, "error", func() { o.String("No error") })
-			member(o.Writer, "job_submit_user_msg", func() { o.String("") })
+			writeMember(o.Writer, "job_id", func() { o.Uint(uint64(id)) })
+			writeMember(o.Writer, "step_id", func() { o.String("batch") })
+			writeMember(o.Writer, "error_code", func() { o.Int(0) })
+			writeMember(o.Writer, "error", func() { o.String("No error") })
+			writeMember(o.Writer, "job_submit_user_msg", func() { o.String("") })
 			o.EndObject()
 		}
-		member(o.Writer, "job_id", func() { o.Uint(uint64(id)) })
-		member(o.Writer, "step_id", func() { o.String("batch") })
-		member(o.Writer, "job_submit_user_msg", func() { o.String("") })
+		writeMember(o.Writer, "job_id", func() { o.Uint(uint64(id)) })
+		writeMember(o.Writer, "step_id", func() { o.String("batch") })
+		writeMember(o.Writer, "job_submit_user_msg", func() { o.String("") })
 	}, nil, nil)
 }
 
 func (k *call) updateJob() {
 	var b jobBody
-	if !k.body(&b) {
+	if !k.decodeBody(&b) {
 		return
 	}
 	k.mu.Lock()
 	r := k.changeJob(&b)
 	k.mu.Unlock()
-	k.settled(r, k.route.fails.text)
+	k.answerOutcome(r, k.route.failure.description)
 }
 
 // changeJob applies the body to every record that the id resolves to.
 func (k *call) changeJob(b *jobBody) *Refusal {
 	if b.Hold != nil {
-		if r := k.hold(k.arg, k.user, *b.Hold); r != nil {
+		if r := k.setJobHold(k.pathValue, k.user, *b.Hold); r != nil {
 			return r
 		}
 	}
-	jobs := k.targets(k.arg)
+	jobs := k.jobsToChange(k.pathValue)
 	if len(jobs) == 0 {
-		return refuse(2017)
+		return newRefusal(2017)
 	}
 	for _, j := range jobs {
-		if !k.owns(k.user, j) {
-			return refuse(2010)
+		if !k.mayChange(k.user, j) {
+			return newRefusal(2010)
 		}
 		if j.state().Finished() {
-			return refuse(2021)
+			return newRefusal(2021)
 		}
 		r := k.edit(j)
 		if b.Comment != nil {
@@ -182,61 +182,61 @@ func (k *call) changeJob(b *jobBody) *Refusal {
 			k.queue.sorted = false
 		}
 		if !b.TimeLimit.IsAbsent() {
-			r.TimeLimit, j.wish.minutes = b.TimeLimit.Number, b.TimeLimit.Number
+			r.TimeLimit, j.requirements.minutes = b.TimeLimit.Number, b.TimeLimit.Number
 		}
-		k.dirty = true
+		k.needsScheduling = true
 	}
 	return nil
 }
 
 func (k *call) requeueJob() {
 	k.mu.Lock()
-	r := k.requeue(k.arg, k.user, "None")
+	r := k.requeue(k.pathValue, k.user, "None")
 	k.mu.Unlock()
-	k.settled(r, k.route.fails.text)
+	k.answerOutcome(r, k.route.failure.description)
 }
 
 // cancelJob answers 200 also if there is nothing to cancel; the status member contains the error.
 func (k *call) cancelJob() {
 	k.mu.Lock()
-	r := k.cancel(k.arg, k.user)
-	known := len(k.jobsNamed(k.arg)) > 0
+	r := k.cancel(k.pathValue, k.user)
+	known := len(k.findJobs(k.pathValue)) > 0
 	k.mu.Unlock()
 	if r != nil && r.Number == 2010 {
-		k.refuse(2010, k.route.fails.text)
+		k.refuse(2010, k.route.failure.description)
 		return
 	}
 	number := 0
 	if r != nil {
 		number = r.Number
 	}
-	k.answer(http.StatusOK, func(o *out) {
+	k.answer(http.StatusOK, func(o *answerWriter) {
 		o.Key("status")
 		o.Array()
 		o.Item()
-		k.writeKill(o.Writer, number, known)
+		k.writeKillStatus(o.Writer, number, known)
 		o.EndArray()
 	}, nil, nil)
 }
 
-func (k *call) writeKill(w *template.Writer, code int, known bool) {
+func (k *call) writeKillStatus(w *template.Writer, code int, known bool) {
 	text := errorText(code)
 	id := slurm.Unset()
-	if n, ok := leadingNumber(k.arg); ok && known {
+	if n, ok := leadingNumber(k.pathValue); ok && known {
 		id = slurm.Num(n)
 	}
 	w.Object()
 	w.Key("error")
 	w.Object()
-	member(w, "string", func() { w.String(text) })
-	member(w, "code", func() { w.Int(int64(code)) })
-	member(w, "message", func() { w.String(text) })
+	writeMember(w, "string", func() { w.String(text) })
+	writeMember(w, "code", func() { w.Int(int64(code)) })
+	writeMember(w, "message", func() { w.String(text) })
 	w.EndObject()
-	member(w, "step_id", func() { w.String(k.arg) })
-	member(w, "job_id", func() { w.Number(id) })
+	writeMember(w, "step_id", func() { w.String(k.pathValue) })
+	writeMember(w, "job_id", func() { w.Number(id) })
 	w.Key("federation")
 	w.Object()
-	member(w, "sibling", func() { w.String("") })
+	writeMember(w, "sibling", func() { w.String("") })
 	w.EndObject()
 	w.EndObject()
 }

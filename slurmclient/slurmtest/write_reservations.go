@@ -8,28 +8,28 @@ import (
 )
 
 type reservationBody struct {
-	Name      string `json:"name"`
-	Start     number `json:"start_time"`
-	End       number `json:"end_time"`
-	Duration  number `json:"duration"`
-	Nodes     words  `json:"node_list"`
-	NodeCount number `json:"node_count"`
-	Users     words  `json:"users"`
-	Accounts  words  `json:"accounts"`
-	Partition string `json:"partition"`
-	Licenses  words  `json:"licenses"`
-	Flags     words  `json:"flags"`
+	Name      string     `json:"name"`
+	StartTime jsonNumber `json:"start_time"`
+	EndTime   jsonNumber `json:"end_time"`
+	Duration  jsonNumber `json:"duration"`
+	Nodes     jsonWords  `json:"node_list"`
+	NodeCount jsonNumber `json:"node_count"`
+	Users     jsonWords  `json:"users"`
+	Accounts  jsonWords  `json:"accounts"`
+	Partition string     `json:"partition"`
+	Licenses  jsonWords  `json:"licenses"`
+	Flags     jsonWords  `json:"flags"`
 }
 
 func (b *reservationBody) request() slurm.ReservationRequest {
-	return slurm.ReservationRequest{Name: b.Name, StartTime: slurm.Time(b.Start.Or(0)), EndTime: slurm.Time(b.End.Or(0)),
+	return slurm.ReservationRequest{Name: b.Name, StartTime: slurm.Time(b.StartTime.Or(0)), EndTime: slurm.Time(b.EndTime.Or(0)),
 		Duration: b.Duration.Number, Nodes: b.Nodes, NodeCount: b.NodeCount.Number, Users: b.Users, Accounts: b.Accounts,
 		Partition: b.Partition, Licenses: strings.Join(b.Licenses, ","), Flags: b.Flags}
 }
 
 func (k *call) setOneReservation() {
 	var b reservationBody
-	if k.body(&b) {
+	if k.decodeBody(&b) {
 		k.putReservations([]reservationBody{b})
 	}
 }
@@ -38,14 +38,14 @@ func (k *call) setReservations() {
 	var q struct {
 		Reservations []reservationBody `json:"reservations"`
 	}
-	if k.body(&q) {
+	if k.decodeBody(&q) {
 		k.putReservations(q.Reservations)
 	}
 }
 
 func (k *call) putReservations(list []reservationBody) {
-	if !k.admin() {
-		k.refuse(2010, k.route.fails.text)
+	if !k.isAdmin() {
+		k.refuse(2010, k.route.failure.description)
 		return
 	}
 	k.mu.Lock()
@@ -55,7 +55,7 @@ func (k *call) putReservations(list []reservationBody) {
 			names, err := hostlist.Expand(text)
 			for _, name := range names {
 				if err == nil && name != "ALL" && k.nodeByName[name] == nil {
-					r = refuse(2018)
+					r = newRefusal(2018)
 				}
 			}
 		}
@@ -64,20 +64,20 @@ func (k *call) putReservations(list []reservationBody) {
 		}
 	}
 	k.mu.Unlock()
-	k.settled(r, k.route.fails.text)
+	k.answerOutcome(r, k.route.failure.description)
 }
 
 func (k *call) removeReservation() {
-	if !k.admin() {
-		k.refuse(2010, k.route.fails.text)
+	if !k.isAdmin() {
+		k.refuse(2010, k.route.failure.description)
 		return
 	}
 	k.mu.Lock()
-	found := k.deleteReservation(k.arg)
+	found := k.deleteReservation(k.pathValue)
 	k.mu.Unlock()
 	if !found {
-		k.refuse(2053, k.route.fails.text)
+		k.refuse(2053, k.route.failure.description)
 		return
 	}
-	k.done()
+	k.answerDone()
 }

@@ -24,13 +24,13 @@ const (
 )
 
 func TestAdapter(t *testing.T) {
-	s := newSite(t)
-	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "gpu", Array: "1-5", Exclusive: true}, Forever: true})
-	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Nodes: 1, Exclusive: true}, Forever: true})
-	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Hold: true}})
+	s := newEnv(t)
+	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "gpu", Array: "1-5", Exclusive: true}, Forever: true})
+	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Nodes: 1, Exclusive: true}, Forever: true})
+	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Hold: true}})
 	s.alpha.Step(time.Minute)
-	p := s.run(t)
-	s.register(t, p)
+	p := s.startAdapter(t)
+	s.registerAdapter(t, p)
 	process.Await(t, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	process.Await(t, func() error {
@@ -38,20 +38,20 @@ func TestAdapter(t *testing.T) {
 		return err
 	})
 
-	t.Run("every metric is served in both versions", s.answersEverything)
-	t.Run("values match the queue", s.answersRight)
-	t.Run("clusters do not mix", s.keepsClustersApart)
-	t.Run("missing metrics and objects are not found", s.findsNothing)
-	t.Run("external metrics", s.answersExternally)
-	t.Run("discovery and OpenAPI", s.describes)
-	t.Run("unauthorised requests are refused", func(t *testing.T) { s.refuses(t, p) })
-	t.Run("metrics for Prometheus", func(t *testing.T) { s.exposes(t, p) })
-	t.Run("a Cluster that is deleted and created again", s.followsObjects)
-	t.Run("outages", s.survivesOutages)
-	t.Run("an expired token", s.renewsToken)
-	t.Run("replicas share a certificate", func(t *testing.T) { s.shares(t, p) })
-	t.Run("one cluster configured by flags", s.readsOne)
-	t.Run("every metric of a Controller is served", s.answersForController)
+	t.Run("every metric is served in both versions", s.testCatalogueMetrics)
+	t.Run("values match the queue", s.testMetricValues)
+	t.Run("clusters do not mix", s.testClustersAreSeparate)
+	t.Run("missing metrics and objects are not found", s.testNotFound)
+	t.Run("external metrics", s.testExternalMetrics)
+	t.Run("discovery and OpenAPI", s.testDiscovery)
+	t.Run("unauthorised requests are refused", func(t *testing.T) { s.testAuthorization(t, p) })
+	t.Run("metrics for Prometheus", func(t *testing.T) { s.testPrometheusMetrics(t, p) })
+	t.Run("a Cluster that is deleted and created again", s.testClusterRecreated)
+	t.Run("outages", s.testOutages)
+	t.Run("an expired token", s.testTokenRenewal)
+	t.Run("replicas share a certificate", func(t *testing.T) { s.testSharedCertificate(t, p) })
+	t.Run("one cluster configured by flags", s.testSingleCluster)
+	t.Run("every metric of a Controller is served", s.testControllerMetrics)
 	log := p.Log()
 	for _, token := range append(s.tokens, restd.Key) {
 		if strings.Contains(log, token) {
@@ -60,7 +60,7 @@ func TestAdapter(t *testing.T) {
 	}
 }
 
-func submit(t *testing.T, c *slurmtest.Cluster, job slurmtest.JobSpec) {
+func submitJob(t *testing.T, c *slurmtest.Cluster, job slurmtest.JobSpec) {
 	t.Helper()
 	if _, err := c.Submit(job); err != nil {
 		t.Fatal(err)
@@ -69,21 +69,21 @@ func submit(t *testing.T, c *slurmtest.Cluster, job slurmtest.JobSpec) {
 
 // testCatalogueMetrics requests each metric of the catalogue by name, by selector and for all
 // objects, in both versions.
-func (s *site) answersEverything(t *testing.T) {
+func (s *env) testCatalogueMetrics(t *testing.T) {
 	objects := map[string]query{
 		"nodesets":   {namespace: "team-a", resource: nodeSets, name: "gpu", labels: "kind=fast"},
 		"clusters":   {namespace: "team-a", resource: clusters, name: "alpha", labels: "site=north"},
 		"namespaces": {resource: "namespaces", name: "team-a", labels: "tier=gold"},
 	}
 	for _, e := range metricsapi.Catalogue() {
-		for _, on := range e.On {
+		for _, on := range e.Resources {
 			q, ok := objects[on.Resource]
 			if !ok {
 				continue // Controllers: see testControllerMetrics
 			}
 			q.metric = e.Name
 			for _, version := range versions {
-				s.answers(t, version, e, q)
+				s.requireSameAnswers(t, version, e, q)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (s *site) answersEverything(t *testing.T) {
 
 // requireSameAnswers checks that all three kinds of request return the same value. Ages change with
 // each snapshot, so it retries when a new snapshot may have been published.
-func (s *site) answers(t *testing.T, version string, e metricsapi.Entry, q query) {
+func (s *env) requireSameAnswers(t *testing.T, version string, e metricsapi.Entry, q query) {
 	t.Helper()
 	var err error
 	for range 5 {
@@ -102,22 +102,22 @@ func (s *site) answers(t *testing.T, version string, e metricsapi.Entry, q query
 	t.Error(err)
 }
 
-func (s *site) compareAnswers(t *testing.T, version string, e metricsapi.Entry, q query) error {
+func (s *env) compareAnswers(t *testing.T, version string, e metricsapi.Entry, q query) error {
 	t.Helper()
 	named := q
 	named.labels = ""
-	byName, err := s.values(t, version, named)
+	byName, err := s.valuesByName(t, version, named)
 	if err != nil || len(byName) != 1 || byName[q.name] == "" {
 		return fmt.Errorf("%s by name: %v, %v", e.Name, byName, fmt.Sprint(err))
 	}
 	selected := q
 	selected.name = "*"
-	bySelector, err := s.values(t, version, selected)
+	bySelector, err := s.valuesByName(t, version, selected)
 	if diff := cmp.Diff(byName, bySelector); err != nil || diff != "" {
 		return fmt.Errorf("%s by selector: %v\n%s", e.Name, fmt.Sprint(err), diff)
 	}
 	selected.labels = ""
-	all, err := s.values(t, version, selected)
+	all, err := s.valuesByName(t, version, selected)
 	if err != nil || all[q.name] != byName[q.name] {
 		return fmt.Errorf("%s of all objects: %v, %v", e.Name, all, fmt.Sprint(err))
 	}
@@ -125,13 +125,13 @@ func (s *site) compareAnswers(t *testing.T, version string, e metricsapi.Entry, 
 		return nil
 	}
 	named.metricLabels = "partition=gpu"
-	if one, err := s.values(t, version, named); err != nil || len(one) != 1 {
+	if one, err := s.valuesByName(t, version, named); err != nil || len(one) != 1 {
 		return fmt.Errorf("%s of one partition: %v, %v", e.Name, one, fmt.Sprint(err))
 	}
 	return nil
 }
 
-func (s *site) answersRight(t *testing.T) {
+func (s *env) testMetricValues(t *testing.T) {
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu"}
 	cpu := query{namespace: "team-a", resource: nodeSets, name: "cpu"}
 	alpha := query{namespace: "team-a", resource: clusters, name: "alpha"}
@@ -158,13 +158,13 @@ func (s *site) answersRight(t *testing.T) {
 	} {
 		q := tc.q
 		q.metric, q.metricLabels = tc.metric, tc.metricLabels
-		if err := s.is(t, q, tc.want); err != nil {
+		if err := s.checkValue(t, q, tc.want); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func (s *site) keepsClustersApart(t *testing.T) {
+func (s *env) testClustersAreSeparate(t *testing.T) {
 	for _, tc := range []struct {
 		q    query
 		want string
@@ -174,13 +174,13 @@ func (s *site) keepsClustersApart(t *testing.T) {
 		{query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_pending_jobs"}, "0"},
 		{query{resource: "namespaces", name: "team-b", metric: "slurm_partition_busy_nodes"}, "0"},
 	} {
-		if err := s.is(t, tc.q, tc.want); err != nil {
+		if err := s.checkValue(t, tc.q, tc.want); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func (s *site) findsNothing(t *testing.T) {
+func (s *env) testNotFound(t *testing.T) {
 	for _, q := range []query{
 		{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nothing"},
 		{namespace: "team-a", resource: nodeSets, name: "tpu", metric: "slurm_nodeset_required_nodes"},
@@ -193,19 +193,19 @@ func (s *site) findsNothing(t *testing.T) {
 		{resource: "namespaces", name: "empty", metric: "slurm_partition_idle_nodes"},
 	} {
 		for _, version := range versions {
-			if got, err := s.values(t, version, q); err == nil || !strings.Contains(err.Error(), "(NotFound)") {
+			if got, err := s.valuesByName(t, version, q); err == nil || !strings.Contains(err.Error(), "(NotFound)") {
 				t.Errorf("%s returned %v, %v", q.path(version), got, err)
 			}
 		}
 	}
 	lost := query{namespace: "empty", resource: nodeSets, name: "lost", metric: "slurm_nodeset_required_nodes"}
-	if err := s.fails(t, lost, "(ServiceUnavailable)", "empty/nobody", "no Cluster of this name"); err != nil {
+	if err := s.checkFailure(t, lost, "(ServiceUnavailable)", "empty/nobody", "no Cluster of this name"); err != nil {
 		t.Error(err)
 	}
 }
 
-func (s *site) answersExternally(t *testing.T) {
-	got, err := s.get(t, "/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes?labelSelector=cluster%3Dalpha")
+func (s *env) testExternalMetrics(t *testing.T) {
+	got, err := s.getMetrics(t, "/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes?labelSelector=cluster%3Dalpha")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,11 +218,11 @@ func (s *site) answersExternally(t *testing.T) {
 	}
 }
 
-func (s *site) describes(t *testing.T) {
+func (s *env) testDiscovery(t *testing.T) {
 	for _, version := range versions {
-		out := must(t)(s.kube.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/"+version))
+		out := mustRun(t)(s.kube.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/"+version))
 		for _, e := range metricsapi.Catalogue() {
-			for _, on := range e.On {
+			for _, on := range e.Resources {
 				if name := fmt.Sprintf("%q", on.GroupResource.String()+"/"+e.Name); !strings.Contains(out, name) {
 					t.Errorf("%s is missing in %s", name, version)
 				}

@@ -15,11 +15,11 @@ import (
 
 // testAuthorization sends requests directly to the adapter, bypassing the API server, and checks
 // what its service account may not do.
-func (s *site) refuses(t *testing.T, p *adapter) {
+func (s *env) testAuthorization(t *testing.T, p *adapter) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the test is about credentials
 	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path("v1beta2")
-	must(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
-	nobody := strings.TrimSpace(must(t)(s.kube.Kubectl(t.Context(), "create", "token", "nobody")))
+	mustRun(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
+	nobody := strings.TrimSpace(mustRun(t)(s.kube.Kubectl(t.Context(), "create", "token", "nobody")))
 	for _, tc := range []struct {
 		name, path, token string
 		want              int
@@ -30,7 +30,7 @@ func (s *site) refuses(t *testing.T, p *adapter) {
 		{"the server's own metrics", "/metrics", "", http.StatusForbidden},
 		{"probes need no credentials", "/readyz", "", http.StatusOK},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.secure, tc.path), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.securePort, tc.path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +59,8 @@ func (s *site) refuses(t *testing.T, p *adapter) {
 }
 
 // testPrometheusMetrics compares the metrics for Prometheus with those of the API.
-func (s *site) exposes(t *testing.T, p *adapter) {
-	resp, err := http.Get("http://" + p.metrics + "/metrics")
+func (s *env) testPrometheusMetrics(t *testing.T, p *adapter) {
+	resp, err := http.Get("http://" + p.metricsAddress + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,29 +85,29 @@ func (s *site) exposes(t *testing.T, p *adapter) {
 }
 
 // testSharedCertificate starts a second replica, which uses the existing certificate.
-func (s *site) shares(t *testing.T, first *adapter) {
+func (s *env) testSharedCertificate(t *testing.T, first *adapter) {
 	version := func() string {
-		return must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate",
+		return mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate",
 			"-o", "jsonpath={.metadata.resourceVersion}"))
 	}
 	before := version()
-	second := s.run(t)
+	second := s.startAdapter(t)
 	if after := version(); after != before {
 		t.Error("the second replica wrote the Secret")
 	}
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	s.register(t, second)
+	s.registerAdapter(t, second)
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
-	process.Await(t, func() error { return s.is(t, required, "5") })
+	process.Await(t, func() error { return s.checkValue(t, required, "5") })
 	// When the Secret loses its data, the adapter creates a new CA and publishes it.
-	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate",
+	mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate",
 		"--type=json", `-p=[{"op":"remove","path":"/data"}]`))
 	process.Await(t, func() error {
 		if !strings.Contains(second.Log(), "made a certificate") {
 			return fmt.Errorf("the adapter has not made a new certificate")
 		}
-		return s.is(t, required, "5")
+		return s.checkValue(t, required, "5")
 	})
 }

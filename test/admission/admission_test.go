@@ -20,29 +20,29 @@ import (
 )
 
 func TestAdmission(t *testing.T) {
-	s := newScene(t)
-	t.Run("without the operator v1beta1 works and v1alpha1 is not served", s.withoutOperator)
+	s := newEnv(t)
+	t.Run("without the operator v1beta1 works and v1alpha1 is not served", s.testBeforeOperator)
 	port := freePort(t, s.cluster.HostAddress)
-	s.install(t, port)
+	s.installWebhooks(t, port)
 	stop := s.startWebhooks(t, port, "")
-	t.Run("the operator registers its webhooks", s.becomesKnown)
-	t.Run("public manifests apply unchanged", s.publicManifests)
-	t.Run("bad manifests produce one clear message", s.badManifests)
-	t.Run("changes to immutable fields are refused", s.immutable)
-	t.Run("both versions show the same NodeSets", s.versions)
-	t.Run("a lost certificate is recreated", s.losesCertificate)
+	t.Run("the operator registers its webhooks", s.testWebhooksRegistered)
+	t.Run("public manifests apply unchanged", s.testPublicManifests)
+	t.Run("bad manifests produce one clear message", s.testBadManifests)
+	t.Run("changes to immutable fields are refused", s.testImmutableFields)
+	t.Run("both versions show the same NodeSets", s.testVersions)
+	t.Run("a lost certificate is recreated", s.testCertificateLost)
 	stop()
-	stop = s.startWebhooks(t, port, s.certificateFiles(t))
-	t.Run("a certificate from files is served, and its CA bundle is left alone", s.hasCertificate)
+	stop = s.startWebhooks(t, port, s.writeCertificateFiles(t))
+	t.Run("a certificate from files is served, and its CA bundle is left alone", s.testCertificateFromFiles)
 	stop()
-	t.Run("v1beta1 works after the operator has stopped", s.afterOperator)
+	t.Run("v1beta1 works after the operator has stopped", s.testAfterOperator)
 }
 
-func (s *scene) withoutOperator(t *testing.T) {
-	if err := s.create(t.Context(), t, "metadata: {name: early}\nspec: {controllerRef: {name: slurm}}"); err != nil {
+func (s *env) testBeforeOperator(t *testing.T) {
+	if err := s.createObject(t.Context(), t, "metadata: {name: early}\nspec: {controllerRef: {name: slurm}}"); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.read(t.Context(), "v1beta1", "NodeSet", "early"); err != nil {
+	if _, err := s.readObject(t.Context(), "v1beta1", "NodeSet", "early"); err != nil {
 		t.Error(err)
 	}
 	out, err := s.cluster.Kubectl(t.Context(), "get", "--raw", "/apis/slinky.slurm.net/v1alpha1")
@@ -51,39 +51,39 @@ func (s *scene) withoutOperator(t *testing.T) {
 	}
 }
 
-func (s *scene) becomesKnown(t *testing.T) {
+func (s *env) testWebhooksRegistered(t *testing.T) {
 	const bad = "metadata: {name: probe}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}"
-	until(t, time.Minute, func(ctx context.Context) error {
-		if err := s.create(ctx, t, bad, client.DryRunAll); !apierrors.IsInvalid(err) {
+	waitUntil(t, time.Minute, func(ctx context.Context) error {
+		if err := s.createObject(ctx, t, bad, client.DryRunAll); !apierrors.IsInvalid(err) {
 			return fmt.Errorf("a bad NodeSet is not refused as invalid: %w", errors.Join(err, errors.New("the API server did not call the webhooks")))
 		}
-		_, err := s.read(ctx, "v1alpha1", "NodeSet", "early")
+		_, err := s.readObject(ctx, "v1alpha1", "NodeSet", "early")
 		return err
 	})
 }
 
-func (s *scene) publicManifests(t *testing.T) {
+func (s *env) testPublicManifests(t *testing.T) {
 	files, err := filepath.Glob("testdata/public/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no manifests:", err)
 	}
-	s.warnings.taken()
+	s.warnings.takeAll()
 	for _, file := range files {
-		for document := range strings.SplitSeq(contents(t, file), "\n---\n") {
-			written := parse(t, document)
-			if err := s.create(t.Context(), t, document); err != nil {
+		for document := range strings.SplitSeq(readFile(t, file), "\n---\n") {
+			written := parseManifest(t, document)
+			if err := s.createObject(t.Context(), t, document); err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
-			kept, err := s.read(t.Context(), "v1beta1", written.GetKind(), written.GetName())
+			kept, err := s.readObject(t.Context(), "v1beta1", written.GetKind(), written.GetName())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(written.Object["spec"], within(written.Object["spec"], kept.Object["spec"])); diff != "" {
+			if diff := cmp.Diff(written.Object["spec"], keptFields(written.Object["spec"], kept.Object["spec"])); diff != "" {
 				t.Errorf("%s (-written +kept):\n%s", file, diff)
 			}
 		}
-		if diff := cmp.Diff(warningsOf(file), s.warnings.taken(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(expectedWarnings(file), s.warnings.takeAll(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", file, diff)
 		}
 		// Applying the file again, as users do, must succeed too.
@@ -95,7 +95,7 @@ func (s *scene) publicManifests(t *testing.T) {
 
 // expectedWarnings returns the warnings of the API server when the objects of a file are created:
 // the fields that nothing implements yet.
-func warningsOf(file string) []string {
+func expectedWarnings(file string) []string {
 	return map[string][]string{
 		"nodeset.yaml": {
 			"spec.partition: is not followed yet: no partition is made, so write PartitionName=… Nodes=<name of the NodeSet> into slurm.conf",
@@ -108,7 +108,7 @@ func warningsOf(file string) []string {
 
 // keptFields returns the part of kept that was written. It omits defaults, and nulls where null
 // means absent.
-func within(written, kept any) any {
+func keptFields(written, kept any) any {
 	switch w := written.(type) {
 	case map[string]any:
 		k, ok := kept.(map[string]any)
@@ -118,7 +118,7 @@ func within(written, kept any) any {
 		out := map[string]any{}
 		for name, value := range w {
 			if inner, there := k[name]; there {
-				out[name] = within(value, inner)
+				out[name] = keptFields(value, inner)
 			} else if value == nil {
 				out[name] = nil
 			}
@@ -129,10 +129,10 @@ func within(written, kept any) any {
 	}
 }
 
-func (s *scene) badManifests(t *testing.T) {
-	for name, c := range badManifests(t) {
+func (s *env) testBadManifests(t *testing.T) {
+	for name, c := range readBadManifests(t) {
 		t.Run(name, func(t *testing.T) {
-			err := s.create(t.Context(), t, c.manifest)
+			err := s.createObject(t.Context(), t, c.manifest)
 			if err == nil {
 				t.Fatal("the manifest was accepted")
 			}
@@ -148,13 +148,13 @@ func (s *scene) badManifests(t *testing.T) {
 type badManifest struct{ manifest, message string }
 
 // readBadManifests reads testdata/bad.yaml: by test name, the message and the manifest.
-func badManifests(t *testing.T) map[string]badManifest {
+func readBadManifests(t *testing.T) map[string]badManifest {
 	t.Helper()
 	list := map[string]struct {
 		Message string
 		Object  map[string]any
 	}{}
-	if err := yaml.UnmarshalStrict([]byte(contents(t, "testdata/bad.yaml")), &list); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(readFile(t, "testdata/bad.yaml")), &list); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]badManifest{}
@@ -168,7 +168,7 @@ func badManifests(t *testing.T) map[string]badManifest {
 	return out
 }
 
-func (s *scene) immutable(t *testing.T) {
+func (s *env) testImmutableFields(t *testing.T) {
 	for _, c := range []struct{ kind, name, patch, message string }{
 		{"NodeSet", "gpu", `{"spec":{"controllerRef":{"name":"other"}}}`,
 			"spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined"},
@@ -178,7 +178,7 @@ func (s *scene) immutable(t *testing.T) {
 		{"Controller", "slurm", `{"spec":{"persistence":{"enabled":false}}}`, "spec.persistence.enabled: Invalid value: false: is immutable"},
 		{"NodeSet", "gpu", `{"spec":{"slurmd":{"image":"other"}}}`, ""},
 	} {
-		obj, err := s.read(t.Context(), "v1beta1", c.kind, c.name)
+		obj, err := s.readObject(t.Context(), "v1beta1", c.kind, c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,12 +193,12 @@ func (s *scene) immutable(t *testing.T) {
 	}
 }
 
-func (s *scene) afterOperator(t *testing.T) {
-	if err := s.create(t.Context(), t, "metadata: {name: late}\nspec: {controllerRef: {name: slurm}}"); err != nil {
+func (s *env) testAfterOperator(t *testing.T) {
+	if err := s.createObject(t.Context(), t, "metadata: {name: late}\nspec: {controllerRef: {name: slurm}}"); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"late", "gpu", "old"} {
-		obj, err := s.read(t.Context(), "v1beta1", "NodeSet", name)
+		obj, err := s.readObject(t.Context(), "v1beta1", "NodeSet", name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -216,7 +216,7 @@ func (s *scene) afterOperator(t *testing.T) {
 	if err := s.client.List(t.Context(), list); err != nil || len(list.Items) < 3 {
 		t.Errorf("the list has %d NodeSets, %v", len(list.Items), err)
 	}
-	if err := s.client.Delete(t.Context(), parse(t, "metadata: {name: gpu}")); err != nil {
+	if err := s.client.Delete(t.Context(), parseManifest(t, "metadata: {name: gpu}")); err != nil {
 		t.Error(err)
 	}
 }

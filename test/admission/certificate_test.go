@@ -14,29 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func (s *scene) losesCertificate(t *testing.T) {
-	before, err := s.trusted(t.Context())
+func (s *env) testCertificateLost(t *testing.T) {
+	before, err := s.trustedCA(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil {
+	if err := s.client.Delete(t.Context(), s.certificateSecret(t)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, time.Minute, func(ctx context.Context) error {
-		now, err := s.trusted(ctx)
+	waitUntil(t, time.Minute, func(ctx context.Context) error {
+		now, err := s.trustedCA(ctx)
 		if err == nil && now == before {
 			err = errors.New("the definition still trusts the old CA")
 		}
 		return err
 	})
-	s.becomesKnown(t)
+	s.testWebhooksRegistered(t)
 }
 
 // writeCertificateFiles writes the self-signed certificate to files, as if someone else had issued
 // it.
-func (s *scene) certificateFiles(t *testing.T) string {
+func (s *env) writeCertificateFiles(t *testing.T) string {
 	t.Helper()
-	dir, secret := t.TempDir(), s.secret(t)
+	dir, secret := t.TempDir(), s.certificateSecret(t)
 	for _, name := range []string{"tls.crt", "tls.key"} {
 		coded, _, err := unstructured.NestedString(secret.Object, "data", name)
 		if err != nil {
@@ -53,16 +53,16 @@ func (s *scene) certificateFiles(t *testing.T) string {
 	return dir
 }
 
-func (s *scene) hasCertificate(t *testing.T) {
-	before, err := s.trusted(t.Context())
+func (s *env) testCertificateFromFiles(t *testing.T) {
+	before, err := s.trustedCA(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil { // the files replace it
+	if err := s.client.Delete(t.Context(), s.certificateSecret(t)); err != nil { // the files replace it
 		t.Fatal(err)
 	}
-	s.becomesKnown(t)
-	if now, err := s.trusted(t.Context()); now != before || err != nil {
+	s.testWebhooksRegistered(t)
+	if now, err := s.trustedCA(t.Context()); now != before || err != nil {
 		t.Errorf("the definition trusts another CA, %v", err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func (s *scene) versions(t *testing.T) {
+func (s *env) testVersions(t *testing.T) {
 	ctx := t.Context()
-	err := s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\n"+
+	err := s.createObject(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\n"+
 		"spec: {clusterName: lab, replicas: 0, slurmd: {new: [false, 0, '']}}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	beta, err := s.read(ctx, "v1beta1", "NodeSet", "old")
+	beta, err := s.readObject(ctx, "v1beta1", "NodeSet", "old")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,16 +38,16 @@ func (s *scene) versions(t *testing.T) {
 			t.Errorf("%v: %v (-want +got):\n%s", c.path, err, diff)
 		}
 	}
-	s.throughAlpha(t)
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n"+
+	s.testAlphaRoundTrip(t)
+	err = s.createObject(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n"+
 		"spec: {server: 'https://slurm.example.com', token: {secretRef: {name: t, key: token}}}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.read(ctx, "v1beta1", "Cluster", "lab"); err != nil {
+	if _, err := s.readObject(ctx, "v1beta1", "Cluster", "lab"); err != nil {
 		t.Error(err)
 	}
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\n"+
+	err = s.createObject(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\n"+
 		"spec: {clusterName: lab, slurmd: {image: 5}}")
 	if err == nil || !strings.Contains(err.Error(), "spec.slurmd.image: Invalid value: must be a string, not number") {
 		t.Errorf("a bad NodeSet of v1alpha1: %v", err)
@@ -56,13 +56,13 @@ func (s *scene) versions(t *testing.T) {
 
 // testAlphaRoundTrip changes a label of a v1beta1 NodeSet through v1alpha1 and checks that nothing
 // else changes.
-func (s *scene) throughAlpha(t *testing.T) {
+func (s *env) testAlphaRoundTrip(t *testing.T) {
 	t.Helper()
-	before, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
+	before, err := s.readObject(t.Context(), "v1beta1", "NodeSet", "gpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	alpha, err := s.read(t.Context(), "v1alpha1", "NodeSet", "gpu")
+	alpha, err := s.readObject(t.Context(), "v1alpha1", "NodeSet", "gpu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +73,11 @@ func (s *scene) throughAlpha(t *testing.T) {
 	if err := s.client.Update(t.Context(), alpha); err != nil {
 		t.Fatal(err)
 	}
-	after, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
+	after, err := s.readObject(t.Context(), "v1beta1", "NodeSet", "gpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(typed(t, before).Spec, typed(t, after).Spec); diff != "" {
+	if diff := cmp.Diff(nodeSetOf(t, before).Spec, nodeSetOf(t, after).Spec); diff != "" {
 		t.Errorf("spec (-before +after):\n%s", diff)
 	}
 	if diff := cmp.Diff(before.GetAnnotations(), after.GetAnnotations()); diff != "" {
@@ -86,7 +86,7 @@ func (s *scene) throughAlpha(t *testing.T) {
 }
 
 // nodeSetOf converts u to the type that the operator reads, in which 30m equals 30m0s.
-func typed(t *testing.T, u *unstructured.Unstructured) *v1beta1.NodeSet {
+func nodeSetOf(t *testing.T, u *unstructured.Unstructured) *v1beta1.NodeSet {
 	t.Helper()
 	n := &v1beta1.NodeSet{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, n); err != nil {

@@ -151,7 +151,7 @@ func (s *operatorEnv) startPods(ctx context.Context) error {
 // register does what a worker's slurmd does when it starts.
 func (s *operatorEnv) register(pod *corev1.Pod) {
 	if name := slurmNodeOf(pod); name != "" {
-		s.slurm.Register(slurmtest.NodeConf{Names: name, CPUs: 4, MemoryMiB: 8192})
+		s.slurm.StartSlurmd(slurmtest.NodeConf{Names: name, CPUs: 4, MemoryMiB: 8192})
 	}
 }
 

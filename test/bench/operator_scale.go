@@ -202,7 +202,7 @@ func (s *operatorEnv) listsPerPeriod(ctx context.Context) (listCounts, error) {
 		return listCounts{}, err
 	}
 	var l listCounts
-	for what, n := range s.slurm.Requests() {
+	for what, n := range s.slurm.RequestCounts() {
 		switch list, _ := listedResource(what); list {
 		case "nodes":
 			l.nodes += float64(n) / listPeriods
@@ -226,7 +226,7 @@ func listedResource(what string) (string, bool) {
 // otherRequests returns the number of requests other than polls.
 func otherRequests(c *slurmtest.Cluster) int {
 	total := 0
-	for what, n := range c.Requests() {
+	for what, n := range c.RequestCounts() {
 		if strings.Contains(what, "/node/") || strings.Contains(what, "/new/") {
 			total += n
 		}

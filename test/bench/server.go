@@ -33,7 +33,7 @@ func serveSlurmrestd(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster := slurmtest.Sized(time.Now, totalNodes, jobCount)
+	cluster := slurmtest.NewSized(time.Now, totalNodes, jobCount)
 	if args[1] == "living" {
 		go cluster.Run(ctx)
 	}

@@ -24,41 +24,41 @@ import (
 )
 
 const (
-	account = "system:serviceaccount:slurm:test-slurm-metrics"
-	value   = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
+	adapterAccount = "system:serviceaccount:slurm:test-slurm-metrics"
+	metricPath     = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
 )
 
 // TestTheAdapterWithTheRightsOfItsChart runs the adapter with the flags and the rights that the
 // chart gives it. It runs as a process because there is no kubelet.
 func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	k := startKube(t)
-	slurm := httptest.NewServer(slurmtest.Living(time.Now).Handler())
+	slurm := httptest.NewServer(slurmtest.NewDemo(time.Now).Handler())
 	t.Cleanup(slurm.Close)
 	secure := freePort(t)
 	set := fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s,namespaces={team-a}",
 		secure, freePort(t))
-	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
-	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set))
-	expose(t, k, secure)
+	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
+	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--set", set))
+	exposeAdapter(t, k, secure)
 	applyCluster(t, k, slurm.URL)
 	log := runProgram(t, k, "slurm-metrics", "slurm-metrics-adapter", "--bind-address=127.0.0.1", "--certificate.namespace=slurm")
-	await(t, log, "the adapter to answer", func() error {
-		_, err := k.Kubectl(t.Context(), "get", "--raw", value)
+	awaitSuccess(t, log, "the adapter to answer", func() error {
+		_, err := k.Kubectl(t.Context(), "get", "--raw", metricPath)
 		return err
 	})
-	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
+	if text := string(readFile(t, log)); strings.Contains(text, "forbidden") {
 		t.Errorf("the adapter lacks a right:\n%s", text)
 	}
-	t.Run("the commands of the notes work", func(t *testing.T) { notesWork(t, k) })
-	t.Run("only authorised users read the metrics", func(t *testing.T) { readers(t, k) })
-	t.Run("the adapter has only the rights it needs", func(t *testing.T) { adapterRights(t, k) })
-	t.Run("an upgrade keeps the certificate", func(t *testing.T) { upgradeKeepsCertificate(t, k, set) })
+	t.Run("the commands of the notes work", func(t *testing.T) { checkNotes(t, k) })
+	t.Run("only authorised users read the metrics", func(t *testing.T) { checkReaders(t, k) })
+	t.Run("the adapter has only the rights it needs", func(t *testing.T) { checkAdapterRights(t, k) })
+	t.Run("an upgrade keeps the certificate", func(t *testing.T) { checkUpgradeKeepsCertificate(t, k, set) })
 }
 
 // exposeAdapter replaces the chart's Service with one that leads to the process.
-func expose(t *testing.T, k *realkube.Cluster, port int) {
+func exposeAdapter(t *testing.T, k *realkube.Cluster, port int) {
 	t.Helper()
-	must(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))
+	mustRun(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))
 	if err := k.ExposeLocal(t.Context(), "slurm", "test-slurm-metrics", port); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func expose(t *testing.T, k *realkube.Cluster, port int) {
 // namespace.
 func applyCluster(t *testing.T, k *realkube.Cluster, url string) {
 	t.Helper()
-	if err := k.Established(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net"); err != nil {
+	if err := k.AwaitEstablished(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net"); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.Apply(t.Context(), fmt.Sprintf(`
@@ -102,7 +102,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...string) string {
 	t.Helper()
 	var args []string
-	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-"+chart, "--namespace", "slurm",
+	text := mustRun(t)(k.Kubectl(t.Context(), "get", "deployment", "test-"+chart, "--namespace", "slurm",
 		"--output", "jsonpath={.spec.template.spec.containers[0].args}"))
 	if err := json.Unmarshal([]byte(text), &args); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...s
 	for i, arg := range args {
 		args[i] = strings.Replace(arg, ".listen-address=:", ".listen-address=127.0.0.1:", 1)
 	}
-	args = append(append(args, more...), "--kube.config="+kubeconfig(t, k, "test-"+chart))
+	args = append(append(args, more...), "--kube.config="+writeKubeconfig(t, k, "test-"+chart))
 	program := filepath.Join(t.TempDir(), name)
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/"+name).CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", name, err, out)
@@ -128,14 +128,14 @@ func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...s
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s ended with %v:\n%s", name, err, read(t, log.Name()))
+			t.Errorf("%s ended with %v:\n%s", name, err, readFile(t, log.Name()))
 		}
 	})
 	return log.Name()
 }
 
 // writeKubeconfig writes a kubeconfig of a ServiceAccount and returns its path.
-func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
+func writeKubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(k.Kubeconfig())
 	if err != nil {
@@ -144,7 +144,7 @@ func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 	if err := api.FlattenConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	token := must(t)(k.Kubectl(t.Context(), "create", "token", account, "--namespace", "slurm"))
+	token := mustRun(t)(k.Kubectl(t.Context(), "create", "token", account, "--namespace", "slurm"))
 	for name := range config.AuthInfos {
 		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
 	}
@@ -156,30 +156,30 @@ func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 }
 
 // checkNotes runs the commands that the notes recommend, except those that need pods.
-func notesWork(t *testing.T, k *realkube.Cluster) {
-	services := must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"))
+func checkNotes(t *testing.T, k *realkube.Cluster) {
+	services := mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"))
 	if strings.Count(services, " True ") != 2 {
 		t.Errorf("the APIServices are not available:\n%s", services)
 	}
-	metrics := must(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2"))
+	metrics := mustRun(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2"))
 	if !strings.Contains(metrics, "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes") {
 		t.Errorf("the metric for HPAs is not listed:\n%s", metrics)
 	}
 	required := "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/nodesets.slinky.slurm.net/*/slurm_nodeset_required_nodes"
-	if out := must(t)(k.Kubectl(t.Context(), "get", "--raw", required)); !strings.Contains(out, `"name":"gpu"`) {
+	if out := mustRun(t)(k.Kubectl(t.Context(), "get", "--raw", required)); !strings.Contains(out, `"name":"gpu"`) {
 		t.Errorf("the NodeSet has no value:\n%s", out)
 	}
 }
 
-func readers(t *testing.T, k *realkube.Cluster) {
+func checkReaders(t *testing.T, k *realkube.Cluster) {
 	for _, tc := range []struct {
 		name, user, path string
 		allowed          bool
 	}{
-		{"the HPA controller", "system:serviceaccount:kube-system:horizontal-pod-autoscaler", value, true},
-		{"a user with the role view in the namespace", "alice", value, true},
-		{"a user with the role view in another namespace", "alice", strings.ReplaceAll(value, "team-a", "team-b"), false},
-		{"a user without rights", "bob", value, false},
+		{"the HPA controller", "system:serviceaccount:kube-system:horizontal-pod-autoscaler", metricPath, true},
+		{"a user with the role view in the namespace", "alice", metricPath, true},
+		{"a user with the role view in another namespace", "alice", strings.ReplaceAll(metricPath, "team-a", "team-b"), false},
+		{"a user without rights", "bob", metricPath, false},
 	} {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", tc.path, "--as", tc.user)
 		if (err == nil) != tc.allowed || err != nil && !strings.Contains(err.Error(), "Forbidden") {
@@ -188,7 +188,7 @@ func readers(t *testing.T, k *realkube.Cluster) {
 	}
 }
 
-func adapterRights(t *testing.T, k *realkube.Cluster) {
+func checkAdapterRights(t *testing.T, k *realkube.Cluster) {
 	for _, tc := range []struct {
 		action string
 		want   string
@@ -210,24 +210,24 @@ func adapterRights(t *testing.T, k *realkube.Cluster) {
 		{"create subjectaccessreviews.authorization.k8s.io", "yes"},
 	} {
 		// kubectl fails if the answer is no.
-		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", account}, strings.Fields(tc.action)...)...)
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", adapterAccount}, strings.Fields(tc.action)...)...)
 		if got := strings.TrimSpace(out); got != tc.want {
 			t.Errorf("can-i %s: %q, want %q", tc.action, got, tc.want)
 		}
 	}
 }
 
-func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
+func checkUpgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
 	kept := func() string {
-		return must(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
-			must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io",
+		return mustRun(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
+			mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io",
 				"--output", "jsonpath={.items[*].spec.caBundle}"))
 	}
 	before := kept()
 	if !strings.Contains(before, "tls.crt") {
 		t.Fatalf("there is no certificate: %s", before)
 	}
-	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm",
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm",
 		"--set", set+",maxAge=90s,commonLabels.team=hpc"))
 	if kept() != before {
 		t.Error("the upgrade changed the certificate")
@@ -235,7 +235,7 @@ func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
 }
 
 // awaitSuccess calls check until it returns nil, for at most a minute.
-func await(t *testing.T, log, what string, check func() error) {
+func awaitSuccess(t *testing.T, log, what string, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -246,7 +246,7 @@ func await(t *testing.T, log, what string, check func() error) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waiting for %s: %v\n%s", what, err, read(t, log))
+			t.Fatalf("waiting for %s: %v\n%s", what, err, readFile(t, log))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -26,13 +26,13 @@ import (
 var helmProgram = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command(filepath.Join("..", "..", "hack", "kube", "build"), "helm").Output()
 	if err != nil {
-		return "", fmt.Errorf("building helm: %w: %s", err, stderr(err))
+		return "", fmt.Errorf("building helm: %w: %s", err, stderrOf(err))
 	}
 	return filepath.Join(strings.TrimSpace(string(out)), "helm"), nil
 })
 
 // stderrOf returns the standard error of a command that failed.
-func stderr(err error) []byte {
+func stderrOf(err error) []byte {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.Stderr
 	}
@@ -40,13 +40,13 @@ func stderr(err error) []byte {
 }
 
 // renderChart renders a chart as the release "test" in the namespace "slurm".
-func render(t *testing.T, name string, args ...string) (string, error) {
+func renderChart(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	program, err := helmProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = slices.Concat([]string{"template", "test", chart(name), "--namespace", "slurm", "--kube-version", "1.37.0"}, args)
+	args = slices.Concat([]string{"template", "test", chartDir(name), "--namespace", "slurm", "--kube-version", "1.37.0"}, args)
 	cmd := exec.Command(program, args...)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -58,7 +58,7 @@ func render(t *testing.T, name string, args ...string) (string, error) {
 }
 
 // valuesFiles returns the values files of a chart by name.
-func cases(t *testing.T, name string) map[string]string {
+func valuesFiles(t *testing.T, name string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", name, "*.values.yaml"))
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ func cases(t *testing.T, name string) map[string]string {
 }
 
 // knownScheme returns the API groups that the tests decode.
-func known() *runtime.Scheme {
+func knownScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
 	utilruntime.Must(apiregistration.AddToScheme(s))
@@ -81,12 +81,12 @@ func known() *runtime.Scheme {
 
 // decodeObjects decodes the objects of known kinds strictly: an unknown or duplicate field is an
 // error.
-func objects(t *testing.T, text string) []runtime.Object {
+func decodeObjects(t *testing.T, text string) []runtime.Object {
 	t.Helper()
-	decoder := serializer.NewCodecFactory(known(), serializer.EnableStrict).UniversalDeserializer()
+	decoder := serializer.NewCodecFactory(knownScheme(), serializer.EnableStrict).UniversalDeserializer()
 	var out []runtime.Object
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		if foreign(document) {
+		if isForeign(document) {
 			continue
 		}
 		object, _, err := decoder.Decode([]byte(document), nil, nil)
@@ -100,7 +100,7 @@ func objects(t *testing.T, text string) []runtime.Object {
 }
 
 // isForeign reports whether stock Kubernetes lacks the kind of the object.
-func foreign(document string) bool {
+func isForeign(document string) bool {
 	return regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document)
 }
 

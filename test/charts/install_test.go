@@ -19,21 +19,21 @@ import (
 // namespace admits only restricted pods. There is no kubelet, so the test ends when the pods exist.
 func TestChartsOnKubernetes(t *testing.T) {
 	k := startKube(t)
-	for _, name := range names() {
+	for _, name := range chartNames() {
 		t.Run(name, func(t *testing.T) {
-			values := cases(t, name)
+			values := valuesFiles(t, name)
 			for _, title := range sortedKeys(values) {
-				validate(t, k, name, values[title])
+				validateChart(t, k, name, values[title])
 			}
-			notes := must(t)(k.Helm(t.Context(), "install", "test", chart(name), "--namespace", "slurm",
+			notes := mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir(name), "--namespace", "slurm",
 				"--values", values["minimal"]))
-			golden(t, "testdata/"+name+"/minimal.notes.txt", notesOf(notes))
+			compareGolden(t, "testdata/"+name+"/minimal.notes.txt", notesOf(notes))
 			awaitPods(t, k, name)
-			must(t)(k.Helm(t.Context(), "upgrade", "test", chart(name), "--namespace", "slurm",
+			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm",
 				"--values", values["full"], "--set", "serviceMonitor.enabled=false"))
-			must(t)(k.Helm(t.Context(), "upgrade", "test", chart(name), "--namespace", "slurm", "--values", values["minimal"]))
-			must(t)(k.Helm(t.Context(), "uninstall", "test", "--namespace", "slurm", "--wait"))
-			if left := labelled(t, k); left != "" {
+			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm", "--values", values["minimal"]))
+			mustRun(t)(k.Helm(t.Context(), "uninstall", "test", "--namespace", "slurm", "--wait"))
+			if left := labelledObjects(t, k); left != "" {
 				t.Errorf("objects left after an uninstall:\n%s", left)
 			}
 		})
@@ -52,25 +52,25 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := startKube(t)
-	must(t)(k.Kubectl(t.Context(), "create",
+	mustRun(t)(k.Kubectl(t.Context(), "create",
 		"--filename", filepath.Join(module.Dir, "deploy/crds/cert-manager.io_certificates.yaml")))
-	if err := k.Established(t.Context(), "certificates.cert-manager.io"); err != nil {
+	if err := k.AwaitEstablished(t.Context(), "certificates.cert-manager.io"); err != nil {
 		t.Fatal(err)
 	}
-	values := cases(t, "slurm-metrics")["cert-manager"]
-	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm"))
-	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm", "--values", values))
-	text, err := render(t, "slurm-metrics", "--values", values, "--show-only", "templates/certificate.yaml")
+	values := valuesFiles(t, "slurm-metrics")["cert-manager"]
+	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--values", values))
+	text, err := renderChart(t, "slurm-metrics", "--values", values, "--show-only", "templates/certificate.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	strictly(t, k, values, text)
-	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm"))
+	applyStrictly(t, k, values, text)
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
 }
 
 func startKube(t *testing.T, apiServerArgs ...string) *realkube.Cluster {
 	t.Helper()
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Skip(missing)
 	}
 	k, err := realkube.Start(t.Context(), realkube.Config{Name: "charts", APIServerArgs: apiServerArgs})
@@ -104,20 +104,20 @@ metadata: {name: team-b}
 
 // validateChart has the API server validate all rendered objects strictly: an unknown field is an
 // error. It omits kinds that stock Kubernetes lacks.
-func validate(t *testing.T, k *realkube.Cluster, name, values string) {
+func validateChart(t *testing.T, k *realkube.Cluster, name, values string) {
 	t.Helper()
-	text, err := render(t, name, "--values", values)
+	text, err := renderChart(t, name, "--values", values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents := slices.DeleteFunc(strings.Split(text, "\n---\n"), foreign)
-	strictly(t, k, values, strings.Join(documents, "\n---\n"))
+	documents := slices.DeleteFunc(strings.Split(text, "\n---\n"), isForeign)
+	applyStrictly(t, k, values, strings.Join(documents, "\n---\n"))
 }
 
-func strictly(t *testing.T, k *realkube.Cluster, title, text string) {
+func applyStrictly(t *testing.T, k *realkube.Cluster, title, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "objects.yaml")
-	write(t, file, text)
+	writeFile(t, file, text)
 	// Helm already owns the fields of its objects.
 	if _, err := k.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts",
 		"--dry-run=server", "--validate=strict", "--filename", file); err != nil {
@@ -130,7 +130,7 @@ func strictly(t *testing.T, k *realkube.Cluster, title, text string) {
 func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 	t.Helper()
 	get := func(kind, path string) string {
-		return must(t)(k.Kubectl(t.Context(), "get", kind, "--namespace", "slurm",
+		return mustRun(t)(k.Kubectl(t.Context(), "get", kind, "--namespace", "slurm",
 			"--selector", "app.kubernetes.io/name="+name, "--output", "jsonpath="+path))
 	}
 	for range 300 {
@@ -144,9 +144,9 @@ func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 
 // labelledObjects lists the objects with the label of the release in all namespaces. It ignores
 // what controllers created from them.
-func labelled(t *testing.T, k *realkube.Cluster) string {
+func labelledObjects(t *testing.T, k *realkube.Cluster) string {
 	t.Helper()
-	return must(t)(k.Kubectl(t.Context(), "get", "deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
+	return mustRun(t)(k.Kubectl(t.Context(), "get", "deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
 		"roles,rolebindings,clusterroles,clusterrolebindings,apiservices,validatingwebhookconfigurations",
 		"--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
 }
@@ -158,7 +158,7 @@ func notesOf(text string) string {
 }
 
 // mustRun returns a function that returns the text, or fails the test.
-func must(t *testing.T) func(string, error) string {
+func mustRun(t *testing.T) func(string, error) string {
 	return func(text string, err error) string {
 		t.Helper()
 		if err != nil {

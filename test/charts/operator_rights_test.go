@@ -17,7 +17,7 @@ import (
 
 // operatorObjects are a Slurm cluster with workers and one object of each kind that nothing
 // reconciles.
-const ofOperatorsScene = `
+const operatorObjects = `
 apiVersion: v1
 kind: Secret
 metadata: {name: keys, namespace: team-a}
@@ -71,26 +71,26 @@ spec: {controllerRef: {name: blue}, sssdConfRef: {name: sssd, key: sssd.conf}}
 func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	dir := t.TempDir()
 	policy, audit := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
-	write(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived, Panic]\nrules:\n"+
+	writeFile(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived, Panic]\nrules:\n"+
 		"- {level: Metadata, users: [\"system:serviceaccount:slurm:test-slurm-operator\"]}\n- {level: None}\n")
 	k := startKube(t, "--audit-policy-file="+policy, "--audit-log-path="+audit)
 	slurm := httptest.NewServer(slurmtest.New(slurmtest.Config{
 		Key: []byte("0123456789abcdef0123456789abcdef"), Nodes: []slurmtest.NodeConf{{Names: "other", CPUs: 1}},
 	}).Handler())
 	t.Cleanup(slurm.Close)
-	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
-	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-operator"), "--namespace", "slurm", "--set",
+	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
+	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-operator"), "--namespace", "slurm", "--set",
 		fmt.Sprintf("rbac.secretNamespaces={team-a},slurm.pollInterval=1s,metrics.port=%d,webhook.enabled=false", freePort(t))))
-	if err := k.Established(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net", "loginsets.slinky.slurm.net"); err != nil {
+	if err := k.AwaitEstablished(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net", "loginsets.slinky.slurm.net"); err != nil {
 		t.Fatal(err)
 	}
 	log := runProgram(t, k, "slurm-operator", "slurm-operator", "--leader-election.namespace=slurm")
-	if err := k.Apply(t.Context(), fmt.Sprintf(ofOperatorsScene, slurm.URL)); err != nil {
+	if err := k.Apply(t.Context(), fmt.Sprintf(operatorObjects, slurm.URL)); err != nil {
 		t.Fatal(err)
 	}
 	prints := func(want string, args ...string) {
 		t.Helper()
-		await(t, log, strings.Join(args, " ")+" to print "+want, func() error {
+		awaitSuccess(t, log, strings.Join(args, " ")+" to print "+want, func() error {
 			got, err := k.Kubectl(t.Context(), append([]string{"get", "--namespace", "team-a"}, args...)...)
 			if err == nil && strings.TrimSpace(got) != want {
 				err = fmt.Errorf("it prints %q", got)
@@ -105,10 +105,10 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	}
 	prints("cpu-0", "pods", "--output=jsonpath={.items[*].metadata.name}")
 	prints("tmp-cpu-0", "persistentvolumeclaims", "--output=jsonpath={.items[*].metadata.name}")
-	must(t)(k.Kubectl(t.Context(), "scale", "nodeset", "cpu", "--replicas=0", "--namespace", "team-a"))
+	mustRun(t)(k.Kubectl(t.Context(), "scale", "nodeset", "cpu", "--replicas=0", "--namespace", "team-a"))
 	prints("", "pods", "--output=jsonpath={.items[*].metadata.name}")
-	must(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
-	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
+	mustRun(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
+	if text := string(readFile(t, log)); strings.Contains(text, "forbidden") {
 		t.Errorf("the operator lacks a right:\n%s", text)
 	}
 	used := usedRights(t, audit)
@@ -117,7 +117,7 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 			if verb == "list" {
 				continue // a watch begins with a list if the server cannot stream it
 			}
-			if key := r.resource + " " + verb; r.chart == "slurm-operator" && !used[key] && !elsewhere(r) {
+			if key := r.resource + " " + verb; r.chart == "slurm-operator" && !used[key] && !isUsedElsewhere(r) {
 				t.Errorf("the operator did not use %q", key)
 			}
 		}
@@ -126,7 +126,7 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 
 // isUsedElsewhere reports whether a right needs what this test lacks: a kubelet, a slurmctld,
 // webhooks, scrapes, HPAs, updates, or values that are not set.
-func elsewhere(r right) bool {
+func isUsedElsewhere(r right) bool {
 	return slices.Contains([]string{
 		"pods/exec", "nodes", "configmaps", "tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io",
 		"validatingwebhookconfigurations.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
@@ -144,7 +144,7 @@ func elsewhere(r right) bool {
 func usedRights(t *testing.T, audit string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	for line := range strings.Lines(string(read(t, audit))) {
+	for line := range strings.Lines(string(readFile(t, audit))) {
 		var event struct {
 			Verb           string
 			ObjectRef      struct{ APIGroup, Resource, Subresource string }

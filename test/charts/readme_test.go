@@ -18,10 +18,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
 // chartNames returns the charts that this package tests.
-func names() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
+func chartNames() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
 
 // chartDir returns the folder of a chart.
-func chart(name string) string { return filepath.Join("..", "..", "charts", name) }
+func chartDir(name string) string { return filepath.Join("..", "..", "charts", name) }
 
 const (
 	tableStart = "<!-- values: written by go test ./test/charts -update -->\n"
@@ -29,18 +29,18 @@ const (
 )
 
 func TestReadmesHaveTheTableOfValues(t *testing.T) {
-	for _, name := range names() {
+	for _, name := range chartNames() {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(chart(name), "README.md")
-			readme := string(read(t, path))
+			path := filepath.Join(chartDir(name), "README.md")
+			readme := string(readFile(t, path))
 			before, rest, ok := strings.Cut(readme, tableStart)
 			_, after, ok2 := strings.Cut(rest, tableEnd)
 			if !ok || !ok2 {
 				t.Fatalf("%s lacks the markers of the table: %q and %q", path, tableStart, tableEnd)
 			}
-			want := before + tableStart + table(t, read(t, filepath.Join(chart(name), "values.yaml"))) + tableEnd + after
+			want := before + tableStart + valuesTable(t, readFile(t, filepath.Join(chartDir(name), "values.yaml"))) + tableEnd + after
 			if *update {
-				write(t, path, want)
+				writeFile(t, path, want)
 			} else if diff := cmp.Diff(want, readme); diff != "" {
 				t.Errorf("the table does not match values.yaml (rewrite it with -update) (-want +got):\n%s", diff)
 			}
@@ -50,7 +50,7 @@ func TestReadmesHaveTheTableOfValues(t *testing.T) {
 
 // valuesTable renders the values as a Markdown table: one row for each comment that begins with "--
 // ".
-func table(t *testing.T, values []byte) string {
+func valuesTable(t *testing.T, values []byte) string {
 	t.Helper()
 	var root yaml.Node
 	if err := yaml.Unmarshal(values, &root); err != nil {
@@ -58,11 +58,11 @@ func table(t *testing.T, values []byte) string {
 	}
 	var out strings.Builder
 	out.WriteString("| value | default | |\n|---|---|---|\n")
-	rows(t, &out, "", root.Content[0])
+	addRows(t, &out, "", root.Content[0])
 	return out.String()
 }
 
-func rows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
+func addRows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
 	t.Helper()
 	for pair := range slices.Chunk(node.Content, 2) {
 		key, value := pair[0], pair[1]
@@ -71,9 +71,9 @@ func rows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
 		switch {
 		case ok:
 			text = strings.ReplaceAll(text, "\n# ", " ")
-			fmt.Fprintf(out, "| `%s` | `%s` | %s |\n", path, compact(t, value), strings.ReplaceAll(text, "|", `\|`))
+			fmt.Fprintf(out, "| `%s` | `%s` | %s |\n", path, compactJSON(t, value), strings.ReplaceAll(text, "|", `\|`))
 		case value.Kind == yaml.MappingNode && len(value.Content) > 0:
-			rows(t, out, path+".", value)
+			addRows(t, out, path+".", value)
 		default:
 			t.Errorf("the value %s has no explanation: write a comment that begins with \"# -- \"", path)
 		}
@@ -81,7 +81,7 @@ func rows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
 }
 
 // compactJSON renders a value as JSON in one line.
-func compact(t *testing.T, node *yaml.Node) string {
+func compactJSON(t *testing.T, node *yaml.Node) string {
 	t.Helper()
 	var value any
 	if err := node.Decode(&value); err != nil {
@@ -97,29 +97,29 @@ func compact(t *testing.T, node *yaml.Node) string {
 }
 
 func TestSchemasKnowExactlyTheValues(t *testing.T) {
-	for _, name := range names() {
+	for _, name := range chartNames() {
 		t.Run(name, func(t *testing.T) {
 			var schema map[string]any
-			if err := json.Unmarshal(read(t, filepath.Join(chart(name), "values.schema.json")), &schema); err != nil {
+			if err := json.Unmarshal(readFile(t, filepath.Join(chartDir(name), "values.schema.json")), &schema); err != nil {
 				t.Fatal(err)
 			}
 			var values map[string]any
-			if err := yaml.Unmarshal(read(t, filepath.Join(chart(name), "values.yaml")), &values); err != nil {
+			if err := yaml.Unmarshal(readFile(t, filepath.Join(chartDir(name), "values.yaml")), &values); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, "", schema["$defs"].(map[string]any), schema, values)
+			compareSchema(t, "", schema["$defs"].(map[string]any), schema, values)
 		})
 	}
 }
 
 // unsetProperties returns properties that values.yaml omits: Helm's own, and those for which
 // Kubernetes has a default.
-func unset() []string {
+func unsetProperties() []string {
 	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims", "probes.*.initialDelaySeconds",
 		"probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
 }
 
-func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
+func compareSchema(t *testing.T, prefix string, defs, schema, values map[string]any) {
 	t.Helper()
 	if ref, ok := schema["$ref"].(string); ok {
 		schema = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
@@ -139,16 +139,16 @@ func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
 	for key, property := range properties {
 		value, ok := values[key]
 		matches := func(pattern string) bool { m, _ := filepath.Match(pattern, prefix+key); return m }
-		if !ok && !slices.ContainsFunc(unset(), matches) {
+		if !ok && !slices.ContainsFunc(unsetProperties(), matches) {
 			t.Errorf("values.yaml does not have %s%s", prefix, key)
 		}
 		if inner, ok := value.(map[string]any); ok {
-			compare(t, prefix+key+".", defs, property.(map[string]any), inner)
+			compareSchema(t, prefix+key+".", defs, property.(map[string]any), inner)
 		}
 	}
 }
 
-func read(t *testing.T, path string) []byte {
+func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -157,7 +157,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-func write(t *testing.T, path, content string) {
+func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		t.Fatal(err)

@@ -21,8 +21,8 @@ import (
 )
 
 func TestChartsRenderTheGoldenFiles(t *testing.T) {
-	eachCase(t, func(t *testing.T, c rendered) {
-		golden(t, filepath.Join("testdata", c.chart, c.name+".golden.yaml"), c.text)
+	forEachCase(t, func(t *testing.T, c renderedChart) {
+		compareGolden(t, filepath.Join("testdata", c.chart, c.name+".golden.yaml"), c.text)
 	})
 }
 
@@ -31,9 +31,9 @@ func TestChartsPassHelmLint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names() {
-		for title, values := range cases(t, name) {
-			cmd := exec.Command(program, "lint", chart(name), "--strict", "--quiet", "--namespace", "slurm",
+	for _, name := range chartNames() {
+		for title, values := range valuesFiles(t, name) {
+			cmd := exec.Command(program, "lint", chartDir(name), "--strict", "--quiet", "--namespace", "slurm",
 				"--kube-version", "1.37.0", "--values", values)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s with %s: %v\n%s", name, title, err, out)
@@ -48,8 +48,8 @@ func TestPodsAreRestricted(t *testing.T) {
 		t.Fatal(err)
 	}
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-	eachCase(t, func(t *testing.T, c rendered) {
-		for _, d := range deployments(c.objects) {
+	forEachCase(t, func(t *testing.T, c renderedChart) {
+		for _, d := range deploymentsIn(c.objects) {
 			pod := d.Spec.Template
 			result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 			if !result.Allowed {
@@ -74,8 +74,8 @@ func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
 		"adapter":  flagsOf(t, "slurm-metrics-adapter"),
 		"operator": flagsOf(t, "slurm-operator"),
 	}
-	eachCase(t, func(t *testing.T, c rendered) {
-		for _, d := range deployments(c.objects) {
+	forEachCase(t, func(t *testing.T, c renderedChart) {
+		for _, d := range deploymentsIn(c.objects) {
 			container := d.Spec.Template.Spec.Containers[0]
 			flags := programs[container.Name]
 			if len(flags) == 0 {
@@ -102,7 +102,7 @@ func TestTheSchemaListsEveryCollector(t *testing.T) {
 			Collectors struct{ Properties map[string]any }
 		}
 	}
-	if err := json.Unmarshal(read(t, filepath.Join(chart("slurm-exporter"), "values.schema.json")), &schema); err != nil {
+	if err := json.Unmarshal(readFile(t, filepath.Join(chartDir("slurm-exporter"), "values.schema.json")), &schema); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string
@@ -123,28 +123,28 @@ func TestTheSchemaListsEveryCollector(t *testing.T) {
 
 // TestRights writes every right as one line, so that review sees new ones.
 func TestRights(t *testing.T) {
-	eachCase(t, func(t *testing.T, c rendered) {
+	forEachCase(t, func(t *testing.T, c renderedChart) {
 		var lines []string
 		for _, object := range c.objects {
 			switch o := object.(type) {
 			case *rbacv1.ClusterRole:
-				lines = append(lines, rights("ClusterRole "+o.Name, o.Rules)...)
+				lines = append(lines, rightLines("ClusterRole "+o.Name, o.Rules)...)
 			case *rbacv1.Role:
-				lines = append(lines, rights("Role "+o.Namespace+"/"+o.Name, o.Rules)...)
+				lines = append(lines, rightLines("Role "+o.Namespace+"/"+o.Name, o.Rules)...)
 			case *rbacv1.ClusterRoleBinding:
-				lines = append(lines, bound("everywhere", o.RoleRef, o.Subjects)...)
+				lines = append(lines, bindingLines("everywhere", o.RoleRef, o.Subjects)...)
 			case *rbacv1.RoleBinding:
-				lines = append(lines, bound("in "+o.Namespace, o.RoleRef, o.Subjects)...)
+				lines = append(lines, bindingLines("in "+o.Namespace, o.RoleRef, o.Subjects)...)
 			}
 		}
 		path := filepath.Join("testdata", c.chart, c.name+".rights.txt")
 		if _, err := os.Stat(path); len(lines) > 0 || err == nil {
-			golden(t, path, strings.Join(append(lines, ""), "\n"))
+			compareGolden(t, path, strings.Join(append(lines, ""), "\n"))
 		}
 	})
 }
 
-func rights(role string, rules []rbacv1.PolicyRule) []string {
+func rightLines(role string, rules []rbacv1.PolicyRule) []string {
 	var lines []string
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
@@ -163,7 +163,7 @@ func rights(role string, rules []rbacv1.PolicyRule) []string {
 	return lines
 }
 
-func bound(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []string {
+func bindingLines(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []string {
 	var lines []string
 	for _, s := range subjects {
 		lines = append(lines, fmt.Sprintf("%s %s/%s has %s %s %s", s.Kind, s.Namespace, s.Name, role.Kind, role.Name, where))
@@ -172,28 +172,28 @@ func bound(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []strin
 }
 
 // renderedChart is what a chart renders for the values of a case.
-type rendered struct {
+type renderedChart struct {
 	chart, name, text string
 	objects           []runtime.Object
 }
 
 // forEachCase calls test with what each chart renders for each of its values files.
-func eachCase(t *testing.T, test func(*testing.T, rendered)) {
+func forEachCase(t *testing.T, test func(*testing.T, renderedChart)) {
 	t.Helper()
-	for _, name := range names() {
-		for title, values := range cases(t, name) {
+	for _, name := range chartNames() {
+		for title, values := range valuesFiles(t, name) {
 			t.Run(name+"/"+title, func(t *testing.T) {
-				text, err := render(t, name, "--values", values)
+				text, err := renderChart(t, name, "--values", values)
 				if err != nil {
 					t.Fatal(err)
 				}
-				test(t, rendered{name, title, text, objects(t, text)})
+				test(t, renderedChart{name, title, text, decodeObjects(t, text)})
 			})
 		}
 	}
 }
 
-func deployments(all []runtime.Object) []*appsv1.Deployment {
+func deploymentsIn(all []runtime.Object) []*appsv1.Deployment {
 	var out []*appsv1.Deployment
 	for _, object := range all {
 		if d, ok := object.(*appsv1.Deployment); ok {
@@ -204,13 +204,13 @@ func deployments(all []runtime.Object) []*appsv1.Deployment {
 }
 
 // compareGolden compares got with a golden file, or rewrites the file.
-func golden(t *testing.T, path, got string) {
+func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		write(t, path, got)
+		writeFile(t, path, got)
 		return
 	}
-	if diff := cmp.Diff(string(read(t, path)), got); diff != "" {
+	if diff := cmp.Diff(string(readFile(t, path)), got); diff != "" {
 		t.Errorf("%s differs (rewrite it with -update) (-want +got):\n%s", path, diff)
 	}
 }

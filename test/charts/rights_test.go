@@ -13,7 +13,7 @@ import (
 
 // grantedRights returns the rights, as "chart resource verb", that any of the values files grants a
 // program. It omits roles for users.
-func granted(t *testing.T) map[string]bool {
+func grantedRights(t *testing.T) map[string]bool {
 	t.Helper()
 	forPeople := regexp.MustCompile(`:(view|edit|metrics-reader)$|^slurm-view`)
 	line := regexp.MustCompile(`^(?:Cluster)?Role (\S+): (\S+) (\S+)`)
@@ -23,7 +23,7 @@ func granted(t *testing.T) map[string]bool {
 		t.Fatalf("there are no files with rights: %v", err)
 	}
 	for _, file := range files {
-		for text := range strings.Lines(string(read(t, file))) {
+		for text := range strings.Lines(string(readFile(t, file))) {
 			m := line.FindStringSubmatch(text)
 			if m == nil || forPeople.MatchString(m[1]) {
 				continue
@@ -37,7 +37,7 @@ func granted(t *testing.T) map[string]bool {
 }
 
 func TestEveryRightHasAUserAndAReason(t *testing.T) {
-	granted, documented := granted(t), map[string]bool{}
+	granted, documented := grantedRights(t), map[string]bool{}
 	for _, r := range programRights() {
 		for verb := range strings.SplitSeq(r.verbs, ",") {
 			key := r.chart + " " + r.resource + " " + verb
@@ -46,7 +46,7 @@ func TestEveryRightHasAUserAndAReason(t *testing.T) {
 				t.Errorf("no chart grants %q: delete it from the table", key)
 			}
 		}
-		if text := read(t, filepath.Join("..", "..", r.user)); !strings.Contains(string(text), r.code) {
+		if text := readFile(t, filepath.Join("..", "..", r.user)); !strings.Contains(string(text), r.code) {
 			t.Errorf("%s no longer contains %q, for which %s may %s %s", r.user, r.code, r.chart, r.verbs, r.resource)
 		}
 	}
@@ -62,7 +62,7 @@ func TestEveryRightHasAUserAndAReason(t *testing.T) {
 func TestNoRightToSecretsOrExecEverywhereByDefault(t *testing.T) {
 	for _, file := range []string{"slurm-operator/minimal", "slurm-operator/namespaces", "slurm-metrics/minimal", "slurm-metrics/namespaces"} {
 		roles := map[string]bool{}
-		text := string(read(t, "testdata/"+file+".rights.txt"))
+		text := string(readFile(t, "testdata/"+file+".rights.txt"))
 		for line := range strings.Lines(text) {
 			if m := regexp.MustCompile(`^ClusterRole (\S+): \S+ (secrets|configmaps|pods/exec)$`).FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 				roles[m[1]] = true
@@ -82,7 +82,7 @@ func TestNoRightToSecretsOrExecEverywhereByDefault(t *testing.T) {
 func TestThePageOfRightsIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference", "rights.md")
 	if *update {
-		write(t, path, rightsPage())
+		writeFile(t, path, rightsPage())
 		return
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != rightsPage() {

@@ -22,9 +22,9 @@ type Server struct {
 	// KeyFile contains the key that signs tokens.
 	KeyFile string
 	// Advance advances the cluster's time if the cluster does not follow the clock.
-	Pass func()
+	Advance func()
 	// CreateNodes creates node records as "scontrol create" does, in any API version.
-	Create func(ctx context.Context, conf string) error
+	CreateNodes func(ctx context.Context, conf string) error
 }
 
 // suite is one run of the contract.
@@ -39,40 +39,40 @@ type suite struct {
 // end.
 func Run(t *testing.T, server Server, version string) {
 	s := &suite{server: server, version: version}
-	s.client = s.as(t, "slurm")
+	s.client = s.clientAs(t, "slurm")
 	for _, c := range []struct {
 		name string
 		test func(*testing.T)
 	}{
-		{"every list can be read", s.lists},
-		{"unknown objects are not found", s.notFound},
-		{"refused tokens are unauthorized", s.tokens},
-		{"unchanged lists are reported as unchanged", s.unchanged},
-		{"a changed node is in the list since update_time", s.nodeGate},
-		{"a job's life", s.jobLife},
-		{"an array", s.array},
-		{"held jobs", s.held},
-		{"exclusive jobs", s.exclusive},
-		{"a node's life", s.nodeLife},
-		{"ordinary users may not change nodes", s.rights},
-		{"dynamic nodes", s.dynamicNodes},
-		{"FUTURE nodes are listed with the others", s.futureRecords},
-		{"reservations", s.reservations},
-		{"malformed requests are invalid", s.invalid},
-		{"list and delta readers read the same jobs", s.readers},
-		{"reconfigure", s.reconfigure},
+		{"every list can be read", s.testLists},
+		{"unknown objects are not found", s.testNotFound},
+		{"refused tokens are unauthorized", s.testTokens},
+		{"unchanged lists are reported as unchanged", s.testUnchanged},
+		{"a changed node is in the list since update_time", s.testNodeGate},
+		{"a job's life", s.testJobLife},
+		{"an array", s.testArray},
+		{"held jobs", s.testHeldJob},
+		{"exclusive jobs", s.testExclusiveJob},
+		{"a node's life", s.testNodeLife},
+		{"ordinary users may not change nodes", s.testOrdinaryUser},
+		{"dynamic nodes", s.testDynamicNodes},
+		{"FUTURE nodes are listed with the others", s.testFutureRecords},
+		{"reservations", s.testReservations},
+		{"malformed requests are invalid", s.testInvalidRequests},
+		{"list and delta readers read the same jobs", s.testJobReaders},
+		{"reconfigure", s.testReconfigure},
 	} {
 		t.Run(c.name, c.test)
 	}
 }
 
 // clientAs returns a client with tokens of a user.
-func (s *suite) as(t *testing.T, user string) *slurmclient.Client {
+func (s *suite) clientAs(t *testing.T, user string) *slurmclient.Client {
 	t.Helper()
-	return s.with(t, slurmclient.TokenFromKeyFile(s.server.KeyFile, user, time.Hour))
+	return s.clientWith(t, slurmclient.TokenFromKeyFile(s.server.KeyFile, user, time.Hour))
 }
 
-func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.Client {
+func (s *suite) clientWith(t *testing.T, token slurmclient.TokenSource) *slurmclient.Client {
 	t.Helper()
 	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token,
 		Timeout: time.Minute})
@@ -98,7 +98,7 @@ func (s *suite) eventually(t *testing.T, what string, holds func(ctx context.Con
 		if ok {
 			return
 		}
-		s.server.Pass()
+		s.server.Advance()
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -121,7 +121,7 @@ func wantCode(t *testing.T, what string, err error, want slurmclient.Code) {
 }
 
 // isSupported reports whether the operation that returned err exists in this API version.
-func supports(err error) bool { return slurmclient.CodeOf(err) != slurmclient.CodeUnsupported }
+func isSupported(err error) bool { return slurmclient.CodeOf(err) != slurmclient.CodeUnsupported }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -131,7 +131,7 @@ func must(t *testing.T, err error) {
 }
 
 // ServedVersions returns those of the versions that the server serves.
-func Offered(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) ([]string, error) {
+func ServedVersions(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) ([]string, error) {
 	var out []string
 	for _, v := range versions {
 		client, err := slurmclient.New(slurmclient.Config{URL: url, Version: v, Token: token})
@@ -142,14 +142,14 @@ func Offered(ctx context.Context, url string, token slurmclient.TokenSource, ver
 		client.Close()
 		if err == nil {
 			out = append(out, v)
-		} else if status(err) != http.StatusNotFound {
+		} else if httpStatusOf(err) != http.StatusNotFound {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func status(err error) int {
+func httpStatusOf(err error) int {
 	var e *slurmclient.Error
 	if errors.As(err, &e) {
 		return e.Status

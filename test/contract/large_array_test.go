@@ -27,7 +27,7 @@ const largeArray = "1-100000"
 
 // TestDeltaReaderReadsAnArrayOfHundredThousandTasks starts a delta reader while such an array
 // waits, submits others, some of whose tasks run, and restarts slurmctld.
-func TestADeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
+func TestDeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
@@ -35,18 +35,18 @@ func TestADeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
 				realslurm.Config{Version: release, Nodes: 1, WithoutAccounting: true, MaxJobs: 400_000})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
-			r := followLarge(t, cluster, func() { submitTasks(t, cluster, "--hold", largeArray) })
-			r.check(t, "at the start")
-			r.check(t, "with nothing changed")
+			r := startLargeReader(t, cluster, func() { submitTasks(t, cluster, "--hold", largeArray) })
+			r.pollAndCompare(t, "at the start")
+			r.pollAndCompare(t, "with nothing changed")
 			submitTasks(t, cluster, "--hold", largeArray)
-			r.check(t, "after another array")
+			r.pollAndCompare(t, "after another array")
 			submitTasks(t, cluster, "--ntasks=1", largeArray)
 			for range 3 {
-				r.check(t, "while tasks run")
+				r.pollAndCompare(t, "while tasks run")
 			}
 			must(t, cluster.Restart(t.Context(), "slurmctld"))
-			(&history{cluster: cluster, clients: map[string]*slurmclient.Client{"": r.client}}).awaitController(t)
-			r.check(t, "after slurmctld restarted")
+			(&jobHistory{cluster: cluster, clients: map[string]*slurmclient.Client{"": r.client}}).awaitController(t)
+			r.pollAndCompare(t, "after slurmctld restarted")
 		})
 	}
 }
@@ -59,22 +59,22 @@ func submitTasks(t *testing.T, cluster *realslurm.Cluster, flag, tasks string) {
 
 // largeReader is a delta reader that counts the bytes it reads of jobs/state.
 type largeReader struct {
-	client *slurmclient.Client
-	cache  *slurmclient.Cache
-	states *atomic.Int64
+	client     *slurmclient.Client
+	cache      *slurmclient.Cache
+	stateBytes *atomic.Int64
 }
 
 // startLargeReader starts a reader after fill has submitted the jobs.
-func followLarge(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeReader {
+func startLargeReader(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeReader {
 	t.Helper()
 	fill()
-	r := &largeReader{states: &atomic.Int64{}}
+	r := &largeReader{stateBytes: &atomic.Int64{}}
 	target, err := url.Parse(cluster.URL)
 	must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ModifyResponse = func(resp *http.Response) error {
 		if strings.Contains(resp.Request.URL.Path, "/jobs/state") {
-			resp.Body = &countingBody{resp.Body, r.states}
+			resp.Body = &countingBody{resp.Body, r.stateBytes}
 		}
 		return nil
 	}
@@ -95,23 +95,23 @@ func followLarge(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeRe
 
 type countingBody struct {
 	io.ReadCloser
-	n *atomic.Int64
+	bytes *atomic.Int64
 }
 
 func (b *countingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.n.Add(int64(n))
+	b.bytes.Add(int64(n))
 	return n, err
 }
 
 // pollAndCompare polls and compares the arrays with the list. The states read in one poll are much
 // smaller than those of the tasks of one array, which exceed 5 MB.
-func (r *largeReader) check(t *testing.T, when string) {
+func (r *largeReader) pollAndCompare(t *testing.T, when string) {
 	t.Helper()
-	r.states.Store(0)
+	r.stateBytes.Store(0)
 	must(t, r.cache.Refresh(t.Context(), slurmclient.Jobs))
 	p := r.cache.Snapshot().Jobs
-	states := r.states.Load()
+	states := r.stateBytes.Load()
 	t.Logf("%s: %d records by %s in %v, %d bytes of states", when, len(p.Value), p.Reader,
 		p.Took.Round(time.Millisecond), states)
 	if states > 1<<20 {
@@ -119,14 +119,14 @@ func (r *largeReader) check(t *testing.T, when string) {
 	}
 	list, err := r.client.Jobs(t.Context(), 0)
 	must(t, err)
-	if diff := cmp.Diff(arrayIDs(list.Items), arrayIDs(p.Value)); diff != "" {
+	if diff := cmp.Diff(waitingTasksByArray(list.Items), waitingTasksByArray(p.Value)); diff != "" {
 		t.Errorf("%s (-list +delta):\n%s", when, diff)
 	}
 }
 
 // waitingTasksByArray maps the id of each array to the number of waiting tasks, or to "some" if
 // tasks may start meanwhile.
-func arrayIDs(jobs []*slurm.Job) map[uint32]string {
+func waitingTasksByArray(jobs []*slurm.Job) map[uint32]string {
 	out := map[uint32]string{}
 	for _, j := range jobs {
 		if !j.IsArrayBase() {

@@ -16,7 +16,7 @@ import (
 // TestThousandReadersCauseNoRequests reads the cache in a thousand goroutines and counts the
 // requests at the server: there must be no more than the polls cause.
 func TestThousandReadersCauseNoRequests(t *testing.T) {
-	cluster := slurmtest.Sized(time.Now, 100, 2000)
+	cluster := slurmtest.NewSized(time.Now, 100, 2000)
 	server := httptest.NewServer(cluster.Handler())
 	defer server.Close()
 	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: fixedToken("any")})
@@ -56,7 +56,7 @@ func TestThousandReadersCauseNoRequests(t *testing.T) {
 	readers.Wait()
 	periods := int(time.Since(begin)/period) + 1
 	lists := 0
-	for op, n := range cluster.Requests() {
+	for op, n := range cluster.RequestCounts() {
 		if !strings.HasPrefix(op, "GET ") {
 			t.Errorf("unexpected request %s", op)
 		}
@@ -68,7 +68,7 @@ func TestThousandReadersCauseNoRequests(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	t.Logf("%d reads, %d requests in %d periods: %v", reads.Load(), lists, periods, cluster.Requests())
+	t.Logf("%d reads, %d requests in %d periods: %v", reads.Load(), lists, periods, cluster.RequestCounts())
 	if lists == 0 || reads.Load() < 5000 {
 		t.Errorf("only %d requests and %d reads", lists, reads.Load())
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func (s *suite) lists(t *testing.T) {
+func (s *suite) testLists(t *testing.T) {
 	ctx := t.Context()
 	nodes, err := s.client.Nodes(ctx, 0)
 	must(t, err)
@@ -45,11 +45,11 @@ func (s *suite) lists(t *testing.T) {
 	} else if err != nil || len(conf.PrivateData) != 0 {
 		t.Errorf("the configuration is %+v, %v", conf, err)
 	}
-	s.tables(t)
+	s.testOtherLists(t)
 }
 
 // testOtherLists reads shares, licenses and the lists of slurmdbd.
-func (s *suite) tables(t *testing.T) {
+func (s *suite) testOtherLists(t *testing.T) {
 	count := func(name string, n int, err error) {
 		if err != nil || n == 0 {
 			t.Errorf("%d %s, %v", n, name, err)
@@ -79,7 +79,7 @@ func partitionNamed(list []*slurm.Partition, name string) *slurm.Partition {
 	return nil
 }
 
-func (s *suite) notFound(t *testing.T) {
+func (s *suite) testNotFound(t *testing.T) {
 	ctx := t.Context()
 	_, err := s.client.Node(ctx, "nosuch")
 	wantCode(t, "an unknown node", err, slurmclient.CodeNotFound)
@@ -87,7 +87,7 @@ func (s *suite) notFound(t *testing.T) {
 	wantCode(t, "an unknown job", err, slurmclient.CodeNotFound)
 	wantCode(t, "draining an unknown node", s.client.Drain(ctx, "nosuch", "test"), slurmclient.CodeNotFound)
 	wantCode(t, "deleting an unknown node", s.client.DeleteNode(ctx, "nosuch"), slurmclient.CodeNotFound)
-	if s.tellsOfCancel() {
+	if s.reportsCancelErrors() {
 		wantCode(t, "cancelling an unknown job", s.client.CancelJob(ctx, "60000000"), slurmclient.CodeNotFound)
 	}
 	states, err := s.client.JobStates(ctx, 60_000_000)
@@ -96,14 +96,14 @@ func (s *suite) notFound(t *testing.T) {
 	}
 }
 
-func (s *suite) tokens(t *testing.T) {
+func (s *suite) testTokens(t *testing.T) {
 	for name, token := range map[string]slurmclient.TokenSource{
 		"no token": nil,
 		"garbage":  fixedToken("garbage"),
 		"another key": slurmclient.TokenFromKey([]byte("this is another key than that of slurmctld"), "slurm",
-			minted, systemClock),
+			tokenLifetime, systemClock),
 	} {
-		client := s.with(t, token)
+		client := s.clientWith(t, token)
 		_, err := client.Nodes(t.Context(), 0)
 		wantCode(t, "nodes with "+name, err, slurmclient.CodeUnauthorized)
 		_, err = client.Jobs(t.Context(), 0)
@@ -112,7 +112,7 @@ func (s *suite) tokens(t *testing.T) {
 	}
 }
 
-func (s *suite) unchanged(t *testing.T) {
+func (s *suite) testUnchanged(t *testing.T) {
 	nodes, err := s.client.Nodes(t.Context(), 0)
 	must(t, err)
 	jobs, err := s.client.Jobs(t.Context(), 0)
@@ -123,23 +123,23 @@ func (s *suite) unchanged(t *testing.T) {
 	s.eventually(t, "unchanged nodes", func(ctx context.Context) (bool, error) {
 		l, err := s.client.Nodes(ctx, nodes.ServerTime)
 		nodes.ServerTime = max(nodes.ServerTime, l.ServerTime)
-		return settled(err)
+		return isUnchangedAnswer(err)
 	})
 	s.eventually(t, "unchanged jobs", func(ctx context.Context) (bool, error) {
 		l, err := s.client.Jobs(ctx, jobs.ServerTime)
 		jobs.ServerTime = max(jobs.ServerTime, l.ServerTime)
-		return settled(err)
+		return isUnchangedAnswer(err)
 	})
 	s.eventually(t, "unchanged partitions", func(ctx context.Context) (bool, error) {
 		l, err := s.client.Partitions(ctx, partitions.ServerTime)
 		partitions.ServerTime = max(partitions.ServerTime, l.ServerTime)
-		return settled(err)
+		return isUnchangedAnswer(err)
 	})
 }
 
 // isUnchangedAnswer returns true for an unchanged list, false for a changed one, and any other
 // error.
-func settled(err error) (bool, error) {
+func isUnchangedAnswer(err error) (bool, error) {
 	if slurmclient.IsUnchanged(err) {
 		return true, nil
 	}
@@ -148,12 +148,12 @@ func settled(err error) (bool, error) {
 
 // testNodeGate changes only a node. Old servers fail if nodes changed since update_time and
 // partitions did not.
-func (s *suite) nodeGate(t *testing.T) {
+func (s *suite) testNodeGate(t *testing.T) {
 	var since slurm.Time
 	s.eventually(t, "unchanged nodes", func(ctx context.Context) (bool, error) {
 		l, err := s.client.Nodes(ctx, since)
 		since = max(since, l.ServerTime)
-		return settled(err)
+		return isUnchangedAnswer(err)
 	})
 	must(t, s.client.Drain(t.Context(), "n4", "contract"))
 	defer func() { must(t, s.client.Undrain(t.Context(), "n4")) }()
@@ -172,7 +172,7 @@ func (s *suite) nodeGate(t *testing.T) {
 }
 
 // testJobReaders compares what the list reader and the delta reader publish.
-func (s *suite) readers(t *testing.T) {
+func (s *suite) testJobReaders(t *testing.T) {
 	ids := []uint32{s.submit(t, s.client, slurm.JobRequest{Hold: true}),
 		s.submit(t, s.client, slurm.JobRequest{Array: "0-5%2", Hold: true})}
 	defer s.cancelAll(t, ids...)

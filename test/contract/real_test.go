@@ -15,7 +15,7 @@ import (
 )
 
 func TestRealSlurm(t *testing.T) {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
 	var all []string
@@ -34,15 +34,15 @@ func TestRealSlurm(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			versions, err := Offered(t.Context(), cluster.URL, slurmclient.TokenFromFile(cluster.TokenFile), all)
+			versions, err := ServedVersions(t.Context(), cluster.URL, slurmclient.TokenFromFile(cluster.TokenFile), all)
 			if err != nil || len(versions) < 3 {
 				t.Fatalf("the versions served are %v, %v", versions, err)
 			}
 			for _, version := range versions {
 				t.Run(version, func(t *testing.T) {
 					Run(t, Server{
-						URL: cluster.URL, KeyFile: cluster.KeyFile, Pass: func() {},
-						Create: func(ctx context.Context, conf string) error {
+						URL: cluster.URL, KeyFile: cluster.KeyFile, Advance: func() {},
+						CreateNodes: func(ctx context.Context, conf string) error {
 							_, err := cluster.Run(ctx, "", append([]string{"scontrol", "create"}, strings.Fields(conf)...)...)
 							return err
 						},
@@ -54,7 +54,7 @@ func TestRealSlurm(t *testing.T) {
 }
 
 // TestRealControllerDownOrHung stops and suspends slurmctld while slurmrestd keeps running.
-func TestRealControllerIsGone(t *testing.T) {
+func TestRealControllerDownOrHung(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,7 @@ func TestRealControllerIsGone(t *testing.T) {
 				t.Errorf("the pings are %+v, %v", pings, err)
 			}
 			must(t, cluster.Start(t.Context(), "slurmctld"))
-			s := &suite{server: Server{Pass: func() {}}}
+			s := &suite{server: Server{Advance: func() {}}}
 			s.eventually(t, "slurmctld to answer again", func(ctx context.Context) (bool, error) {
 				_, err := client.Nodes(ctx, 0)
 				return err == nil, nil

@@ -37,8 +37,8 @@ func TestSimulatedSlurm(t *testing.T) {
 				server := httptest.NewServer(cluster.Handler())
 				t.Cleanup(server.Close)
 				Run(t, Server{
-					URL: server.URL, KeyFile: file, Pass: func() { cluster.Step(time.Second) },
-					Create: func(_ context.Context, conf string) error { return cluster.CreateNodes(conf) },
+					URL: server.URL, KeyFile: file, Advance: func() { cluster.Step(time.Second) },
+					CreateNodes: func(_ context.Context, conf string) error { return cluster.CreateNodes(conf) },
 				}, version)
 			})
 		}

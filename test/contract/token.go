@@ -3,7 +3,7 @@ package contract
 import "time"
 
 // tokenLifetime is the lifetime of the tokens that tests sign.
-const minted = time.Hour
+const tokenLifetime = time.Hour
 
 func systemClock() time.Time { return time.Now() }
 

@@ -12,12 +12,12 @@ import (
 // submit submits a job with the fields that every job needs.
 func (s *suite) submit(t *testing.T, client *slurmclient.Client, r slurm.JobRequest) uint32 {
 	t.Helper()
-	id, err := client.SubmitJob(t.Context(), complete(r))
+	id, err := client.SubmitJob(t.Context(), completeRequest(r))
 	must(t, err)
 	return id
 }
 
-func complete(r slurm.JobRequest) slurm.JobRequest {
+func completeRequest(r slurm.JobRequest) slurm.JobRequest {
 	r.Name = "contract"
 	r.WorkingDirectory = "/tmp"
 	r.Environment = []string{"PATH=/bin:/usr/bin"}
@@ -52,8 +52,8 @@ func (s *suite) awaitJob(t *testing.T, id uint32, what string, holds func(j *slu
 	return last
 }
 
-func (s *suite) jobLife(t *testing.T) {
-	id := s.submit(t, s.as(t, "alice"), slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
+func (s *suite) testJobLife(t *testing.T) {
+	id := s.submit(t, s.clientAs(t, "alice"), slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
 	jobs := s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	j := jobs[0]
 	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" ||
@@ -67,11 +67,11 @@ func (s *suite) jobLife(t *testing.T) {
 	}
 	list, err := s.client.Jobs(t.Context(), 0)
 	must(t, err)
-	if !contains(list.Items, id) {
+	if !containsJob(list.Items, id) {
 		t.Error("the list does not contain the job")
 	}
-	err = s.as(t, "carol").CancelJob(t.Context(), fmt.Sprint(id))
-	if s.tellsOfCancel() {
+	err = s.clientAs(t, "carol").CancelJob(t.Context(), fmt.Sprint(id))
+	if s.reportsCancelErrors() {
 		wantCode(t, "cancelling somebody else's job", err, slurmclient.CodeUnauthorized)
 	}
 	s.awaitJob(t, id, "running on", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
@@ -79,15 +79,15 @@ func (s *suite) jobLife(t *testing.T) {
 	s.awaitJob(t, id, "cancelled", func(j *slurm.Job) bool {
 		return j.State.Base == slurm.JobCancelled && !j.State.Has(slurm.JobCompleting) && j.EndTime.IsSet()
 	})
-	if s.tellsOfCancel() {
+	if s.reportsCancelErrors() {
 		wantCode(t, "cancelling it again", s.client.CancelJob(t.Context(), fmt.Sprint(id)), slurmclient.CodeConflict)
 	}
 }
 
 // reportsCancelErrors reports whether the server returns an error when a cancel fails.
-func (s *suite) tellsOfCancel() bool { return s.version >= "v0.0.42" }
+func (s *suite) reportsCancelErrors() bool { return s.version >= "v0.0.42" }
 
-func contains(jobs []*slurm.Job, id uint32) bool {
+func containsJob(jobs []*slurm.Job, id uint32) bool {
 	for _, j := range jobs {
 		if j.ID == id {
 			return true
@@ -96,7 +96,7 @@ func contains(jobs []*slurm.Job, id uint32) bool {
 	return false
 }
 
-func (s *suite) array(t *testing.T) {
+func (s *suite) testArray(t *testing.T) {
 	id := s.submit(t, s.client, slurm.JobRequest{Array: "1-9%2"})
 	defer s.cancelAll(t, id)
 	var jobs []*slurm.Job
@@ -131,10 +131,10 @@ func (s *suite) array(t *testing.T) {
 
 // testExclusiveJob reads an exclusive job. Of the versions requested by name, only v0.0.45 does not
 // report exclusiveness; a client that chooses its version always does.
-func (s *suite) exclusive(t *testing.T) {
+func (s *suite) testExclusiveJob(t *testing.T) {
 	id := s.submit(t, s.client, slurm.JobRequest{Hold: true, Exclusive: true})
 	defer s.cancelAll(t, id)
-	chooses := (&suite{server: s.server}).as(t, "slurm")
+	chooses := (&suite{server: s.server}).clientAs(t, "slurm")
 	for _, c := range []*slurmclient.Client{s.client, chooses} {
 		jobs, err := c.Job(t.Context(), id)
 		must(t, err)
@@ -148,7 +148,7 @@ func (s *suite) exclusive(t *testing.T) {
 	}
 }
 
-func (s *suite) held(t *testing.T) {
+func (s *suite) testHeldJob(t *testing.T) {
 	id := s.submit(t, s.client, slurm.JobRequest{Hold: true})
 	defer s.cancelAll(t, id)
 	s.awaitJob(t, id, "held", func(j *slurm.Job) bool {
@@ -167,20 +167,20 @@ func (s *suite) awaitNode(t *testing.T, name, what string, holds func(n *slurm.N
 	})
 }
 
-func idle(n *slurm.Node) bool { return n.State == slurm.ParseNodeState("IDLE") }
+func isIdle(n *slurm.Node) bool { return n.State == slurm.ParseNodeState("IDLE") }
 
-func (s *suite) nodeLife(t *testing.T) {
+func (s *suite) testNodeLife(t *testing.T) {
 	ctx := t.Context()
 	must(t, s.client.Drain(ctx, "n2", "contract: drain"))
 	s.awaitNode(t, "n2", "drained", func(n *slurm.Node) bool {
 		return n.State.Drained() && n.Reason == "contract: drain" && n.ReasonAt.IsSet() && n.ReasonBy != ""
 	})
 	must(t, s.client.Undrain(ctx, "n2"))
-	s.awaitNode(t, "n2", "idle after the drain", func(n *slurm.Node) bool { return idle(n) && n.Reason == "" })
+	s.awaitNode(t, "n2", "idle after the drain", func(n *slurm.Node) bool { return isIdle(n) && n.Reason == "" })
 	must(t, s.client.Down(ctx, "n2", "contract: down"))
 	s.awaitNode(t, "n2", "down", func(n *slurm.Node) bool { return n.State.Base == slurm.NodeDown })
 	must(t, s.client.Resume(ctx, "n2"))
-	s.awaitNode(t, "n2", "idle after it was down", idle)
+	s.awaitNode(t, "n2", "idle after it was down", isIdle)
 	comment := "contract comment"
 	must(t, s.client.UpdateNode(ctx, "n2", slurmclient.NodeUpdate{Comment: &comment}))
 	s.awaitNode(t, "n2", "with the comment", func(n *slurm.Node) bool { return n.Comment == comment })
@@ -193,11 +193,11 @@ func (s *suite) nodeLife(t *testing.T) {
 	must(t, s.client.CancelJob(ctx, fmt.Sprint(id)))
 	s.awaitNode(t, "n2", "drained after its job", func(n *slurm.Node) bool { return n.State.Drained() })
 	must(t, s.client.Undrain(ctx, "n2"))
-	s.awaitNode(t, "n2", "idle in the end", idle)
+	s.awaitNode(t, "n2", "idle in the end", isIdle)
 }
 
-func (s *suite) rights(t *testing.T) {
-	alice := s.as(t, "alice")
+func (s *suite) testOrdinaryUser(t *testing.T) {
+	alice := s.clientAs(t, "alice")
 	wantCode(t, "a drain by alice", alice.Drain(t.Context(), "n1", "mine"), slurmclient.CodeUnauthorized)
 	n, err := s.client.Node(t.Context(), "n1")
 	if err != nil || n.State.Has(slurm.NodeDrain) {
@@ -208,11 +208,11 @@ func (s *suite) rights(t *testing.T) {
 	}
 }
 
-func (s *suite) dynamicNodes(t *testing.T) {
+func (s *suite) testDynamicNodes(t *testing.T) {
 	ctx := t.Context()
 	wantCode(t, "deleting a static node", s.client.DeleteNode(ctx, "n1"), slurmclient.CodeConflict)
 	err := s.client.CreateNode(ctx, "NodeName=contract-1 CPUs=2 RealMemory=1000 Feature=contract State=FUTURE")
-	if !supports(err) {
+	if !isSupported(err) {
 		return
 	}
 	must(t, err)
@@ -233,7 +233,7 @@ func (s *suite) dynamicNodes(t *testing.T) {
 	wantCode(t, "the deleted node", err, slurmclient.CodeNotFound)
 }
 
-func (s *suite) reservations(t *testing.T) {
+func (s *suite) testReservations(t *testing.T) {
 	ctx := t.Context()
 	stats, err := s.client.Stats(ctx)
 	must(t, err)
@@ -242,28 +242,28 @@ func (s *suite) reservations(t *testing.T) {
 		Nodes: []string{"n3"}, Users: []string{"alice"},
 	}
 	err = s.client.SetReservation(ctx, request)
-	if !supports(err) {
+	if !isSupported(err) {
 		return
 	}
 	must(t, err)
-	r := s.reservation(t)
+	r := s.findReservation(t)
 	if r == nil || r.StartTime != request.StartTime || r.EndTime != request.StartTime+3600 || r.Nodes != "n3" ||
 		r.Users != "alice" || r.NodeCount != 1 {
 		t.Errorf("the reservation is %+v", r)
 	}
 	request.Duration = slurm.Num(90)
 	must(t, s.client.SetReservation(ctx, request))
-	if r = s.reservation(t); r == nil || r.EndTime != request.StartTime+5400 {
+	if r = s.findReservation(t); r == nil || r.EndTime != request.StartTime+5400 {
 		t.Errorf("the updated reservation is %+v", r)
 	}
 	must(t, s.client.DeleteReservation(ctx, "contract"))
-	if r = s.reservation(t); r != nil {
+	if r = s.findReservation(t); r != nil {
 		t.Errorf("the deleted reservation is %+v", r)
 	}
 	wantCode(t, "deleting it again", s.client.DeleteReservation(ctx, "contract"), slurmclient.CodeNotFound)
 }
 
-func (s *suite) reservation(t *testing.T) *slurm.Reservation {
+func (s *suite) findReservation(t *testing.T) *slurm.Reservation {
 	t.Helper()
 	l, err := s.client.Reservations(t.Context(), 0)
 	must(t, err)
@@ -275,16 +275,16 @@ func (s *suite) reservation(t *testing.T) *slurm.Reservation {
 	return nil
 }
 
-func (s *suite) invalid(t *testing.T) {
-	_, err := s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Partition: "nosuch"}))
+func (s *suite) testInvalidRequests(t *testing.T) {
+	_, err := s.client.SubmitJob(t.Context(), completeRequest(slurm.JobRequest{Partition: "nosuch"}))
 	wantCode(t, "a job for an unknown partition", err, slurmclient.CodeNotFound)
-	_, err = s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Array: "not an array"}))
+	_, err = s.client.SubmitJob(t.Context(), completeRequest(slurm.JobRequest{Array: "not an array"}))
 	wantCode(t, "a job with an invalid array", err, slurmclient.CodeInvalid)
-	_, err = s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Constraints: "nosuchfeature"}))
+	_, err = s.client.SubmitJob(t.Context(), completeRequest(slurm.JobRequest{Constraints: "nosuchfeature"}))
 	wantCode(t, "a job for a feature that no node has", err, slurmclient.CodeInvalid)
 	state := "NOSUCHSTATE"
 	err = s.client.UpdateNode(t.Context(), "n1", slurmclient.NodeUpdate{State: &state})
 	wantCode(t, "an unknown node state", err, slurmclient.CodeInvalid)
 }
 
-func (s *suite) reconfigure(t *testing.T) { must(t, s.client.Reconfigure(t.Context())) }
+func (s *suite) testReconfigure(t *testing.T) { must(t, s.client.Reconfigure(t.Context())) }

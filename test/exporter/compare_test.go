@@ -14,7 +14,7 @@ import (
 )
 
 // startCluster starts a cluster with nodes and jobs in every state that Populate produces.
-func start(t *testing.T, release string) *realslurm.Cluster {
+func startCluster(t *testing.T, release string) *realslurm.Cluster {
 	t.Helper()
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{
 		Version: release, Nodes: realslurm.PopulateNodes, MinJobAge: time.Hour,
@@ -34,7 +34,7 @@ func start(t *testing.T, release string) *realslurm.Cluster {
 }
 
 // servedVersions returns the API versions that the server serves. It tries a request with each.
-func offered(t *testing.T, cluster *realslurm.Cluster) []string {
+func servedVersions(t *testing.T, cluster *realslurm.Cluster) []string {
 	t.Helper()
 	var out []string
 	for n := 40; n <= 45; n++ {
@@ -56,28 +56,28 @@ func TestNumbersEqualThoseOfSlurmsCommands(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster := start(t, release)
-			versions := offered(t, cluster)
+			cluster := startCluster(t, release)
+			versions := servedVersions(t, cluster)
 			if len(versions) < 3 {
 				t.Fatalf("the server serves only %v", versions)
 			}
 			for _, version := range versions {
 				for _, reader := range []string{"list", "delta"} {
-					t.Run(version+"/"+reader, func(t *testing.T) { compare(t, cluster, version, reader) })
+					t.Run(version+"/"+reader, func(t *testing.T) { compareSeries(t, cluster, version, reader) })
 				}
 			}
 		})
 	}
 }
 
-func compare(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
+func compareSeries(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
 	p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile,
 		"--slurm.api-version="+version, "--slurm.jobs-reader="+reader, "--collector.users")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var want, got numbers.Series
 	for ok := false; !ok; {
-		want, got, ok = steady(ctx, t, cluster, p)
+		want, got, ok = readConsistent(ctx, t, cluster, p)
 	}
 	differences, compared := numbers.Differences(want, got)
 	for _, d := range differences {
@@ -96,13 +96,13 @@ func compare(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
 
 // readConsistent returns the series of the commands and of the exporter. ok reports whether the
 // commands returned the same before and after the exporter read the cluster.
-func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (want, got numbers.Series, ok bool) {
+func readConsistent(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (want, got numbers.Series, ok bool) {
 	t.Helper()
 	if ctx.Err() != nil {
 		t.Fatal(ctx.Err())
 	}
 	before := numbers.ReadCommands(t, cluster)
-	got = p.Fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
+	got = p.ScrapeFresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
 	after := numbers.ReadCommands(t, cluster)
 	for k, v := range after.Series {
 		if before.Series[k] != v {

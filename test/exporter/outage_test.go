@@ -17,9 +17,9 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster := start(t, release)
+			cluster := startCluster(t, release)
 			p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile)
-			before := p.Fresh("nodes", "jobs", "diag", "partitions", "ping")
+			before := p.ScrapeFresh("nodes", "jobs", "diag", "partitions", "ping")
 			if before["slurm_up"] != 1 {
 				t.Fatal("slurm_up is not 1")
 			}
@@ -56,7 +56,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 // TestRotatedToken replaces the token while the exporter runs and then waits until slurmctld
 // rejects the old one because of its age.
 func TestRotatedToken(t *testing.T) {
-	cluster := start(t, "26.05")
+	cluster := startCluster(t, "26.05")
 	token := func(lifespan string) []byte {
 		out, err := cluster.Run(t.Context(), "", "scontrol", "token", "username=slurm", "lifespan="+lifespan)
 		if err != nil {
@@ -87,9 +87,9 @@ func TestRotatedToken(t *testing.T) {
 		if s["slurm_up"] != 1 {
 			t.Error("a scrape shows slurm_up 0")
 		}
-		return s["slurm_controller_stats_start_time_seconds"] > 0 && now(t, cluster) > first+2
+		return s["slurm_controller_stats_start_time_seconds"] > 0 && clusterTime(t, cluster) > first+2
 	})
-	s = p.Fresh("nodes", "jobs", "diag")
+	s = p.ScrapeFresh("nodes", "jobs", "diag")
 	for k, v := range s {
 		if strings.HasPrefix(k, "slurm_exporter_polls_total{") && strings.Contains(k, `result="error"`) && v != 0 {
 			t.Errorf("%s is %v", k, v)
@@ -104,7 +104,7 @@ func TestRotatedToken(t *testing.T) {
 }
 
 // clusterTime returns the time of the cluster's clock in Unix seconds.
-func now(t *testing.T, cluster *realslurm.Cluster) float64 {
+func clusterTime(t *testing.T, cluster *realslurm.Cluster) float64 {
 	t.Helper()
 	out, err := cluster.Run(t.Context(), "", "date", "+%s")
 	if err != nil {

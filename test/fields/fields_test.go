@@ -23,10 +23,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-const api = "github.com/slurmtide/slurmtide/operator/api/v1beta1"
+const apiPackage = "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 
 // unreadFields are the fields, as type and name, that no code reads, and how users learn that.
-func unread() map[string]string {
+func unreadFields() map[string]string {
 	return map[string]string{
 		"NodeSetSSH.ExtraSshdConfig": "the condition FieldsIgnored and a warning, both of spec.ssh",
 		"NodeSetSSH.SSSDConfRef":     "the condition FieldsIgnored and a warning, both of spec.ssh",
@@ -38,23 +38,23 @@ func unread() map[string]string {
 
 // readerPackages are the packages whose reads count. Packages that validate, convert or copy
 // objects do not act on a field.
-var readers = []string{
+var readerPackages = []string{
 	"./operator/nodeset/...", "./operator/live", "./operator/cluster", "./operator/token", "./operator/wakeup",
 	"./operator/api/access", "./operator/api/shape", "./metricsapi/...",
 }
 
-func TestEveryFieldIsReadOrTold(t *testing.T) {
+func TestEveryFieldIsReadOrReported(t *testing.T) {
 	read := fieldsRead(t)
 	expected := map[string]bool{}
 	for _, spec := range []any{v1beta1.NodeSetSpec{}, v1beta1.ClusterSpec{}, v1beta1.TokenSpec{}} {
-		collect(reflect.TypeOf(spec), expected)
+		collectFields(reflect.TypeOf(spec), expected)
 	}
 	if len(expected) < 40 || len(read) == 0 {
 		t.Fatalf("%d fields are known and %d are read: the test does not find the types or the readers",
 			len(expected), len(read))
 	}
 	for _, field := range slices.Sorted(maps.Keys(expected)) {
-		how, listed := unread()[field]
+		how, listed := unreadFields()[field]
 		switch {
 		case !read[field] && !listed:
 			t.Errorf("no code reads %s: implement it, or add it to IgnoredFields and to unreadFields", field)
@@ -65,17 +65,17 @@ func TestEveryFieldIsReadOrTold(t *testing.T) {
 }
 
 // collectFields adds the fields of our struct types, as type and name.
-func collect(t reflect.Type, into map[string]bool) {
+func collectFields(t reflect.Type, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t.PkgPath() != api || t == reflect.TypeFor[v1beta1.Raw]() {
+	if t.Kind() != reflect.Struct || t.PkgPath() != apiPackage || t == reflect.TypeFor[v1beta1.Raw]() {
 		return
 	}
 	for i := range t.NumField() {
 		if f := t.Field(i); f.IsExported() && !f.Anonymous {
 			into[t.Name()+"."+f.Name] = true
-			collect(f.Type, into)
+			collectFields(f.Type, into)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func collect(t reflect.Type, into map[string]bool) {
 func fieldsRead(t *testing.T) map[string]bool {
 	t.Helper()
 	list := exec.Command("go", append([]string{"list", "-export", "-deps", "-f",
-		"{{.ImportPath}}\t{{.Export}}\t{{.DepOnly}}\t{{.Dir}}\t{{range .GoFiles}}{{.}} {{end}}"}, readers...)...)
+		"{{.ImportPath}}\t{{.Export}}\t{{.DepOnly}}\t{{.Dir}}\t{{range .GoFiles}}{{.}} {{end}}"}, readerPackages...)...)
 	list.Dir = filepath.Join("..", "..")
 	list.Stderr = os.Stderr
 	text, err := list.Output()
@@ -107,12 +107,12 @@ func fieldsRead(t *testing.T) map[string]bool {
 	load := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	out := map[string]bool{}
 	for path, names := range sources {
-		readFieldsOf(t, files, load, path, names, out)
+		addReadFields(t, files, load, path, names, out)
 	}
 	return out
 }
 
-func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string,
+func addReadFields(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string,
 	into map[string]bool) {
 	t.Helper()
 	var parsed []*ast.File
@@ -133,7 +133,7 @@ func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path 
 			receiver = pointer.Elem()
 		}
 		named, ok := receiver.(*types.Named)
-		if ok && s.Kind() == types.FieldVal && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == api {
+		if ok && s.Kind() == types.FieldVal && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == apiPackage {
 			into[named.Obj().Name()+"."+s.Obj().Name()] = true
 		}
 	}

@@ -38,14 +38,14 @@ var floors = []struct {
 }
 
 // isUnder reports whether path is the folder prefix or inside it.
-func under(path, prefix string) bool {
+func isUnder(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
 func floorOf(t *testing.T, path string) int {
 	t.Helper()
 	for _, f := range floors {
-		if under(path, f.prefix) {
+		if isUnder(path, f.prefix) {
 			return f.floor
 		}
 	}
@@ -59,7 +59,7 @@ type sourceFile struct {
 	imports []string
 }
 
-func sources(t *testing.T) []sourceFile {
+func sourceFiles(t *testing.T) []sourceFile {
 	t.Helper()
 	const root = "../.."
 	var out []sourceFile
@@ -102,7 +102,7 @@ func sources(t *testing.T) []sourceFile {
 }
 
 func TestImportsPointDown(t *testing.T) {
-	for _, file := range sources(t) {
+	for _, file := range sourceFiles(t) {
 		for _, imp := range file.imports {
 			to, ours := strings.CutPrefix(imp, module)
 			if ours && !mayImport(t, file.path, to) {
@@ -123,22 +123,22 @@ func mayImport(t *testing.T, from, to string) bool {
 // mayShareFloor allows imports within one part, and from the decoders to the bindings.
 func mayShareFloor(from, to string) bool {
 	part := func(p string) string { part, _, _ := strings.Cut(p, "/"); return part }
-	if under(from, "slurmclient/internal") && under(to, "slurmclient/api") {
+	if isUnder(from, "slurmclient/internal") && isUnder(to, "slurmclient/api") {
 		return true
 	}
 	if part(from) != part(to) {
 		return false
 	}
-	if under(to, "slurmclient/slurmtest/internal") {
-		return under(from, "slurmclient/slurmtest")
+	if isUnder(to, "slurmclient/slurmtest/internal") {
+		return isUnder(from, "slurmclient/slurmtest")
 	}
-	return !under(to, "slurmclient/slurmtest") && !under(from, "slurmclient/slurm") && !under(from, "slurmclient/hostlist")
+	return !isUnder(to, "slurmclient/slurmtest") && !isUnder(from, "slurmclient/slurm") && !isUnder(from, "slurmclient/hostlist")
 }
 
-func TestSlurmclientKnowsNeitherKubernetesNorPrometheus(t *testing.T) {
+func TestSlurmclientImportsNeitherKubernetesNorPrometheus(t *testing.T) {
 	foreign := regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|github\.com/prometheus|` + module + `operator)/`)
-	for _, file := range sources(t) {
-		if !under(file.path, "slurmclient") {
+	for _, file := range sourceFiles(t) {
+		if !isUnder(file.path, "slurmclient") {
 			continue
 		}
 		for _, imp := range file.imports {
@@ -149,11 +149,11 @@ func TestSlurmclientKnowsNeitherKubernetesNorPrometheus(t *testing.T) {
 	}
 }
 
-func TestAPITypesNeedNothingButKubernetesTypes(t *testing.T) {
+func TestAPITypesImportOnlyKubernetesTypes(t *testing.T) {
 	allowed := regexp.MustCompile(`^([a-z]+(/[a-z0-9]+)*|k8s\.io/(api|apimachinery)/.*|` + module + `operator/api/.*)$`)
 	seen := 0
-	for _, file := range sources(t) {
-		if !under(file.path, "operator/api") || floorOf(t, file.path) > 0 {
+	for _, file := range sourceFiles(t) {
+		if !isUnder(file.path, "operator/api") || floorOf(t, file.path) > 0 {
 			continue
 		}
 		seen++
@@ -169,7 +169,7 @@ func TestAPITypesNeedNothingButKubernetesTypes(t *testing.T) {
 }
 
 // TestMayImport tests the rule itself on imports that do not exist.
-func TestPartsOfAFloorStayApart(t *testing.T) {
+func TestMayImport(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
 		allowed  bool
@@ -200,10 +200,10 @@ func TestPartsOfAFloorStayApart(t *testing.T) {
 	}
 }
 
-func TestVersionedBindingsStayBelow(t *testing.T) {
+func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 	versioned := regexp.MustCompile(`/slurmclient/api/v\d{4}$`)
-	for _, file := range sources(t) {
-		if under(file.path, "slurmclient/internal/wire") || under(file.path, "slurmclient/api") || under(file.path, "test") {
+	for _, file := range sourceFiles(t) {
+		if isUnder(file.path, "slurmclient/internal/wire") || isUnder(file.path, "slurmclient/api") || isUnder(file.path, "test") {
 			continue
 		}
 		for _, imp := range file.imports {

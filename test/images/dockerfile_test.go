@@ -22,9 +22,9 @@ type stage struct {
 }
 
 // readStages reads a Dockerfile. It joins continued lines.
-func stages(t *testing.T, file string) []stage {
+func readStages(t *testing.T, file string) []stage {
 	t.Helper()
-	text := strings.ReplaceAll(read(t, file), "\\\n", " ")
+	text := strings.ReplaceAll(readFile(t, file), "\\\n", " ")
 	var out []stage
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -41,7 +41,7 @@ func stages(t *testing.T, file string) []stage {
 	return out
 }
 
-func read(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
@@ -51,7 +51,7 @@ func read(t *testing.T, file string) string {
 }
 
 // serverPrograms returns the programs that run in pods: all except the kubectl plugin and the demo.
-func servers(t *testing.T) []string {
+func serverPrograms(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
 	if err != nil {
@@ -68,7 +68,7 @@ func servers(t *testing.T) []string {
 
 func TestEveryServerHasAnImage(t *testing.T) {
 	var got []string
-	for _, s := range stages(t, "Dockerfile") {
+	for _, s := range readStages(t, "Dockerfile") {
 		if s.base != "base" {
 			continue
 		}
@@ -82,13 +82,13 @@ func TestEveryServerHasAnImage(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(servers(t), got); diff != "" {
+	if diff := cmp.Diff(serverPrograms(t), got); diff != "" {
 		t.Errorf("images (-programs +targets):\n%s", diff)
 	}
 }
 
 func TestImagesContainNothingElse(t *testing.T) {
-	for _, s := range stages(t, "Dockerfile") {
+	for _, s := range readStages(t, "Dockerfile") {
 		if s.name != "base" {
 			continue
 		}
@@ -105,7 +105,7 @@ func TestImagesContainNothingElse(t *testing.T) {
 func TestStagesHaveKnownBases(t *testing.T) {
 	for _, file := range []string{"Dockerfile", "images/slurmd/Dockerfile"} {
 		var above []string
-		for _, s := range stages(t, file) {
+		for _, s := range readStages(t, file) {
 			isStage := slices.Contains(above, s.base) || s.base == "scratch"
 			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !isStage && !versioned {
 				t.Errorf("%s: FROM %s has no version", file, s.base)
@@ -122,8 +122,8 @@ func TestStagesHaveKnownBases(t *testing.T) {
 
 // TestTheBuilderIsNewEnough compares the Go version of the build image with that of go.mod.
 func TestTheBuilderIsNewEnough(t *testing.T) {
-	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(read(t, "go.mod"))
-	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(read(t, "Dockerfile"))
+	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(readFile(t, "go.mod"))
+	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(readFile(t, "Dockerfile"))
 	if wanted == nil || builder == nil || builder[1] != wanted[1] {
 		t.Errorf("go.mod has Go %q, the Dockerfile %q", wanted, builder)
 	}
@@ -133,7 +133,7 @@ func TestTheBuilderIsNewEnough(t *testing.T) {
 // need.
 func TestTheBuilderSeesThePrograms(t *testing.T) {
 	var included []string
-	for line := range strings.Lines(read(t, ".dockerignore")) {
+	for line := range strings.Lines(readFile(t, ".dockerignore")) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
 			included = append(included, name)
 		}
@@ -160,7 +160,7 @@ func TestTheBuilderSeesThePrograms(t *testing.T) {
 // TestPackagesOfSlurm checks the package list from which both the Dockerfile and the root of Slurm
 // are built.
 func TestPackagesOfSlurm(t *testing.T) {
-	names := strings.Fields(read(t, "images/slurmd/packages"))
+	names := strings.Fields(readFile(t, "images/slurmd/packages"))
 	if compact := slices.Compact(slices.Sorted(slices.Values(names))); len(compact) != len(names) {
 		t.Errorf("the list contains a package twice: %q", names)
 	}

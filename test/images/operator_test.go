@@ -31,18 +31,18 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
 	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "90s", "--set",
 		"image.repository=localhost/slurm-operator,image.tag=dev,image.pullPolicy=Never,replicaCount=2,slurm.pollInterval=1s,namespaces={"+s.namespace+"}")
-	token := strings.TrimPrefix(s.in(t, "slurmctld-0", "scontrol token username=root lifespan=3600"), "SLURM_JWT=")
+	token := strings.TrimPrefix(s.execInPod(t, "slurmctld-0", "scontrol token username=root lifespan=3600"), "SLURM_JWT=")
 	s.kubectl(t, "create", "secret", "generic", "token", "--from-literal=SLURM_JWT="+token)
-	s.apply(t, "test/images/testdata/nodeset.yaml")
+	s.applyFile(t, "test/images/testdata/nodeset.yaml")
 
 	s.kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "cluster/pods")
 	s.kubectl(t, "wait", "--for=jsonpath={.status.readyReplicas}=1", "--timeout=90s", "nodeset/cpu")
-	if out := s.in(t, "slurmctld-0", asAlice+"srun --constraint cpu hostname"); out != "cpu-0" {
+	if out := s.execInPod(t, "slurmctld-0", asAlice+"srun --constraint cpu hostname"); out != "cpu-0" {
 		t.Errorf("srun printed %q", out)
 	}
 	s.kubectl(t, "scale", "nodeset/cpu", "--replicas=0")
 	s.kubectl(t, "wait", "--for=delete", "--timeout=60s", "pod/cpu-0")
-	t.Run("the API server calls the webhooks", func(t *testing.T) { s.asked(t) })
+	t.Run("the API server calls the webhooks", func(t *testing.T) { s.testWebhooks(t) })
 	log, err := k.Kubectl(t.Context(), "logs", "--namespace", "slurm-system", "deployment/slurm-operator", "--all-pods", "--tail=-1")
 	if err != nil || !strings.Contains(log, "SuccessfulDelete") {
 		t.Fatalf("the log does not contain the event SuccessfulDelete: %v\n%s", err, log)
@@ -54,7 +54,7 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 
 // testWebhooks checks that the API server reaches the webhooks, for a validation and for a
 // conversion.
-func (s slurm) asked(t *testing.T) {
+func (s env) testWebhooks(t *testing.T) {
 	_, err := s.kube.Kubectl(t.Context(), "patch", "nodeset/cpu", "--namespace", s.namespace, "--type", "merge",
 		"--patch", `{"spec":{"clusterRef":{"name":"another"}}}`)
 	if err == nil || !strings.Contains(err.Error(), "spec.clusterRef") {

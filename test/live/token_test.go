@@ -25,17 +25,17 @@ import (
 )
 
 // tokenIssuer is a Token reconciler that signs with the key of a real cluster.
-type issuer struct {
+type tokenIssuer struct {
 	*token.Reconciler
 	kube client.Client
 	now  time.Time
 }
 
-func issuerOf(t *testing.T, cluster *realslurm.Cluster) *issuer {
+func newTokenIssuer(t *testing.T, cluster *realslurm.Cluster) *tokenIssuer {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	must(t, errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)))
-	i := &issuer{now: time.Now()}
+	i := &tokenIssuer{now: time.Now()}
 	i.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.Token{}).Build()
 	i.Reconciler = token.New(i.kube, i.kube, keyFile(cluster.KeyFile), events.NewFakeRecorder(100),
 		func() time.Time { return i.now })
@@ -43,7 +43,7 @@ func issuerOf(t *testing.T, cluster *realslurm.Cluster) *issuer {
 }
 
 // clientFor issues a token for a user and returns a client that uses it.
-func (i *issuer) client(t *testing.T, cluster *realslurm.Cluster, user string) *slurmclient.Client {
+func (i *tokenIssuer) clientFor(t *testing.T, cluster *realslurm.Cluster, user string) *slurmclient.Client {
 	t.Helper()
 	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "key"}, Key: "jwt"}
 	object := &v1beta1.Token{
@@ -65,11 +65,11 @@ func (i *issuer) client(t *testing.T, cluster *realslurm.Cluster, user string) *
 	return c
 }
 
-func TestRealSlurmTakesIssuedTokens(t *testing.T) {
-	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
-		i, ctx := issuerOf(t, cluster), t.Context()
-		must(t, i.client(t, cluster, "slurm").Drain(ctx, "n1", "a token of slurm"))
-		alice := i.client(t, cluster, "alice")
+func TestRealSlurmAcceptsIssuedTokens(t *testing.T) {
+	forEachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
+		i, ctx := newTokenIssuer(t, cluster), t.Context()
+		must(t, i.clientFor(t, cluster, "slurm").Drain(ctx, "n1", "a token of slurm"))
+		alice := i.clientFor(t, cluster, "alice")
 		if err := alice.Undrain(ctx, "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
 			t.Errorf("undraining as alice: %v", err)
 		}
@@ -81,7 +81,7 @@ func TestRealSlurmTakesIssuedTokens(t *testing.T) {
 			t.Errorf("the job is %+v, %v", jobs, err)
 		}
 		i.now = i.now.Add(-time.Hour)
-		if _, err := i.client(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
+		if _, err := i.clientFor(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
 			t.Errorf("using an expired token: %v", err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 // chartObject is the part of a chart's object that the tests read.
-type object struct {
+type chartObject struct {
 	Kind     string
 	Metadata struct {
 		Name, Namespace     string
@@ -30,16 +30,16 @@ func TestChartsShipDashboardsAndRules(t *testing.T) {
 	} {
 		t.Run(chart, func(t *testing.T) {
 			dashboards, rules := 0, 0
-			for _, o := range rendered(t, chart, "dashboards.enabled=true",
+			for _, o := range renderChart(t, chart, "dashboards.enabled=true",
 				"dashboards.annotations.grafana_folder=Slurm", "dashboards.namespace=grafana",
 				"prometheusRule.enabled=true", "prometheusRule.labels.release=monitoring") {
 				switch {
 				case o.Kind == "ConfigMap" && o.Metadata.Labels["grafana_dashboard"] == "1":
 					dashboards++
-					isDashboard(t, o)
+					checkDashboard(t, o)
 				case o.Kind == "PrometheusRule":
 					rules++
-					isRule(t, o)
+					checkRule(t, o)
 				}
 			}
 			if dashboards != want.dashboards || rules != want.rules {
@@ -51,7 +51,7 @@ func TestChartsShipDashboardsAndRules(t *testing.T) {
 
 func TestChartsShipNothingByDefault(t *testing.T) {
 	for _, chart := range []string{"slurm-exporter", "slurm-metrics"} {
-		for _, o := range rendered(t, chart) {
+		for _, o := range renderChart(t, chart) {
 			if o.Kind == "PrometheusRule" || o.Metadata.Labels["grafana_dashboard"] != "" {
 				t.Errorf("%s renders the %s %s", chart, o.Kind, o.Metadata.Name)
 			}
@@ -61,7 +61,7 @@ func TestChartsShipNothingByDefault(t *testing.T) {
 
 func TestTheLabelOfDashboardsCanBeChanged(t *testing.T) {
 	found := 0
-	for _, o := range rendered(t, "slurm-exporter", "dashboards.enabled=true", "dashboards.label=board", "dashboards.labelValue=yes") {
+	for _, o := range renderChart(t, "slurm-exporter", "dashboards.enabled=true", "dashboards.label=board", "dashboards.labelValue=yes") {
 		if o.Metadata.Labels["board"] == "yes" {
 			found++
 		}
@@ -74,11 +74,11 @@ func TestTheLabelOfDashboardsCanBeChanged(t *testing.T) {
 	}
 }
 
-func isDashboard(t *testing.T, o object) {
+func checkDashboard(t *testing.T, o chartObject) {
 	t.Helper()
 	for file, text := range o.Data {
 		name := strings.TrimPrefix(file, "slurm-")
-		want := read(t, filepath.Join(root, "dashboards", name))
+		want := readFile(t, filepath.Join(root, "dashboards", name))
 		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(text)); diff != "" {
 			t.Errorf("%s differs (-want +got):\n%s", file, diff)
 		}
@@ -88,11 +88,11 @@ func isDashboard(t *testing.T, o object) {
 	}
 }
 
-func isRule(t *testing.T, o object) {
+func checkRule(t *testing.T, o chartObject) {
 	t.Helper()
 	name := o.Metadata.Name[strings.LastIndex(o.Metadata.Name, "-")+1:]
 	var want struct{ Groups any }
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, "dashboards", "rules", name+".rules.yaml"))), &want); err != nil {
+	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(root, "dashboards", "rules", name+".rules.yaml"))), &want); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.Groups, o.Spec.Groups); diff != "" {
@@ -104,7 +104,7 @@ func isRule(t *testing.T, o object) {
 }
 
 // renderChart returns the objects that a chart renders with the values.
-func rendered(t *testing.T, chart string, values ...string) []object {
+func renderChart(t *testing.T, chart string, values ...string) []chartObject {
 	t.Helper()
 	folder, err := exec.Command(filepath.Join(root, "hack", "kube", "build"), "helm").Output()
 	if err != nil {
@@ -124,9 +124,9 @@ func rendered(t *testing.T, chart string, values ...string) []object {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var all []object
+	var all []chartObject
 	for decoder := yaml.NewDecoder(strings.NewReader(string(out))); ; {
-		var o object
+		var o chartObject
 		if decoder.Decode(&o) != nil {
 			return all
 		}

@@ -16,8 +16,8 @@ const root = "../.."
 // query is a PromQL query of a dashboard, a rule or a list.
 type query struct {
 	// location names the dashboard panel, rule or list of the query.
-	where string
-	expr  string
+	location string
+	expr     string
 }
 
 // dashboard is the part of a dashboard that the tests read.
@@ -69,7 +69,7 @@ type panel struct {
 }
 
 // seriesColour returns the fixed colour of a series, or "" if it has none.
-func (p panel) colour(series string) string {
+func (p panel) seriesColour(series string) string {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.ID != "byName" || o.Matcher.Options != series {
 			continue
@@ -85,7 +85,7 @@ func (p panel) colour(series string) string {
 }
 
 // readDashboards reads all dashboards, by the names of their files.
-func dashboards() (map[string]dashboard, error) {
+func readDashboards() (map[string]dashboard, error) {
 	files, err := filepath.Glob(filepath.Join(root, "dashboards", "*.json"))
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (d dashboard) queries(variables *strings.Replacer) []query {
 
 // allVariables replaces variables as Grafana does when everything is selected, with short time
 // ranges.
-func everything() *strings.Replacer {
+func allVariables() *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
 		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*",
 		"$account", ".*")
@@ -139,7 +139,7 @@ type rule struct {
 }
 
 // readRules reads all rules.
-func rules() ([]rule, error) {
+func readRules() ([]rule, error) {
 	files, err := filepath.Glob(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
 	if err != nil {
 		return nil, err

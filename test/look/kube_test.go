@@ -23,9 +23,9 @@ var kubeStateMetrics = flag.String("kube-state-metrics", "", "program to run, wh
 
 // operatorNamespace is the namespace of the NodeSet that the operator reconciles. No kubelet runs
 // its pods.
-const other = "batch"
+const operatorNamespace = "batch"
 
-const otherObjects = `
+const operatorObjects = `
 apiVersion: v1
 kind: Secret
 metadata: {name: token, namespace: %[1]s}
@@ -51,16 +51,16 @@ spec:
 `
 
 // scaleToZero scales the operator's NodeSet to zero.
-func (s *stage) scaleIn(t *testing.T) {
+func (s *env) scaleToZero(t *testing.T) {
 	t.Helper()
-	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas=0"); err != nil {
+	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace, "--replicas=0"); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // startOperator starts slurm-operator for a NodeSet of its own, waits until it has created the
 // workers, and returns the address of its metrics.
-func (s *stage) startOperator(t *testing.T, dir string) string {
+func (s *env) startOperator(t *testing.T, dir string) string {
 	t.Helper()
 	kube := s.loop.Kube
 	kubectl := func(args ...string) string {
@@ -70,19 +70,19 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 		}
 		return strings.TrimSpace(out)
 	}
-	kubectl("create", "namespace", other)
+	kubectl("create", "namespace", operatorNamespace)
 	token := kubectl("get", "secret", "token", "-n", loop.Namespace, "-o", "jsonpath={.data.SLURM_JWT}")
-	manifest := fmt.Sprintf(otherObjects, other, token, s.loop.Slurm.URL)
+	manifest := fmt.Sprintf(operatorObjects, operatorNamespace, token, s.loop.Slurm.URL)
 	if err := kube.Apply(t.Context(), manifest); err != nil {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	launch(t, build(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+other,
+	startProgram(t, buildProgram(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+operatorNamespace,
 		"--reconcilers=nodeset,cluster", "--no-webhook", "--no-leader-election", "--health.listen-address=0", "--no-metrics.secure", "--metrics.listen-address="+address)
-	await(t, func() error { return answers("http://" + address + "/metrics") })
-	await(t, func() error {
-		if pods := kubectl("get", "pods", "-n", other, "-o", "name"); strings.Count(pods, "pod/") != 2 {
-			return fmt.Errorf("the operator created %q; the status is %s", pods, kubectl("get", "nodeset", "nightly", "-n", other, "-o", "jsonpath={.status}"))
+	awaitSuccess(t, func() error { return checkOK("http://" + address + "/metrics") })
+	awaitSuccess(t, func() error {
+		if pods := kubectl("get", "pods", "-n", operatorNamespace, "-o", "name"); strings.Count(pods, "pod/") != 2 {
+			return fmt.Errorf("the operator created %q; the status is %s", pods, kubectl("get", "nodeset", "nightly", "-n", operatorNamespace, "-o", "jsonpath={.status}"))
 		}
 		return nil
 	})
@@ -90,10 +90,10 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 }
 
 // recordedMetrics contains the metrics of a kube-state-metrics about the HPA of a loop.
-var recorded = filepath.Join("testdata", "kube-state-metrics.prom")
+var recordedMetrics = filepath.Join("testdata", "kube-state-metrics.prom")
 
 // saveResponse writes the response body of a URL to a file.
-func keep(t *testing.T, url, file string) {
+func saveResponse(t *testing.T, url, file string) {
 	r, err := http.Get(url)
 	if err != nil {
 		t.Error(err)
@@ -112,27 +112,27 @@ func keep(t *testing.T, url, file string) {
 
 // startKubeStateMetrics serves the recorded metrics, or starts kube-state-metrics, and returns the
 // address.
-func (s *stage) startKubeStateMetrics(t *testing.T) string {
+func (s *env) startKubeStateMetrics(t *testing.T) string {
 	t.Helper()
 	if *kubeStateMetrics != "" {
 		address := freeAddress(t)
 		_, port, _ := strings.Cut(address, ":")
 		_, telemetry, _ := strings.Cut(freeAddress(t), ":")
-		launch(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(), "--resources=horizontalpodautoscalers",
+		startProgram(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(), "--resources=horizontalpodautoscalers",
 			"--host=127.0.0.1", "--telemetry-host=127.0.0.1", "--port="+port, "--telemetry-port="+telemetry)
-		await(t, func() error { return answers("http://" + address + "/healthz") })
-		t.Cleanup(func() { keep(t, "http://"+address+"/metrics", recorded) })
+		awaitSuccess(t, func() error { return checkOK("http://" + address + "/healthz") })
+		t.Cleanup(func() { saveResponse(t, "http://"+address+"/metrics", recordedMetrics) })
 		return address
 	}
-	text := read(t, recorded)
-	return serve(t, func() (string, error) { return text, nil })
+	text := readFile(t, recordedMetrics)
+	return serveMetrics(t, func() (string, error) { return text, nil })
 }
 
 // serveAPIServer serves the metrics of APIServices, which the API server itself serves only to
 // authenticated clients.
-func (s *stage) serveAPIServer(t *testing.T) string {
+func (s *env) serveAPIServer(t *testing.T) string {
 	t.Helper()
-	return serve(t, func() (string, error) {
+	return serveMetrics(t, func() (string, error) {
 		text, err := s.loop.Kube.Kubectl(context.WithoutCancel(t.Context()), "get", "--raw", "/metrics")
 		var out strings.Builder
 		for line := range strings.Lines(text) {
@@ -144,7 +144,7 @@ func (s *stage) serveAPIServer(t *testing.T) string {
 	})
 }
 
-func serve(t *testing.T, text func() (string, error)) string {
+func serveMetrics(t *testing.T, text func() (string, error)) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		out, err := text()

@@ -71,10 +71,10 @@ func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 			t.Errorf("%s: the variables are %v", d.UID, names)
 		}
 		for _, q := range d.queries(strings.NewReplacer()) {
-			for _, s := range selectors(q.expr) {
+			for _, s := range selectorsIn(q.expr) {
 				ofExporter := strings.HasPrefix(s, "slurm_") && !strings.HasPrefix(s, "slurm_operator") && !strings.Contains(s, "build_info")
 				if ofExporter && !strings.Contains(s, `cluster=~"$cluster"`) {
-					t.Errorf("%s does not select the chosen clusters: %s", q.where, s)
+					t.Errorf("%s does not select the chosen clusters: %s", q.location, s)
 				}
 			}
 		}
@@ -82,26 +82,26 @@ func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 }
 
 // histogramSuffixes matches what Prometheus appends to the name of a histogram.
-var suffixes = regexp.MustCompile(`_(bucket|count|sum)$`)
+var histogramSuffixes = regexp.MustCompile(`_(bucket|count|sum)$`)
 
 func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "metrics.md")) +
-		read(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
+	page := readFile(t, filepath.Join(root, "docs", "metrics.md")) +
+		readFile(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
 	var queries []query
 	for _, d := range allDashboards(t) {
-		queries = append(queries, d.queries(everything())...)
+		queries = append(queries, d.queries(allVariables())...)
 	}
 	for _, r := range allRules(t) {
 		queries = append(queries, query{r.Record + r.Alert, r.Expr})
 	}
 	for _, q := range queries {
-		for _, name := range metrics(q.expr) {
+		for _, name := range metricNames(q.expr) {
 			other := strings.HasPrefix(name, "slurm_operator_") || name == "slurm_metrics_adapter_build_info"
 			if !strings.HasPrefix(name, "slurm_") || other {
 				continue
 			}
-			if !strings.Contains(page, "`"+suffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("%s uses %s, which the metrics pages do not document", q.where, name)
+			if !strings.Contains(page, "`"+histogramSuffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("%s uses %s, which the metrics pages do not document", q.location, name)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func TestEveryNodeStateHasItsOwnColour(t *testing.T) {
 			panels++
 			byColour := map[string]string{}
 			for _, state := range slurm.NodeWords() {
-				colour := p.colour(state)
+				colour := p.seriesColour(state)
 				if other := byColour[colour]; colour == "" || other != "" {
 					t.Errorf("%s: %s has the colour %q, like %q", d.UID, state, colour, other)
 				}
@@ -145,7 +145,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 			continue
 		}
 		used = append(used, name)
-		text := read(t, filepath.Join(root, "docs", "runbooks", name))
+		text := readFile(t, filepath.Join(root, "docs", "runbooks", name))
 		for _, part := range []string{r.Alert, "## What it means", "## What to look at", "## Cure"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s has no %q", name, part)
@@ -165,7 +165,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 
 func allDashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
-	all, err := dashboards()
+	all, err := readDashboards()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,14 +174,14 @@ func allDashboards(t *testing.T) map[string]dashboard {
 
 func allRules(t *testing.T) []rule {
 	t.Helper()
-	all, err := rules()
+	all, err := readRules()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-func read(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

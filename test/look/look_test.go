@@ -20,11 +20,11 @@ import (
 const patience = 5 * time.Minute
 
 // holdDuration keeps the environment running, to take pictures.
-var hold = flag.Duration("hold", 0, "how long to keep running a varying workload before the end")
+var holdDuration = flag.Duration("hold", 0, "how long to keep running a varying workload before the end")
 
 func TestQueriesReturnData(t *testing.T) {
-	s := newStage(t)
-	s.churn(t,
+	s := newEnv(t)
+	s.submitJobsUntilEnd(t,
 		[]string{"alice", "-A", "ml", "-p", "short", "-t", "1", "-n", "2", "--wrap", "sleep 2"},
 		[]string{"bob", "-p", "short", "-t", "1", "-n", "1", "--wrap", "exit 1"},
 		[]string{"carol", "-p", "short", "-t", "1", "-n", "16", "--wrap", "sleep 1"},
@@ -32,7 +32,7 @@ func TestQueriesReturnData(t *testing.T) {
 	t.Run("of every dashboard", func(t *testing.T) {
 		var all []query
 		for _, d := range allDashboards(t) {
-			all = append(all, d.queries(everything())...)
+			all = append(all, d.queries(allVariables())...)
 		}
 		s.prometheus.awaitAnswers(t, patience, all)
 	})
@@ -44,19 +44,19 @@ func TestQueriesReturnData(t *testing.T) {
 	})
 	for _, set := range []string{"vpenso", "slinky", "openmetrics"} {
 		t.Run("written for "+set, func(t *testing.T) {
-			s.prometheus.awaitAnswers(t, patience, known(t, set))
+			s.prometheus.awaitAnswers(t, patience, readKnownQueries(t, set))
 		})
 	}
-	if *hold > 0 {
-		s.play(t, *hold)
+	if *holdDuration > 0 {
+		s.playWorkload(t, *holdDuration)
 	}
-	t.Run("of alerts during an outage", func(t *testing.T) { s.goAway(t) })
+	t.Run("of alerts during an outage", func(t *testing.T) { s.testAlertsDuringOutage(t) })
 }
 
 // playWorkload submits bursts of jobs that scale the NodeSet, scales the operator's NodeSet, and
 // prints the address of Prometheus.
-func (s *stage) play(t *testing.T, duration time.Duration) {
-	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.address, duration)
+func (s *env) playWorkload(t *testing.T, duration time.Duration) {
+	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.exporterAddress, duration)
 	end := time.After(duration)
 	tick := time.NewTicker(75 * time.Second)
 	defer tick.Stop()
@@ -68,7 +68,7 @@ func (s *stage) play(t *testing.T, duration time.Duration) {
 			t.Fatal(err)
 		}
 		replicas := []string{"3", "1", "2", "0"}[i%4]
-		_, err = s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas", replicas)
+		_, err = s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace, "--replicas", replicas)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func (s *stage) play(t *testing.T, duration time.Duration) {
 }
 
 // labelValuesPattern matches a variable's query for the values of a label.
-var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+var labelValuesPattern = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 
 func variableQueries(t *testing.T) []query {
 	t.Helper()
@@ -92,12 +92,12 @@ func variableQueries(t *testing.T) []query {
 				continue
 			}
 			text, _ := v.Query.(map[string]any)["query"].(string)
-			m := labelValues.FindStringSubmatch(text)
+			m := labelValuesPattern.FindStringSubmatch(text)
 			if m == nil {
 				t.Errorf("%s: the variable %s has the query %q", d.UID, v.Name, text)
 				continue
 			}
-			expr := fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], everything().Replace(m[1]))
+			expr := fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], allVariables().Replace(m[1]))
 			out = append(out, query{d.UID + " " + v.Name, expr})
 		}
 	}
@@ -114,7 +114,7 @@ func ruleQueries(t *testing.T) []query {
 			out = append(out, query{r.Record, r.Expr}, query{r.Record + " as recorded", r.Record})
 			continue
 		}
-		for _, s := range selectors(r.Expr) {
+		for _, s := range selectorsIn(r.Expr) {
 			out = append(out, query{r.Alert, s})
 		}
 	}
@@ -122,7 +122,7 @@ func ruleQueries(t *testing.T) []query {
 }
 
 // readKnownQueries reads a list of queries on the metrics of one compatibility endpoint.
-func known(t *testing.T, set string) []query {
+func readKnownQueries(t *testing.T, set string) []query {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", "queries", set+".txt"))
 	if err != nil {
@@ -132,15 +132,15 @@ func known(t *testing.T, set string) []query {
 	var out []query
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
-			out = append(out, query{set, ofJob(line, set)})
+			out = append(out, query{set, restrictToJob(line, set)})
 		}
 	}
 	return out
 }
 
 // restrictToJob makes a query read only the metrics that the job scraped.
-func ofJob(expr, job string) string {
-	for _, s := range selectors(expr) {
+func restrictToJob(expr, job string) string {
+	for _, s := range selectorsIn(expr) {
 		name, matchers, _ := strings.Cut(strings.TrimSuffix(s, "}"), "{")
 		expr = strings.Replace(expr, s, strings.TrimSpace(name)+`{job="`+job+`", `+matchers+"}", 1)
 	}
@@ -148,7 +148,7 @@ func ofJob(expr, job string) string {
 }
 
 // testAlertsDuringOutage stops slurmrestd and waits until the alerts about it become pending.
-func (s *stage) goAway(t *testing.T) {
+func (s *env) testAlertsDuringOutage(t *testing.T) {
 	if err := s.dev.Stop(t.Context(), "slurmrestd"); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (b *lockedBuffer) String() string {
 
 // startProgram starts a program that ends with the test. If the test has failed, its output is
 // logged.
-func launch(t *testing.T, program string, args ...string) *process {
+func startProgram(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(program, args...), logs: &lockedBuffer{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
@@ -59,7 +59,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 }
 
 // buildProgram builds one of our programs.
-func build(t *testing.T, dir, name string) string {
+func buildProgram(t *testing.T, dir, name string) string {
 	t.Helper()
 	program := filepath.Join(dir, name)
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/"+name).CombinedOutput(); err != nil {
@@ -80,7 +80,7 @@ func freeAddress(t *testing.T) string {
 
 // awaitSuccess calls check every quarter of a second until it returns nil, and fails the test with
 // the last error otherwise.
-func await(t *testing.T, check func() error) {
+func awaitSuccess(t *testing.T, check func() error) {
 	t.Helper()
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
@@ -101,7 +101,7 @@ func await(t *testing.T, check func() error) {
 }
 
 // checkOK returns an error unless the URL is answered with 200.
-func answers(url string) error {
+func checkOK(url string) error {
 	r, err := http.Get(url)
 	if err != nil {
 		return err

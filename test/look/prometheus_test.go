@@ -14,7 +14,7 @@ import (
 )
 
 // scrapeTarget is an endpoint that Prometheus scrapes.
-type target struct {
+type scrapeTarget struct {
 	job, address, path string
 	// cluster is the label for targets whose metrics have no cluster label themselves.
 	cluster string
@@ -31,7 +31,7 @@ scrape_configs:
 
 // startPrometheus starts a Prometheus that scrapes the targets every two seconds and evaluates our
 // rules.
-func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
+func startPrometheus(t *testing.T, dir string, targets []scrapeTarget) *prometheus {
 	t.Helper()
 	files, err := filepath.Abs(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
 	if err != nil {
@@ -51,10 +51,10 @@ func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	launch(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
+	startProgram(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
 		"--web.listen-address="+address, "--log.level=warn")
 	p := &prometheus{"http://" + address}
-	await(t, func() error { return answers(p.url + "/-/ready") })
+	awaitSuccess(t, func() error { return checkOK(p.url + "/-/ready") })
 	return p
 }
 
@@ -65,7 +65,7 @@ type sample struct {
 }
 
 // runQuery evaluates an instant query.
-func (p *prometheus) ask(expr string) ([]sample, error) {
+func (p *prometheus) runQuery(expr string) ([]sample, error) {
 	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
 		return nil, err
@@ -92,14 +92,14 @@ func (p *prometheus) ask(expr string) ([]sample, error) {
 }
 
 // findUnanswered returns the queries that fail or return nothing but NaN, with the reasons.
-func (p *prometheus) unanswered(queries []query) (left []query, why []string) {
+func (p *prometheus) findUnanswered(queries []query) (left []query, why []string) {
 	for _, q := range queries {
-		samples, err := p.ask(q.expr)
+		samples, err := p.runQuery(q.expr)
 		switch {
 		case err != nil:
-			left, why = append(left, q), append(why, fmt.Sprintf("%s: %v", q.where, err))
+			left, why = append(left, q), append(why, fmt.Sprintf("%s: %v", q.location, err))
 		case !hasNumber(samples):
-			left, why = append(left, q), append(why, fmt.Sprintf("%s: no data: %s", q.where, q.expr))
+			left, why = append(left, q), append(why, fmt.Sprintf("%s: no data: %s", q.location, q.expr))
 		}
 	}
 	return left, why
@@ -121,14 +121,14 @@ func (p *prometheus) awaitAnswers(t *testing.T, limit time.Duration, queries []q
 		t.Fatal("there are no queries")
 	}
 	begin := time.Now()
-	left, why := p.unanswered(queries)
+	left, why := p.findUnanswered(queries)
 	for len(left) > 0 && time.Since(begin) < limit {
 		select {
 		case <-time.After(time.Second):
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
 		}
-		left, why = p.unanswered(left)
+		left, why = p.findUnanswered(left)
 	}
 	t.Logf("%d of %d queries returned data after %s", len(queries)-len(left), len(queries), time.Since(begin).Round(time.Second))
 	for _, w := range why {

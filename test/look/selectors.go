@@ -10,21 +10,21 @@ import (
 // Kubernetes metrics contain an underscore or a colon. No function used here has one before a
 // brace, and no label precedes one.
 var (
-	selector = regexp.MustCompile(`\b[a-z][a-z0-9]*[_:][a-zA-Z0-9_:]*\b(\s*\{[^}]*\})?`)
-	quoted   = regexp.MustCompile(`"(\\.|[^"\\])*"`)
-	grouping = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
+	selectorPattern = regexp.MustCompile(`\b[a-z][a-z0-9]*[_:][a-zA-Z0-9_:]*\b(\s*\{[^}]*\})?`)
+	quotedPattern   = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+	groupingPattern = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
 )
 
 // selectorsIn returns the metrics that a query reads, each with its matchers, without duplicates.
-func selectors(expr string) []string {
-	expr = grouping.ReplaceAllString(expr, " ")
+func selectorsIn(expr string) []string {
+	expr = groupingPattern.ReplaceAllString(expr, " ")
 	var kept []string
-	masked := quoted.ReplaceAllStringFunc(expr, func(s string) string {
+	masked := quotedPattern.ReplaceAllStringFunc(expr, func(s string) string {
 		kept = append(kept, s)
 		return `"` + strings.Repeat("\x00", len(s)-2) + `"`
 	})
 	var out []string
-	for _, at := range selector.FindAllStringIndex(masked, -1) {
+	for _, at := range selectorPattern.FindAllStringIndex(masked, -1) {
 		if rest := strings.TrimSpace(masked[at[1]:]); strings.HasPrefix(rest, "(") {
 			continue // a function
 		}
@@ -36,9 +36,9 @@ func selectors(expr string) []string {
 }
 
 // metricNames returns the names of the metrics that a query reads.
-func metrics(expr string) []string {
+func metricNames(expr string) []string {
 	var out []string
-	for _, s := range selectors(expr) {
+	for _, s := range selectorsIn(expr) {
 		name, _, _ := strings.Cut(s, "{")
 		out = append(out, strings.TrimSpace(name))
 	}

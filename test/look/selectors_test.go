@@ -20,7 +20,7 @@ func TestSelectors(t *testing.T) {
 		"duplicates are removed":          {"absent(slurm_up) or slurm_up", []string{"slurm_up"}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, selectors(c.expr)); diff != "" {
+			if diff := cmp.Diff(c.want, selectorsIn(c.expr)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -15,7 +15,7 @@ const (
 	MaxAge = 5 * time.Second
 	// MaxRecoveryTime is the longest time until the adapter reads a recovered Slurm: the pause
 	// after failed polls plus the time of a poll that still fails.
-	MostPause = 35 * time.Second
+	MaxRecoveryTime = 35 * time.Second
 
 	metricsNamespace = "slurm-metrics"
 	metricsName      = "slurm-metrics"
@@ -30,20 +30,20 @@ type Adapter struct {
 
 // StartAdapters installs the adapter's chart, replaces its pods with processes that have the
 // chart's rights, and starts the given number of replicas.
-func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...string) error {
+func (c *ControlPlane) StartAdapters(ctx context.Context, replicas int, args ...string) error {
 	var ports []int
 	for range replicas {
-		port, err := process.Port()
+		port, err := process.FindFreePort()
 		if err != nil {
 			return err
 		}
 		ports = append(ports, port)
 	}
 	var err error
-	if c.Front, err = NewFront(ports...); err != nil {
+	if c.LoadBalancer, err = NewLoadBalancer(ports...); err != nil {
 		return err
 	}
-	c.atClose(c.Front.Close)
+	c.onClose(c.LoadBalancer.Close)
 	if err := c.installMetrics(ctx); err != nil {
 		return err
 	}
@@ -56,24 +56,24 @@ func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...strin
 }
 
 // installMetrics installs the chart and points its Service at the load balancer.
-func (c *Control) installMetrics(ctx context.Context) error {
+func (c *ControlPlane) installMetrics(ctx context.Context) error {
 	chart, err := chartDir("slurm-metrics")
 	if err != nil {
 		return err
 	}
 	if _, err := c.Kube.Helm(ctx, "install", metricsName, chart, "--namespace", metricsNamespace, "--create-namespace",
-		"--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", c.Front.Port)); err != nil {
+		"--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", c.LoadBalancer.Port)); err != nil {
 		return err
 	}
 	if _, err := c.Kube.Kubectl(ctx, "delete", "service", metricsName, "--namespace", metricsNamespace); err != nil {
 		return err
 	}
-	return c.Kube.ExposeLocal(ctx, metricsNamespace, metricsName, c.Front.Port)
+	return c.Kube.ExposeLocal(ctx, metricsNamespace, metricsName, c.LoadBalancer.Port)
 }
 
 // StartAdapter starts another replica on one of the load balancer's ports.
-func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*Adapter, error) {
-	kubeconfig, err := c.kubeconfigOf(ctx, metricsNamespace, metricsName)
+func (c *ControlPlane) StartAdapter(ctx context.Context, port int, args ...string) (*Adapter, error) {
+	kubeconfig, err := c.writeKubeconfig(ctx, metricsNamespace, metricsName)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.launch(ctx, "slurm-metrics-adapter", slices.Concat([]string{
+	p, err := c.startProgram(ctx, "slurm-metrics-adapter", slices.Concat([]string{
 		"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--certificate.namespace=" + metricsNamespace,
 		"--metrics.listen-address=127.0.0.1:0",
@@ -95,7 +95,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 }
 
 // certificateFlags returns the certificate flags of the chart's pods.
-func (c *Control) certificateFlags(ctx context.Context) ([]string, error) {
+func (c *ControlPlane) certificateFlags(ctx context.Context) ([]string, error) {
 	out, err := c.Kube.Kubectl(ctx, "get", "deployment", metricsName, "--namespace", metricsNamespace,
 		"--output=jsonpath={range .spec.template.spec.containers[0].args[*]}{@}{\"\\n\"}{end}")
 	if err != nil {
@@ -114,9 +114,9 @@ func (c *Control) certificateFlags(ctx context.Context) ([]string, error) {
 }
 
 // AwaitReady waits until the given number of replicas is ready.
-func (c *Control) AwaitReady(ctx context.Context, want int) error {
+func (c *ControlPlane) AwaitReady(ctx context.Context, want int) error {
 	for range 300 {
-		if c.Front.Ready() >= want {
+		if c.LoadBalancer.Ready() >= want {
 			return nil
 		}
 		select {
@@ -125,5 +125,5 @@ func (c *Control) AwaitReady(ctx context.Context, want int) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%d adapters are ready, want %d", c.Front.Ready(), want)
+	return fmt.Errorf("%d adapters are ready, want %d", c.LoadBalancer.Ready(), want)
 }

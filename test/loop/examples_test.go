@@ -19,46 +19,46 @@ import (
 // NodeSet.
 func TestEveryExampleScales(t *testing.T) {
 	t.Parallel()
-	l := start(t, loop.Config{Replicas: 1}, "required-nodes")
+	l := startLoop(t, loop.Config{Replicas: 1}, "required-nodes")
 	const limit = 2*time.Second + slack
-	await(t, l, 0, loop.Window*time.Second+limit)
+	awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
 
 	t.Run("pending-jobs", func(t *testing.T) {
-		must(t, l.ApplyHPA(t.Context(), "pending-jobs"))
+		requireNoError(t, l.ApplyHPA(t.Context(), "pending-jobs"))
 		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
-		await(t, l, 3, limit)
+		awaitReplicas(t, l, 3, limit)
 		awaitRunning(t, l, 3)
-		settle(t, l, 3, 5*time.Second) // no job is pending, but three nodes are busy
-		run(t, l, "scancel", first)
-		await(t, l, 0, loop.Window*time.Second+limit+slack)
+		awaitStableReplicas(t, l, 3, 5*time.Second) // no job is pending, but three nodes are busy
+		runSlurm(t, l, "scancel", first)
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit+slack)
 	})
 	t.Run("keep-one-warm", func(t *testing.T) {
-		must(t, l.ApplyHPA(t.Context(), "keep-one-warm"))
-		await(t, l, 1, limit)
+		requireNoError(t, l.ApplyHPA(t.Context(), "keep-one-warm"))
+		awaitReplicas(t, l, 1, limit)
 		id := sbatch(t, l, "-N2", "--wrap", "sleep 300")
-		await(t, l, 2, limit)
-		run(t, l, "scancel", id)
-		await(t, l, 1, loop.Window*time.Second+limit)
-		hold(t, l, 1, 5*time.Second)
+		awaitReplicas(t, l, 2, limit)
+		runSlurm(t, l, "scancel", id)
+		awaitReplicas(t, l, 1, loop.WindowSeconds*time.Second+limit)
+		requireReplicas(t, l, 1, 5*time.Second)
 	})
 	t.Run("business-hours", func(t *testing.T) {
-		must(t, l.ApplyHPA(t.Context(), "required-nodes"))
-		await(t, l, 0, loop.Window*time.Second+limit)
+		requireNoError(t, l.ApplyHPA(t.Context(), "required-nodes"))
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
 		commands := applyBusinessHours(t, l)
-		floor(t, l, commands["day"])
-		await(t, l, 4, limit)
-		floor(t, l, commands["night"])
-		await(t, l, 0, loop.Window*time.Second+limit)
+		runFloorCronJob(t, l, commands["day"])
+		awaitReplicas(t, l, 4, limit)
+		runFloorCronJob(t, l, commands["night"])
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
 	})
 }
 
 // awaitStableReplicas waits until the replicas stay at want for the duration. While some jobs run
 // and others are pending, the larger of both numbers is less than their sum. On a slow machine that
 // may last longer than the stabilization window.
-func settle(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
+func awaitStableReplicas(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		err := l.HoldReplicas(t.Context(), want, duration)
+		err := l.RequireStableReplicas(t.Context(), want, duration)
 		if err == nil {
 			return
 		}
@@ -79,7 +79,7 @@ func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 		}
 		if time.Since(begin) > slack {
 			t.Fatalf("%d jobs run, want %d: %v\n%s\n%s", running, want, err,
-				run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
+				runSlurm(t, l, "squeue"), runSlurm(t, l, "sinfo", "-N", "-l"))
 		}
 	}
 }
@@ -89,17 +89,17 @@ func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "examples", "hpa", "business-hours.yaml"))
-	must(t, err)
+	requireNoError(t, err)
 	manifest := strings.NewReplacer("name: gpu", "name: "+loop.NodeSet, "[gpu]", "["+loop.NodeSet+"]",
 		"hpa, gpu,", "hpa, "+loop.NodeSet+",").Replace(string(text))
 	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	must(t, os.WriteFile(file, []byte(manifest), 0o600))
+	requireNoError(t, os.WriteFile(file, []byte(manifest), 0o600))
 	_, err = l.Kube.Kubectl(t.Context(), "apply", "--namespace", loop.Namespace, "--filename", file)
-	must(t, err)
+	requireNoError(t, err)
 	commands := map[string][]string{}
 	for _, document := range strings.Split(manifest, "\n---\n") {
 		var job batchv1.CronJob
-		must(t, yaml.Unmarshal([]byte(document), &job))
+		requireNoError(t, yaml.Unmarshal([]byte(document), &job))
 		if job.Kind == "CronJob" {
 			suffix := job.Name[strings.LastIndex(job.Name, "-")+1:]
 			commands[suffix] = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
@@ -109,12 +109,12 @@ func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
 }
 
 // runFloorCronJob runs the kubectl command of a CronJob with the rights of its service account.
-func floor(t *testing.T, l *loop.Loop, args []string) {
+func runFloorCronJob(t *testing.T, l *loop.Loop, args []string) {
 	t.Helper()
 	if len(args) == 0 {
 		t.Fatal("the CronJob has no command")
 	}
 	_, err := l.Kube.Kubectl(t.Context(), append([]string{"--namespace", loop.Namespace,
 		"--as", "system:serviceaccount:" + loop.Namespace + ":" + loop.NodeSet + "-floor"}, args...)...)
-	must(t, err)
+	requireNoError(t, err)
 }

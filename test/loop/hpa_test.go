@@ -18,24 +18,24 @@ import (
 const slack = process.Patience
 
 // startLoop starts a loop with the HPA of an example.
-func start(t *testing.T, config loop.Config, example string) *loop.Loop {
+func startLoop(t *testing.T, config loop.Config, example string) *loop.Loop {
 	t.Helper()
-	if why := loop.Missing(); why != "" {
+	if why := loop.MissingRequirement(); why != "" {
 		t.Skip(why)
 	}
 	l, err := loop.Start(t.Context(), config)
-	must(t, err)
+	requireNoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(l.Logs())
 		}
-		must(t, l.Close())
+		requireNoError(t, l.Close())
 	})
-	must(t, l.ApplyHPA(t.Context(), example))
+	requireNoError(t, l.ApplyHPA(t.Context(), example))
 	return l
 }
 
-func must(t *testing.T, err error) {
+func requireNoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func sbatch(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
 	command := append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)
 	out, err := l.Slurm.Run(t.Context(), "alice", command...)
-	must(t, err)
+	requireNoError(t, err)
 	id := strings.TrimSpace(out)
 	t.Cleanup(func() {
 		_, _ = l.Slurm.Run(context.WithoutCancel(t.Context()), "", "scancel", id)
@@ -56,29 +56,29 @@ func sbatch(t *testing.T, l *loop.Loop, args ...string) string {
 	return id
 }
 
-func run(t *testing.T, l *loop.Loop, args ...string) string {
+func runSlurm(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
 	out, err := l.Slurm.Run(t.Context(), "", args...)
-	must(t, err)
+	requireNoError(t, err)
 	return out
 }
 
-func await(t *testing.T, l *loop.Loop, want int, limit time.Duration) time.Duration {
+func awaitReplicas(t *testing.T, l *loop.Loop, want int, limit time.Duration) time.Duration {
 	t.Helper()
 	took, err := l.AwaitReplicas(t.Context(), want, limit)
-	must(t, err)
+	requireNoError(t, err)
 	return took
 }
 
-func hold(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
+func requireReplicas(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
 	t.Helper()
-	must(t, l.HoldReplicas(t.Context(), want, duration))
+	requireNoError(t, l.RequireStableReplicas(t.Context(), want, duration))
 }
 
-func metric(t *testing.T, l *loop.Loop, name string) float64 {
+func metricValue(t *testing.T, l *loop.Loop, name string) float64 {
 	t.Helper()
 	m, err := l.Metric(t.Context(), name, "")
-	must(t, err)
+	requireNoError(t, err)
 	return m.Value
 }
 
@@ -87,27 +87,27 @@ func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			l := start(t, loop.Config{Slurm: release}, "required-nodes")
+			l := startLoop(t, loop.Config{Slurm: release}, "required-nodes")
 			const poll, sync = time.Second, time.Second
 
-			hold(t, l, 0, 3*time.Second)
+			requireReplicas(t, l, 0, 3*time.Second)
 			id := sbatch(t, l, "-N3", "--wrap", "sleep 8")
-			took := await(t, l, 3, poll+sync+slack)
+			took := awaitReplicas(t, l, 3, poll+sync+slack)
 			t.Logf("sbatch -N3: three replicas after %v", took.Round(10*time.Millisecond))
 			awaitDone(t, l, id)
-			took = await(t, l, 0, loop.Window*time.Second+poll+sync+slack)
+			took = awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+poll+sync+slack)
 			t.Logf("the job has ended: zero replicas after %v, including the window", took.Round(10*time.Millisecond))
 
 			id = sbatch(t, l, "--exclusive", "--array=1-20%4", "--wrap", "sleep 2")
-			took = await(t, l, 4, poll+sync+slack)
+			took = awaitReplicas(t, l, 4, poll+sync+slack)
 			t.Logf("an array of 20 tasks, four at a time: four replicas after %v", took.Round(10*time.Millisecond))
 			awaitDone(t, l, id)
-			await(t, l, 0, loop.Window*time.Second+poll+sync+2*slack)
+			awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+poll+sync+2*slack)
 
-			t.Run("jobs that nodes would not help require none", func(t *testing.T) { ineligible(t, l) })
-			t.Run("cancelled jobs require no nodes", func(t *testing.T) { cancelled(t, l) })
-			t.Run("a job that is too large is reported but not counted", func(t *testing.T) { tooLarge(t, l) })
-			lostNothing(t, l)
+			t.Run("jobs that nodes would not help require none", func(t *testing.T) { testIneligibleJobs(t, l) })
+			t.Run("cancelled jobs require no nodes", func(t *testing.T) { testCancelledJobs(t, l) })
+			t.Run("a job that is too large is reported but not counted", func(t *testing.T) { testTooLargeJob(t, l) })
+			requireNoLostJobs(t, l)
 		})
 	}
 }
@@ -123,59 +123,59 @@ func awaitDone(t *testing.T, l *loop.Loop, id string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("job %s has not ended: %v\n%s\n%s", id, err, out, run(t, l, "sinfo", "-N", "-l"))
+			t.Fatalf("job %s has not ended: %v\n%s\n%s", id, err, out, runSlurm(t, l, "sinfo", "-N", "-l"))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-func ineligible(t *testing.T, l *loop.Loop) {
+func testIneligibleJobs(t *testing.T, l *loop.Loop) {
 	ids := []string{sbatch(t, l, "-H", "--wrap", "sleep 1")}
 	ids = append(ids,
 		sbatch(t, l, "-d", "afterok:"+ids[0], "--wrap", "sleep 1"),
 		sbatch(t, l, "--begin=now+1hour", "--wrap", "sleep 1"),
 		sbatch(t, l, "--qos=capped", "--wrap", "sleep 1"))
-	hold(t, l, 0, 6*time.Second)
-	if n := metric(t, l, "slurm_partition_pending_jobs"); n != float64(len(ids)) {
+	requireReplicas(t, l, 0, 6*time.Second)
+	if n := metricValue(t, l, "slurm_partition_pending_jobs"); n != float64(len(ids)) {
 		t.Errorf("%v jobs are pending, want %d", n, len(ids))
 	}
-	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
+	if n := metricValue(t, l, "slurm_nodeset_required_nodes"); n != 0 {
 		t.Errorf("the jobs require %v nodes", n)
 	}
-	t.Log(run(t, l, "squeue", "-h", "-o", "%i %r"))
-	run(t, l, append([]string{"scancel"}, ids...)...)
+	t.Log(runSlurm(t, l, "squeue", "-h", "-o", "%i %r"))
+	runSlurm(t, l, append([]string{"scancel"}, ids...)...)
 }
 
-func cancelled(t *testing.T, l *loop.Loop) {
+func testCancelledJobs(t *testing.T, l *loop.Loop) {
 	id := sbatch(t, l, "-N2", "--wrap", "sleep 600")
-	await(t, l, 2, 2*time.Second+slack)
+	awaitReplicas(t, l, 2, 2*time.Second+slack)
 	begin := time.Now()
-	run(t, l, "scancel", id)
-	await(t, l, 0, loop.Window*time.Second+2*time.Second+slack)
+	runSlurm(t, l, "scancel", id)
+	awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+2*time.Second+slack)
 	// The last sync that wanted two replicas may precede the end of the jobs.
-	if took := time.Since(begin); took < loop.Window*time.Second-time.Second {
+	if took := time.Since(begin); took < loop.WindowSeconds*time.Second-time.Second {
 		t.Errorf("the NodeSet went to zero after %v, within the stabilization window", took)
 	}
 }
 
-func tooLarge(t *testing.T, l *loop.Loop) {
-	id := sbatchAtAll(t, l, fmt.Sprintf("-N%d", 2*loop.MaxWorkers+3), "--wrap", "sleep 1")
+func testTooLargeJob(t *testing.T, l *loop.Loop) {
+	id := trySbatch(t, l, fmt.Sprintf("-N%d", 2*loop.MaxWorkers+3), "--wrap", "sleep 1")
 	if id == "" {
 		t.Log("Slurm refuses the job at submission")
 		return
 	}
-	hold(t, l, 0, 5*time.Second)
-	if n := metric(t, l, "slurm_nodeset_unsatisfiable_jobs"); n != 1 {
+	requireReplicas(t, l, 0, 5*time.Second)
+	if n := metricValue(t, l, "slurm_nodeset_unsatisfiable_jobs"); n != 1 {
 		t.Errorf("%v jobs are unsatisfiable, want 1", n)
 	}
-	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
+	if n := metricValue(t, l, "slurm_nodeset_required_nodes"); n != 0 {
 		t.Errorf("the job requires %v nodes", n)
 	}
-	run(t, l, "scancel", id)
+	runSlurm(t, l, "scancel", id)
 }
 
 // trySbatch is sbatch for a job that Slurm may refuse. It returns "" in that case.
-func sbatchAtAll(t *testing.T, l *loop.Loop, args ...string) string {
+func trySbatch(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
 	command := append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)
 	out, err := l.Slurm.Run(t.Context(), "alice", command...)
@@ -186,9 +186,9 @@ func sbatchAtAll(t *testing.T, l *loop.Loop, args ...string) string {
 }
 
 // requireNoLostJobs checks that no job failed, lost its node or was requeued.
-func lostNothing(t *testing.T, l *loop.Loop) {
+func requireNoLostJobs(t *testing.T, l *loop.Loop) {
 	t.Helper()
-	out := run(t, l, "scontrol", "show", "job", "-o")
+	out := runSlurm(t, l, "scontrol", "show", "job", "-o")
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, "Reason=BadConstraints") {
 			continue // refused at submission and kept as a failed job

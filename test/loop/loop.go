@@ -46,7 +46,7 @@ type Config struct {
 
 // Loop is a running control loop.
 type Loop struct {
-	*Control
+	*ControlPlane
 	Slurm *realslurm.Cluster
 
 	config  Config
@@ -62,17 +62,17 @@ func Start(ctx context.Context, config Config) (*Loop, error) {
 	config.SyncPeriod = cmp.Or(config.SyncPeriod, time.Second)
 	config.Kube.ControllerManagerArgs = append(config.Kube.ControllerManagerArgs,
 		fmt.Sprintf("--horizontal-pod-autoscaler-sync-period=%s", config.SyncPeriod))
-	control, err := NewControl(ctx, config.Kube)
+	control, err := NewControlPlane(ctx, config.Kube)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{Control: control, config: config}
+	l := &Loop{ControlPlane: control, config: config}
 	for _, step := range []func(context.Context) error{
-		l.startSlurm, l.apply,
+		l.startSlurm, l.applyObjects,
 		func(ctx context.Context) error {
 			return l.StartAdapters(ctx, config.Adapters, config.adapterFlags()...)
 		},
-		l.StartOperator, l.follow, l.awaitMetrics,
+		l.StartOperator, l.followReplicas, l.awaitMetrics,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
@@ -97,7 +97,9 @@ func (l *Loop) RestartAdapter(ctx context.Context, gone *Adapter) error {
 }
 
 // MissingRequirement returns why a loop cannot run on this machine, or "" if it can.
-func Missing() string { return cmp.Or(realslurm.Missing(), realkube.Missing()) }
+func MissingRequirement() string {
+	return cmp.Or(realslurm.MissingRequirement(), realkube.MissingRequirement())
+}
 
 func (l *Loop) startSlurm(ctx context.Context) (err error) {
 	l.Slurm, err = realslurm.Start(ctx, realslurm.Config{Version: l.config.Slurm, Nodes: 1, Conf: []string{
@@ -107,7 +109,7 @@ func (l *Loop) startSlurm(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l.atClose(l.Slurm.Close)
+	l.onClose(l.Slurm.Close)
 	if _, err := l.Slurm.Run(ctx, "", "bash", "-c", `sacctmgr -i add qos capped GrpJobs=0 &&
 		sacctmgr -i modify user alice set qos+=capped`); err != nil {
 		return err

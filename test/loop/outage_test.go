@@ -18,69 +18,69 @@ import (
 func TestReplicasDoNotMoveDuringOutages(t *testing.T) {
 	t.Parallel()
 	var proxy *loop.Proxy
-	l := start(t, loop.Config{SlurmURL: func(url string) string {
+	l := startLoop(t, loop.Config{SlurmURL: func(url string) string {
 		var err error
 		proxy, err = loop.NewProxy(url)
-		must(t, err)
-		t.Cleanup(func() { must(t, proxy.Close()) })
+		requireNoError(t, err)
+		t.Cleanup(func() { requireNoError(t, proxy.Close()) })
 		return proxy.URL
 	}}, "required-nodes")
 	id := sbatch(t, l, "-N3", "--wrap", "sleep 600")
-	await(t, l, 3, 2*time.Second+slack)
+	awaitReplicas(t, l, 3, 2*time.Second+slack)
 
 	for _, fault := range []loop.Fault{loop.Refused, loop.Slow, loop.Failing, loop.Garbage, loop.Empty} {
 		t.Run("slurmrestd is "+fault.String(), func(t *testing.T) {
-			outage(t, l, 3, func() { proxy.Set(fault) }, func() { proxy.Set(loop.NoFault) })
+			testOutage(t, l, 3, func() { proxy.Set(fault) }, func() { proxy.Set(loop.NoFault) })
 		})
 	}
 	t.Run("slurmrestd is stopped", func(t *testing.T) {
-		outage(t, l, 3, func() { must(t, l.Slurm.Stop(t.Context(), "slurmrestd")) },
-			func() { must(t, l.Slurm.Start(t.Context(), "slurmrestd")) })
+		testOutage(t, l, 3, func() { requireNoError(t, l.Slurm.Stop(t.Context(), "slurmrestd")) },
+			func() { requireNoError(t, l.Slurm.Start(t.Context(), "slurmrestd")) })
 	})
 	t.Run("slurmctld is down", func(t *testing.T) {
-		outage(t, l, 3, func() { must(t, l.Slurm.Stop(t.Context(), "slurmctld")) },
-			func() { must(t, l.Slurm.Start(t.Context(), "slurmctld")) })
+		testOutage(t, l, 3, func() { requireNoError(t, l.Slurm.Stop(t.Context(), "slurmctld")) },
+			func() { requireNoError(t, l.Slurm.Start(t.Context(), "slurmctld")) })
 	})
 	t.Run("slurmctld hangs", func(t *testing.T) {
-		outage(t, l, 3, func() { must(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGSTOP)) },
-			func() { must(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGCONT)) })
+		testOutage(t, l, 3, func() { requireNoError(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGSTOP)) },
+			func() { requireNoError(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGCONT)) })
 	})
 	t.Run("the token has expired", func(t *testing.T) {
-		good := token(t, l, 3600)
-		must(t, l.SetToken(t.Context(), token(t, l, 25)))
-		must(t, l.Adapters[0].Stop())
-		must(t, l.RestartAdapter(t.Context(), l.Adapters[0]))
-		must(t, l.AwaitReady(t.Context(), 1))
-		hold(t, l, 3, 2*time.Second)
-		outage(t, l, 3, func() { time.Sleep(25 * time.Second) }, func() { must(t, l.SetToken(t.Context(), good)) })
+		good := newToken(t, l, 3600)
+		requireNoError(t, l.SetToken(t.Context(), newToken(t, l, 25)))
+		requireNoError(t, l.Adapters[0].Stop())
+		requireNoError(t, l.RestartAdapter(t.Context(), l.Adapters[0]))
+		requireNoError(t, l.AwaitReady(t.Context(), 1))
+		requireReplicas(t, l, 3, 2*time.Second)
+		testOutage(t, l, 3, func() { time.Sleep(25 * time.Second) }, func() { requireNoError(t, l.SetToken(t.Context(), good)) })
 	})
-	run(t, l, "scancel", id)
-	await(t, l, 0, loop.Window*time.Second+2*time.Second+2*slack)
+	runSlurm(t, l, "scancel", id)
+	awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+2*time.Second+2*slack)
 	// Jobs submitted during an outage count after it.
 	proxy.Set(loop.Failing)
 	awaitError(t, l)
 	sbatch(t, l, "-N2", "--wrap", "sleep 600")
-	hold(t, l, 0, 5*time.Second)
+	requireReplicas(t, l, 0, 5*time.Second)
 	proxy.Set(loop.NoFault)
-	await(t, l, 2, loop.MostPause+slack)
+	awaitReplicas(t, l, 2, loop.MaxRecoveryTime+slack)
 }
 
 // testOutage checks that during an outage the metric is an error, the replicas stay and the HPA's
 // conditions contain the reason, and that everything works afterwards.
-func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
+func testOutage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 	t.Helper()
 	begin()
 	awaitError(t, l)
-	hold(t, l, replicas, 5*time.Second)
+	requireReplicas(t, l, replicas, 5*time.Second)
 	conditions, err := l.HPAConditions(t.Context())
-	must(t, err)
+	requireNoError(t, err)
 	t.Logf("ScalingActive=%s", conditions["ScalingActive"])
 	if !strings.HasPrefix(conditions["ScalingActive"], "False FailedGetObjectMetric") {
 		t.Errorf("the HPA's conditions do not contain the reason")
 	}
 	end()
 	ended := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), loop.MostPause+slack)
+	ctx, cancel := context.WithTimeout(t.Context(), loop.MaxRecoveryTime+slack)
 	defer cancel()
 	for {
 		if _, err = l.Metric(ctx, "slurm_nodeset_required_nodes", ""); err == nil {
@@ -92,7 +92,7 @@ func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Logf("the metric recovered after %v", time.Since(ended).Round(100*time.Millisecond))
-	hold(t, l, replicas, 2*time.Second)
+	requireReplicas(t, l, replicas, 2*time.Second)
 }
 
 // awaitError waits until the adapter returns an error instead of a value.
@@ -113,9 +113,9 @@ func awaitError(t *testing.T, l *loop.Loop) {
 }
 
 // newToken creates a token of user slurm with the given lifetime in seconds.
-func token(t *testing.T, l *loop.Loop, seconds int) string {
+func newToken(t *testing.T, l *loop.Loop, seconds int) string {
 	t.Helper()
-	out := run(t, l, "scontrol", "token", "username=slurm", "lifespan="+strconv.Itoa(seconds))
+	out := runSlurm(t, l, "scontrol", "token", "username=slurm", "lifespan="+strconv.Itoa(seconds))
 	_, text, _ := strings.Cut(strings.TrimSpace(out), "=")
 	return text
 }

@@ -13,20 +13,20 @@ import (
 // TestAdapterReplicasRestartWithoutErrors ends each of two adapters in turn while an HPA syncs
 // every second and clients request metrics as fast as they can.
 func TestAdapterReplicasRestartWithoutErrors(t *testing.T) {
-	l := start(t, loop.Config{Adapters: 2}, "required-nodes")
+	l := startLoop(t, loop.Config{Adapters: 2}, "required-nodes")
 	sbatch(t, l, "-N2", "--wrap", "sleep 600")
-	await(t, l, 2, 2*time.Second+slack)
+	awaitReplicas(t, l, 2, 2*time.Second+slack)
 
-	load := l.Load(t.Context(), 4)
+	load := l.StartQueryLoad(t.Context(), 4)
 	for i := range 2 {
 		gone := l.Adapters[i]
 		begin := time.Now()
-		must(t, gone.Stop())
+		requireNoError(t, gone.Stop())
 		t.Logf("adapter %d ended after %v", i+1, time.Since(begin).Round(10*time.Millisecond))
-		hold(t, l, 2, 3*time.Second)
-		must(t, l.RestartAdapter(t.Context(), gone))
-		must(t, l.AwaitReady(t.Context(), 2))
-		hold(t, l, 2, 2*time.Second)
+		requireReplicas(t, l, 2, 3*time.Second)
+		requireNoError(t, l.RestartAdapter(t.Context(), gone))
+		requireNoError(t, l.AwaitReady(t.Context(), 2))
+		requireReplicas(t, l, 2, 2*time.Second)
 	}
 	requests, failed := load.Stop()
 	t.Logf("%d requests, %d failed: %v", requests, len(failed), failed)
@@ -35,27 +35,27 @@ func TestAdapterReplicasRestartWithoutErrors(t *testing.T) {
 	}
 	events, err := l.Kube.Kubectl(t.Context(), "get", "events", "--namespace", loop.Namespace,
 		"--field-selector=type=Warning,involvedObject.kind=HorizontalPodAutoscaler")
-	must(t, err)
+	requireNoError(t, err)
 	if strings.Contains(events, "FailedGetObjectMetric") {
 		t.Errorf("the HPA failed to sync:\n%s", events)
 	}
 
-	t.Run("killed", func(t *testing.T) { killed(t, l) })
+	t.Run("killed", func(t *testing.T) { testKilledAdapter(t, l) })
 }
 
 // testKilledAdapter kills an adapter, as when its machine fails, and logs how many requests fail.
-func killed(t *testing.T, l *loop.Loop) {
-	load := l.Load(t.Context(), 4)
+func testKilledAdapter(t *testing.T, l *loop.Loop) {
+	load := l.StartQueryLoad(t.Context(), 4)
 	last := l.Adapters[len(l.Adapters)-1]
 	last.Kill()
-	hold(t, l, 2, 5*time.Second)
+	requireReplicas(t, l, 2, 5*time.Second)
 	requests, failed := load.Stop()
 	t.Logf("%d requests, %d failed when an adapter was killed: %v", requests, len(failed), failed)
 	if _, err := l.Metric(t.Context(), "slurm_nodeset_required_nodes", ""); err != nil {
 		t.Errorf("the other adapter does not answer: %v", err)
 	}
 	conditions, err := l.HPAConditions(t.Context())
-	must(t, err)
+	requireNoError(t, err)
 	if !strings.HasPrefix(conditions["ScalingActive"], "True") {
 		t.Errorf("the HPA's conditions are %v", conditions)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // syncInterval is the interval between two reads of the NodeSet.
-const look = 100 * time.Millisecond
+const syncInterval = 100 * time.Millisecond
 
 func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
 
@@ -26,14 +26,14 @@ func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
 const (
 	firstPort = 16800
 	portBlock = 2 * MaxWorkers
-	mostLoops = 20
+	maxLoops  = 20
 )
 
 // reservePorts returns the first port of a block that no other loop uses. The reservation ends when
 // the listener is closed.
-func claimPorts() (int, net.Listener, error) {
+func reservePorts() (int, net.Listener, error) {
 	var errs []error
-	for i := range mostLoops {
+	for i := range maxLoops {
 		first := firstPort + i*portBlock
 		last := fmt.Sprintf("127.0.0.1:%d", first+portBlock-1)
 		listener, err := net.Listen("tcp", last) //nolint:noctx // it is closed with the loop
@@ -48,26 +48,26 @@ func claimPorts() (int, net.Listener, error) {
 // workers starts and stops slurmds so that they follow the NodeSet's replicas.
 type workers struct {
 	*Loop
-	port int // of the first worker
-	up   []bool
-	mu   sync.Mutex
-	errs []error
+	basePort int // of the first worker
+	running  []bool
+	mu       sync.Mutex
+	errs     []error
 }
 
 // followPatience is how long synchronization may fail, as it does while slurmctld is down.
-const patience = time.Minute
+const followPatience = time.Minute
 
 // followReplicas starts the workers. A lasting error ends them, and Close returns it.
-func (l *Loop) follow(ctx context.Context) error {
-	port, listener, err := claimPorts()
+func (l *Loop) followReplicas(ctx context.Context) error {
+	port, listener, err := reservePorts()
 	if err != nil {
 		return err
 	}
-	l.workers = &workers{Loop: l, port: port, up: make([]bool, MaxWorkers)}
+	l.workers = &workers{Loop: l, basePort: port, running: make([]bool, MaxWorkers)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { defer close(done); l.workers.run(ctx) }()
-	l.atClose(func() error {
+	l.onClose(func() error {
 		cancel()
 		<-done
 		return errors.Join(append(l.workers.errs, listener.Close())...)
@@ -76,13 +76,13 @@ func (l *Loop) follow(ctx context.Context) error {
 }
 
 func (w *workers) run(ctx context.Context) {
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(syncInterval)
 	defer tick.Stop()
 	good := time.Now()
 	for {
-		if err := w.once(ctx); err == nil {
+		if err := w.syncWorkers(ctx); err == nil {
 			good = time.Now()
-		} else if ctx.Err() == nil && time.Since(good) > patience {
+		} else if ctx.Err() == nil && time.Since(good) > followPatience {
 			w.mu.Lock()
 			w.errs = append(w.errs, err)
 			w.mu.Unlock()
@@ -97,14 +97,14 @@ func (w *workers) run(ctx context.Context) {
 }
 
 // followError returns the error that ended the workers, if any.
-func (w *workers) failed() error {
+func (w *workers) followError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(w.errs...)
 }
 
 // syncWorkers starts and stops slurmds and writes their number to the NodeSet's status.
-func (w *workers) once(ctx context.Context) error {
+func (w *workers) syncWorkers(ctx context.Context) error {
 	object, err := w.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("reading the NodeSet: %w", err)
@@ -114,42 +114,42 @@ func (w *workers) once(ctx context.Context) error {
 		return err
 	}
 	count := 0
-	for i := range w.up {
-		if err := w.set(ctx, i, int64(i) < want); err != nil {
+	for i := range w.running {
+		if err := w.syncWorker(ctx, i, int64(i) < want); err != nil {
 			return err
 		}
-		if w.up[i] {
+		if w.running[i] {
 			count++
 		}
 	}
-	return w.tell(ctx, object, count)
+	return w.patchStatus(ctx, object, count)
 }
 
 // syncWorker starts the worker, or stops it when it has no job left.
-func (w *workers) set(ctx context.Context, i int, wanted bool) error {
+func (w *workers) syncWorker(ctx context.Context, i int, wanted bool) error {
 	name := workerName(i)
 	switch {
-	case wanted && !w.up[i]:
-		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, w.port+i)
+	case wanted && !w.running[i]:
+		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, w.basePort+i)
 		if err := w.Slurm.Start(ctx, "slurmd-"+name, "-Z", "--conf", conf); err != nil {
 			return err
 		}
-		w.up[i] = true
+		w.running[i] = true
 	case wanted:
 		return w.undrain(ctx, name)
-	case w.up[i]:
-		gone, err := w.stop(ctx, name)
+	case w.running[i]:
+		gone, err := w.removeWorker(ctx, name)
 		if err != nil {
 			return err
 		}
-		w.up[i] = !gone
+		w.running[i] = !gone
 	}
 	return nil
 }
 
 // removeWorker drains a worker and, once it has no job, stops its slurmd and deletes its Slurm
 // node.
-func (w *workers) stop(ctx context.Context, name string) (gone bool, err error) {
+func (w *workers) removeWorker(ctx context.Context, name string) (gone bool, err error) {
 	state, err := w.stateOf(ctx, name)
 	if err != nil {
 		return false, err
@@ -191,7 +191,7 @@ func (w *workers) stateOf(ctx context.Context, name string) (string, error) {
 	return strings.TrimRight(state, "*"), err
 }
 
-func (w *workers) tell(ctx context.Context, object *unstructured.Unstructured, count int) error {
+func (w *workers) patchStatus(ctx context.Context, object *unstructured.Unstructured, count int) error {
 	now, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
 	selector, _, _ := unstructured.NestedString(object.Object, "status", "selector")
 	if now == int64(count) && selector != "" {
@@ -208,18 +208,18 @@ func (w *workers) tell(ctx context.Context, object *unstructured.Unstructured, c
 }
 
 // objectClient reads and patches objects of the namespace.
-type resource interface {
+type objectClient interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
 		subresources ...string) (*unstructured.Unstructured, error)
 }
 
-func (c *Control) nodeSets() resource {
+func (c *ControlPlane) nodeSets() objectClient {
 	nodeSets := schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
 	return c.objects.Resource(nodeSets).Namespace(Namespace)
 }
 
-func (c *Control) hpas() resource {
+func (c *ControlPlane) hpas() objectClient {
 	hpas := schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	return c.objects.Resource(hpas).Namespace(Namespace)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // compareExporter compares the exporter's own metrics. None can be missing.
-func compareExporter(_ *testing.T, s *sight) ([]string, int) {
+func compareExporter(_ *testing.T, s *observation) ([]string, int) {
 	differences, compared := numbers.Differences(s.commands.Series, s.metrics)
 	for k, v := range s.metrics {
 		name, _, _ := strings.Cut(k, "{")
@@ -25,7 +25,7 @@ func compareExporter(_ *testing.T, s *sight) ([]string, int) {
 
 // compatNames are series of other exporters that equal one of our series, or the sum of several: a
 // name with a label selector.
-var compatible = []struct{ theirs, ours string }{
+var compatNames = []struct{ theirs, ours string }{
 	{"slurm_jobs_pending_total", `slurm_jobs{state="pending"}`},
 	{"slurm_jobs_running_total", `slurm_jobs{state="running"}`},
 	{"slurm_jobs_suspended_total", `slurm_jobs{state="suspended"}`},
@@ -42,7 +42,7 @@ var compatible = []struct{ theirs, ours string }{
 }
 
 // compareCompat compares the series with names of other exporters.
-func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) {
+func compareCompat(_ *testing.T, s *observation) (differences []string, compared int) {
 	same := func(theirs string, want float64) {
 		compared++
 		if got, ok := s.metrics[theirs]; !ok || got != want {
@@ -50,8 +50,8 @@ func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) 
 				fmt.Sprintf("%s is %v (%v), but Slurm's commands say %v", theirs, got, ok, want))
 		}
 	}
-	for _, c := range compatible {
-		same(c.theirs, s.sum(c.ours))
+	for _, c := range compatNames {
+		same(c.theirs, s.sumOf(c.ours))
 	}
 	for k, v := range s.commands.Series {
 		name, labels, _ := strings.Cut(k, "{")
@@ -71,7 +71,7 @@ func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) 
 }
 
 // sumOf adds up the series of the commands with the family name that end with the labels.
-func (s *sight) sum(selector string) (sum float64) {
+func (s *observation) sumOf(selector string) (sum float64) {
 	name, labels, _ := strings.Cut(selector, "{")
 	for k, v := range s.commands.Series {
 		if family, of, _ := strings.Cut(k, "{"); family == name && strings.HasSuffix(of, labels) {

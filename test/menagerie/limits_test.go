@@ -21,9 +21,9 @@ var (
 )
 
 // readLimits reads the limits that sacctmgr shows, by QOS or association.
-func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
+func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]commandRecord {
 	t.Helper()
-	out := map[string]record{}
+	out := map[string]commandRecord{}
 	if !cluster.Accounting() {
 		return out
 	}
@@ -37,7 +37,7 @@ func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 			if len(cells) != len(columns) {
 				t.Fatalf("sacctmgr prints %q for %v", line, columns)
 			}
-			limits, whose := record{}, kind
+			limits, whose := commandRecord{}, kind
 			for i, column := range columns {
 				if slices.Contains([]string{"Name", "Cluster", "Account", "User", "Partition"}, column) {
 					whose += " " + cells[i]
@@ -61,33 +61,33 @@ func oversubscribeJobs(shown string) string {
 }
 
 // compareLimits compares the limits that demand follows.
-func compareLimits(_ *testing.T, s *sight) ([]string, int) {
+func compareLimits(_ *testing.T, s *observation) ([]string, int) {
 	c := &comparison{}
 	snapshot := s.adapter.cache.Snapshot()
-	got := map[string]record{}
+	got := map[string]commandRecord{}
 	for _, q := range snapshot.QOS.Value {
-		got["qos "+q.Name] = record{
+		got["qos "+q.Name] = commandRecord{
 			"GrpJobs": limitOf(q.MaxJobs), "MaxJobsPU": limitOf(q.MaxJobsPerUser), "MaxJobsPA": limitOf(q.MaxJobsPerAccount),
-			"GrpTRES": textOf(q.GrpTRES), "MaxTRES": textOf(q.MaxTRESPerJob), "MaxTRESPerNode": textOf(q.MaxTRESPerNode),
-			"MaxTRESPU": textOf(q.MaxTRESPerUser), "MaxTRESPA": textOf(q.MaxTRESPerAccount), "MinTRES": textOf(q.MinTRESPerJob),
+			"GrpTRES": formatTRES(q.GrpTRES), "MaxTRES": formatTRES(q.MaxTRESPerJob), "MaxTRESPerNode": formatTRES(q.MaxTRESPerNode),
+			"MaxTRESPU": formatTRES(q.MaxTRESPerUser), "MaxTRESPA": formatTRES(q.MaxTRESPerAccount), "MinTRES": formatTRES(q.MinTRESPerJob),
 		}
 	}
 	for _, a := range snapshot.Associations.Value {
-		got[strings.Join([]string{"association", a.Cluster, a.Account, a.User, a.Partition}, " ")] = record{
+		got[strings.Join([]string{"association", a.Cluster, a.Account, a.User, a.Partition}, " ")] = commandRecord{
 			"GrpJobs": limitOf(a.GrpJobs), "MaxJobs": limitOf(a.MaxJobs),
-			"GrpTRES": textOf(a.GrpTRES), "MaxTRES": textOf(a.MaxTRESPerJob), "MaxTRESPerNode": textOf(a.MaxTRESPerNode),
+			"GrpTRES": formatTRES(a.GrpTRES), "MaxTRES": formatTRES(a.MaxTRESPerJob), "MaxTRESPerNode": formatTRES(a.MaxTRESPerNode),
 		}
 	}
 	for _, p := range snapshot.Partitions.Value {
-		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]),
+		c.compare("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]),
 			fmt.Sprint(max(p.OversubscribeJobs, 1)))
 	}
 	for whose, limits := range s.slurm.limits {
 		if got[whose] == nil {
-			c.same(whose, "the record", "present", "missing")
+			c.compare(whose, "the record", "present", "missing")
 		}
 		for name, want := range limits {
-			c.same(whose, name, want, got[whose][name])
+			c.compare(whose, name, want, got[whose][name])
 		}
 	}
 	return c.differences, c.compared
@@ -101,7 +101,7 @@ func limitOf(n slurm.Number) string {
 }
 
 // formatTRES formats TRES like sacctmgr, sorted.
-func textOf(tres map[string]uint64) string {
+func formatTRES(tres map[string]uint64) string {
 	var words []string
 	for name, count := range tres {
 		words = append(words, fmt.Sprintf("%s=%d", name, count))

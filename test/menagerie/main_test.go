@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		fmt.Fprintln(os.Stderr, missing)
 		return 1
 	}

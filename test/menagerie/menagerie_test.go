@@ -15,16 +15,16 @@ import (
 // TestPrograms runs every program against every variant.
 func TestPrograms(t *testing.T) {
 	for _, release := range realslurm.Versions() {
-		for _, h := range habitats(t) {
+		for _, h := range readTestClusters(t) {
 			t.Run(release+"/"+h.Name, func(t *testing.T) {
 				t.Parallel()
 				begin := time.Now()
-				clusters := []*realslurm.Cluster{start(t, h.config(release))}
-				members := []*habitat{&h}
+				clusters := []*realslurm.Cluster{startCluster(t, h.clusterConfig(release))}
+				members := []*testCluster{&h}
 				if h.Sibling != nil {
-					config := h.Sibling.config(release)
+					config := h.Sibling.clusterConfig(release)
 					config.AccountingOf = clusters[0]
-					clusters, members = append(clusters, start(t, config)), append(members, h.Sibling)
+					clusters, members = append(clusters, startCluster(t, config)), append(members, h.Sibling)
 				}
 				up := time.Since(begin)
 				for i, m := range members {
@@ -32,7 +32,7 @@ func TestPrograms(t *testing.T) {
 				}
 				t.Logf("up after %.1f s, populated after %.1f s", up.Seconds(), time.Since(begin).Seconds())
 				for i, m := range members {
-					m.watch(t, clusters[i])
+					m.compareAll(t, clusters[i])
 					recordAnswers(t, clusters[i])
 				}
 				t.Logf("compared after %.1f s", time.Since(begin).Seconds())
@@ -42,7 +42,7 @@ func TestPrograms(t *testing.T) {
 }
 
 // startCluster starts a cluster that stops at the end of the test.
-func start(t *testing.T, config realslurm.Config) *realslurm.Cluster {
+func startCluster(t *testing.T, config realslurm.Config) *realslurm.Cluster {
 	t.Helper()
 	cluster, err := realslurm.Start(t.Context(), config)
 	if err != nil {
@@ -57,23 +57,23 @@ func start(t *testing.T, config realslurm.Config) *realslurm.Cluster {
 }
 
 // populate submits all jobs and waits until they run or are pending as expected.
-func (h *habitat) populate(t *testing.T, cluster *realslurm.Cluster) {
+func (h *testCluster) populate(t *testing.T, cluster *realslurm.Cluster) {
 	t.Helper()
 	var setup, then []string
 	var jobs, after []realslurm.Job
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		setup, then = append(setup, v.Setup...), append(then, v.Then...)
-		jobs, after = append(jobs, v.submitted(v.Jobs, 0)...), append(after, v.submitted(v.After, len(v.Jobs))...)
+		jobs, after = append(jobs, v.jobsToSubmit(v.Jobs, 0)...), append(after, v.jobsToSubmit(v.After, len(v.Jobs))...)
 	}
-	shell(t, cluster, setup)
-	submit(t, cluster, jobs)
-	shell(t, cluster, then)
-	submit(t, cluster, after)
+	runShell(t, cluster, setup)
+	submitJobs(t, cluster, jobs)
+	runShell(t, cluster, then)
+	submitJobs(t, cluster, after)
 }
 
 // runShell runs shell lines as root in the cluster.
-func shell(t *testing.T, cluster *realslurm.Cluster, lines []string) {
+func runShell(t *testing.T, cluster *realslurm.Cluster, lines []string) {
 	t.Helper()
 	if len(lines) == 0 {
 		return
@@ -83,7 +83,7 @@ func shell(t *testing.T, cluster *realslurm.Cluster, lines []string) {
 	}
 }
 
-func submit(t *testing.T, cluster *realslurm.Cluster, jobs []realslurm.Job) {
+func submitJobs(t *testing.T, cluster *realslurm.Cluster, jobs []realslurm.Job) {
 	t.Helper()
 	if _, err := cluster.Submit(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
@@ -91,22 +91,22 @@ func submit(t *testing.T, cluster *realslurm.Cluster, jobs []realslurm.Job) {
 }
 
 // observation is the output of the programs and of Slurm's commands at one time.
-type sight struct {
+type observation struct {
 	commands *numbers.Commands
-	slurm    *records
+	slurm    *clusterRecords
 	metrics  numbers.Series
 	adapter  *adapter
 }
 
 // compareAll compares the output of each program with Slurm's commands until they agree.
-func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
+func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL,
 		"--slurm.token-file="+cluster.TokenFile,
 		"--collector.users", "--compat=slinky,openmetrics,vpenso")
 	a := startAdapter(t, cluster, h)
 	programs := []struct {
 		name    string
-		compare func(*testing.T, *sight) (differences []string, compared int)
+		compare func(*testing.T, *observation) (differences []string, compared int)
 	}{
 		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider}, {"limits", compareLimits}, {"view", compareView}, {"plugin", comparePlugin},
 	}
@@ -114,7 +114,7 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 	var table []string
 	const maxObservations = 8
 	for range maxObservations {
-		s := look(t, cluster, exporter, a)
+		s := observeCluster(t, cluster, exporter, a)
 		for _, p := range programs {
 			if differences, seen := open[p.name]; seen && len(differences) == 0 {
 				continue
@@ -142,10 +142,10 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 
 // observeCluster refreshes every program and then reads the commands. A difference that exists only
 // because something changed in between disappears in the next observation.
-func look(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *sight {
+func observeCluster(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *observation {
 	t.Helper()
-	s := &sight{adapter: a}
-	s.metrics = exporter.Fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
+	s := &observation{adapter: a}
+	s.metrics = exporter.ScrapeFresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
 	if err := a.cache.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

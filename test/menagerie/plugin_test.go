@@ -15,7 +15,7 @@ import (
 )
 
 // runPlugin runs kubectl-slurm and returns its output.
-func (a *adapter) plugin(t *testing.T, args ...string) ([]byte, error) {
+func (a *adapter) runPlugin(t *testing.T, args ...string) ([]byte, error) {
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), pluginBinary, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+a.kubeconfig)
@@ -27,8 +27,8 @@ func (a *adapter) plugin(t *testing.T, args ...string) ([]byte, error) {
 }
 
 // tableRows returns the rows of a table of the plugin.
-func (c *comparison) rows(t *testing.T, a *adapter, args ...string) []map[string]any {
-	out, err := a.plugin(t, append([]string{"top"}, append(args, "-o", "json")...)...)
+func (c *comparison) tableRows(t *testing.T, a *adapter, args ...string) []map[string]any {
+	out, err := a.runPlugin(t, append([]string{"top"}, append(args, "-o", "json")...)...)
 	if err != nil {
 		c.differences = append(c.differences, err.Error())
 		return nil
@@ -43,43 +43,43 @@ func (c *comparison) rows(t *testing.T, a *adapter, args ...string) []map[string
 }
 
 // comparePlugin compares the tables of the plugin, and runs explain for each pending job.
-func comparePlugin(t *testing.T, s *sight) ([]string, int) {
+func comparePlugin(t *testing.T, s *observation) ([]string, int) {
 	c := &comparison{}
-	c.pluginJobs(c.rows(t, s.adapter, "jobs", "--all"), s)
-	c.pluginNodes(c.rows(t, s.adapter, "nodes"), s)
-	c.pluginPartitions(c.rows(t, s.adapter, "partitions"), s)
-	c.pluginUsers(c.rows(t, s.adapter, "users"), s)
+	c.comparePluginJobs(c.tableRows(t, s.adapter, "jobs", "--all"), s)
+	c.comparePluginNodes(c.tableRows(t, s.adapter, "nodes"), s)
+	c.comparePluginPartitions(c.tableRows(t, s.adapter, "partitions"), s)
+	c.comparePluginUsers(c.tableRows(t, s.adapter, "users"), s)
 	for _, of := range []string{"jobs", "nodes", "partitions", "users"} {
-		c.prints(t, s.adapter, "top", of, "-o", "wide")
+		c.checkPrints(t, s.adapter, "top", of, "-o", "wide")
 	}
 	for _, j := range s.slurm.jobs {
 		if j["state"] == "PENDING" {
-			c.prints(t, s.adapter, "explain", "job", j["id"])
+			c.checkPrints(t, s.adapter, "explain", "job", j["id"])
 		}
 	}
 	return c.differences, c.compared
 }
 
 // checkPrints reports a difference if a command of the plugin fails or prints nothing.
-func (c *comparison) prints(t *testing.T, a *adapter, args ...string) {
-	out, err := a.plugin(t, args...)
+func (c *comparison) checkPrints(t *testing.T, a *adapter, args ...string) {
+	out, err := a.runPlugin(t, args...)
 	c.compared++
 	if err != nil || len(out) == 0 {
 		c.differences = append(c.differences, fmt.Sprintf("%q prints %q, %v", args, out, err))
 	}
 }
 
-func text(v any) string {
+func formatValue(v any) string {
 	if v == nil {
 		return ""
 	}
 	return fmt.Sprint(v)
 }
 
-func (c *comparison) pluginJobs(rows []map[string]any, s *sight) {
-	seen := map[string]record{}
+func (c *comparison) comparePluginJobs(rows []map[string]any, s *observation) {
+	seen := map[string]commandRecord{}
 	for _, r := range rows {
-		object := text(r["object"])
+		object := formatValue(r["object"])
 		id := object[strings.LastIndex(object, ".")+1:]
 		want, what := s.slurm.jobs[id], "job "+id
 		seen[id] = nil
@@ -87,29 +87,29 @@ func (c *comparison) pluginJobs(rows []map[string]any, s *sight) {
 			"name": "name", "user": "user", "account": "account", "qos": "qos", "nodes": "nodeCount", "cpus": "cpus",
 			"nodeList": "nodes", "priority": "priority",
 		} {
-			c.same(what, column, told(want[field]), told(text(r[column])))
+			c.compare(what, column, withoutNull(want[field]), withoutNull(formatValue(r[column])))
 		}
 	}
-	c.same("all jobs", "the number of rows", fmt.Sprint(len(s.slurm.jobs)), fmt.Sprint(len(seen)))
+	c.compare("all jobs", "the number of rows", fmt.Sprint(len(s.slurm.jobs)), fmt.Sprint(len(seen)))
 }
 
-func (c *comparison) pluginNodes(rows []map[string]any, s *sight) {
+func (c *comparison) comparePluginNodes(rows []map[string]any, s *observation) {
 	for _, r := range rows {
-		name := text(r["name"])
+		name := formatValue(r["name"])
 		want := s.slurm.nodes[name]
 		for column, field := range map[string]string{"cpus": "CPUEfctv", "allocatedCPUs": "CPUAlloc",
 			"memoryMiB": "RealMemory", "allocatedMemoryMiB": "AllocMem"} {
-			c.same("node "+name, column, want[field], text(r[column]))
+			c.compare("node "+name, column, want[field], formatValue(r[column]))
 		}
-		c.same("node "+name, "gpus", fmt.Sprint(s.ofNode("slurm_node_gpus", name)), text(r["gpus"]))
-		c.same("node "+name, "allocatedGPUs", fmt.Sprint(s.ofNode("slurm_node_gpus_allocated", name)),
-			text(r["allocatedGPUs"]))
+		c.compare("node "+name, "gpus", fmt.Sprint(s.sumOfNode("slurm_node_gpus", name)), formatValue(r["gpus"]))
+		c.compare("node "+name, "allocatedGPUs", fmt.Sprint(s.sumOfNode("slurm_node_gpus_allocated", name)),
+			formatValue(r["allocatedGPUs"]))
 	}
-	c.same("all nodes", "the number of rows", fmt.Sprint(len(s.slurm.nodes)), fmt.Sprint(len(rows)))
+	c.compare("all nodes", "the number of rows", fmt.Sprint(len(s.slurm.nodes)), fmt.Sprint(len(rows)))
 }
 
 // sumOfNode adds up the commands' series of a family for one node.
-func (s *sight) ofNode(family, node string) (sum float64) {
+func (s *observation) sumOfNode(family, node string) (sum float64) {
 	for k, v := range s.commands.Series {
 		if strings.HasPrefix(k, fmt.Sprintf("%s{node=%q", family, node)) {
 			sum += v
@@ -118,27 +118,27 @@ func (s *sight) ofNode(family, node string) (sum float64) {
 	return sum
 }
 
-func (c *comparison) pluginPartitions(rows []map[string]any, s *sight) {
+func (c *comparison) comparePluginPartitions(rows []map[string]any, s *observation) {
 	for _, r := range rows {
-		name := text(r["name"])
+		name := formatValue(r["name"])
 		want := s.slurm.partitions[name]
-		c.same("partition "+name, "nodes", want["TotalNodes"], text(r["nodes"]))
-		c.same("partition "+name, "cpus", want["TotalCPUs"], text(r["cpus"]))
+		c.compare("partition "+name, "nodes", want["TotalNodes"], formatValue(r["nodes"]))
+		c.compare("partition "+name, "cpus", want["TotalCPUs"], formatValue(r["cpus"]))
 		for column, metric := range map[string]string{"running": "slurm_partition_running_jobs",
 			"pending": "slurm_partition_pending_jobs", "idle": "slurm_partition_idle_nodes"} {
-			n, _ := s.toldOfPartition(metric, name)
-			c.same("partition "+name, column, fmt.Sprint(n), text(r[column]))
+			n, _ := s.partitionMetric(metric, name)
+			c.compare("partition "+name, column, fmt.Sprint(n), formatValue(r[column]))
 		}
 	}
-	c.same("all partitions", "the number of rows", fmt.Sprint(len(s.slurm.partitions)), fmt.Sprint(len(rows)))
+	c.compare("all partitions", "the number of rows", fmt.Sprint(len(s.slurm.partitions)), fmt.Sprint(len(rows)))
 }
 
-func (c *comparison) pluginUsers(rows []map[string]any, s *sight) {
+func (c *comparison) comparePluginUsers(rows []map[string]any, s *observation) {
 	for _, r := range rows {
-		name := text(r["name"])
+		name := formatValue(r["name"])
 		for _, state := range []string{"running", "pending"} {
-			want := s.commands.Series[numbers.Key("slurm_user_jobs", "user", name, "state", state)]
-			c.same("user "+name, state, fmt.Sprint(want), text(r[state]))
+			want := s.commands.Series[numbers.FormatSeries("slurm_user_jobs", "user", name, "state", state)]
+			c.compare("user "+name, state, fmt.Sprint(want), formatValue(r[state]))
 		}
 	}
 }

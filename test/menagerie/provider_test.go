@@ -17,11 +17,11 @@ import (
 
 // partitionMetric returns a metric of a partition from Slurm's commands, or from the exporter where
 // the commands do not show it.
-func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
-	key := numbers.Key(metric, "partition", partition)
+func (s *observation) partitionMetric(metric, partition string) (float64, bool) {
+	key := numbers.FormatSeries(metric, "partition", partition)
 	switch metric {
 	case "slurm_partition_running_jobs":
-		return s.commands.Series[numbers.Key("slurm_partition_jobs", "partition", partition, "state", "running")], true
+		return s.commands.Series[numbers.FormatSeries("slurm_partition_jobs", "partition", partition, "state", "running")], true
 	case "slurm_partition_pending_jobs", "slurm_partition_idle_nodes":
 		return s.commands.Series[key], true
 	}
@@ -30,34 +30,34 @@ func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
 }
 
 // compareProvider requests every metric of every partition and of every variant's NodeSet.
-func compareProvider(t *testing.T, s *sight) ([]string, int) {
+func compareProvider(t *testing.T, s *observation) ([]string, int) {
 	c := &comparison{}
 	for _, e := range metricsapi.Catalogue() {
 		if e.OfPartitions() {
 			for partition := range s.slurm.partitions {
-				if want, ok := s.toldOfPartition(e.Name, partition); ok {
-					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name,
+				if want, ok := s.partitionMetric(e.Name, partition); ok {
+					got := s.adapter.readMetric(t, metricsapi.Clusters(), s.adapter.name, e.Name,
 						labels.Set{"partition": partition}.AsSelector())
-					c.same("partition "+partition, e.Name, fmt.Sprint(want), got)
+					c.compare("partition "+partition, e.Name, fmt.Sprint(want), got)
 				}
 			}
 		}
 	}
 	for _, p := range s.adapter.pools {
-		c.nodeSet(t, s, p.Name[len(s.adapter.namespace)+1:])
+		c.compareNodeSet(t, s, p.Name[len(s.adapter.namespace)+1:])
 	}
 	return c.differences, c.compared
 }
 
 // compareNodeSet checks that every node of a variant is in exactly one of its node metrics.
-func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
+func (c *comparison) compareNodeSet(t *testing.T, s *observation, name string) {
 	var parts float64
 	for _, part := range []string{"busy", "idle", "booting", "unusable"} {
 		var n float64
-		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes",
+		text := s.adapter.readMetric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes",
 			labels.Everything())
 		if _, err := fmt.Sscan(text, &n); err != nil {
-			c.same("NodeSet "+name, part, "a number", text)
+			c.compare("NodeSet "+name, part, "a number", text)
 		}
 		parts += n
 	}
@@ -68,11 +68,11 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 			want++
 		}
 	}
-	c.same("NodeSet "+name, "the number of its nodes", fmt.Sprint(want), fmt.Sprint(parts))
+	c.compare("NodeSet "+name, "the number of its nodes", fmt.Sprint(want), fmt.Sprint(parts))
 }
 
 // readMetric returns the value of a metric, or the error.
-func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string,
+func (a *adapter) readMetric(t *testing.T, of metricsapi.Resource, name, metric string,
 	selector labels.Selector) string {
 	info := provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}
 	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info,

@@ -16,7 +16,7 @@ import (
 )
 
 // listObjects reads a resource of the view.
-func list[T any](t *testing.T, a *adapter, resource string) T {
+func listObjects[T any](t *testing.T, a *adapter, resource string) T {
 	t.Helper()
 	var out T
 	resp, err := http.Get(a.url + "/apis/view.slinky.slurm.net/v1alpha1/namespaces/" + a.namespace + "/" + resource)
@@ -40,7 +40,7 @@ type comparison struct {
 	compared    int
 }
 
-func (c *comparison) same(what, field, want, got string) {
+func (c *comparison) compare(what, field, want, got string) {
 	c.compared++
 	if want != got {
 		c.differences = append(c.differences,
@@ -49,29 +49,29 @@ func (c *comparison) same(what, field, want, got string) {
 }
 
 // compareKeys compares which records exist.
-func (c *comparison) keys(what string, want map[string]record, got []string) {
+func (c *comparison) compareKeys(what string, want map[string]commandRecord, got []string) {
 	slices.Sort(got)
-	c.same("all "+what, "the list", strings.Join(slices.Sorted(maps.Keys(want)), " "), strings.Join(got, " "))
+	c.compare("all "+what, "the list", strings.Join(slices.Sorted(maps.Keys(want)), " "), strings.Join(got, " "))
 }
 
 // compareView compares the objects of the view with Slurm's records, field by field.
-func compareView(t *testing.T, s *sight) ([]string, int) {
+func compareView(t *testing.T, s *observation) ([]string, int) {
 	c := &comparison{}
-	c.jobs(list[v1alpha1.SlurmJobList](t, s.adapter, "slurmjobs").Items, s.slurm)
-	c.nodes(list[v1alpha1.SlurmNodeList](t, s.adapter, "slurmnodes").Items, s.slurm)
-	c.partitions(list[v1alpha1.SlurmPartitionList](t, s.adapter, "slurmpartitions").Items, s.slurm)
+	c.compareJobs(listObjects[v1alpha1.SlurmJobList](t, s.adapter, "slurmjobs").Items, s.slurm)
+	c.compareNodes(listObjects[v1alpha1.SlurmNodeList](t, s.adapter, "slurmnodes").Items, s.slurm)
+	c.comparePartitions(listObjects[v1alpha1.SlurmPartitionList](t, s.adapter, "slurmpartitions").Items, s.slurm)
 	return c.differences, c.compared
 }
 
 // formatNumber formats a number of the view, "" for none.
-func number(n *int64) string {
+func formatNumber(n *int64) string {
 	if n == nil {
 		return ""
 	}
 	return fmt.Sprint(*n)
 }
 
-func (c *comparison) jobs(jobs []v1alpha1.SlurmJob, slurm *records) {
+func (c *comparison) compareJobs(jobs []v1alpha1.SlurmJob, slurm *clusterRecords) {
 	var ids []string
 	for _, j := range jobs {
 		id := fmt.Sprint(j.Spec.JobID)
@@ -84,47 +84,47 @@ func (c *comparison) jobs(jobs []v1alpha1.SlurmJob, slurm *records) {
 		for field, got := range map[string]string{
 			"name": j.Spec.Name, "user": j.Spec.User, "userID": fmt.Sprint(j.Spec.UserID), "group": j.Spec.Group,
 			"account": j.Spec.Account, "qos": j.Spec.QOS, "partitions": strings.Join(j.Spec.Partitions, ","), "state": state,
-			"priority": number(j.Status.Priority), "nodeCount": number(j.Status.NodeCount), "cpus": number(j.Status.CPUs),
+			"priority": formatNumber(j.Status.Priority), "nodeCount": formatNumber(j.Status.NodeCount), "cpus": formatNumber(j.Status.CPUs),
 			"nodes": j.Status.Nodes, "reservation": j.Spec.Reservation, "licenses": j.Spec.Licenses, "features": j.Spec.Features,
 			"nice": fmt.Sprint(j.Spec.Nice),
 		} {
-			c.same(what, field, told(want[field]), told(got))
+			c.compare(what, field, withoutNull(want[field]), withoutNull(got))
 		}
 		if p, ok := slurm.priorities[id]; ok && len(j.Spec.Partitions) == 1 {
-			c.same(what, "priority by sprio", p["priority"], number(j.Status.Priority))
+			c.compare(what, "priority by sprio", p["priority"], formatNumber(j.Status.Priority))
 		}
 	}
-	c.keys("jobs", slurm.jobs, ids)
+	c.compareKeys("jobs", slurm.jobs, ids)
 }
 
 // joinSorted joins the sorted words of a state.
-func flags(words []string) string {
+func joinSorted(words []string) string {
 	words = slices.Clone(words)
 	slices.Sort(words)
 	return strings.Join(words, "+")
 }
 
-func (c *comparison) nodes(nodes []v1alpha1.SlurmNode, slurm *records) {
+func (c *comparison) compareNodes(nodes []v1alpha1.SlurmNode, slurm *clusterRecords) {
 	var names []string
 	for _, n := range nodes {
 		names = append(names, n.Spec.Name)
 		want := slurm.nodes[n.Spec.Name]
-		want["State"] = flags(strings.Split(want["State"], "+"))
+		want["State"] = joinSorted(strings.Split(want["State"], "+"))
 		for field, got := range map[string]string{
 			"NodeAddr": n.Spec.Address, "NodeHostName": n.Spec.Hostname, "Partitions": strings.Join(n.Spec.Partitions, ","),
 			"AvailableFeatures": strings.Join(n.Spec.Features, ","), "ActiveFeatures": strings.Join(n.Status.ActiveFeatures, ","),
 			"CPUTot": fmt.Sprint(n.Spec.CPUs), "CPUEfctv": fmt.Sprint(n.Status.EffectiveCPUs), "CPUAlloc": fmt.Sprint(n.Status.AllocatedCPUs),
 			"RealMemory": fmt.Sprint(n.Spec.MemoryMiB), "AllocMem": fmt.Sprint(n.Status.AllocatedMemoryMiB), "Weight": fmt.Sprint(n.Spec.Weight),
-			"Gres": n.Spec.GRES, "GresUsed": n.Status.GRESUsed, "State": flags(n.Status.States), "Version": n.Status.Version,
+			"Gres": n.Spec.GRES, "GresUsed": n.Status.GRESUsed, "State": joinSorted(n.Status.States), "Version": n.Status.Version,
 			"CfgTRES": n.Spec.TRES, "AllocTRES": n.Status.TRESUsed,
 		} {
-			c.same("node "+n.Spec.Name, field, told(want[field]), told(got))
+			c.compare("node "+n.Spec.Name, field, withoutNull(want[field]), withoutNull(got))
 		}
 	}
-	c.keys("nodes", slurm.nodes, names)
+	c.compareKeys("nodes", slurm.nodes, names)
 }
 
-func (c *comparison) partitions(partitions []v1alpha1.SlurmPartition, slurm *records) {
+func (c *comparison) comparePartitions(partitions []v1alpha1.SlurmPartition, slurm *clusterRecords) {
 	var names []string
 	for _, p := range partitions {
 		names = append(names, p.Spec.Name)
@@ -133,8 +133,8 @@ func (c *comparison) partitions(partitions []v1alpha1.SlurmPartition, slurm *rec
 			"State": p.Status.State, "Nodes": p.Spec.Nodes, "TotalNodes": fmt.Sprint(p.Status.TotalNodes), "TotalCPUs": fmt.Sprint(p.Status.TotalCPUs),
 			"PriorityTier": fmt.Sprint(p.Spec.PriorityTier), "QoS": p.Spec.QOS, "TRES": p.Status.TRES, "MinNodes": fmt.Sprint(p.Spec.MinNodes),
 		} {
-			c.same("partition "+p.Spec.Name, field, told(want[field]), told(got))
+			c.compare("partition "+p.Spec.Name, field, withoutNull(want[field]), withoutNull(got))
 		}
 	}
-	c.keys("partitions", slurm.partitions, names)
+	c.compareKeys("partitions", slurm.partitions, names)
 }

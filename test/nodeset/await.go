@@ -8,11 +8,11 @@ import (
 )
 
 // pollInterval is the pause between two attempts.
-const look = 200 * time.Millisecond
+const pollInterval = 200 * time.Millisecond
 
 // Await polls until the condition is true, and returns how long that took. After limit it returns
 // an error with the last description.
-func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) (time.Duration, error) {
+func (s *Env) Await(ctx context.Context, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) (time.Duration, error) {
 	begin, last := time.Now(), ""
 	for {
 		ok, text := isTrue(ctx)
@@ -20,24 +20,24 @@ func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, isT
 		took := time.Since(begin)
 		switch {
 		case ok:
-			s.Say("%-40s %6.1f s", what, took.Seconds())
+			s.Logf("%-40s %6.1f s", what, took.Seconds())
 			return took, nil
 		case took > limit || ctx.Err() != nil:
 			return took, fmt.Errorf("waiting for %s: not after %v: %s", what, limit, last)
 		}
-		time.Sleep(look)
+		time.Sleep(pollInterval)
 	}
 }
 
 // Pods returns the names of the NodeSet's workers, including terminating ones.
-func (s *Scene) Pods(ctx context.Context, nodeSet string) ([]string, error) {
+func (s *Env) Pods(ctx context.Context, nodeSet string) ([]string, error) {
 	out, err := s.kubectl(ctx, "get", "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet,
 		"--output", "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}")
 	return strings.Fields(out), err
 }
 
 // Jobs returns the state of each job of a name, with one entry per task of an array.
-func (s *Scene) Jobs(ctx context.Context, name string) (map[string]string, error) {
+func (s *Env) Jobs(ctx context.Context, name string) (map[string]string, error) {
 	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--name="+name, "--format=%i %T")
 	jobs := map[string]string{}
 	for line := range strings.Lines(out) {

@@ -17,18 +17,18 @@ import (
 )
 
 // evict requests the eviction of a pod, as kubectl drain does.
-func (c crew) evict(pod string) error {
+func (c nodeSetEnv) evict(pod string) error {
 	c.t.Helper()
 	config, err := c.Kube.RESTConfig()
 	must(c.t, err)
 	clients, err := kubernetes.NewForConfig(config)
 	must(c.t, err)
-	return clients.PolicyV1().Evictions(c.Site.Namespace).Evict(c.t.Context(),
-		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: c.Site.Namespace}})
+	return clients.PolicyV1().Evictions(c.Values.Namespace).Evict(c.t.Context(),
+		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: c.Values.Namespace}})
 }
 
 // expectEvictionRefused expects the eviction API to refuse the eviction of workers.
-func (c crew) refused(pods ...string) {
+func (c nodeSetEnv) expectEvictionRefused(pods ...string) {
 	c.t.Helper()
 	for _, pod := range pods {
 		if err := c.evict(pod); !apierrors.IsTooManyRequests(err) {
@@ -37,7 +37,7 @@ func (c crew) refused(pods ...string) {
 	}
 }
 
-func (c crew) kubectl(args ...string) {
+func (c nodeSetEnv) kubectl(args ...string) {
 	c.t.Helper()
 	_, err := c.Kube.Kubectl(c.t.Context(), args...)
 	must(c.t, err)
@@ -50,18 +50,18 @@ const (
 
 // testCordon: workers on a cordoned Kubernetes node are drained, jobs run on, an idle one
 // may be evicted; afterwards all are in service again except one that an administrator drained.
-func cordon(t *testing.T, s *nodeset.Scene) {
-	c := hire(t, s, nodeset.NodeSet{Name: "ck", Replicas: 3})
-	job := c.hold("ck-0", 30)
+func testCordon(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ck", Replicas: 3})
+	job := c.startJob("ck-0", 30)
 	before := c.mustWorkers()
 	_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName=ck-1", "State=DRAIN", "Reason="+adminReason)
 	must(t, err)
 	c.kubectl("cordon", "node")
 	t.Cleanup(func() { _, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "uncordon", "node") })
-	c.awaitState("ck-0", "MIXED+DRAIN", cordonReason)
-	c.awaitState("ck-2", "IDLE+DRAIN", cordonReason)
-	c.awaitState("ck-1", "IDLE+DRAIN", adminReason)
-	c.refused("ck-0")
+	c.awaitSlurmState("ck-0", "MIXED+DRAIN", cordonReason)
+	c.awaitSlurmState("ck-2", "IDLE+DRAIN", cordonReason)
+	c.awaitSlurmState("ck-1", "IDLE+DRAIN", adminReason)
+	c.expectEvictionRefused("ck-0")
 	c.await("ck-2 may be evicted", func(context.Context) (bool, string) {
 		err := c.evict("ck-2") // once jobs were listed after its drain
 		return err == nil, fmt.Sprint(err)
@@ -71,9 +71,9 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 		return w.UID != "" && w.UID != before["ck-2"].UID, fmt.Sprint(w)
 	})
 	c.kubectl("uncordon", "node")
-	c.awaitState("ck-0", "MIXED", "")
-	c.awaitState("ck-2", "IDLE", "")
-	c.stays("the administrator's drain", func() (bool, string) {
+	c.awaitSlurmState("ck-0", "MIXED", "")
+	c.awaitSlurmState("ck-2", "IDLE", "")
+	c.expectSteady("the administrator's drain", func() (bool, string) {
 		state, reason, err := c.SlurmNode(t.Context(), "ck-1")
 		return err == nil && reason == adminReason, fmt.Sprint(state, reason, err)
 	})
@@ -83,45 +83,45 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 	drainKubeNode(c, job)
 	_, err = s.Slurm(t.Context(), "scontrol", "update", "NodeName=ck-1", "State=RESUME")
 	must(t, err)
-	c.dismiss()
+	c.deleteAndWait()
 }
 
 // drainKubeNode runs kubectl drain, which waits for the job and then succeeds.
-func drainKubeNode(c crew, job string) {
+func drainKubeNode(c nodeSetEnv, job string) {
 	c.t.Helper()
 	drain := []string{"drain", "node", "--pod-selector=app.kubernetes.io/name=slurmd", "--delete-emptydir-data"}
 	if _, err := c.Kube.Kubectl(c.t.Context(), append(drain, "--timeout=6s")...); err == nil {
 		c.t.Fatal("kubectl drain evicted a busy worker")
 	}
-	if w := c.mustWorkers()["ck-0"]; !w.Protected || w.Going {
+	if w := c.mustWorkers()["ck-0"]; !w.Protected || w.Deleting {
 		c.t.Fatalf("the busy worker is %v", w)
 	}
-	c.release(job)
+	c.finishJob(job)
 	c.kubectl(append(drain, "--timeout=60s")...)
 	c.kubectl("uncordon", "node")
 }
 
 // testCordonKubeNodes: the Kubernetes node follows a drain that somebody made in Slurm, and
 // is uncordoned with it, or with the NodeSet.
-func cordonKubeNodes(t *testing.T, s *nodeset.Scene) {
-	c := hire(t, s, nodeset.NodeSet{Name: "ckn", Replicas: 1, Spec: "  cordonKubeNodes: true"})
+func testCordonKubeNodes(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ckn", Replicas: 1, Spec: "  cordonKubeNodes: true"})
 	slurm := func(words ...string) {
 		_, err := s.Slurm(t.Context(), append([]string{"scontrol"}, words...)...)
 		must(t, err)
 	}
 	slurm("update", "NodeName=ckn-0", "State=DRAIN", "Reason="+adminReason)
-	c.awaitCordon("true " + s.Site.Namespace + "/ckn/ckn-0")
-	c.awaitState("ckn-0", "IDLE+DRAIN", adminReason)
+	c.awaitCordon("true " + s.Values.Namespace + "/ckn/ckn-0")
+	c.awaitSlurmState("ckn-0", "IDLE+DRAIN", adminReason)
 	slurm("update", "NodeName=ckn-0", "State=RESUME")
 	c.awaitCordon(" ")
 	slurm("update", "NodeName=ckn-0", "State=DRAIN", "Reason="+adminReason)
-	c.awaitCordon("true " + s.Site.Namespace + "/ckn/ckn-0")
+	c.awaitCordon("true " + s.Values.Namespace + "/ckn/ckn-0")
 	must(t, c.Scale(t.Context(), "ckn", 0))
 	c.awaitWorkers()
-	c.stays("the cordon", func() (bool, string) { out := c.cordoned(); return strings.HasPrefix(out, "true"), out })
+	c.expectSteady("the cordon", func() (bool, string) { out := c.cordonOf(); return strings.HasPrefix(out, "true"), out })
 	c.delete()
 	c.await("is gone", func(ctx context.Context) (bool, string) {
-		out, err := s.Kube.Kubectl(ctx, "--namespace", s.Site.Namespace, "get", "nodeset", "ckn", "--ignore-not-found")
+		out, err := s.Kube.Kubectl(ctx, "--namespace", s.Values.Namespace, "get", "nodeset", "ckn", "--ignore-not-found")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
 	c.awaitCordon(" ")
@@ -129,7 +129,7 @@ func cordonKubeNodes(t *testing.T, s *nodeset.Scene) {
 }
 
 // cordonOf returns whether the Kubernetes node is unschedulable, and the reason.
-func (c crew) cordoned() string {
+func (c nodeSetEnv) cordonOf() string {
 	c.t.Helper()
 	out, err := c.Kube.Kubectl(c.t.Context(), "get", "node", "node", "--output",
 		`jsonpath={.spec.unschedulable} {.metadata.annotations.nodeset\.slinky\.slurm\.net/cordoned-for}`)
@@ -137,40 +137,40 @@ func (c crew) cordoned() string {
 	return out
 }
 
-func (c crew) awaitCordon(want string) {
+func (c nodeSetEnv) awaitCordon(want string) {
 	c.t.Helper()
-	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordoned(); return out == want, out })
+	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordonOf(); return out == want, out })
 }
 
 // testPerKubeNode: the same protection where there is a worker on each Kubernetes node, also where
 // the node gets another hostname-override.
-func perKubeNode(t *testing.T, s *nodeset.Scene) {
-	c := hire(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})
-	c.awaitState("node", "IDLE", "")
-	job := c.hold("node", 30)
+func testPerKubeNode(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})
+	c.awaitSlurmState("node", "IDLE", "")
+	job := c.startJob("node", 30)
 	const override = "nodeset.slinky.slurm.net/hostname-override"
 	c.kubectl("annotate", "node", "node", override+"=renamed")
 	t.Cleanup(func() {
 		_, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "annotate", "node", "node", override+"-")
 	})
-	c.awaitState("node", "MIXED+DRAIN", "slurm-operator: update")
+	c.awaitSlurmState("node", "MIXED+DRAIN", "slurm-operator: update")
 	for pod := range c.mustWorkers() {
-		c.refused(pod)
+		c.expectEvictionRefused(pod)
 	}
-	c.release(job)
-	c.awaitState("renamed", "IDLE", "")
+	c.finishJob(job)
+	c.awaitSlurmState("renamed", "IDLE", "")
 	c.kubectl("annotate", "node", "node", override+"-")
-	c.awaitState("node", "IDLE", "")
+	c.awaitSlurmState("node", "IDLE", "")
 
-	job = c.hold("node", 30)
+	job = c.startJob("node", 30)
 	for pod := range c.mustWorkers() {
-		c.refused(pod)
+		c.expectEvictionRefused(pod)
 	}
 	c.delete()
-	c.awaitState("node", "MIXED+DRAIN", "slurm-operator: deletion of the NodeSet")
+	c.awaitSlurmState("node", "MIXED+DRAIN", "slurm-operator: deletion of the NodeSet")
 	for pod := range c.mustWorkers() {
-		c.refused(pod)
+		c.expectEvictionRefused(pod)
 	}
-	c.release(job)
+	c.finishJob(job)
 	c.awaitGone()
 }

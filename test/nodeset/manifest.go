@@ -13,7 +13,7 @@ import (
 var manifests embed.FS
 
 // ManifestValues are the values for all manifests.
-type Site struct {
+type ManifestValues struct {
 	Namespace string
 	// Version is Slurm's version, such as "26.05".
 	Version string
@@ -24,8 +24,8 @@ type Site struct {
 	SlurmKey, JWTKey string
 }
 
-func newSite(version string, controller bool) (Site, error) {
-	s := Site{Namespace: "slurm", Version: version, Controller: controller}
+func newManifestValues(version string, controller bool) (ManifestValues, error) {
+	s := ManifestValues{Namespace: "slurm", Version: version, Controller: controller}
 	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
 		raw := make([]byte, 64)
 		if _, err := rand.Read(raw); err != nil {
@@ -37,14 +37,14 @@ func newSite(version string, controller bool) (Site, error) {
 }
 
 // render renders a manifest.
-func (s Site) render(name string, more any) (string, error) {
+func (s ManifestValues) render(name string, more any) (string, error) {
 	t, err := template.ParseFS(manifests, "testdata/"+name)
 	if err != nil {
 		return "", fmt.Errorf("parsing the manifest: %w", err)
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, struct {
-		Site
+		ManifestValues
 		More any
 	}{s, more}); err != nil {
 		return "", fmt.Errorf("rendering the manifest: %w", err)

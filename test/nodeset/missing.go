@@ -3,4 +3,4 @@ package nodeset
 import "github.com/slurmtide/slurmtide/test/realkube"
 
 // Missing returns why these tests cannot run here, empty if they can.
-func Missing() string { return realkube.MissingNode() }
+func Missing() string { return realkube.MissingNodeRequirement() }

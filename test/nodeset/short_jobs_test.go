@@ -23,22 +23,22 @@ func TestManyShortJobs(t *testing.T) {
 		t.Skip("run it with -short-jobs=20000")
 	}
 	for _, of := range releases {
-		t.Run(of.version, func(t *testing.T) { runShortJobs(t, start(t, of), *manyShortJobs) })
+		t.Run(of.version, func(t *testing.T) { runShortJobs(t, startEnv(t, of), *manyShortJobs) })
 	}
 }
 
 // testShortJobs runs enough short jobs, on both releases, to notice a probe
 // that fails one in a thousand.
-func shortJobs(t *testing.T, s *nodeset.Scene) { runShortJobs(t, s, arraySize) }
+func testShortJobs(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, arraySize) }
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting
 // while the probes of their workers run. Every job must complete: slurmd deletes the script
 // of a starting step when a probe lists the steps of its worker, or slurmctld has it register.
-func runShortJobs(t *testing.T, scene *nodeset.Scene, jobs int) {
-	s, err := scene.Steady(t.Context())
+func runShortJobs(t *testing.T, scene *nodeset.Env, jobs int) {
+	s, err := scene.StartSteadySlurm(t.Context())
 	must(t, err)
-	c := hire(t, s, nodeset.NodeSet{Name: "short", Replicas: 3})
-	c.within = 20 * time.Minute
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "short", Replicas: 3})
+	c.timeout = 20 * time.Minute
 	for first := 0; first < jobs; first += arraySize {
 		name, tasks := fmt.Sprint("short-", first), min(arraySize, jobs-first)
 		sbatch(t, s, "-J", name, "-p", "all", "-C", "short", "-o", "/dev/null", "--no-requeue", fmt.Sprint("--array=1-", tasks), "--wrap", "true")
@@ -53,11 +53,11 @@ func runShortJobs(t *testing.T, scene *nodeset.Scene, jobs int) {
 			t.Errorf("%d short jobs ended as %v", tasks, states)
 		}
 	}
-	c.dismiss()
+	c.deleteAndWait()
 }
 
 // awaitEnd waits until no job of the name waits or runs.
-func (c crew) awaitEnd(name string) {
+func (c nodeSetEnv) awaitEnd(name string) {
 	c.t.Helper()
 	c.await("jobs "+name+" have ended", func(ctx context.Context) (bool, string) {
 		time.Sleep(2 * time.Second) // each look costs more than a job

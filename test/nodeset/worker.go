@@ -15,14 +15,14 @@ type Worker struct {
 	// autoscalers and for Karpenter.
 	Protected bool
 	// Deleting reports that the pod has a deletion timestamp.
-	Going bool
-	Round string
+	Deleting bool
+	Round    string
 	// Deadline is when the time limit of its last job ends, empty for none or if it is not known.
 	Deadline string
 }
 
 // Workers returns the workers of a NodeSet by name.
-func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker, error) {
+func (s *Env) Workers(ctx context.Context, nodeSet string) (map[string]Worker, error) {
 	var list struct {
 		Items []struct {
 			Metadata struct {
@@ -39,7 +39,7 @@ func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker,
 	for _, item := range list.Items {
 		m := item.Metadata
 		out[m.Name] = Worker{
-			Name: m.Name, UID: m.UID, Going: m.DeletionTimestamp != "", Round: m.Annotations["round"],
+			Name: m.Name, UID: m.UID, Deleting: m.DeletionTimestamp != "", Round: m.Annotations["round"],
 			Deadline:  m.Annotations["nodeset.slinky.slurm.net/pod-deadline"],
 			Protected: m.Labels["nodeset.slinky.slurm.net/pod-protect"] == "true",
 		}
@@ -52,42 +52,42 @@ func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker,
 }
 
 // SlurmNode returns the state of a Slurm node, such as IDLE+DRAIN+DYNAMIC_NORM, and its reason.
-func (s *Scene) SlurmNode(ctx context.Context, name string) (state, reason string, err error) {
+func (s *Env) SlurmNode(ctx context.Context, name string) (state, reason string, err error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "node", name, "--future", "--oneliner")
-	return field(out, `State=(\S+)`), field(out, `Reason=(.*?) \[`), err
+	return matchField(out, `State=(\S+)`), matchField(out, `Reason=(.*?) \[`), err
 }
 
 // Job is the state of a job in Slurm.
 type Job struct{ State, ExitCode, Restarts string }
 
 // CompletedOnce reports whether the job completed at its first start.
-func (j Job) Good() bool { return j == Job{"COMPLETED", "0:0", "0"} }
+func (j Job) CompletedOnce() bool { return j == Job{"COMPLETED", "0:0", "0"} }
 
 // Job reads the state of a job.
-func (s *Scene) Job(ctx context.Context, id string) (Job, error) {
+func (s *Env) Job(ctx context.Context, id string) (Job, error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "job", id, "--oneliner")
-	return Job{field(out, `JobState=(\S+)`), field(out, `ExitCode=(\S+)`), field(out, `Restarts=(\S+)`)}, err
+	return Job{matchField(out, `JobState=(\S+)`), matchField(out, `ExitCode=(\S+)`), matchField(out, `Restarts=(\S+)`)}, err
 }
 
 // SubmitJob submits a job for one worker that runs until FinishJob, with a time limit in minutes.
-func (s *Scene) Hold(ctx context.Context, slurmNode string, limit int) (id string, err error) {
+func (s *Env) SubmitJob(ctx context.Context, slurmNode string, limit int) (id string, err error) {
 	return s.Slurm(ctx, "sbatch", "--parsable", "-J", "held", "-o", "/out/%x-%j-%N", "-p", "all", "-w", slurmNode,
 		"--time", strconv.Itoa(limit), "--wrap", "until test -e /out/over-$SLURM_JOB_ID; do sleep 0.2; done")
 }
 
 // FinishJob ends a job that SubmitJob submitted.
-func (s *Scene) Release(ctx context.Context, id string) error {
+func (s *Env) FinishJob(ctx context.Context, id string) error {
 	_, err := s.Slurm(ctx, "touch", "/out/over-"+id)
 	return err
 }
 
 // Scale sets the replicas of a NodeSet through its scale subresource.
-func (s *Scene) Scale(ctx context.Context, nodeSet string, replicas int) error {
+func (s *Env) Scale(ctx context.Context, nodeSet string, replicas int) error {
 	_, err := s.kubectl(ctx, "scale", "nodeset", nodeSet, fmt.Sprintf("--replicas=%d", replicas))
 	return err
 }
 
-func field(text, pattern string) string {
+func matchField(text, pattern string) string {
 	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
 	}

@@ -23,15 +23,15 @@ type Commands struct {
 func ReadCommands(t testing.TB, cluster *realslurm.Cluster) *Commands {
 	t.Helper()
 	c := &Commands{Series: Series{}, t: t, cluster: cluster}
-	c.squeue()
-	c.sinfo()
-	c.nodes()
-	c.partitions()
-	c.licenses()
-	c.reservations()
-	c.sdiag()
+	c.addQueue()
+	c.addNodeStates()
+	c.addNodes()
+	c.addPartitions()
+	c.addLicenses()
+	c.addReservations()
+	c.addStatistics()
 	if cluster.Accounting() {
-		c.accounting()
+		c.addAccounting()
 	}
 	return c
 }
@@ -58,11 +58,11 @@ func (c *Commands) rows(argv ...string) [][]string {
 }
 
 func (c *Commands) add(value float64, name string, labels ...string) {
-	c.Series[Key(name, labels...)] += value
+	c.Series[FormatSeries(name, labels...)] += value
 }
 
 // FormatSeries returns a series as the exporter writes it. labels are names and values in turn.
-func Key(name string, labels ...string) string {
+func FormatSeries(name string, labels ...string) string {
 	var pairs []string
 	for i := 0; i+1 < len(labels); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
@@ -73,7 +73,7 @@ func Key(name string, labels ...string) string {
 	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-func (c *Commands) number(text string) float64 {
+func (c *Commands) parseNumber(text string) float64 {
 	c.t.Helper()
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Commands) number(text string) float64 {
 // queueLine is the line of squeue for one job, array task or component of a heterogeneous job.
 type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes string }
 
-func (c *Commands) queue() []queueLine {
+func (c *Commands) readQueue() []queueLine {
 	var out []queueLine
 	for _, f := range c.rows("squeue", "--local", "-a", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
 		// squeue prints slurmctld's longer text if there is one; it starts with the reason.
@@ -104,8 +104,8 @@ func baseState(word string) string {
 	return strings.ToLower(word)
 }
 
-func (c *Commands) squeue() {
-	for _, j := range c.queue() {
+func (c *Commands) addQueue() {
+	for _, j := range c.readQueue() {
 		c.add(1, "slurm_jobs", "state", j.state)
 		for partition := range strings.SplitSeq(j.partition, ",") {
 			c.add(1, "slurm_partition_jobs", "partition", partition, "state", j.state)
@@ -121,8 +121,8 @@ func (c *Commands) squeue() {
 				c.add(1, "slurm_jobs_held")
 			}
 		case "running", "suspended":
-			c.add(c.number(j.cpus), "slurm_jobs_cpus", "state", j.state)
-			c.add(c.number(j.nodes), "slurm_jobs_nodes", "state", j.state)
+			c.add(c.parseNumber(j.cpus), "slurm_jobs_cpus", "state", j.state)
+			c.add(c.parseNumber(j.nodes), "slurm_jobs_nodes", "state", j.state)
 		default:
 			continue
 		}
@@ -133,18 +133,18 @@ func (c *Commands) squeue() {
 }
 
 // stateSigns are the characters that sinfo appends to the name of a state.
-const signs = "*~#!%$@^-+"
+const stateSigns = "*~#!%$@^-+"
 
 // unavailableSigns are the characters for nodes that cannot start a job now: they do not respond,
 // are powered down or powering up, or reboot.
-const awaySigns = "*~#!%@^"
+const unavailableSigns = "*~#!%@^"
 
-func (c *Commands) sinfo() {
+func (c *Commands) addNodeStates() {
 	seen := map[string]bool{}
 	for _, f := range c.rows("sinfo", "-a", "-h", "-N", "-o", "%N|%R|%T") {
-		word := strings.TrimRight(f[2], signs)
+		word := strings.TrimRight(f[2], stateSigns)
 		c.add(1, "slurm_partition_nodes", "partition", f[1], "state", word)
-		if (word == "idle" || word == "planned") && !strings.ContainsAny(f[2], awaySigns) {
+		if (word == "idle" || word == "planned") && !strings.ContainsAny(f[2], unavailableSigns) {
 			c.add(1, "slurm_partition_idle_nodes", "partition", f[1])
 		}
 		if !seen[f[0]] {
@@ -153,23 +153,23 @@ func (c *Commands) sinfo() {
 		}
 	}
 	for _, f := range c.rows("sinfo", "-a", "-h", "-o", "%R|%C") {
-		c.split(f[1], "slurm_partition_cpus", "partition", f[0])
+		c.addCPUStates(f[1], "slurm_partition_cpus", "partition", f[0])
 	}
 	for _, f := range c.rows("sinfo", "-a", "-h", "-o", "%C") {
-		c.split(f[0], "slurm_cpus")
+		c.addCPUStates(f[0], "slurm_cpus")
 	}
 }
 
 // addCPUStates parses sinfo's allocated/idle/other/total.
-func (c *Commands) split(text, name string, labels ...string) {
+func (c *Commands) addCPUStates(text, name string, labels ...string) {
 	parts := strings.Split(text, "/")
 	for i, state := range []string{"allocated", "idle", "other"} {
-		c.add(c.number(parts[i]), name, append(labels, "state", state)...)
+		c.add(c.parseNumber(parts[i]), name, append(labels, "state", state)...)
 	}
 }
 
 // parseFields parses the NAME=VALUE words of a line of "scontrol -o show".
-func fields(line string) map[string]string {
+func parseFields(line string) map[string]string {
 	out := map[string]string{}
 	for word := range strings.FieldsSeq(line) {
 		if name, value, ok := strings.Cut(word, "="); ok {
@@ -179,11 +179,11 @@ func fields(line string) map[string]string {
 	return out
 }
 
-func (c *Commands) show(what string) []map[string]string {
+func (c *Commands) showRecords(what string) []map[string]string {
 	var out []map[string]string
 	for line := range strings.Lines(c.run("env", "SLURM_TIME_FORMAT=%s", "scontrol", "-a", "-o", "show", what)) {
 		if strings.Contains(line, "=") {
-			out = append(out, fields(line))
+			out = append(out, parseFields(line))
 		}
 	}
 	return out
@@ -191,27 +191,27 @@ func (c *Commands) show(what string) []map[string]string {
 
 // gpuPattern matches the GPUs of one type in a GRES column: gpu:2, gpu:h100:2(S:0-1) and, for
 // allocated GPUs without a type, gpu:(null):2(IDX:0-1).
-var gpus = regexp.MustCompile(`(?:^|,)gpu:(?:(\(null\)|\w+):)?(\d+)`)
+var gpuPattern = regexp.MustCompile(`(?:^|,)gpu:(?:(\(null\)|\w+):)?(\d+)`)
 
 // countGPUs counts the GPUs of a GRES column by type; the type of untyped GPUs is empty.
-func (c *Commands) gpusOf(column string) map[string]float64 {
+func (c *Commands) countGPUs(column string) map[string]float64 {
 	out := map[string]float64{}
-	for _, m := range gpus.FindAllStringSubmatch(column, -1) {
-		out[strings.TrimPrefix(m[1], "(null)")] += c.number(m[2])
+	for _, m := range gpuPattern.FindAllStringSubmatch(column, -1) {
+		out[strings.TrimPrefix(m[1], "(null)")] += c.parseNumber(m[2])
 	}
 	return out
 }
 
-func (c *Commands) nodes() {
+func (c *Commands) addNodes() {
 	const mebibyte = 1 << 20
-	for _, f := range c.show("node") {
+	for _, f := range c.showRecords("node") {
 		name := f["NodeName"]
-		c.add(c.number(f["CPUTot"]), "slurm_node_cpus", "node", name)
-		c.add(c.number(f["CPUEfctv"]), "slurm_node_cpus_effective", "node", name)
-		c.add(c.number(f["CPUAlloc"]), "slurm_node_cpus_allocated", "node", name)
-		c.add(c.number(f["RealMemory"])*mebibyte, "slurm_node_memory_bytes", "node", name)
-		c.add(c.number(f["AllocMem"])*mebibyte, "slurm_node_memory_allocated_bytes", "node", name)
-		c.add(c.number(f["Weight"]), "slurm_node_weight", "node", name)
+		c.add(c.parseNumber(f["CPUTot"]), "slurm_node_cpus", "node", name)
+		c.add(c.parseNumber(f["CPUEfctv"]), "slurm_node_cpus_effective", "node", name)
+		c.add(c.parseNumber(f["CPUAlloc"]), "slurm_node_cpus_allocated", "node", name)
+		c.add(c.parseNumber(f["RealMemory"])*mebibyte, "slurm_node_memory_bytes", "node", name)
+		c.add(c.parseNumber(f["AllocMem"])*mebibyte, "slurm_node_memory_allocated_bytes", "node", name)
+		c.add(c.parseNumber(f["Weight"]), "slurm_node_weight", "node", name)
 	}
 	seen := map[string]bool{}
 	for line := range strings.Lines(c.run("sinfo", "-a", "-h", "-N", "-O", "NodeList:60,Gres:400,GresUsed:800")) {
@@ -220,37 +220,37 @@ func (c *Commands) nodes() {
 			continue
 		}
 		seen[f[0]] = true
-		for kind, n := range c.gpusOf(f[1]) {
+		for kind, n := range c.countGPUs(f[1]) {
 			c.add(n, "slurm_node_gpus", "node", f[0], "type", kind)
 		}
-		for kind, n := range c.gpusOf(f[2]) {
+		for kind, n := range c.countGPUs(f[2]) {
 			c.add(n, "slurm_node_gpus_allocated", "node", f[0], "type", kind)
 			c.add(n, "slurm_gpus_allocated", "type", kind)
 		}
 	}
 }
 
-func (c *Commands) partitions() {
-	for _, f := range c.show("partition") {
+func (c *Commands) addPartitions() {
+	for _, f := range c.showRecords("partition") {
 		c.add(1, "slurm_partition_state", "partition", f["PartitionName"], "state", strings.ToLower(f["State"]))
-		c.add(c.number(f["PriorityTier"]), "slurm_partition_priority_tier", "partition", f["PartitionName"])
+		c.add(c.parseNumber(f["PriorityTier"]), "slurm_partition_priority_tier", "partition", f["PartitionName"])
 	}
 }
 
-func (c *Commands) licenses() {
-	for _, f := range c.show("licenses") {
-		c.add(c.number(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"])
-		c.add(c.number(f["Used"]), "slurm_license_used", "license", f["LicenseName"])
-		c.add(c.number(f["Free"]), "slurm_license_free", "license", f["LicenseName"])
+func (c *Commands) addLicenses() {
+	for _, f := range c.showRecords("licenses") {
+		c.add(c.parseNumber(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"])
+		c.add(c.parseNumber(f["Used"]), "slurm_license_used", "license", f["LicenseName"])
+		c.add(c.parseNumber(f["Free"]), "slurm_license_free", "license", f["LicenseName"])
 	}
 }
 
-func (c *Commands) reservations() {
-	for _, f := range c.show("reservation") {
+func (c *Commands) addReservations() {
+	for _, f := range c.showRecords("reservation") {
 		name := f["ReservationName"]
-		c.add(c.number(f["NodeCnt"]), "slurm_reservation_nodes", "reservation", name)
-		c.add(c.number(f["CoreCnt"]), "slurm_reservation_cores", "reservation", name)
-		start, end := c.number(f["StartTime"]), c.number(f["EndTime"])
+		c.add(c.parseNumber(f["NodeCnt"]), "slurm_reservation_nodes", "reservation", name)
+		c.add(c.parseNumber(f["CoreCnt"]), "slurm_reservation_cores", "reservation", name)
+		start, end := c.parseNumber(f["StartTime"]), c.parseNumber(f["EndTime"])
 		if strings.Contains(f["Flags"], "TIME_FLOAT") {
 			start, end = math.NaN(), math.NaN() // they move with the clock
 		}
@@ -260,7 +260,7 @@ func (c *Commands) reservations() {
 }
 
 // addStatistics adds the values of sdiag that stay the same while nothing is submitted.
-func (c *Commands) sdiag() {
+func (c *Commands) addStatistics() {
 	text := c.run("sdiag")
 	for name, metric := range map[string]string{
 		"Jobs submitted": "slurm_controller_jobs_submitted_total", "Jobs started": "slurm_controller_jobs_started_total",
@@ -268,16 +268,16 @@ func (c *Commands) sdiag() {
 		"Jobs failed": "slurm_controller_jobs_failed_total", "DBD Agent queue size": "slurm_controller_dbd_queue_length",
 		"Agent queue size": "slurm_controller_agent_queue_length",
 	} {
-		c.add(c.number(find(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
+		c.add(c.parseNumber(findSubmatch(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
 	}
-	c.add(c.number(find(c.t, text, `Data since .*\((\d+)\)`)), "slurm_controller_stats_start_time_seconds")
-	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)),
+	c.add(c.parseNumber(findSubmatch(c.t, text, `Data since .*\((\d+)\)`)), "slurm_controller_stats_start_time_seconds")
+	c.add(c.parseNumber(findSubmatch(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)),
 		"slurm_backfill_jobs_total")
-	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)),
+	c.add(c.parseNumber(findSubmatch(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)),
 		"slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
 }
 
-func find(t testing.TB, text, pattern string) string {
+func findSubmatch(t testing.TB, text, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if m == nil {
@@ -286,11 +286,11 @@ func find(t testing.TB, text, pattern string) string {
 	return m[1]
 }
 
-func (c *Commands) accounting() {
+func (c *Commands) addAccounting() {
 	for _, f := range c.rows("sacctmgr", "-nP", "show", "qos", "format=Name,Priority,MaxJobsPU,MaxSubmitPU") {
-		c.add(c.number(f[1]), "slurm_qos_priority", "qos", f[0])
+		c.add(c.parseNumber(f[1]), "slurm_qos_priority", "qos", f[0])
 		if f[2] != "" {
-			c.add(c.number(f[2]), "slurm_qos_max_jobs_per_user", "qos", f[0])
+			c.add(c.parseNumber(f[2]), "slurm_qos_max_jobs_per_user", "qos", f[0])
 		}
 	}
 	parents := map[string]string{}
@@ -302,7 +302,7 @@ func (c *Commands) accounting() {
 	for _, f := range c.rows("sshare", "-a", "-hP", "-o", "Account,User,RawShares") {
 		account := strings.TrimSpace(f[0])
 		if f[1] == "" && f[2] != "" && f[2] != "parent" {
-			c.add(c.number(f[2]), "slurm_fairshare_account_shares", "account", account, "parent", parents[account])
+			c.add(c.parseNumber(f[2]), "slurm_fairshare_account_shares", "account", account, "parent", parents[account])
 		}
 	}
 }

@@ -28,7 +28,7 @@ func StartExporter(t testing.TB, binary string, flags ...string) *Exporter {
 	e := &Exporter{t: t, url: "http://" + address}
 	e.Process = process.Start(t, binary,
 		append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
-	process.Await(t, func() error { return process.Answers(e.url + "/-/ready") })
+	process.Await(t, func() error { return process.CheckOK(e.url + "/-/ready") })
 	return e
 }
 
@@ -75,7 +75,7 @@ func (e *Exporter) Scrape() Series {
 }
 
 // ScrapeFresh scrapes when the exporter has read all the given resources after the call.
-func (e *Exporter) Fresh(resources ...string) Series {
+func (e *Exporter) ScrapeFresh(resources ...string) Series {
 	e.t.Helper()
 	begin := time.Now()
 	var s Series

@@ -15,21 +15,21 @@ type Series map[string]float64
 // commands cover, and returns how many series it compared. Where NaN is wanted, any value is
 // accepted, but the series must exist.
 func Differences(want, got Series) (differences []string, compared int) {
-	got = comparable(got)
+	got = addComparableSums(got)
 	families := map[string]bool{}
 	for k := range want {
-		families[nameOf(k)] = true
+		families[familyOf(k)] = true
 	}
 	keys := maps.Clone(want)
 	for k := range got {
-		if families[nameOf(k)] {
+		if families[familyOf(k)] {
 			keys[k] = 0
 		}
 	}
 	// The commands report only some series of these families.
 	partly := []string{"slurm_jobs_cpus", "slurm_jobs_nodes", "slurm_rpc_requests_total", "slurm_qos_max_jobs_per_user"}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if _, ok := want[k]; !ok && slices.Contains(partly, nameOf(k)) {
+		if _, ok := want[k]; !ok && slices.Contains(partly, familyOf(k)) {
 			continue
 		}
 		compared++
@@ -44,12 +44,12 @@ func Differences(want, got Series) (differences []string, compared int) {
 }
 
 // addComparableSums adds sums where the commands report a sum and the exporter its parts.
-func comparable(got Series) Series {
+func addComparableSums(got Series) Series {
 	out := maps.Clone(got)
 	for k, v := range got {
-		switch nameOf(k) {
+		switch familyOf(k) {
 		case "slurm_partition_pending_jobs_by_reason":
-			out["by_reason"+k[len(nameOf(k)):strings.Index(k, `,class=`)]+"}"] += v
+			out["by_reason"+k[len(familyOf(k)):strings.Index(k, `,class=`)]+"}"] += v
 		case "slurm_gpus":
 			if kind, found := strings.CutSuffix(k, `,state="allocated"}`); found {
 				out["slurm_gpus_allocated"+kind[len("slurm_gpus"):]+"}"] += v
@@ -59,7 +59,7 @@ func comparable(got Series) Series {
 	return out
 }
 
-func nameOf(key string) string {
+func familyOf(key string) string {
 	name, _, _ := strings.Cut(key, "{")
 	return name
 }

@@ -16,24 +16,24 @@ import (
 )
 
 var (
-	rounds   = flag.Int("rounds", 40, "the number of `rounds`, divided among the releases")
-	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
-	lanes    = flag.Int("lanes", 5, "how many clusters of each release run in parallel")
-	release  = flag.String("release", "both", "the `release` to run, or both")
-	variant  = flag.String("variant", "", "the name of the only `variant` to run; empty for all")
-	minimal  = flag.Int("minimise", 0, "for how `many` failing rounds the queue is minimised")
-	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
+	rounds       = flag.Int("rounds", 40, "the number of `rounds`, divided among the releases")
+	seed         = flag.Uint64("seed", 1, "the `seed` of the first round")
+	environments = flag.Int("lanes", 5, "how many clusters of each release run in parallel")
+	release      = flag.String("release", "both", "the `release` to run, or both")
+	variant      = flag.String("variant", "", "the name of the only `variant` to run; empty for all")
+	maxMinimised = flag.Int("minimise", 0, "for how `many` failing rounds the queue is minimised")
+	required     = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
 )
 
 // The limits of a run, as shares of its rounds.
 const (
-	starvedBar = 0
-	exactBar   = 0.8
-	dearBar    = 0.01
+	maxStarvedShare   = 0
+	minExactShare     = 0.8
+	maxExcessiveShare = 0.01
 )
 
 func TestDemandIsWhatSlurmNeeds(t *testing.T) {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
 	t.Parallel() // in parallel with the known cases
@@ -46,12 +46,12 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			f := playRounds(t, version, *rounds/len(versions))
+			f := runRounds(t, version, *rounds/len(versions))
 			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_excessive=%.3f unmodelled=%d unsteady=%d took=%s",
-				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady,
+				version, f.Rounds, f.Starved, f.ExactShare(), f.ExcessiveShare(), f.Unmodelled, f.Unsteady,
 				time.Since(began).Round(time.Second))
-			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar ||
-				f.DearShare() > dearBar {
+			if shareOf(f.Starved, f.Rounds) > maxStarvedShare || f.ExactShare() < minExactShare ||
+				f.ExcessiveShare() > maxExcessiveShare {
 				t.Errorf("demand differs from what Slurm needs: %+v", f)
 			}
 		})
@@ -59,32 +59,32 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 }
 
 // runRounds runs the rounds in several environments.
-func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
+func runRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	if *variant != "" && !slices.ContainsFunc(Variants(), func(v Variant) bool { return v.Name == *variant }) {
 		t.Fatalf("unknown variant %q", *variant)
 	}
-	scenarios := make(chan Scene, rounds)
-	for _, scenario := range byVariant(*seed, rounds) {
+	scenarios := make(chan Scenario, rounds)
+	for _, scenario := range scenariosByVariant(*seed, rounds) {
 		scenarios <- scenario
 	}
 	close(scenarios)
-	keeper, err := startKeeper(ctx, version)
+	keeper, err := startAccountingCluster(ctx, version)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keeper.Close()
 	var running sync.WaitGroup
 	var mu sync.Mutex
-	for n := range min(*lanes, rounds) {
+	for n := range min(*environments, rounds) {
 		running.Go(func() {
-			err := playLane(ctx, keeper, fmt.Sprint("env", n), scenarios, func(r Round) int {
+			err := runScenarios(ctx, keeper, fmt.Sprint("env", n), scenarios, func(r Round) int {
 				mu.Lock()
 				defer mu.Unlock()
 				figures.Add(r.Verdict)
-				t.Log(describe(r))
-				return figures.Starved + figures.Dear
+				t.Log(describeRound(r))
+				return figures.Starved + figures.Excessive
 			}, func(row string) { t.Logf("minimised:\n%s", row) })
 			if err != nil {
 				cancel(err)
@@ -100,10 +100,10 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 
 // scenariosByVariant returns the scenarios of consecutive seeds, grouped by variant, since an
 // environment restarts slurmctld when the variant changes.
-func byVariant(seed uint64, rounds int) (scenarios []Scene) {
-	byName := map[string][]Scene{}
+func scenariosByVariant(seed uint64, rounds int) (scenarios []Scenario) {
+	byName := map[string][]Scenario{}
 	for n := 0; n < rounds; seed++ {
-		scenario := NewScene(seed)
+		scenario := NewScenario(seed)
 		if *variant == "" || *variant == scenario.Variant.Name {
 			byName[scenario.Variant.Name] = append(byName[scenario.Variant.Name], scenario)
 			n++
@@ -117,51 +117,51 @@ func byVariant(seed uint64, rounds int) (scenarios []Scene) {
 
 // runScenarios runs scenarios in an environment of its own. It calls report with every round, which
 // returns how many rounds have failed so far, and shorter with every minimised round.
-func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scene,
+func runScenarios(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scenario,
 	report func(Round) int, shorter func(string)) error {
-	l, err := newLane(ctx, keeper, name)
+	l, err := newSlurmEnv(ctx, keeper, name)
 	if err != nil {
 		return err
 	}
 	defer l.close()
 	for scenario := range scenarios {
-		r, err := l.playOn(ctx, scenario)
+		r, err := l.runScenario(ctx, scenario)
 		if err != nil {
 			return fmt.Errorf("seed %d: %w\n%s", scenario.Seed, err, l.cluster.Logs())
 		}
-		if failed := report(r); !r.Verdict.Fails() || failed > *minimal {
+		if failed := report(r); !r.Verdict.Fails() || failed > *maxMinimised {
 			continue
 		}
-		if r, err = l.shorten(ctx, r); err != nil {
+		if r, err = l.shortenQueue(ctx, r); err != nil {
 			return err
 		}
-		shorter(describe(r) + "\n" +
-			tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
+		shorter(describeRound(r) + "\n" +
+			formatTableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
 	}
 	return nil
 }
 
 // describeRound formats a round as one line.
-func describe(r Round) string {
+func describeRound(r Round) string {
 	word := "inexact"
 	switch {
 	case len(r.Verdict.Starved) > 0:
 		word = "STARVED " + strings.Join(r.Verdict.Starved, ",")
-	case r.Verdict.Dear:
+	case r.Verdict.Excessive:
 		word = "EXCESSIVE"
 	case r.Verdict.Exact:
 		word = "exact"
 	}
-	if r.Verdict.Allowed {
+	if r.Verdict.Unmodelled {
 		word += " (unmodelled)"
 	}
 	if r.Verdict.Unsteady {
 		word += " (unsteady)"
 	}
 	var jobs []string
-	for _, j := range slices.Concat(r.Before, r.Queue) {
+	for _, j := range slices.Concat(r.InitialJobs, r.Queue) {
 		jobs = append(jobs, j.Name+": "+j.Args)
 	}
 	return fmt.Sprintf("seed %d, %s: %s: initial %v, required %v, least %v, all %v; %s",
-		r.Seed, r.Variant.Name, word, r.There, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
+		r.Seed, r.Variant.Name, word, r.InitialWorkers, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
 }

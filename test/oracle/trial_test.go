@@ -18,14 +18,14 @@ const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition
 // submitScenario cancels all jobs, removes workers that the scenario does not start with, and
 // submits its jobs: first the initial jobs, then, once these have started as far as possible, the
 // queue. It returns when the scheduler has evaluated all jobs and started what it can.
-func (l *lane) submitScene(ctx context.Context, scenario Scene) error {
+func (l *slurmEnv) submitScenario(ctx context.Context, scenario Scenario) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld leaks generic resources of jobs that end before they run.
 		if err := l.setVariant(ctx, l.variant); err != nil {
 			return err
 		}
 	}
-	if err := l.bring(make([]uint64, len(l.up))); err != nil {
+	if err := l.setWorkers(make([]uint64, len(l.workersUp))); err != nil {
 		return err
 	}
 	out, err := l.shell.Run(strings.Join([]string{
@@ -35,11 +35,11 @@ func (l *lane) submitScene(ctx context.Context, scenario Scene) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
+	if l.idleJobID, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
 		return err
 	}
-	if len(scenario.Before) > 0 {
-		if err := l.runBefore(ctx, scenario); err != nil {
+	if len(scenario.InitialJobs) > 0 {
+		if err := l.runInitialJobs(ctx, scenario); err != nil {
 			return err
 		}
 	}
@@ -54,14 +54,14 @@ func (l *lane) submitScene(ctx context.Context, scenario Scene) error {
 		return err
 	}
 	cycles := 1
-	if len(scenario.Before) > 0 {
-		cycles = settled / 2
+	if len(scenario.InitialJobs) > 0 {
+		cycles = settledCycles / 2
 	}
 	return l.awaitSettled(ctx, &Trial{}, Trial{}, cycles)
 }
 
 // setPartitions sets the state of the partitions that jobs can request.
-func (l *lane) setPartitions(state string) error {
+func (l *slurmEnv) setPartitions(state string) error {
 	names := strings.FieldsFunc(strings.Join(l.variant.Partitions, ","), func(r rune) bool { return r == ',' })
 	slices.Sort(names)
 	var script []string
@@ -73,18 +73,18 @@ func (l *lane) setPartitions(state string) error {
 }
 
 // runInitialJobs starts the initial jobs of the scenario.
-func (l *lane) runBefore(ctx context.Context, scenario Scene) error {
-	if err := l.submitJobs(scenario.Before); err != nil {
+func (l *slurmEnv) runInitialJobs(ctx context.Context, scenario Scenario) error {
+	if err := l.submitJobs(scenario.InitialJobs); err != nil {
 		return err
 	}
-	if err := l.bring(scenario.There); err != nil {
+	if err := l.setWorkers(scenario.InitialWorkers); err != nil {
 		return err
 	}
-	return l.awaitSettled(ctx, &Trial{}, Trial{}, settled/2)
+	return l.awaitSettled(ctx, &Trial{}, Trial{}, settledCycles/2)
 }
 
 // submitJobs submits jobs. Jobs that Slurm refuses are ignored.
-func (l *lane) submitJobs(jobs []Job) error {
+func (l *slurmEnv) submitJobs(jobs []Job) error {
 	var script []string
 	for _, job := range jobs {
 		script = append(script, job.Name+"=$(sbatch --parsable -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
@@ -97,17 +97,17 @@ func (l *lane) submitJobs(jobs []Job) error {
 }
 
 // setWorkers adds or removes workers so that each pool has that many, with the lowest ordinals.
-func (l *lane) bring(up []uint64) error {
+func (l *slurmEnv) setWorkers(up []uint64) error {
 	var added, removed []string
 	for i, p := range l.variant.Pools {
-		if list := workers(p.Name, l.up[i], up[i]); list != "" {
+		if list := workerHostlist(p.Name, l.workersUp[i], up[i]); list != "" {
 			added = append(added, list)
 		}
-		if list := workers(p.Name, up[i], l.up[i]); list != "" {
+		if list := workerHostlist(p.Name, up[i], l.workersUp[i]); list != "" {
 			removed = append(removed, list)
 		}
 	}
-	l.up = slices.Clone(up)
+	l.workersUp = slices.Clone(up)
 	var script []string
 	if len(added) > 0 {
 		script = append(script, "scontrol update nodename="+strings.Join(added, ",")+" state=idle")
@@ -124,7 +124,7 @@ func (l *lane) bring(up []uint64) error {
 	return err
 }
 
-func (l *lane) all() []uint64 {
+func (l *slurmEnv) allUp() []uint64 {
 	var all []uint64
 	for _, p := range l.variant.Pools {
 		all = append(all, p.Max)
@@ -134,7 +134,7 @@ func (l *lane) all() []uint64 {
 
 // awaitScheduler waits for a backfill cycle that starts after the call. The cycle evaluates every
 // job that could start.
-func (l *lane) awaitScheduler(ctx context.Context) error {
+func (l *slurmEnv) awaitScheduler(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("no cycle of backfill within a minute"))
 	defer cancel()
 	stats, err := l.client.Stats(ctx)
@@ -165,21 +165,21 @@ func (l *lane) awaitScheduler(ctx context.Context) error {
 	return nil
 }
 
-// givenUp is an error with the jobs that Slurm has given up on, such as a job that cannot run in
+// givenUpError is an error with the jobs that Slurm has given up on, such as a job that cannot run in
 // the first of its partitions.
-type givenUp []string
+type givenUpError []string
 
-func (g givenUp) Error() string { return "Slurm has given up on " + strings.Join(g, ",") }
+func (g givenUpError) Error() string { return "Slurm has given up on " + strings.Join(g, ",") }
 
 // startedJobs returns the started jobs of the queue, sorted. Array tasks and components are listed
 // separately. Failed jobs are returned as a givenUpError.
-func (l *lane) startedJobs() ([]string, error) {
+func (l *slurmEnv) startedJobs() ([]string, error) {
 	out, err := l.shell.Run("squeue -h -a -r -t all -o '%j|%K|%i|%t'")
 	if err != nil {
 		return nil, err
 	}
 	var started []string
-	var failed givenUp
+	var failed givenUpError
 	for line := range strings.Lines(out) {
 		f := strings.Split(strings.TrimSpace(line), "|")
 		if len(f) < 4 || f[3] == "PD" || f[3] == "CA" {
@@ -187,7 +187,7 @@ func (l *lane) startedJobs() ([]string, error) {
 		}
 		name := f[0]
 		if f[3] == "F" {
-			if id, _ := strconv.ParseUint(strings.FieldsFunc(f[2], notDigit)[0], 10, 32); id > l.first {
+			if id, _ := strconv.ParseUint(strings.FieldsFunc(f[2], isNotDigit)[0], 10, 32); id > l.idleJobID {
 				failed = append(failed, name)
 			}
 			continue
@@ -207,13 +207,13 @@ func (l *lane) startedJobs() ([]string, error) {
 	return started, nil
 }
 
-func notDigit(r rune) bool { return r < '0' || r > '9' }
+func isNotDigit(r rune) bool { return r < '0' || r > '9' }
 
 // runTrial submits the jobs of a scenario and lets Slurm schedule them on the workers, until all
 // wanted jobs have started.
-func (l *lane) playTrial(ctx context.Context, scenario Scene, up []uint64, wanted Trial) (Trial, error) {
+func (l *slurmEnv) runTrial(ctx context.Context, scenario Scenario, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submitScene(ctx, scenario); err != nil {
+	if err := l.submitScenario(ctx, scenario); err != nil {
 		return trial, err
 	}
 	return trial, l.schedule(ctx, &trial, wanted)
@@ -222,16 +222,16 @@ func (l *lane) playTrial(ctx context.Context, scenario Scene, up []uint64, wante
 // schedule lets Slurm schedule the submitted jobs on the workers of the trial, until all wanted
 // jobs have started or nothing more starts. One cycle can reserve nodes for a job that the next
 // cycle starts.
-func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
-	if err := l.bring(trial.Up); err != nil {
+func (l *slurmEnv) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
+	if err := l.setWorkers(trial.Up); err != nil {
 		return err
 	}
-	return l.awaitSettled(ctx, trial, wanted, settled)
+	return l.awaitSettled(ctx, trial, wanted, settledCycles)
 }
 
 // awaitSettled waits until that many consecutive cycles have started nothing, or all wanted jobs
 // have started.
-func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
+func (l *slurmEnv) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
 	for same := 0; same < cycles; same++ {
 		if err := l.awaitScheduler(ctx); err != nil {
 			return err
@@ -244,7 +244,7 @@ func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cyc
 			same = 0
 		}
 		trial.Started = started
-		if len(wanted.Started) > 0 && len(missing(wanted, *trial)) == 0 {
+		if len(wanted.Started) > 0 && len(missingJobs(wanted, *trial)) == 0 {
 			return nil
 		}
 	}
@@ -252,18 +252,18 @@ func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cyc
 }
 
 // settledCycles is how many consecutive cycles without a start end a trial.
-const settled = 4
+const settledCycles = 4
 
 // readSnapshot reads the cluster like the programs do, without missing workers.
-func (l *lane) read(ctx context.Context) (*slurmclient.Snapshot, error) {
-	if err := l.cache.Refresh(ctx, resources()...); err != nil {
+func (l *slurmEnv) readSnapshot(ctx context.Context) (*slurmclient.Snapshot, error) {
+	if err := l.cache.Refresh(ctx, snapshotResources()...); err != nil {
 		return nil, err
 	}
 	s := *l.cache.Snapshot()
 	away := map[string]bool{}
 	for i, p := range l.variant.Pools {
-		for n := l.up[i]; n < p.Max; n++ {
-			away[worker(p.Name, n)] = true
+		for n := l.workersUp[i]; n < p.Max; n++ {
+			away[workerName(p.Name, n)] = true
 		}
 	}
 	nodes := s.Nodes.Value

@@ -18,9 +18,9 @@ type finding struct {
 }
 
 // runDoctor runs kubectl slurm doctor and returns its findings.
-func (r *rig) examine(t *testing.T, flags string) (findings []finding, status int) {
+func (r *env) runDoctor(t *testing.T, flags string) (findings []finding, status int) {
 	t.Helper()
-	a := r.shell(t, "kubectl slurm doctor -o json "+flags)
+	a := r.runShell(t, "kubectl slurm doctor -o json "+flags)
 	var report struct{ Findings []finding }
 	if err := json.Unmarshal([]byte(a.out), &report); err != nil {
 		t.Fatalf("exit status %d: %v: %s%s", a.status, err, a.out, a.err)
@@ -29,11 +29,11 @@ func (r *rig) examine(t *testing.T, flags string) (findings []finding, status in
 }
 
 // awaitFinding waits until the doctor reports a fault of an object, and returns the finding.
-func (r *rig) finds(t *testing.T, flags, code, object string) finding {
+func (r *env) awaitFinding(t *testing.T, flags, code, object string) finding {
 	t.Helper()
 	var out finding
-	await(t, func() error {
-		findings, status := r.examine(t, flags)
+	awaitSuccess(t, func() error {
+		findings, status := r.runDoctor(t, flags)
 		for _, f := range findings {
 			if f.Code == code && (object == "" || f.Object.Name == object) {
 				out = f
@@ -50,10 +50,10 @@ func (r *rig) finds(t *testing.T, flags, code, object string) finding {
 }
 
 // awaitCured waits until the doctor no longer reports the finding.
-func (r *rig) gone(t *testing.T, flags string, was finding) {
+func (r *env) awaitCured(t *testing.T, flags string, was finding) {
 	t.Helper()
-	await(t, func() error {
-		findings, _ := r.examine(t, flags)
+	awaitSuccess(t, func() error {
+		findings, _ := r.runDoctor(t, flags)
 		for _, f := range findings {
 			if f.Code == was.Code && f.Object == was.Object {
 				return fmt.Errorf("%s is still reported: %s", f.Code, f.Problem)
@@ -64,9 +64,9 @@ func (r *rig) gone(t *testing.T, flags string, was finding) {
 }
 
 // mustRun runs a command line and fails the test if the command fails.
-func (r *rig) must(t *testing.T, line string) {
+func (r *env) mustRun(t *testing.T, line string) {
 	t.Helper()
-	if a := r.shell(t, line); a.status != 0 {
+	if a := r.runShell(t, line); a.status != 0 {
 		t.Fatalf("%s: exit status %d: %s%s", line, a.status, a.out, a.err)
 	}
 }
@@ -75,14 +75,14 @@ func (r *rig) must(t *testing.T, line string) {
 type fault struct {
 	name string
 	// produce produces the fault.
-	make func(t *testing.T)
+	produce func(t *testing.T)
 	// flags are the doctor's flags; empty means -n hpc.
 	flags, code, object string
 	// cure cures the fault; nil runs the command that the finding suggests.
 	cure func(t *testing.T, f finding)
 }
 
-func (r *rig) cures(t *testing.T, faults []fault) {
+func (r *env) testFaults(t *testing.T, faults []fault) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			begin := time.Now()
@@ -90,23 +90,23 @@ func (r *rig) cures(t *testing.T, faults []fault) {
 			if flags == "" {
 				flags = "-n hpc"
 			}
-			f.make(t)
-			found := r.finds(t, flags, f.code, f.object)
+			f.produce(t)
+			found := r.awaitFinding(t, flags, f.code, f.object)
 			if f.cure == nil {
-				r.must(t, found.Command)
+				r.mustRun(t, found.Command)
 			} else {
 				f.cure(t, found)
 			}
-			r.gone(t, flags, found)
+			r.awaitCured(t, flags, found)
 			t.Logf("cured after %v", time.Since(begin).Round(time.Millisecond))
 		})
 	}
 }
 
 // testHealthy checks that the doctor finds nothing when nothing is wrong.
-func (r *rig) healthy(t *testing.T) {
-	await(t, func() error {
-		a := r.shell(t, "kubectl slurm doctor -A")
+func (r *env) testHealthy(t *testing.T) {
+	awaitSuccess(t, func() error {
+		a := r.runShell(t, "kubectl slurm doctor -A")
 		if a.status != 0 || a.out != "Nothing was found.\n" {
 			return fmt.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 		}
@@ -115,9 +115,9 @@ func (r *rig) healthy(t *testing.T) {
 }
 
 // testUnreachable checks that the doctor fails when no API server answers.
-func (r *rig) unreachable(t *testing.T) {
+func (r *env) testUnreachable(t *testing.T) {
 	for _, what := range []string{"doctor", "top nodesets", "explain nodeset gpu"} {
-		a := r.shell(t, "kubectl-slurm "+what+" --server=http://127.0.0.1:1")
+		a := r.runShell(t, "kubectl-slurm "+what+" --server=http://127.0.0.1:1")
 		if a.status != 2 || !strings.Contains(a.err, "connection refused") || a.out != "" {
 			t.Errorf("%s: exit status %d: %s%s", what, a.status, a.out, a.err)
 		}
@@ -125,28 +125,28 @@ func (r *rig) unreachable(t *testing.T) {
 }
 
 // testMissingRights runs the doctor as a user without any rights.
-func (r *rig) rights(t *testing.T) {
+func (r *env) testMissingRights(t *testing.T) {
 	nobody := "-n hpc --as=nobody"
-	a := r.shell(t, "kubectl slurm top nodesets "+nobody)
+	a := r.runShell(t, "kubectl slurm top nodesets "+nobody)
 	if a.status != 2 || !strings.Contains(a.err, "ask for the role view") {
 		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 	}
-	a = r.shell(t, "kubectl slurm top jobs "+nobody)
+	a = r.runShell(t, "kubectl slurm top jobs "+nobody)
 	if a.status != 2 || !strings.Contains(a.err, "ask for the role slurm-view") {
 		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 	}
-	r.cures(t, []fault{
+	r.testFaults(t, []fault{
 		{"no role", func(*testing.T) {}, nobody, "MissingRight", "nobody", func(t *testing.T, f finding) {
-			r.must(t, f.Command)
-			await(t, func() error {
-				findings, _ := r.examine(t, nobody)
+			r.mustRun(t, f.Command)
+			awaitSuccess(t, func() error {
+				findings, _ := r.runDoctor(t, nobody)
 				if len(findings) == 1 && strings.Contains(findings[0].Command, "slurm-view") {
-					r.must(t, findings[0].Command)
+					r.mustRun(t, findings[0].Command)
 					return nil
 				}
 				return fmt.Errorf("found %+v", findings)
 			})
 		}},
 	})
-	r.golden(t, "doctor-nobody", "kubectl slurm doctor "+nobody)
+	r.compareGolden(t, "doctor-nobody", "kubectl slurm doctor "+nobody)
 }

@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // submitJobs fills the queue with jobs of several shapes.
-func (r *rig) submitAll(t *testing.T) {
+func (r *env) submitJobs(t *testing.T) {
 	t.Helper()
 	job := func(c *slurmtest.Cluster, user string, request slurm.JobRequest) {
 		request.TimeLimit = slurm.Num(600)
@@ -40,7 +40,7 @@ func (r *rig) submitAll(t *testing.T) {
 
 // replaceVarying replaces what differs between runs: ages, times and addresses. It keeps the
 // columns aligned.
-func stable(s string) string {
+func replaceVarying(s string) string {
 	// An HPA reports the condition ScaledToZero only after it has scaled.
 	s = regexp.MustCompile(`(?m)^ +ScaledToZero .*\n`).ReplaceAllString(s, "")
 	return tables.Realign(s, func(words string) string {
@@ -58,11 +58,11 @@ func stable(s string) string {
 }
 
 // compareGolden compares the output of a command with a golden file in testdata.
-func (r *rig) golden(t *testing.T, name, line string) {
+func (r *env) compareGolden(t *testing.T, name, line string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	see := func() string {
-		a := r.shell(t, line)
+		a := r.runShell(t, line)
 		out := "$ " + line + "\n" + a.out
 		if a.err != "" {
 			out += "--- on standard error\n" + a.err
@@ -70,7 +70,7 @@ func (r *rig) golden(t *testing.T, name, line string) {
 		if a.status != 0 {
 			out += fmt.Sprintf("--- exit status %d\n", a.status)
 		}
-		return stable(out)
+		return replaceVarying(out)
 	}
 	if *update {
 		last := see()
@@ -98,7 +98,7 @@ func (r *rig) golden(t *testing.T, name, line string) {
 }
 
 // testTables runs every command except top in every output format.
-func (r *rig) tables(t *testing.T) {
+func (r *env) testTables(t *testing.T) {
 	for name, line := range map[string]string{
 		"partitions":       "kubectl slurm top partitions -n hpc",
 		"partitions-all":   "kubectl slurm top partitions -A -o wide",
@@ -139,13 +139,13 @@ func (r *rig) tables(t *testing.T) {
 		"complete-nodeset": "kubectl-slurm __complete explain nodeset -n hpc ''",
 		"complete-cluster": "kubectl-slurm __complete top jobs -A --cluster ''",
 	} {
-		t.Run(name, func(t *testing.T) { r.golden(t, name, line) })
+		t.Run(name, func(t *testing.T) { r.compareGolden(t, name, line) })
 	}
 }
 
 // testWatch checks that --watch prints the table repeatedly until it is interrupted.
-func (r *rig) watches(t *testing.T) {
-	a := r.shell(t, `set -m; exec 3>&2 2>/dev/null # what bash says of jobs
+func (r *env) testWatch(t *testing.T) {
+	a := r.runShell(t, `set -m; exec 3>&2 2>/dev/null # what bash says of jobs
 out=$(mktemp)
 trap 'rm "$out"' EXIT
 kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name > "$out" 2>&3 &

@@ -23,9 +23,9 @@ const kubeNode = "kube-0"
 // runWorkers stands in for the scheduler, kubelet and slurmd until the test ends: it binds
 // worker pods, marks them ready, registers them with cluster alpha one at a time, and removes
 // those that are being deleted.
-func (r *rig) runWorkers(t *testing.T) {
+func (r *env) runWorkers(t *testing.T) {
 	t.Helper()
-	r.applyText(t, "apiVersion: v1\nkind: Node\nmetadata: {name: "+kubeNode+"}\n")
+	r.applyManifest(t, "apiVersion: v1\nkind: Node\nmetadata: {name: "+kubeNode+"}\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -33,7 +33,7 @@ func (r *rig) runWorkers(t *testing.T) {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			if err := r.lookAtWorkers(ctx); err != nil && ctx.Err() == nil {
+			if err := r.syncWorkers(ctx); err != nil && ctx.Err() == nil {
 				t.Log("worker:", err)
 			}
 			r.alpha.CatchUp()
@@ -48,7 +48,7 @@ func (r *rig) runWorkers(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-func (r *rig) lookAtWorkers(ctx context.Context) error {
+func (r *env) syncWorkers(ctx context.Context) error {
 	pods := r.client.CoreV1().Pods(hpc)
 	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: v1beta1.LabelAppName + "=" + v1beta1.AppSlurmd})
 	if err != nil {
@@ -71,9 +71,9 @@ func (r *rig) lookAtWorkers(ctx context.Context) error {
 		case pod.Spec.NodeName == "":
 			err = pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: kubeNode}}, metav1.CreateOptions{})
 		case first && pod.Status.Phase != corev1.PodRunning:
-			r.alpha.Register(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{set}, Dynamic: true})
+			r.alpha.StartSlurmd(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{set}, Dynamic: true})
 			r.alpha.Step(time.Second)
-			err = r.callReady(ctx, pod)
+			err = r.markReady(ctx, pod)
 		}
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func (r *rig) lookAtWorkers(ctx context.Context) error {
 	return nil
 }
 
-func (r *rig) callReady(ctx context.Context, pod *corev1.Pod) error {
+func (r *env) markReady(ctx context.Context, pod *corev1.Pod) error {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now})

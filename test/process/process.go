@@ -16,12 +16,12 @@ import (
 )
 
 // stopTimeout is how long a program may take to exit after SIGTERM.
-const endsWithin = 30 * time.Second
+const stopTimeout = 30 * time.Second
 
 // Process is a started program. Its methods are safe for concurrent use.
 type Process struct {
 	cmd  *exec.Cmd
-	log  *buffer
+	log  *lockedBuffer
 	done chan struct{} // closed when the program has exited
 	err  error         // exit error; read it only once done is closed
 
@@ -41,7 +41,7 @@ func Build(ctx context.Context, dir, name string) (string, error) {
 // Launch starts a program and keeps what it prints. The program ends with this process at the
 // latest.
 func Launch(program string, args ...string) (*Process, error) {
-	p := &Process{log: &buffer{}, done: make(chan struct{})}
+	p := &Process{log: &lockedBuffer{}, done: make(chan struct{})}
 	p.cmd = exec.Command(program, args...) //nolint:noctx,gosec // Stop ends it gracefully
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -66,10 +66,10 @@ func (p *Process) Stop() error {
 			return fmt.Errorf("%s ended with %w", p.name(), p.err)
 		}
 		return nil
-	case <-time.After(endsWithin):
+	case <-time.After(stopTimeout):
 		_ = p.cmd.Process.Kill()
 		<-p.done
-		return errors.New(p.name() + " did not end within " + endsWithin.String())
+		return errors.New(p.name() + " did not end within " + stopTimeout.String())
 	}
 }
 
@@ -89,25 +89,25 @@ func (p *Process) Log() string { return p.log.String() }
 func (p *Process) name() string { return filepath.Base(p.cmd.Path) }
 
 // lockedBuffer is a bytes.Buffer that is safe for concurrent use.
-type buffer struct {
+type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (b *buffer) Write(p []byte) (int, error) {
+func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
-func (b *buffer) String() string {
+func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
 
 // FindFreePort returns a loopback port on which nobody listens.
-func Port() (int, error) {
+func FindFreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // the listener is closed at once
 	if err != nil {
 		return 0, err

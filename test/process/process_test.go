@@ -53,7 +53,7 @@ func TestWhatIsNotThereCannotBeStarted(t *testing.T) {
 	if _, err := Launch("/no/such/program"); err == nil || !strings.HasPrefix(err.Error(), "starting program: ") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := Answers("http://" + FreeAddress(t)); err == nil {
+	if err := CheckOK("http://" + FreeAddress(t)); err == nil {
 		t.Error("CheckOK succeeds for a port on which nobody listens")
 	}
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // testAggregation serves an API group from this process.
-func aggregate(t *testing.T, c *Cluster) {
+func testAggregation(t *testing.T, c *Cluster) {
 	var user atomic.Value
 	handler := http.NewServeMux()
 	handler.HandleFunc("/apis/tide.example.com/v1", func(w http.ResponseWriter, r *http.Request) {
@@ -48,20 +48,20 @@ func aggregate(t *testing.T, c *Cluster) {
 		t.Fatal(err)
 	}
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
-	apply(t, c, fmt.Sprintf(`
+	applyManifest(t, c, fmt.Sprintf(`
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1.tide.example.com}
 spec: {group: tide.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
   caBundle: %s, service: {name: tide, namespace: default, port: %d}}
 `, base64.StdEncoding.EncodeToString(bundle), port))
-	await(t, "True", c.asks("get", "apiservice", "v1.tide.example.com",
+	awaitOutput(t, "True", c.kubectlFunc("get", "apiservice", "v1.tide.example.com",
 		"-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`))
-	kubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
+	runKubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
 	if got := user.Load(); got != "admin" {
 		t.Errorf("the server received user %v, want admin", got)
 	}
-	kubectl(t, c, "delete", "apiservice", "v1.tide.example.com")
+	runKubectl(t, c, "delete", "apiservice", "v1.tide.example.com")
 }
 
 // selfSigned returns a self-signed serving certificate.
@@ -82,7 +82,7 @@ func selfSigned(t *testing.T, host string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func listNamespaces(t *testing.T, c *Cluster) {
+func testGoClient(t *testing.T, c *Cluster) {
 	config, err := c.RESTConfig()
 	if err != nil {
 		t.Fatal(err)

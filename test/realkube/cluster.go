@@ -27,26 +27,26 @@ type Cluster struct {
 
 	config  Config
 	scripts string
-	temp    string
+	tempDir string
 }
 
 // Start starts a cluster and returns within seconds, when the API server is ready and the
 // controllers run. Each cluster has its own ports and its own folder, so several may run at once.
 // The cluster ends at Close, or with this process.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
-	c, err := prepare(config)
+	c, err := prepareCluster(config)
 	if err != nil {
 		return nil, err
 	}
 	// Without it the cluster would outlive a test that is killed.
-	if err := c.up(ctx, "--owner", strconv.Itoa(os.Getpid())); err != nil {
+	if err := c.runUp(ctx, "--owner", strconv.Itoa(os.Getpid())); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
 // prepareCluster creates the folder of a cluster before its start.
-func prepare(config Config) (*Cluster, error) {
+func prepareCluster(config Config) (*Cluster, error) {
 	scripts, err := scriptsDir()
 	if err != nil {
 		return nil, err
@@ -55,13 +55,13 @@ func prepare(config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the cluster's folder: %w", err)
 	}
-	return &Cluster{Dir: filepath.Join(temp, "c"), config: config, scripts: scripts, temp: temp}, nil
+	return &Cluster{Dir: filepath.Join(temp, "c"), config: config, scripts: scripts, tempDir: temp}, nil
 }
 
-func (c *Cluster) up(ctx context.Context, flags ...string) error {
-	envFile := filepath.Join(c.temp, "env")
+func (c *Cluster) runUp(ctx context.Context, flags ...string) error {
+	envFile := filepath.Join(c.tempDir, "env")
 	args := slices.Concat([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags(), flags)
-	if _, err := c.script(ctx, "up", args...); err != nil {
+	if _, err := c.runScript(ctx, "up", args...); err != nil {
 		return fmt.Errorf("starting kubernetes: %w", err)
 	}
 	env, err := os.ReadFile(envFile)
@@ -84,7 +84,7 @@ func (c *Cluster) Close() error {
 	if err != nil {
 		return fmt.Errorf("ending kubernetes: %w: %s", err, out)
 	}
-	if err := os.RemoveAll(c.temp); err != nil {
+	if err := os.RemoveAll(c.tempDir); err != nil {
 		return fmt.Errorf("removing the cluster's folder: %w", err)
 	}
 	return nil
@@ -110,13 +110,13 @@ func (c *Cluster) Logs() string {
 }
 
 // runScript runs one of the scripts and returns its standard output.
-func (c *Cluster) script(ctx context.Context, name string, args ...string) (string, error) {
-	return output(ctx, exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...))
+func (c *Cluster) runScript(ctx context.Context, name string, args ...string) (string, error) {
+	return runCommand(ctx, exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...))
 }
 
 // runCommand runs a command that was created with ctx and returns its standard output. An error
 // contains its standard error.
-func output(ctx context.Context, cmd *exec.Cmd) (string, error) {
+func runCommand(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second // a process that the script started may keep its output open

@@ -13,7 +13,7 @@ import (
 )
 
 func TestNode(t *testing.T) {
-	if missing := MissingNode(); missing != "" {
+	if missing := MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
 	c, err := Start(t.Context(), Config{Kubelet: true})
@@ -21,29 +21,29 @@ func TestNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() }) // for a test that ends early; a second Close does nothing
-	if len(traces(t, c)) < 2 {
+	if len(nodeTraces(t, c)) < 2 {
 		t.Error("nodeTraces finds nothing while the node runs, so it looks in the wrong place")
 	}
 	t.Run("pods become ready", func(t *testing.T) {
-		apply(t, c, pages)
-		await(t, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
+		applyManifest(t, c, pagesManifest)
+		awaitOutput(t, "2", c.kubectlFunc("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
 	})
-	t.Run("pods reach each other through a Service", func(t *testing.T) { reachService(t, c) })
-	t.Run("pods resolve Services and each other", func(t *testing.T) { resolve(t, c) })
-	t.Run("Services keep working while kube-proxy rewrites all rules", func(t *testing.T) { rewriteServices(t, c) })
+	t.Run("pods reach each other through a Service", func(t *testing.T) { checkService(t, c) })
+	t.Run("pods resolve Services and each other", func(t *testing.T) { testDNS(t, c) })
+	t.Run("Services keep working while kube-proxy rewrites all rules", func(t *testing.T) { testServiceRewrite(t, c) })
 	t.Run("pods reach the API server", func(t *testing.T) {
-		got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
+		got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
 		if got != "ok" {
 			t.Errorf("/livez from a pod = %q", got)
 		}
 	})
 	t.Run("pod logs can be read", func(t *testing.T) {
-		if got := kubectl(t, c, "logs", "pages-1"); got != "I am pages-1" {
+		if got := runKubectl(t, c, "logs", "pages-1"); got != "I am pages-1" {
 			t.Errorf("log = %q", got)
 		}
 	})
-	t.Run("images are loaded", func(t *testing.T) { loadImage(t, c) })
-	t.Run("a server of this machine is aggregated", func(t *testing.T) { aggregate(t, c) })
+	t.Run("images are loaded", func(t *testing.T) { testLoadImage(t, c) })
+	t.Run("a server of this machine is aggregated", func(t *testing.T) { testAggregation(t, c) })
 	if t.Failed() {
 		t.Log(c.Logs())
 	}
@@ -54,12 +54,12 @@ func TestNode(t *testing.T) {
 	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string(nil), traces(t, c)); diff != "" {
+	if diff := cmp.Diff([]string(nil), nodeTraces(t, c)); diff != "" {
 		t.Errorf("left behind (-want +got):\n%s", diff)
 	}
 }
 
-const pages = `
+const pagesManifest = `
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: pages}
@@ -99,9 +99,9 @@ spec:
   containers: [{name: sleep, image: "localhost/busybox:1", imagePullPolicy: Never, command: [sleep, "600"]}]
 `
 
-func reachService(t *testing.T, c *Cluster) {
+func checkService(t *testing.T, c *Cluster) {
 	for _, pod := range []string{"pages-0", "pages-1"} {
-		if got := kubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
+		if got := runKubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
 			t.Errorf("%s reads %q from the Service, want its page", pod, got)
 		}
 	}
@@ -109,36 +109,36 @@ func reachService(t *testing.T, c *Cluster) {
 
 // testServiceRewrite makes kube-proxy rewrite every rule, as it does every hour, by changing the
 // node's zone.
-func rewriteServices(t *testing.T, c *Cluster) {
+func testServiceRewrite(t *testing.T, c *Cluster) {
 	for _, zone := range []string{"a", "b"} {
-		kubectl(t, c, "label", "node", "--all", "--overwrite", "topology.kubernetes.io/zone="+zone)
+		runKubectl(t, c, "label", "node", "--all", "--overwrite", "topology.kubernetes.io/zone="+zone)
 		for range 6 {
 			time.Sleep(500 * time.Millisecond)
-			reachService(t, c)
+			checkService(t, c)
 		}
 	}
 }
 
 // testDNS resolves names in a pod. An unknown name must be answered too, since a program without an
 // answer retries for seconds.
-func resolve(t *testing.T, c *Cluster) {
-	await(t, "Running", c.asks("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
-	address := kubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
+func testDNS(t *testing.T, c *Cluster) {
+	awaitOutput(t, "Running", c.kubectlFunc("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
+	address := runKubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
 	for _, tc := range []struct{ name, want string }{
 		{"pages.default.svc.cluster.local", "Address: 10.96.50.1"},
 		{"alpha.names.default.svc.cluster.local", "Address: " + address},
 		{"nobody.example.com", "server can't find nobody.example.com: NXDOMAIN"},
 	} {
 		ask := "nslookup " + tc.name + " 2>&1 | sed '1,3d; s/^[* ]*//' | grep -m1 -e ^Address: -e ^server || true"
-		await(t, tc.want, c.asks("exec", "pages-0", "--", "sh", "-c", ask))
+		awaitOutput(t, tc.want, c.kubectlFunc("exec", "pages-0", "--", "sh", "-c", ask))
 	}
-	if got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "http://pages"); got != "page" {
+	if got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "http://pages"); got != "page" {
 		t.Errorf("http://pages is %q", got)
 	}
 }
 
 // testLoadImage loads an image that consists of one program and runs it.
-func loadImage(t *testing.T, c *Cluster) {
+func testLoadImage(t *testing.T, c *Cluster) {
 	content, err := os.ReadFile(filepath.Join(c.nodeRoot(t), "usr", "bin", "busybox"))
 	if err != nil {
 		t.Fatal(err)
@@ -150,19 +150,19 @@ func loadImage(t *testing.T, c *Cluster) {
 	if err := c.LoadImage(t.Context(), "localhost/made:1", folder, "/echo", "made"); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, c, `
+	applyManifest(t, c, `
 apiVersion: v1
 kind: Pod
 metadata: {name: made}
 spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1", imagePullPolicy: Never}]}
 `)
-	await(t, "made", c.asks("logs", "made"))
+	awaitOutput(t, "made", c.kubectlFunc("logs", "made"))
 }
 
 // nodeRoot is the folder that the node runs in.
 func (c *Cluster) nodeRoot(t *testing.T) string {
 	t.Helper()
-	out, err := c.script(t.Context(), "root")
+	out, err := c.runScript(t.Context(), "root")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func (c *Cluster) nodeRoot(t *testing.T) string {
 
 // nodeTraces lists what the node of a cluster leaves outside its namespaces: its link, its cgroups
 // and its mounts.
-func traces(t *testing.T, c *Cluster) []string {
+func nodeTraces(t *testing.T, c *Cluster) []string {
 	t.Helper()
 	slot := strings.Split(c.HostAddress, ".")[2]
 	var found []string

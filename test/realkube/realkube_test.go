@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if missing := Missing(); missing != "" {
+	if missing := MissingRequirement(); missing != "" {
 		fmt.Fprintln(os.Stderr, missing)
 		os.Exit(1)
 	}
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 // startCluster starts a cluster that ends with the test. If the test has failed, it logs the
 // cluster's logs.
-func start(t *testing.T, config Config) *Cluster {
+func startCluster(t *testing.T, config Config) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), config)
 	if err != nil {
@@ -41,7 +41,7 @@ func start(t *testing.T, config Config) *Cluster {
 }
 
 // runKubectl runs kubectl and fails the test on an error.
-func kubectl(t *testing.T, c *Cluster, args ...string) string {
+func runKubectl(t *testing.T, c *Cluster, args ...string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), args...)
 	if err != nil {
@@ -50,7 +50,7 @@ func kubectl(t *testing.T, c *Cluster, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-func apply(t *testing.T, c *Cluster, yaml string) {
+func applyManifest(t *testing.T, c *Cluster, yaml string) {
 	t.Helper()
 	if err := c.Apply(t.Context(), yaml); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func apply(t *testing.T, c *Cluster, yaml string) {
 }
 
 // awaitOutput calls look until it returns the wanted output.
-func await(t *testing.T, want string, look func(context.Context) (string, error)) {
+func awaitOutput(t *testing.T, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
@@ -78,7 +78,7 @@ func await(t *testing.T, want string, look func(context.Context) (string, error)
 }
 
 // kubectlFunc returns a function for awaitOutput that runs kubectl.
-func (c *Cluster) asks(args ...string) func(context.Context) (string, error) {
+func (c *Cluster) kubectlFunc(args ...string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		out, err := c.Kubectl(ctx, args...)
 		return strings.TrimSpace(out), err
@@ -86,14 +86,14 @@ func (c *Cluster) asks(args ...string) func(context.Context) (string, error) {
 }
 
 func TestCluster(t *testing.T) {
-	c := start(t, Config{ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"}})
+	c := startCluster(t, Config{ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"}})
 	t.Run("kubectl and the server are of the same version", func(t *testing.T) {
-		client, server := versions(kubectl(t, c, "version"))
+		client, server := parseVersions(runKubectl(t, c, "version"))
 		if !strings.HasPrefix(client, "v1.37.") || server != client {
 			t.Errorf("kubectl is %q and the server %q, want both v1.37", client, server)
 		}
 	})
-	t.Run("client-go works", func(t *testing.T) { listNamespaces(t, c) })
+	t.Run("client-go works", func(t *testing.T) { testGoClient(t, c) })
 	t.Run("helm works", func(t *testing.T) {
 		if out, err := c.Helm(t.Context(), "list", "--all-namespaces", "--short"); err != nil || out != "" {
 			t.Errorf("helm list = %q, %v, want nothing", out, err)
@@ -105,14 +105,14 @@ func TestCluster(t *testing.T) {
 			t.Errorf("may the default account list secrets? %q, %v", got, err)
 		}
 	})
-	t.Run("a deployment creates pods, which stay pending without a node", func(t *testing.T) { schedule(t, c) })
-	t.Run("the HPA controller requests metrics", func(t *testing.T) { autoscale(t, c) })
-	t.Run("a server of this machine is aggregated", func(t *testing.T) { aggregate(t, c) })
-	t.Run("daemons restart", func(t *testing.T) { restart(t, c) })
+	t.Run("a deployment creates pods, which stay pending without a node", func(t *testing.T) { testScheduling(t, c) })
+	t.Run("the HPA controller requests metrics", func(t *testing.T) { testAutoscaling(t, c) })
+	t.Run("a server of this machine is aggregated", func(t *testing.T) { testAggregation(t, c) })
+	t.Run("daemons restart", func(t *testing.T) { testRestart(t, c) })
 }
 
 // parseVersions returns the client's and the server's version from the output of kubectl version.
-func versions(answer string) (client, server string) {
+func parseVersions(answer string) (client, server string) {
 	for line := range strings.Lines(answer) {
 		switch what, version, _ := strings.Cut(strings.TrimSpace(line), ": "); what {
 		case "Client Version":
@@ -124,7 +124,7 @@ func versions(answer string) (client, server string) {
 	return client, server
 }
 
-const sleeper = `
+const sleeperManifest = `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: sleeper}
@@ -136,13 +136,13 @@ spec:
     spec: {containers: [{name: sleeper, image: localhost/none}]}
 `
 
-func schedule(t *testing.T, c *Cluster) {
-	apply(t, c, sleeper)
-	await(t, "Unschedulable", c.asks("get", "pods", "-l", "app=sleeper",
+func testScheduling(t *testing.T, c *Cluster) {
+	applyManifest(t, c, sleeperManifest)
+	awaitOutput(t, "Unschedulable", c.kubectlFunc("get", "pods", "-l", "app=sleeper",
 		"-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`))
 }
 
-const hpa = `
+const hpaManifest = `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: sleeper}
@@ -153,13 +153,13 @@ spec:
   metrics: [{type: External, external: {metric: {name: nobody_knows}, target: {type: AverageValue, averageValue: "1"}}}]
 `
 
-func autoscale(t *testing.T, c *Cluster) {
-	apply(t, c, fmt.Sprintf(hpa, 0))
-	await(t, "FailedGetExternalMetric", c.asks("get", "hpa", "sleeper",
+func testAutoscaling(t *testing.T, c *Cluster) {
+	applyManifest(t, c, fmt.Sprintf(hpaManifest, 0))
+	awaitOutput(t, "FailedGetExternalMetric", c.kubectlFunc("get", "hpa", "sleeper",
 		"-o", `jsonpath={.status.conditions[?(@.type=="ScalingActive")].reason}`))
 }
 
-func restart(t *testing.T, c *Cluster) {
+func testRestart(t *testing.T, c *Cluster) {
 	before, err := c.PID(t.Context(), "kube-apiserver")
 	if err != nil {
 		t.Fatal(err)
@@ -170,17 +170,17 @@ func restart(t *testing.T, c *Cluster) {
 	if after, err := c.PID(t.Context(), "kube-apiserver"); err != nil || after == before {
 		t.Errorf("pid after the restart = %d, %v, before %d", after, err, before)
 	}
-	await(t, "ok", c.asks("get", "--raw", "/readyz"))
-	if got := kubectl(t, c, "get", "deployment", "sleeper", "-o", "name"); got != "deployment.apps/sleeper" {
+	awaitOutput(t, "ok", c.kubectlFunc("get", "--raw", "/readyz"))
+	if got := runKubectl(t, c, "get", "deployment", "sleeper", "-o", "name"); got != "deployment.apps/sleeper" {
 		t.Errorf("after the restart the API server has %q, want the deployment", got)
 	}
 }
 
 func TestFeatureGatesHold(t *testing.T) {
-	c := start(t, Config{FeatureGates: map[string]bool{"HPAScaleToZero": false}})
-	err := c.Apply(t.Context(), fmt.Sprintf(hpa, 0))
+	c := startCluster(t, Config{FeatureGates: map[string]bool{"HPAScaleToZero": false}})
+	err := c.Apply(t.Context(), fmt.Sprintf(hpaManifest, 0))
 	if err == nil || !strings.Contains(err.Error(), "minReplicas") {
 		t.Errorf("an HPA down to zero without the gate: %v, want it refused for minReplicas", err)
 	}
-	apply(t, c, fmt.Sprintf(hpa, 1))
+	applyManifest(t, c, fmt.Sprintf(hpaManifest, 1))
 }

@@ -34,7 +34,7 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 
 // WriteKubeconfig writes a kubeconfig with a token of a service account that is valid for half a
 // day.
-func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, path string) error {
+func (c *Cluster) WriteKubeconfig(ctx context.Context, namespace, account, path string) error {
 	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration=12h")
 	if err != nil {
 		return err
@@ -52,20 +52,20 @@ func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, path str
 // Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
 // error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return output(ctx, c.tool(ctx, "kubectl", args...))
+	return runCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
 }
 
 // Helm runs helm as the administrator and returns its output. An error contains its standard
 // error. Each cluster has its own Helm caches.
 func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
-	return output(ctx, c.tool(ctx, "helm", args...))
+	return runCommand(ctx, c.toolCommand(ctx, "helm", args...))
 }
 
 // Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
-	kubectl := c.tool(ctx, "kubectl", "apply", "--filename", "-")
+	kubectl := c.toolCommand(ctx, "kubectl", "apply", "--filename", "-")
 	kubectl.Stdin = strings.NewReader(yaml)
-	_, err := output(ctx, kubectl)
+	_, err := runCommand(ctx, kubectl)
 	return err
 }
 
@@ -73,12 +73,12 @@ func (c *Cluster) Apply(ctx context.Context, yaml string) error {
 // reach a server that listens on HostAddress of this machine. The server's certificate must be
 // valid for SERVICE.NAMESPACE.svc. With a node, pods reach the server too.
 func (c *Cluster) ExposeLocal(ctx context.Context, namespace, service string, port int) error {
-	return c.Apply(ctx, exposed(namespace, service, c.HostAddress, port))
+	return c.Apply(ctx, localServiceManifest(namespace, service, c.HostAddress, port))
 }
 
 // localServiceManifest returns the objects of ExposeLocal. Endpoints cannot be loopback addresses,
 // but the aggregator of a cluster without a node resolves the Service's name.
-func exposed(namespace, service, address string, port int) string {
+func localServiceManifest(namespace, service, address string, port int) string {
 	if address == "127.0.0.1" {
 		return fmt.Sprintf(`apiVersion: v1
 kind: Service
@@ -104,7 +104,7 @@ endpoints: [{addresses: [%[3]q], conditions: {ready: true}}]
 // command that it runs. A name is, for example, localhost/worker:1. Pods use the image with
 // imagePullPolicy Never. The image localhost/busybox:1 is always present.
 func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...string) error {
-	_, err := c.script(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
+	_, err := c.runScript(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
 	return err
 }
 
@@ -114,13 +114,13 @@ func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...s
 // minute. LoadImages does nothing for images that the node already has.
 func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
 	load := filepath.Join(c.scripts, "..", "images", "load")
-	_, err := output(ctx, exec.CommandContext(ctx, load, append([]string{"--dir", c.Dir}, images...)...))
+	_, err := runCommand(ctx, exec.CommandContext(ctx, load, append([]string{"--dir", c.Dir}, images...)...))
 	return err
 }
 
 // toolCommand returns a command that uses only files of this cluster. A discovery cache of an
 // earlier cluster on the same port would list that cluster's resources.
-func (c *Cluster) tool(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (c *Cluster) toolCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "bin", name), args...)
 	cache := filepath.Join(c.Dir, "cache")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBECACHEDIR="+cache,

@@ -34,26 +34,26 @@ type Cluster struct {
 
 	config  Config
 	scripts string
-	temp    string
+	tempDir string
 }
 
 // Start starts a cluster and returns within seconds, when all its nodes are idle. Each cluster has
 // its own ports and its own folder, so several may run at once. The cluster ends at Close, or with
 // this process.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
-	c, err := prepare(config)
+	c, err := prepareCluster(config)
 	if err != nil {
 		return nil, err
 	}
 	// Without it the cluster would outlive a test that is killed.
-	if err := c.up(ctx, "--owner", strconv.Itoa(os.Getpid())); err != nil {
+	if err := c.runUp(ctx, "--owner", strconv.Itoa(os.Getpid())); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
 // prepareCluster creates the folder of a cluster before its start.
-func prepare(config Config) (*Cluster, error) {
+func prepareCluster(config Config) (*Cluster, error) {
 	scripts, err := scriptsDir()
 	if err != nil {
 		return nil, err
@@ -73,14 +73,14 @@ func prepare(config Config) (*Cluster, error) {
 		KeyFile:   filepath.Join(dir, "etc", "jwt_hs256.key"),
 		config:    config,
 		scripts:   scripts,
-		temp:      temp,
+		tempDir:   temp,
 	}, nil
 }
 
-func (c *Cluster) up(ctx context.Context, flags ...string) error {
-	envFile := filepath.Join(c.temp, "env")
+func (c *Cluster) runUp(ctx context.Context, flags ...string) error {
+	envFile := filepath.Join(c.tempDir, "env")
 	args := slices.Concat([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags(), flags)
-	if _, err := c.script(ctx, "up", args...); err != nil {
+	if _, err := c.runScript(ctx, "up", args...); err != nil {
 		return fmt.Errorf("starting slurm %s: %w", c.Version, err)
 	}
 	env, err := os.ReadFile(envFile)
@@ -103,7 +103,7 @@ func (c *Cluster) Close() error {
 	if err != nil {
 		return fmt.Errorf("ending slurm %s: %w: %s", c.Version, err, out)
 	}
-	if err := os.RemoveAll(c.temp); err != nil {
+	if err := os.RemoveAll(c.tempDir); err != nil {
 		return fmt.Errorf("removing the cluster's folder: %w", err)
 	}
 	return nil
@@ -118,7 +118,7 @@ func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string,
 	args := append([]string{"--dir", c.Dir, "--as", cmp.Or(user, "root")}, argv...)
 	const attempts = 3
 	for i := 1; ; i++ {
-		out, err := c.script(ctx, "run", args...)
+		out, err := c.runScript(ctx, "run", args...)
 		if err == nil || i == attempts || !strings.Contains(err.Error(), "failed to create token") {
 			return out, err
 		}
@@ -148,7 +148,7 @@ func (c *Cluster) Logs() string {
 }
 
 // runScript runs one of the scripts and returns its standard output.
-func (c *Cluster) script(ctx context.Context, name string, args ...string) (string, error) {
+func (c *Cluster) runScript(ctx context.Context, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -19,7 +19,7 @@ type Config struct {
 	Nodes int
 	// NodeConfs replaces those slurmds: each is a name and its line of slurm.conf, such as
 	// "a1 CPUs=4 RealMemory=1000". The only partition is then batch, with all nodes.
-	Node []string
+	NodeConfs []string
 	// Gres replaces the lines of gres.conf. The files /inst/gpu/h100-[0-7] serve as GPU devices.
 	Gres []string
 	// Files are additional files of /etc/slurm, their content by name.
@@ -82,7 +82,7 @@ func (c Config) flags() []string {
 	if c.AccountingOf != nil {
 		add("--accounting-of", c.AccountingOf.Dir)
 	}
-	for _, node := range c.Node {
+	for _, node := range c.NodeConfs {
 		add("--node", node)
 	}
 	for _, line := range c.Conf {

@@ -15,29 +15,29 @@ import (
 // answers requests. args are appended to its command line: a dynamic node
 // is Start(ctx, "slurmd-dyn1", "-Z", "--conf", "CPUs=4 …").
 func (c *Cluster) Start(ctx context.Context, daemon string, args ...string) error {
-	return c.daemon(ctx, append([]string{"start", daemon}, args...)...)
+	return c.runDaemon(ctx, append([]string{"start", daemon}, args...)...)
 }
 
 // Stop stops a daemon with SIGTERM, after ten seconds with SIGKILL, and returns when it has exited.
 // A daemon that is not running is not an error.
 func (c *Cluster) Stop(ctx context.Context, daemon string) error {
-	return c.daemon(ctx, "stop", daemon)
+	return c.runDaemon(ctx, "stop", daemon)
 }
 
 // Restart calls Stop and Start.
 func (c *Cluster) Restart(ctx context.Context, daemon string) error {
-	return c.daemon(ctx, "restart", daemon)
+	return c.runDaemon(ctx, "restart", daemon)
 }
 
 // Signal sends a signal to a daemon. SIGSTOP makes it hang.
 func (c *Cluster) Signal(ctx context.Context, daemon string, signal syscall.Signal) error {
-	return c.daemon(ctx, "signal", strconv.Itoa(int(signal)), daemon)
+	return c.runDaemon(ctx, "signal", strconv.Itoa(int(signal)), daemon)
 }
 
 // PID returns the process id of a daemon in the pid namespace of this machine. It returns an error
 // if the daemon is not running.
 func (c *Cluster) PID(ctx context.Context, daemon string) (int, error) {
-	out, err := c.script(ctx, "daemon", "--dir", c.Dir, "pid", daemon)
+	out, err := c.runScript(ctx, "daemon", "--dir", c.Dir, "pid", daemon)
 	if err != nil {
 		return 0, err
 	}
@@ -51,29 +51,29 @@ func (c *Cluster) PID(ctx context.Context, daemon string) (int, error) {
 // CPU returns the processor time that a daemon, its threads and its children have used since its
 // start, with a resolution of a hundredth of a second.
 func (c *Cluster) CPU(ctx context.Context, daemon string) (time.Duration, error) {
-	usage, err := c.usage(ctx, daemon)
+	usage, err := c.readUsage(ctx, daemon)
 	return usage.cpu, err
 }
 
 // RSS returns the resident memory of a daemon and its children in bytes.
 func (c *Cluster) RSS(ctx context.Context, daemon string) (int64, error) {
-	usage, err := c.usage(ctx, daemon)
+	usage, err := c.readUsage(ctx, daemon)
 	return usage.rss, err
 }
 
-func (c *Cluster) usage(ctx context.Context, daemon string) (usage, error) {
+func (c *Cluster) readUsage(ctx context.Context, daemon string) (resourceUsage, error) {
 	pid, err := c.PID(ctx, daemon)
 	if err != nil {
-		return usage{}, err
+		return resourceUsage{}, err
 	}
-	total, err := usageOf(pid)
+	total, err := processUsage(pid)
 	if err != nil {
-		return usage{}, fmt.Errorf("reading the resource usage of %s: %w", daemon, err)
+		return resourceUsage{}, fmt.Errorf("reading the resource usage of %s: %w", daemon, err)
 	}
 	return total, nil
 }
 
-func (c *Cluster) daemon(ctx context.Context, args ...string) error {
-	_, err := c.script(ctx, "daemon", append([]string{"--dir", c.Dir}, args...)...)
+func (c *Cluster) runDaemon(ctx context.Context, args ...string) error {
+	_, err := c.runScript(ctx, "daemon", append([]string{"--dir", c.Dir}, args...)...)
 	return err
 }

@@ -39,7 +39,7 @@ func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	steps := []func(context.Context, map[string]string) error{
 		func(ctx context.Context, ids map[string]string) error { return c.submitSet(ctx, ids, startedJobs) },
-		c.disturb,
+		c.changeStates,
 		func(ctx context.Context, ids map[string]string) error { return c.submitSet(ctx, ids, pendingJobs) },
 		func(ctx context.Context, _ map[string]string) error { return c.awaitNodes(ctx) },
 	}
@@ -75,7 +75,7 @@ func (c *Cluster) Submit(ctx context.Context, jobs ...Job) (map[string]string, e
 
 // changeStates makes the changes that require running jobs: it cancels and suspends jobs, drains
 // nodes, sets them down and reserves them.
-func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
+func (c *Cluster) changeStates(ctx context.Context, ids map[string]string) error {
 	commands := [][]string{
 		{"scancel", ids["cancelled"]},
 		{"scontrol", "suspend", ids["suspended"]},
@@ -101,7 +101,7 @@ func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
 // awaitJobs waits until squeue prints, for every job and every wanted state of it, a line with that
 // state and, for a pending job, that reason.
 func (c *Cluster) awaitJobs(ctx context.Context, jobs []Job) error {
-	return poll(ctx, func(ctx context.Context) ([]string, error) {
+	return awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
 		out, err := c.Run(ctx, "", "squeue", "-h", "-t", "all", "-o", "%j %T %r")
 		if err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 	wanted := []string{
 		"n1 allocated", "n2 mixed", "n3 drained", "n4 draining", "n5 down", "n6 reserved", "n7 idle",
 	}
-	return poll(ctx, func(ctx context.Context) ([]string, error) {
+	return awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
 		out, err := c.Run(ctx, "", "sinfo", "-h", "-N", "-p", "batch", "-o", "%N %T")
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 
 // awaitNoneMissing calls look until it reports nothing missing. If the context ends first, the error
 // says what was missing last.
-func poll(ctx context.Context, look func(context.Context) ([]string, error)) error {
+func awaitNoneMissing(ctx context.Context, look func(context.Context) ([]string, error)) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	var missing []string

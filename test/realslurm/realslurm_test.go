@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if missing := Missing(); missing != "" {
+	if missing := MissingRequirement(); missing != "" {
 		fmt.Fprintln(os.Stderr, missing)
 		os.Exit(1)
 	}
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // startCluster starts a cluster that ends with the test. If the test has failed, it logs the
 // cluster's logs.
-func start(t *testing.T, config Config) *Cluster {
+func startCluster(t *testing.T, config Config) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), config)
 	if err != nil {
@@ -48,7 +48,7 @@ func start(t *testing.T, config Config) *Cluster {
 }
 
 // runSlurm runs a Slurm command and fails the test on an error.
-func run(t *testing.T, c *Cluster, user string, argv ...string) string {
+func runSlurm(t *testing.T, c *Cluster, user string, argv ...string) string {
 	t.Helper()
 	out, err := c.Run(t.Context(), user, argv...)
 	if err != nil {
@@ -59,7 +59,7 @@ func run(t *testing.T, c *Cluster, user string, argv ...string) string {
 
 // pingSlurmrestd requests a ping from slurmrestd, by URL or through its socket, and returns the
 // HTTP status.
-func ping(ctx context.Context, c *Cluster, client *http.Client) (int, error) {
+func pingSlurmrestd(ctx context.Context, c *Cluster, client *http.Client) (int, error) {
 	token, err := os.ReadFile(c.TokenFile)
 	if err != nil {
 		return 0, err
@@ -83,8 +83,8 @@ func awaitPing(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	err := poll(ctx, func(ctx context.Context) ([]string, error) {
-		code, err := ping(ctx, c, http.DefaultClient)
+	err := awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
+		code, err := pingSlurmrestd(ctx, c, http.DefaultClient)
 		if err != nil || code != http.StatusOK {
 			return []string{fmt.Sprintf("an answer: %d, %v", code, err)}, nil
 		}
@@ -99,43 +99,43 @@ func TestCluster(t *testing.T) {
 	for _, version := range Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, Config{Version: version, Nodes: 2})
+			c := startCluster(t, Config{Version: version, Nodes: 2})
 			t.Run("slurmrestd answers on the port", func(t *testing.T) { awaitPing(t, c) })
-			t.Run("slurmrestd answers on the socket", func(t *testing.T) { pingSocket(t, c) })
+			t.Run("slurmrestd answers on the socket", func(t *testing.T) { testSocket(t, c) })
 			t.Run("the version is the requested one", func(t *testing.T) {
-				if got := run(t, c, "", "sinfo", "--version"); !strings.HasPrefix(got, "slurm-wlm "+version+".") {
+				if got := runSlurm(t, c, "", "sinfo", "--version"); !strings.HasPrefix(got, "slurm-wlm "+version+".") {
 					t.Errorf("sinfo --version = %q, want %s", got, version)
 				}
 			})
-			t.Run("a job of alice completes", func(t *testing.T) { runJob(t, c) })
+			t.Run("a job of alice completes", func(t *testing.T) { testJob(t, c) })
 			t.Run("sacctmgr knows the users", func(t *testing.T) {
-				got := run(t, c, "", "sacctmgr", "-nP", "show", "user", "format=user,defaultaccount")
+				got := runSlurm(t, c, "", "sacctmgr", "-nP", "show", "user", "format=user,defaultaccount")
 				want := "alice|ml\nbob|hpc\ncarol|hpc\nroot|root\nslurm|root"
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("users (-want +got):\n%s", diff)
 				}
 			})
-			t.Run("daemons restart", func(t *testing.T) { restart(t, c) })
-			t.Run("a hung slurmrestd continues", func(t *testing.T) { hang(t, c) })
-			t.Run("a dynamic node joins", func(t *testing.T) { joinDynamic(t, c) })
+			t.Run("daemons restart", func(t *testing.T) { testRestart(t, c) })
+			t.Run("a hung slurmrestd continues", func(t *testing.T) { testHang(t, c) })
+			t.Run("a dynamic node joins", func(t *testing.T) { testDynamicNode(t, c) })
 		})
 	}
 }
 
-func pingSocket(t *testing.T, c *Cluster) {
+func testSocket(t *testing.T, c *Cluster) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, "unix", c.Socket)
 	}}
 	defer transport.CloseIdleConnections()
-	code, err := ping(t.Context(), c, &http.Client{Transport: transport})
+	code, err := pingSlurmrestd(t.Context(), c, &http.Client{Transport: transport})
 	if err != nil || code != http.StatusOK {
 		t.Errorf("ping = %d, %v, want 200", code, err)
 	}
 }
 
-func runJob(t *testing.T, c *Cluster) {
-	run(t, c, "alice", "sbatch", "-J", "hello", "-N", "2", "--gpus=4", "-o", "/inst/scratch/out",
+func testJob(t *testing.T, c *Cluster) {
+	runSlurm(t, c, "alice", "sbatch", "-J", "hello", "-N", "2", "--gpus=4", "-o", "/inst/scratch/out",
 		"--wrap", `srun sh -c 'echo $(id -un) $SLURMD_NODENAME' | sort`)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -151,7 +151,7 @@ func runJob(t *testing.T, c *Cluster) {
 	}
 }
 
-func restart(t *testing.T, c *Cluster) {
+func testRestart(t *testing.T, c *Cluster) {
 	for _, daemon := range []string{"slurmrestd", "slurmctld", "slurmd-n1"} {
 		before, err := c.PID(t.Context(), daemon)
 		if err != nil {
@@ -181,7 +181,7 @@ func restart(t *testing.T, c *Cluster) {
 	awaitPing(t, c)
 }
 
-func hang(t *testing.T, c *Cluster) {
+func testHang(t *testing.T, c *Cluster) {
 	cpu, err := c.CPU(t.Context(), "slurmrestd")
 	if err != nil || cpu > time.Minute {
 		t.Errorf("CPU = %s, %v, want less than a minute", cpu, err)
@@ -195,7 +195,7 @@ func hang(t *testing.T, c *Cluster) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if code, err := ping(ctx, c, http.DefaultClient); err == nil {
+	if code, err := pingSlurmrestd(ctx, c, http.DefaultClient); err == nil {
 		t.Errorf("a stopped slurmrestd answered %d", code)
 	}
 	if err := c.Signal(t.Context(), "slurmrestd", syscall.SIGCONT); err != nil {
@@ -204,7 +204,7 @@ func hang(t *testing.T, c *Cluster) {
 	awaitPing(t, c)
 }
 
-func joinDynamic(t *testing.T, c *Cluster) {
+func testDynamicNode(t *testing.T, c *Cluster) {
 	// A node record created before would make slurmd listen on the default port, which the
 	// cluster of another test may use.
 	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
@@ -212,7 +212,7 @@ func joinDynamic(t *testing.T, c *Cluster) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	err := poll(ctx, func(ctx context.Context) ([]string, error) {
+	err := awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
 		out, err := c.Run(ctx, "", "sinfo", "-h", "-n", "dyn1", "-o", "%T")
 		if strings.TrimSpace(out) != "idle" {
 			return []string{fmt.Sprintf("dyn1 is %q", out)}, err
@@ -241,7 +241,7 @@ func TestPopulate(t *testing.T) {
 	for _, version := range Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, Config{Version: version, Nodes: PopulateNodes})
+			c := startCluster(t, Config{Version: version, Nodes: PopulateNodes})
 			ids, err := c.Populate(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -249,15 +249,15 @@ func TestPopulate(t *testing.T) {
 			if got, want := len(ids), 18; got != want {
 				t.Errorf("populated %d jobs, want %d", got, want)
 			}
-			got := run(t, c, "", "squeue", "-h", "-r", "-t", "all", "-n", "array", "-o", "%T")
-			if diff := cmp.Diff(map[string]int{"RUNNING": 2, "PENDING": 8}, count(got)); diff != "" {
+			got := runSlurm(t, c, "", "squeue", "-h", "-r", "-t", "all", "-n", "array", "-o", "%T")
+			if diff := cmp.Diff(map[string]int{"RUNNING": 2, "PENDING": 8}, countLines(got)); diff != "" {
 				t.Errorf("array tasks (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func count(lines string) map[string]int {
+func countLines(lines string) map[string]int {
 	counts := map[string]int{}
 	for line := range strings.Lines(lines) {
 		counts[strings.TrimSpace(line)]++
@@ -267,7 +267,7 @@ func count(lines string) map[string]int {
 
 func TestPopulateWithoutAccounting(t *testing.T) {
 	t.Parallel()
-	c := start(t, Config{Nodes: PopulateNodes, WithoutAccounting: true})
+	c := startCluster(t, Config{Nodes: PopulateNodes, WithoutAccounting: true})
 	ids, err := c.Populate(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
+	runSlurm(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
 	namespace := namespaceOf(t, c)
 	if inside := processesIn(t, namespace); len(inside) < 7 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
@@ -314,7 +314,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 		owner.Process.Kill()
 		owner.Wait()
 	})
-	c, err := prepare(Config{Nodes: 1, WithoutAccounting: true})
+	c, err := prepareCluster(Config{Nodes: 1, WithoutAccounting: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := c.up(t.Context(), "--owner", strconv.Itoa(owner.Process.Pid)); err != nil {
+	if err := c.runUp(t.Context(), "--owner", strconv.Itoa(owner.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
 	namespace := namespaceOf(t, c)
@@ -333,7 +333,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	owner.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := poll(ctx, func(context.Context) ([]string, error) { return processesIn(t, namespace), nil }); err != nil {
+	if err := awaitNoneMissing(ctx, func(context.Context) ([]string, error) { return processesIn(t, namespace), nil }); err != nil {
 		t.Errorf("processes left: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ func TestFlags(t *testing.T) {
 	config := Config{
 		Version: "24.11", Name: "a", Nodes: 7, WithoutAccounting: true, Conf: []string{"X=1", "Y=2"},
 		MaxJobs: 5, MinJobAge: time.Minute, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
-		ArenaMax: 1, WithoutJemalloc: true, Node: []string{"a1 CPUs=4"}, Gres: []string{"Name=gpu"},
+		ArenaMax: 1, WithoutJemalloc: true, NodeConfs: []string{"a1 CPUs=4"}, Gres: []string{"Name=gpu"},
 		Files: map[string]string{"topology.conf": "A", "b": "B"}, AccountingOf: &Cluster{Dir: "/other"},
 	}
 	want := strings.Split("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 "+

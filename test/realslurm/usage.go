@@ -12,7 +12,7 @@ import (
 )
 
 // resourceUsage is the processor time and the memory that a process uses.
-type usage struct {
+type resourceUsage struct {
 	cpu time.Duration
 	rss int64
 }
@@ -22,23 +22,23 @@ const tick = time.Second / 100
 
 // processUsage returns the sum of the usage of a process, of the children it has waited for, and of
 // its live descendants.
-func usageOf(pid int) (usage, error) {
+func processUsage(pid int) (resourceUsage, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return usage{}, err
+		return resourceUsage{}, err
 	}
 	total, err := parseStat(string(stat))
 	if err != nil {
-		return usage{}, err
+		return resourceUsage{}, err
 	}
 	children, err := childrenOf(pid)
 	if err != nil {
-		return usage{}, err
+		return resourceUsage{}, err
 	}
 	for _, child := range children {
-		of, err := usageOf(child)
+		of, err := processUsage(child)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return usage{}, err
+			return resourceUsage{}, err
 		}
 		total.cpu += of.cpu
 		total.rss += of.rss
@@ -48,25 +48,25 @@ func usageOf(pid int) (usage, error) {
 
 // parseStat reads a line of /proc/PID/stat. Its second field, the program's
 // name, may contain any character, so the fields are counted from its last parenthesis.
-func parseStat(line string) (usage, error) {
+func parseStat(line string) (resourceUsage, error) {
 	const utime, cstime, rss = 14 - 3, 17 - 3, 24 - 3 // proc(5) counts from 1, and two fields are cut off
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
 	if len(fields) <= rss {
-		return usage{}, fmt.Errorf("parsing %q: too few fields", line)
+		return resourceUsage{}, fmt.Errorf("parsing %q: too few fields", line)
 	}
 	var ticks int64
 	for _, field := range fields[utime : cstime+1] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return usage{}, fmt.Errorf("parsing %q: %w", line, err)
+			return resourceUsage{}, fmt.Errorf("parsing %q: %w", line, err)
 		}
 		ticks += n
 	}
 	pages, err := strconv.ParseInt(fields[rss], 10, 64)
 	if err != nil {
-		return usage{}, fmt.Errorf("parsing %q: %w", line, err)
+		return resourceUsage{}, fmt.Errorf("parsing %q: %w", line, err)
 	}
-	return usage{cpu: time.Duration(ticks) * tick, rss: pages * int64(os.Getpagesize())}, nil
+	return resourceUsage{cpu: time.Duration(ticks) * tick, rss: pages * int64(os.Getpagesize())}, nil
 }
 
 // childrenOf returns the live children of every thread of a process.

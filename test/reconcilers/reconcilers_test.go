@@ -30,9 +30,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-const key = "0123456789abcdef0123456789abcdef"
+const signingKey = "0123456789abcdef0123456789abcdef"
 
-const objects = `
+const manifests = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: team}
@@ -40,7 +40,7 @@ metadata: {name: team}
 apiVersion: v1
 kind: Secret
 metadata: {namespace: team, name: key}
-stringData: {jwt: ` + key + `}
+stringData: {jwt: ` + signingKey + `}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Token
@@ -55,7 +55,7 @@ spec: {server: SERVER, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}}
 
 // controllerPod is a pod of slurmctld whose scontrol refuses nodes named bad and writes its other
 // arguments to /said.
-const pod = `
+const controllerPod = `
 apiVersion: v1
 kind: Pod
 metadata:
@@ -90,7 +90,7 @@ func must(t *testing.T, err error) {
 }
 
 // awaitOutput runs kubectl until it prints want.
-func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
+func awaitOutput(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
@@ -107,7 +107,7 @@ func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	}
 }
 
-func started(t *testing.T, config realkube.Config) *realkube.Cluster {
+func startKube(t *testing.T, config realkube.Config) *realkube.Cluster {
 	t.Helper()
 	c, err := realkube.Start(t.Context(), config)
 	must(t, err)
@@ -116,7 +116,7 @@ func started(t *testing.T, config realkube.Config) *realkube.Cluster {
 }
 
 // startReconcilers runs the reconcilers until the test ends.
-func reconcile(t *testing.T, c *realkube.Cluster) {
+func startReconcilers(t *testing.T, c *realkube.Cluster) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
 	config, err := c.RESTConfig()
@@ -126,8 +126,8 @@ func reconcile(t *testing.T, c *realkube.Cluster) {
 	mgr, err := ctrl.NewManager(config,
 		ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
-	kube := access.FromClientset(kubernetes.NewForConfigOrDie(config))
-	clients := live.New(live.Config{Access: access.Config{Kube: kube},
+	kube := access.NewSecretReader(kubernetes.NewForConfigOrDie(config))
+	clients := live.New(live.Config{Access: access.Config{Secrets: kube},
 		Cache: slurmclient.CacheConfig{Period: 100 * time.Millisecond}})
 	must(t, clients.SetupWithManager(mgr))
 	must(t, cluster.New(mgr.GetClient(), clients, time.Now).SetupWithManager(mgr))
@@ -139,14 +139,14 @@ func reconcile(t *testing.T, c *realkube.Cluster) {
 	t.Cleanup(func() { cancel(); must(t, <-done) })
 }
 
-func TestATokenOpensACluster(t *testing.T) {
-	if missing := realkube.Missing(); missing != "" {
+func TestClusterUsesAnIssuedToken(t *testing.T) {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
-	simulated := slurmtest.New(slurmtest.Config{Key: []byte(key), Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
+	simulated := slurmtest.New(slurmtest.Config{Key: []byte(signingKey), Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
 	server := httptest.NewServer(simulated.Handler())
 	defer server.Close()
-	c := started(t, realkube.Config{})
+	c := startKube(t, realkube.Config{})
 	crds, err := filepath.Glob("../../charts/slurm-operator-crds/templates/*.yaml")
 	must(t, err)
 	for _, path := range crds {
@@ -154,55 +154,55 @@ func TestATokenOpensACluster(t *testing.T) {
 		must(t, err)
 		must(t, c.Apply(t.Context(), string(text)))
 	}
-	await(t, c, "True", "get", "crd", "tokens.slinky.slurm.net", "-o",
+	awaitOutput(t, c, "True", "get", "crd", "tokens.slinky.slurm.net", "-o",
 		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
-	await(t, c, "True", "get", "crd", "clusters.slinky.slurm.net", "-o",
+	awaitOutput(t, c, "True", "get", "crd", "clusters.slinky.slurm.net", "-o",
 		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
-	reconcile(t, c)
-	must(t, c.Apply(t.Context(), strings.ReplaceAll(objects, "SERVER", server.URL)))
+	startReconcilers(t, c)
+	must(t, c.Apply(t.Context(), strings.ReplaceAll(manifests, "SERVER", server.URL)))
 	ready := []string{"get", "-n", "team", "-o", `jsonpath={.status.conditions[0].reason}`}
-	await(t, c, "Available", append(ready, "token", "t")...)
-	await(t, c, "Available", append(ready, "cluster", "red")...)
-	await(t, c, "v0.0.45", "get", "-n", "team", "cluster", "red", "-o", "jsonpath={.status.apiVersion}")
+	awaitOutput(t, c, "Available", append(ready, "token", "t")...)
+	awaitOutput(t, c, "Available", append(ready, "cluster", "red")...)
+	awaitOutput(t, c, "v0.0.45", "get", "-n", "team", "cluster", "red", "-o", "jsonpath={.status.apiVersion}")
 
 	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "token", "t", "--type=merge", "-p",
 		`{"spec":{"refresh":false}}`)
 	must(t, err)
-	await(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
+	awaitOutput(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
 	uid, err := c.Kubectl(t.Context(), "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.metadata.uid}")
 	must(t, err)
 	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "secret", "key", "-p",
 		`{"stringData":{"jwt":"another key, just as long as that"}}`)
 	must(t, err)
-	await(t, c, "", "get", "-n", "team", "secret", "--field-selector=metadata.name=t-jwt-slurm", "-o",
+	awaitOutput(t, c, "", "get", "-n", "team", "secret", "--field-selector=metadata.name=t-jwt-slurm", "-o",
 		`jsonpath={.items[?(@.metadata.uid=="`+uid+`")].metadata.name}`)
-	await(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
+	awaitOutput(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
 
 	_, err = c.Kubectl(t.Context(), "delete", "-n", "team", "token", "t")
 	must(t, err)
-	await(t, c, "", "get", "-n", "team", "secret", "t-jwt-slurm", "--ignore-not-found")
+	awaitOutput(t, c, "", "get", "-n", "team", "secret", "t-jwt-slurm", "--ignore-not-found")
 }
 
-func TestScontrolRunsInAPod(t *testing.T) {
-	if missing := realkube.MissingNode(); missing != "" {
+func TestScontrolRunsInControllerPod(t *testing.T) {
+	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
-	c := started(t, realkube.Config{Kubelet: true})
+	c := startKube(t, realkube.Config{Kubelet: true})
 	config, err := c.RESTConfig()
 	must(t, err)
-	scontrol, err := live.InPods(config, []string{"team"})
+	scontrol, err := live.NewPodScontrol(config, []string{"team"})
 	must(t, err)
-	blue := access.Key{Kind: "Controller", Namespace: "team", Name: "blue"}
-	namespace, _, _ := strings.Cut(objects, "---")
-	must(t, c.Apply(t.Context(), namespace+"---"+pod))
+	blue := access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
+	namespace, _, _ := strings.Cut(manifests, "---")
+	must(t, c.Apply(t.Context(), namespace+"---"+controllerPod))
 	var none *live.NoPodError
 	if err := scontrol.Run(t.Context(), blue, "create", "NodeName=early"); !errors.As(err, &none) {
 		t.Errorf("before the pod is Ready: %v", err)
 	}
-	await(t, c, "True", "get", "-n", "team", "pod", "blue-controller-0", "-o",
+	awaitOutput(t, c, "True", "get", "-n", "team", "pod", "blue-controller-0", "-o",
 		`jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 	must(t, scontrol.Run(t.Context(), blue, "create", "NodeName=gpu-[0-3]", "Features=$(reboot);x"))
-	await(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c",
+	awaitOutput(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c",
 		"slurmctld", "--", "cat", "/said")
 	err = scontrol.Run(t.Context(), blue, "create", "NodeName=bad")
 	if slurmclient.CodeOf(err) != slurmclient.CodeInvalid || !strings.Contains(err.Error(), "Invalid node name") {

@@ -17,7 +17,7 @@ import (
 const Key = "a key for tests that nobody else uses"
 
 // Server is a simulated slurmrestd that can be stopped and started again.
-type Restd struct {
+type Server struct {
 	// Address is HOST:PORT, the same after each start.
 	Address string
 
@@ -26,19 +26,19 @@ type Restd struct {
 }
 
 // Start starts a slurmrestd for the cluster and stops it when the test ends.
-func Start(t testing.TB, c *slurmtest.Cluster) *Restd {
+func Start(t testing.TB, c *slurmtest.Cluster) *Server {
 	t.Helper()
-	r := &Restd{cluster: c, Address: "127.0.0.1:0"}
+	r := &Server{cluster: c, Address: "127.0.0.1:0"}
 	r.Start(t)
 	t.Cleanup(r.Stop)
 	return r
 }
 
 // URL returns the base URL of the server.
-func (r *Restd) URL() string { return "http://" + r.Address }
+func (r *Server) URL() string { return "http://" + r.Address }
 
 // Start starts a stopped server at the same address.
-func (r *Restd) Start(t testing.TB) {
+func (r *Server) Start(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", r.Address) //nolint:noctx // listening on loopback does not block
 	if err != nil {
@@ -51,13 +51,13 @@ func (r *Restd) Start(t testing.TB) {
 }
 
 // Stop stops the server and ends the requests in progress.
-func (r *Restd) Stop() {
-	r.HangUp()
+func (r *Server) Stop() {
+	r.CloseConnections()
 	r.server.Close()
 }
 
 // CloseConnections ends the requests in progress.
-func (r *Restd) HangUp() { r.server.CloseClientConnections() }
+func (r *Server) CloseConnections() { r.server.CloseClientConnections() }
 
 // Token returns a token of user slurm, signed with Key, that expires after life.
 func Token(t testing.TB, life time.Duration) string {

@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// root is the root of the module.
-const root = "../.."
+// moduleRoot is the root of the module.
+const moduleRoot = "../.."
 
 // searchedFolders are searched recursively.
-var folders = []string{"charts", "cmd", "docs", "hack", "images", "operator", "test"}
+var searchedFolders = []string{"charts", "cmd", "docs", "hack", "images", "operator", "test"}
 
 // allowedFiles may name the commands: the page that warns of them, the list of kubectl slurm
 // doctor, and tests.
-var allowed = []string{
+var allowedFiles = []string{
 	"cmd/kubectl-slurm/internal/doctor/doctor_test.go",
 	"cmd/kubectl-slurm/internal/doctor/probes.go",
 	"cmd/kubectl-slurm/internal/doctor/probes_test.go",
@@ -38,19 +38,19 @@ var stepCommand = regexp.MustCompile("(?i)\\b(sho|show)[\\s\"'`,#*/\\\\\\[\\](){
 // TestNoFileListsSteps finds probes, hooks, programs, tests and pages that list the steps of a
 // worker. slurmd then connects to the socket of every step, takes a batch step that does not listen
 // yet for a stray one and deletes its script, so the job fails.
-func TestNothingListsSteps(t *testing.T) {
+func TestNoFileListsSteps(t *testing.T) {
 	naming := map[string]bool{}
 	for path, text := range textFiles(t) {
 		for _, found := range stepCommand.FindAllStringIndex(text, -1) {
 			naming[path] = true
-			if !slices.Contains(allowed, path) {
+			if !slices.Contains(allowedFiles, path) {
 				line := 1 + strings.Count(text[:found[0]], "\n")
 				t.Errorf("%s:%d: %q lists the steps of a worker, which makes starting jobs fail: "+
 					"ask slurmctld, or connect to slurmd's port", path, line, text[found[0]:found[1]])
 			}
 		}
 	}
-	for _, path := range allowed {
+	for _, path := range allowedFiles {
 		if !naming[path] {
 			t.Errorf("%s names none of the commands: remove it from allowedFiles", path)
 		}
@@ -61,9 +61,9 @@ func TestNothingListsSteps(t *testing.T) {
 func textFiles(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, folder := range folders {
+	for _, folder := range searchedFolders {
 		found := len(out)
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(moduleRoot, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
@@ -72,7 +72,7 @@ func textFiles(t *testing.T) map[string]string {
 				return err
 			}
 			if utf8.Valid(text) {
-				out[strings.TrimPrefix(filepath.ToSlash(path), root+"/")] = string(text)
+				out[strings.TrimPrefix(filepath.ToSlash(path), moduleRoot+"/")] = string(text)
 			}
 			return nil
 		})

@@ -6,10 +6,10 @@ import (
 )
 
 // minColumnGap is the minimum number of blanks between two columns.
-const gutter = 3
+const minColumnGap = 3
 
 // tableLine matches a line that has columns.
-var inTable = regexp.MustCompile(`\S {3,}\S`)
+var tableLine = regexp.MustCompile(`\S {3,}\S`)
 
 // Realign applies change to replace what differs from run to run, and lays out tables again with
 // columns as wide as their new contents. Consecutive lines that contain three blanks in a row form
@@ -19,14 +19,14 @@ func Realign(text string, change func(string) string) string {
 	var out strings.Builder
 	var table []string
 	flush := func() {
-		for _, line := range realign(table, change) {
+		for _, line := range realignTable(table, change) {
 			out.WriteString(line + "\n")
 		}
 		table = nil
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
-		if inTable.MatchString(line) {
+		if tableLine.MatchString(line) {
 			table = append(table, line)
 			continue
 		}
@@ -38,12 +38,12 @@ func Realign(text string, change func(string) string) string {
 }
 
 // realignTable lays out the lines of one table.
-func realign(lines []string, change func(string) string) []string {
+func realignTable(lines []string, change func(string) string) []string {
 	rows := make([][]rune, len(lines))
 	for i, line := range lines {
 		rows[i] = []rune(line)
 	}
-	starts := columns(rows)
+	starts := columnStarts(rows)
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(starts))
 	for i, row := range rows {
@@ -61,7 +61,7 @@ func realign(lines []string, change func(string) string) []string {
 	for i := range cells {
 		line := ""
 		for c, cell := range cells[i] {
-			line += cell + strings.Repeat(" ", widths[c]+gutter-len([]rune(cell)))
+			line += cell + strings.Repeat(" ", widths[c]+minColumnGap-len([]rune(cell)))
 		}
 		out[i] = strings.TrimRight(line, " ")
 	}
@@ -70,7 +70,7 @@ func realign(lines []string, change func(string) string) []string {
 
 // columnStarts returns where the columns of a table start. The first column starts at the margin
 // and includes the indentation.
-func columns(rows [][]rune) []int {
+func columnStarts(rows [][]rune) []int {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row))
@@ -79,10 +79,10 @@ func columns(rows [][]rune) []int {
 	blanks, begun := 0, false
 	for at := range width {
 		switch {
-		case blank(rows, at):
+		case isBlankColumn(rows, at):
 			blanks++
 			continue
-		case begun && blanks >= gutter:
+		case begun && blanks >= minColumnGap:
 			out = append(out, at)
 		}
 		blanks, begun = 0, true
@@ -91,7 +91,7 @@ func columns(rows [][]rune) []int {
 }
 
 // isBlankColumn reports whether no line has a character at the position.
-func blank(rows [][]rune, at int) bool {
+func isBlankColumn(rows [][]rune, at int) bool {
 	for _, row := range rows {
 		if at < len(row) && row[at] != ' ' {
 			return false

@@ -17,12 +17,12 @@ type adapter struct{ *process.Process }
 
 // startAdapter installs the chart except for its pods, starts the adapter with the rights of its
 // service account, and waits until it is ready and registered with the API server.
-func (s *site) run(t *testing.T, args ...string) adapter {
+func (s *kubeEnv) startAdapter(t *testing.T, args ...string) adapter {
 	t.Helper()
 	secure, metrics := process.FreePort(t), process.FreeAddress(t)
-	s.install(t, secure)
+	s.installChart(t, secure)
 	kubeconfig := filepath.Join(s.dir, "adapter.kubeconfig")
-	if err := s.kube.KubeconfigOf(t.Context(), "slurm-metrics", "slurm-metrics", kubeconfig); err != nil {
+	if err := s.kube.WriteKubeconfig(t.Context(), "slurm-metrics", "slurm-metrics", kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	a := adapter{process.Start(t, s.program, append([]string{
@@ -30,12 +30,12 @@ func (s *site) run(t *testing.T, args ...string) adapter {
 		"--certificate.namespace=slurm-metrics", "--certificate.service=slurm-metrics", "--certificate.secret=slurm-metrics-certificate",
 		"--metrics.listen-address=" + metrics, "--shutdown-delay=1s",
 	}, args...)...)}
-	process.Await(t, func() error { return process.Answers("http://" + metrics + "/-/ready") })
+	process.Await(t, func() error { return process.CheckOK("http://" + metrics + "/-/ready") })
 	return a
 }
 
 // installChart applies the chart's roles and APIServices, and a Service that points at the port.
-func (s *site) install(t *testing.T, port int) {
+func (s *kubeEnv) installChart(t *testing.T, port int) {
 	t.Helper()
 	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics", port); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func (s *site) install(t *testing.T, port int) {
 	for _, part := range []string{"serviceaccount", "secret", "rbac", "view", "apiservices"} {
 		args = append(args, "--show-only", "templates/"+part+".yaml")
 	}
-	s.applyText(t, s.must(t, "helm", args...))
+	s.applyManifest(t, s.mustRun(t, "helm", args...))
 }
 
 // stop stops the adapter and fails the test if it exits with an error.
@@ -56,7 +56,7 @@ func (a adapter) stop(t *testing.T) {
 }
 
 // memoryMiB returns VmRSS or VmHWM of the adapter in MiB.
-func (a adapter) memory(t *testing.T, key string) int {
+func (a adapter) memoryMiB(t *testing.T, key string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.PID()))
 	if err != nil {
@@ -76,7 +76,7 @@ func (a adapter) memory(t *testing.T, key string) int {
 }
 
 // resetPeak makes the kernel start measuring VmHWM again.
-func (a adapter) forgetPeak(t *testing.T) {
+func (a adapter) resetPeak(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.PID()), []byte("5"), 0); err != nil {
 		t.Fatal(err)

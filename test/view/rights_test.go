@@ -11,7 +11,7 @@ import (
 )
 
 // testForbidden lists objects as users who have no role, or none in that namespace.
-func (s *scene) refuses(t *testing.T) {
+func (s *env) testForbidden(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -26,19 +26,19 @@ func (s *scene) refuses(t *testing.T) {
 			t.Errorf("%s: %s, %v", tc.name, out, err)
 		}
 	}
-	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobs, "-A", "--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
+	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobsResource, "-A", "--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
 		t.Errorf("a service account without a role may list jobs: %s", out)
 	}
 }
 
 // testPrivateJobs lists jobs of beta, whose slurmctld reports that jobs are private.
-func (s *scene) keepsPrivate(t *testing.T) {
-	s.isNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
-	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
-	s.isNames(t, "beta.2", "slurmjobs", "-n", "team-b", "--as=bob", "-l", "state=running")
-	s.isNames(t, "beta.1 beta.2 beta.3 beta.4", "slurmjobs", "-n", "team-b", "--as=carol")
-	s.isNames(t, "alpha.1 alpha.2 alpha.3 alpha.4 beta.1 beta.3", "slurmjobs", "-A", "--as=alice")
-	s.isNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
+func (s *env) testPrivateJobs(t *testing.T) {
+	s.checkNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
+	s.checkNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
+	s.checkNames(t, "beta.2", "slurmjobs", "-n", "team-b", "--as=bob", "-l", "state=running")
+	s.checkNames(t, "beta.1 beta.2 beta.3 beta.4", "slurmjobs", "-n", "team-b", "--as=carol")
+	s.checkNames(t, "alpha.1 alpha.2 alpha.3 alpha.4 beta.1 beta.3", "slurmjobs", "-A", "--as=alice")
+	s.checkNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
 	const warning = "Warning: PrivateData hides jobs of the Slurm cluster team-b/beta: only those of bob are shown"
 	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil || !strings.Contains(err.Error(), "NotFound") || !strings.Contains(err.Error(), warning) {
 		t.Errorf("job of another user: %v", err)
@@ -46,13 +46,13 @@ func (s *scene) keepsPrivate(t *testing.T) {
 }
 
 // testPrivateDataChange makes everything in alpha private, and then public again.
-func (s *scene) turnsPrivate(t *testing.T) {
+func (s *env) testPrivateDataChange(t *testing.T) {
 	annotate := func(value string) {
-		s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
+		s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
 	}
 	annotate("jobs,nodes")
 	process.Await(t, func() error {
-		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.3" {
+		if got := s.listNames(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.3" {
 			return fmt.Errorf("alice sees %s", got)
 		}
 		return nil
@@ -61,9 +61,9 @@ func (s *scene) turnsPrivate(t *testing.T) {
 		t.Errorf("private nodes: %v", err)
 	}
 	// Without the annotation slurmctld decides, which reports that nothing is private.
-	s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
+	s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
 	process.Await(t, func() error {
-		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
+		if got := s.listNames(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
 			return fmt.Errorf("alice sees %s", got)
 		}
 		return nil

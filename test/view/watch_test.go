@@ -27,36 +27,36 @@ import (
 )
 
 // testWatch runs kubectl get --watch while a job is submitted, starts and is cancelled.
-func (s *scene) watches(t *testing.T) {
+func (s *env) testWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	lines := s.follow(ctx, t, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
-	lines.has(t, "alpha.2", "RUNNING")
+	lines := s.watchOutput(ctx, t, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
+	lines.awaitLine(t, "alpha.2", "RUNNING")
 	id, err := s.alpha.Submit(slurmtest.JobSpec{User: "alice", JobRequest: slurm.JobRequest{Name: "new", Partition: "cpu", Tasks: 1}, Forever: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := fmt.Sprint("alpha.", id)
 	s.alpha.Step(5 * time.Second)
-	lines.has(t, name, "RUNNING")
+	lines.awaitLine(t, name, "RUNNING")
 	if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
 		t.Fatal(err)
 	}
 	s.alpha.Step(5 * time.Second)
-	lines.has(t, name, "CANCELLED")
+	lines.awaitLine(t, name, "CANCELLED")
 	cancel()
-	if got := lines.all(); strings.Contains(got, "alpha.1 ") {
+	if got := lines.contents(); strings.Contains(got, "alpha.1 ") {
 		t.Errorf("the watch shows a job of another partition:\n%s", got)
 	}
 }
 
 // outputBuffer collects the output of a program.
-type output struct {
+type outputBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (s *site) follow(ctx context.Context, t *testing.T, args ...string) *output {
+func (s *kubeEnv) watchOutput(ctx context.Context, t *testing.T, args ...string) *outputBuffer {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, filepath.Join(s.kube.Dir, "bin", "kubectl"), append([]string{"get"}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "KUBECACHEDIR="+s.dir, "NO_PROXY="+s.kube.HostAddress)
@@ -67,7 +67,7 @@ func (s *site) follow(ctx context.Context, t *testing.T, args ...string) *output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	out := &output{}
+	out := &outputBuffer{}
 	go func() {
 		for lines := bufio.NewScanner(pipe); lines.Scan(); {
 			out.mu.Lock()
@@ -79,17 +79,17 @@ func (s *site) follow(ctx context.Context, t *testing.T, args ...string) *output
 	return out
 }
 
-func (o *output) all() string {
+func (o *outputBuffer) contents() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
 // awaitLine waits for a line that contains all the words.
-func (o *output) has(t *testing.T, words ...string) {
+func (o *outputBuffer) awaitLine(t *testing.T, words ...string) {
 	t.Helper()
 	process.Await(t, func() error {
-		for line := range strings.Lines(o.all()) {
+		for line := range strings.Lines(o.contents()) {
 			found := true
 			for _, w := range words {
 				found = found && strings.Contains(line, w)
@@ -98,12 +98,12 @@ func (o *output) has(t *testing.T, words ...string) {
 				return nil
 			}
 		}
-		return fmt.Errorf("no line contains %q in\n%s", words, o.all())
+		return fmt.Errorf("no line contains %q in\n%s", words, o.contents())
 	})
 }
 
 // testInformer compares the store of an informer with a list while jobs change.
-func (s *scene) informs(t *testing.T) {
+func (s *env) testInformer(t *testing.T) {
 	config, err := s.kube.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func (s *scene) informs(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.alpha.Step(5 * time.Second)
-		process.Await(t, func() error { return agrees(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
+		process.Await(t, func() error { return compareInformer(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
 		if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func (s *scene) informs(t *testing.T) {
 
 // compareInformer returns an error unless the list and the informer contain the same jobs in the
 // same states, the given job among them.
-func agrees(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer, id uint32) error {
+func compareInformer(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer, id uint32) error {
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		fmt.Fprintln(os.Stderr, missing)
 		return 1
 	}
@@ -50,7 +50,7 @@ func testMain(m *testing.M) int {
 }
 
 // awaitValue calls look until it returns the wanted value.
-func await(t *testing.T, what, want string, look func(context.Context) (string, error)) {
+func awaitValue(t *testing.T, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
@@ -68,7 +68,7 @@ func await(t *testing.T, what, want string, look func(context.Context) (string, 
 }
 
 // requireStays fails the test if look returns anything but the wanted value within the span.
-func stays(t *testing.T, span time.Duration, what, want string, look func(context.Context) (string, error)) {
+func requireStays(t *testing.T, span time.Duration, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if got, err := look(t.Context()); err != nil || got != want {
@@ -77,7 +77,7 @@ func stays(t *testing.T, span time.Duration, what, want string, look func(contex
 	}
 }
 
-func contents(t *testing.T, path ...string) string {
+func readFile(t *testing.T, path ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {

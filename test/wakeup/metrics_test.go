@@ -23,37 +23,37 @@ import (
 )
 
 const (
-	metric      = "slurm_nodeset_required_nodes"
+	metricName  = "slurm_nodeset_required_nodes"
 	metricsPath = "/apis/custom.metrics.k8s.io/v1beta2"
 )
 
 // fakeAdapter serves the number of required nodes that a test has set.
-type adapter struct {
+type fakeAdapter struct {
 	mu     sync.Mutex
-	values map[string]value
+	values map[string]metricValue
 }
 
 // metricValue is the adapter's response for one NodeSet.
-type value struct {
+type metricValue struct {
 	n   int
 	age time.Duration
 	// status is the HTTP status of an error; 0 means no error.
 	status int
 }
 
-func (a *adapter) set(nodeSet string, v value) {
+func (a *fakeAdapter) set(nodeSet string, v metricValue) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.values[nodeSet] = v
 }
 
 // serveMetrics serves custom.metrics.k8s.io of a cluster from this process.
-func serveMetrics(t *testing.T, c *realkube.Cluster) *adapter {
+func serveMetrics(t *testing.T, c *realkube.Cluster) *fakeAdapter {
 	t.Helper()
-	a := &adapter{values: map[string]value{}}
+	a := &fakeAdapter{values: map[string]metricValue{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+metricsPath, a.discover)
-	mux.HandleFunc("GET "+metricsPath+"/namespaces/{namespace}/nodesets.slinky.slurm.net/{name}/"+metric, a.serve)
+	mux.HandleFunc("GET "+metricsPath+"/namespaces/{namespace}/nodesets.slinky.slurm.net/{name}/"+metricName, a.serve)
 	server := httptest.NewUnstartedServer(mux)
 	certificate := selfSigned(t, "adapter.slurm-system.svc")
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
@@ -77,13 +77,13 @@ spec: {group: custom.metrics.k8s.io, version: v1beta2, groupPriorityMinimum: 100
 	return a
 }
 
-func (a *adapter) discover(w http.ResponseWriter, _ *http.Request) {
+func (a *fakeAdapter) discover(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"custom.metrics.k8s.io/v1beta2","resources":[
-{"name":"nodesets.slinky.slurm.net/%s","namespaced":true,"kind":"MetricValueList","verbs":["get"]}]}`, metric)
+{"name":"nodesets.slinky.slurm.net/%s","namespaced":true,"kind":"MetricValueList","verbs":["get"]}]}`, metricName)
 }
 
-func (a *adapter) serve(w http.ResponseWriter, r *http.Request) {
+func (a *fakeAdapter) serve(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	v, ok := a.values[r.PathValue("name")]
 	a.mu.Unlock()
@@ -103,7 +103,7 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) {
 			"describedObject": map[string]string{
 				"kind": "NodeSet", "apiVersion": "slinky.slurm.net/v1beta1", "namespace": r.PathValue("namespace"), "name": r.PathValue("name"),
 			},
-			"metric":    map[string]string{"name": metric},
+			"metric":    map[string]string{"name": metricName},
 			"timestamp": time.Now().Add(-v.age).UTC().Format(time.RFC3339),
 			"value":     fmt.Sprint(v.n),
 		}},

@@ -27,7 +27,7 @@ type operator struct {
 func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := c.KubeconfigOf(t.Context(), "slurm-system", "slurm-operator", kubeconfig); err != nil {
+	if err := c.WriteKubeconfig(t.Context(), "slurm-system", "slurm-operator", kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	o := &operator{t: t, health: process.FreeAddress(t), metrics: process.FreeAddress(t)}
@@ -35,7 +35,7 @@ func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator
 		"--kube.config=" + kubeconfig, "--reconcilers=wakeup", "--no-webhook", "--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
 		"--health.listen-address=" + o.health, "--metrics.listen-address=" + o.metrics, "--log.level=debug",
 	}, flags...)...)
-	process.Await(t, func() error { return process.Answers("http://" + o.health + "/readyz") })
+	process.Await(t, func() error { return process.CheckOK("http://" + o.health + "/readyz") })
 	return o
 }
 
@@ -67,7 +67,7 @@ func (o *operator) get(ctx context.Context, url, token string) (string, error) {
 }
 
 // newToken returns a token of a service account in slurm-system.
-func token(t *testing.T, c *realkube.Cluster, account string) string {
+func newToken(t *testing.T, c *realkube.Cluster, account string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), "create", "token", account, "--namespace=slurm-system")
 	if err != nil {

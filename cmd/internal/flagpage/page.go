@@ -12,7 +12,7 @@ import (
 // Render returns the page of a program whose main package is cmd/NAME: its description, its flags,
 // and the environment variables that set flags. Call it before the flags are parsed: a flag without
 // a default would otherwise show the value of its variable. The error names the flags without help.
-func Of(app *kingpin.ApplicationModel) (string, error) {
+func Render(app *kingpin.ApplicationModel) (string, error) {
 	flags := slices.DeleteFunc(slices.Clone(app.Flags), func(f *kingpin.FlagModel) bool { return f.Hidden })
 	var undocumented []string
 	for _, f := range flags {
@@ -25,21 +25,21 @@ func Of(app *kingpin.ApplicationModel) (string, error) {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %[1]s\n\nThis page is generated: change the flags in `cmd/%[1]s` and run `make generate`.\n\n", app.Name)
-	out.WriteString(description(app.Help))
+	out.WriteString(formatDescription(app.Help))
 	out.WriteString("\n## Flags\n\n")
 	out.WriteString("A switch `--x` is turned off by `--no-x`. A flag marked … may be repeated.\n\n")
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	for _, f := range flags {
-		standard, help := told(f)
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", name(f), code(standard), cell(help))
+		standard, help := defaultAndHelp(f)
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", flagName(f), codeCell(standard), tableCell(help))
 	}
-	out.WriteString(environment(flags))
+	out.WriteString(environmentSection(flags))
 	return out.String(), nil
 }
 
 // formatDescription returns the text of --help. Indented lines, which are examples, become code
 // blocks.
-func description(text string) string {
+func formatDescription(text string) string {
 	var out strings.Builder
 	block := false
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
@@ -55,7 +55,7 @@ func description(text string) string {
 	return out.String()
 }
 
-func name(f *kingpin.FlagModel) string {
+func flagName(f *kingpin.FlagModel) string {
 	out := "`--" + f.Name + "`"
 	if f.Short != 0 {
 		out = "`-" + string(f.Short) + "`, " + out
@@ -71,7 +71,7 @@ func name(f *kingpin.FlagModel) string {
 
 // defaultAndHelp returns a flag's default and help. The default is "" if there is none. Help texts
 // of libraries end with the default, which is removed.
-func told(f *kingpin.FlagModel) (standard, help string) {
+func defaultAndHelp(f *kingpin.FlagModel) (standard, help string) {
 	standard = strings.Join(f.Default, ",")
 	if len(f.Default) == 0 {
 		standard = f.Value.String()
@@ -86,7 +86,7 @@ func told(f *kingpin.FlagModel) (standard, help string) {
 
 // environmentSection describes the variables that set flags and the default variables of the flags
 // that end with -env. It is "" if there are none.
-func environment(flags []*kingpin.FlagModel) string {
+func environmentSection(flags []*kingpin.FlagModel) string {
 	var out strings.Builder
 	for _, f := range flags {
 		if f.Envar != "" {
@@ -102,14 +102,14 @@ func environment(flags []*kingpin.FlagModel) string {
 	return "\n## Environment variables\n\n| variable | meaning |\n|---|---|\n" + out.String()
 }
 
-func code(text string) string {
+func codeCell(text string) string {
 	if text == "" || text == "on" {
 		return text
 	}
-	return "`" + cell(text) + "`"
+	return "`" + tableCell(text) + "`"
 }
 
 // tableCell returns text as one line that is safe in a table cell.
-func cell(text string) string {
+func tableCell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

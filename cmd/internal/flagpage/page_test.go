@@ -10,7 +10,7 @@ import (
 )
 
 // newApp returns a program with a flag of each kind.
-func app() *kingpin.Application {
+func newApp() *kingpin.Application {
 	var text, file, variable, level string
 	var on, off bool
 	var list []string
@@ -36,7 +36,7 @@ func (d *duration) Set(string) error { return nil }
 func (d *duration) String() string   { return time.Duration(*d).String() }
 
 func TestThePage(t *testing.T) {
-	got, err := Of(app().Model())
+	got, err := Render(newApp().Model())
 	want := `# tide
 
 This page is generated: change the flags in ` + "`cmd/tide`" + ` and run ` + "`make generate`" + `.
@@ -77,17 +77,17 @@ A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be rep
 }
 
 func TestAFlagWithoutHelpIsAnError(t *testing.T) {
-	a := app()
+	a := newApp()
 	a.Flag("mute", " ").Bool()
 	a.Flag("dumb", "").Bool()
-	if _, err := Of(a.Model()); err == nil ||
+	if _, err := Render(a.Model()); err == nil ||
 		!strings.Contains(err.Error(), "flags of tide have no help: --mute, --dumb") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-func TestWithoutVariablesThePageSaysNothingOfThem(t *testing.T) {
-	got, err := Of(kingpin.New("tide", "Predicts tides.").Model())
+func TestAPageWithoutVariablesHasNoSectionForThem(t *testing.T) {
+	got, err := Render(kingpin.New("tide", "Predicts tides.").Model())
 	if err != nil || strings.Contains(got, "nvironment") {
 		t.Errorf("%v\n%s", err, got)
 	}

@@ -21,7 +21,7 @@ func Watch(ctx context.Context, cache *slurmclient.Cache, log lines.Logger) {
 			return
 		}
 		after = s.Sequence
-		w.see(s)
+		w.logChanges(s)
 	}
 }
 
@@ -30,17 +30,17 @@ type watcher struct {
 	version, release string
 	reader           slurmclient.JobsReader
 	// withoutSlurmdbd is whether the cluster was logged as having no slurmdbd.
-	lonely bool
+	withoutSlurmdbd bool
 	// failing maps the causes of the logged failures that persist to their start times.
-	failing map[string]time.Time
-	stacks  *Stacks
+	failing  map[string]time.Time
+	panicLog *PanicLog
 }
 
 func newWatcher(log lines.Logger) *watcher {
-	return &watcher{log: log, failing: map[string]time.Time{}, stacks: NewStacks(log)}
+	return &watcher{log: log, failing: map[string]time.Time{}, panicLog: NewPanicLog(log)}
 }
 
-func (w *watcher) see(s *slurmclient.Snapshot) {
+func (w *watcher) logChanges(s *slurmclient.Snapshot) {
 	if s.Version != "" && s.Server.Release != "" && (s.Version != w.version || s.Server.Release != w.release) {
 		w.version, w.release = s.Version, s.Server.Release
 		w.log.Info("reading a cluster", "name", s.Server.Cluster, "release", s.Server.Release, "version", s.Version)
@@ -49,8 +49,8 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 		w.reader = by
 		w.log.Info("reading jobs", "reader", by)
 	}
-	if lonely := s.QOS.Absent || s.Associations.Absent; lonely != w.lonely {
-		w.lonely = lonely
+	if lonely := s.QOS.Absent || s.Associations.Absent; lonely != w.withoutSlurmdbd {
+		w.withoutSlurmdbd = lonely
 		if lonely {
 			w.log.Info("the cluster has no slurmdbd, so there are no limits of QOS and associations")
 		}
@@ -60,12 +60,12 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 		if p.Err == nil {
 			continue
 		}
-		cause, hint := explain(p.Resource, p.Err)
+		cause, hint := explainFailure(p.Resource, p.Err)
 		now[cause] = true
 		if _, logged := w.failing[cause]; !logged {
 			w.failing[cause] = p.FailingSince
 			if slurmclient.PanicOf(p.Err) != nil {
-				w.stacks.Log(p.Err, "what", cause)
+				w.panicLog.Log(p.Err, "what", cause)
 			}
 			w.log.Warn("polling fails, serving the last values", "what", cause, "err", p.Err, "hint", hint)
 		}
@@ -80,7 +80,7 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 
 // explainFailure returns the cause of a failing poll and a hint. Polls with the same cause count as
 // one failure.
-func explain(r slurmclient.Resource, err error) (cause, hint string) {
+func explainFailure(r slurmclient.Resource, err error) (cause, hint string) {
 	var e *slurmclient.Error
 	switch slurmclient.CodeOf(err) {
 	case slurmclient.CodeUnauthorized:

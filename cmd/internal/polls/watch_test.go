@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-func TestWatchTellsEachCauseOnce(t *testing.T) {
+func TestWatchLogsEachCauseOnce(t *testing.T) {
 	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing",
 		Err: errors.New("connection refused")}
 	var out bytes.Buffer
@@ -18,52 +18,52 @@ func TestWatchTellsEachCauseOnce(t *testing.T) {
 	s := &slurmclient.Snapshot{}
 	s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Err: refused}
 	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
-	w.see(s)
-	w.see(s)
+	w.logChanges(s)
+	w.logChanges(s)
 	if n := strings.Count(out.String(), "polling fails"); n != 1 {
 		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 	half := *s
 	half.Nodes.Err = nil
-	w.see(&half)
+	w.logChanges(&half)
 	if strings.Contains(out.String(), "works again") {
 		t.Error("jobs still fail")
 	}
 	half.Jobs.Err = nil
-	w.see(&half)
+	w.logChanges(&half)
 	if !strings.Contains(out.String(), "polling works again") {
 		t.Error("the recovery is not logged")
 	}
 }
 
-func TestWatchTellsHowJobsAreRead(t *testing.T) {
+func TestWatchLogsHowJobsAreRead(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
 	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta,
 		slurmclient.ReadList} {
 		s := &slurmclient.Snapshot{}
 		s.Jobs.Reader = reader
-		w.see(s)
+		w.logChanges(s)
 	}
 	if n := strings.Count(out.String(), "reading jobs"); n != 2 || !strings.Contains(out.String(), "reader=list") {
 		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }
 
-func TestWatchTellsOnceThatThereIsNoSlurmdbd(t *testing.T) {
+func TestWatchLogsAMissingSlurmdbdOnce(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
 	s := &slurmclient.Snapshot{}
-	w.see(s)
+	w.logChanges(s)
 	s.QOS.Absent = true
-	w.see(s)
-	w.see(s)
+	w.logChanges(s)
+	w.logChanges(s)
 	if n := strings.Count(out.String(), "no slurmdbd"); n != 1 {
 		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }
 
-func TestWatchSaysThatSlurmdbdIsNotServed(t *testing.T) {
+func TestWatchHintsThatSlurmdbdIsNotServed(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
 	s := &slurmclient.Snapshot{}
@@ -71,7 +71,7 @@ func TestWatchSaysThatSlurmdbdIsNotServed(t *testing.T) {
 		p.Err = &slurmclient.Error{Code: slurmclient.CodeUnsupported, Op: "listing", Status: 404}
 	}
 	s.QOS.Resource, s.Associations.Resource = slurmclient.QOS, slurmclient.Associations
-	w.see(s)
+	w.logChanges(s)
 	if n := strings.Count(out.String(), "-s slurmctld,slurmdbd"); n != 1 {
 		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}

@@ -21,24 +21,24 @@ import (
 )
 
 // blockTimeout is the time limit of a block.
-const patience = 10 * time.Minute
+const blockTimeout = 10 * time.Minute
 
 func main() {
 	after := flag.String("after", "", "a command that clears up after each block")
 	flag.Parse()
-	if err := run(docs.Place(flag.Arg(0)), *after); err != nil {
+	if err := runBlocks(docs.Place(flag.Arg(0)), *after); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)
 	}
 }
 
-func run(place docs.Place, after string) error {
+func runBlocks(place docs.Place, after string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if !slices.Contains([]docs.Place{docs.Here, docs.Kube, docs.Demo}, place) {
 		return fmt.Errorf("no such place: %q", place)
 	}
-	pages, err := docs.Pages(ctx, ".")
+	pages, err := docs.ListPages(ctx, ".")
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func run(place docs.Place, after string) error {
 		if err != nil {
 			return err
 		}
-		blocks, err := docs.Blocks(page, string(text))
+		blocks, err := docs.ParseBlocks(page, string(text))
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func run(place docs.Place, after string) error {
 				continue
 			}
 			count++
-			if err := play(ctx, b, after); err != nil {
+			if err := runBlock(ctx, b, after); err != nil {
 				failed = append(failed, b.String())
 			}
 		}
@@ -76,24 +76,24 @@ func run(place docs.Place, after string) error {
 }
 
 // runBlock runs a block and prints the result, with the block's output only if it failed.
-func play(ctx context.Context, b docs.Block, after string) error {
+func runBlock(ctx context.Context, b docs.Block, after string) error {
 	begin := time.Now()
-	out, err := shell(ctx, docs.Bounded(b.Script))
+	out, err := runShell(ctx, docs.BoundWatches(b.Script))
 	if err != nil {
 		fmt.Printf("%s: %v\n%s\n", b, err, out)
 	} else {
 		fmt.Printf("%s: ok after %.1f s\n", b, time.Since(begin).Seconds())
 	}
 	if after != "" {
-		if out, afterErr := shell(ctx, after); afterErr != nil {
+		if out, afterErr := runShell(ctx, after); afterErr != nil {
 			return errors.Join(err, fmt.Errorf("cleaning up after %s: %w\n%s", b, afterErr, out))
 		}
 	}
 	return err
 }
 
-func shell(ctx context.Context, script string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func runShell(ctx context.Context, script string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, blockTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

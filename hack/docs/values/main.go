@@ -17,12 +17,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: values FOLDER")
 		os.Exit(2)
 	}
-	charts, err := read(os.Args[1])
+	charts, err := readCharts(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "values:", err)
 		os.Exit(1)
 	}
-	fmt.Print(page(charts))
+	fmt.Print(renderPage(charts))
 }
 
 // chart is the content of the page about one chart.
@@ -34,7 +34,7 @@ type chart struct {
 
 // readCharts returns the charts of a folder, ordered by name. The error names every value without an
 // explanation.
-func read(folder string) ([]chart, error) {
+func readCharts(folder string) ([]chart, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*", "Chart.yaml"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("no charts in %s", folder)

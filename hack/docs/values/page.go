@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-const head = `# Values of the charts
+const pageHeader = `# Values of the charts
 
 This page is generated: change the comments in the charts' ` + "`values.yaml`" + ` and run ` + "`make generate`" + `.
 
@@ -17,23 +17,23 @@ misspelt, of another type or out of its bounds. A value of a part that is given 
 `
 
 // renderPage returns the whole page, with the charts in the given order.
-func page(charts []chart) string {
+func renderPage(charts []chart) string {
 	var out strings.Builder
-	out.WriteString(head)
+	out.WriteString(pageHeader)
 	for _, c := range charts {
-		fmt.Fprintf(&out, "- [%[1]s](#%[1]s): %[2]s\n", c.Name, flat(c.Description))
+		fmt.Fprintf(&out, "- [%[1]s](#%[1]s): %[2]s\n", c.Name, oneLine(c.Description))
 	}
 	for _, c := range charts {
 		fmt.Fprintf(&out, "\n## %[1]s\n\n[README of the chart](../../charts/%[1]s/README.md)\n\n", c.Name)
 		out.WriteString("| value | type | default | meaning |\n|---|---|---|---|\n")
 		for _, r := range c.rows {
-			fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", r.path, r.kind, flat(r.standard), flat(r.meaning))
+			fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", r.path, r.kind, oneLine(r.defaultValue), oneLine(r.meaning))
 		}
 	}
 	return out.String()
 }
 
 // oneLine returns text as one line that is safe in a cell of a Markdown table.
-func flat(text string) string {
+func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // row is a value of a table: its path, such as slurm.token.key, and its columns.
-type row struct{ path, kind, standard, meaning string }
+type row struct{ path, kind, defaultValue, meaning string }
 
 // rowsOf returns the values in their order in values.yaml: one for each that has a
 // comment beginning with "-- ", whatever is in it. It is an error when a value has no
@@ -29,25 +29,25 @@ func rowsOf(values, schema []byte) ([]row, error) {
 	if len(root.Content) == 0 || root.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("values.yaml has no values")
 	}
-	return rows("", root.Content[0], s)
+	return rowsBelow("", root.Content[0], s)
 }
 
-func rows(prefix string, node *yaml.Node, s schema) ([]row, error) {
+func rowsBelow(prefix string, node *yaml.Node, s schema) ([]row, error) {
 	var out []row
 	var problems []error
 	for pair := range slices.Chunk(node.Content, 2) {
 		path := prefix + pair[0].Value
 		below, known := s.property(pair[0].Value)
-		text, told := comment(pair[0])
+		text, told := commentOf(pair[0])
 		switch {
 		case !known:
 			problems = append(problems, fmt.Errorf("values.schema.json does not know the value %s", path))
 		case told:
-			standard, err := compact(pair[1])
+			standard, err := compactJSON(pair[1])
 			problems = append(problems, err)
-			out = append(out, row{path, below.kind(), standard, meaning(text, below)})
+			out = append(out, row{path, below.kind(), standard, meaningOf(text, below)})
 		case pair[1].Kind == yaml.MappingNode && len(pair[1].Content) > 0:
-			inner, err := rows(path+".", pair[1], below)
+			inner, err := rowsBelow(path+".", pair[1], below)
 			out, problems = append(out, inner...), append(problems, err)
 		default:
 			problems = append(problems, fmt.Errorf("the value %s has no explanation: write a comment above it in values.yaml that begins with \"# -- \"", path))
@@ -57,14 +57,14 @@ func rows(prefix string, node *yaml.Node, s schema) ([]row, error) {
 }
 
 // commentOf returns the explanation in the comment above a key.
-func comment(key *yaml.Node) (string, bool) {
+func commentOf(key *yaml.Node) (string, bool) {
 	_, text, ok := strings.Cut("\n"+key.HeadComment, "\n# -- ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n#", " ")), " "), ok && strings.TrimSpace(text) != ""
 }
 
 // meaningOf returns the comment, followed by the constraints of the schema that the comment does not
 // mention.
-func meaning(text string, s schema) string {
+func meaningOf(text string, s schema) string {
 	add := func(format string, args ...any) {
 		if !strings.HasSuffix(text, ".") {
 			text += "."
@@ -87,7 +87,7 @@ func meaning(text string, s schema) string {
 }
 
 // compactJSON returns a value as one line of JSON, which is also YAML.
-func compact(node *yaml.Node) (string, error) {
+func compactJSON(node *yaml.Node) (string, error) {
 	var value any
 	if err := node.Decode(&value); err != nil {
 		return "", fmt.Errorf("line %d: %w", node.Line, err)

@@ -15,11 +15,11 @@ var update = flag.Bool("update", false, "rewrite docs/reference/values.md")
 func TestTheReferenceIsCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	file := filepath.Join(root, "docs", "reference", "values.md")
-	charts, err := read(filepath.Join(root, "charts"))
+	charts, err := readCharts(filepath.Join(root, "charts"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := page(charts)
+	got := renderPage(charts)
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -109,13 +109,13 @@ func TestUnexplainedValues(t *testing.T) {
 	if _, err := rowsOf([]byte("# -- x\na: 1"), []byte("{")); err == nil {
 		t.Error("a schema that is no JSON is no error")
 	}
-	if _, err := read(t.TempDir()); err == nil {
+	if _, err := readCharts(t.TempDir()); err == nil {
 		t.Error("no charts are no error")
 	}
 }
 
 func TestPage(t *testing.T) {
-	got := page([]chart{{"tide", "A chart\nof tides", []row{{"a", "string", `"x"`, "One|other"}}}})
+	got := renderPage([]chart{{"tide", "A chart\nof tides", []row{{"a", "string", `"x"`, "One|other"}}}})
 	for _, want := range []string{
 		"- [tide](#tide): A chart of tides\n", "\n## tide\n", "(../../charts/tide/README.md)",
 		"| value | type | default | meaning |\n|---|---|---|---|\n| `a` | string | `\"x\"` | One\\|other |\n",

@@ -10,7 +10,7 @@ import (
 // Config configures the access to all clusters.
 type Config struct {
 	// Secrets reads tokens, keys and certificates.
-	Kube Kube
+	Secrets SecretReader
 	// User and Lifetime are those of tokens minted for Controllers.
 	User     string
 	Lifetime time.Duration
@@ -22,50 +22,50 @@ type Config struct {
 }
 
 // Session is an open client with its token source. The caller of Dial closes the client.
-type Link struct {
+type Session struct {
 	Client *slurmclient.Client
 	Token  slurmclient.TokenSource
 	// keepToken renews the token until ctx ends. certificatesChanged reports whether the
 	// certificates in Kubernetes differ from those of the client. Both may be nil.
-	keep    func(ctx context.Context)
-	changed func(ctx context.Context) bool
+	keepToken           func(ctx context.Context)
+	certificatesChanged func(ctx context.Context) bool
 }
 
 // Dial creates a client for the endpoint. It reads Kubernetes but does not connect to slurmrestd. An
 // unreadable token is not an error here: requests fail with the cause until the token can be read.
 // ctx bounds all later reads of the token. observer may be nil.
-func (cfg Config) Dial(ctx context.Context, t Target, observer slurmclient.Observer) (Link, error) {
+func (cfg Config) Dial(ctx context.Context, t Endpoint, observer slurmclient.Observer) (Session, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	read, err := trustWithin(ctx, cfg.Kube, t)
+	read, err := readTLSFilesInTime(ctx, cfg.Secrets, t)
 	if err != nil {
-		return Link{}, err
+		return Session{}, err
 	}
 	tlsConfig, err := read.config(t)
 	if err != nil {
-		return Link{}, err
+		return Session{}, err
 	}
-	token := tokenOf(ctx, cfg.Kube, t, cfg.User, cfg.Lifetime, cfg.Now)
-	_, _ = token.refresh(ctx, secretEvery)
+	token := newTokenSource(ctx, cfg.Secrets, t, cfg.User, cfg.Lifetime, cfg.Now)
+	_, _ = token.refresh(ctx, reloadInterval)
 	client, err := slurmclient.New(slurmclient.Config{
 		URL: t.URL, Version: cfg.APIVersion, Token: token, TLS: tlsConfig, Timeout: cfg.Timeout, Observer: observer,
 	})
 	if err != nil {
-		return Link{}, err
+		return Session{}, err
 	}
-	l := Link{Client: client, Token: token, keep: token.keep}
+	l := Session{Client: client, Token: token, keepToken: token.keepCurrent}
 	if tlsConfig != nil {
-		l.changed = func(ctx context.Context) bool {
-			now, err := trustWithin(ctx, cfg.Kube, t)
+		l.certificatesChanged = func(ctx context.Context) bool {
+			now, err := readTLSFilesInTime(ctx, cfg.Secrets, t)
 			return err == nil && !now.equal(read)
 		}
 	}
 	return l, nil
 }
 
-func trustWithin(ctx context.Context, kube Kube, t Target) (trust, error) {
+func readTLSFilesInTime(ctx context.Context, kube SecretReader, t Endpoint) (tlsFiles, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	return trustOf(ctx, kube, t)
+	return readTLSFiles(ctx, kube, t)
 }

@@ -38,7 +38,7 @@ type Shape struct {
 // OfNodeSet returns the shape of the NodeSet's workers: the limits of the slurmd container,
 // overridden by extraConf. known is false if neither states the number of CPUs. A malformed slurmd
 // field counts as one without limits.
-func Of(n *v1beta1.NodeSet) (s Shape, known bool) {
+func OfNodeSet(n *v1beta1.NodeSet) (s Shape, known bool) {
 	var limits corev1.ResourceList
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
 		limits = slurmd.Resources.Limits
@@ -56,25 +56,25 @@ func Of(n *v1beta1.NodeSet) (s Shape, known bool) {
 	if gpus > 0 {
 		s.GRES = "gpu:" + strconv.FormatInt(gpus, 10)
 	}
-	s.read(n.Spec.ExtraConf)
+	s.applyConf(n.Spec.ExtraConf)
 	return s, s.CPUs > 0
 }
 
 // applyConf overrides the shape with the options of a NodeName line (slurm.conf(5)). It ignores
 // options that it cannot parse.
-func (s *Shape) read(text string) {
-	o := optionsOf(text)
-	if !o.number("cpus", &s.CPUs) {
-		o.product(&s.CPUs, "sockets", "corespersocket", "threadspercore")
+func (s *Shape) applyConf(text string) {
+	o := parseConfOptions(text)
+	if !o.readNumber("cpus", &s.CPUs) {
+		o.readProduct(&s.CPUs, "sockets", "corespersocket", "threadspercore")
 	}
-	s.readCores(o)
-	o.number("realmemory", &s.MemoryMiB)
-	o.number("tmpdisk", &s.TmpDiskMiB)
+	s.applyCoreOptions(o)
+	o.readNumber("realmemory", &s.MemoryMiB)
+	o.readNumber("tmpdisk", &s.TmpDiskMiB)
 	var reserved, weight uint64
-	if o.number("memspeclimit", &reserved) {
+	if o.readNumber("memspeclimit", &reserved) {
 		s.MemoryMiB -= min(s.MemoryMiB, reserved)
 	}
-	if o.number("weight", &weight) {
+	if o.readNumber("weight", &weight) {
 		s.Weight = uint32(min(weight, math.MaxUint32))
 	}
 	if gres := o["gres"]; gres != "" {
@@ -91,23 +91,23 @@ func (s *Shape) read(text string) {
 
 // applyCoreOptions sets ThreadsPerCore and subtracts the CPUs of the cores that CoreSpecCount
 // reserves. ThreadsPerCore stays 0 if the CPUs are whole cores: Slurm then schedules cores.
-func (s *Shape) readCores(o confOptions) {
+func (s *Shape) applyCoreOptions(o confOptions) {
 	threads, reserved := uint64(1), uint64(0)
-	o.number("threadspercore", &threads)
+	o.readNumber("threadspercore", &threads)
 	cores := uint64(0)
-	o.product(&cores, "sockets", "corespersocket")
+	o.readProduct(&cores, "sockets", "corespersocket")
 	if _, hasCPUs := o["cpus"]; threads > 1 && (!hasCPUs || cores == 0 || s.CPUs == cores*threads) {
 		s.ThreadsPerCore = threads
 	}
-	if o.number("corespeccount", &reserved) {
-		s.CPUs -= min(s.CPUs, times(reserved, max(1, s.ThreadsPerCore)))
+	if o.readNumber("corespeccount", &reserved) {
+		s.CPUs -= min(s.CPUs, saturatingMul(reserved, max(1, s.ThreadsPerCore)))
 	}
 }
 
 // confOptions contains the options of a configuration line. Its keys are in lower case.
 type confOptions map[string]string
 
-func optionsOf(text string) confOptions {
+func parseConfOptions(text string) confOptions {
 	out := confOptions{}
 	for word := range strings.FieldsSeq(text) {
 		if name, value, ok := strings.Cut(word, "="); ok {
@@ -119,7 +119,7 @@ func optionsOf(text string) confOptions {
 
 // readNumber sets *into to the value of the option. It reports whether the option is a number, and
 // leaves *into unchanged if it is not.
-func (o confOptions) number(name string, into *uint64) bool {
+func (o confOptions) readNumber(name string, into *uint64) bool {
 	n, err := strconv.ParseUint(o[name], 10, 64)
 	if err == nil {
 		*into = n
@@ -129,12 +129,12 @@ func (o confOptions) number(name string, into *uint64) bool {
 
 // readProduct sets *into to the product of the options that are numbers. It leaves *into unchanged
 // if none is.
-func (o confOptions) product(into *uint64, names ...string) {
+func (o confOptions) readProduct(into *uint64, names ...string) {
 	product, found := uint64(1), false
 	for _, name := range names {
 		var n uint64
-		if o.number(name, &n) {
-			product, found = times(product, n), true
+		if o.readNumber(name, &n) {
+			product, found = saturatingMul(product, n), true
 		}
 	}
 	if found {
@@ -143,7 +143,7 @@ func (o confOptions) product(into *uint64, names ...string) {
 }
 
 // saturatingMul returns a*b, or the largest uint64 if the product overflows.
-func times(a, b uint64) uint64 {
+func saturatingMul(a, b uint64) uint64 {
 	if high, low := bits.Mul64(a, b); high == 0 {
 		return low
 	}

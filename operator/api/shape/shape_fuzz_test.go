@@ -18,18 +18,18 @@ func FuzzExtraConf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		o := optionsOf(text)
+		o := parseConfOptions(text)
 		s := Shape{CPUs: 64, MemoryMiB: 1000}
-		s.read(text)
+		s.applyConf(text)
 		for _, name := range []string{"cpus", "sockets", "corespersocket", "threadspercore"} {
 			n := uint64(0)
-			limited := o["cpus"] != "" || zeroIn(o) || o["corespeccount"] != ""
-			if o.number(name, &n) && n > 0 && !limited && s.CPUs < n {
+			limited := o["cpus"] != "" || hasZeroOption(o) || o["corespeccount"] != ""
+			if o.readNumber(name, &n) && n > 0 && !limited && s.CPUs < n {
 				t.Errorf("%q: got %d CPUs, want at least %d", text, s.CPUs, n)
 			}
 		}
 		reserved := uint64(0)
-		if o.number("corespeccount", &reserved) && reserved >= 64 && !told(o) && s.CPUs != 0 {
+		if o.readNumber("corespeccount", &reserved) && reserved >= 64 && !hasCPUOption(o) && s.CPUs != 0 {
 			t.Errorf("%q reserves all cores, but %d CPUs remain", text, s.CPUs)
 		}
 		if len(s.Features) > 2+strings.Count(text, ",") {
@@ -39,16 +39,16 @@ func FuzzExtraConf(f *testing.F) {
 }
 
 // hasCPUOption reports whether an option states a number of CPUs.
-func told(o confOptions) bool {
+func hasCPUOption(o confOptions) bool {
 	var n uint64
-	return o.number("cpus", &n) || o.number("sockets", &n) || o.number("corespersocket", &n) ||
-		o.number("threadspercore", &n)
+	return o.readNumber("cpus", &n) || o.readNumber("sockets", &n) || o.readNumber("corespersocket", &n) ||
+		o.readNumber("threadspercore", &n)
 }
 
 // hasZeroOption reports whether one of the factors of the number of CPUs is 0.
-func zeroIn(o confOptions) bool {
+func hasZeroOption(o confOptions) bool {
 	return slices.ContainsFunc([]string{"sockets", "corespersocket", "threadspercore"}, func(name string) bool {
 		n := uint64(1)
-		return o.number(name, &n) && n == 0
+		return o.readNumber(name, &n) && n == 0
 	})
 }

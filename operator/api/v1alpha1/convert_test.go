@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func TestWhatANodeSetJoins(t *testing.T) {
+func TestWhichClusterANodeSetJoins(t *testing.T) {
 	controller := map[string]string{v1alpha1.AnnotationClusterKind: "Controller"}
 	ref := &corev1.LocalObjectReference{Name: "slurm"}
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestConversionSharesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsLostThereAndBack(t *testing.T) {
+func TestRoundTripsLoseNothing(t *testing.T) {
 	for seed := range uint64(500) {
 		t.Run("seed "+strconv.FormatUint(seed, 10), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -72,53 +72,53 @@ func TestNothingIsLostThereAndBack(t *testing.T) {
 			for i := range data {
 				data[i] = byte(r.Uint32())
 			}
-			roundTrips(t, data)
+			checkRoundTrips(t, data)
 		})
 	}
 }
 
-func FuzzNothingIsLostThereAndBack(f *testing.F) {
+func FuzzRoundTripsLoseNothing(f *testing.F) {
 	f.Add([]byte("seed"))
-	f.Fuzz(func(t *testing.T, data []byte) { roundTrips(t, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkRoundTrips(t, data) })
 }
 
 // checkRoundTrips fills objects of both versions from data, and converts them to the other version and
 // back.
-func roundTrips(t *testing.T, data []byte) {
+func checkRoundTrips(t *testing.T, data []byte) {
 	t.Helper()
-	fill := filler(data)
+	fill := newFiller(data)
 	{
 		in, via, out := &v1beta1.NodeSet{}, &v1alpha1.NodeSet{}, &v1beta1.NodeSet{}
 		fill.Fill(in)
 		via.FromBeta(in)
-		through(t, via).ToBeta(out)
-		same(t, "NodeSet, from v1beta1", in, out)
+		throughJSON(t, via).ToBeta(out)
+		compareObjects(t, "NodeSet, from v1beta1", in, out)
 	}
 	{
 		in, via, out := &v1alpha1.NodeSet{}, &v1beta1.NodeSet{}, &v1alpha1.NodeSet{}
 		fill.Fill(in)
 		in.ToBeta(via)
-		out.FromBeta(through(t, via))
-		same(t, "NodeSet, from v1alpha1", in, out)
+		out.FromBeta(throughJSON(t, via))
+		compareObjects(t, "NodeSet, from v1alpha1", in, out)
 	}
 	{
 		in, via, out := &v1beta1.Cluster{}, &v1alpha1.Cluster{}, &v1beta1.Cluster{}
 		fill.Fill(in)
 		via.FromBeta(in)
-		through(t, via).ToBeta(out)
-		same(t, "Cluster, from v1beta1", in, out)
+		throughJSON(t, via).ToBeta(out)
+		compareObjects(t, "Cluster, from v1beta1", in, out)
 	}
 	{
 		in, via, out := &v1alpha1.Cluster{}, &v1beta1.Cluster{}, &v1alpha1.Cluster{}
 		fill.Fill(in)
 		in.ToBeta(via)
-		out.FromBeta(through(t, via))
-		same(t, "Cluster, from v1alpha1", in, out)
+		out.FromBeta(throughJSON(t, via))
+		compareObjects(t, "Cluster, from v1alpha1", in, out)
 	}
 }
 
 // throughJSON marshals and unmarshals an object, as on its way to an API server.
-func through[T any](t *testing.T, obj *T) *T {
+func throughJSON[T any](t *testing.T, obj *T) *T {
 	t.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -131,7 +131,7 @@ func through[T any](t *testing.T, obj *T) *T {
 	return out
 }
 
-func same(t *testing.T, what string, in, out any) {
+func compareObjects(t *testing.T, what string, in, out any) {
 	t.Helper()
 	if diff := cmp.Diff(in, out, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -139,7 +139,7 @@ func same(t *testing.T, what string, in, out any) {
 }
 
 // newFiller returns a Filler of objects as an API server could store them.
-func filler(data []byte) *randfill.Filler {
+func newFiller(data []byte) *randfill.Filler {
 	text := func(c randfill.Continue) string { return strconv.Itoa(c.Intn(1000)) }
 	raw := func(c randfill.Continue) v1beta1.Raw {
 		return v1beta1.Raw{Raw: []byte(`{"name":"` + text(c) + `","new":[false,0,""]}`)}

@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-func TestTheChartHoldsTheDefinitionsAndNothingElse(t *testing.T) {
+func TestTheChartContainsOnlyTheDefinitions(t *testing.T) {
 	entries, err := os.ReadDir(templates)
 	if err != nil {
 		t.Fatal(err)
@@ -28,11 +28,11 @@ func TestTheChartHoldsTheDefinitionsAndNothingElse(t *testing.T) {
 func TestDefinitionsAreKeptOnUninstallUnlessKeepIsFalse(t *testing.T) {
 	const policy = "helm.sh/resource-policy"
 	for _, plural := range plurals() {
-		if got := parseCRD(t, render(t, plural, true)).Annotations[policy]; got != "keep" {
+		if got := parseCRD(t, renderTemplate(t, plural, true)).Annotations[policy]; got != "keep" {
 			t.Errorf("%s with keep: the policy is %q", plural, got)
 		}
 		// Helm's behaviour is undefined for other values, so the annotation must be absent.
-		if got, there := parseCRD(t, render(t, plural, false)).Annotations[policy]; there {
+		if got, there := parseCRD(t, renderTemplate(t, plural, false)).Annotations[policy]; there {
 			t.Errorf("%s without keep: the policy is %q", plural, got)
 		}
 	}
@@ -44,7 +44,7 @@ func TestDefinitionsApplyWithoutHelm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(parseCRD(t, render(t, plural, true)), parseCRD(t, text)); diff != "" {
+		if diff := cmp.Diff(parseCRD(t, renderTemplate(t, plural, true)), parseCRD(t, text)); diff != "" {
 			t.Errorf("%s: the file differs from what Helm renders (-rendered +file):\n%s", plural, diff)
 		}
 		// kubectl apply without --server-side keeps a copy in an annotation.
@@ -65,7 +65,7 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 		"tokens":      {Kind: "Token", ShortNames: []string{"tokens", "jwt"}},
 	}
 	for _, plural := range plurals() {
-		crd := load(t, plural).crd
+		crd := loadResource(t, plural).crd
 		names := apiextensionsv1.CustomResourceDefinitionNames{
 			Kind: crd.Spec.Names.Kind, ShortNames: crd.Spec.Names.ShortNames,
 		}
@@ -87,7 +87,7 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 }
 
 // Without the operator there is no conversion, so the installed definitions serve only the stored version.
-func TestDefinitionsServeWhatIsStoredAlone(t *testing.T) {
+func TestDefinitionsServeOnlyTheStoredVersion(t *testing.T) {
 	type version struct {
 		Name           string
 		Served, Stored bool
@@ -98,7 +98,7 @@ func TestDefinitionsServeWhatIsStoredAlone(t *testing.T) {
 		if plural == "nodesets" || plural == "clusters" {
 			want = []version{{"v1alpha1", false, false}, beta}
 		}
-		crd := load(t, plural).crd
+		crd := loadResource(t, plural).crd
 		var got []version
 		for _, v := range crd.Spec.Versions {
 			got = append(got, version{v.Name, v.Served, v.Storage})
@@ -112,9 +112,9 @@ func TestDefinitionsServeWhatIsStoredAlone(t *testing.T) {
 	}
 }
 
-func TestVersionsLookTheSame(t *testing.T) {
+func TestVersionsHaveTheSameColumnsAndSubresources(t *testing.T) {
 	for _, plural := range plurals() {
-		versions := load(t, plural).crd.Spec.Versions
+		versions := loadResource(t, plural).crd.Spec.Versions
 		for _, v := range versions {
 			if diff := cmp.Diff(versions[0].AdditionalPrinterColumns, v.AdditionalPrinterColumns); diff != "" {
 				t.Errorf("%s: columns of %s (-first +this):\n%s", plural, v.Name, diff)
@@ -135,7 +135,7 @@ func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
 				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
 			}
 		}
-		if diff := cmp.Diff(want, stored(load(t, plural).crd).Subresources.Scale); diff != "" {
+		if diff := cmp.Diff(want, storedVersion(loadResource(t, plural).crd).Subresources.Scale); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", plural, diff)
 		}
 	}
@@ -172,7 +172,7 @@ func TestPrintColumns(t *testing.T) {
 	}
 	for _, plural := range plurals() {
 		var got []column
-		for _, c := range stored(load(t, plural).crd).AdditionalPrinterColumns {
+		for _, c := range storedVersion(loadResource(t, plural).crd).AdditionalPrinterColumns {
 			got = append(got, column{c.Name, c.Type, c.JSONPath, c.Priority})
 		}
 		if diff := cmp.Diff(want[plural], got); diff != "" {

@@ -67,8 +67,8 @@ func TestDefaults(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := load(t, c.plural).admitted(t, c.manifest)["spec"]
-			if diff := cmp.Diff(object(t, c.want), object(t, text(t, got))); diff != "" {
+			got := loadResource(t, c.plural).mustAdmit(t, c.manifest)["spec"]
+			if diff := cmp.Diff(parseYAML(t, c.want), parseYAML(t, marshalJSON(t, got))); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 		})
@@ -90,9 +90,9 @@ func TestOpenFieldsKeepWhatTheSchemaDoesNotKnow(t *testing.T) {
 		"loginsets": spec("controllerRef: {name: slurm}", "sssdConfRef: {name: s, key: k}",
 			"login: {new: 1, securityContext: {privileged: false}}", "initconf: {new: 2}", "template: {new: 3}", "service: {spec: {new: 4}}"),
 	} {
-		got := load(t, plural).admitted(t, manifest)["spec"].(map[string]any)
-		for field, want := range object(t, manifest)["spec"].(map[string]any) {
-			if diff := cmp.Diff(want, object(t, text(t, map[string]any{field: got[field]}))[field]); diff != "" {
+		got := loadResource(t, plural).mustAdmit(t, manifest)["spec"].(map[string]any)
+		for field, want := range parseYAML(t, manifest)["spec"].(map[string]any) {
+			if diff := cmp.Diff(want, parseYAML(t, marshalJSON(t, map[string]any{field: got[field]}))[field]); diff != "" {
 				t.Errorf("%s, %s (-written +kept):\n%s", plural, field, diff)
 			}
 		}
@@ -100,7 +100,7 @@ func TestOpenFieldsKeepWhatTheSchemaDoesNotKnow(t *testing.T) {
 }
 
 func TestUnknownFieldsElsewhereAreDropped(t *testing.T) {
-	got := load(t, "nodesets").admitted(t, spec("controllerRef: {name: slurm, kind: Controller}", "size: 3", "template: {metadata: {name: a}}"))
+	got := loadResource(t, "nodesets").mustAdmit(t, spec("controllerRef: {name: slurm, kind: Controller}", "size: 3", "template: {metadata: {name: a}}"))
 	in := got["spec"].(map[string]any)
 	if _, there := in["size"]; there {
 		t.Error("spec.size is preserved")
@@ -121,12 +121,12 @@ func TestWrittenZerosSurviveGo(t *testing.T) {
 		"restapis":    spec("controllerRef: {name: slurm}", "replicas: 0"),
 	}
 	for plural, manifest := range manifests {
-		r := load(t, plural)
-		want := r.admitted(t, manifest)
-		got := r.admitted(t, throughGo(t, objects()[plural], text(t, want)))
+		r := loadResource(t, plural)
+		want := r.mustAdmit(t, manifest)
+		got := r.mustAdmit(t, roundTripGo(t, objects()[plural], marshalJSON(t, want)))
 		for _, field := range []string{"replicas", "maxReplicas", "workloadDisruptionProtection", "persistence", "updateStrategy"} {
 			in, out := want["spec"].(map[string]any)[field], got["spec"].(map[string]any)[field]
-			if diff := cmp.Diff(text(t, in), text(t, out)); diff != "" {
+			if diff := cmp.Diff(marshalJSON(t, in), marshalJSON(t, out)); diff != "" {
 				t.Errorf("%s, %s (-written +after Go):\n%s", plural, field, diff)
 			}
 		}
@@ -135,7 +135,7 @@ func TestWrittenZerosSurviveGo(t *testing.T) {
 
 func TestAnAbsentFieldStaysAbsentInGo(t *testing.T) {
 	manifest := `{"metadata":{"name":"a"},"spec":{"controllerRef":{"name":"slurm"}}}`
-	if diff := cmp.Diff(manifest, throughGo(t, v1beta1.NodeSet{}, manifest)); diff != "" {
+	if diff := cmp.Diff(manifest, roundTripGo(t, v1beta1.NodeSet{}, manifest)); diff != "" {
 		t.Errorf("(-written +after Go):\n%s", diff)
 	}
 }
@@ -148,7 +148,7 @@ func TestSchemeKnowsEveryKind(t *testing.T) {
 		}
 	}
 	for _, plural := range plurals() {
-		kind := load(t, plural).crd.Spec.Names.Kind
+		kind := loadResource(t, plural).crd.Spec.Names.Kind
 		for _, name := range []string{kind, kind + "List"} {
 			if !scheme.Recognizes(v1beta1.SchemeGroupVersion.WithKind(name)) {
 				t.Errorf("the scheme does not know %s", name)
@@ -170,16 +170,16 @@ func TestCopiesShareNothing(t *testing.T) {
 }
 
 // roundTripGo unmarshals a manifest into the Go type of like and marshals it again.
-func throughGo(t *testing.T, like any, manifest string) string {
+func roundTripGo(t *testing.T, like any, manifest string) string {
 	t.Helper()
 	typed := reflect.New(reflect.TypeOf(like)).Interface()
 	if err := json.Unmarshal([]byte(manifest), typed); err != nil {
 		t.Fatal(err)
 	}
-	return text(t, typed)
+	return marshalJSON(t, typed)
 }
 
-func text(t *testing.T, v any) string {
+func marshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -189,7 +189,7 @@ func text(t *testing.T, v any) string {
 }
 
 // parseYAML parses YAML or JSON, with all numbers of one type.
-func object(t *testing.T, manifest string) map[string]any {
+func parseYAML(t *testing.T, manifest string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	if err := yaml.Unmarshal([]byte(manifest), &out); err != nil {

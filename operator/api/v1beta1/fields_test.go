@@ -33,11 +33,11 @@ func objects() map[string]any {
 
 // TestFieldsMatchTheReviewedLists compares every field and its schema with a reviewed list: a change of the
 // list is a change of the API.
-func TestFieldsStayAsTheyAre(t *testing.T) {
+func TestFieldsMatchTheReviewedLists(t *testing.T) {
 	for _, plural := range plurals() {
-		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
-		lines := describe("spec", root.Properties["spec"], slices.Contains(root.Required, "spec"))
-		lines = append(lines, describe("status", root.Properties["status"], false)...)
+		root := storedVersion(loadResource(t, plural).crd).Schema.OpenAPIV3Schema
+		lines := describeField("spec", root.Properties["spec"], slices.Contains(root.Required, "spec"))
+		lines = append(lines, describeField("status", root.Properties["status"], false)...)
 		got := strings.Join(lines, "\n") + "\n"
 		golden := filepath.Join("testdata", plural+".fields")
 		if *update {
@@ -56,16 +56,16 @@ func TestFieldsStayAsTheyAre(t *testing.T) {
 }
 
 // describeField returns a line for a field and for each field within it.
-func describe(path string, s apiextensionsv1.JSONSchemaProps, required bool) []string {
-	lines := []string{strings.Join(append([]string{path + " " + kindOf(s)}, facts(s, required)...), "; ")}
+func describeField(path string, s apiextensionsv1.JSONSchemaProps, required bool) []string {
+	lines := []string{strings.Join(append([]string{path + " " + kindOf(s)}, schemaFacts(s, required)...), "; ")}
 	for _, name := range sortedKeys(s.Properties) {
-		lines = append(lines, describe(path+"."+name, s.Properties[name], slices.Contains(s.Required, name))...)
+		lines = append(lines, describeField(path+"."+name, s.Properties[name], slices.Contains(s.Required, name))...)
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		lines = append(lines, describe(path+"[]", *s.Items.Schema, false)...)
+		lines = append(lines, describeField(path+"[]", *s.Items.Schema, false)...)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		lines = append(lines, describe(path+"{}", *s.AdditionalProperties.Schema, false)...)
+		lines = append(lines, describeField(path+"{}", *s.AdditionalProperties.Schema, false)...)
 	}
 	return lines
 }
@@ -77,7 +77,7 @@ func kindOf(s apiextensionsv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-func facts(s apiextensionsv1.JSONSchemaProps, required bool) []string {
+func schemaFacts(s apiextensionsv1.JSONSchemaProps, required bool) []string {
 	var out []string
 	add := func(there bool, format string, args ...any) {
 		if there {
@@ -129,7 +129,7 @@ func sortedKeys[V any](m map[string]V) []string {
 
 func TestSchemaAndGoTypesHaveTheSameFields(t *testing.T) {
 	for plural, object := range objects() {
-		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
+		root := storedVersion(loadResource(t, plural).crd).Schema.OpenAPIV3Schema
 		for _, part := range []string{"spec", "status"} {
 			inGo := jsonFields(reflect.TypeOf(object))[part]
 			compareFields(t, plural+"."+part, inGo, root.Properties[part])

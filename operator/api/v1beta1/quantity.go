@@ -13,13 +13,13 @@ var (
 	// parser expands such numbers, which takes minutes for "1e-999999999".
 	farExponent = regexp.MustCompile(`[0-9.][eE][+-]?0*[1-9][0-9]{3,}$`)
 	// mayHaveFarExponent matches a document that may contain such a number. An escape may hide one.
-	maybeFar = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{4}|\\u`)
+	mayHaveFarExponent = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{4}|\\u`)
 )
 
 // checkQuantities returns an error for the first quantity of a Kubernetes object whose exponent is too
 // large, or nil if there is none. It ignores malformed JSON, which the decoder rejects.
 func checkQuantities(text []byte) *MalformedError {
-	if !maybeFar.Match(text) || !stdjson.Valid(text) {
+	if !mayHaveFarExponent.Match(text) || !stdjson.Valid(text) {
 		return nil
 	}
 	d := stdjson.NewDecoder(bytes.NewReader(text))
@@ -28,7 +28,7 @@ func checkQuantities(text []byte) *MalformedError {
 }
 
 // checkValue checks the next value of the document. at is its path.
-func checkValue(d *stdjson.Decoder, at path) *MalformedError {
+func checkValue(d *stdjson.Decoder, at jsonPath) *MalformedError {
 	token, _ := d.Token()
 	switch v := token.(type) {
 	case stdjson.Delim:
@@ -42,7 +42,7 @@ func checkValue(d *stdjson.Decoder, at path) *MalformedError {
 }
 
 // checkMembers checks the values of an object or list up to its end.
-func checkMembers(d *stdjson.Decoder, at path, object bool) *MalformedError {
+func checkMembers(d *stdjson.Decoder, at jsonPath, object bool) *MalformedError {
 	for i := 0; d.More(); i++ {
 		step := "[" + strconv.Itoa(i) + "]"
 		if object {
@@ -58,7 +58,7 @@ func checkMembers(d *stdjson.Decoder, at path, object bool) *MalformedError {
 }
 
 // checkQuantity checks a string or number if the value at the path is a quantity.
-func checkQuantity(text string, at path) *MalformedError {
+func checkQuantity(text string, at jsonPath) *MalformedError {
 	if len(at) < 2 || !farExponent.MatchString(strings.TrimSpace(text)) {
 		return nil
 	}

@@ -12,7 +12,7 @@ func spec(lines ...string) string {
 
 func TestNodeSetRules(t *testing.T) {
 	const ref = "controllerRef: {name: slurm}"
-	checkRules(t, "nodesets", []rule{
+	checkRules(t, "nodesets", []ruleCase{
 		{"names a Controller", spec(ref), ""},
 		{"names a Cluster", spec("clusterRef: {name: slurm}"), ""},
 		{"names neither", spec("replicas: 1"), "exactly one of controllerRef and clusterRef"},
@@ -61,7 +61,7 @@ func TestNodeSetRules(t *testing.T) {
 
 func TestControllerRules(t *testing.T) {
 	const slurmKey, jwtKey = "slurmKeyRef: {name: k, key: slurm.key}", "jwtKeyRef: {name: k, key: jwt.key}"
-	checkRules(t, "controllers", []rule{
+	checkRules(t, "controllers", []ruleCase{
 		{"has both keys", spec(slurmKey, jwtKey), ""},
 		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
@@ -86,7 +86,7 @@ func TestControllerRules(t *testing.T) {
 
 func TestAccountingRules(t *testing.T) {
 	const slurmKey, jwtKey = "slurmKeyRef: {name: k, key: slurm.key}", "jwtKeyRef: {name: k, key: jwt.key}"
-	checkRules(t, "accountings", []rule{
+	checkRules(t, "accountings", []ruleCase{
 		{"has both keys", spec(slurmKey, jwtKey), ""},
 		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
@@ -101,7 +101,7 @@ func TestAccountingRules(t *testing.T) {
 
 func TestLoginSetRules(t *testing.T) {
 	const ref, sssd = "controllerRef: {name: slurm}", "sssdConfRef: {name: sssd, key: sssd.conf}"
-	checkRules(t, "loginsets", []rule{
+	checkRules(t, "loginsets", []ruleCase{
 		{"names a Controller and sssd.conf", spec(ref, sssd), ""},
 		{"names no Controller", spec(sssd), "controllerRef"},
 		{"has no sssd.conf", spec(ref), "sssdConfRef"},
@@ -114,7 +114,7 @@ func TestLoginSetRules(t *testing.T) {
 
 func TestTokenRules(t *testing.T) {
 	const user, key = "username: slurm", "jwtKeyRef: {name: k, key: jwt.key}"
-	checkRules(t, "tokens", []rule{
+	checkRules(t, "tokens", []ruleCase{
 		{"names a user and a key", spec(user, key), ""},
 		{"names the key by its older name", spec(user, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"names no user", spec(key), "username"},
@@ -129,7 +129,7 @@ func TestTokenRules(t *testing.T) {
 }
 
 func TestRestApiRules(t *testing.T) {
-	checkRules(t, "restapis", []rule{
+	checkRules(t, "restapis", []ruleCase{
 		{"names a Controller", spec("controllerRef: {name: slurm}"), ""},
 		{"names no Controller", spec("replicas: 2"), "controllerRef"},
 	})
@@ -137,7 +137,7 @@ func TestRestApiRules(t *testing.T) {
 
 func TestClusterRules(t *testing.T) {
 	const server, token = "server: https://slurm.example.com:6820", "token: {secretRef: {name: t, key: token}}"
-	checkRules(t, "clusters", []rule{
+	checkRules(t, "clusters", []ruleCase{
 		{"has a server and a token", spec(server, token), ""},
 		{"has nothing", "metadata: {name: a}", "spec"},
 		{"has no server", spec(token), "spec.server"},
@@ -162,13 +162,13 @@ func TestClusterRules(t *testing.T) {
 }
 
 // ruleCase is a manifest and a part of the error with which it is refused; empty if it is accepted.
-type rule struct {
+type ruleCase struct {
 	name, manifest, refused string
 }
 
-func checkRules(t *testing.T, plural string, rules []rule) {
+func checkRules(t *testing.T, plural string, rules []ruleCase) {
 	t.Helper()
-	r := load(t, plural)
+	r := loadResource(t, plural)
 	for _, c := range rules {
 		t.Run(c.name, func(t *testing.T) {
 			_, errs := r.admit(t, c.manifest)

@@ -9,95 +9,99 @@ import (
 // promise.
 func TestBrokenVerdictsAreNoticed(t *testing.T) {
 	cfg := DefaultConfig()
-	for name, judge := range map[string]func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict{
-		"a node that Slurm does not know is taken for drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+	for name, judge := range map[string]func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict{
+		"a node that Slurm does not know is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			if _, known := s.Records[w.SlurmName]; s.Fresh && !known {
-				return allowed(LookUnregistered, "unknown")
+				return allowDeletion(PreconditionUnregistered, "unknown")
 			}
-			return cfg.judge(now, desired, s, w, since)
+			return cfg.judgeDeletion(now, desired, s, w, since)
 		},
-		"the list of jobs is not looked at": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"the list of jobs is not looked at": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			t := *s
 			t.Work, t.JobsReadAt = nil, now
-			return cfg.judge(now, desired, &t, w, since)
+			return cfg.judgeDeletion(now, desired, &t, w, since)
 		},
-		"an idle node need not be drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"an idle node need not be drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			if r, known := s.Records[w.SlurmName]; s.Fresh && known && !r.Future && !r.Busy && s.Work[w.SlurmName].Jobs == 0 {
-				return allowed(LookAtNothing, "idle")
+				return allowDeletion(NoPrecondition, "idle")
 			}
-			return cfg.judge(now, desired, s, w, since)
+			return cfg.judgeDeletion(now, desired, s, w, since)
 		},
-		"a stale reading is taken for a fresh one, and the last look left out": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"a stale reading is taken for a fresh one, and the last look left out": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			t := *s
 			t.Fresh = s.Known
-			v := cfg.judge(now, desired, &t, w, since)
-			v.look = LookAtNothing
+			v := cfg.judgeDeletion(now, desired, &t, w, since)
+			v.precondition = NoPrecondition
 			return v
 		},
-		"an error is taken for drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"an error is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			if !s.Fresh {
-				return allowed(LookAtNothing, "no answer")
+				return allowDeletion(NoPrecondition, "no answer")
 			}
-			return cfg.judge(now, desired, s, w, since)
+			return cfg.judgeDeletion(now, desired, s, w, since)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(cfg)
-			p.judge = judge
-			notices(t, p)
+			p.judgeDeletion = judge
+			expectBrokenPromise(t, p)
 		})
 	}
 	t.Run("a list of jobs from before the drain will do", func(t *testing.T) {
 		p := New(cfg)
-		p.judge = func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		p.judgeDeletion = func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			t := *s
 			t.JobsReadAt = now
-			return cfg.judge(now, desired, &t, w, since)
+			return cfg.judgeDeletion(now, desired, &t, w, since)
 		}
-		notices(t, p, much(onClusters))
+		expectBrokenPromise(t, p, withFocus(focusClusters))
 	})
 }
 
 // TestBrokenRulesAreNoticed breaks one other rule at a time.
 func TestBrokenRulesAreNoticed(t *testing.T) {
 	for name, change := range map[string]func(*Planner){
-		"what others set is not minded": func(p *Planner) { p.foreign = func(Record) bool { return false } },
+		"what others set is not minded": func(p *Planner) { p.outOfServiceByOthers = func(Record) bool { return false } },
 		"a worker without work is not protected": func(p *Planner) {
-			p.protects = func(s *Slurm, w *Worker) bool { return s.Records[w.SlurmName].Busy || s.Work[w.SlurmName].Jobs > 0 }
+			p.needsProtection = func(s *SlurmReading, w *Worker) bool {
+				return s.Records[w.SlurmName].Busy || s.Work[w.SlurmName].Jobs > 0
+			}
 		},
 		"a reading that lacks a node unprotects its worker": func(p *Planner) {
-			p.protects = func(s *Slurm, w *Worker) bool {
+			p.needsProtection = func(s *SlurmReading, w *Worker) bool {
 				_, known := s.Records[w.SlurmName]
-				return protects(s, w) && (known || !s.Fresh)
+				return needsProtection(s, w) && (known || !s.Fresh)
 			}
 		},
 		"the budget does not bound what a reading shows out of service": func(p *Planner) {
-			p.updateLimit = func(w *Wish) int { return w.Desired() }
+			p.updateLimit = func(w *Desired) int { return w.WorkerCount() }
 		},
 		"workers of an earlier version are left to the garbage collector": func(p *Planner) {
-			p.mayAdopt = func(w *Worker) bool { return !w.Bond.Loose }
+			p.mayAdopt = func(w *Worker) bool { return !w.MissingOwners.Namespace }
 		},
-		"orphans are not adopted":            func(p *Planner) { p.mayAdopt = func(w *Worker) bool { return !w.Bond.Orphaned } },
-		"a worker has no time to register":   func(p *Planner) { p.cfg.RegisterWithin = 0 },
-		"the brake does not hold":            func(p *Planner) { p.cfg.BrakeShare = 1 },
-		"whatever Slurm answers is believed": func(p *Planner) { p.identify = func(_ *Wish, _ []Worker, s Slurm) Slurm { return s } },
+		"orphans are not adopted":          func(p *Planner) { p.mayAdopt = func(w *Worker) bool { return !w.MissingOwners.NodeSet } },
+		"a worker has no time to register": func(p *Planner) { p.cfg.RegisterWithin = 0 },
+		"the brake does not hold":          func(p *Planner) { p.cfg.UnregisteredDeletionShare = 1 },
+		"whatever Slurm answers is believed": func(p *Planner) {
+			p.filterReading = func(_ *Desired, _ []Worker, s SlurmReading) SlurmReading { return s }
+		},
 		"nobody asks which Slurm cluster answers": func(p *Planner) {
-			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
+			p.filterReading = func(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
 				other := *desired
-				other.Cluster = ""
-				return identify(&other, workers, s)
+				other.ClusterName = ""
+				return filterReading(&other, workers, s)
 			}
 		},
 		"nobody asks which cluster a worker was made for": func(p *Planner) {
-			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
+			p.filterReading = func(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
 				other := *desired
-				other.Joins = ""
-				return identify(&other, workers, s)
+				other.ClusterRef = ""
+				return filterReading(&other, workers, s)
 			}
 		},
 		"nobody asks which NodeSet a Slurm node belongs to": func(p *Planner) {
-			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
-				if got := identify(desired, workers, s); got.Clash != "" {
+			p.filterReading = func(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
+				if got := filterReading(desired, workers, s); got.ClusterMismatch != "" {
 					return got
 				}
 				return s
@@ -107,45 +111,45 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := New(DefaultConfig())
 			change(p)
-			notices(t, p)
+			expectBrokenPromise(t, p)
 		})
 	}
 	t.Run("a reading from before a worker was made unprotects it", func(t *testing.T) {
 		p := New(DefaultConfig())
-		p.protects = func(s *Slurm, w *Worker) bool {
+		p.needsProtection = func(s *SlurmReading, w *Worker) bool {
 			t := *s
 			t.NodesReadAt = w.Created.Add(time.Second)
-			return protects(&t, w)
+			return needsProtection(&t, w)
 		}
-		notices(t, p, much(onReplacement))
+		expectBrokenPromise(t, p, withFocus(focusReplacement))
 	})
 }
 
 // TestBrokenProtectionsAreNoticed breaks what protects outside the planner, with a rule of
 // the planner where both protect from the same.
 func TestBrokenProtectionsAreNoticed(t *testing.T) {
-	for name, change := range map[string]func(*world){
-		"nobody asks who set a node DOWN or FAIL":                       func(w *world) { w.faults.blind = true },
-		"nodes and jobs of two Slurm clusters are one reading":          func(w *world) { w.faults.mixes, w.focus = true, onClusters },
-		"a run of polls that show DRAIN goes on over another cluster's": func(w *world) { w.faults.carries, w.focus = true, onClusters },
-		"the last look is believed whichever cluster answers":           func(w *world) { w.faults.anyLook = true },
-		"the last look is left out":                                     func(w *world) { w.faults.noLook = true },
-		"a NodeSet that is being deleted takes its orphans back": func(w *world) {
-			w.faults.takesBack, w.alter = true, takeOrphansBack
+	for name, change := range map[string]func(*simulation){
+		"nobody asks who set a node DOWN or FAIL":                       func(w *simulation) { w.faults.hideHolds = true },
+		"nodes and jobs of two Slurm clusters are one reading":          func(w *simulation) { w.faults.mixReadings, w.focus = true, focusClusters },
+		"a run of polls that show DRAIN goes on over another cluster's": func(w *simulation) { w.faults.keepDrainedSince, w.focus = true, focusClusters },
+		"the last look is believed whichever cluster answers":           func(w *simulation) { w.faults.trustAnyCluster = true },
+		"the last look is left out":                                     func(w *simulation) { w.faults.skipPrecondition = true },
+		"a NodeSet that is being deleted takes its orphans back": func(w *simulation) {
+			w.faults.adoptWhileDeleting, w.alterPlan = true, takeOrphansBack
 		},
 	} {
-		t.Run(name, func(t *testing.T) { notices(t, New(DefaultConfig()), change) })
+		t.Run(name, func(t *testing.T) { expectBrokenPromise(t, New(DefaultConfig()), change) })
 	}
 }
 
-// much has the histories have much of a focus.
-func much(of focus) func(*world) { return func(w *world) { w.focus = of } }
+// withFocus has the histories have much of a focus.
+func withFocus(of focus) func(*simulation) { return func(w *simulation) { w.focus = of } }
 
-// notices fails the test unless a history breaks a promise.
-func notices(t *testing.T, p *Planner, change ...func(*world)) {
+// expectBrokenPromise fails the test unless a history breaks a promise.
+func expectBrokenPromise(t *testing.T, p *Planner, change ...func(*simulation)) {
 	t.Helper()
 	for seed := range uint64(30_000) {
-		if w := play(seed, p, change...); w.broken != "" {
+		if w := playHistory(seed, p, change...); w.broken != "" {
 			t.Logf("history %d: %s", seed, w.broken)
 			return
 		}

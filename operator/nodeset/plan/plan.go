@@ -10,118 +10,118 @@ import (
 // Planner decides what to do with the workers of a NodeSet. Its rules are its Config and its
 // functions. Tests replace those functions to check that they notice a broken rule.
 type Planner struct {
-	cfg      Config
-	judge    func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict
-	protects func(s *Slurm, w *Worker) bool
+	cfg             Config
+	judgeDeletion   func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict
+	needsProtection func(s *SlurmReading, w *Worker) bool
 	// updateLimit is how many workers may be chosen for an update at a time.
-	updateLimit func(*Wish) int
+	updateLimit func(*Desired) int
 	// outOfServiceByOthers reports whether somebody else took a Slurm node out of service.
-	foreign func(Record) bool
+	outOfServiceByOthers func(Record) bool
 	// mayAdopt reports whether the missing owners of a worker may be added.
 	mayAdopt func(*Worker) bool
 	// filterReading returns the part of a reading that the NodeSet may trust.
-	identify func(*Wish, []Worker, Slurm) Slurm
+	filterReading func(*Desired, []Worker, SlurmReading) SlurmReading
 }
 
 // New returns a Planner with the given limits.
 func New(cfg Config) *Planner {
 	return &Planner{
-		cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable },
-		foreign: Record.Foreign, mayAdopt: func(*Worker) bool { return true }, identify: identify,
+		cfg: cfg, judgeDeletion: cfg.judgeDeletion, needsProtection: needsProtection, updateLimit: func(w *Desired) int { return w.Update.MaxUnavailable },
+		outOfServiceByOthers: Record.OutOfServiceByOthers, mayAdopt: func(*Worker) bool { return true }, filterReading: filterReading,
 	}
 }
 
 // FilterReading returns the part of a Slurm reading that the NodeSet may trust.
-func (p *Planner) Identify(desired *Wish, workers []Worker, s Slurm) Slurm {
-	return p.identify(desired, workers, s)
+func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
+	return p.filterReading(desired, workers, s)
 }
 
 // Plan decides what to do. It is total and deterministic: the order of the observed workers does
 // not matter, and once its steps have taken effect it returns no more.
-func (p *Planner) Plan(now time.Time, desired Wish, observed Seen) Todo {
+func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
 	if desired.Orphaning {
-		return Todo{Finished: true}
+		return Actions{DeletionDone: true}
 	}
-	observed.Slurm = p.identify(&desired, observed.Workers, observed.Slurm)
-	b := newPass(p, now.Truncate(time.Second), &desired, &observed)
-	b.adopt()
-	if observed.Slurm.Clash != "" && !desired.Deleting {
+	observed.Slurm = p.filterReading(&desired, observed.Workers, observed.Slurm)
+	b := newPlanRun(p, now.Truncate(time.Second), &desired, &observed)
+	b.adoptPods()
+	if observed.Slurm.ClusterMismatch != "" && !desired.Deleting {
 		return b.actions
 	}
-	b.chooseExits()
+	b.chooseLeaving()
 	b.chooseUpdates()
-	b.create()
-	b.note()
-	b.undrain()
-	b.drain()
-	b.remove()
-	b.records()
-	b.finish()
+	b.createWorkers()
+	b.annotatePods()
+	b.undrainNodes()
+	b.drainNodes()
+	b.deletePods()
+	b.maintainRecords()
+	b.checkDeletionDone()
 	return b.actions
 }
 
 // planRun is one run of Plan.
-type pass struct {
+type planRun struct {
 	*Planner
 	now      time.Time
-	desired  *Wish
-	observed *Seen
-	slurm    *Slurm
-	actions  Todo
+	desired  *Desired
+	observed *Observation
+	slurm    *SlurmReading
+	actions  Actions
 	// active are the workers that count, sorted by name. The containers of finished ones have
 	// ended, and deleting ones have a deletion timestamp.
-	active, finished, going []*Worker
+	active, finished, deleting []*Worker
 	// ownedByOthers are the workers whose Slurm node belongs to another NodeSet.
-	strangers []*Worker
+	ownedByOthers []*Worker
 	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
-	cause map[string]string
+	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
-	taken map[string]bool
+	usedSlurmNames map[string]bool
 }
 
-func newPass(p *Planner, now time.Time, desired *Wish, observed *Seen) *pass {
-	b := &pass{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm, cause: map[string]string{}, taken: map[string]bool{}}
+func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
+	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm, causes: map[string]string{}, usedSlurmNames: map[string]bool{}}
 	for _, w := range sortedByName(observed.Workers) {
-		b.taken[w.SlurmName] = true
+		b.usedSlurmNames[w.SlurmName] = true
 		switch {
-		case !w.Going.IsZero():
-			b.going = append(b.going, w)
+		case !w.DeletedAt.IsZero():
+			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
-		case b.isTaken(w):
-			b.strangers = append(b.strangers, w)
+		case b.isOwnedByOther(w):
+			b.ownedByOthers = append(b.ownedByOthers, w)
 		default:
 			b.active = append(b.active, w)
-			b.cause[w.Pod] = ""
+			b.causes[w.Pod] = ""
 		}
 	}
 	return b
 }
 
-func (b *pass) add(s Step) { b.actions.Steps = append(b.actions.Steps, s) }
+func (b *planRun) addStep(s Step) { b.actions.Steps = append(b.actions.Steps, s) }
 
 // requeueAt plans again at t, or earlier.
-func (b *pass) lookAt(t time.Time) {
-	if d := t.Sub(b.now); d > 0 && (b.actions.Again == 0 || d < b.actions.Again) {
-		b.actions.Again = d
+func (b *planRun) requeueAt(t time.Time) {
+	if d := t.Sub(b.now); d > 0 && (b.actions.RequeueAfter == 0 || d < b.actions.RequeueAfter) {
+		b.actions.RequeueAfter = d
 	}
 }
 
 // chooseLeaving chooses the workers that are removed for good.
-func (b *pass) chooseExits() {
+func (b *planRun) chooseLeaving() {
 	switch {
 	case b.desired.Deleting:
 		for _, w := range b.active {
-			b.cause[w.Pod] = v1beta1.CauseDeletion
+			b.causes[w.Pod] = v1beta1.DrainCauseDeletion
 		}
 	case b.desired.PerKubeNode:
 		b.chooseMisplaced()
 	default:
-		b.chooseExcess()
+		b.chooseScaleIn()
 	}
-	for _, c := range b.cause {
+	for _, c := range b.causes {
 		if c != "" {
-			b.actions.Exits++
+			b.actions.Leaving++
 		}
 	}
 }
@@ -130,23 +130,23 @@ func (b *pass) chooseExits() {
 // chooses more when it grows. Without a fresh reading it chooses only workers that were never
 // scheduled, because any other may be busy. It chooses no worker with work before the work of all
 // of them is known.
-func (b *pass) chooseExcess() {
+func (b *planRun) chooseScaleIn() {
 	var chosen, others []*Worker
 	for _, w := range b.active {
-		if w.Note.Cause == v1beta1.CauseScaleIn {
+		if w.DrainMark.Cause == v1beta1.DrainCauseScaleIn {
 			chosen = append(chosen, w)
 		} else {
 			others = append(others, w)
 		}
 	}
-	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.desired.Desired()))
+	excess := min(len(b.active), max(0, len(b.active)+len(b.ownedByOthers)-b.desired.WorkerCount()))
 	chosen = b.slurm.sorted(chosen)
 	for _, w := range b.slurm.sorted(others) {
 		if len(chosen) >= excess {
 			break
 		}
-		if b.slurm.rank(w) == busy && b.unlisted() {
-			b.lookAt(b.now.Add(unlistedWithin))
+		if b.slurm.rankOf(w) == rankBusy && b.hasUnlistedWork() {
+			b.requeueAt(b.now.Add(unlistedRecheck))
 			break
 		}
 		if b.slurm.Fresh || w.KubeNode == "" {
@@ -154,16 +154,16 @@ func (b *pass) chooseExcess() {
 		}
 	}
 	for _, w := range chosen[:min(len(chosen), excess)] {
-		b.cause[w.Pod] = v1beta1.CauseScaleIn
+		b.causes[w.Pod] = v1beta1.DrainCauseScaleIn
 	}
 }
 
 // unlistedRecheck is how soon to plan again while jobs have not been listed.
-const unlistedWithin = 2 * time.Second
+const unlistedRecheck = 2 * time.Second
 
 // hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That
 // worker may be the one whose work ends first, and the next list comes soon.
-func (b *pass) unlisted() bool {
+func (b *planRun) hasUnlistedWork() bool {
 	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) && slices.ContainsFunc(b.active, func(w *Worker) bool {
 		return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
 	})
@@ -171,7 +171,7 @@ func (b *pass) unlisted() bool {
 
 // chooseMisplaced chooses the workers on Kubernetes nodes that should have none, and all but the
 // oldest on nodes with several.
-func (b *pass) chooseMisplaced() {
+func (b *planRun) chooseMisplaced() {
 	wanted := map[string]bool{}
 	for _, n := range b.desired.KubeNodes {
 		wanted[n] = true
@@ -184,13 +184,13 @@ func (b *pass) chooseMisplaced() {
 	}
 	for _, w := range b.active {
 		if !wanted[w.Slot.KubeNode] || holder[w.Slot.KubeNode] != w {
-			b.cause[w.Pod] = v1beta1.CauseScaleIn
+			b.causes[w.Pod] = v1beta1.DrainCauseScaleIn
 		}
 	}
 }
 
 // isOutdated reports whether the worker should change to the newest revision.
-func (b *pass) outdated(w *Worker) bool {
+func (b *planRun) isOutdated(w *Worker) bool {
 	if b.desired.PerKubeNode {
 		return w.Revision != b.desired.Revision || b.hasOldName(w)
 	}
@@ -199,20 +199,20 @@ func (b *pass) outdated(w *Worker) bool {
 
 // hasOldName reports whether the hostname-override of the worker's Kubernetes node names another
 // Slurm node, whose name a replacement could use.
-func (b *pass) hasOldName(w *Worker) bool {
+func (b *planRun) hasOldName(w *Worker) bool {
 	name := b.desired.SlurmNameOn(w.Slot.KubeNode)
-	return name != "" && name != w.SlurmName && !b.mayBeAnothers(name) &&
+	return name != "" && name != w.SlurmName && !b.mayBelongToOther(name) &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
 }
 
 // isAvailable reports whether a fresh reading shows the worker in service.
-func (b *pass) available(w *Worker) bool {
+func (b *planRun) isAvailable(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
-	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.Held || w.Cordon != "" || b.cause[w.Pod] != "" {
+	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.DownByOthers || w.CordonReason != "" || b.causes[w.Pod] != "" {
 		return false
 	}
 	since := w.ReadySince.Add(b.desired.MinReady)
-	b.lookAt(since)
+	b.requeueAt(since)
 	return !b.now.Before(since)
 }
 
@@ -220,72 +220,72 @@ func (b *pass) available(w *Worker) bool {
 // bounds how many are chosen at a time, whatever a reading shows of the others. An update takes
 // further workers out of service only while the budget covers them and those already out of
 // service.
-func (b *pass) chooseUpdates() {
-	var c candidates
+func (b *planRun) chooseUpdates() {
+	var c updateCandidates
 	for _, w := range b.active {
-		up := b.available(w)
+		up := b.isAvailable(w)
 		if up {
-			c.inService++
+			c.availableCount++
 		}
-		if b.cause[w.Pod] != "" || !b.outdated(w) {
+		if b.causes[w.Pod] != "" || !b.isOutdated(w) {
 			continue
 		}
 		b.actions.Outdated++
-		if b.desired.Update.Open {
-			c.sort(w, up)
+		if b.desired.Update.Allowed {
+			c.add(w, up)
 		}
 	}
-	b.actions.Available = c.inService
+	b.actions.Available = c.availableCount
 	for _, w := range c.chosen {
-		b.cause[w.Pod] = v1beta1.CauseUpdate
+		b.causes[w.Pod] = v1beta1.DrainCauseUpdate
 	}
 	if b.slurm.Fresh && !b.desired.Deleting {
-		b.choose(&c)
+		b.limitUpdates(&c)
 	}
 }
 
 // updateCandidates are the outdated workers: chosen before, out of service, in service, and those
 // in which nothing runs, which cost nothing to replace.
-type candidates struct {
-	chosen, broken, serving, unstarted []*Worker
-	inService                          int
+type updateCandidates struct {
+	chosen, unavailable, available, unstarted []*Worker
+	availableCount                            int
 }
 
-func (c *candidates) sort(w *Worker, up bool) {
+func (c *updateCandidates) add(w *Worker, up bool) {
 	switch {
 	case w.KubeNode == "" || !w.Running:
 		c.unstarted = append(c.unstarted, w)
-	case w.Note.Cause == v1beta1.CauseUpdate:
+	case w.DrainMark.Cause == v1beta1.DrainCauseUpdate:
 		c.chosen = append(c.chosen, w)
 		if up {
-			c.inService-- // it is about to be drained
+			c.availableCount-- // it is about to be drained
 		}
 	case up:
-		c.serving = append(c.serving, w)
+		c.available = append(c.available, w)
 	default:
-		c.broken = append(c.broken, w)
+		c.unavailable = append(c.unavailable, w)
 	}
 }
 
 // limitUpdates undoes choices above the budget, and chooses more workers as far as it allows.
-func (b *pass) choose(c *candidates) {
+func (b *planRun) limitUpdates(c *updateCandidates) {
 	for _, w := range c.unstarted {
-		b.cause[w.Pod] = v1beta1.CauseUpdate
+		b.causes[w.Pod] = v1beta1.DrainCauseUpdate
 	}
 	limit := b.updateLimit(b.desired)
 	left := limit
 	for _, w := range b.slurm.sorted(c.chosen) {
 		if left--; left < 0 {
-			b.cause[w.Pod] = ""
+			b.causes[w.Pod] = ""
 		}
 	}
-	out := limit - max(0, b.desired.Desired()-c.inService)
-	for i, w := range slices.Concat(b.slurm.sorted(c.broken), b.slurm.sorted(c.serving)) {
-		serving := i >= len(c.broken)
+	out := limit - max(0, b.desired.WorkerCount()-c.availableCount)
+	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), b.slurm.sorted(c.available)) {
+		serving := i >= len(c.unavailable)
 		if left <= 0 || serving && out <= 0 {
 			return
 		}
-		b.cause[w.Pod] = v1beta1.CauseUpdate
+		b.causes[w.Pod] = v1beta1.DrainCauseUpdate
 		left--
 		if serving {
 			out--

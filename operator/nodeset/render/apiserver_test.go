@@ -12,7 +12,7 @@ import (
 
 // A real API server accepts every object of the goldens and knows every field of them.
 func TestKubernetesTakesTheGoldens(t *testing.T) {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
 	c, err := realkube.Start(t.Context(), realkube.Config{Name: "render"})

@@ -19,7 +19,7 @@ func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
 	if err := names.Check(id); err != nil {
 		return nil, err
 	}
-	templates, err := in.claims()
+	templates, err := in.claimTemplates()
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: in.NodeSet.Namespace,
-				Labels: over(c.Labels, Selector(in.NodeSet.Name, in.Cluster)), Annotations: c.Annotations,
+				Labels: mergeMaps(c.Labels, Selector(in.NodeSet.Name, in.Cluster)), Annotations: c.Annotations,
 			},
 			Spec: c.Spec,
 		}

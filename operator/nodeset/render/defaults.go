@@ -93,25 +93,25 @@ func (in Input) defaultVolumes(user userParts) []corev1.Volume {
 // respond, so no worker is evicted for that.
 func (in Input) defaultTolerations(user userParts) []corev1.Toleration {
 	out := []corev1.Toleration{
-		tolerate(v1beta1.TaintWorker, corev1.TaintEffectNoExecute),
-		tolerate(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
-		tolerate(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
+		newToleration(v1beta1.TaintWorker, corev1.TaintEffectNoExecute),
+		newToleration(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
+		newToleration(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
 	}
 	if !in.perKubeNode() {
 		return out
 	}
 	out = append(out,
-		tolerate(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
-		tolerate(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
-		tolerate(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
-		tolerate(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule))
+		newToleration(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
+		newToleration(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
+		newToleration(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
+		newToleration(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule))
 	if user.pod.HostNetwork {
-		out = append(out, tolerate(corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule))
+		out = append(out, newToleration(corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule))
 	}
 	return out
 }
 
-func tolerate(taint string, effect corev1.TaintEffect) corev1.Toleration {
+func newToleration(taint string, effect corev1.TaintEffect) corev1.Toleration {
 	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: effect}
 }
 

@@ -11,26 +11,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "rewrite the files in testdata")
+var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
 // goldenIdentities are the NodeSets of testdata with the worker that is rendered.
-func goldens() map[string]Identity {
-	pinned := at(7)
+func goldenIdentities() map[string]Identity {
+	pinned := atOrdinal(7)
 	pinned.KubeNode = "kube-a.example.com"
 	pinned.Facts = KubeNodeFacts{Topology: "rack:r1", Features: "ssd, rack1"}
 	return map[string]Identity{
-		"minimal":      at(0),
+		"minimal":      atOrdinal(0),
 		"everything":   pinned,
 		"daemonset":    {KubeNode: "kube-a.example.com", Revision: "0123456789"},
-		"unprivileged": at(0),
-		"hostnetwork":  at(1),
+		"unprivileged": atOrdinal(0),
+		"hostnetwork":  atOrdinal(1),
 	}
 }
 
 func TestObjectsOfANodeSet(t *testing.T) {
-	for name, id := range goldens() {
+	for name, id := range goldenIdentities() {
 		t.Run(name, func(t *testing.T) {
-			compare(t, name, objectsOf(t, input(t, name), id))
+			compareGolden(t, name, objectsOf(t, loadInput(t, name), id))
 		})
 	}
 }
@@ -58,11 +58,11 @@ func objectsOf(t *testing.T, in Input, id Identity) []any {
 }
 
 func TestObjectsOfACluster(t *testing.T) {
-	compare(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
+	compareGolden(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
 }
 
 // compareGolden compares objects with a file.
-func compare(t *testing.T, name string, objects []any) {
+func compareGolden(t *testing.T, name string, objects []any) {
 	t.Helper()
 	var got []byte
 	for _, o := range objects {
@@ -73,7 +73,7 @@ func compare(t *testing.T, name string, objects []any) {
 		got = append(append(got, "---\n"...), text...)
 	}
 	path := filepath.Join("testdata", name+".golden.yaml")
-	if *update {
+	if *updateGoldens {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}

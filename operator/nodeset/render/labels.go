@@ -30,7 +30,7 @@ func Selector(nodeSet, cluster string) map[string]string {
 }
 
 // sharedLabels returns the labels that all workers of the NodeSet have.
-func (in Input) shared() map[string]string {
+func (in Input) sharedLabels() map[string]string {
 	out := Selector(in.NodeSet.Name, in.Cluster)
 	out[v1beta1.LabelAppComponent] = componentWorker
 	out[v1beta1.LabelScalingMode] = string(in.scalingMode())
@@ -39,7 +39,7 @@ func (in Input) shared() map[string]string {
 
 // mergeMaps returns the union of both maps. Values of over take precedence. It returns nil if both
 // are empty.
-func over(under, over map[string]string) map[string]string {
+func mergeMaps(under, over map[string]string) map[string]string {
 	out := maps.Clone(under)
 	if out == nil && len(over) > 0 {
 		out = map[string]string{}

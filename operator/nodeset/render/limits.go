@@ -39,7 +39,7 @@ func (u userParts) limit(name corev1.ResourceName) (resource.Quantity, bool) {
 }
 
 // limitVariable is a variable that contains a limit.
-type limited struct {
+type limitVariable struct {
 	name    corev1.ResourceName
 	env     string
 	divisor resource.Quantity
@@ -48,7 +48,7 @@ type limited struct {
 // limitVariables returns the variables that pass its limits to the slurmd container.
 func (u userParts) limitVariables() []corev1.EnvVar {
 	var out []corev1.EnvVar
-	for _, l := range []limited{
+	for _, l := range []limitVariable{
 		{corev1.ResourceCPU, EnvCPUs, resource.MustParse("1")},
 		{corev1.ResourceMemory, EnvMemory, resource.MustParse("1Mi")},
 	} {

@@ -58,7 +58,7 @@ func (n Names) Pod(id Identity) string {
 
 // SlurmNode returns the name of a worker's Slurm node. It is empty if it is not known before the
 // worker is scheduled, because the worker shares the network and the name of its Kubernetes node.
-func (n Names) Slurm(id Identity) string {
+func (n Names) SlurmNode(id Identity) string {
 	switch {
 	case n.perKubeNode && id.Facts.Hostname != "":
 		return id.Facts.Hostname
@@ -96,7 +96,7 @@ func (n Names) Check(id Identity) error {
 	if bad := validation.IsDNS1123Label(n.Pod(id)); len(bad) > 0 {
 		return fmt.Errorf("naming the pod %q: %s", n.Pod(id), bad[0])
 	}
-	slurm := n.Slurm(id)
+	slurm := n.SlurmNode(id)
 	if slurm == "" && n.hostNetwork {
 		return nil
 	}
@@ -114,11 +114,11 @@ func (n Names) Check(id Identity) error {
 
 // SlurmName returns the name of the Slurm node of the worker with an ordinal. It is empty if it is
 // not known before the worker is scheduled.
-func (n Names) SlurmName(ordinal int) string { return n.Slurm(Identity{Ordinal: &ordinal}) }
+func (n Names) SlurmName(ordinal int) string { return n.SlurmNode(Identity{Ordinal: &ordinal}) }
 
 // ParseOrdinal parses the ordinal in the labels of a worker's pod, and reports whether there is
 // one.
-func Ordinal(labels map[string]string) (int, bool) {
+func ParseOrdinal(labels map[string]string) (int, bool) {
 	n, err := strconv.Atoi(labels[v1beta1.LabelPodIndex])
 	return n, err == nil && n >= 0
 }

@@ -52,7 +52,7 @@ func keepArgs(under, over object) {
 // could combine alternatives of which only one is allowed.
 func replaceNamed(under, over object, list string) {
 	ours, ok := under[list].([]any)
-	theirs := named(over[list])
+	theirs := itemsByName(over[list])
 	if !ok || len(theirs) == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func replaceNamed(under, over object, list string) {
 }
 
 // itemsByName returns the items of a list by name.
-func named(list any) map[string]object {
+func itemsByName(list any) map[string]object {
 	items, _ := list.([]any)
 	out := make(map[string]object, len(items))
 	for _, x := range items {

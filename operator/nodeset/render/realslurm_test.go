@@ -20,7 +20,7 @@ import (
 // A real slurmd takes over the record that is rendered for it, runs a job, and is
 // DOWN when it is stopped; its name can be FUTURE again and start once more.
 func TestSlurmTakesWhatIsRendered(t *testing.T) {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
 	for _, version := range realslurm.Versions() {
@@ -96,7 +96,7 @@ func (s liveSlurm) await(t *testing.T, word string) string {
 }
 
 func lifeOfAWorker(t *testing.T, s liveSlurm) {
-	in := spec(t, "extraConf: 'Weight=7 Features=ssd', slurmd: {resources: {limits: {cpu: 1, memory: 500Mi}}}")
+	in := newInput(t, "extraConf: 'Weight=7 Features=ssd', slurmd: {resources: {limits: {cpu: 1, memory: 500Mi}}}")
 	options := strings.Fields("NodeName=n-0 " + FutureOptions(in, shape.Shape{}))
 	s.run(t, append([]string{"scontrol", "create"}, options...)...)
 	for _, reason := range []string{"", "bad disk [2]"} {

@@ -26,7 +26,7 @@ type Revision struct {
 
 // revisionData contains the fields that a revision covers. Their order and names are part of the
 // hash: a change here replaces all workers of all NodeSets.
-type revised struct {
+type revisionData struct {
 	Template          v1beta1.PodTemplate      `json:"template,omitzero"`
 	Slurmd            v1beta1.Raw              `json:"slurmd,omitzero"`
 	Logfile           v1beta1.Raw              `json:"logfile,omitzero"`
@@ -44,7 +44,7 @@ type revised struct {
 // not JSON.
 func RevisionOf(in Input) (Revision, error) {
 	spec := &in.NodeSet.Spec
-	r := revised{
+	r := revisionData{
 		Template: spec.Template, Slurmd: spec.Slurmd, Logfile: spec.Logfile, ExtraConf: spec.ExtraConf,
 		OrdinalPadding: spec.OrdinalPadding, OversubscribeNode: spec.OversubscribeNode,
 		Endpoint: in.Endpoint, SlurmKey: in.SlurmKey, Hashes: in.Hashes,
@@ -70,8 +70,8 @@ func RevisionOf(in Input) (Revision, error) {
 
 // AtRevision returns the input with the Data of a revision restored. Workers that keep an old
 // revision are built from it. Fields that a revision does not cover stay as they are.
-func (in Input) At(data []byte) (Input, error) {
-	var r revised
+func (in Input) AtRevision(data []byte) (Input, error) {
+	var r revisionData
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Input{}, fmt.Errorf("decoding a revision of nodeset %s: %w", in.NodeSet.Name, err)
 	}

@@ -34,7 +34,7 @@ func TestWhatMakesARevision(t *testing.T) {
 	}
 	for name, f := range change {
 		t.Run(name, func(t *testing.T) {
-			in := input(t, "minimal")
+			in := loadInput(t, "minimal")
 			before := hashOf(t, in)
 			f(&in)
 			if hashOf(t, in) == before {
@@ -58,7 +58,7 @@ func TestWhatMakesNoRevision(t *testing.T) {
 	}
 	for name, f := range change {
 		t.Run(name, func(t *testing.T) {
-			in := input(t, "minimal")
+			in := loadInput(t, "minimal")
 			in.NodeSet.Spec.Slurmd.Raw = []byte(`{"image":"a","tty":false}`)
 			before := hashOf(t, in)
 			f(&in)
@@ -71,19 +71,19 @@ func TestWhatMakesNoRevision(t *testing.T) {
 
 // Workers that keep an old revision are rendered as before.
 func TestAnOldRevisionMakesTheSameWorker(t *testing.T) {
-	for name, id := range goldens() {
+	for name, id := range goldenIdentities() {
 		t.Run(name, func(t *testing.T) {
-			old := input(t, name)
+			old := loadInput(t, name)
 			r, err := RevisionOf(old)
 			if err != nil {
 				t.Fatal(err)
 			}
-			now := input(t, name)
+			now := loadInput(t, name)
 			now.NodeSet.Spec.ExtraConf = "Weight=77"
 			now.NodeSet.Spec.Slurmd.Raw = []byte(`{"image":"new"}`)
 			now.NodeSet.Spec.OrdinalPadding = 5
 			now.Hashes = nil
-			back, err := now.At(r.Data)
+			back, err := now.AtRevision(r.Data)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // writeProgram writes an executable of that name and returns its folder.
-func fake(t *testing.T, name, script string) string {
+func writeProgram(t *testing.T, name, script string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
@@ -19,7 +19,7 @@ func fake(t *testing.T, name, script string) string {
 }
 
 // runCommand runs a command with the folder first on the path, and returns what it printed.
-func run(t *testing.T, dir string, env []string, argv ...string) string {
+func runCommand(t *testing.T, dir string, env []string, argv ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, env...)
@@ -49,7 +49,7 @@ printf '<%s>' "$@" >>"$LOG"; exit 1`
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
-			run(t, fake(t, "scontrol", tc.script), []string{"POD_HOSTNAME=n-0", "LOG=" + log}, "sh", "-c", stopScript, StopReason)
+			runCommand(t, writeProgram(t, "scontrol", tc.script), []string{"POD_HOSTNAME=n-0", "LOG=" + log}, "sh", "-c", stopScript, StopReason)
 			got, err := os.ReadFile(log)
 			if err != nil {
 				t.Fatal(err)
@@ -62,5 +62,5 @@ printf '<%s>' "$@" >>"$LOG"; exit 1`
 }
 
 func TestAStopNeverFailsWithoutSlurm(t *testing.T) {
-	run(t, t.TempDir(), []string{"POD_HOSTNAME=n-0"}, "sh", "-c", stopScript, StopReason)
+	runCommand(t, t.TempDir(), []string{"POD_HOSTNAME=n-0"}, "sh", "-c", stopScript, StopReason)
 }

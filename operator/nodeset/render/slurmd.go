@@ -45,8 +45,8 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 		Args: []string{"-D", "-Z", "-N", "$(" + EnvHostname + ")",
 			"--conf-server", in.Endpoint.String(), "--conf", "$(" + EnvConf + ")"},
 		Env: []corev1.EnvVar{
-			{Name: EnvHostname, ValueFrom: fieldOf(user)},
-			{Name: EnvConf, Value: literal(Conf(in, KubeNodeFacts{}))},
+			{Name: EnvHostname, ValueFrom: slurmNameSource(user)},
+			{Name: EnvConf, Value: escapeVariables(Conf(in, KubeNodeFacts{}))},
 		},
 		Ports:          []corev1.ContainerPort{{Name: "slurmd", ContainerPort: SlurmdPort, Protocol: corev1.ProtocolTCP}},
 		ReadinessProbe: defaultReadinessProbe(),
@@ -56,7 +56,7 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: volumeKey, MountPath: keyPath, SubPath: keyFile, ReadOnly: true},
 		},
-		SecurityContext: securityOf(in.NodeSet.Spec.SecurityProfile),
+		SecurityContext: securityContextOf(in.NodeSet.Spec.SecurityProfile),
 	}
 	if user.hasLogfile {
 		c.Args = append(c.Args, "-L", logPath)
@@ -79,7 +79,7 @@ func defaultReadinessProbe() *corev1.Probe {
 
 // slurmNameSource returns the source of the Slurm node's name: the pod's label or, with the network
 // of the Kubernetes node, that node's name, which the scheduler chooses.
-func fieldOf(user userParts) *corev1.EnvVarSource {
+func slurmNameSource(user userParts) *corev1.EnvVarSource {
 	path := "metadata.labels['" + v1beta1.LabelPodHostname + "']"
 	if user.pod.HostNetwork && !user.perKubeNode {
 		path = "spec.nodeName"
@@ -88,7 +88,7 @@ func fieldOf(user userParts) *corev1.EnvVarSource {
 }
 
 // escapeVariables keeps Kubernetes from expanding variables in a text.
-func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
+func escapeVariables(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
 
 // securityContextOf returns the privileges of slurmd.
 //
@@ -99,7 +99,7 @@ func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") 
 // CgroupPlugin=disabled, ProctrackType=proctrack/linuxproc and no task/cgroup. Without SYS_NICE and
 // SYS_RESOURCE, jobs get neither a negative nice value nor hard limits above the container's. sshd
 // would need SYS_CHROOT and AUDIT_WRITE.
-func securityOf(profile v1beta1.SecurityProfile) *corev1.SecurityContext {
+func securityContextOf(profile v1beta1.SecurityProfile) *corev1.SecurityContext {
 	if profile != v1beta1.SecurityUnprivileged {
 		return &corev1.SecurityContext{Privileged: new(true)}
 	}

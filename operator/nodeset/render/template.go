@@ -15,7 +15,7 @@ import (
 // names the faulty field: *v1beta1.MalformedError, or ErrNoSSH.
 func Template(in Input) (corev1.PodTemplateSpec, error) {
 	var none, out corev1.PodTemplateSpec
-	user, err := in.user()
+	user, err := in.parseUser()
 	if err != nil {
 		return none, err
 	}
@@ -28,18 +28,18 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 		return none, err
 	}
 	for _, l := range layers {
-		if doc, err = layOver(doc, l.patch); err != nil {
+		if doc, err = applyLayer(doc, l.patch); err != nil {
 			return none, v1beta1.InField(l.field, err)
 		}
 	}
 	if err := fromObject(doc, &out); err != nil {
 		return none, v1beta1.InField("spec.template", err)
 	}
-	first(out.Spec.Containers, ContainerSlurmd)
-	first(out.Spec.InitContainers, ContainerLogfile)
+	moveToFront(out.Spec.Containers, ContainerSlurmd)
+	moveToFront(out.Spec.InitContainers, ContainerLogfile)
 	meta := in.NodeSet.Spec.Template.Metadata
-	out.Labels = over(meta.Labels, in.shared())
-	out.Annotations = over(meta.Annotations, in.Hashes)
+	out.Labels = mergeMaps(meta.Labels, in.sharedLabels())
+	out.Annotations = mergeMaps(meta.Annotations, in.Hashes)
 	return out, nil
 }
 
@@ -82,7 +82,7 @@ func (in Input) layers(user userParts) ([]layer, error) {
 }
 
 // applyLayer applies a patch to a pod template. It modifies both.
-func layOver(doc, patch object) (object, error) {
+func applyLayer(doc, patch object) (object, error) {
 	pod, _ := doc["spec"].(object)
 	spec, _ := patch["spec"].(object)
 	if spec == nil {
@@ -91,8 +91,8 @@ func layOver(doc, patch object) (object, error) {
 	keepLists(pod, spec)
 	replaceNamed(pod, spec, "volumes")
 	for _, list := range []string{"containers", "initContainers"} {
-		for name, over := range named(spec[list]) {
-			under := named(pod[list])[name]
+		for name, over := range itemsByName(spec[list]) {
+			under := itemsByName(pod[list])[name]
 			replaceNamed(under, over, "env")
 			replaceHandlers(under, over)
 			keepArgs(under, over)
@@ -102,7 +102,7 @@ func layOver(doc, patch object) (object, error) {
 }
 
 // moveToFront moves the container of a name to the front. The others keep their order.
-func first(list []corev1.Container, name string) {
+func moveToFront(list []corev1.Container, name string) {
 	i := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
 	for ; i > 0; i-- {
 		list[i], list[i-1] = list[i-1], list[i]

@@ -29,7 +29,7 @@ func TestWhatAUserWritesWins(t *testing.T) {
 				return fmt.Sprint(*c.Privileged, *c.RunAsUser)
 			}, "true 0"},
 		{"an empty variable in the place of ours", `slurmd: {env: [{name: POD_HOSTNAME, value: ""}]}`,
-			func(p corev1.PodSpec) any { return env(p.Containers[0], EnvHostname) }, corev1.EnvVar{Name: EnvHostname}},
+			func(p corev1.PodSpec) any { return envVar(p.Containers[0], EnvHostname) }, corev1.EnvVar{Name: EnvHostname}},
 		{"automountServiceAccountToken: true", "template: {spec: {automountServiceAccountToken: true}}",
 			func(p corev1.PodSpec) any { return *p.AutomountServiceAccountToken }, true},
 		{"hostNetwork: false", "template: {spec: {hostNetwork: false}}",
@@ -69,7 +69,7 @@ func TestWhatAUserWritesWins(t *testing.T) {
 		{"no anti-affinity with oversubscribeNode", "oversubscribeNode: true",
 			func(p corev1.PodSpec) any { return p.Affinity == nil }, true},
 		{"a user's variable that would be put into slurmd's --conf", "extraConf: 'Comment=$(HOME)'",
-			func(p corev1.PodSpec) any { return env(p.Containers[0], EnvConf).Value }, "Feature=n Comment=$$(HOME)"},
+			func(p corev1.PodSpec) any { return envVar(p.Containers[0], EnvConf).Value }, "Feature=n Comment=$$(HOME)"},
 		{"a probe of another kind", "slurmd: {readinessProbe: {exec: {command: [mine]}}}",
 			func(p corev1.PodSpec) any {
 				r := p.Containers[0].ReadinessProbe
@@ -81,7 +81,7 @@ func TestWhatAUserWritesWins(t *testing.T) {
 			func(p corev1.PodSpec) any { return p.ShareProcessNamespace == nil }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := tc.got(templateOf(t, spec(t, tc.spec)).Spec)
+			got := tc.got(templateOf(t, newInput(t, tc.spec)).Spec)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("with %s (-want +got):\n%s", tc.spec, diff)
 			}
@@ -89,7 +89,7 @@ func TestWhatAUserWritesWins(t *testing.T) {
 	}
 }
 
-func env(c corev1.Container, name string) corev1.EnvVar {
+func envVar(c corev1.Container, name string) corev1.EnvVar {
 	for _, e := range c.Env {
 		if e.Name == name {
 			return e
@@ -106,7 +106,7 @@ func TestATemplateThatIsWrongNamesTheField(t *testing.T) {
 		{"a directive that Kubernetes does not know", "slurmd: {$patch: shred}", "spec.slurmd"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Template(spec(t, tc.spec))
+			_, err := Template(newInput(t, tc.spec))
 			if err == nil || !strings.HasPrefix(err.Error(), tc.path) {
 				t.Errorf("the error is %v, and does not begin with %s", err, tc.path)
 			}
@@ -115,23 +115,23 @@ func TestATemplateThatIsWrongNamesTheField(t *testing.T) {
 }
 
 func TestSSHIsRefusedAndNotIgnored(t *testing.T) {
-	if _, err := Template(spec(t, "ssh: {enabled: true, sssdConfRef: {name: s, key: k}}")); !errors.Is(err, ErrNoSSH) {
+	if _, err := Template(newInput(t, "ssh: {enabled: true, sssdConfRef: {name: s, key: k}}")); !errors.Is(err, ErrNoSSH) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := Template(spec(t, "ssh: {enabled: false, sssdConfRef: {name: s, key: k}}")); err != nil {
+	if _, err := Template(newInput(t, "ssh: {enabled: false, sssdConfRef: {name: s, key: k}}")); err != nil {
 		t.Errorf("without ssh the error is %v", err)
 	}
 }
 
 func TestUnknownFieldsDoNoHarm(t *testing.T) {
-	in := spec(t, "slurmd: {fromTheFuture: {a: [1]}, image: x}, template: {spec: {alsoNew: [{b: 1}]}}")
+	in := newInput(t, "slurmd: {fromTheFuture: {a: [1]}, image: x}, template: {spec: {alsoNew: [{b: 1}]}}")
 	if got := slurmdOf(t, in).Image; got != "x" {
 		t.Errorf("the image is %q", got)
 	}
 }
 
 // userFields are values that users may give to single fields, with their zeros.
-func fields() map[string][]any {
+func userFields() map[string][]any {
 	return map[string][]any{
 		"template.spec.hostNetwork":                           {true, false},
 		"template.spec.enableServiceLinks":                    {true, false},
@@ -162,7 +162,7 @@ func fields() map[string][]any {
 // that does not listen yet, and its job fails.
 func TestProbesAndHooksListNoSteps(t *testing.T) {
 	for _, mode := range []string{"", "scalingMode: DaemonSet", "securityProfile: Unprivileged"} {
-		pod := templateOf(t, spec(t, mode)).Spec
+		pod := templateOf(t, newInput(t, mode)).Spec
 		text, err := json.Marshal(append(pod.InitContainers, pod.Containers...))
 		if err != nil {
 			t.Fatal(err)
@@ -182,15 +182,15 @@ func TestProbesAndHooksListNoSteps(t *testing.T) {
 func TestUserValuesSurvive(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		in := spec(t, "")
+		in := newInput(t, "")
 		if r.IntN(2) == 0 {
 			in.NodeSet.Spec.SecurityProfile = v1beta1.SecurityUnprivileged
 		}
 		doc, want := object{}, map[string]any{}
-		for path, values := range fields() {
+		for path, values := range userFields() {
 			if r.IntN(2) == 0 {
 				want[path] = values[r.IntN(len(values))]
-				put(doc, want[path], strings.Split(path, ".")...)
+				setField(doc, want[path], strings.Split(path, ".")...)
 			}
 		}
 		text, err := json.Marshal(doc)
@@ -211,7 +211,7 @@ func TestUserValuesSurvive(t *testing.T) {
 	}
 }
 
-func put(doc object, value any, path ...string) {
+func setField(doc object, value any, path ...string) {
 	for ; len(path) > 1; path = path[1:] {
 		next, ok := doc[path[0]].(object)
 		if !ok {

@@ -22,7 +22,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	if err := names.Check(id); err != nil {
 		return nil, err
 	}
-	claims, err := in.claims()
+	claims, err := in.claimTemplates()
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +31,18 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: names.Pod(id), Namespace: in.NodeSet.Namespace,
-			Labels: over(t.Labels, ownLabels(names, id)), Annotations: over(t.Annotations, v1beta1.ProtectingAnnotations()),
+			Labels: mergeMaps(t.Labels, workerLabels(names, id)), Annotations: mergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
 	}
-	pod.Spec.Hostname = names.Slurm(id)
+	pod.Spec.Hostname = names.SlurmNode(id)
 	if pod.Spec.HostNetwork {
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the pod has the hostname of its Kubernetes node
 	}
 	setConf(&pod.Spec, in, id.Facts)
 	if id.KubeNode != "" {
-		pin(&pod.Spec, id.KubeNode)
+		requireKubeNode(&pod.Spec, id.KubeNode)
 	}
 	for _, c := range claims {
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.Claim(c.Name, id)}
@@ -52,12 +52,12 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 }
 
 // workerLabels returns the labels that distinguish a worker from the others.
-func ownLabels(names Names, id Identity) map[string]string {
+func workerLabels(names Names, id Identity) map[string]string {
 	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision, v1beta1.LabelPodProtect: "true"}
 	if id.Ordinal != nil && !names.perKubeNode {
 		out[v1beta1.LabelPodIndex] = strconv.Itoa(*id.Ordinal)
 	}
-	if slurm := names.Slurm(id); slurm != "" {
+	if slurm := names.SlurmNode(id); slurm != "" {
 		out[v1beta1.LabelPodHostname] = slurm
 	}
 	return out
@@ -66,12 +66,12 @@ func ownLabels(names Names, id Identity) map[string]string {
 // setConf adds the known facts of the Kubernetes node to slurmd's --conf, unless the user set the
 // variable.
 func setConf(spec *corev1.PodSpec, in Input, facts KubeNodeFacts) {
-	common := literal(Conf(in, KubeNodeFacts{}))
+	common := escapeVariables(Conf(in, KubeNodeFacts{}))
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
 		for j := range c.Env {
 			if c.Name == ContainerSlurmd && c.Env[j].Name == EnvConf && c.Env[j].Value == common {
-				c.Env[j].Value = literal(Conf(in, facts))
+				c.Env[j].Value = escapeVariables(Conf(in, facts))
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func setConf(spec *corev1.PodSpec, in Input, facts KubeNodeFacts) {
 
 // requireKubeNode restricts the pod to a Kubernetes node, by name because the hostname label may
 // differ. The restriction applies in addition to the user's.
-func pin(spec *corev1.PodSpec, kubeNode string) {
+func requireKubeNode(spec *corev1.PodSpec, kubeNode string) {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}
 	}
@@ -112,7 +112,7 @@ func setVolume(spec *corev1.PodSpec, v corev1.Volume) {
 }
 
 // claimTemplates decodes the NodeSet's claim templates.
-func (in Input) claims() ([]corev1.PersistentVolumeClaim, error) {
+func (in Input) claimTemplates() ([]corev1.PersistentVolumeClaim, error) {
 	out := make([]corev1.PersistentVolumeClaim, len(in.NodeSet.Spec.VolumeClaimTemplates))
 	for i, t := range in.NodeSet.Spec.VolumeClaimTemplates {
 		field := fmt.Sprintf("%s[%d]", fieldClaims, i)

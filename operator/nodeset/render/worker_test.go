@@ -19,26 +19,26 @@ func TestNames(t *testing.T) {
 		id         Identity
 		pod, slurm string
 	}{
-		{"both are the NodeSet's with the ordinal", "", at(12), "n-12", "n-12"},
-		{"ordinals are padded", "ordinalPadding: 3", at(12), "n-012", "n-012"},
-		{"ordinals longer than the padding are whole", "ordinalPadding: 1", at(12), "n-12", "n-12"},
-		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", at(7), "n-07", "gpu-07"},
-		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}", at(7), "n-7", ""},
+		{"both are the NodeSet's with the ordinal", "", atOrdinal(12), "n-12", "n-12"},
+		{"ordinals are padded", "ordinalPadding: 3", atOrdinal(12), "n-012", "n-012"},
+		{"ordinals longer than the padding are whole", "ordinalPadding: 1", atOrdinal(12), "n-12", "n-12"},
+		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", atOrdinal(7), "n-07", "gpu-07"},
+		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}", atOrdinal(7), "n-7", ""},
 		{"per Kubernetes node it is the node's short name", "scalingMode: DaemonSet", onKube("kube-a.example.com", ""), "n-kube-a-example-com-59f6fdc4", "kube-a"},
 		{"or what the annotation says", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a"), "n-kube-a-a31ac824", "rack1-a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			names, err := NamesOf(spec(t, tc.spec))
+			names, err := NamesOf(newInput(t, tc.spec))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := names.Check(tc.id); err != nil {
 				t.Error(err)
 			}
-			if got := [2]string{names.Pod(tc.id), names.Slurm(tc.id)}; got != [2]string{tc.pod, tc.slurm} {
+			if got := [2]string{names.Pod(tc.id), names.SlurmNode(tc.id)}; got != [2]string{tc.pod, tc.slurm} {
 				t.Errorf("the names are %q, not %q and %q", got, tc.pod, tc.slurm)
 			}
-			prefix := shape.WorkerPrefix(spec(t, tc.spec).NodeSet)
+			prefix := shape.WorkerPrefix(newInput(t, tc.spec).NodeSet)
 			if known := tc.id.Ordinal != nil && tc.slurm != ""; known != (prefix != "") || known && strings.Trim(strings.TrimPrefix(tc.slurm, prefix), "0123456789") != "" {
 				t.Errorf("%s is no name with the prefix %q", tc.slurm, prefix)
 			}
@@ -53,21 +53,21 @@ func TestNamesThatKubernetesWouldRefuse(t *testing.T) {
 		id         Identity
 		want       string
 	}{
-		{"a prefix that is too long", "template: {spec: {hostname: " + long + "}}", at(1000), "naming the Slurm node"},
-		{"a padding that is too long", "ordinalPadding: 80", at(1), "naming the pod"},
+		{"a prefix that is too long", "template: {spec: {hostname: " + long + "}}", atOrdinal(1000), "naming the Slurm node"},
+		{"a padding that is too long", "ordinalPadding: 80", atOrdinal(1), "naming the pod"},
 		{"a hostname that is none", "scalingMode: DaemonSet", Identity{KubeNode: "a", Facts: KubeNodeFacts{Hostname: "a.b"}}, "naming the Slurm node"},
 		{"no ordinal", "", Identity{}, "it has no ordinal"},
-		{"no Kubernetes node", "scalingMode: DaemonSet", at(1), "it has no Kubernetes node"},
+		{"no Kubernetes node", "scalingMode: DaemonSet", atOrdinal(1), "it has no Kubernetes node"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := spec(t, tc.spec)
+			in := newInput(t, tc.spec)
 			_, err := Worker(in, templateOf(t, in), tc.id)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v, not %q", err, tc.want)
 			}
 		})
 	}
-	in := spec(t, "")
+	in := newInput(t, "")
 	in.Cluster = long
 	if _, err := NamesOf(in); err == nil {
 		t.Error("a Service with a name of more than 63 letters is taken")
@@ -78,7 +78,7 @@ func TestPodsOfKubernetesNodesNeverHaveOneName(t *testing.T) {
 	seen := map[string]string{}
 	for _, nodeSet := range []string{"a", "a-b", strings.Repeat("a", 40)} {
 		for _, kubeNode := range []string{"b-c", "c", "b.c", "0", strings.Repeat("k", 63) + ".a", strings.Repeat("k", 63) + ".b"} {
-			in := spec(t, "scalingMode: DaemonSet")
+			in := newInput(t, "scalingMode: DaemonSet")
 			in.NodeSet.Name = nodeSet
 			names, err := NamesOf(in)
 			if err != nil {
@@ -95,7 +95,7 @@ func TestPodsOfKubernetesNodesNeverHaveOneName(t *testing.T) {
 }
 
 func TestAWorkerDoesNotChangeItsTemplate(t *testing.T) {
-	in, id := input(t, "everything"), goldens()["everything"]
+	in, id := loadInput(t, "everything"), goldenIdentities()["everything"]
 	template := templateOf(t, in)
 	before := template.DeepCopy()
 	if _, err := Worker(in, template, id); err != nil {
@@ -107,14 +107,14 @@ func TestAWorkerDoesNotChangeItsTemplate(t *testing.T) {
 }
 
 func TestAUsersOwnConfIsLeftAlone(t *testing.T) {
-	in := spec(t, "slurmd: {env: [{name: SLURMD_CONF, value: Weight=1}]}")
-	id := at(0)
+	in := newInput(t, "slurmd: {env: [{name: SLURMD_CONF, value: Weight=1}]}")
+	id := atOrdinal(0)
 	id.KubeNode, id.Facts = "a", KubeNodeFacts{Topology: "t:s"}
 	pod, err := Worker(in, templateOf(t, in), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := env(pod.Spec.Containers[0], EnvConf).Value; got != "Weight=1" {
+	if got := envVar(pod.Spec.Containers[0], EnvConf).Value; got != "Weight=1" {
 		t.Errorf("it is %q", got)
 	}
 }
@@ -124,15 +124,15 @@ func TestClaimTemplatesThatAreWrongNameTheField(t *testing.T) {
 		"volumeClaimTemplates: [{spec: {}}]": "spec.volumeClaimTemplates[0].metadata.name",
 		"volumeClaimTemplates: [{metadata: {name: a}}, {metadata: {name: b}, spec: {volumeName: 5}}]": "spec.volumeClaimTemplates[1].spec.volumeName",
 	} {
-		if _, err := Claims(spec(t, flow), at(0)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := Claims(newInput(t, flow), atOrdinal(0)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: the error is %v, not of %s", flow, err, want)
 		}
 	}
 }
 
 func TestComments(t *testing.T) {
-	in := input(t, "minimal")
-	pod, err := Worker(in, templateOf(t, in), at(3))
+	in := loadInput(t, "minimal")
+	pod, err := Worker(in, templateOf(t, in), atOrdinal(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +142,11 @@ func TestComments(t *testing.T) {
 	if text != want {
 		t.Errorf("it is %s, not %s", text, want)
 	}
-	if n, ok := ReadComment(text); !ok || n.PodName != "cpu-3" || n.Node != "kube-a" {
+	if n, ok := ParseComment(text); !ok || n.PodName != "cpu-3" || n.KubeNode != "kube-a" {
 		t.Errorf("it is read as %+v, %t", n, ok)
 	}
 	for _, foreign := range []string{"", "bought 2024", "{}", `{"podName":5}`, "null"} {
-		if _, ok := ReadComment(foreign); ok {
+		if _, ok := ParseComment(foreign); ok {
 			t.Errorf("%q is taken for one of ours", foreign)
 		}
 	}
@@ -154,7 +154,7 @@ func TestComments(t *testing.T) {
 
 func TestOrdinal(t *testing.T) {
 	for label, want := range map[string]int{"": -1, "x": -1, "-3": -1, "0": 0, "17": 17} {
-		got, ok := Ordinal(map[string]string{v1beta1.LabelPodIndex: label})
+		got, ok := ParseOrdinal(map[string]string{v1beta1.LabelPodIndex: label})
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("of %q it is %d, %t", label, got, ok)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // TokenSource returns the token to send.
-type Token interface {
+type TokenSource interface {
 	// Token returns the current token.
 	Token() (string, error)
 	// Reload gets the token again after the server refused it and reports whether it changed.
@@ -18,16 +18,16 @@ type Token interface {
 // answer to a missing token is 401.
 const statusAuthFailed = http.StatusNetworkAuthenticationRequired
 
-type auth struct {
+type authTransport struct {
 	next     http.RoundTripper
-	token    Token
+	token    TokenSource
 	userName string
 }
 
 // RoundTrip adds the token. If the server refuses it, RoundTrip reloads the token and, if the token
 // changed, sends the request again once. The server did not carry out a request that it refused, so
 // this is safe for writes too.
-func (a *auth) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.send(req)
 	if err != nil || a.token == nil {
 		return resp, err
@@ -38,15 +38,15 @@ func (a *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	if changed, err := a.token.Reload(); err != nil || !changed {
 		return resp, nil //nolint:nilerr // the refusal says more
 	}
-	again, ok := rewind(req)
+	again, ok := rewindBody(req)
 	if !ok {
 		return resp, nil
 	}
-	drain(resp.Body)
+	drainBody(resp.Body)
 	return a.send(again)
 }
 
-func (a *auth) send(req *http.Request) (*http.Response, error) {
+func (a *authTransport) send(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	if a.userName != "" {
 		req.Header.Set("X-SLURM-USER-NAME", a.userName)
@@ -72,7 +72,7 @@ func (e *TokenError) Unwrap() error { return e.Err }
 
 // rewindBody returns the request with its body at the start, or false if the body cannot be read
 // twice.
-func rewind(req *http.Request) (*http.Request, bool) {
+func rewindBody(req *http.Request) (*http.Request, bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, true
 	}
@@ -90,7 +90,7 @@ func rewind(req *http.Request) (*http.Request, bool) {
 
 // drainBody reads the rest of an answer that is not needed and closes it, so that its connection can be
 // reused.
-func drain(body io.ReadCloser) {
+func drainBody(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 	_ = body.Close()
 }

@@ -20,14 +20,14 @@ func opOf(ctx context.Context) string {
 	return op
 }
 
-type observe struct {
+type observeTransport struct {
 	next   http.RoundTripper
 	report func(op string, status int, took time.Duration, bytes int64)
 }
 
 // RoundTrip reports the request once: immediately if there was no answer, otherwise when the body of
 // the answer has been read to the end or closed.
-func (o *observe) RoundTrip(req *http.Request) (*http.Response, error) {
+func (o *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	resp, err := o.next.RoundTrip(req)
 	if err != nil {

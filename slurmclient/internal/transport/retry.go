@@ -10,24 +10,24 @@ import (
 )
 
 // maxAttempts is how often a read is sent at most if its connection breaks.
-const tries = 3
+const maxAttempts = 3
 
-type retry struct{ next http.RoundTripper }
+type retryTransport struct{ next http.RoundTripper }
 
 // RoundTrip repeats a GET request if its connection broke before an answer began or if slurmrestd
 // misread it. It returns any other answer, including errors, and leaves further attempts to the
 // caller. It never repeats a write, since slurmctld may have carried it out.
-func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		resp, err := r.next.RoundTrip(req)
-		if req.Method != http.MethodGet || try == tries ||
-			err == nil && !misread(resp) || err != nil && !broken(err) {
+		if req.Method != http.MethodGet || try == maxAttempts ||
+			err == nil && !isMisread(resp) || err != nil && !isBroken(err) {
 			return resp, err
 		}
 		if err == nil {
 			_ = resp.Body.Close() // the body contains nothing new
 		}
-		if err := pause(req.Context(), try); err != nil {
+		if err := waitBeforeRetry(req.Context(), try); err != nil {
 			return nil, err
 		}
 	}
@@ -35,18 +35,18 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // isMisread reports whether the answer is that of a slurmrestd that received the request in pieces (see
 // MaxQueryBytes). Other errors of slurmrestd are JSON.
-func misread(resp *http.Response) bool {
+func isMisread(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/plain" && resp.StatusCode == http.StatusInternalServerError
 }
 
-func broken(err error) bool {
+func isBroken(err error) bool {
 	var token *TokenError
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
 		!errors.As(err, &token)
 }
 
-func pause(ctx context.Context, try int) error {
+func waitBeforeRetry(ctx context.Context, try int) error {
 	most := time.Duration(try) * 100 * time.Millisecond
 	timer := time.NewTimer(most/2 + rand.N(most/2))
 	defer timer.Stop()

@@ -21,7 +21,7 @@ type Config struct {
 	// Socket is the path of a unix socket to dial instead of the URL's host.
 	Socket string
 	// Token returns the token; nil sends none.
-	Token Token
+	Token TokenSource
 	// UserName is sent as X-SLURM-USER-NAME when not empty.
 	UserName string
 	// Observe is called for every request once the body of its answer has been read or closed.
@@ -38,16 +38,16 @@ type Config struct {
 //
 // New sets no request timeout: deadlines come from the context of the request.
 func New(cfg Config) http.RoundTripper {
-	var rt http.RoundTripper = base(cfg)
-	rt = &auth{next: rt, token: cfg.Token, userName: cfg.UserName}
-	rt = &retry{next: rt}
+	var rt http.RoundTripper = newBaseTransport(cfg)
+	rt = &authTransport{next: rt, token: cfg.Token, userName: cfg.UserName}
+	rt = &retryTransport{next: rt}
 	if cfg.Observe != nil {
-		rt = &observe{next: rt, report: cfg.Observe}
+		rt = &observeTransport{next: rt, report: cfg.Observe}
 	}
 	return rt
 }
 
-func base(cfg Config) *http.Transport {
+func newBaseTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
 		DialContext:         dialer.DialContext,
@@ -75,7 +75,7 @@ func base(cfg Config) *http.Transport {
 // format for URL", 400 and 404). A request must therefore arrive in one piece. On loopback and on a
 // socket that is one write. Over a network it is one segment, which also contains the token, and with
 // TLS at most one record.
-func Room(base, socket string) int {
+func MaxQueryBytes(base, socket string) int {
 	const local, segment = 24 << 10, 800
 	if socket != "" {
 		return local

@@ -15,19 +15,19 @@ import (
 )
 
 // fakeServer answers requests in turn and records what they carried.
-type server struct {
-	answers []answer
+type fakeServer struct {
+	answers []fakeAnswer
 	tokens  []string
 	bodies  []string
 }
 
-type answer struct {
+type fakeAnswer struct {
 	status int
 	kind   string
 	err    error
 }
 
-func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *fakeServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := ""
 	if req.Body != nil {
 		raw, _ := io.ReadAll(req.Body)
@@ -45,16 +45,16 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // rotatingToken is a token that Reload replaces with the next one.
-type rotating []string
+type rotatingToken []string
 
-func (r *rotating) Token() (string, error) {
+func (r *rotatingToken) Token() (string, error) {
 	if len(*r) == 0 {
 		return "", errors.New("the file is empty")
 	}
 	return (*r)[0], nil
 }
 
-func (r *rotating) Reload() (bool, error) {
+func (r *rotatingToken) Reload() (bool, error) {
 	if len(*r) < 2 {
 		return false, nil
 	}
@@ -62,7 +62,7 @@ func (r *rotating) Reload() (bool, error) {
 	return true, nil
 }
 
-func request(t *testing.T, method, body string) *http.Request {
+func newRequest(t *testing.T, method, body string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://localhost/", strings.NewReader(body))
 	if err != nil {
@@ -71,45 +71,45 @@ func request(t *testing.T, method, body string) *http.Request {
 	return req
 }
 
-func chain(s *server, token Token) http.RoundTripper {
-	return &retry{next: &auth{next: s, token: token}}
+func newChain(s *fakeServer, token TokenSource) http.RoundTripper {
+	return &retryTransport{next: &authTransport{next: s, token: token}}
 }
 
-func TestWhatIsSentAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	const json = "application/json"
-	ok, refused := answer{200, json, nil}, answer{511, json, nil}
-	broken := answer{0, "", errors.New("connection reset by peer")}
+	ok, refused := fakeAnswer{200, json, nil}, fakeAnswer{511, json, nil}
+	broken := fakeAnswer{0, "", errors.New("connection reset by peer")}
 	for _, tc := range []struct {
 		name    string
 		method  string
-		answers []answer
-		tokens  rotating
+		answers []fakeAnswer
+		tokens  rotatingToken
 		sent    []string // the tokens
 		status  int      // 0 for an error
 	}{
-		{"a request that is answered is sent once", "GET", []answer{ok}, rotating{"a", "b"}, []string{"a"}, 200},
-		{"a refused token is reloaded once", "GET", []answer{refused, ok}, rotating{"a", "b", "c"}, []string{"a", "b"}, 200},
-		{"a token refused with 401 is reloaded", "GET", []answer{{401, "text/plain", nil}, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
-		{"a token refused for a write is reloaded", "POST", []answer{refused, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
-		{"a second refusal is returned", "GET", []answer{refused, refused}, rotating{"a", "b", "c"}, []string{"a", "b"}, 511},
-		{"an unchanged token is not sent again", "GET", []answer{refused}, rotating{"a"}, []string{"a"}, 511},
-		{"a read whose connection broke is repeated", "GET", []answer{broken, broken, ok}, rotating{"a"}, []string{"a", "a", "a"}, 200},
-		{"a read is sent three times at most", "GET", []answer{broken}, rotating{"a"}, []string{"a", "a", "a"}, 0},
-		{"a write whose connection broke is not repeated", "POST", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
-		{"a delete whose connection broke is not repeated", "DELETE", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
-		{"a read that slurmrestd misread is repeated", "GET", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a", "a"}, 200},
-		{"a write that slurmrestd misread is not repeated", "POST", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a"}, 500},
-		{"an error of slurmctld is not repeated", "GET", []answer{{500, json, nil}, ok}, rotating{"a"}, []string{"a"}, 500},
-		{"without a token nothing is sent", "GET", []answer{ok}, nil, nil, 0},
+		{"a request that is answered is sent once", "GET", []fakeAnswer{ok}, rotatingToken{"a", "b"}, []string{"a"}, 200},
+		{"a refused token is reloaded once", "GET", []fakeAnswer{refused, ok}, rotatingToken{"a", "b", "c"}, []string{"a", "b"}, 200},
+		{"a token refused with 401 is reloaded", "GET", []fakeAnswer{{401, "text/plain", nil}, ok}, rotatingToken{"a", "b"}, []string{"a", "b"}, 200},
+		{"a token refused for a write is reloaded", "POST", []fakeAnswer{refused, ok}, rotatingToken{"a", "b"}, []string{"a", "b"}, 200},
+		{"a second refusal is returned", "GET", []fakeAnswer{refused, refused}, rotatingToken{"a", "b", "c"}, []string{"a", "b"}, 511},
+		{"an unchanged token is not sent again", "GET", []fakeAnswer{refused}, rotatingToken{"a"}, []string{"a"}, 511},
+		{"a read whose connection broke is repeated", "GET", []fakeAnswer{broken, broken, ok}, rotatingToken{"a"}, []string{"a", "a", "a"}, 200},
+		{"a read is sent three times at most", "GET", []fakeAnswer{broken}, rotatingToken{"a"}, []string{"a", "a", "a"}, 0},
+		{"a write whose connection broke is not repeated", "POST", []fakeAnswer{broken, ok}, rotatingToken{"a"}, []string{"a"}, 0},
+		{"a delete whose connection broke is not repeated", "DELETE", []fakeAnswer{broken, ok}, rotatingToken{"a"}, []string{"a"}, 0},
+		{"a read that slurmrestd misread is repeated", "GET", []fakeAnswer{{500, "text/plain", nil}, ok}, rotatingToken{"a"}, []string{"a", "a"}, 200},
+		{"a write that slurmrestd misread is not repeated", "POST", []fakeAnswer{{500, "text/plain", nil}, ok}, rotatingToken{"a"}, []string{"a"}, 500},
+		{"an error of slurmctld is not repeated", "GET", []fakeAnswer{{500, json, nil}, ok}, rotatingToken{"a"}, []string{"a"}, 500},
+		{"without a token nothing is sent", "GET", []fakeAnswer{ok}, nil, nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &server{answers: tc.answers}
+				s := &fakeServer{answers: tc.answers}
 				body := "body"
 				if tc.method == "GET" {
 					body = ""
 				}
-				resp, err := chain(s, &tc.tokens).RoundTrip(request(t, tc.method, body))
+				resp, err := newChain(s, &tc.tokens).RoundTrip(newRequest(t, tc.method, body))
 				if diff := cmp.Diff(tc.sent, s.tokens); diff != "" {
 					t.Errorf("the tokens sent (-want +got):\n%s", diff)
 				}
@@ -133,18 +133,18 @@ func TestWhatIsSentAgain(t *testing.T) {
 }
 
 func TestAMissingTokenIsItsOwnError(t *testing.T) {
-	_, err := chain(&server{answers: []answer{{200, "", nil}}}, &rotating{}).RoundTrip(request(t, "GET", "")) //nolint:bodyclose // there is none
+	_, err := newChain(&fakeServer{answers: []fakeAnswer{{200, "", nil}}}, &rotatingToken{}).RoundTrip(newRequest(t, "GET", "")) //nolint:bodyclose // there is none
 	var token *TokenError
 	if !errors.As(err, &token) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-func TestARequestThatIsGivenUpIsNotRepeated(t *testing.T) {
-	s := &server{answers: []answer{{0, "", errors.New("connection refused")}}}
+func TestACanceledRequestIsNotRepeated(t *testing.T) {
+	s := &fakeServer{answers: []fakeAnswer{{0, "", errors.New("connection refused")}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := chain(s, &rotating{"a"}).RoundTrip(request(t, "GET", "").WithContext(ctx)) //nolint:bodyclose // there is none
+	_, err := newChain(s, &rotatingToken{"a"}).RoundTrip(newRequest(t, "GET", "").WithContext(ctx)) //nolint:bodyclose // there is none
 	if !errors.Is(err, context.Canceled) || len(s.tokens) != 1 {
 		t.Errorf("%d requests, %v", len(s.tokens), err)
 	}
@@ -157,10 +157,10 @@ func TestARequestIsObservedOnce(t *testing.T) {
 		bytes  int64
 	}
 	var got []observation
-	rt := &observe{next: &server{answers: []answer{{200, "", nil}, {0, "", errors.New("refused")}}}, report: func(op string, status int, _ time.Duration, bytes int64) {
+	rt := &observeTransport{next: &fakeServer{answers: []fakeAnswer{{200, "", nil}, {0, "", errors.New("refused")}}}, report: func(op string, status int, _ time.Duration, bytes int64) {
 		got = append(got, observation{op, status, bytes})
 	}}
-	req := request(t, "GET", "")
+	req := newRequest(t, "GET", "")
 	req = req.WithContext(WithOp(req.Context(), "nodes"))
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
@@ -203,17 +203,17 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestRoomIsASegmentUnlessItIsHere(t *testing.T) {
+func TestMaxQueryBytes(t *testing.T) {
 	for base, local := range map[string]bool{
 		"http://localhost:6820": true, "http://127.0.0.1:6820": true, "http://[::1]:6820": true,
 		"https://localhost:6820":    false,
 		"http://slurm.example:6820": false, "http://10.0.0.5:6820": false,
 	} {
-		if got := Room(base, "") > 1500; got != local {
-			t.Errorf("%s allows a query of %d bytes", base, Room(base, ""))
+		if got := MaxQueryBytes(base, "") > 1500; got != local {
+			t.Errorf("%s allows a query of %d bytes", base, MaxQueryBytes(base, ""))
 		}
 	}
-	if Room("http://slurmrestd", "/run/restd.sock") <= 1500 {
+	if MaxQueryBytes("http://slurmrestd", "/run/restd.sock") <= 1500 {
 		t.Error("a socket allows only the query of a segment")
 	}
 }

@@ -14,31 +14,31 @@ import (
 
 // answerDecoder decodes one kind of answer. decode returns how many records the answer has under the
 // key, or -1 if the answer is not a list.
-type decoder struct {
+type answerDecoder struct {
 	key    string
 	file   string
 	decode func(b Binding, body []byte) (records int, value any, err error)
 }
 
 // listDecoder returns the decoder of a list.
-func listed[T any](key, file string, decode func(Binding, []byte) ([]T, error)) decoder {
-	return decoder{key, file, func(b Binding, body []byte) (int, any, error) {
+func listDecoder[T any](key, file string, decode func(Binding, []byte) ([]T, error)) answerDecoder {
+	return answerDecoder{key, file, func(b Binding, body []byte) (int, any, error) {
 		out, err := decode(b, body)
 		return len(out), out, err
 	}}
 }
 
-func decoders() []decoder {
-	return []decoder{
-		listed("pings", "ping.json", Binding.DecodePings),
-		listed("partitions", "partitions.json", Binding.DecodePartitions),
-		listed("reservations", "reservations.json", Binding.DecodeReservations),
-		listed("licenses", "licenses.json", Binding.DecodeLicenses),
-		listed("shares", "shares.json", Binding.DecodeShares),
-		listed("associations", "slurmdb_associations*.json", Binding.DecodeAssociations),
-		listed("accounts", "slurmdb_accounts.json", Binding.DecodeAccounts),
-		listed("users", "slurmdb_users.json", Binding.DecodeUsers),
-		listed("qos", "slurmdb_qos*.json", Binding.DecodeQOS),
+func answerDecoders() []answerDecoder {
+	return []answerDecoder{
+		listDecoder("pings", "ping.json", Binding.DecodePings),
+		listDecoder("partitions", "partitions.json", Binding.DecodePartitions),
+		listDecoder("reservations", "reservations.json", Binding.DecodeReservations),
+		listDecoder("licenses", "licenses.json", Binding.DecodeLicenses),
+		listDecoder("shares", "shares.json", Binding.DecodeShares),
+		listDecoder("associations", "slurmdb_associations*.json", Binding.DecodeAssociations),
+		listDecoder("accounts", "slurmdb_accounts.json", Binding.DecodeAccounts),
+		listDecoder("users", "slurmdb_users.json", Binding.DecodeUsers),
+		listDecoder("qos", "slurmdb_qos*.json", Binding.DecodeQOS),
 		{"", "diag.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeStats(body); return -1, v, err }},
 		{"", "conf.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeConf(body); return -1, v, err }},
 		{"", "job_submit.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeSubmitted(body); return -1, v, err }},
@@ -48,16 +48,16 @@ func decoders() []decoder {
 // FuzzSmallAnswers passes any bytes to the decoders of small answers, in every version. An error comes
 // without a value, a list has as many records as the answer, and decoding is deterministic.
 func FuzzSmallAnswers(f *testing.F) {
-	for kind, d := range decoders() {
-		for name, raw := range recordings(f, "*/*/"+d.file) {
-			f.Add(uint8(kind), uint8(versionAt(filepath.Base(filepath.Dir(name)))), raw)
+	for kind, d := range answerDecoders() {
+		for name, raw := range readRecordings(f, "*/*/"+d.file) {
+			f.Add(uint8(kind), uint8(versionIndex(filepath.Base(filepath.Dir(name)))), raw)
 		}
 		f.Add(uint8(kind), uint8(0), []byte(`{"`+d.key+`": [null, {}]}`))
 	}
 	f.Add(uint8(8), uint8(0), []byte(`{"qos": [{"limits": {"max": {"tres": {"total": [{"type": "cpu", "count": -1}, {"type": "cpu", "count": 9223372036854775807}]}}}}]}`))
 	f.Fuzz(func(t *testing.T, kind, version uint8, body []byte) {
-		d := decoders()[int(kind)%len(decoders())]
-		b, err := New(Versions()[int(version)%len(versions)], "http://localhost", nil)
+		d := answerDecoders()[int(kind)%len(answerDecoders())]
+		b, err := NewBinding(Versions()[int(version)%len(versions)], "http://localhost", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func FuzzSmallAnswers(f *testing.F) {
 
 // checkRecords compares the number of records with what encoding/json finds under the key. It ignores
 // answers in which the key occurs twice or in another spelling.
-func checkRecords(t *testing.T, d decoder, b Binding, body []byte, records int) {
+func checkRecords(t *testing.T, d answerDecoder, b Binding, body []byte, records int) {
 	var keys map[string]json.RawMessage
 	var list []json.RawMessage
 	if d.key == "" || json.Unmarshal(withoutInfinity(body), &keys) != nil || len(keys) != 1 || bytes.Contains(body, []byte(`\u`)) ||
@@ -101,7 +101,7 @@ func checkRecords(t *testing.T, d decoder, b Binding, body []byte, records int) 
 }
 
 // versionIndex returns the index of a version in Versions.
-func versionAt(name string) int {
+func versionIndex(name string) int {
 	for i, v := range Versions() {
 		if v == name {
 			return i
@@ -112,10 +112,10 @@ func versionAt(name string) int {
 
 // FuzzOutlines reads the metadata of answers. It must find every error of an answer.
 func FuzzOutlines(f *testing.F) {
-	for _, raw := range recordings(f, "*/*/job_delete_unknown.json") {
+	for _, raw := range readRecordings(f, "*/*/job_delete_unknown.json") {
 		f.Add(raw)
 	}
-	for _, raw := range recordings(f, "*/*/slurmdb_ping.json") {
+	for _, raw := range readRecordings(f, "*/*/slurmdb_ping.json") {
 		f.Add(raw)
 	}
 	for _, text := range []string{`{"errors": {"error_number": 1007}}`, `{"errors": [{"error_number": 1e30}]}`, `{"status": [{"error": {"code": -1}}]}`, "{}", "[]", `{"meta": {"slurm": 5}}`} {
@@ -135,8 +135,8 @@ func FuzzOutlines(f *testing.F) {
 
 // FuzzTruncatedRecords truncates a list of nodes. The result is an error unless only white space is
 // missing.
-func FuzzRecordsThatEnd(f *testing.F) {
-	for _, raw := range recordings(f, "*/*/nodes.json") {
+func FuzzTruncatedRecords(f *testing.F) {
+	for _, raw := range readRecordings(f, "*/*/nodes.json") {
 		f.Add(raw, uint(len(raw)/2))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, at uint) {
@@ -150,7 +150,7 @@ func FuzzRecordsThatEnd(f *testing.F) {
 			t.Errorf("read %d nodes of %d, truncated after %d bytes", len(got), len(whole), len(rest))
 		}
 		var syntax *SyntaxError
-		if err != nil && !errors.As(err, &syntax) && !errors.Is(err, errShort) {
+		if err != nil && !errors.As(err, &syntax) && !errors.Is(err, errTruncated) {
 			t.Errorf("the error %v has an unexpected type", err)
 		}
 	})

@@ -34,7 +34,7 @@ func ReadOutline(body []byte) (Outline, bool) {
 	}
 	var env Envelope
 	var status []byte
-	members(body, func(key, value []byte) {
+	eachMember(body, func(key, value []byte) {
 		out.Keys[string(key)] = true
 		switch string(key) {
 		case "last_update":
@@ -52,35 +52,35 @@ func ReadOutline(body []byte) (Outline, bool) {
 	keys := out.Keys
 	out = env.Outline()
 	out.Keys = keys
-	elements(status, func(v []byte) { out.addStatus(v) })
+	eachElement(status, func(v []byte) { out.addStatus(v) })
 	return out, true
 }
 
 // Outline reads the metadata in the envelope of a list.
 func (e *Envelope) Outline() Outline {
-	out := Outline{LastUpdate: moment(e.LastUpdate), Server: readServer(e.Meta)}
+	out := Outline{LastUpdate: parseTime(e.LastUpdate), Server: readServer(e.Meta)}
 	if v := e.Errors; len(v) > 0 && v[0] != '[' && string(v) != "null" {
 		out.Errors = append(out.Errors, Problem{Description: "the errors of the answer are not a list"})
 	}
-	elements(e.Errors, func(v []byte) {
+	eachElement(e.Errors, func(v []byte) {
 		var p Problem
-		members(v, func(key, value []byte) {
+		eachMember(v, func(key, value []byte) {
 			switch string(key) {
 			case "description":
-				p.Description = string(text(value))
+				p.Description = string(parseText(value))
 			case "error":
-				p.Text = string(text(value))
+				p.Text = string(parseText(value))
 			case "error_number":
-				n, _ := signed(value)
+				n, _ := parseSigned(value)
 				p.Number = int(n)
 			}
 		})
 		out.Errors = append(out.Errors, p)
 	})
-	elements(e.Warnings, func(v []byte) {
-		members(v, func(key, value []byte) {
+	eachElement(e.Warnings, func(v []byte) {
+		eachMember(v, func(key, value []byte) {
 			if string(key) == "description" {
-				out.Warnings = append(out.Warnings, string(text(value)))
+				out.Warnings = append(out.Warnings, string(parseText(value)))
 			}
 		})
 	})
@@ -89,18 +89,18 @@ func (e *Envelope) Outline() Outline {
 
 // addStatus adds the error of one entry of a status array; code 0 means success.
 func (o *Outline) addStatus(v []byte) {
-	members(v, func(key, value []byte) {
+	eachMember(v, func(key, value []byte) {
 		if string(key) != "error" {
 			return
 		}
 		var p Problem
-		members(value, func(key, value []byte) {
+		eachMember(value, func(key, value []byte) {
 			switch string(key) {
 			case "code":
-				n, _ := signed(value)
+				n, _ := parseSigned(value)
 				p.Number = int(n)
 			case "message":
-				p.Text = string(text(value))
+				p.Text = string(parseText(value))
 			}
 		})
 		if p.Number != 0 {
@@ -111,21 +111,21 @@ func (o *Outline) addStatus(v []byte) {
 
 func readServer(meta []byte) slurm.Server {
 	var s slurm.Server
-	members(meta, func(key, value []byte) {
+	eachMember(meta, func(key, value []byte) {
 		switch string(key) {
 		case "slurm":
-			members(value, func(key, value []byte) {
+			eachMember(value, func(key, value []byte) {
 				switch string(key) {
 				case "release":
-					s.Release = string(text(value))
+					s.Release = string(parseText(value))
 				case "cluster":
-					s.Cluster = string(text(value))
+					s.Cluster = string(parseText(value))
 				}
 			})
 		case "plugin":
-			members(value, func(key, value []byte) {
+			eachMember(value, func(key, value []byte) {
 				if string(key) == "accounting_storage" {
-					s.Accounting = string(text(value))
+					s.Accounting = string(parseText(value))
 					s.NoAccounting = string(value) == `""`
 				}
 			})

@@ -18,8 +18,8 @@ type Interner struct {
 	texts map[string]string
 	lists map[string][]string
 
-	jobs  spare[slurm.Job]
-	nodes spare[slurm.Node]
+	jobs  decoderCache[slurm.Job]
+	nodes decoderCache[slurm.Node]
 }
 
 // NewInterner returns an empty Interner.
@@ -52,7 +52,7 @@ func (in *Interner) list(raw []byte) []string {
 	if ok {
 		return l
 	}
-	words(raw, func(w []byte) { l = append(l, in.text(w)) })
+	eachWord(raw, func(w []byte) { l = append(l, in.text(w)) })
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.lists) >= maxInterned {

@@ -10,7 +10,7 @@ import (
 // decodeJobStates decodes the answer to jobs/state of any version. The OpenAPI documents describe it
 // like the answer to /jobs/, in which job_id is a number. In fact it is text such as "7_3", so the
 // types generated from the documents do not fit.
-func jobStates(body []byte) ([]slurm.JobStatus, error) {
+func decodeJobStates(body []byte) ([]slurm.JobStatus, error) {
 	// eachMember stops silently at malformed JSON, and callers take a missing job for one that is
 	// gone.
 	if !json.Valid(body) {
@@ -18,7 +18,7 @@ func jobStates(body []byte) ([]slurm.JobStatus, error) {
 	}
 	var out []slurm.JobStatus
 	var bad error
-	members(body, func(key, value []byte) {
+	eachMember(body, func(key, value []byte) {
 		if string(key) != "jobs" {
 			return
 		}
@@ -26,7 +26,7 @@ func jobStates(body []byte) ([]slurm.JobStatus, error) {
 			bad = syntaxError("jobs is %.40q", value)
 			return
 		}
-		elements(value, func(v []byte) {
+		eachElement(value, func(v []byte) {
 			s, err := readJobState(v)
 			if err != nil {
 				bad = err
@@ -44,20 +44,20 @@ func jobStates(body []byte) ([]slurm.JobStatus, error) {
 func readJobState(v []byte) (slurm.JobStatus, error) {
 	var id string
 	var state slurm.JobState
-	members(v, func(key, value []byte) {
+	eachMember(v, func(key, value []byte) {
 		switch string(key) {
 		case "job_id":
-			if id = string(text(value)); id == "" {
+			if id = string(parseText(value)); id == "" {
 				id = string(value)
 			}
 		case "state":
-			state = jobState(value)
+			state = parseJobState(value)
 		}
 	})
 	if state == (slurm.JobState{}) {
 		return slurm.JobStatus{}, fmt.Errorf("decoding the answer: job %q has no state", id)
 	}
-	s, err := jobStatus(id)
+	s, err := parseJobStatusID(id)
 	s.State = state
 	return s, err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func TestIDsOfJobStates(t *testing.T) {
+func TestParseJobStatusID(t *testing.T) {
 	for id, want := range map[string]slurm.JobStatus{
 		"7":         {ID: 7},
 		"7_3":       {ID: 7, TaskID: slurm.Num(3)},
@@ -18,13 +18,13 @@ func TestIDsOfJobStates(t *testing.T) {
 		"7_*":       {ID: 7, Tasks: "*"},
 		"8+1":       {ID: 8, HetOffset: slurm.Num(1)},
 	} {
-		got, err := jobStatus(id)
+		got, err := parseJobStatusID(id)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", id, err, diff)
 		}
 	}
 	for _, id := range []string{"", "x", "_", "7_", "7_x", "7+", "7_**", "-1", "4294967296", "7_-1"} {
-		if got, err := jobStatus(id); err == nil {
+		if got, err := parseJobStatusID(id); err == nil {
 			t.Errorf("%q is %+v", id, got)
 		}
 	}
@@ -33,12 +33,12 @@ func TestIDsOfJobStates(t *testing.T) {
 // TestArraysWithoutTasksAreRecorded reads the answer of every version about an array whose pending tasks
 // were cancelled while one task ran.
 func TestArraysWithoutTasksAreRecorded(t *testing.T) {
-	found := recordings(t, "*/*/jobs_state_no_tasks.json")
+	found := readRecordings(t, "*/*/jobs_state_no_tasks.json")
 	if len(found) != 7 {
 		t.Errorf("%d recordings", len(found))
 	}
 	for _, raw := range found {
-		rows, err := jobStates(raw)
+		rows, err := decodeJobStates(raw)
 		if err != nil || len(rows) != 2 {
 			t.Fatal(rows, err)
 		}
@@ -52,13 +52,13 @@ func TestArraysWithoutTasksAreRecorded(t *testing.T) {
 // FuzzJobStates passes any bytes to the decoder of jobs/state. It must return a row for each element of
 // valid JSON.
 func FuzzJobStates(f *testing.F) {
-	for _, raw := range recordings(f, "*/*/jobs_state.json") {
+	for _, raw := range readRecordings(f, "*/*/jobs_state.json") {
 		f.Add(raw)
 	}
 	f.Add([]byte(`{"jobs": [{"job_id": "7_*", "state": ["PENDING"]}]}`))
 	f.Add([]byte(`{"jobs": [{"job_id": "8+1", "state": "PENDING"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		rows, err := jobStates(raw)
+		rows, err := decodeJobStates(raw)
 		var doc map[string]json.RawMessage
 		var list []json.RawMessage
 		if err != nil || json.Unmarshal(raw, &doc) != nil || len(doc) != 1 || json.Unmarshal(doc["jobs"], &list) != nil {
@@ -76,7 +76,7 @@ func FuzzJobIDs(f *testing.F) {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		s, err := jobStatus(id)
+		s, err := parseJobStatusID(id)
 		if err == nil && id[0] != '0' && s.ID == 0 {
 			t.Fatalf("%q has no id", id)
 		}
@@ -85,7 +85,7 @@ func FuzzJobIDs(f *testing.F) {
 
 // FuzzNodes passes any bytes to the decoder of nodes.
 func FuzzNodes(f *testing.F) {
-	for _, raw := range recordings(f, "*/*/node_n1.json") {
+	for _, raw := range readRecordings(f, "*/*/node_n1.json") {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -9,7 +9,7 @@ import (
 )
 
 // errTruncated means that the bytes end before the value does, so that more must be read.
-var errShort = errors.New("the answer ends in the middle of a value")
+var errTruncated = errors.New("the answer ends in the middle of a value")
 
 // SyntaxError reports JSON that cannot be read.
 type SyntaxError struct{ Reason string }
@@ -39,7 +39,7 @@ func skipString(b []byte, i int) (int, error) {
 	for j := i + 1; ; j++ {
 		n := bytes.IndexByte(b[j:], '"')
 		if n < 0 {
-			return 0, errShort
+			return 0, errTruncated
 		}
 		j += n
 		slashes := 0
@@ -56,7 +56,7 @@ func skipString(b []byte, i int) (int, error) {
 // another byte follows it.
 func skipValue(b []byte, i int) (int, error) {
 	if i >= len(b) {
-		return 0, errShort
+		return 0, errTruncated
 	}
 	switch c := b[i]; {
 	case c == '"':
@@ -78,12 +78,12 @@ func skipScalar(b []byte, i int) (int, error) {
 			return 0, syntaxError("%q inside a number or literal", c)
 		}
 	}
-	return 0, errShort
+	return 0, errTruncated
 }
 
 const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
 )
 
 // skipContainer returns the position after the object or array that begins at b[i]. It searches eight
@@ -94,9 +94,9 @@ func skipContainer(b []byte, i int) (int, error) {
 	for i < len(b) {
 		if i+8 <= len(b) {
 			w := binary.LittleEndian.Uint64(b[i:])
-			q := w ^ ones*'"'
-			c := (w | ones*0x26) ^ ones*0x7F
-			match := ((q - ones) &^ q & highs) | ((c - ones) &^ c & highs)
+			q := w ^ lowBits*'"'
+			c := (w | lowBits*0x26) ^ lowBits*0x7F
+			match := ((q - lowBits) &^ q & highBits) | ((c - lowBits) &^ c & highBits)
 			if match == 0 {
 				i += 8
 				continue
@@ -127,5 +127,5 @@ func skipContainer(b []byte, i int) (int, error) {
 		}
 		i++
 	}
-	return 0, errShort
+	return 0, errTruncated
 }

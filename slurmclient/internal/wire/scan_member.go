@@ -15,7 +15,7 @@ type member struct {
 func readMember(b []byte, i int) (m member, empty bool, err error) {
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return m, false, errShort
+		return m, false, errTruncated
 	}
 	if b[i] == '}' {
 		m.next = i + 1
@@ -31,17 +31,17 @@ func readMember(b []byte, i int) (m member, empty bool, err error) {
 	m.key = b[i+1 : end-1]
 	i = skipSpace(b, end)
 	if i >= len(b) {
-		return m, false, errShort
+		return m, false, errTruncated
 	}
 	if b[i] != ':' {
 		return m, false, syntaxError("%q after the key %q", b[i], m.key)
 	}
 	m.valueStart = skipSpace(b, i+1)
-	return m, false, m.finish(b)
+	return m, false, m.readEnd(b)
 }
 
 // readEnd finds the end of the value that begins at m.valueStart.
-func (m *member) finish(b []byte) error {
+func (m *member) readEnd(b []byte) error {
 	end, err := skipValue(b, m.valueStart)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (m *member) finish(b []byte) error {
 	m.valueEnd = end
 	i := skipSpace(b, end)
 	if i >= len(b) {
-		return errShort
+		return errTruncated
 	}
 	if b[i] != ',' && b[i] != '}' {
 		return syntaxError("%q after a value", b[i])
@@ -59,7 +59,7 @@ func (m *member) finish(b []byte) error {
 }
 
 // eachMember calls f for every member of the object v, which must be complete.
-func members(v []byte, f func(key, value []byte)) {
+func eachMember(v []byte, f func(key, value []byte)) {
 	if len(v) < 2 || v[0] != '{' {
 		return
 	}
@@ -74,7 +74,7 @@ func members(v []byte, f func(key, value []byte)) {
 }
 
 // eachElement calls f for every element of the array v, which must be complete.
-func elements(v []byte, f func(value []byte)) {
+func eachElement(v []byte, f func(value []byte)) {
 	if len(v) < 2 || v[0] != '[' {
 		return
 	}

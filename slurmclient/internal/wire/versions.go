@@ -6,14 +6,14 @@ import (
 )
 
 // requestDoer sends the requests of the generated clients.
-type doer interface {
+type requestDoer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
 // versions lists the API versions, newest first.
 var versions = []struct {
 	name string
-	bind func(server string, http doer) (Binding, error)
+	bind func(server string, http requestDoer) (Binding, error)
 	// jobs is another version whose job records contain more, empty if there is none.
 	jobs string
 }{
@@ -47,8 +47,8 @@ func JobsVersion(version string) string {
 	return ""
 }
 
-// New returns the binding of an API version for the server at the base URL.
-func New(version, server string, http doer) (Binding, error) {
+// NewBinding returns the binding of an API version for the server at the base URL.
+func NewBinding(version, server string, http requestDoer) (Binding, error) {
 	for _, v := range versions {
 		if v.name == version {
 			return v.bind(server, http)

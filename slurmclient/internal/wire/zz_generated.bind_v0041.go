@@ -11,7 +11,7 @@ import (
 
 type bindingV0041 struct{ client *api.Client }
 
-func newV0041(server string, http doer) (Binding, error) {
+func newV0041(server string, http requestDoer) (Binding, error) {
 	client, err := api.NewClient(server, api.WithHTTPClient(http))
 	return &bindingV0041{client}, err
 }
@@ -19,7 +19,7 @@ func newV0041(server string, http doer) (Binding, error) {
 func (b *bindingV0041) Version() string { return "v0.0.41" }
 
 func (b *bindingV0041) since(t slurm.Time) *string {
-	return since(t, "uts")
+	return updateTime(t, "uts")
 }
 
 func (b *bindingV0041) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
@@ -84,7 +84,7 @@ func (b *bindingV0041) UpdateNode(ctx context.Context, name string, u NodeUpdate
 		body.State = []string{*u.State}
 	}
 	if u.Weight != nil {
-		body.Weight = set[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
+		body.Weight = noValOf[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
 	}
 	if u.Topology != nil {
 		return nil, ErrUnsupported
@@ -103,16 +103,16 @@ func (b *bindingV0041) DeleteNode(ctx context.Context, name string) (Response, e
 func (b *bindingV0041) SubmitJob(ctx context.Context, j slurm.JobRequest) (Response, error) {
 	return b.client.SubmitJob(ctx, api.JobSubmitReq{Script: &j.Script, Job: &api.JobDescMsg{
 		Name: optional(j.Name), Partition: optional(j.Partition), Account: optional(j.Account), QOS: optional(j.QOS),
-		Environment:             environment(j.Environment),
-		CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory), Array: optional(j.Array),
-		MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
-		MemoryPerNode: set[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: set[api.Uint64NoVal](j.MemoryPerCPU),
-		TimeLimit: set[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
+		Environment:             environmentOrDefault(j.Environment),
+		CurrentWorkingDirectory: workingDirectoryOrDefault(j.WorkingDirectory), Array: optional(j.Array),
+		MinimumNodes: optionalInt(j.Nodes), Tasks: optionalInt(j.Tasks), CpusPerTask: optionalInt(j.CPUsPerTask),
+		MemoryPerNode: noValOf[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: noValOf[api.Uint64NoVal](j.MemoryPerCPU),
+		TimeLimit: noValOf[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
 		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
-		RequiredNodes: split(j.RequiredNodes),
+		RequiredNodes: splitList(j.RequiredNodes),
 		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
-		BeginTime: setTime[api.Uint64NoVal](j.BeginTime), Hold: optional(j.Hold),
-		Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
+		BeginTime: noValOfTime[api.Uint64NoVal](j.BeginTime), Hold: optional(j.Hold),
+		Shared: exclusiveFlags(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
 	}})
 }
 
@@ -127,7 +127,7 @@ func (b *bindingV0041) UpdateJob(ctx context.Context, id string, u JobUpdate) (R
 		body.Nice = &nice
 	}
 	if u.Priority != nil {
-		body.Priority = set[api.Uint32NoVal](slurm.Num(uint64(*u.Priority)))
+		body.Priority = noValOf[api.Uint32NoVal](slurm.Num(uint64(*u.Priority)))
 	}
 	return b.client.UpdateJob(ctx, id, body)
 }
@@ -145,7 +145,7 @@ func (b *bindingV0041) Reconfigure(ctx context.Context) (Response, error) {
 }
 
 func (b *bindingV0041) DecodePings(body []byte) ([]slurm.Ping, error) {
-	v, err := decode[api.OpenapiPingArrayResp](body)
+	v, err := decodeAnswer[api.OpenapiPingArrayResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +160,11 @@ func (b *bindingV0041) DecodePings(body []byte) ([]slurm.Ping, error) {
 }
 
 func (b *bindingV0041) DecodeJobStates(body []byte) ([]slurm.JobStatus, error) {
-	return jobStates(body)
+	return decodeJobStates(body)
 }
 
 func (b *bindingV0041) DecodePartitions(body []byte) ([]*slurm.Partition, error) {
-	v, err := decode[api.OpenapiPartitionResp](body)
+	v, err := decodeAnswer[api.OpenapiPartitionResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -180,18 +180,18 @@ func partitionV0041(p *api.PartitionInfo) *slurm.Partition {
 	accounts, qos, prio, times := or(p.Accounts), or(p.QOS), or(p.Priority), or(p.Timeouts)
 	return &slurm.Partition{
 		Name: or(p.Name), State: partitionState(or(p.Partition).State),
-		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
+		OversubscribeJobs: uint32Of(or(most.Oversubscribe).Jobs),
 		Nodes:             or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
-		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
-		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes),
+		TotalNodes: uint32Of(nodes.Total), TotalCPUs: uint32Of(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
+		MinNodes: uint32Of(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes),
 		MaxCPUsPerNode:       numberOf(most.CpusPerNode),
 		MaxMemoryPerNode:     numberOf(most.PartitionMemoryPerNode),
 		MaxMemoryPerCPU:      numberOf(most.PartitionMemoryPerCPU),
 		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode),
 		DefaultMemoryPerCPU:  numberOf(defaults.PartitionMemoryPerCPU),
 		MaxTime:              numberOf(most.Time), DefaultTime: numberOf(defaults.Time),
-		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime),
-		PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: uint32Of(p.GraceTime),
+		PriorityTier: uint32Of(prio.Tier), JobFactor: uint32Of(prio.JobFactor),
 		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
 		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
 		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
@@ -200,7 +200,7 @@ func partitionV0041(p *api.PartitionInfo) *slurm.Partition {
 }
 
 func (b *bindingV0041) DecodeReservations(body []byte) ([]*slurm.Reservation, error) {
-	v, err := decode[api.OpenapiReservationResp](body)
+	v, err := decodeAnswer[api.OpenapiReservationResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (b *bindingV0041) DecodeReservations(body []byte) ([]*slurm.Reservation, er
 	for _, r := range v.Reservations {
 		out = append(out, &slurm.Reservation{
 			Name: or(r.Name), StartTime: timeOf(r.StartTime), EndTime: timeOf(r.EndTime), Nodes: or(r.NodeList),
-			NodeCount: small(r.NodeCount), CoreCount: small(r.CoreCount), Partition: or(r.Partition),
+			NodeCount: uint32Of(r.NodeCount), CoreCount: uint32Of(r.CoreCount), Partition: or(r.Partition),
 			Users: or(r.Users), Accounts: or(r.Accounts), Groups: or(r.Groups), Features: or(r.Features),
 			Licenses: or(r.Licenses), TRES: or(r.TRES), Flags: r.Flags,
 		})
@@ -217,7 +217,7 @@ func (b *bindingV0041) DecodeReservations(body []byte) ([]*slurm.Reservation, er
 }
 
 func (b *bindingV0041) DecodeLicenses(body []byte) ([]slurm.License, error) {
-	v, err := decode[api.OpenapiLicensesResp](body)
+	v, err := decodeAnswer[api.OpenapiLicensesResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (b *bindingV0041) DecodeLicenses(body []byte) ([]slurm.License, error) {
 }
 
 func (b *bindingV0041) DecodeStats(body []byte) (*slurm.Stats, error) {
-	v, err := decode[api.OpenapiDiagResp](body)
+	v, err := decodeAnswer[api.OpenapiDiagResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -246,17 +246,17 @@ func (b *bindingV0041) DecodeStats(body []byte) (*slurm.Stats, error) {
 		Main: mainSchedulerV0041(&m), Backfill: backfillV0041(&m),
 	}
 	for _, r := range m.RpcsByMessageType {
-		s.RPCsByType = append(s.RPCsByType, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID),
+		s.RPCsByType = append(s.RPCsByType, slurm.RPC{Name: or(r.MessageType), ID: uint32Of(r.TypeID),
 			Queued: plainNumber(r.Queued), Dropped: plainNumber(r.Dropped),
 			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
 	}
 	for _, r := range m.RpcsByUser {
-		s.RPCsByUser = append(s.RPCsByUser, slurm.RPC{Name: or(r.User), ID: small(r.UserID),
+		s.RPCsByUser = append(s.RPCsByUser, slurm.RPC{Name: or(r.User), ID: uint32Of(r.UserID),
 			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
 	}
 	for _, r := range m.PendingRpcs {
 		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{
-			Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count),
+			Name: or(r.MessageType), ID: uint32Of(r.TypeID), Count: count(r.Count),
 		})
 	}
 	return s, nil
@@ -274,7 +274,7 @@ func mainSchedulerV0041(m *api.StatsMsg) slurm.MainScheduler {
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
-		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
+		Exit: exitCounts("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
 			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime,
 			"licenses", x.Licenses),
 	}
@@ -292,7 +292,7 @@ func backfillV0041(m *api.StatsMsg) slurm.Backfill {
 		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
 		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
-		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
+		Exit: exitCounts("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
 			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
 			"bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
 	}
@@ -300,7 +300,7 @@ func backfillV0041(m *api.StatsMsg) slurm.Backfill {
 
 func (b *bindingV0041) DecodeShares(body []byte) ([]slurm.Share, error) {
 	body = withoutInfinity(body)
-	v, err := decode[api.OpenapiSharesResp](body)
+	v, err := decodeAnswer[api.OpenapiSharesResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func (b *bindingV0041) DecodeShares(body []byte) ([]slurm.Share, error) {
 	for _, s := range rows {
 		fair := or(s.Fairshare)
 		out = append(out, slurm.Share{
-			Name: or(s.Name), Parent: or(s.Parent), Partition: or(s.Partition), User: contains(s.Type, "USER"),
+			Name: or(s.Name), Parent: or(s.Parent), Partition: or(s.Partition), User: hasWord(s.Type, "USER"),
 			Shares: numberOf(s.Shares), SharesNormalized: floatOf(s.SharesNormalized),
 			UsageNormalized: floatOf(s.UsageNormalized), Usage: count(s.Usage),
 			EffectiveUsage: plainFloat(s.EffectiveUsage),
@@ -320,7 +320,7 @@ func (b *bindingV0041) DecodeShares(body []byte) ([]slurm.Share, error) {
 }
 
 func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, error) {
-	v, err := decode[api.OpenapiAssocsResp](body)
+	v, err := decodeAnswer[api.OpenapiAssocsResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 		jobs, tres := or(or(a.Max).Jobs), or(or(a.Max).TRES)
 		per, group := or(jobs.Per), or(tres.Group)
 		out = append(out, slurm.Association{
-			ID:      small(a.ID),
+			ID:      uint32Of(a.ID),
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
 			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
@@ -343,7 +343,7 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 }
 
 func (b *bindingV0041) DecodeAccounts(body []byte) ([]slurm.Account, error) {
-	v, err := decode[api.OpenapiAccountsResp](body)
+	v, err := decodeAnswer[api.OpenapiAccountsResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +357,7 @@ func (b *bindingV0041) DecodeAccounts(body []byte) ([]slurm.Account, error) {
 }
 
 func (b *bindingV0041) DecodeUsers(body []byte) ([]slurm.User, error) {
-	v, err := decode[api.OpenapiUsersResp](body)
+	v, err := decodeAnswer[api.OpenapiUsersResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +371,7 @@ func (b *bindingV0041) DecodeUsers(body []byte) ([]slurm.User, error) {
 }
 
 func (b *bindingV0041) DecodeQOS(body []byte) ([]slurm.QOS, error) {
-	v, err := decode[api.OpenapiSlurmdbdQOSResp](body)
+	v, err := decodeAnswer[api.OpenapiSlurmdbdQOSResp](body)
 	if err != nil {
 		return nil, err
 	}
@@ -397,9 +397,9 @@ func (b *bindingV0041) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 }
 
 func (b *bindingV0041) DecodeSubmitted(body []byte) (uint32, error) {
-	v, err := decode[api.OpenapiJobSubmitResponse](body)
+	v, err := decodeAnswer[api.OpenapiJobSubmitResponse](body)
 	if err != nil {
 		return 0, err
 	}
-	return small(v.JobID), nil
+	return uint32Of(v.JobID), nil
 }

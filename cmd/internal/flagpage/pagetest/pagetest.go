@@ -15,11 +15,11 @@ import (
 
 // CheckCurrent fails unless the program's page in docs/reference matches its flags. It must run in
 // the program's folder. With rewrite it writes the page first; tests pass UpdateFlag.
-func Current(t *testing.T, app *kingpin.Application, rewrite *bool) {
+func CheckCurrent(t *testing.T, app *kingpin.Application, rewrite *bool) {
 	t.Helper()
 	page := filepath.Join("docs", "reference", app.Name+".md")
 	file := filepath.Join("..", "..", page)
-	got, err := flagpage.Of(app.Model())
+	got, err := flagpage.Render(app.Model())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,4 +38,4 @@ func Current(t *testing.T, app *kingpin.Application, rewrite *bool) {
 }
 
 // UpdateFlag defines the flag -update of a test.
-func Update() *bool { return flag.Bool("update", false, "rewrite the reference page of the flags") }
+func UpdateFlag() *bool { return flag.Bool("update", false, "rewrite the reference page of the flags") }

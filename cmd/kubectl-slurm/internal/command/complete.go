@@ -10,12 +10,12 @@ import (
 )
 
 // completionTimeout is the time limit of a completion.
-const completeWithin = 3 * time.Second
+const completionTimeout = 3 * time.Second
 
 // completeClusters completes names of Controllers and Clusters.
 func (s *session) completeClusters(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return s.complete(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
-		clusters, _ := clusterObjects(ctx, api, namespace)
+	return s.completeNames(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		clusters, _ := listClusterObjects(ctx, api, namespace)
 		var out []string
 		for _, c := range clusters {
 			out = append(out, c.name)
@@ -29,7 +29,7 @@ func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) 
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return s.complete(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+	return s.completeNames(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
 		nodeSets, _ := api.NodeSets(ctx, observe.Scope{Namespace: namespace})
 		var out []string
 		for _, n := range nodeSets {
@@ -40,12 +40,12 @@ func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) 
 }
 
 // completeNames reads the candidates. On an error there are none.
-func (s *session) complete(
+func (s *session) completeNames(
 	cmd *cobra.Command, words func(ctx context.Context, api *observe.API, namespace string) []string,
 ) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	api, err := s.api()
+	api, err := s.connect()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // doctorCommand returns the command "doctor".
-func (s *session) doctor() *cobra.Command {
+func (s *session) doctorCommand() *cobra.Command {
 	var output string
 	var ignore []string
 	var all bool
@@ -27,7 +27,7 @@ func (s *session) doctor() *cobra.Command {
 The exit status is 0 when no fault was found, 1 when a fault was found, and 2 when the
 cluster could not be read. The doctor changes nothing. It finds these faults:
 
-  ` + strings.Join(codes(), "\n  "),
+  ` + strings.Join(codeNames(), "\n  "),
 		Example: "  kubectl slurm doctor --all-namespaces\n  kubectl slurm doctor --namespace=hpc --output=json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,12 +43,12 @@ cluster could not be read. The doctor changes nothing. It finds these faults:
 			if all {
 				where = top.ManyNamespaces
 			}
-			observed, err := s.lookAround(cmd.Context(), where)
+			observed, err := s.observeNamespaces(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
-			observed.Warn = warn
-			return s.tell(doctor.Examine(*observed, unwanted), format)
+			observed.TokenWarning = warn
+			return s.printReport(doctor.Examine(*observed, unwanted), format)
 		},
 	}
 	flags := cmd.Flags()
@@ -56,14 +56,14 @@ cluster could not be read. The doctor changes nothing. It finds these faults:
 	flags.StringSliceVar(&ignore, "ignore", nil, "Faults to ignore")
 	flags.BoolVarP(&all, "all-namespaces", "A", false, "Check all namespaces")
 	flags.DurationVar(&warn, "token-warning", 24*time.Hour, "Report tokens that expire within this time")
-	complete(cmd, "output", string(table.JSON), string(table.YAML))
-	complete(cmd, "ignore", codes()...)
+	registerCompletion(cmd, "output", string(table.JSON), string(table.YAML))
+	registerCompletion(cmd, "ignore", codeNames()...)
 	return cmd
 }
 
 // observeNamespaces reads what the doctor checks, in one namespace or in all.
-func (s *session) lookAround(ctx context.Context, placed top.Placed) (*doctor.Observed, error) {
-	api, err := s.api()
+func (s *session) observeNamespaces(ctx context.Context, placed top.NamespaceColumn) (*doctor.Observed, error) {
+	api, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *session) lookAround(ctx context.Context, placed top.Placed) (*doctor.Ob
 	return observeAll(ctx, api, s.now(), namespace)
 }
 
-func (s *session) tell(report doctor.Report, format table.Format) error {
+func (s *session) printReport(report doctor.Report, format table.Format) error {
 	var err error
 	if format == table.Plain {
 		err = report.Write(s.streams.Out)
@@ -84,12 +84,12 @@ func (s *session) tell(report doctor.Report, format table.Format) error {
 		err = table.PrintObject(s.streams.Out, format, report)
 	}
 	if err == nil && len(report.Findings) > 0 {
-		err = &FoundError{Count: len(report.Findings)}
+		err = &FindingsError{Count: len(report.Findings)}
 	}
 	return err
 }
 
-func codes() []string {
+func codeNames() []string {
 	var out []string
 	for _, c := range doctor.Codes() {
 		out = append(out, string(c))

@@ -18,21 +18,21 @@ import (
 )
 
 // explainCommand returns the command "explain".
-func (s *session) explain() *cobra.Command {
+func (s *session) explainCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Explains the number of workers of a NodeSet, or why a job waits",
 	}
-	group(cmd)
+	requireSubcommand(cmd)
 	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", "Output format: json or yaml")
-	complete(cmd, "output", string(table.JSON), string(table.YAML))
-	cmd.AddCommand(s.jobExplainer(&output), s.nodeSetExplainer(&output))
+	registerCompletion(cmd, "output", string(table.JSON), string(table.YAML))
+	cmd.AddCommand(s.explainJobCommand(&output), s.explainNodeSetCommand(&output))
 	return cmd
 }
 
 // explainJobCommand returns the command "explain job".
-func (s *session) jobExplainer(output *string) *cobra.Command {
+func (s *session) explainJobCommand(output *string) *cobra.Command {
 	var cluster string
 	var all bool
 	job := &cobra.Command{
@@ -44,7 +44,7 @@ func (s *session) jobExplainer(output *string) *cobra.Command {
 		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
 		Args:    oneArgument("the job ID, such as 7, 7_3 or 8+1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.print(*output, func(api *observe.API, namespace string) (explained, error) {
+			return s.printExplanation(*output, func(api *observe.API, namespace string) (explanation, error) {
 				if all {
 					namespace = ""
 				}
@@ -59,7 +59,7 @@ func (s *session) jobExplainer(output *string) *cobra.Command {
 }
 
 // explainNodeSetCommand returns the command "explain nodeset".
-func (s *session) nodeSetExplainer(output *string) *cobra.Command {
+func (s *session) explainNodeSetCommand(output *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "nodeset NAME",
 		Short: "Explains the number of workers of a NodeSet",
@@ -70,7 +70,7 @@ how long it would wait for them.`,
 		Args:              oneArgument("the NodeSet's name"),
 		ValidArgsFunction: s.completeNodeSets,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.print(*output, func(api *observe.API, namespace string) (explained, error) {
+			return s.printExplanation(*output, func(api *observe.API, namespace string) (explanation, error) {
 				return s.explainNodeSet(cmd.Context(), api, namespace, args[0])
 			})
 		},
@@ -88,14 +88,14 @@ func oneArgument(what string) cobra.PositionalArgs {
 }
 
 // explanation can be written as text for people.
-type explained interface{ Write(w io.Writer) error }
+type explanation interface{ Write(w io.Writer) error }
 
-func (s *session) print(output string, of func(api *observe.API, namespace string) (explained, error)) error {
+func (s *session) printExplanation(output string, of func(api *observe.API, namespace string) (explanation, error)) error {
 	format, err := table.ParseFormat(output)
 	if err != nil || format == table.Wide || format == table.Names {
 		return fmt.Errorf("-o takes json or yaml, not %q", output)
 	}
-	api, err := s.api()
+	api, err := s.connect()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *session) print(output string, of func(api *observe.API, namespace strin
 		return err
 	}
 	e, err := of(api, namespace)
-	s.notes(api.Warned())
+	s.printNotes(api.TakeWarnings())
 	switch {
 	case err != nil:
 		return err
@@ -114,8 +114,8 @@ func (s *session) print(output string, of func(api *observe.API, namespace strin
 	return table.PrintObject(s.streams.Out, format, e)
 }
 
-func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespace, name string) (explained, error) {
-	observed, err := s.see(ctx, api, namespace)
+func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespace, name string) (explanation, error) {
+	observed, err := s.observeNodeSets(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -123,22 +123,22 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 	for i := range observed.NodeSets {
 		if n := &observed.NodeSets[i]; n.Name == name {
 			cluster = top.ClusterOf(n)
-			numbers, notes := numbersOf(ctx, api, observed.NodeSets[i:i+1])
+			numbers, notes := readNodeSetMetrics(ctx, api, observed.NodeSets[i:i+1])
 			observed.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
 			observed.Gaps = append(observed.Gaps, notes...)
 		}
 	}
-	if observed.Pods, err = workers(ctx, api, namespace, name); err != nil {
+	if observed.Pods, err = listWorkerPods(ctx, api, namespace, name); err != nil {
 		observed.Gaps = append(observed.Gaps,
-			observe.Explain(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
+			observe.ExplainError(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
 	}
 	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		observed.Gaps = append(observed.Gaps,
-			observe.Explain(observe.View, err)+"; the parts without a metric are unknown")
+			observe.ExplainError(observe.View, err)+"; the parts without a metric are unknown")
 	}
 	var out explain.NodeSet
 	var there bool
-	if err := guardCluster(namespace+"/"+cluster,
+	if err := callForCluster(namespace+"/"+cluster,
 		func() { out, there = explain.OfNodeSet(observed, name) }); err != nil {
 		return nil, err
 	}
@@ -149,18 +149,18 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 }
 
 // observeNodeSets reads what both explanations need.
-func (s *session) see(ctx context.Context, api *observe.API, namespace string) (*explain.Seen, error) {
-	observed := &explain.Seen{Now: s.now()}
+func (s *session) observeNodeSets(ctx context.Context, api *observe.API, namespace string) (*explain.Observation, error) {
+	observed := &explain.Observation{Now: s.now()}
 	var err error
 	if observed.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
-		return nil, failed(observe.Objects, err)
+		return nil, wrapReadError(observe.Objects, err)
 	}
-	observed.Autoscalers, observed.Gaps = autoscalers(ctx, api, observe.Scope{Namespace: namespace})
+	observed.Autoscalers, observed.Gaps = listAutoscalers(ctx, api, observe.Scope{Namespace: namespace})
 	return observed, nil
 }
 
 // readSlurm reads the view of one cluster.
-func readSlurm(ctx context.Context, api *observe.API, namespace, cluster string) (*explain.Slurm, error) {
+func readSlurm(ctx context.Context, api *observe.API, namespace, cluster string) (*explain.SlurmRecords, error) {
 	scope := observe.Scope{Namespace: namespace, Fields: view.FieldCluster + "=" + cluster}
 	partitions, err := api.Partitions(ctx, scope)
 	if err != nil {
@@ -174,27 +174,27 @@ func readSlurm(ctx context.Context, api *observe.API, namespace, cluster string)
 	if err != nil {
 		return nil, err
 	}
-	return explain.SlurmOf(jobs, nodes, partitions), nil
+	return explain.NewSlurmRecords(jobs, nodes, partitions), nil
 }
 
-func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, cluster, id string) (explained, error) {
+func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, cluster, id string) (explanation, error) {
 	found, err := findJob(ctx, api, namespace, cluster, id)
 	if err != nil {
 		return nil, err
 	}
 	namespace = found.Namespace
-	observed, err := s.see(ctx, api, namespace)
+	observed, err := s.observeNodeSets(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
 	cluster = found.Spec.Cluster.Name
 	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
-		return nil, failed(observe.View, err)
+		return nil, wrapReadError(observe.View, err)
 	}
 	for _, j := range observed.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
 			var out explain.Job
-			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(observed, namespace, cluster, j) })
+			err := callForCluster(namespace+"/"+cluster, func() { out = explain.OfJob(observed, namespace, cluster, j) })
 			return &out, err
 		}
 	}
@@ -217,10 +217,10 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 	var fits []view.SlurmJob
 	jobs, err := api.Jobs(ctx, observe.Scope{Namespace: namespace, Fields: field + "=" + first})
 	if err != nil {
-		return nil, failed(observe.View, err)
+		return nil, wrapReadError(observe.View, err)
 	}
 	for i := range jobs {
-		if (cluster == "" || jobs[i].Spec.Cluster.Name == cluster) && isJob(&jobs[i], id, first) {
+		if (cluster == "" || jobs[i].Spec.Cluster.Name == cluster) && hasJobID(&jobs[i], id, first) {
 			fits = append(fits, jobs[i])
 		}
 	}
@@ -241,8 +241,8 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 
 // hasJobID reports whether a job has the ID. A task that is not split off yet belongs to the record
 // of its array.
-func isJob(v *view.SlurmJob, id, first string) bool {
+func hasJobID(v *view.SlurmJob, id, first string) bool {
 	j := records.Job(v)
 	return strconv.FormatInt(v.Spec.JobID, 10) == id || records.JobID(j) == id ||
-		strings.HasPrefix(id, first+"_") && j.IsArrayBase() && records.Stands(j, strings.TrimPrefix(id, first+"_"))
+		strings.HasPrefix(id, first+"_") && j.IsArrayBase() && records.HasTask(j, strings.TrimPrefix(id, first+"_"))
 }

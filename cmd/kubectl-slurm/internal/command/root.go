@@ -61,21 +61,21 @@ was interrupted.`,
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.SetFlagErrorFunc(flagError)
-	group(root)
-	root.AddCommand(s.top(), s.explain(), s.doctor())
+	root.SetFlagErrorFunc(addHelpHint)
+	requireSubcommand(root)
+	root.AddCommand(s.topCommand(), s.explainCommand(), s.doctorCommand())
 	return root
 }
 
 // FindingsError means that a command succeeded and has findings. The exit status is 1.
-type FoundError struct{ Count int }
+type FindingsError struct{ Count int }
 
-func (e *FoundError) Error() string { return fmt.Sprintf("%d found", e.Count) }
+func (e *FindingsError) Error() string { return fmt.Sprintf("%d found", e.Count) }
 
 // ExitStatus returns the exit status for the error of a command: 0 for nil, 1 for findings and for
 // clusters whose records cannot be shown, 2 for all other errors.
-func Status(err error) int {
-	var found *FoundError
+func ExitStatus(err error) int {
+	var found *FindingsError
 	switch {
 	case err == nil:
 		return 0
@@ -87,8 +87,8 @@ func Status(err error) int {
 
 // ErrorText returns the text of an error for stderr. It is empty for findings, which were already
 // printed. A panic includes its stack.
-func Report(err error) string {
-	var found *FoundError
+func ErrorText(err error) string {
+	var found *FindingsError
 	if err == nil || errors.As(err, &found) {
 		return ""
 	}
@@ -99,7 +99,7 @@ func Report(err error) string {
 }
 
 // connect returns a client with the user's kubeconfig and flags.
-func (s *session) api() (*observe.API, error) {
+func (s *session) connect() (*observe.API, error) {
 	cfg, err := s.kube.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -117,7 +117,7 @@ func (s *session) namespace() (string, error) {
 }
 
 // printNotes writes each note once.
-func (s *session) notes(said []string) {
+func (s *session) printNotes(said []string) {
 	printed := map[string]bool{}
 	for _, text := range said {
 		if !printed[text] {

@@ -14,7 +14,7 @@ import (
 
 // readTokens reads the Secrets of Clusters. Few users may read them; for the others, the tokens are
 // recorded as not checked.
-func (x *examination) tokens(ctx context.Context) {
+func (x *observer) readTokens(ctx context.Context) {
 	for _, c := range x.observed.Clusters {
 		ref := c.Spec.Token.SecretRef
 		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name},
@@ -24,11 +24,11 @@ func (x *examination) tokens(ctx context.Context) {
 		case apierrors.IsNotFound(err):
 			t.State = doctor.NoSecret
 		case err != nil:
-			x.skip("the token of Cluster "+c.Namespace+"/"+c.Name, err)
+			x.noteNotRead("the token of Cluster "+c.Namespace+"/"+c.Name, err)
 			continue
 		default:
 			text, there := secret.Data[ref.Key]
-			read(&t, text, there)
+			parseTokenSecret(&t, text, there)
 			if owner := metav1.GetControllerOf(secret); owner != nil && owner.Kind == v1beta1.KindToken {
 				t.RenewedBy = owner.Name
 			}
@@ -39,7 +39,7 @@ func (x *examination) tokens(ctx context.Context) {
 
 // parseTokenSecret reads the state of a token. It does not verify the token, which is up to
 // slurmrestd.
-func read(t *doctor.Token, text []byte, there bool) {
+func parseTokenSecret(t *doctor.Token, text []byte, there bool) {
 	if !there {
 		t.State = doctor.NoKey
 		return
@@ -51,9 +51,9 @@ func read(t *doctor.Token, text []byte, there bool) {
 	}
 	t.State = doctor.TokenGood
 	if ends, err := token.Claims.GetExpirationTime(); err == nil && ends != nil {
-		t.Ends = ends.Time
+		t.ExpiresAt = ends.Time
 	}
-	if begins, err := token.Claims.GetIssuedAt(); err == nil && begins != nil && !t.Ends.IsZero() {
-		t.Lifetime = t.Ends.Sub(begins.Time)
+	if begins, err := token.Claims.GetIssuedAt(); err == nil && begins != nil && !t.ExpiresAt.IsZero() {
+		t.Lifetime = t.ExpiresAt.Sub(begins.Time)
 	}
 }

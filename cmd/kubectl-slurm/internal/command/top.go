@@ -24,63 +24,63 @@ type topFlags struct {
 }
 
 // tableRequest is a request for a table.
-type asked struct {
-	scope  observe.Scope
-	placed top.Placed
-	which  top.Which
+type tableRequest struct {
+	scope      observe.Scope
+	namespaces top.NamespaceColumn
+	filter     top.RowFilter
 	// cluster is the only cluster to show and names are the only rows. They are empty for all.
 	cluster string
 	names   []string
 	// matched contains the names that have rows.
-	found map[string]bool
+	matched map[string]bool
 	// now is the time of the request.
 	now time.Time
 }
 
 // startedAt returns the same request at another time.
-func (a asked) at(now time.Time) asked {
-	a.now, a.found = now, map[string]bool{}
+func (a tableRequest) startedAt(now time.Time) tableRequest {
+	a.now, a.matched = now, map[string]bool{}
 	return a
 }
 
 // inCluster reports whether a cluster is requested.
-func (a *asked) inCluster(name string) bool { return a.cluster == "" || a.cluster == name }
+func (a *tableRequest) inCluster(name string) bool { return a.cluster == "" || a.cluster == name }
 
 // matches reports whether a row with the names is requested.
-func (a *asked) named(names ...string) bool {
+func (a *tableRequest) matches(names ...string) bool {
 	shown := len(a.names) == 0
 	for _, name := range names {
 		if slices.Contains(a.names, name) {
-			a.found[name], shown = true, true
+			a.matched[name], shown = true, true
 		}
 	}
 	return shown
 }
 
 // unmatchedNames returns the names without a row.
-func (a *asked) missing() []string {
-	return slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return a.found[name] })
+func (a *tableRequest) unmatchedNames() []string {
+	return slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return a.matched[name] })
 }
 
 // placeName returns the searched namespaces in words.
-func (a *asked) place() string {
-	if a.placed == top.ManyNamespaces {
+func (a *tableRequest) placeName() string {
+	if a.namespaces == top.ManyNamespaces {
 		return "any namespace"
 	}
 	return "namespace " + a.scope.Namespace
 }
 
 // tableReader reads a table and returns it with notes.
-type look func(ctx context.Context, api *observe.API, a asked) (t printer, notes []string, err error)
+type tableReader func(ctx context.Context, api *observe.API, a tableRequest) (t rowTable, notes []string, err error)
 
 // topCommand returns the command "top".
-func (s *session) top() *cobra.Command {
+func (s *session) topCommand() *cobra.Command {
 	f := &topFlags{}
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Shows partitions, nodes, jobs, NodeSets or users and their resources",
 	}
-	group(cmd)
+	requireSubcommand(cmd)
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
@@ -93,26 +93,26 @@ func (s *session) top() *cobra.Command {
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Refresh the table until interrupted")
 	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch")
-	complete(cmd, "output", table.Formats()...)
+	registerCompletion(cmd, "output", table.Formats()...)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	cmd.AddCommand(
-		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs",
-			lookPartitions),
-		s.table(f, "nodes", "node", "Shows Slurm nodes: their state and their allocated resources", lookNodes),
-		s.table(f, "jobs", "job", "Shows jobs: their resources, and where they run or why they wait", lookJobs),
-		s.table(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires",
-			lookNodeSets),
-		s.table(f, "users", "user", "Shows users: their jobs and the resources of these jobs", lookUsers),
+		s.tableCommand(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs",
+			readPartitions),
+		s.tableCommand(f, "nodes", "node", "Shows Slurm nodes: their state and their allocated resources", readNodes),
+		s.tableCommand(f, "jobs", "job", "Shows jobs: their resources, and where they run or why they wait", readJobs),
+		s.tableCommand(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires",
+			readNodeSets),
+		s.tableCommand(f, "users", "user", "Shows users: their jobs and the resources of these jobs", readUsers),
 	)
 	return cmd
 }
 
-func complete(cmd *cobra.Command, flag string, words ...string) {
+func registerCompletion(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // tableCommand returns a subcommand of top.
-func (s *session) table(f *topFlags, name, single, short string, read look) *cobra.Command {
+func (s *session) tableCommand(f *topFlags, name, single, short string, read tableReader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name + " [NAME...]",
 		Aliases: []string{single},
@@ -120,7 +120,7 @@ func (s *session) table(f *topFlags, name, single, short string, read look) *cob
 		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide",
 			name),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.show(cmd.Context(), f, kindOfRow{name, single}, args, read)
+			return s.printTable(cmd.Context(), f, rowNoun{name, single}, args, read)
 		},
 	}
 	if name == "nodes" || name == "jobs" {
@@ -131,7 +131,7 @@ func (s *session) table(f *topFlags, name, single, short string, read look) *cob
 	return cmd
 }
 
-func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []string, read look) error {
+func (s *session) printTable(ctx context.Context, f *topFlags, of rowNoun, names []string, read tableReader) error {
 	format, err := table.ParseFormat(f.output)
 	if err != nil {
 		return err
@@ -139,47 +139,47 @@ func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []s
 	if f.watch && (format == table.JSON || format == table.YAML) {
 		return fmt.Errorf("--watch shows tables and names, not -o %s", format)
 	}
-	a, err := s.asked(f, names)
+	a, err := s.newTableRequest(f, names)
 	if err != nil {
 		return err
 	}
-	api, err := s.api()
+	api, err := s.connect()
 	if err != nil {
 		return err
 	}
-	p := printing{of: of, format: format, sortBy: f.sortBy, headings: table.WithHeadings}
+	p := tablePrinter{rows: of, format: format, sortBy: f.sortBy, headings: table.WithHeadings}
 	if f.noHeaders {
 		p.headings = table.WithoutHeadings
 	}
 	once := func(w io.Writer) ([]string, error) {
-		now := a.at(s.now())
+		now := a.startedAt(s.now())
 		t, notes, err := read(ctx, api, now)
-		notes = append(notes, api.Warned()...)
-		if err != nil && !isBroken(err) {
+		notes = append(notes, api.TakeWarnings()...)
+		if err != nil && !isPanickedClusters(err) {
 			return notes, err
 		}
 		more, printErr := p.print(w, &now, t)
 		return append(notes, more...), cmp.Or(err, printErr)
 	}
 	if f.watch {
-		return s.repeat(ctx, f.interval, once)
+		return s.watchTable(ctx, f.interval, once)
 	}
 	notes, err := once(s.streams.Out)
-	s.notes(notes)
+	s.printNotes(notes)
 	return err
 }
 
-func (s *session) asked(f *topFlags, names []string) (asked, error) {
-	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names,
-		placed: top.ManyNamespaces, which: top.Present}
+func (s *session) newTableRequest(f *topFlags, names []string) (tableRequest, error) {
+	a := tableRequest{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names,
+		namespaces: top.ManyNamespaces, filter: top.Present}
 	if f.all {
-		a.which = top.All
+		a.filter = top.All
 	}
 	if f.allNamespaces {
 		return a, nil
 	}
 	var err error
-	a.placed = top.OneNamespace
+	a.namespaces = top.OneNamespace
 	a.scope.Namespace, err = s.namespace()
 	return a, err
 }

@@ -16,14 +16,14 @@ import (
 // Control sequences of terminals: move the cursor to the top left, clear the rest of the line, and
 // clear everything below the cursor.
 const (
-	home       = "\x1b[H"
+	cursorHome = "\x1b[H"
 	clearRight = "\x1b[K"
 	clearBelow = "\x1b[J"
 )
 
 // watchTable shows a table repeatedly until ctx ends. On a terminal it redraws the table in place.
 // Only an error in the first round ends it; later errors are shown.
-func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w io.Writer) ([]string, error)) error {
+func (s *session) watchTable(ctx context.Context, pause time.Duration, once func(w io.Writer) ([]string, error)) error {
 	tick := time.NewTicker(max(pause, time.Second/10))
 	defer tick.Stop()
 	for first := true; ; first = false {
@@ -32,13 +32,13 @@ func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w i
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && first && !isBroken(err):
-			s.notes(notes)
+		case err != nil && first && !isPanickedClusters(err):
+			s.printNotes(notes)
 			return err
 		case err != nil:
 			notes = append(notes, err.Error())
 		}
-		s.draw(screen.Bytes(), notes, s.now())
+		s.drawScreen(screen.Bytes(), notes, s.now())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -48,10 +48,10 @@ func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w i
 }
 
 // drawScreen writes one round.
-func (s *session) draw(screen []byte, notes []string, now time.Time) {
+func (s *session) drawScreen(screen []byte, notes []string, now time.Time) {
 	if s.streams.Size == nil {
 		_, _ = s.streams.Out.Write(append(screen, '\n'))
-		s.notes(notes)
+		s.printNotes(notes)
 		return
 	}
 	columns, lines := s.streams.Size()
@@ -61,14 +61,14 @@ func (s *session) draw(screen []byte, notes []string, now time.Time) {
 		lines -= 1 + utf8.RuneCountInString(notes[i])/columns // a note may wrap
 	}
 	// One line is for the time and one for the cursor.
-	shown = append(shown, fit(strings.Split(strings.TrimSuffix(string(screen), "\n"), "\n"), columns, lines-2)...)
+	shown = append(shown, fitLines(strings.Split(strings.TrimSuffix(string(screen), "\n"), "\n"), columns, lines-2)...)
 	shown = append(shown, notes...)
-	_, _ = io.WriteString(s.streams.Out, home+strings.Join(shown, clearRight+"\n")+clearRight+"\n"+clearBelow)
+	_, _ = io.WriteString(s.streams.Out, cursorHome+strings.Join(shown, clearRight+"\n")+clearRight+"\n"+clearBelow)
 }
 
 // fitLines truncates text to the size of the terminal, with at least one line. The last line says
 // how many lines are missing.
-func fit(text []string, columns, lines int) []string {
+func fitLines(text []string, columns, lines int) []string {
 	lines = max(lines, 1)
 	if n := len(text) - lines + 1; n > 1 {
 		text = append(slices.Clone(text[:lines-1]), fmt.Sprintf("… and %d more lines", n))

@@ -21,18 +21,18 @@ func TestATableFitsIntoTheTerminal(t *testing.T) {
 		{"long lines", 4, 9, "NAME one two thr…"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := strings.Join(fit(text, tc.columns, tc.lines), " "); got != tc.want {
+			if got := strings.Join(fitLines(text, tc.columns, tc.lines), " "); got != tc.want {
 				t.Errorf("it is %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestATerminalIsDrawnOver(t *testing.T) {
+func TestTheTerminalIsRedrawn(t *testing.T) {
 	var out strings.Builder
 	s := &session{streams: Streams{Out: &out, Size: func() (int, int) { return 20, 8 }}}
 	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	s.draw([]byte("NAME\n1\n2\n3\n4\n5\n6\n"), []string{"a note of two\x1b[2J lines"}, noon)
+	s.drawScreen([]byte("NAME\n1\n2\n3\n4\n5\n6\n"), []string{"a note of two\x1b[2J lines"}, noon)
 	want := "\x1b[H12:00:00\x1b[K\nNAME\x1b[K\n1\x1b[K\n2\x1b[K\n… and 4 more lines\x1b[K\nnote: a note of two [2J " +
 		"lines\x1b[K\n\x1b[J"
 	if diff := cmp.Diff(want, out.String()); diff != "" {

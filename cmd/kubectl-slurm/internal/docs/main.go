@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	if _, err := fmt.Print(page(command.New(command.Streams{}, time.Now, ""))); err != nil {
+	if _, err := fmt.Print(renderPage(command.New(command.Streams{}, time.Now, ""))); err != nil {
 		os.Exit(1)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const head = `# kubectl slurm
+const pageHead = `# kubectl slurm
 
 This page is generated: change the commands in ` + "`cmd/kubectl-slurm`" + ` and run ` + "`make generate`" + `.
 
@@ -16,7 +16,7 @@ This page is generated: change the commands in ` + "`cmd/kubectl-slurm`" + ` and
 
 `
 
-const status = `## Exit status
+const exitStatusSection = `## Exit status
 
 | status | meaning |
 |---|---|
@@ -40,31 +40,31 @@ Called as ` + "`kubectl-slurm`" + `, it completes as ` + "`kubectl-slurm complet
 `
 
 // renderPage returns the page of a command and its subcommands.
-func page(root *cobra.Command) string {
+func renderPage(root *cobra.Command) string {
 	var out strings.Builder
-	out.WriteString(head)
+	out.WriteString(pageHead)
 	fmt.Fprintf(&out, "%s\n\n", root.Long)
-	for _, c := range leaves(root) {
-		fmt.Fprintf(&out, "- [%s](#%s): %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
+	for _, c := range leafCommands(root) {
+		fmt.Fprintf(&out, "- [%s](#%s): %s\n", c.CommandPath(), headingAnchor(c.CommandPath()), c.Short)
 	}
-	for _, c := range leaves(root) {
-		section(&out, c)
+	for _, c := range leafCommands(root) {
+		writeCommand(&out, c)
 	}
 	out.WriteString("\n## Flags of all commands\n\nThese are the flags of kubectl.\n\n")
-	flags(&out, root.PersistentFlags())
-	out.WriteString("\n" + status)
+	writeFlags(&out, root.PersistentFlags())
+	out.WriteString("\n" + exitStatusSection)
 	return out.String()
 }
 
 // leafCommands returns the commands without subcommands in their order, except those of cobra.
-func leaves(c *cobra.Command) []*cobra.Command {
+func leafCommands(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range c.Commands() {
 		if below.Name() == "help" || below.Name() == "completion" {
 			continue
 		}
 		if below.HasSubCommands() {
-			out = append(out, leaves(below)...)
+			out = append(out, leafCommands(below)...)
 		} else {
 			out = append(out, below)
 		}
@@ -72,7 +72,7 @@ func leaves(c *cobra.Command) []*cobra.Command {
 	return out
 }
 
-func section(out *strings.Builder, c *cobra.Command) {
+func writeCommand(out *strings.Builder, c *cobra.Command) {
 	long := c.Long
 	if long == "" {
 		long = c.Short + "."
@@ -93,11 +93,11 @@ func section(out *strings.Builder, c *cobra.Command) {
 	for p := c.Parent(); p != nil && p.HasParent(); p = p.Parent() {
 		own.AddFlagSet(p.PersistentFlags())
 	}
-	flags(out, own)
+	writeFlags(out, own)
 }
 
 // writeFlags writes a table of flags.
-func flags(out *strings.Builder, set *pflag.FlagSet) {
+func writeFlags(out *strings.Builder, set *pflag.FlagSet) {
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" || f.Name == "version" {
@@ -115,4 +115,6 @@ func flags(out *strings.Builder, set *pflag.FlagSet) {
 	})
 }
 
-func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
+func headingAnchor(heading string) string {
+	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+}

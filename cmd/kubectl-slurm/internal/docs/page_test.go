@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite docs/reference/cli.md")
 
 func TestTheReferenceIsCurrent(t *testing.T) {
 	file := filepath.Join("..", "..", "..", "..", "docs", "reference", "cli.md")
-	got := page(command.New(command.Streams{}, time.Now, ""))
+	got := renderPage(command.New(command.Streams{}, time.Now, ""))
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -33,8 +33,8 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-func TestThePageTellsOfEveryCommandAndFault(t *testing.T) {
-	text := page(command.New(command.Streams{}, time.Now, ""))
+func TestThePageListsEveryCommandAndFault(t *testing.T) {
+	text := renderPage(command.New(command.Streams{}, time.Now, ""))
 	for _, name := range []string{"top partitions", "top nodes", "top jobs", "top nodesets", "top users",
 		"explain nodeset", "explain job", "doctor"} {
 		if !strings.Contains(text, "\n## kubectl slurm "+name+"\n") {

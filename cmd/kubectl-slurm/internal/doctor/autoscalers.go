@@ -11,11 +11,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-type hpaT = autoscalingv2.HorizontalPodAutoscaler
+type podAutoscaler = autoscalingv2.HorizontalPodAutoscaler
 
 // nodeSetAutoscalers returns the HPAs that scale NodeSets and are not being deleted.
-func (observed *Observed) scaling() []*hpaT {
-	var out []*hpaT
+func (observed *Observed) nodeSetAutoscalers() []*podAutoscaler {
+	var out []*podAutoscaler
 	for i := range observed.Autoscalers {
 		if h := &observed.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
 			out = append(out, h)
@@ -24,12 +24,12 @@ func (observed *Observed) scaling() []*hpaT {
 	return out
 }
 
-func autoscaler(h *hpaT) Object {
+func hpaObject(h *podAutoscaler) Object {
 	return Object{"HorizontalPodAutoscaler", h.Namespace, h.Name}
 }
 
 // scaleTarget returns the NodeSet that an HPA scales, or nil if it does not exist.
-func (observed *Observed) target(h *hpaT) *v1beta1.NodeSet {
+func (observed *Observed) scaleTarget(h *podAutoscaler) *v1beta1.NodeSet {
 	for i := range observed.NodeSets {
 		if n := &observed.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
 			return n
@@ -39,9 +39,9 @@ func (observed *Observed) target(h *hpaT) *v1beta1.NodeSet {
 }
 
 // checkEachAutoscaler returns the findings of of for all HPAs of NodeSets.
-func (observed *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
+func (observed *Observed) checkEachAutoscaler(of func(h *podAutoscaler) (Finding, bool)) []Finding {
 	var out []Finding
-	for _, h := range observed.scaling() {
+	for _, h := range observed.nodeSetAutoscalers() {
 		if f, is := of(h); is {
 			out = append(out, f)
 		}
@@ -49,12 +49,12 @@ func (observed *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
 	return out
 }
 
-func patch(h *hpaT, kind, text string) string {
-	return "kubectl -n " + h.Namespace + " patch hpa " + h.Name + " --type=" + kind + " -p " + quoted(text)
+func patchCommand(h *podAutoscaler, kind, text string) string {
+	return "kubectl -n " + h.Namespace + " patch hpa " + h.Name + " --type=" + kind + " -p " + quoteShell(text)
 }
 
 // quoteShell quotes a word for a shell.
-func quoted(s string) string {
+func quoteShell(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@", r)
 	}) < 0 {
@@ -65,51 +65,51 @@ func quoted(s string) string {
 
 // toleratedWorkers is the number of workers from which on one more worker is within the default
 // tolerance of 10 %.
-const hiddenFrom = 10
+const toleratedWorkers = 10
 
 // checkTolerance finds HPAs that ignore small changes.
-func tolerance(observed *Observed) []Finding {
-	return observed.each(func(h *hpaT) (Finding, bool) {
+func checkTolerance(observed *Observed) []Finding {
+	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
 		b := h.Spec.Behavior
-		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
+		if h.Spec.MaxReplicas <= toleratedWorkers || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
 			return Finding{}, false
 		}
-		return found(ToleranceMissing, autoscaler(h),
+		return newFinding(ToleranceMissing, hpaObject(h),
 			"it has no behavior.scaleUp.tolerance: it ignores differences of less than 10 %%, such as from 50 to 54 "+
 				"workers").
-			cure("set both tolerances to 0").
-			run("%s", patch(h, "merge",
+			withCure("set both tolerances to 0").
+			withCommand("%s", patchCommand(h, "merge",
 				`{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
 	})
 }
 
 // checkLeavesZero finds HPAs without a policy that adds workers at zero.
-func leavesZero(observed *Observed) []Finding {
-	return observed.each(func(h *hpaT) (Finding, bool) {
-		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, observed.target(h)) {
+func checkLeavesZero(observed *Observed) []Finding {
+	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
+		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !canBeAtZero(h, observed.scaleTarget(h)) {
 			return Finding{}, false
 		}
-		why := stuck(h.Spec.Behavior.ScaleUp)
+		why := whyStuckAtZero(h.Spec.Behavior.ScaleUp)
 		if why == "" {
 			return Finding{}, false
 		}
-		return found(CannotLeaveZero, autoscaler(h), "%s", why).
-			cure("add a scale-up policy of type Pods").
-			run("%s", patch(h, "merge",
+		return newFinding(CannotLeaveZero, hpaObject(h), "%s", why).
+			withCure("add a scale-up policy of type Pods").
+			withCommand("%s", patchCommand(h, "merge",
 				`{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
 	})
 }
 
-func mayBeAtZero(h *hpaT, n *v1beta1.NodeSet) bool {
+func canBeAtZero(h *podAutoscaler, n *v1beta1.NodeSet) bool {
 	if h.Spec.MinReplicas != nil && *h.Spec.MinReplicas == 0 {
 		return true
 	}
-	return n != nil && (replicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
+	return n != nil && (desiredReplicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
 }
 
 // whyStuckAtZero says why a rule never leaves zero. It is empty if the rule does. The API server
 // adds default policies if there are none.
-func stuck(r *autoscalingv2.HPAScalingRules) string {
+func whyStuckAtZero(r *autoscalingv2.HPAScalingRules) string {
 	percents, pods := 0, 0
 	for _, p := range r.Policies {
 		if p.Type == autoscalingv2.PercentScalingPolicy {
@@ -133,7 +133,7 @@ func stuck(r *autoscalingv2.HPAScalingRules) string {
 	return ""
 }
 
-func replicas(n *v1beta1.NodeSet) int32 {
+func desiredReplicas(n *v1beta1.NodeSet) int32 {
 	if n.Spec.Replicas == nil {
 		return 1
 	}
@@ -141,41 +141,41 @@ func replicas(n *v1beta1.NodeSet) int32 {
 }
 
 // checkTargets finds HPAs whose NodeSet does not exist.
-func targets(observed *Observed) []Finding {
+func checkTargets(observed *Observed) []Finding {
 	if !observed.Read[NodeSets] {
 		return nil
 	}
-	return observed.each(func(h *hpaT) (Finding, bool) {
-		if observed.target(h) != nil {
+	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
+		if observed.scaleTarget(h) != nil {
 			return Finding{}, false
 		}
-		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist",
+		return newFinding(TargetMissing, hpaObject(h), "it scales NodeSet %s, which does not exist",
 			h.Spec.ScaleTargetRef.Name).
-			cure("create the NodeSet or delete the HPA").
-			run("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
+			withCure("create the NodeSet or delete the HPA").
+			withCommand("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
 	})
 }
 
 // checkAsleepAtZero finds NodeSets at zero that nothing wakes although jobs may wait.
-func asleepAtZero(observed *Observed) []Finding {
-	return observed.each(func(h *hpaT) (Finding, bool) {
-		n := observed.target(h)
-		if n == nil || replicas(n) != 0 || !Asleep(h) {
+func checkAsleepAtZero(observed *Observed) []Finding {
+	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
+		n := observed.scaleTarget(h)
+		if n == nil || desiredReplicas(n) != 0 || !IsAsleep(h) {
 			return Finding{}, false
 		}
 		wake := "kubectl -n " + n.Namespace + " scale nodesets.slinky.slurm.net " + n.Name + " --replicas=1"
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
-		required := observed.Required[nodeSet(n)]
+		required := observed.Required[nodeSetObject(n)]
 		switch {
-		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(observed)) > 0:
-			return found(AsleepAtZero, nodeSet(n),
-				"it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
-				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
-				run("%s", wake), true
+		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(checkOperator(observed)) > 0:
+			return newFinding(AsleepAtZero, nodeSetObject(n),
+				"it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, describeSleep(h)).
+				withCure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
+				withCommand("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
-			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, but it was manually scaled to zero",
+			return newFinding(PausedAtZero, nodeSetObject(n), "jobs need %d of its workers, but it was manually scaled to zero",
 				required.Number).
-				cure("scale it to 1; its HPA then takes over").run("%s", wake), true
+				withCure("scale it to 1; its HPA then takes over").withCommand("%s", wake), true
 		}
 		return Finding{}, false
 	})
@@ -183,22 +183,22 @@ func asleepAtZero(observed *Observed) []Finding {
 
 // IsAsleep reports whether the conditions of an HPA show that it leaves its target at zero. Since
 // Kubernetes 1.36, that is an HPA that did not scale the target to zero itself.
-func Asleep(h *hpaT) bool {
+func IsAsleep(h *podAutoscaler) bool {
 	for _, c := range h.Status.Conditions {
 		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
 			return false
 		}
 	}
-	c := condition(h, autoscalingv2.ScalingActive)
+	c := hpaCondition(h, autoscalingv2.ScalingActive)
 	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
 }
 
-func sleeps(h *hpaT) string {
-	return "ScalingActive=False, " + condition(h, autoscalingv2.ScalingActive).Reason
+func describeSleep(h *podAutoscaler) string {
+	return "ScalingActive=False, " + hpaCondition(h, autoscalingv2.ScalingActive).Reason
 }
 
-func condition(
-	h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType,
+func hpaCondition(
+	h *podAutoscaler, of autoscalingv2.HorizontalPodAutoscalerConditionType,
 ) *autoscalingv2.HorizontalPodAutoscalerCondition {
 	for i := range h.Status.Conditions {
 		if c := &h.Status.Conditions[i]; c.Type == of {
@@ -209,28 +209,28 @@ func condition(
 }
 
 // checkFailing finds HPAs that cannot scale for a reason that no other check reports.
-func failing(observed *Observed) []Finding {
-	return observed.each(func(h *hpaT) (Finding, bool) {
-		n := observed.target(h)
-		if n == nil || observed.explained(n) {
+func checkFailing(observed *Observed) []Finding {
+	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
+		n := observed.scaleTarget(h)
+		if n == nil || observed.isExplained(n) {
 			return Finding{}, false
 		}
 		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale,
 			autoscalingv2.ScalingActive} {
-			c := condition(h, of)
+			c := hpaCondition(h, of)
 			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" ||
 				c.Reason == "AmbiguousSelector" {
 				continue
 			}
-			return found(AutoscalerFails, autoscaler(h), "%s is False, %s: %s", c.Type, c.Reason, c.Message).
-				cure("start from an HPA of docs/examples/hpa").
-				run("kubectl -n %s describe hpa %s", h.Namespace, h.Name), true
+			return newFinding(AutoscalerFails, hpaObject(h), "%s is False, %s: %s", c.Type, c.Reason, c.Message).
+				withCure("start from an HPA of docs/examples/hpa").
+				withCommand("kubectl -n %s describe hpa %s", h.Namespace, h.Name), true
 		}
 		return Finding{}, false
 	})
 }
 
 // isExplained reports whether another check explains why the NodeSet's metrics are missing.
-func (observed *Observed) explained(n *v1beta1.NodeSet) bool {
-	return !observed.served(MetricsService2) || observed.Required[nodeSet(n)].Fault != NoFault
+func (observed *Observed) isExplained(n *v1beta1.NodeSet) bool {
+	return !observed.isServed(MetricsServiceV1beta2) || observed.Required[nodeSetObject(n)].Fault != NoFault
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // brokenAutoscalerCases are faults of HPAs and of the objects that they refer to.
-func brokenAutoscalers() []brokenCase {
+func brokenAutoscalerCases() []brokenCase {
 	gpu := Object{"NodeSet", "hpc", "gpu"}
 	one := func(c Code) []Code { return []Code{c} }
 	up := func(s *Observed) *autoscalingv2.HPAScalingRules { return s.Autoscalers[0].Spec.Behavior.ScaleUp }
 	metric := func(s *Observed) *autoscalingv2.ObjectMetricSource { return s.Autoscalers[0].Spec.Metrics[0].Object }
 	atZero := func(s *Observed) {
 		s.NodeSets[0].Spec.Replicas = new(int32)
-		asleep(&s.Autoscalers[0])
+		setAsleep(&s.Autoscalers[0])
 	}
 	wakeUp := func(s *Observed, reason string) {
 		s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionWakeUp, Status: "False",
@@ -71,18 +71,18 @@ func brokenAutoscalers() []brokenCase {
 					Status: corev1.ConditionTrue})
 		}, nil},
 		{"an HPA that fails", func(s *Observed) {
-			asleep(&s.Autoscalers[0])
+			setAsleep(&s.Autoscalers[0])
 			s.Autoscalers[0].Status.Conditions[0].Reason = "FailedGetObjectMetric"
 		}, one(AutoscalerFails)},
 		{"an HPA that fails because there are no metrics", func(s *Observed) {
-			asleep(&s.Autoscalers[0])
+			setAsleep(&s.Autoscalers[0])
 			s.Autoscalers[0].Status.Conditions[0].Reason = "FailedGetObjectMetric"
-			s.Required[gpu] = Metric{Fault: Unavailable, Said: "x"}
+			s.Required[gpu] = Metric{Fault: Unavailable, Message: "x"}
 		}, one(StaleSnapshot)},
-		{"two HPAs", func(s *Observed) { s.Autoscalers = append(s.Autoscalers, hpaOf("twin", "gpu")) },
+		{"two HPAs", func(s *Observed) { s.Autoscalers = append(s.Autoscalers, newAutoscaler("twin", "gpu")) },
 			one(SeveralAutoscalers)},
 		{"the pods of another HPA", func(s *Observed) {
-			asleep(&s.Autoscalers[0])
+			setAsleep(&s.Autoscalers[0])
 			s.Autoscalers[0].Status.Conditions[0].Reason = "AmbiguousSelector"
 		}, one(SeveralAutoscalers)},
 		{"a metric of another NodeSet", func(s *Observed) { metric(s).DescribedObject.Name = "cpu" },
@@ -108,26 +108,26 @@ func brokenAutoscalers() []brokenCase {
 				}}
 		}, one(AmbiguousMetric)},
 		{"two NodeSets with the same pods", func(s *Observed) {
-			twins(s, func(n *v1beta1.NodeSet) { n.Name, n.Spec.ClusterRef.Name = "b", "beta" })
+			addTwin(s, func(n *v1beta1.NodeSet) { n.Name, n.Spec.ClusterRef.Name = "b", "beta" })
 		}, []Code{ClusterMissing, SharedWorkers}},
 		{"two NodeSets of one name in one Slurm", func(s *Observed) {
-			twins(s, func(n *v1beta1.NodeSet) { n.Namespace = "lab" })
+			addTwin(s, func(n *v1beta1.NodeSet) { n.Namespace = "lab" })
 			other := s.Clusters[0]
 			other.Namespace = "lab"
 			s.Clusters = append(s.Clusters, other)
 		}, one(SharedWorkers)},
 		{"a NodeSet with the feature of another", func(s *Observed) {
-			twins(s, func(n *v1beta1.NodeSet) {
+			addTwin(s, func(n *v1beta1.NodeSet) {
 				n.Name, n.Status.Selector, n.Spec.ExtraConf = "b", "b", "CPUs=4 Features=gpu"
 			})
 		}, nil},
 		{"two NodeSets that share nothing",
-			func(s *Observed) { twins(s, func(n *v1beta1.NodeSet) { n.Name, n.Status.Selector = "b", "b" }) }, nil},
+			func(s *Observed) { addTwin(s, func(n *v1beta1.NodeSet) { n.Name, n.Status.Selector = "b", "b" }) }, nil},
 	}
 }
 
 // addTwin adds a second NodeSet that equals the first except for the change.
-func twins(s *Observed, change func(n *v1beta1.NodeSet)) {
+func addTwin(s *Observed, change func(n *v1beta1.NodeSet)) {
 	s.NodeSets[0].Status.Selector = "app=gpu"
 	second := s.NodeSets[0].DeepCopy()
 	change(second)

@@ -12,7 +12,7 @@ import (
 )
 
 // checkTokens checks the tokens of Clusters.
-func tokens(observed *Observed) []Finding {
+func checkTokens(observed *Observed) []Finding {
 	var out []Finding
 	for _, t := range observed.Tokens {
 		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key,
@@ -24,25 +24,25 @@ func tokens(observed *Observed) []Finding {
 			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
 		}
 		var f Finding
-		switch left := t.Ends.Sub(observed.Now); {
+		switch left := t.ExpiresAt.Sub(observed.Now); {
 		case t.State == NoSecret:
-			f = found(SecretMissing, t.Cluster, "its Secret %s does not exist", t.Secret)
+			f = newFinding(SecretMissing, t.Cluster, "its Secret %s does not exist", t.Secret)
 		case t.State == NoKey:
-			f = found(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
+			f = newFinding(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
 		case t.State == NoToken:
-			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key, t.Secret)
-		case t.Ends.IsZero():
+			f = newFinding(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key, t.Secret)
+		case t.ExpiresAt.IsZero():
 			continue
 		case left <= 0:
-			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().
+			f = newFinding(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.ExpiresAt.UTC().
 				Format(time.RFC3339))
-		case left < warnBefore(observed.Warn, &t):
-			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().
+		case left < warnBefore(observed.TokenWarning, &t):
+			f = newFinding(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.ExpiresAt.UTC().
 				Format(time.RFC3339))
 		default:
 			continue
 		}
-		out = append(out, f.cure("%s", renew).run("%s", command))
+		out = append(out, f.withCure("%s", renew).withCommand("%s", command))
 	}
 	return out
 }
@@ -57,15 +57,15 @@ func warnBefore(warn time.Duration, t *Token) time.Duration {
 }
 
 // checkClusters reports the Clusters and Controllers that are not ready according to the operator.
-func clusters(observed *Observed) []Finding {
+func checkClusters(observed *Observed) []Finding {
 	var out []Finding
 	check := func(kind, namespace, name string, conditions []metav1.Condition) {
 		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
 			return
 		}
-		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
-			cure("%s", cureOf(c.Reason)))
+		out = append(out, newFinding(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
+			withCure("%s", cureOf(c.Reason)))
 	}
 	for _, c := range observed.Clusters {
 		check(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
@@ -93,22 +93,22 @@ func cureOf(reason string) string {
 }
 
 // checkReferences finds NodeSets whose Controller or Cluster does not exist.
-func references(observed *Observed) []Finding {
+func checkReferences(observed *Observed) []Finding {
 	var out []Finding
 	for i := range observed.NodeSets {
 		n := &observed.NodeSets[i]
-		on := nodeSet(n)
+		on := nodeSetObject(n)
 		kind, name := clusterOf(n)
-		if !observed.orphan(on) {
+		if !observed.isOrphan(on) {
 			continue
 		}
-		out = append(out, found(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
-			cure("create the %s, or set spec.%[2]s to an existing one", kind, refOf(n)))
+		out = append(out, newFinding(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
+			withCure("create the %s, or set spec.%[2]s to an existing one", kind, refField(n)))
 	}
 	return out
 }
 
-func refOf(n *v1beta1.NodeSet) string {
+func refField(n *v1beta1.NodeSet) string {
 	if n.Spec.ClusterRef != nil {
 		return "clusterRef"
 	}
@@ -127,8 +127,8 @@ func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 }
 
 // isOrphan reports whether the NodeSet's Controller or Cluster is known not to exist.
-func (observed *Observed) orphan(on Object) bool {
-	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
+func (observed *Observed) isOrphan(on Object) bool {
+	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSetObject(&n) == on })
 	if i < 0 {
 		return false
 	}
@@ -146,23 +146,23 @@ func (observed *Observed) orphan(on Object) bool {
 
 // checkNodeSets reports the NodeSets that are not ready according to the operator and need a
 // change.
-func ready(observed *Observed) []Finding {
+func checkNodeSets(observed *Observed) []Finding {
 	var out []Finding
 	for i := range observed.NodeSets {
 		n := &observed.NodeSets[i]
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
-			observed.orphan(nodeSet(n)) {
+			observed.isOrphan(nodeSetObject(n)) {
 			continue
 		}
-		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).
-			cure("%s", cureOf(c.Reason)))
+		out = append(out, newFinding(NodeSetNotReady, nodeSetObject(n), "%s: %s", c.Reason, c.Message).
+			withCure("%s", cureOf(c.Reason)))
 	}
 	return out
 }
 
 // checkOperator checks that an operator runs if there are NodeSets.
-func operator(observed *Observed) []Finding {
+func checkOperator(observed *Observed) []Finding {
 	if observed.Operator == nil || len(observed.NodeSets) == 0 || observed.Operator.ReadyPods > 0 {
 		return nil
 	}
@@ -177,22 +177,22 @@ func operator(observed *Observed) []Finding {
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
 	}
-	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"},
-		"%s: nothing reconciles %s", problem, counted(len(observed.NodeSets), "NodeSet")).
-		cure("install the chart slurm-operator, or find out why its pod is not ready").
-		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
+	return []Finding{newFinding(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"},
+		"%s: nothing reconciles %s", problem, countNoun(len(observed.NodeSets), "NodeSet")).
+		withCure("install the chart slurm-operator, or find out why its pod is not ready").
+		withCommand("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
 }
 
 // clockSkew is the tolerated difference between the clocks of machines.
 const clockSkew = 10 * time.Second
 
-func counted(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func nodeSet(n *v1beta1.NodeSet) Object {
+func nodeSetObject(n *v1beta1.NodeSet) Object {
 	return Object{v1beta1.KindNodeSet, n.Namespace, n.Name}
 }

@@ -21,7 +21,7 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 func ptr[T any](v T) *T { return &v }
 
 // newHealthy returns observations of a namespace without faults.
-func healthy() *Observed {
+func newHealthy() *Observed {
 	available := &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
 		{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue},
 	}}}
@@ -31,28 +31,28 @@ func healthy() *Observed {
 	alpha := v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "alpha"}}
 	alpha.Spec.Server = "http://slurm:6820"
 	return &Observed{
-		Now: now, User: "alice", Warn: 24 * time.Hour,
-		APIServices: map[string]*apiregistrationv1.APIService{MetricsService1: available, MetricsService2: available,
+		Now: now, User: "alice", TokenWarning: 24 * time.Hour,
+		APIServices: map[string]*apiregistrationv1.APIService{MetricsServiceV1beta1: available, MetricsServiceV1beta2: available,
 			ViewService: available},
 		NodeSets: []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
-		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{hpaOf("gpu", "gpu")},
+		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{newAutoscaler("gpu", "gpu")},
 		Read:        map[Kind]bool{NodeSets: true, Clusters: true, Controllers: true, Autoscalers: true},
 		Required:    map[Object]Metric{{v1beta1.KindNodeSet, "hpc", "gpu"}: {Number: 2}},
 		Running:     map[Object]Metric{{v1beta1.KindCluster, "hpc", "alpha"}: {Number: 5}},
 		Tokens: []Token{{Cluster: Object{v1beta1.KindCluster, "hpc", "alpha"}, Secret: "token", Key: "SLURM_JWT",
-			State: TokenGood, Ends: now.Add(48 * time.Hour)}},
-		Operator: &Operator{Leases: []coordinationv1.Lease{lease(now.Add(-3 * time.Second))}},
+			State: TokenGood, ExpiresAt: now.Add(48 * time.Hour)}},
+		Operator: &Operator{Leases: []coordinationv1.Lease{newLease(now.Add(-3 * time.Second))}},
 	}
 }
 
-func lease(renewed time.Time) coordinationv1.Lease {
+func newLease(renewed time.Time) coordinationv1.Lease {
 	return coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr("pod"), LeaseDurationSeconds: ptr(int32(15)), RenewTime: ptr(metav1.NewMicroTime(renewed)),
 	}}
 }
 
 // newAutoscaler returns an HPA like those in docs/examples/hpa.
-func hpaOf(name, nodeSet string) autoscalingv2.HorizontalPodAutoscaler {
+func newAutoscaler(name, nodeSet string) autoscalingv2.HorizontalPodAutoscaler {
 	h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
 	h.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
@@ -74,40 +74,40 @@ func hpaOf(name, nodeSet string) autoscalingv2.HorizontalPodAutoscaler {
 	return h
 }
 
-func asleep(h *autoscalingv2.HorizontalPodAutoscaler) {
+func setAsleep(h *autoscalingv2.HorizontalPodAutoscaler) {
 	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive,
 		Status: corev1.ConditionFalse, Reason: "ScalingDisabled"}}
 }
 
-func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
-	if got := Examine(*healthy(), nil); len(got.Findings) != 0 || len(got.NotChecked) != 0 {
+func TestAHealthyClusterHasNoFindings(t *testing.T) {
+	if got := Examine(*newHealthy(), nil); len(got.Findings) != 0 || len(got.NotChecked) != 0 {
 		t.Errorf("found %+v", got)
 	}
 }
 
 // brokenCases are faults with all findings that they cause.
-func broken() []brokenCase {
+func brokenCases() []brokenCase {
 	gpu, alpha := Object{"NodeSet", "hpc", "gpu"}, Object{"Cluster", "hpc", "alpha"}
 	one := func(c Code) []Code { return []Code{c} }
 	return []brokenCase{
 		{"no right to NodeSets", func(s *Observed) {
 			s.NodeSets, s.Read[NodeSets] = nil, false
-			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net", Namespace: "hpc"}}
+			s.Denied = []Denied{{Access: "list nodesets.slinky.slurm.net", Namespace: "hpc"}}
 		}, one(MissingRight)},
 		{"no permissions of two roles", func(s *Observed) {
-			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"},
-				{What: "list slurmjobs.view.slinky.slurm.net"}}
+			s.Denied = []Denied{{Access: "list nodesets.slinky.slurm.net"},
+				{Access: "list slurmjobs.view.slinky.slurm.net"}}
 		}, []Code{MissingRight, MissingRight}},
 		{"a probe that lists steps", func(s *Observed) {
 			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
 		}, one(ProbeListsSteps)},
 		{"no view", func(s *Observed) { s.APIServices[ViewService] = nil }, one(APIServiceMissing)},
 		{"no adapter: consequences are not reported", func(s *Observed) {
-			s.APIServices[MetricsService2] = nil
+			s.APIServices[MetricsServiceV1beta2] = nil
 			s.Required[gpu], s.Running[alpha] = Metric{Fault: NotServed}, Metric{Fault: NotServed}
 		}, one(APIServiceMissing)},
 		{"an APIService that is not available", func(s *Observed) {
-			s.APIServices[MetricsService2] = &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
+			s.APIServices[MetricsServiceV1beta2] = &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
 				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse,
 					Reason: "MissingEndpoints"},
 			}}}
@@ -116,24 +116,24 @@ func broken() []brokenCase {
 		{"metrics of another adapter", func(s *Observed) { s.Required[gpu] = Metric{Fault: NotServed} },
 			one(MetricsOfAnother)},
 		{"a stale snapshot is reported once", func(s *Observed) {
-			said := Metric{Fault: Unavailable, Said: "Slurm cluster hpc/alpha: its nodes were last read 3m ago"}
+			said := Metric{Fault: Unavailable, Message: "Slurm cluster hpc/alpha: its nodes were last read 3m ago"}
 			s.Required[gpu], s.Running[alpha] = said, said
 		}, one(StaleSnapshot)},
 		{"no Secret", func(s *Observed) { s.Tokens[0].State = NoSecret }, one(SecretMissing)},
 		{"no key", func(s *Observed) { s.Tokens[0].State = NoKey }, one(SecretMissing)},
 		{"no token", func(s *Observed) { s.Tokens[0].State = NoToken }, one(TokenUnreadable)},
-		{"an expired token", func(s *Observed) { s.Tokens[0].Ends = now.Add(-time.Second) }, one(TokenExpired)},
-		{"a token that expires soon", func(s *Observed) { s.Tokens[0].Ends = now.Add(time.Hour) }, one(TokenExpiring)},
+		{"an expired token", func(s *Observed) { s.Tokens[0].ExpiresAt = now.Add(-time.Second) }, one(TokenExpired)},
+		{"a token that expires soon", func(s *Observed) { s.Tokens[0].ExpiresAt = now.Add(time.Hour) }, one(TokenExpiring)},
 		{"a short-lived token that a Token renews", func(s *Observed) {
-			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour, "jwt"
+			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour, "jwt"
 		}, nil},
 		{"a token whose renewal is overdue", func(s *Observed) {
-			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
+			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
 		}, one(TokenExpiring)},
 		{"a renewed token of unknown lifetime", func(s *Observed) {
-			s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt"
+			s.Tokens[0].ExpiresAt, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt"
 		}, one(TokenExpiring)},
-		{"a token without expiry", func(s *Observed) { s.Tokens[0].Ends = time.Time{} }, nil},
+		{"a token without expiry", func(s *Observed) { s.Tokens[0].ExpiresAt = time.Time{} }, nil},
 		{"no Cluster: consequences are not reported", func(s *Observed) {
 			s.Clusters = nil
 			s.Required[gpu] = Metric{Fault: Unavailable}
@@ -156,23 +156,23 @@ func broken() []brokenCase {
 		}, nil},
 		{"no operator", func(s *Observed) { s.Operator.Leases = nil }, one(OperatorNotRunning)},
 		{"an operator whose lease has expired",
-			func(s *Observed) { s.Operator.Leases[0] = lease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
+			func(s *Observed) { s.Operator.Leases[0] = newLease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
 		{"an operator without leader election", func(s *Observed) { s.Operator = &Operator{ReadyPods: 1} }, nil},
 		{"an operator that could not be read", func(s *Observed) { s.Operator = nil }, nil},
 	}
 }
 
 type brokenCase struct {
-	name string
-	how  func(s *Observed)
-	want []Code
+	name    string
+	breakIt func(s *Observed)
+	want    []Code
 }
 
 func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
-	for _, tc := range append(broken(), brokenAutoscalers()...) {
+	for _, tc := range append(brokenCases(), brokenAutoscalerCases()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			observed := healthy()
-			tc.how(observed)
+			observed := newHealthy()
+			tc.breakIt(observed)
 			got := Examine(*observed, nil)
 			var codes []Code
 			for _, f := range got.Findings {
@@ -193,7 +193,7 @@ func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 
 func TestEveryCodeIsFoundByATest(t *testing.T) {
 	found := map[Code]bool{}
-	for _, tc := range append(broken(), brokenAutoscalers()...) {
+	for _, tc := range append(brokenCases(), brokenAutoscalerCases()...) {
 		for _, c := range tc.want {
 			found[c] = true
 		}
@@ -205,10 +205,10 @@ func TestEveryCodeIsFoundByATest(t *testing.T) {
 	}
 }
 
-func TestWordsForAShellAreQuoted(t *testing.T) {
+func TestQuoteShell(t *testing.T) {
 	for word, want := range map[string]string{"alice": "alice", "a b": "'a b'", "it's": `'it'\''s'`, "": "''",
 		"system:serviceaccount:x:y": "system:serviceaccount:x:y", "$(rm)": "'$(rm)'"} {
-		if got := quoted(word); got != want {
+		if got := quoteShell(word); got != want {
 			t.Errorf("%q becomes %s", word, got)
 		}
 	}

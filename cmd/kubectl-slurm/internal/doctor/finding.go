@@ -97,7 +97,7 @@ type Report struct {
 // Examine runs all checks. Findings with a code in ignore are only counted.
 func Examine(observed Observed, ignore []Code) Report {
 	out := Report{Findings: []Finding{}, NotChecked: slices.Clone(observed.NotRead)}
-	for _, check := range checks() {
+	for _, check := range allChecks() {
 		for _, f := range check(&observed) {
 			if slices.Contains(ignore, f.Code) {
 				out.Ignored++
@@ -107,7 +107,7 @@ func Examine(observed Observed, ignore []Code) Report {
 		}
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
-		return cmp.Or(rank(a.Code)-rank(b.Code), strings.Compare(a.Object.String(), b.Object.String()),
+		return cmp.Or(codeRank(a.Code)-codeRank(b.Code), strings.Compare(a.Object.String(), b.Object.String()),
 			strings.Compare(a.Problem, b.Problem))
 	})
 	out.Findings = slices.CompactFunc(out.Findings, func(a, b Finding) bool { return a == b })
@@ -128,30 +128,30 @@ func Codes() []Code {
 	}
 }
 
-func rank(c Code) int { return slices.Index(Codes(), c) }
+func codeRank(c Code) int { return slices.Index(Codes(), c) }
 
 // allChecks returns the checks. Each one finds one or several codes.
-func checks() []func(*Observed) []Finding {
+func allChecks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
-		rights, apiServices, foreignMetrics, stale,
-		tokens, clusters, references, ready, operator, probes, workerProbes,
-		severalAutoscalers, shared, ambiguous, valueTargets, leavesZero, tolerance,
-		targets, asleepAtZero, failing,
+		checkRights, checkAPIServices, checkForeignMetrics, checkSnapshots,
+		checkTokens, checkClusters, checkReferences, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
+		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero, checkTolerance,
+		checkTargets, checkAsleepAtZero, checkFailing,
 	}
 }
 
-func found(code Code, on Object, problem string, args ...any) Finding {
+func newFinding(code Code, on Object, problem string, args ...any) Finding {
 	return Finding{Code: code, Object: on, Problem: fmt.Sprintf(problem, args...)}
 }
 
 // withCure sets the cure.
-func (f Finding) cure(format string, args ...any) Finding {
+func (f Finding) withCure(format string, args ...any) Finding {
 	f.Cure = fmt.Sprintf(format, args...)
 	return f
 }
 
 // withCommand sets the command of the cure.
-func (f Finding) run(format string, args ...any) Finding {
+func (f Finding) withCommand(format string, args ...any) Finding {
 	f.Command = fmt.Sprintf(format, args...)
 	return f
 }

@@ -37,7 +37,7 @@ type Observed struct {
 	// Tokens are the tokens in the Secrets of Clusters.
 	Tokens []Token
 	// TokenWarning is how long before its expiry a token is reported.
-	Warn time.Duration
+	TokenWarning time.Duration
 	// Operator is nil if it could not be read.
 	Operator *Operator
 
@@ -65,7 +65,7 @@ type Metric struct {
 	// Fault is why there is no number, empty if there is one.
 	Fault MetricFault
 	// Message is the server's text.
-	Said string
+	Message string
 }
 
 // MetricFault is why a metric has no number.
@@ -88,7 +88,7 @@ type Token struct {
 	Secret, Key string
 	State       TokenState
 	// ExpiresAt is the expiry if State is TokenGood. It is zero for a token that never expires.
-	Ends time.Time
+	ExpiresAt time.Time
 	// RenewedBy is the Token that owns the Secret, empty if there is none. Lifetime is the lifetime
 	// of the token, 0 if unknown.
 	RenewedBy string
@@ -120,7 +120,7 @@ type Operator struct {
 type Denied struct {
 	// Access is the denied request, such as "list nodesets.slinky.slurm.net". Namespace is empty
 	// for all namespaces.
-	What, Namespace string
-	// Said is the API server's text.
-	Said string
+	Access, Namespace string
+	// Message is the API server's text.
+	Message string
 }

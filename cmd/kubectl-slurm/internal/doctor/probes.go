@@ -32,7 +32,7 @@ const harmOfListing = "which makes slurmd connect to every step: a job that has 
 
 // checkProbes finds probes and hooks of NodeSets that list steps. slurmd then connects to each
 // step, takes a batch step that does not listen yet for a stray one, and deletes its script.
-func probes(observed *Observed) []Finding {
+func checkProbes(observed *Observed) []Finding {
 	var out []Finding
 	for i := range observed.NodeSets {
 		n := &observed.NodeSets[i]
@@ -41,11 +41,11 @@ func probes(observed *Observed) []Finding {
 			if command == "" {
 				continue
 			}
-			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field,
+			out = append(out, newFinding(ProbeListsSteps, nodeSetObject(n), "%s of container %s runs %q, %s", h.field,
 				h.container, command, harmOfListing).
-				cure("%s", cureOfHook(h)).
-				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name,
-					quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
+				withCure("%s", cureOfHook(h)).
+				withCommand("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name,
+					quoteShell(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
 		}
 	}
 	return out

@@ -32,7 +32,7 @@ func TestProbesThatListSteps(t *testing.T) {
 		{"what cannot be read", `{"slurmd": {"readinessProbe": 7}}`, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			observed := healthy()
+			observed := newHealthy()
 			keep := observed.NodeSets[0].Spec
 			if err := json.Unmarshal([]byte(tc.spec), &observed.NodeSets[0].Spec); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestProbesThatListSteps(t *testing.T) {
 			observed.NodeSets[0].Spec.ClusterRef, observed.NodeSets[0].Spec.Replicas = keep.ClusterRef, keep.Replicas
 			var got []string
 			for _, f := range Examine(*observed, nil).Findings {
-				if f.Code != ProbeListsSteps || f.Object != nodeSet(&observed.NodeSets[0]) {
+				if f.Code != ProbeListsSteps || f.Object != nodeSetObject(&observed.NodeSets[0]) {
 					t.Errorf("found %+v", f)
 				}
 				got = append(got, f.Command)

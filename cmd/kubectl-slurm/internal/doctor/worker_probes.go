@@ -20,17 +20,17 @@ type workerHook struct {
 	field, container, command string
 }
 
-// workerProbes finds running workers whose probes or hooks list steps. A worker keeps the probes
+// checkWorkerProbes finds running workers whose probes or hooks list steps. A worker keeps the probes
 // that it was made with until it is replaced. Where the NodeSet itself has such a command, probes
 // reports only that: removing the command gives the NodeSet a new revision, which replaces them.
-func workerProbes(observed *Observed) []Finding {
-	ofTemplates := probes(observed)
+func checkWorkerProbes(observed *Observed) []Finding {
+	ofTemplates := checkProbes(observed)
 	var out []Finding
 	for h, workers := range workersThatListSteps(observed.Workers) {
 		if slices.ContainsFunc(ofTemplates, func(f Finding) bool { return f.Object == h.nodeSet }) {
 			continue
 		}
-		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field,
+		f := newFinding(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", describeWorkers(workers), h.field,
 			h.container, h.command, harmOfListing)
 		out = append(out, observed.cureWorkers(f, workers))
 	}
@@ -62,7 +62,7 @@ func workersThatListSteps(workers []corev1.Pod) map[workerHook][]*corev1.Pod {
 }
 
 // describeWorkers names the workers as a Slurm hostlist.
-func stillHave(workers []*corev1.Pod) string {
+func describeWorkers(workers []*corev1.Pod) string {
 	if len(workers) == 1 {
 		return "worker " + workers[0].Name + " still has"
 	}
@@ -76,21 +76,21 @@ func stillHave(workers []*corev1.Pod) string {
 // cureWorkers adds how to replace the workers of a finding about a NodeSet.
 func (observed *Observed) cureWorkers(f Finding, workers []*corev1.Pod) Finding {
 	namespace := f.Object.Namespace
-	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == f.Object })
+	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSetObject(&n) == f.Object })
 	if i < 0 || observed.NodeSets[i].Spec.UpdateStrategy.Type == v1beta1.UpdateOnDelete {
 		first := slices.MinFunc(workers, func(a, b *corev1.Pod) int { return hostlist.Compare(a.Name, b.Name) })
-		return f.cure("replace the workers one by one: drain a worker and delete its pod when its jobs have ended").
-			run("kubectl -n %s annotate pod %s %s=true", namespace, first.Name, v1beta1.AnnotationPodCordon)
+		return f.withCure("replace the workers one by one: drain a worker and delete its pod when its jobs have ended").
+			withCommand("kubectl -n %s annotate pod %s %s=true", namespace, first.Name, v1beta1.AnnotationPodCordon)
 	}
 	current := observed.NodeSets[i].Status.NodeSetHash
 	if !slices.ContainsFunc(workers,
 		func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
-		return f.cure("wait until the update of the NodeSet replaces them: its condition Updated says what it waits for").
-			run("kubectl -n %s describe nodesets.slinky.slurm.net %s", namespace, f.Object.Name)
+		return f.withCure("wait until the update of the NodeSet replaces them: its condition Updated says what it waits for").
+			withCommand("kubectl -n %s describe nodesets.slinky.slurm.net %s", namespace, f.Object.Name)
 	}
 	const patch = `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`
-	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and the "+
+	return f.withCure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and the "+
 		"new workers' probes connect to slurmd's port").
-		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name,
-			quoted(fmt.Sprintf(patch, observed.Now.UTC().Format(time.RFC3339))))
+		withCommand("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name,
+			quoteShell(fmt.Sprintf(patch, observed.Now.UTC().Format(time.RFC3339))))
 }

@@ -16,7 +16,7 @@ import (
 var stepLister = []string{"scontrol", "show", "slurmd"}
 
 // newWorker returns a running worker of a NodeSet whose slurmd container has a readiness probe.
-func workerOf(nodeSet, name string, probe ...string) corev1.Pod {
+func newWorker(nodeSet, name string, probe ...string) corev1.Pod {
 	c := corev1.Container{Name: "slurmd",
 		ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
 	return corev1.Pod{
@@ -29,7 +29,7 @@ func workerOf(nodeSet, name string, probe ...string) corev1.Pod {
 	}
 }
 
-func outdated(p corev1.Pod) corev1.Pod {
+func withFormerRevision(p corev1.Pod) corev1.Pod {
 	p.Labels[appsv1.ControllerRevisionHashLabelKey] = "former"
 	return p
 }
@@ -47,27 +47,27 @@ func workerProbeCases() []workerProbeCase {
 		why   = `that runs "scontrol show slurmd", which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2`
 		patch = `kubectl -n hpc patch nodesets.slinky.slurm.net gpu --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2030-01-01T12:00:00Z"}}}}}'`
 	)
-	one := []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
-	ended, going := workerOf("gpu", "gpu-0", stepLister...), workerOf("gpu", "gpu-1", stepLister...)
+	one := []corev1.Pod{newWorker("gpu", "gpu-0", stepLister...)}
+	ended, going := newWorker("gpu", "gpu-0", stepLister...), newWorker("gpu", "gpu-1", stepLister...)
 	ended.Status.Phase, going.DeletionTimestamp = corev1.PodFailed, &metav1.Time{Time: now}
 	keep := func(*v1beta1.NodeSet) {}
 	return []workerProbeCase{
-		{"none", keep, []corev1.Pod{workerOf("gpu", "gpu-0", "scontrol", "ping")}, "", ""},
+		{"none", keep, []corev1.Pod{newWorker("gpu", "gpu-0", "scontrol", "ping")}, "", ""},
 		{"one", keep, one, "worker gpu-0 still has a readinessProbe of container slurmd " + why, patch},
 		{"several", keep, []corev1.Pod{
-			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...),
-			outdated(workerOf("gpu", "gpu-9", stepLister...)),
-			workerOf("gpu", "gpu-7", "scontrol", "ping"), workerOf("gpu", "gpu-1", stepLister...),
+			newWorker("gpu", "gpu-10", stepLister...), newWorker("gpu", "gpu-8", stepLister...),
+			withFormerRevision(newWorker("gpu", "gpu-9", stepLister...)),
+			newWorker("gpu", "gpu-7", "scontrol", "ping"), newWorker("gpu", "gpu-1", stepLister...),
 		}, "workers gpu-[1,8-10] still have a readinessProbe of container slurmd " + why, patch},
 		{"finished and terminating workers do not count", keep, []corev1.Pod{ended, going}, "", ""},
-		{"workers that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
+		{"workers that an update replaces", keep, []corev1.Pod{withFormerRevision(newWorker("gpu", "gpu-0", stepLister...))},
 			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
 			"kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
 		{"workers of a NodeSet with OnDelete",
 			func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
 			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
 			"kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
-		{"workers of an unknown NodeSet", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
+		{"workers of an unknown NodeSet", keep, []corev1.Pod{newWorker("lost", "lost-3", stepLister...)},
 			"worker lost-3 still has a readinessProbe of container slurmd " + why,
 			"kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
 	}
@@ -76,7 +76,7 @@ func workerProbeCases() []workerProbeCase {
 func TestWorkersThatStillListSteps(t *testing.T) {
 	for _, tc := range workerProbeCases() {
 		t.Run(tc.name, func(t *testing.T) {
-			observed := healthy()
+			observed := newHealthy()
 			observed.NodeSets[0].Status.NodeSetHash = "current"
 			tc.change(&observed.NodeSets[0])
 			observed.Workers = tc.workers
@@ -94,19 +94,19 @@ func TestWorkersThatStillListSteps(t *testing.T) {
 	}
 }
 
-func TestWorkersOfATemplateThatListsStepsAreToldOfByTheTemplate(t *testing.T) {
-	observed := healthy()
+func TestAFindingAboutTheTemplateCoversItsWorkers(t *testing.T) {
+	observed := newHealthy()
 	observed.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
-	observed.Workers = []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
-	if got := Examine(*observed, nil).Findings; len(got) != 1 || got[0].Object != nodeSet(&observed.NodeSets[0]) {
+	observed.Workers = []corev1.Pod{newWorker("gpu", "gpu-0", stepLister...)}
+	if got := Examine(*observed, nil).Findings; len(got) != 1 || got[0].Object != nodeSetObject(&observed.NodeSets[0]) {
 		t.Errorf("found %+v", got)
 	}
 }
 
-func TestWorkersAreToldOfInASteadyOrder(t *testing.T) {
-	observed := healthy()
+func TestFindingsAboutWorkersHaveAStableOrder(t *testing.T) {
+	observed := newHealthy()
 	for i := range 9 {
-		w := workerOf(fmt.Sprint("set", i%3), fmt.Sprint("w-", i), stepLister...)
+		w := newWorker(fmt.Sprint("set", i%3), fmt.Sprint("w-", i), stepLister...)
 		if i%2 == 0 {
 			w.Spec.Containers[0].LivenessProbe = w.Spec.Containers[0].ReadinessProbe
 		}

@@ -22,7 +22,7 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 func ptr[T any](v T) *T { return &v }
 
 // newNodeSet returns a NodeSet with workers of 8 CPUs and a maximum of most workers.
-func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
+func newNodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 	n := v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "uid"}}
 	n.Spec.ClusterRef = &corev1.LocalObjectReference{Name: "alpha"}
 	n.Spec.Replicas, n.Spec.MaxReplicas, n.Spec.ExtraConf = &replicas, &most, "CPUs=8 RealMemory=16000"
@@ -31,7 +31,7 @@ func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 	return n
 }
 
-func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
+func newNode(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 	return &slurm.Node{
 		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
 		AllocCPUs:  busyCPUs,
@@ -41,7 +41,7 @@ func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 }
 
 // pendingJob returns a pending job that uses whole workers.
-func pending(id uint32, nodes uint64) *slurm.Job {
+func pendingJob(id uint32, nodes uint64) *slurm.Job {
 	return &slurm.Job{
 		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending},
 		Reason:   "Resources",
@@ -51,8 +51,8 @@ func pending(id uint32, nodes uint64) *slurm.Job {
 	}
 }
 
-func runs(id uint32, on string, left time.Duration) *slurm.Job {
-	j := pending(id, 1)
+func runningJob(id uint32, on string, left time.Duration) *slurm.Job {
+	j := pendingJob(id, 1)
 	j.State.Base, j.Nodes, j.Reason, j.EndTime = slurm.JobRunning, on, "", slurm.At(now.Add(left))
 	if left == 0 {
 		j.EndTime = slurm.Never
@@ -61,21 +61,21 @@ func runs(id uint32, on string, left time.Duration) *slurm.Job {
 }
 
 // newTestObservation returns a NodeSet with two busy workers and one idle worker.
-func site(jobs ...*slurm.Job) *Seen {
-	return &Seen{
-		Now: now, NodeSets: []v1beta1.NodeSet{nodeSet("gpu", 3, 4)},
-		Slurm: &Slurm{
+func newTestObservation(jobs ...*slurm.Job) *Observation {
+	return &Observation{
+		Now: now, NodeSets: []v1beta1.NodeSet{newNodeSet("gpu", 3, 4)},
+		Slurm: &SlurmRecords{
 			Partitions: []*slurm.Partition{{Name: "gpu", State: slurm.PartitionUp, TotalNodes: 3}},
-			Nodes: []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8),
-				node("gpu-2", slurm.NodeIdle, 0)},
-			Jobs: append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
+			Nodes: []*slurm.Node{newNode("gpu-0", slurm.NodeAllocated, 8), newNode("gpu-1", slurm.NodeAllocated, 8),
+				newNode("gpu-2", slurm.NodeIdle, 0)},
+			Jobs: append([]*slurm.Job{runningJob(1, "gpu-0", time.Hour), runningJob(2, "gpu-1", 2*time.Hour)}, jobs...),
 		},
 		Numbers: map[string]top.Numbers{"gpu": {}},
 	}
 }
 
 // withMetrics adds the adapter's numbers for the same records.
-func (s *Seen) measured() *Seen {
+func (s *Observation) withMetrics() *Observation {
 	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
 	p := d.Pools[0]
 	s.Numbers["gpu"] = top.Numbers{
@@ -87,7 +87,7 @@ func (s *Seen) measured() *Seen {
 	return s
 }
 
-func numbers(n Need) string {
+func formatNeed(n Need) string {
 	show := func(v *uint64) string {
 		if v == nil {
 			return "?"
@@ -99,48 +99,50 @@ func numbers(n Need) string {
 		show(n.BootingClaimed), show(n.Pending), show(n.Replacements), show(n.Required))
 }
 
-func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
-	held := pending(9, 1)
+func TestNeedIsSplitIntoParts(t *testing.T) {
+	held := pendingJob(9, 1)
 	held.Hold = true
 	for _, tc := range []struct {
 		name     string
-		observed func() *Seen
+		observed func() *Observation
 		want     string
 		blocks   []string
 	}{
-		{"nothing waits", func() *Seen { return site().measured() },
+		{"nothing waits", func() *Observation { return newTestObservation().withMetrics() },
 			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() },
+		{"a job for the idle worker", func() *Observation { return newTestObservation(pendingJob(3, 1)).withMetrics() },
 			"busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
-		{"more than the maximum", func() *Seen { return site(pending(3, 1), pending(4, 1), pending(5, 1)).measured() },
+		{"more than the maximum", func() *Observation {
+			return newTestObservation(pendingJob(3, 1), pendingJob(4, 1), pendingJob(5, 1)).withMetrics()
+		},
 			"busy 2 claimed 1 grace 0 booting 0 pending 2 replacements 0 required 4",
 			[]string{"jobs need 5 workers, but the maximum is 4",
 				"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"a held job needs no worker", func() *Seen { return site(held).measured() },
+		{"a held job needs no worker", func() *Observation { return newTestObservation(held).withMetrics() },
 			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"an idle grace", func() *Seen {
-			s := site()
+		{"an idle grace", func() *Observation {
+			s := newTestObservation()
 			s.NodeSets[0].Annotations = map[string]string{v1beta1.AnnotationIdleGrace: "2h"}
-			return s.measured()
+			return s.withMetrics()
 		}, "busy 2 claimed 0 grace 1 booting 0 pending 0 replacements 0 required 3", nil},
-		{"an unusable worker", func() *Seen {
-			s := site(pending(3, 1))
+		{"an unusable worker", func() *Observation {
+			s := newTestObservation(pendingJob(3, 1))
 			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
-			return s.measured()
+			return s.withMetrics()
 		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"without the view", func() *Seen { s := site(pending(3, 1)).measured(); s.Slurm = nil; return s },
+		{"without the view", func() *Observation { s := newTestObservation(pendingJob(3, 1)).withMetrics(); s.Slurm = nil; return s },
 			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
-		{"without metrics", func() *Seen { s := site(pending(3, 1)); s.Slurm = nil; return s },
+		{"without metrics", func() *Observation { s := newTestObservation(pendingJob(3, 1)); s.Slurm = nil; return s },
 			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?",
 			[]string{"the number of required workers is unknown: spec.replicas does not change"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, there := OfNodeSet(tc.observed(), "gpu")
-			if !there || numbers(got.Need) != tc.want {
-				t.Errorf("got  %s\nwant %s\ngaps %v", numbers(got.Need), tc.want, got.Gaps)
+			if !there || formatNeed(got.Need) != tc.want {
+				t.Errorf("got  %s\nwant %s\ngaps %v", formatNeed(got.Need), tc.want, got.Gaps)
 			}
 			if diff := cmp.Diff(append([]string{}, tc.blocks...), got.Blocks); diff != "" {
 				t.Error(diff)
@@ -150,17 +152,17 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 }
 
 func TestTheAdaptersNumbersWinOverThoseOfTheView(t *testing.T) {
-	s := site(pending(3, 1)).measured()
+	s := newTestObservation(pendingJob(3, 1)).withMetrics()
 	s.Numbers["gpu"]["slurm_nodeset_required_nodes"] = 7
 	got, _ := OfNodeSet(s, "gpu")
 	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 ||
 		!strings.Contains(got.Gaps[0], "required 3, not 7") {
-		t.Errorf("got %s, gaps %v", numbers(got.Need), got.Gaps)
+		t.Errorf("got %s, gaps %v", formatNeed(got.Need), got.Gaps)
 	}
 }
 
 func TestSeveralAutoscalersBlock(t *testing.T) {
-	s := site().measured()
+	s := newTestObservation().withMetrics()
 	for _, name := range []string{"a", "b"} {
 		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
 		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
@@ -176,14 +178,14 @@ func TestSeveralAutoscalersBlock(t *testing.T) {
 }
 
 func TestANodeSetThatIsNotThere(t *testing.T) {
-	if _, there := OfNodeSet(site(), "cpu"); there {
+	if _, there := OfNodeSet(newTestObservation(), "cpu"); there {
 		t.Error("it exists")
 	}
 }
 
 func TestJobs(t *testing.T) {
 	change := func(how func(j *slurm.Job)) *slurm.Job {
-		j := pending(9, 1)
+		j := pendingJob(9, 1)
 		how(j)
 		return j
 	}
@@ -194,7 +196,7 @@ func TestJobs(t *testing.T) {
 		help    Help
 		serving Serving
 	}{
-		{"it waits for a worker", pending(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
+		{"it waits for a worker", pendingJob(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
 		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater,
 			Serving{"gpu", true, "", 3, 2, 3}},
 		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }),
@@ -202,7 +204,7 @@ func TestJobs(t *testing.T) {
 		{"its begin time is in the future",
 			change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater,
 			Serving{"gpu", true, "", 3, 2, 3}},
-		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo,
+		{"it is too large", pendingJob(9, 9), demand.ClassUnsatisfiable, HelpNo,
 			Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
 		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable,
 			HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
@@ -210,7 +212,7 @@ func TestJobs(t *testing.T) {
 			HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := OfJob(site(tc.job), "hpc", "alpha", tc.job)
+			got := OfJob(newTestObservation(tc.job), "hpc", "alpha", tc.job)
 			if got.Class != tc.class || got.Help != tc.help || got.Meaning == "" {
 				t.Errorf("it waits for %s (%s); help: %s", got.Class, got.Meaning, got.Help)
 			}
@@ -222,9 +224,9 @@ func TestJobs(t *testing.T) {
 }
 
 func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
-	j := pending(9, 1)
-	s := site(j)
-	s.NodeSets = append(s.NodeSets, nodeSet("cpu", 0, 4))
+	j := pendingJob(9, 1)
+	s := newTestObservation(j)
+	s.NodeSets = append(s.NodeSets, newNodeSet("cpu", 0, 4))
 	s.Slurm.Partitions = append(s.Slurm.Partitions, &slurm.Partition{Name: "cpu", State: slurm.PartitionUp})
 	got := OfJob(s, "hpc", "alpha", j)
 	want := []Serving{{"cpu", false, "it belongs to none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
@@ -234,8 +236,8 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 }
 
 func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
-	j := runs(9, "gpu-2", time.Hour)
-	got := OfJob(site(j), "hpc", "alpha", j)
+	j := runningJob(9, "gpu-2", time.Hour)
+	got := OfJob(newTestObservation(j), "hpc", "alpha", j)
 	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil ||
 		!strings.Contains(strings.Join(got.Details, " "), "it runs on gpu-2") {
 		t.Errorf("got %+v", got)

@@ -61,29 +61,29 @@ type Serving struct {
 }
 
 // OfJob explains a job. observed must contain the view, and j must be one of its jobs.
-func OfJob(observed *Seen, namespace, cluster string, j *slurm.Job) Job {
+func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
 		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName,
 		Partitions: j.Partitions(),
-		State:      j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
+		State:      j.State.String(), Asks: describeRequest(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
 	}
 	if j.State.Base != slurm.JobPending {
-		out.Details = running(j)
+		out.Details = describeRun(j)
 		return out
 	}
 	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
 	now := slurm.At(observed.Now)
-	out.Class = observed.class(cluster, now, j)
+	out.Class = observed.classOf(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)
-	out.Details = details(out.Class, now, j)
-	out.Serving = observed.serving(cluster, j)
-	out.Help = help(out.Class, out.Serving)
+	out.Details = describeWait(out.Class, now, j)
+	out.Serving = observed.servingNodeSets(cluster, j)
+	out.Help = judgeHelp(out.Class, out.Serving)
 	return out
 }
 
 // classOf returns the class of the reason why the job waits, according to its record and the
 // available workers.
-func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class {
+func (s *Observation) classOf(cluster string, now slurm.Time, j *slurm.Job) demand.Class {
 	class := demand.Classify(now, j)
 	if class != demand.ClassCapacity {
 		return class
@@ -91,7 +91,7 @@ func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class 
 	if j.IsArray() && demand.RunnableTasks(j, s.runningTasks(j)) == 0 {
 		return demand.ClassArrayThrottle
 	}
-	d := demand.Compute(s.Now, s.with(j).snapshot(s.Now), s.pools(cluster)...)
+	d := demand.Compute(s.Now, s.withOnlyPending(j).snapshot(s.Now), s.pools(cluster)...)
 	for _, p := range j.Partitions() {
 		if part, ok := d.Partition(p); ok && part.EligiblePendingJobs > 0 {
 			return demand.ClassCapacity
@@ -104,14 +104,14 @@ func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class 
 			}
 		}
 	}
-	if closed(d, j) {
+	if isPartitionClosed(d, j) {
 		return demand.ClassPartitionLimit
 	}
 	return demand.ClassUnsatisfiable
 }
 
 // isPartitionClosed reports whether a partition of the job does not accept it.
-func closed(d demand.Demand, j *slurm.Job) bool {
+func isPartitionClosed(d demand.Demand, j *slurm.Job) bool {
 	for _, name := range j.Partitions() {
 		part, ok := d.Partition(name)
 		if ok && slices.ContainsFunc(part.PendingByReason,
@@ -123,7 +123,7 @@ func closed(d demand.Demand, j *slurm.Job) bool {
 }
 
 // runningTasks returns the number of running tasks of the job's array.
-func (s *Seen) runningTasks(j *slurm.Job) uint64 {
+func (s *Observation) runningTasks(j *slurm.Job) uint64 {
 	var n uint64
 	for _, other := range s.Slurm.Jobs {
 		if other.ArrayJobID == j.ArrayJobID && other.State.Base == slurm.JobRunning {
@@ -133,7 +133,7 @@ func (s *Seen) runningTasks(j *slurm.Job) uint64 {
 	return n
 }
 
-func help(class demand.Class, serving []Serving) Help {
+func judgeHelp(class demand.Class, serving []Serving) Help {
 	could := slices.ContainsFunc(serving, func(v Serving) bool { return v.Could })
 	switch {
 	case class == demand.ClassCapacity && could:

@@ -90,7 +90,7 @@ type Condition struct {
 
 // OfNodeSet explains the NodeSet with the name. It returns false if observed does not contain the
 // NodeSet.
-func OfNodeSet(observed *Seen, name string) (NodeSet, bool) {
+func OfNodeSet(observed *Observation, name string) (NodeSet, bool) {
 	n := observed.nodeSet(name)
 	if n == nil {
 		return NodeSet{}, false
@@ -109,15 +109,15 @@ func OfNodeSet(observed *Seen, name string) (NodeSet, bool) {
 		Gaps: slices.Clone(observed.Gaps),
 	}
 	out.Need.fillZeros()
-	out.split(observed, n)
+	out.splitNeed(observed, n)
 	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
-	out.ScaleIn = scaleIn(observed, n, &out)
-	out.Blocks = blocks(observed, n, &out)
+	out.ScaleIn = explainScaleIn(observed, n, &out)
+	out.Blocks = findBlocks(observed, n, &out)
 	return out, true
 }
 
 // splitNeed computes the parts of the number from the view.
-func (e *NodeSet) split(observed *Seen, n *v1beta1.NodeSet) {
+func (e *NodeSet) splitNeed(observed *Observation, n *v1beta1.NodeSet) {
 	if observed.Slurm == nil {
 		return
 	}
@@ -132,18 +132,18 @@ func (e *NodeSet) split(observed *Seen, n *v1beta1.NodeSet) {
 		}
 	}
 	e.Unsatisfiable = p.Unsatisfiable
-	if why := e.Need.differs(&p); why != "" {
+	if why := e.Need.describeDifference(&p); why != "" {
 		e.Gaps = append(e.Gaps, fmt.Sprintf("the view and the metrics differ (%s): they were read at different "+
 			"times, the view hides jobs from you, or it lacks data such as reservations; the parts of the number "+
 			"are unknown", why))
 		return
 	}
-	e.Need.fill(&p, observed.pool(n))
+	e.Need.fillParts(&p, observed.pool(n))
 }
 
 // describeDifference describes where the adapter's numbers differ from those of the view, empty if
 // nowhere. Unknown numbers do not differ.
-func (e *Need) differs(p *demand.PoolDemand) string {
+func (e *Need) describeDifference(p *demand.PoolDemand) string {
 	for _, pair := range []struct {
 		what     string
 		metric   *uint64
@@ -179,7 +179,7 @@ func (e *Need) fillZeros() {
 
 // fillParts sets the parts that have no metric. The numbers of claimed idle and of claimed booting
 // nodes are known only if their sum matches the required workers.
-func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
+func (e *Need) fillParts(p *demand.PoolDemand, pool demand.Pool) {
 	e.Busy, e.Idle, e.Booting, e.Unusable = &p.Busy, &p.Idle, &p.Booting, &p.Unusable
 	e.Pending, e.Required, e.Grace, e.Replacements = &p.Pending, &p.Required, &p.Grace, &p.Replacements
 	var idle, booting uint64
@@ -192,13 +192,13 @@ func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
 		idle = min(p.Claimed, p.Idle)
 		booting = p.Claimed - idle
 	}
-	if kept := max(idle, p.Grace) + booting; bounded(p.Busy+kept+p.Pending+p.Replacements, p, pool) == p.Required {
+	if kept := max(idle, p.Grace) + booting; clampRequired(p.Busy+kept+p.Pending+p.Replacements, p, pool) == p.Required {
 		e.IdleClaimed, e.BootingClaimed, e.Kept = &idle, &booting, &kept
 	}
 }
 
 // clampRequired applies the bounds of the pool to the needed workers.
-func bounded(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
+func clampRequired(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
 	out := max(sum, pool.Min)
 	if pool.Max > 0 {
 		out = max(min(out, pool.Max), p.Busy)

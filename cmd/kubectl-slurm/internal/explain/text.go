@@ -12,14 +12,14 @@ import (
 )
 
 // textPage collects lines of text. It replaces control characters.
-type page struct{ strings.Builder }
+type textPage struct{ strings.Builder }
 
-func (p *page) line(format string, args ...any) {
+func (p *textPage) line(format string, args ...any) {
 	p.WriteString(table.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // list writes a heading and one line per item. It writes nothing if there are no items.
-func (p *page) list(heading string, items []string) {
+func (p *textPage) list(heading string, items []string) {
 	if len(items) == 0 {
 		return
 	}
@@ -31,7 +31,7 @@ func (p *page) list(heading string, items []string) {
 }
 
 // rows writes a heading and lines in columns.
-func (p *page) rows(heading string, rows [][]string) {
+func (p *textPage) rows(heading string, rows [][]string) {
 	p.line("")
 	p.line("%s", heading)
 	tabs := tabwriter.NewWriter(&p.Builder, 2, 4, 3, ' ', 0)
@@ -44,7 +44,7 @@ func (p *page) rows(heading string, rows [][]string) {
 	_ = tabs.Flush() // a strings.Builder never fails
 }
 
-func (p *page) to(w io.Writer) error {
+func (p *textPage) writeTo(w io.Writer) error {
 	var out strings.Builder
 	for line := range strings.Lines(p.String()) {
 		out.WriteString(strings.TrimRight(line, " \n") + "\n")
@@ -54,7 +54,7 @@ func (p *page) to(w io.Writer) error {
 }
 
 // formatNumber formats a number that may be unknown.
-func number[N uint64 | int32](n *N) string {
+func formatNumber[N uint64 | int32](n *N) string {
 	if n == nil {
 		return table.Unknown
 	}
@@ -63,9 +63,9 @@ func number[N uint64 | int32](n *N) string {
 
 // Write writes the explanation as text for people.
 func (e *NodeSet) Write(w io.Writer) error {
-	var p page
+	var p textPage
 	p.line("NodeSet %s/%s of Slurm cluster %s: %s required, %d desired, %d present, %d ready",
-		e.Namespace, e.Name, e.Cluster, counted(e.Need.Required, "worker"), e.Wanted, e.Present, e.Ready)
+		e.Namespace, e.Name, e.Cluster, countNoun(e.Need.Required, "worker"), e.Wanted, e.Present, e.Ready)
 	p.rows("Required workers", e.Need.rows())
 	if len(e.Waiting) > 0 {
 		p.rows("Pending jobs in its partitions", waitingRows(e.Waiting))
@@ -85,40 +85,40 @@ func (e *NodeSet) Write(w io.Writer) error {
 		p.rows("Next candidates of a scale-in, "+e.ScaleIn.Order, candidateRows(e.ScaleIn.Next))
 	}
 	p.list("Unknown", e.Gaps)
-	return p.to(w)
+	return p.writeTo(w)
 }
 
 // countNoun returns a number and its noun.
-func counted[N uint64 | int32](n *N, thing string) string {
+func countNoun[N uint64 | int32](n *N, thing string) string {
 	if n == nil || *n != 1 {
 		thing += "s"
 	}
-	return number(n) + " " + thing
+	return formatNumber(n) + " " + thing
 }
 
 func (e *Need) rows() [][]string {
 	out := [][]string{
-		{"busy", number(e.Busy), "workers with work"},
-		{"+ idle, claimed", number(e.IdleClaimed), "idle workers that pending jobs will use, of " + number(e.Idle)},
-		{"  or idle, in grace", number(e.Grace), "idle workers within the idle grace; the larger of the two counts"},
-		{"+ booting, claimed", number(e.BootingClaimed),
-			"starting workers that pending jobs will use, of " + number(e.Booting)},
-		{"+ pending", number(e.Pending), "new workers that pending jobs need"},
-		{"+ replacements", number(e.Replacements), "replacements of unusable workers, of " + number(e.Unusable)},
-		{"minimum", bound(e.Min), "of its HPA"},
-		{"maximum", bound(e.Max), "of the NodeSet and its HPA"},
-		{"= required", number(e.Required), "workers that should run now"},
+		{"busy", formatNumber(e.Busy), "workers with work"},
+		{"+ idle, claimed", formatNumber(e.IdleClaimed), "idle workers that pending jobs will use, of " + formatNumber(e.Idle)},
+		{"  or idle, in grace", formatNumber(e.Grace), "idle workers within the idle grace; the larger of the two counts"},
+		{"+ booting, claimed", formatNumber(e.BootingClaimed),
+			"starting workers that pending jobs will use, of " + formatNumber(e.Booting)},
+		{"+ pending", formatNumber(e.Pending), "new workers that pending jobs need"},
+		{"+ replacements", formatNumber(e.Replacements), "replacements of unusable workers, of " + formatNumber(e.Unusable)},
+		{"minimum", formatBound(e.Min), "of its HPA"},
+		{"maximum", formatBound(e.Max), "of the NodeSet and its HPA"},
+		{"= required", formatNumber(e.Required), "workers that should run now"},
 	}
 	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
-		out = append(out, []string{"unsatisfiable", number(n),
+		out = append(out, []string{"unsatisfiable", formatNumber(n),
 			"jobs that create no demand because no worker could run them"})
 	}
-	toTheRight(out, 1)
+	alignRight(out, 1)
 	return out
 }
 
 // alignRight pads the numbers of a column on the left.
-func toTheRight(rows [][]string, column int) {
+func alignRight(rows [][]string, column int) {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row[column]))
@@ -128,7 +128,7 @@ func toTheRight(rows [][]string, column int) {
 	}
 }
 
-func bound(n *int32) string {
+func formatBound(n *int32) string {
 	if n == nil {
 		return "<none>"
 	}
@@ -179,7 +179,7 @@ func candidateRows(list []Candidate) [][]string {
 
 // Write writes the explanation as text for people.
 func (e *Job) Write(w io.Writer) error {
-	var p page
+	var p textPage
 	partitions := "partition "
 	if len(e.Partitions) > 1 {
 		partitions = "partitions "
@@ -204,7 +204,7 @@ func (e *Job) Write(w io.Writer) error {
 		p.rows("NodeSets of the cluster", servingRows(e.Serving))
 	}
 	p.list("Unknown", e.Gaps)
-	return p.to(w)
+	return p.writeTo(w)
 }
 
 func (h Help) sentence() string {

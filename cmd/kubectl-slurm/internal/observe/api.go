@@ -56,10 +56,10 @@ type page[T any] struct {
 
 // listAll reads all objects of a resource page by page. If the list expires meanwhile, it reads it
 // again in one request.
-func list[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope) ([]T, error) {
-	out, err := listIn[T](ctx, a, r, s, pageSize)
+func listAll[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope) ([]T, error) {
+	out, err := listPages[T](ctx, a, r, s, pageSize)
 	if apierrors.IsResourceExpired(err) {
-		out, err = listIn[T](ctx, a, r, s, 0)
+		out, err = listPages[T](ctx, a, r, s, 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", r.GroupResource(), err)
@@ -67,11 +67,11 @@ func list[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s S
 	return out, nil
 }
 
-func listIn[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope, limit int) ([]T, error) {
+func listPages[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope, limit int) ([]T, error) {
 	var out []T
 	for next := ""; ; {
 		var p page[T]
-		if err := a.get(ctx, pathOf(r, s.Namespace, ""), params(s, limit, next), &p); err != nil {
+		if err := a.get(ctx, pathOf(r, s.Namespace, ""), queryParams(s, limit, next), &p); err != nil {
 			return nil, err
 		}
 		out = append(out, p.Items...)
@@ -81,7 +81,7 @@ func listIn[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s
 	}
 }
 
-func params(s Scope, limit int, next string) map[string]string {
+func queryParams(s Scope, limit int, next string) map[string]string {
 	out := map[string]string{"labelSelector": s.Labels, "fieldSelector": s.Fields, "continue": next}
 	if limit > 0 {
 		out["limit"] = strconv.Itoa(limit)
@@ -90,7 +90,7 @@ func params(s Scope, limit int, next string) map[string]string {
 }
 
 // getObject reads one object.
-func one[T any](ctx context.Context, a *API, r schema.GroupVersionResource, namespace, name string) (*T, error) {
+func getObject[T any](ctx context.Context, a *API, r schema.GroupVersionResource, namespace, name string) (*T, error) {
 	out := new(T)
 	if err := a.get(ctx, pathOf(r, namespace, name), nil, out); err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", r.GroupResource(), name, err)
@@ -105,7 +105,7 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 			req = req.Param(name, value)
 		}
 	}
-	body, err := said(req.Do(ctx))
+	body, err := rawBody(req.Do(ctx))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 
 // rawBody returns the body of the response. Unlike Raw alone, its error contains the server's
 // message.
-func said(r rest.Result) ([]byte, error) {
+func rawBody(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // newTestAPI returns an API that sends requests to the handler.
-func apiOf(t *testing.T, handler http.HandlerFunc) *API {
+func newTestAPI(t *testing.T, handler http.HandlerFunc) *API {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -24,7 +24,7 @@ func apiOf(t *testing.T, handler http.HandlerFunc) *API {
 	return api
 }
 
-func refuse(w http.ResponseWriter, code int, reason, message string) {
+func writeStatus(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason,
@@ -33,7 +33,7 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 
 func TestListsAreReadPageByPage(t *testing.T) {
 	var asked []string
-	api := apiOf(t, func(w http.ResponseWriter, r *http.Request) {
+	api := newTestAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Query().Get("continue") == "" {
@@ -53,11 +53,11 @@ func TestListsAreReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestAListThatGrewOldIsReadAnew(t *testing.T) {
-	api := apiOf(t, func(w http.ResponseWriter, r *http.Request) {
+func TestAnExpiredListIsReadAgain(t *testing.T) {
+	api := newTestAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		switch q := r.URL.Query(); {
 		case q.Get("continue") != "":
-			refuse(w, http.StatusGone, "Expired", "too old")
+			writeStatus(w, http.StatusGone, "Expired", "too old")
 		case q.Get("limit") == "":
 			fmt.Fprint(w, `{"items":[{},{},{}]}`)
 		default:
@@ -69,7 +69,7 @@ func TestAListThatGrewOldIsReadAnew(t *testing.T) {
 	}
 }
 
-func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
+func TestErrorsQuoteTheServerAndSayWhatToDo(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		code    int
@@ -85,13 +85,13 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 			[]string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.code, tc.reason, tc.message) })
+			api := newTestAPI(t, func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, tc.code, tc.reason, tc.message) })
 			_, err := api.Jobs(t.Context(), Scope{})
 			if err == nil {
 				t.Fatal("no error")
 			}
 			for _, want := range tc.want {
-				if text := Explain(View, err); !strings.Contains(text, want) {
+				if text := ExplainError(View, err); !strings.Contains(text, want) {
 					t.Errorf("%q is missing in %q", want, text)
 				}
 			}
@@ -99,8 +99,8 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerWarnsOfIsToldOnce(t *testing.T) {
-	api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) {
+func TestServerWarningsAreReturnedOnce(t *testing.T) {
+	api := newTestAPI(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Warning", `299 - "PrivateData hides jobs"`)
 		w.Header().Add("Warning", `199 - "of no interest"`)
 		fmt.Fprint(w, `{"items":[]}`)
@@ -110,10 +110,10 @@ func TestWhatTheServerWarnsOfIsToldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := api.Warned(); len(got) != 1 || got[0] != "PrivateData hides jobs" {
+	if got := api.TakeWarnings(); len(got) != 1 || got[0] != "PrivateData hides jobs" {
 		t.Errorf("the warnings are %q", got)
 	}
-	if got := api.Warned(); len(got) != 0 {
+	if got := api.TakeWarnings(); len(got) != 0 {
 		t.Errorf("the later warnings are %q", got)
 	}
 }
@@ -130,7 +130,7 @@ func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 		{"without a time", `{"value":"5"}`, false},
 		{"negative", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 	} {
-		api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items":[%s]}`, tc.items) })
+		api := newTestAPI(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items":[%s]}`, tc.items) })
 		v, err := api.Metric(t.Context(), metricsapi.NodeSets(), "hpc", "gpu", "slurm_nodeset_required_nodes", "")
 		if (err == nil) != tc.ok || tc.ok && v.Number != 5 {
 			t.Errorf("%s: %v, %v", tc.name, v, err)

@@ -18,7 +18,7 @@ func (a *API) User(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the user name: %w", err)
 	}
-	body, err := said(a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
+	body, err := rawBody(a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
 		SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
 	if err != nil {
 		return "", fmt.Errorf("reading the user name: %w", err)
@@ -31,7 +31,7 @@ func (a *API) User(ctx context.Context) (string, error) {
 
 // CheckServed returns an error unless a group and version of the API is served. Every user may
 // request this.
-func (a *API) Served(ctx context.Context, gv schema.GroupVersion) error {
+func (a *API) CheckServed(ctx context.Context, gv schema.GroupVersion) error {
 	var list metav1.APIResourceList
 	if err := a.get(ctx, []string{"apis", gv.Group, gv.Version}, nil, &list); err != nil {
 		return fmt.Errorf("looking for %s: %w", gv, err)
@@ -40,7 +40,7 @@ func (a *API) Served(ctx context.Context, gv schema.GroupVersion) error {
 }
 
 // CheckList returns an error unless the user may list the resource. It lists at most one object.
-func (a *API) Glance(ctx context.Context, r schema.GroupVersionResource, namespace string) error {
+func (a *API) CheckList(ctx context.Context, r schema.GroupVersionResource, namespace string) error {
 	var p page[struct{}]
 	return a.get(ctx, pathOf(r, namespace, ""), map[string]string{"limit": "1"}, &p)
 }

@@ -8,15 +8,15 @@ import (
 
 // Jobs lists the jobs that the view shows the user.
 func (a *API) Jobs(ctx context.Context, s Scope) ([]view.SlurmJob, error) {
-	return list[view.SlurmJob](ctx, a, view.SchemeGroupVersion.WithResource(view.Jobs), s)
+	return listAll[view.SlurmJob](ctx, a, view.SchemeGroupVersion.WithResource(view.Jobs), s)
 }
 
 // Nodes lists the Slurm nodes that the view shows the user.
 func (a *API) Nodes(ctx context.Context, s Scope) ([]view.SlurmNode, error) {
-	return list[view.SlurmNode](ctx, a, view.SchemeGroupVersion.WithResource(view.Nodes), s)
+	return listAll[view.SlurmNode](ctx, a, view.SchemeGroupVersion.WithResource(view.Nodes), s)
 }
 
 // Partitions lists the partitions that the view shows the user.
 func (a *API) Partitions(ctx context.Context, s Scope) ([]view.SlurmPartition, error) {
-	return list[view.SlurmPartition](ctx, a, view.SchemeGroupVersion.WithResource(view.Partitions), s)
+	return listAll[view.SlurmPartition](ctx, a, view.SchemeGroupVersion.WithResource(view.Partitions), s)
 }

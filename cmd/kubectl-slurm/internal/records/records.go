@@ -22,22 +22,22 @@ func Job(v *view.SlurmJob) *slurm.Job {
 		Account:   spec.Account, QOS: spec.QOS, Partition: strings.Join(spec.Partitions, ","),
 		State: slurm.ParseJobState(append([]string{status.State}, status.Flags...)...), Reason: status.Reason,
 		ReasonText: status.ReasonText,
-		Hold:       spec.Hold, Priority: number(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue,
+		Hold:       spec.Hold, Priority: numberOf(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue,
 		Restarts:   uint32(status.Restarts),
-		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: number(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks,
+		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: numberOf(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks,
 		ArrayMaxRunning: uint32(spec.ArrayMaxRunning),
 		HetJobID:        uint32(spec.HetJobID),
-		SubmitTime:      slurm.At(v.CreationTimestamp.Time), EligibleTime: moment(status.EligibleTime),
-		StartTime: moment(status.StartTime),
-		EndTime:   moment(status.EndTime), SuspendTime: moment(status.SuspendTime),
-		LastSchedEval: moment(status.LastSchedulerEvaluation), Deadline: moment(spec.Deadline),
-		TimeLimit: limit(spec.TimeLimitMinutes),
+		SubmitTime:      slurm.At(v.CreationTimestamp.Time), EligibleTime: timeOf(status.EligibleTime),
+		StartTime: timeOf(status.StartTime),
+		EndTime:   timeOf(status.EndTime), SuspendTime: timeOf(status.SuspendTime),
+		LastSchedEval: timeOf(status.LastSchedulerEvaluation), Deadline: timeOf(spec.Deadline),
+		TimeLimit: limitOf(spec.TimeLimitMinutes),
 		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost,
 		RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,
-		Features: spec.Features, NodeCount: number(status.NodeCount), MaxNodes: number(spec.MaxNodes),
-		CPUs: number(status.CPUs), Tasks: number(spec.Tasks),
-		CPUsPerTask: number(spec.CPUsPerTask), MemoryPerCPU: number(spec.MemoryPerCPUMiB),
-		MemoryPerNode: number(spec.MemoryPerNodeMiB),
+		Features: spec.Features, NodeCount: numberOf(status.NodeCount), MaxNodes: numberOf(spec.MaxNodes),
+		CPUs: numberOf(status.CPUs), Tasks: numberOf(spec.Tasks),
+		CPUsPerTask: numberOf(spec.CPUsPerTask), MemoryPerCPU: numberOf(spec.MemoryPerCPUMiB),
+		MemoryPerNode: numberOf(spec.MemoryPerNodeMiB),
 		Shared:        spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
 		Licenses: spec.Licenses, Dependency: spec.Dependency, Reservation: spec.Reservation,
 	}
@@ -56,12 +56,12 @@ func Node(v *view.SlurmNode) *slurm.Node {
 		CPUs: uint32(spec.CPUs), EffectiveCPUs: uint32(status.EffectiveCPUs), AllocCPUs: uint32(status.AllocatedCPUs),
 		IdleCPUs:  uint32(status.IdleCPUs),
 		MemoryMiB: uint64(max(0, spec.MemoryMiB)), AllocMemoryMiB: uint64(max(0, status.AllocatedMemoryMiB)),
-		FreeMemoryMiB: number(status.FreeMemoryMiB),
+		FreeMemoryMiB: numberOf(status.FreeMemoryMiB),
 		TmpDiskMiB:    uint64(max(0, spec.TmpDiskMiB)), Weight: uint32(spec.Weight),
 		GRES: spec.GRES, GRESUsed: status.GRESUsed, TRES: spec.TRES, TRESUsed: status.TRESUsed,
-		Reason: status.Reason, ReasonBy: status.ReasonBy, ReasonAt: moment(status.ReasonTime),
-		BootTime: moment(status.BootTime), SlurmdStartTime: moment(status.SlurmdStartTime),
-		LastBusy: moment(status.LastBusy), ResumeAfter: moment(status.ResumeAfter),
+		Reason: status.Reason, ReasonBy: status.ReasonBy, ReasonAt: timeOf(status.ReasonTime),
+		BootTime: timeOf(status.BootTime), SlurmdStartTime: timeOf(status.SlurmdStartTime),
+		LastBusy: timeOf(status.LastBusy), ResumeAfter: timeOf(status.ResumeAfter),
 		Reservation: status.Reservation, Owner: status.Owner, Comment: spec.Comment, Extra: spec.Extra,
 		Version: status.Version, Topology: spec.Topology,
 	}
@@ -74,8 +74,8 @@ func Partition(v *view.SlurmPartition) *slurm.Partition {
 		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes,
 		NodeSets:   spec.NodeSets,
 		TotalNodes: uint32(status.TotalNodes), TotalCPUs: uint32(status.TotalCPUs), TRES: status.TRES,
-		MinNodes: uint32(spec.MinNodes), MaxNodes: limit(spec.MaxNodes), MaxTime: limit(spec.MaxTimeMinutes),
-		DefaultTime:  limit(spec.DefaultTimeMinutes),
+		MinNodes: uint32(spec.MinNodes), MaxNodes: limitOf(spec.MaxNodes), MaxTime: limitOf(spec.MaxTimeMinutes),
+		DefaultTime:  limitOf(spec.DefaultTimeMinutes),
 		PriorityTier: uint32(spec.PriorityTier), QOS: spec.QOS,
 	}
 }
@@ -109,7 +109,7 @@ func JobID(j *slurm.Job) string {
 	return id
 }
 
-func number(v *int64) slurm.Number {
+func numberOf(v *int64) slurm.Number {
 	if v == nil || *v < 0 {
 		return slurm.Number{}
 	}
@@ -117,7 +117,7 @@ func number(v *int64) slurm.Number {
 }
 
 // limitOf converts a number that may be "unlimited".
-func limit(v *intstr.IntOrString) slurm.Number {
+func limitOf(v *intstr.IntOrString) slurm.Number {
 	switch {
 	case v == nil:
 		return slurm.Number{}
@@ -127,7 +127,7 @@ func limit(v *intstr.IntOrString) slurm.Number {
 	return slurm.Num(uint64(max(0, v.IntVal)))
 }
 
-func moment(t *metav1.Time) slurm.Time {
+func timeOf(t *metav1.Time) slurm.Time {
 	if t == nil {
 		return 0
 	}
@@ -136,7 +136,7 @@ func moment(t *metav1.Time) slurm.Time {
 
 // HasTask reports whether the record of an array contains the task. slurmctld may have truncated
 // the list of tasks.
-func Stands(j *slurm.Job, task string) bool {
+func HasTask(j *slurm.Job, task string) bool {
 	n, err := strconv.ParseUint(task, 10, 32)
 	if err != nil {
 		return false

@@ -70,11 +70,11 @@ func TestJobIDIsAsSqueueWritesIt(t *testing.T) {
 	}
 }
 
-func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
+func TestHasTaskFindsTasksThatAreNotSplitOff(t *testing.T) {
 	j := &slurm.Job{ArrayTasks: "1,4-6,10-20:5%2"}
 	for task, want := range map[string]bool{"1": true, "2": false, "5": true, "10": true, "12": false, "15": true,
 		"21": false, "x": false} {
-		if got := Stands(j, task); got != want {
+		if got := HasTask(j, task); got != want {
 			t.Errorf("task %s: %t", task, got)
 		}
 	}
@@ -82,7 +82,7 @@ func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
 
 // FuzzHasTask checks that a list contains its first task, no task before it, and at most as many
 // tasks as it counts.
-func FuzzTasksThatAListStandsFor(f *testing.F) {
+func FuzzHasTask(f *testing.F) {
 	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%",
 		"0-18446744073709551615", "7:2"} {
 		f.Add(list, uint32(7))
@@ -90,15 +90,15 @@ func FuzzTasksThatAListStandsFor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list string, task uint32) {
 		j := &slurm.Job{ArrayTasks: list}
 		tasks, ok := slurm.ParseArrayTasks(list)
-		if ok && !Stands(j, strconv.FormatUint(tasks.First, 10)) {
+		if ok && !HasTask(j, strconv.FormatUint(tasks.First, 10)) {
 			t.Errorf("%q does not contain its first task %d", list, tasks.First)
 		}
-		if ok && tasks.First > 0 && Stands(j, strconv.FormatUint(tasks.First-1, 10)) {
+		if ok && tasks.First > 0 && HasTask(j, strconv.FormatUint(tasks.First-1, 10)) {
 			t.Errorf("%q contains a task before %d", list, tasks.First)
 		}
 		stood := uint64(0)
 		for i := range uint64(20) {
-			if Stands(j, strconv.FormatUint(uint64(task)+i, 10)) {
+			if HasTask(j, strconv.FormatUint(uint64(task)+i, 10)) {
 				stood++
 			}
 		}

@@ -91,9 +91,9 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 	for i := range t.Rows {
 		line(func(c Column[R]) string {
 			if f == Wide {
-				return c.Of(&t.Rows[i]).String()
+				return c.Value(&t.Rows[i]).String()
 			}
-			return Cut(c.Of(&t.Rows[i]).String(), c.Most)
+			return Cut(c.Value(&t.Rows[i]).String(), c.MaxLetters)
 		})
 	}
 	return tabs.Flush()

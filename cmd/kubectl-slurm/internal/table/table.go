@@ -20,17 +20,17 @@ type Cell struct {
 type kind uint8
 
 const (
-	unknown kind = iota
-	text
-	number
+	unknownKind kind = iota
+	textKind
+	numberKind
 )
 
 // Text returns a cell with text. Empty text is printed as <none>.
-func Text(s string) Cell { return Cell{text: s, kind: text} }
+func Text(s string) Cell { return Cell{text: s, kind: textKind} }
 
 // Count returns a cell with a number.
 func Count[N uint32 | uint64 | int32 | int64 | int](n N) Cell {
-	return Cell{text: fmt.Sprint(n), number: float64(n), kind: number}
+	return Cell{text: fmt.Sprint(n), number: float64(n), kind: numberKind}
 }
 
 // CountOf returns a cell with a number, or an unknown cell for nil.
@@ -42,14 +42,14 @@ func CountOf[N uint32 | uint64 | int32 | int64 | int](n *N) Cell {
 }
 
 // Number returns a cell that prints the text and sorts by the number.
-func Number(s string, by float64) Cell { return Cell{text: s, number: by, kind: number} }
+func Number(s string, by float64) Cell { return Cell{text: s, number: by, kind: numberKind} }
 
 // UnknownCell returns the cell of an unknown value.
-func None() Cell { return Cell{} }
+func UnknownCell() Cell { return Cell{} }
 
 func (c Cell) String() string {
 	switch {
-	case c.kind == unknown:
+	case c.kind == unknownKind:
 		return Unknown
 	case c.text == "":
 		return "<none>"
@@ -64,9 +64,9 @@ type Column[R any] struct {
 	// Wide columns are shown only with -o wide.
 	Wide bool
 	// MaxLetters truncates the values except with -o wide. 0 means no limit.
-	Most int
+	MaxLetters int
 	// Value returns the value of a row.
-	Of func(r *R) Cell
+	Value func(r *R) Cell
 }
 
 // Table contains columns and rows.
@@ -100,8 +100,8 @@ func (t *Table[R]) Sort(by string) error {
 	if i < 0 {
 		return &SortError{Name: by, Columns: t.names()}
 	}
-	of := t.Columns[i].Of
-	slices.SortStableFunc(t.Rows, func(a, b R) int { return order(of(&a), of(&b)) })
+	of := t.Columns[i].Value
+	slices.SortStableFunc(t.Rows, func(a, b R) int { return compareCells(of(&a), of(&b)) })
 	return nil
 }
 
@@ -113,9 +113,9 @@ func (t *Table[R]) names() []string {
 	return out
 }
 
-func order(a, b Cell) int {
+func compareCells(a, b Cell) int {
 	return cmp.Or(
-		-cmp.Compare(min(a.kind, text), min(b.kind, text)),
+		-cmp.Compare(min(a.kind, textKind), min(b.kind, textKind)),
 		-cmp.Compare(a.number, b.number),
 		strings.Compare(a.text, b.text),
 	)

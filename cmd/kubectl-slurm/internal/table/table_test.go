@@ -13,16 +13,16 @@ type row struct {
 	Note string `json:"note,omitempty"`
 }
 
-func cpus(n int64) *int64 { return &n }
+func cpuCount(n int64) *int64 { return &n }
 
-func rows() *Table[row] {
+func newTestTable() *Table[row] {
 	return &Table[row]{
 		Columns: []Column[row]{
-			{Name: "NAME", Of: func(r *row) Cell { return Text(r.Name) }},
-			{Name: "CPUS", Of: func(r *row) Cell { return CountOf(r.CPUs) }},
-			{Name: "NOTE", Wide: true, Of: func(r *row) Cell { return Text(r.Note) }},
+			{Name: "NAME", Value: func(r *row) Cell { return Text(r.Name) }},
+			{Name: "CPUS", Value: func(r *row) Cell { return CountOf(r.CPUs) }},
+			{Name: "NOTE", Wide: true, Value: func(r *row) Cell { return Text(r.Note) }},
 		},
-		Rows: []row{{"b", cpus(2), ""}, {"c", nil, "x\ty\x1b[31m"}, {"a", cpus(10), ""}},
+		Rows: []row{{"b", cpuCount(2), ""}, {"c", nil, "x\ty\x1b[31m"}, {"a", cpuCount(10), ""}},
 		Name: func(r *row) string { return "row/" + r.Name },
 	}
 }
@@ -47,7 +47,7 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			if err := rows().Print(&out, tc.format, tc.headings); err != nil {
+			if err := newTestTable().Print(&out, tc.format, tc.headings); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
@@ -69,7 +69,7 @@ func TestSort(t *testing.T) {
 	for _, tc := range []struct{ by, want string }{
 		{"", "bca"}, {"name", "abc"}, {"CPUS", "abc"}, {"cpus", "abc"},
 	} {
-		table := rows()
+		table := newTestTable()
 		if err := table.Sort(tc.by); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestSort(t *testing.T) {
 			t.Errorf("sorted by %q it is %s, not %s", tc.by, got, tc.want)
 		}
 	}
-	if err := rows().Sort("height"); err == nil || !strings.Contains(err.Error(), "name, cpus, note") {
+	if err := newTestTable().Sort("height"); err == nil || !strings.Contains(err.Error(), "name, cpus, note") {
 		t.Errorf("an unknown column: %v", err)
 	}
 }
@@ -92,10 +92,10 @@ func TestParseFormatRefusesOthers(t *testing.T) {
 	}
 }
 
-func TestLongWordsAreCutButInWideTables(t *testing.T) {
+func TestLongWordsAreCutExceptInWideTables(t *testing.T) {
 	type row struct{ name string }
 	of := Table[row]{
-		Columns: []Column[row]{{Name: "NAME", Most: 6, Of: func(r *row) Cell { return Text(r.name) }}},
+		Columns: []Column[row]{{Name: "NAME", MaxLetters: 6, Value: func(r *row) Cell { return Text(r.name) }}},
 		Rows:    []row{{"träger"}, {"trägers"}, {""}},
 	}
 	for f, want := range map[Format]string{Plain: "NAME\nträger\nträge…\n<none>\n",

@@ -20,45 +20,45 @@ type ClusterName struct {
 }
 
 // NamespaceColumn says whether a table has a column for the namespace.
-type Placed string
+type NamespaceColumn string
 
 // Whether a table has a column for the namespace.
 const (
-	OneNamespace   Placed = "one"
-	ManyNamespaces Placed = "many"
+	OneNamespace   NamespaceColumn = "one"
+	ManyNamespaces NamespaceColumn = "many"
 )
 
 // tableColumns puts the common columns of all tables before the others.
-func columns[R any](placed Placed, of func(r *R) ClusterName, rest ...table.Column[R]) []table.Column[R] {
-	cluster := table.Column[R]{Name: "CLUSTER", Of: func(r *R) table.Cell { return table.Text(of(r).Cluster) }}
+func tableColumns[R any](placed NamespaceColumn, of func(r *R) ClusterName, rest ...table.Column[R]) []table.Column[R] {
+	cluster := table.Column[R]{Name: "CLUSTER", Value: func(r *R) table.Cell { return table.Text(of(r).Cluster) }}
 	out := append([]table.Column[R]{cluster}, rest...)
 	if placed == ManyNamespaces {
 		out = append([]table.Column[R]{{Name: "NAMESPACE",
-			Of: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
+			Value: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
 	}
 	return out
 }
 
 // ageCell formats the time since t as kubectl formats ages. It is <none> for nil.
-func since(now time.Time, t *time.Time) table.Cell {
+func ageCell(now time.Time, t *time.Time) table.Cell {
 	if t == nil {
 		return table.Text("")
 	}
-	return span(now.Sub(*t))
+	return durationCell(now.Sub(*t))
 }
 
-func span(d time.Duration) table.Cell {
+func durationCell(d time.Duration) table.Cell {
 	return table.Number(duration.HumanDuration(max(0, d)), d.Seconds())
 }
 
 // shareCell formats "used/all" and sorts by used.
-func share(used, all uint64) table.Cell {
+func shareCell(used, all uint64) table.Cell {
 	return table.Number(fmt.Sprintf("%d/%d", used, all), float64(used))
 }
 
 // formatMemory formats MiB: as Mi below 10 GiB, as Gi with one decimal below 100 GiB, and as Gi
 // above.
-func memory(mib uint64) string {
+func formatMemory(mib uint64) string {
 	const gib = 1024
 	switch {
 	case mib >= 100*gib:

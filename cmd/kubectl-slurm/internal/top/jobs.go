@@ -40,7 +40,7 @@ type Job struct {
 }
 
 // Jobs returns the table of jobs. Finished jobs are omitted unless which is All.
-func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *table.Table[Job] {
+func Jobs(now time.Time, placed NamespaceColumn, which RowFilter, jobs []view.SlurmJob) *table.Table[Job] {
 	t := &table.Table[Job]{Name: func(r *Job) string { return "slurmjob.view.slinky.slurm.net/" + r.Object }}
 	for i := range jobs {
 		j := records.Job(&jobs[i])
@@ -51,42 +51,42 @@ func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *tabl
 	slices.SortStableFunc(t.Rows, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Cluster, b.Cluster))
 	})
-	t.Columns = columns(placed, func(r *Job) ClusterName { return r.ClusterName },
-		words("JOBID", func(r *Job) string { return r.ID }),
-		short(32, words("NAME", func(r *Job) string { return r.Name })),
-		words("USER", func(r *Job) string { return r.User }),
-		short(32, words("PARTITION", func(r *Job) string { return joined(r.Partitions) })),
-		words("STATE", func(r *Job) string { return r.State }),
-		table.Column[Job]{Name: "TIME", Of: func(r *Job) table.Cell {
+	t.Columns = tableColumns(placed, func(r *Job) ClusterName { return r.ClusterName },
+		textColumn("JOBID", func(r *Job) string { return r.ID }),
+		shortColumn(32, textColumn("NAME", func(r *Job) string { return r.Name })),
+		textColumn("USER", func(r *Job) string { return r.User }),
+		shortColumn(32, textColumn("PARTITION", func(r *Job) string { return joinList(r.Partitions) })),
+		textColumn("STATE", func(r *Job) string { return r.State }),
+		table.Column[Job]{Name: "TIME", Value: func(r *Job) table.Cell {
 			return table.Number(duration.HumanDuration(time.Duration(r.Time)*time.Second), float64(r.Time))
 		}},
-		table.Column[Job]{Name: "NODES", Of: func(r *Job) table.Cell { return table.CountOf(r.Nodes) }},
-		table.Column[Job]{Name: "CPUS", Of: func(r *Job) table.Cell { return table.CountOf(r.CPUs) }},
-		table.Column[Job]{Name: "MEMORY", Of: func(r *Job) table.Cell {
+		table.Column[Job]{Name: "NODES", Value: func(r *Job) table.Cell { return table.CountOf(r.Nodes) }},
+		table.Column[Job]{Name: "CPUS", Value: func(r *Job) table.Cell { return table.CountOf(r.CPUs) }},
+		table.Column[Job]{Name: "MEMORY", Value: func(r *Job) table.Cell {
 			if r.Memory == nil {
-				return table.None()
+				return table.UnknownCell()
 			}
-			return table.Number(memory(*r.Memory), float64(*r.Memory))
+			return table.Number(formatMemory(*r.Memory), float64(*r.Memory))
 		}},
-		counts("GPUS", func(r *Job) *uint64 { return r.GPUs }),
-		short(60, words("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) })),
-		wide(words("ACCOUNT", func(r *Job) string { return r.Account })),
-		wide(words("QOS", func(r *Job) string { return r.QOS })),
-		wide(table.Column[Job]{Name: "PRIORITY", Of: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
-		wide(table.Column[Job]{Name: "TASKS", Of: func(r *Job) table.Cell { return table.Count(r.Tasks) }}),
+		countColumn("GPUS", func(r *Job) *uint64 { return r.GPUs }),
+		shortColumn(60, textColumn("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) })),
+		wideColumn(textColumn("ACCOUNT", func(r *Job) string { return r.Account })),
+		wideColumn(textColumn("QOS", func(r *Job) string { return r.QOS })),
+		wideColumn(table.Column[Job]{Name: "PRIORITY", Value: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
+		wideColumn(table.Column[Job]{Name: "TASKS", Value: func(r *Job) table.Cell { return table.Count(r.Tasks) }}),
 	)
 	return t
 }
 
 // RowFilter says whether finished jobs and FUTURE nodes are shown.
-type Which string
+type RowFilter string
 
 // The row filters.
 const (
 	// Present: unfinished jobs, and nodes that are not FUTURE.
-	Present Which = "present"
+	Present RowFilter = "present"
 	// All: also finished jobs and FUTURE nodes.
-	All Which = "all"
+	All RowFilter = "all"
 )
 
 func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
@@ -98,11 +98,11 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
 		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS,
 		Partitions: v.Spec.Partitions,
-		State:      j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
-		Tasks: tasks, Priority: value(j.Priority), NodeList: j.Nodes,
+		State:      j.State.String(), Nodes: numberValue(j.NodeCount), CPUs: numberValue(j.CPUs),
+		Tasks: tasks, Priority: numberValue(j.Priority), NodeList: j.Nodes,
 	}
 	if cmp.Or(j.TRESAllocated, j.TRESRequested) != "" {
-		has := resources(j)
+		has := jobTRES(j)
 		gpus := has.GPUs()
 		r.Memory, r.GPUs = &has.MemoryMiB, &gpus
 	}
@@ -126,12 +126,12 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 }
 
 // jobTRES returns the allocated or requested TRES of a job. It ignores what it cannot parse.
-func resources(j *slurm.Job) slurm.TRES {
+func jobTRES(j *slurm.Job) slurm.TRES {
 	t, _ := slurm.ParseTRES(cmp.Or(j.TRESAllocated, j.TRESRequested))
 	return t
 }
 
-func value(n slurm.Number) *uint64 {
+func numberValue(n slurm.Number) *uint64 {
 	if v, ok := n.Value(); ok {
 		return &v
 	}

@@ -40,7 +40,7 @@ type Node struct {
 }
 
 // Nodes returns the table of Slurm nodes. FUTURE nodes are omitted unless which is All.
-func Nodes(now time.Time, placed Placed, which Which, nodes []view.SlurmNode) *table.Table[Node] {
+func Nodes(now time.Time, placed NamespaceColumn, which RowFilter, nodes []view.SlurmNode) *table.Table[Node] {
 	var rows []Node
 	for i := range nodes {
 		n := records.Node(&nodes[i])
@@ -51,34 +51,34 @@ func Nodes(now time.Time, placed Placed, which Which, nodes []view.SlurmNode) *t
 	return nodeTable(now, placed, rows)
 }
 
-func nodeTable(now time.Time, placed Placed, rows []Node) *table.Table[Node] {
+func nodeTable(now time.Time, placed NamespaceColumn, rows []Node) *table.Table[Node] {
 	slices.SortStableFunc(rows, func(a, b Node) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Cluster, b.Cluster))
 	})
 	t := &table.Table[Node]{Rows: rows, Name: func(r *Node) string { return r.Object }}
-	t.Columns = columns(placed, func(r *Node) ClusterName { return r.ClusterName },
-		words("NODE", func(r *Node) string { return r.Name }),
-		words("STATE", func(r *Node) string { return r.State }),
-		table.Column[Node]{Name: "CPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedCPUs, r.CPUs) }},
-		table.Column[Node]{Name: "CPU%", Of: func(r *Node) table.Cell { return percent(r.AllocatedCPUs, r.CPUs) }},
+	t.Columns = tableColumns(placed, func(r *Node) ClusterName { return r.ClusterName },
+		textColumn("NODE", func(r *Node) string { return r.Name }),
+		textColumn("STATE", func(r *Node) string { return r.State }),
+		table.Column[Node]{Name: "CPUS", Value: func(r *Node) table.Cell { return usedCell(r.AllocatedCPUs, r.CPUs) }},
+		table.Column[Node]{Name: "CPU%", Value: func(r *Node) table.Cell { return percentCell(r.AllocatedCPUs, r.CPUs) }},
 		table.Column[Node]{Name: "MEMORY",
-			Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
+			Value: func(r *Node) table.Cell { return usedMemoryCell(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "MEMORY%",
-			Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
-		table.Column[Node]{Name: "GPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedGPUs, r.GPUs) }},
-		short(60, words("REASON", func(r *Node) string { return r.Reason })),
-		wide(words("PARTITIONS", func(r *Node) string { return joined(r.Partitions) })),
-		wide(words("FEATURES", func(r *Node) string { return joined(r.Features) })),
-		wide(words("LOAD", func(r *Node) string { return r.Load })),
-		wide(table.Column[Node]{Name: "IDLE", Of: func(r *Node) table.Cell { return since(now, r.LastBusy) }}),
-		wide(words("VERSION", func(r *Node) string { return r.Version })),
+			Value: func(r *Node) table.Cell { return percentCell(r.AllocatedMemory, r.Memory) }},
+		table.Column[Node]{Name: "GPUS", Value: func(r *Node) table.Cell { return usedCell(r.AllocatedGPUs, r.GPUs) }},
+		shortColumn(60, textColumn("REASON", func(r *Node) string { return r.Reason })),
+		wideColumn(textColumn("PARTITIONS", func(r *Node) string { return joinList(r.Partitions) })),
+		wideColumn(textColumn("FEATURES", func(r *Node) string { return joinList(r.Features) })),
+		wideColumn(textColumn("LOAD", func(r *Node) string { return r.Load })),
+		wideColumn(table.Column[Node]{Name: "IDLE", Value: func(r *Node) table.Cell { return ageCell(now, r.LastBusy) }}),
+		wideColumn(textColumn("VERSION", func(r *Node) string { return r.Version })),
 	)
 	return t
 }
 
 func nodeRow(v *view.SlurmNode, n *slurm.Node) Node {
 	cpus, allocated := uint64(cmp.Or(n.EffectiveCPUs, n.CPUs)), uint64(n.AllocCPUs)
-	gpus, allocatedGPUs := gpus(n.GRES), gpus(n.GRESUsed)
+	gpus, allocatedGPUs := countGPUs(n.GRES), countGPUs(n.GRESUsed)
 	r := Node{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: "slurmnode.view.slinky.slurm.net/" + v.Name,
 		Name: n.Name, State: n.State.Word(), States: n.State.Names(), Partitions: n.Partitions, Features: n.Features,
@@ -93,14 +93,14 @@ func nodeRow(v *view.SlurmNode, n *slurm.Node) Node {
 	return r
 }
 
-func gpus(text string) uint64 {
+func countGPUs(text string) uint64 {
 	counts, _ := slurm.ParseGRES(text)
 	return slurm.TRES{GRES: counts}.GPUs()
 }
 
 // Workers returns the table of Slurm nodes from the conditions of NodeSet pods, for use without the
 // view. It has states and reasons but no resources.
-func Workers(now time.Time, placed Placed, pods []corev1.Pod) *table.Table[Node] {
+func Workers(now time.Time, placed NamespaceColumn, pods []corev1.Pod) *table.Table[Node] {
 	var rows []Node
 	for i := range pods {
 		pod := &pods[i]
@@ -125,23 +125,23 @@ func Workers(now time.Time, placed Placed, pods []corev1.Pod) *table.Table[Node]
 	return nodeTable(now, placed, rows)
 }
 
-func used(part, all *uint64) table.Cell {
+func usedCell(part, all *uint64) table.Cell {
 	if part == nil || all == nil {
-		return table.None()
+		return table.UnknownCell()
 	}
-	return share(*part, *all)
+	return shareCell(*part, *all)
 }
 
-func usedMemory(part, all *uint64) table.Cell {
+func usedMemoryCell(part, all *uint64) table.Cell {
 	if part == nil || all == nil {
-		return table.None()
+		return table.UnknownCell()
 	}
-	return table.Number(memory(*part)+"/"+memory(*all), float64(*part))
+	return table.Number(formatMemory(*part)+"/"+formatMemory(*all), float64(*part))
 }
 
-func percent(part, all *uint64) table.Cell {
+func percentCell(part, all *uint64) table.Cell {
 	if part == nil || all == nil || *all == 0 {
-		return table.None()
+		return table.UnknownCell()
 	}
 	p := 100 * float64(*part) / float64(*all)
 	return table.Number(fmt.Sprintf("%.0f%%", p), p)

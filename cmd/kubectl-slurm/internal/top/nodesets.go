@@ -51,7 +51,7 @@ func (n Numbers) Of(metric string) *uint64 {
 // NodeSets returns the table of NodeSets. hpas are the HPAs of the same namespaces, numbers the
 // metrics by namespace/name.
 func NodeSets(
-	placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers,
+	placed NamespaceColumn, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers,
 ) *table.Table[NodeSet] {
 	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
 	for i := range nodeSets {
@@ -61,28 +61,28 @@ func NodeSets(
 	slices.SortStableFunc(t.Rows, func(a, b NodeSet) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	t.Columns = columns(placed, func(r *NodeSet) ClusterName { return r.ClusterName },
-		words("NODESET", func(r *NodeSet) string { return r.Name }),
-		table.Column[NodeSet]{Name: "REPLICAS", Of: func(r *NodeSet) table.Cell { return table.Count(r.Replicas) }},
-		table.Column[NodeSet]{Name: "READY", Of: func(r *NodeSet) table.Cell { return table.Count(r.Ready) }},
-		counts("REQUIRED", func(r *NodeSet) *uint64 { return r.Required }),
-		counts("BUSY", func(r *NodeSet) *uint64 { return r.Busy }),
-		counts("IDLE", func(r *NodeSet) *uint64 { return r.Idle }),
-		counts("PENDING", func(r *NodeSet) *uint64 { return r.Pending }),
-		table.Column[NodeSet]{Name: "MIN", Of: func(r *NodeSet) table.Cell { return bound(r.Min) }},
-		table.Column[NodeSet]{Name: "MAX", Of: func(r *NodeSet) table.Cell { return bound(r.Max) }},
-		wide(counts("BOOTING", func(r *NodeSet) *uint64 { return r.Booting })),
-		wide(counts("UNUSABLE", func(r *NodeSet) *uint64 { return r.Unusable })),
-		wide(table.Column[NodeSet]{Name: "DRAINING",
-			Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
-		wide(counts("UNSATISFIABLE", func(r *NodeSet) *uint64 { return r.Unsatisfiable })),
-		wide(words("HPA", func(r *NodeSet) string { return r.Autoscaler })),
+	t.Columns = tableColumns(placed, func(r *NodeSet) ClusterName { return r.ClusterName },
+		textColumn("NODESET", func(r *NodeSet) string { return r.Name }),
+		table.Column[NodeSet]{Name: "REPLICAS", Value: func(r *NodeSet) table.Cell { return table.Count(r.Replicas) }},
+		table.Column[NodeSet]{Name: "READY", Value: func(r *NodeSet) table.Cell { return table.Count(r.Ready) }},
+		countColumn("REQUIRED", func(r *NodeSet) *uint64 { return r.Required }),
+		countColumn("BUSY", func(r *NodeSet) *uint64 { return r.Busy }),
+		countColumn("IDLE", func(r *NodeSet) *uint64 { return r.Idle }),
+		countColumn("PENDING", func(r *NodeSet) *uint64 { return r.Pending }),
+		table.Column[NodeSet]{Name: "MIN", Value: func(r *NodeSet) table.Cell { return limitCell(r.Min) }},
+		table.Column[NodeSet]{Name: "MAX", Value: func(r *NodeSet) table.Cell { return limitCell(r.Max) }},
+		wideColumn(countColumn("BOOTING", func(r *NodeSet) *uint64 { return r.Booting })),
+		wideColumn(countColumn("UNUSABLE", func(r *NodeSet) *uint64 { return r.Unusable })),
+		wideColumn(table.Column[NodeSet]{Name: "DRAINING",
+			Value: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
+		wideColumn(countColumn("UNSATISFIABLE", func(r *NodeSet) *uint64 { return r.Unsatisfiable })),
+		wideColumn(textColumn("HPA", func(r *NodeSet) string { return r.Autoscaler })),
 	)
 	return t
 }
 
 // limitCell formats a limit. It is <none> for nil.
-func bound(n *int32) table.Cell {
+func limitCell(n *int32) table.Cell {
 	if n == nil {
 		return table.Text("")
 	}
@@ -105,7 +105,7 @@ func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 		r.Replicas = *n.Spec.Replicas
 	}
 	var names []string
-	for i, h := range Scaling(n, hpas) {
+	for i, h := range ScalingAutoscalers(n, hpas) {
 		names = append(names, h.Name)
 		low := int32(1)
 		if h.Spec.MinReplicas != nil {
@@ -133,7 +133,7 @@ func ClusterOf(n *v1beta1.NodeSet) string {
 }
 
 // ScalingAutoscalers returns the HPAs that scale a NodeSet.
-func Scaling(
+func ScalingAutoscalers(
 	n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
 ) []*autoscalingv2.HorizontalPodAutoscaler {
 	var out []*autoscalingv2.HorizontalPodAutoscaler

@@ -46,33 +46,33 @@ func (p *Partition) Fill(n Numbers) {
 }
 
 // Partitions returns the table of partitions.
-func Partitions(placed Placed, rows []Partition) *table.Table[Partition] {
+func Partitions(placed NamespaceColumn, rows []Partition) *table.Table[Partition] {
 	t := &table.Table[Partition]{Rows: rows, Name: func(r *Partition) string {
 		if r.Name == "" {
 			return "cluster/" + r.Cluster
 		}
 		return "slurmpartition.view.slinky.slurm.net/" + r.Cluster + "." + r.Name
 	}}
-	t.Columns = columns(placed, func(r *Partition) ClusterName { return r.ClusterName },
-		words("PARTITION", partitionName),
-		words("STATE", func(r *Partition) string { return r.State }),
-		counts("NODES", func(r *Partition) *uint64 { return r.Nodes }),
-		counts("BUSY", func(r *Partition) *uint64 { return r.Busy }),
-		counts("IDLE", func(r *Partition) *uint64 { return r.Idle }),
-		counts("REQUIRED", func(r *Partition) *uint64 { return r.Required }),
-		counts("RUNNING", func(r *Partition) *uint64 { return r.Running }),
-		counts("PENDING", func(r *Partition) *uint64 { return r.Pending }),
-		counts("ELIGIBLE", func(r *Partition) *uint64 { return r.Eligible }),
-		table.Column[Partition]{Name: "OLDEST", Of: func(r *Partition) table.Cell {
+	t.Columns = tableColumns(placed, func(r *Partition) ClusterName { return r.ClusterName },
+		textColumn("PARTITION", partitionName),
+		textColumn("STATE", func(r *Partition) string { return r.State }),
+		countColumn("NODES", func(r *Partition) *uint64 { return r.Nodes }),
+		countColumn("BUSY", func(r *Partition) *uint64 { return r.Busy }),
+		countColumn("IDLE", func(r *Partition) *uint64 { return r.Idle }),
+		countColumn("REQUIRED", func(r *Partition) *uint64 { return r.Required }),
+		countColumn("RUNNING", func(r *Partition) *uint64 { return r.Running }),
+		countColumn("PENDING", func(r *Partition) *uint64 { return r.Pending }),
+		countColumn("ELIGIBLE", func(r *Partition) *uint64 { return r.Eligible }),
+		table.Column[Partition]{Name: "OLDEST", Value: func(r *Partition) table.Cell {
 			switch {
 			case r.Oldest == nil:
-				return table.None()
+				return table.UnknownCell()
 			case r.Pending != nil && *r.Pending == 0:
 				return table.Text("") // nothing waits
 			}
-			return span(time.Duration(*r.Oldest) * time.Second)
+			return durationCell(time.Duration(*r.Oldest) * time.Second)
 		}},
-		wide(counts("CPUS", func(r *Partition) *uint64 { return r.CPUs })),
+		wideColumn(countColumn("CPUS", func(r *Partition) *uint64 { return r.CPUs })),
 	)
 	return t
 }

@@ -29,7 +29,7 @@ type User struct {
 }
 
 // Users returns the table of users with jobs in the view, sorted by CPUs in descending order.
-func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
+func Users(placed NamespaceColumn, jobs []view.SlurmJob) *table.Table[User] {
 	type key struct {
 		ClusterName
 		user string
@@ -46,23 +46,23 @@ func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 		if rows[k] == nil {
 			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user}
 		}
-		rows[k].add(j)
+		rows[k].addJob(j)
 	}
 	t := &table.Table[User]{Name: func(r *User) string { return "user/" + r.Name }}
 	for _, r := range slices.SortedFunc(maps.Values(rows), compareUsers) {
 		slices.Sort(r.Accounts)
 		t.Rows = append(t.Rows, *r)
 	}
-	t.Columns = columns(placed, func(r *User) ClusterName { return r.ClusterName },
-		words("USER", func(r *User) string { return r.Name }),
-		table.Column[User]{Name: "RUNNING", Of: func(r *User) table.Cell { return table.Count(r.Running) }},
-		table.Column[User]{Name: "PENDING", Of: func(r *User) table.Cell { return table.Count(r.Pending) }},
-		table.Column[User]{Name: "NODES", Of: func(r *User) table.Cell { return table.Count(r.Nodes) }},
-		table.Column[User]{Name: "CPUS", Of: func(r *User) table.Cell { return table.Count(r.CPUs) }},
+	t.Columns = tableColumns(placed, func(r *User) ClusterName { return r.ClusterName },
+		textColumn("USER", func(r *User) string { return r.Name }),
+		table.Column[User]{Name: "RUNNING", Value: func(r *User) table.Cell { return table.Count(r.Running) }},
+		table.Column[User]{Name: "PENDING", Value: func(r *User) table.Cell { return table.Count(r.Pending) }},
+		table.Column[User]{Name: "NODES", Value: func(r *User) table.Cell { return table.Count(r.Nodes) }},
+		table.Column[User]{Name: "CPUS", Value: func(r *User) table.Cell { return table.Count(r.CPUs) }},
 		table.Column[User]{Name: "MEMORY",
-			Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
-		table.Column[User]{Name: "GPUS", Of: func(r *User) table.Cell { return table.Count(r.GPUs) }},
-		wide(words("ACCOUNTS", func(r *User) string { return joined(r.Accounts) })),
+			Value: func(r *User) table.Cell { return table.Number(formatMemory(r.Memory), float64(r.Memory)) }},
+		table.Column[User]{Name: "GPUS", Value: func(r *User) table.Cell { return table.Count(r.GPUs) }},
+		wideColumn(textColumn("ACCOUNTS", func(r *User) string { return joinList(r.Accounts) })),
 	)
 	return t
 }
@@ -74,7 +74,7 @@ func compareUsers(a, b *User) int {
 	)
 }
 
-func (r *User) add(j *slurm.Job) {
+func (r *User) addJob(j *slurm.Job) {
 	if j.Account != "" && !slices.Contains(r.Accounts, j.Account) {
 		r.Accounts = append(r.Accounts, j.Account)
 	}
@@ -83,7 +83,7 @@ func (r *User) add(j *slurm.Job) {
 		r.Pending += tasks
 		return
 	}
-	has := resources(j)
+	has := jobTRES(j)
 	if j.State.Base == slurm.JobRunning {
 		r.Running++
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // JobTemplate is a job, or an array of jobs, to submit.
-type Shape struct {
+type JobTemplate struct {
 	// Title is the name that the demo shows.
 	Title string
 	// Array is sbatch's --array, such as "1-6". It is empty for a single job.
@@ -25,7 +25,7 @@ type Shape struct {
 	// Seconds is the run time.
 	Seconds int
 	// NeverFits is true when the job needs more than the NodeSets can ever offer.
-	Unfit bool
+	NeverFits bool
 }
 
 // Name is the Slurm job name of all jobs of the burst.
@@ -34,29 +34,29 @@ const Name = "demo"
 // JobTemplates returns the jobs of the burst for the NodeSets cpu and gpu. The long job still runs
 // when the others have ended, so its worker must stay. The last job needs one worker more than
 // cpuMax.
-func Shapes(cpuMax int) []Shape {
-	return []Shape{
+func JobTemplates(cpuMax int) []JobTemplate {
+	return []JobTemplate{
 		{Title: "a long job", Tasks: 1, Exclusive: true, Seconds: 40},
 		{Title: "an array of 8", Array: "1-8", Tasks: 8, Exclusive: true, Seconds: 8},
 		{Title: "4 workers at once", Tasks: 1, Nodes: 4, Exclusive: true, Seconds: 8},
 		{Title: "one GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},
 		{Title: "a feature", Tasks: 1, Partition: "all", Features: "gpu", Exclusive: true, Seconds: 6},
-		{Title: "never fits", Tasks: 1, Nodes: uint32(cpuMax) + 1, Exclusive: true, Seconds: 1, Unfit: true}, //nolint:gosec // small
+		{Title: "never fits", Tasks: 1, Nodes: uint32(cpuMax) + 1, Exclusive: true, Seconds: 1, NeverFits: true}, //nolint:gosec // small
 	}
 }
 
 // SbatchArgs returns the arguments of sbatch.
-func (s Shape) Args() []string {
+func (s JobTemplate) SbatchArgs() []string {
 	args := []string{"--job-name=" + Name, "--output=/dev/null"}
-	return append(append(args, s.flags()...), "--wrap="+s.script())
+	return append(append(args, s.sbatchFlags()...), "--wrap="+s.jobScript())
 }
 
 // String returns the sbatch command line in short form.
-func (s Shape) String() string {
-	return "sbatch " + strings.Join(append(s.flags(), fmt.Sprintf("--wrap='%s'", s.script())), " ")
+func (s JobTemplate) String() string {
+	return "sbatch " + strings.Join(append(s.sbatchFlags(), fmt.Sprintf("--wrap='%s'", s.jobScript())), " ")
 }
 
-func (s Shape) flags() []string {
+func (s JobTemplate) sbatchFlags() []string {
 	var flags []string
 	add := func(flag, value string) {
 		if value != "" {
@@ -77,7 +77,7 @@ func (s Shape) flags() []string {
 }
 
 // jobScript returns the batch script. A job of several nodes uses srun to run on all of them.
-func (s Shape) script() string {
+func (s JobTemplate) jobScript() string {
 	if s.Nodes > 1 {
 		return fmt.Sprintf("srun hostname; sleep %d", s.Seconds)
 	}
@@ -85,7 +85,7 @@ func (s Shape) script() string {
 }
 
 // JobRequest returns the equivalent request to slurmrestd.
-func (s Shape) Request() slurm.JobRequest {
+func (s JobTemplate) JobRequest() slurm.JobRequest {
 	r := slurm.JobRequest{
 		Name: Name, Partition: s.Partition, Array: s.Array, Nodes: s.Nodes, Constraints: s.Features,
 		Exclusive: s.Exclusive, Script: fmt.Sprintf("#!/bin/sh\nsleep %d\n", s.Seconds),

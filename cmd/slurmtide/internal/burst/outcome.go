@@ -9,11 +9,11 @@ import (
 
 // Outcome is the state of a submitted job template.
 type Outcome struct {
-	Shape
+	JobTemplate
 	// ID is Slurm's job ID. It is 0 until the job is submitted.
 	ID uint32
 	// Refusal is why Slurm rejected the submission. It is empty when Slurm accepted it.
-	Refused string
+	Refusal string
 	// Pending, Running, Done and Failed count jobs. Done jobs ended with exit code 0 without a
 	// restart; Failed jobs ended in any other way or were restarted.
 	Pending, Running, Done, Failed int
@@ -22,52 +22,52 @@ type Outcome struct {
 	// Reason is Slurm's reason why the job is pending.
 	Reason string
 	// Failure describes the last failed or requeued job.
-	Trouble string
+	Failure string
 }
 
 // Missing returns the number of jobs that Slurm does not know.
 func (o Outcome) Missing() int {
-	if o.Refused != "" && o.Unfit {
+	if o.Refusal != "" && o.NeverFits {
 		return 0
 	}
 	return o.Tasks - o.Pending - o.Running - o.Done - o.Failed
 }
 
 // Finished reports whether every job has ended and is accounted for.
-func (o Outcome) Over() bool {
+func (o Outcome) Finished() bool {
 	switch {
-	case o.Refused != "":
+	case o.Refusal != "":
 		return true
-	case o.Unfit:
+	case o.NeverFits:
 		return o.Cancelled
 	}
 	return o.Done+o.Failed >= o.Tasks
 }
 
 // UpdatedFrom returns the outcome according to Slurm's job records.
-func (o Outcome) See(jobs []*slurm.Job) Outcome {
+func (o Outcome) UpdatedFrom(jobs []*slurm.Job) Outcome {
 	if o.ID == 0 {
 		return o
 	}
-	updated := Outcome{Shape: o.Shape, ID: o.ID, Refused: o.Refused, Cancelled: o.Cancelled}
+	updated := Outcome{JobTemplate: o.JobTemplate, ID: o.ID, Refusal: o.Refusal, Cancelled: o.Cancelled}
 	for _, j := range jobs {
 		if j.ID == o.ID || j.ArrayJobID == o.ID {
-			updated.add(j)
+			updated.addJob(j)
 		}
 	}
 	return updated
 }
 
-func (o *Outcome) add(j *slurm.Job) {
+func (o *Outcome) addJob(j *slurm.Job) {
 	switch base := j.State.Base; {
 	case base == slurm.JobPending:
 		tasks, _ := demand.PendingTasks(j)
 		o.Pending += int(tasks) //nolint:gosec // as many as were submitted
 		o.Reason = j.Reason
 		if j.Restarts > 0 {
-			o.Trouble = fmt.Sprintf("job %d was requeued", j.ID)
+			o.Failure = fmt.Sprintf("job %d was requeued", j.ID)
 		}
-	case o.Unfit && base == slurm.JobCancelled:
+	case o.NeverFits && base == slurm.JobCancelled:
 		o.Cancelled = true
 		o.Done++
 	case !base.Finished() || j.State.Has(slurm.JobCompleting):
@@ -76,15 +76,15 @@ func (o *Outcome) add(j *slurm.Job) {
 		o.Done++
 	default:
 		o.Failed++
-		o.Trouble = fmt.Sprintf("job %d is %s after %d restarts", j.ID, j.State, j.Restarts)
+		o.Failure = fmt.Sprintf("job %d is %s after %d restarts", j.ID, j.State, j.Restarts)
 	}
 }
 
 // CountJobs returns the number of pending, running and finished jobs, without those that can never
 // run.
-func Count(outcomes []Outcome) (pending, running, done int) {
+func CountJobs(outcomes []Outcome) (pending, running, done int) {
 	for _, o := range outcomes {
-		if o.Unfit {
+		if o.NeverFits {
 			continue
 		}
 		pending += o.Pending
@@ -95,9 +95,9 @@ func Count(outcomes []Outcome) (pending, running, done int) {
 }
 
 // AllFinished reports whether every job that can run has ended and is accounted for.
-func Over(outcomes []Outcome) bool {
+func AllFinished(outcomes []Outcome) bool {
 	for _, o := range outcomes {
-		if !o.Unfit && !o.Over() {
+		if !o.NeverFits && !o.Finished() {
 			return false
 		}
 	}

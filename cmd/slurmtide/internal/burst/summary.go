@@ -12,30 +12,30 @@ type Summary struct {
 	// Lost describes each template with jobs that did not run to completion.
 	Lost []string
 	// NeverFits describes each template whose jobs can never run.
-	Unfit []string
+	NeverFits []string
 }
 
 // Summarize summarizes the outcomes. reported is whether the autoscaling metrics counted the jobs
 // that never fit.
-func Sum(outcomes []Outcome, reported bool) Summary {
+func Summarize(outcomes []Outcome, reported bool) Summary {
 	var s Summary
 	for _, o := range outcomes {
-		if o.Unfit {
-			s.Unfit = append(s.Unfit, o.unfit(reported))
+		if o.NeverFits {
+			s.NeverFits = append(s.NeverFits, o.describeNeverFits(reported))
 			continue
 		}
 		s.Jobs += o.Tasks
 		s.Ran += o.Done
 		if o.Done != o.Tasks {
-			s.Lost = append(s.Lost, o.lost())
+			s.Lost = append(s.Lost, o.describeLost())
 		}
 	}
 	return s
 }
 
-func (o Outcome) unfit(reported bool) string {
+func (o Outcome) describeNeverFits(reported bool) string {
 	switch {
-	case o.Refused != "":
+	case o.Refusal != "":
 		return o.Title + ": refused by Slurm"
 	case o.Running > 0:
 		return o.Title + ": it runs although it should not fit"
@@ -46,7 +46,7 @@ func (o Outcome) unfit(reported bool) string {
 	}
 }
 
-func (o Outcome) lost() string {
+func (o Outcome) describeLost() string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
@@ -57,7 +57,7 @@ func (o Outcome) lost() string {
 	add(o.Pending, "pending ("+o.Reason+")")
 	add(o.Running, "running")
 	add(o.Missing(), "unknown to Slurm")
-	for _, more := range []string{o.Refused, o.Trouble} {
+	for _, more := range []string{o.Refusal, o.Failure} {
 		if more != "" {
 			parts = append(parts, more)
 		}

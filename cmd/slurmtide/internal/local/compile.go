@@ -13,10 +13,10 @@ import (
 
 // compilePackages compiles the packages of the operator and the adapter and reports the progress.
 // hack/images/load links them later.
-func (l *Local) compile(ctx context.Context, report func(steps.Progress)) error {
+func (l *Demo) compilePackages(ctx context.Context, report func(steps.Progress)) error {
 	list := l.goTool(ctx, "list", "-deps", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`,
 		"./cmd/slurm-operator", "./cmd/slurm-metrics-adapter")
-	out, err := l.run(ctx, list, func(line string) { report(steps.Progress{Text: line}) })
+	out, err := l.runCommand(ctx, list, func(line string) { report(steps.Progress{Text: line}) })
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (l *Local) compile(ctx context.Context, report func(steps.Progress)) error 
 	}
 	compiled := 0
 	build := l.goTool(ctx, append([]string{"build", "-v", "-buildvcs=false"}, packages...)...)
-	_, err = l.run(ctx, build, func(line string) {
+	_, err = l.runCommand(ctx, build, func(line string) {
 		if strings.ContainsAny(line, " :") { // not a package name
 			return
 		}
@@ -38,11 +38,11 @@ func (l *Local) compile(ctx context.Context, report func(steps.Progress)) error 
 }
 
 // goTool returns a go command with the build environment of hack/images/load.
-func (l *Local) goTool(ctx context.Context, args ...string) *exec.Cmd {
+func (l *Demo) goTool(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return cmd
 }
 
 // chartDir returns the folder of a chart.
-func (l *Local) chart(name string) string { return fmt.Sprintf("%s/charts/%s", l.repo, name) }
+func (l *Demo) chartDir(name string) string { return fmt.Sprintf("%s/charts/%s", l.repo, name) }

@@ -20,13 +20,13 @@ import (
 var manifests embed.FS
 
 // manifestValues are the values of the manifest templates. The keys are base64.
-type site struct {
+type manifestValues struct {
 	Namespace, Version string
 	SlurmKey, JWTKey   string
 	Sets               []NodeSet
 }
 
-func (s site) render(name string) (string, error) {
+func (s manifestValues) render(name string) (string, error) {
 	t, err := template.ParseFS(manifests, "manifests/"+name)
 	if err != nil {
 		return "", fmt.Errorf("reading the manifest: %w", err)
@@ -38,8 +38,8 @@ func (s site) render(name string) (string, error) {
 	return out.String(), nil
 }
 
-func (l *Local) applied(ctx context.Context, manifest string, s site) error {
-	s.Namespace, s.Version, s.Sets = namespace, Version, l.sets
+func (l *Demo) applyManifest(ctx context.Context, manifest string, s manifestValues) error {
+	s.Namespace, s.Version, s.Sets = namespace, SlurmVersion, l.sets
 	text, err := s.render(manifest)
 	if err != nil {
 		return err
@@ -47,11 +47,11 @@ func (l *Local) applied(ctx context.Context, manifest string, s site) error {
 	return l.apply(ctx, text)
 }
 
-func (l *Local) crds(ctx context.Context, _ func(steps.Progress)) error {
+func (l *Demo) installCRDs(ctx context.Context, _ func(steps.Progress)) error {
 	if err := l.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}"); err != nil {
 		return err
 	}
-	if err := l.helm(ctx, "slurm-operator-crds"); err != nil {
+	if err := l.upgradeChart(ctx, "slurm-operator-crds"); err != nil {
 		return err
 	}
 	_, err := l.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s",
@@ -59,19 +59,19 @@ func (l *Local) crds(ctx context.Context, _ func(steps.Progress)) error {
 	return err
 }
 
-func (l *Local) helm(ctx context.Context, chart string, more ...string) error {
-	args := append([]string{"upgrade", "--install", chart, l.chart(chart), "--namespace", namespace}, more...)
-	_, err := l.run(ctx, l.tool(ctx, "helm", args...), nil)
+func (l *Demo) upgradeChart(ctx context.Context, chart string, more ...string) error {
+	args := append([]string{"upgrade", "--install", chart, l.chartDir(chart), "--namespace", namespace}, more...)
+	_, err := l.runCommand(ctx, l.clusterTool(ctx, "helm", args...), nil)
 	return err
 }
 
 // startSlurm starts Slurm with the keys in the cluster, or with new keys.
-func (l *Local) startSlurm(ctx context.Context, report func(steps.Progress)) error {
-	keys, err := l.keys(ctx)
+func (l *Demo) startSlurm(ctx context.Context, report func(steps.Progress)) error {
+	keys, err := l.readOrCreateKeys(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.applied(ctx, "slurm.yaml", keys); err != nil {
+	if err := l.applyManifest(ctx, "slurm.yaml", keys); err != nil {
 		return err
 	}
 	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
@@ -84,16 +84,16 @@ func (l *Local) startSlurm(ctx context.Context, report func(steps.Progress)) err
 }
 
 // readOrCreateKeys returns the keys in the cluster, or new keys if the Secret does not exist.
-func (l *Local) keys(ctx context.Context) (site, error) {
+func (l *Demo) readOrCreateKeys(ctx context.Context) (manifestValues, error) {
 	var secret struct{ Data map[string]string }
 	err := l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/secrets/slurm-keys", &secret)
 	if err == nil {
-		return site{SlurmKey: secret.Data["slurm.key"], JWTKey: secret.Data["jwt_hs256.key"]}, nil
+		return manifestValues{SlurmKey: secret.Data["slurm.key"], JWTKey: secret.Data["jwt_hs256.key"]}, nil
 	}
 	if !errors.Is(err, errNotFound) {
-		return site{}, err
+		return manifestValues{}, err
 	}
-	var s site
+	var s manifestValues
 	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
 		raw := make([]byte, 64)
 		if _, err := rand.Read(raw); err != nil {
@@ -105,9 +105,9 @@ func (l *Local) keys(ctx context.Context) (site, error) {
 }
 
 // installCharts installs the operator and the adapter in parallel. Both poll Slurm every second.
-func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
+func (l *Demo) installCharts(ctx context.Context, _ func(steps.Progress)) error {
 	install := func(ctx context.Context, chart, program, values string) error {
-		return l.helm(ctx, chart, "--wait", "--timeout", "5m", "--set",
+		return l.upgradeChart(ctx, chart, "--wait", "--timeout", "5m", "--set",
 			"image.repository=localhost/"+program+",image.tag=dev,image.pullPolicy=Never,slurm.pollInterval=1s,"+values)
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -119,14 +119,14 @@ func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
 	})
 	if err := group.Wait(); err != nil {
-		return l.explain(err)
+		return l.withPodStatus(err)
 	}
 	return nil
 }
 
 // withPodStatus adds the status of the pods to an error.
-func (l *Local) explain(err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+func (l *Demo) withPodStatus(err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	pods, _ := l.kubectl(ctx, "get", "pods")
 	return fmt.Errorf("%w\n%s\nsource %s; kubectl -n %s logs POD shows more", err, pods, l.EnvFile(), namespace)
@@ -134,8 +134,8 @@ func (l *Local) explain(err error) error {
 
 // createNodeSets creates the NodeSets. It waits until Slurm accepts jobs for workers that do not
 // exist yet and until the metrics of the HPAs are served.
-func (l *Local) nodeSets(ctx context.Context, report func(steps.Progress)) error {
-	if err := l.applied(ctx, "cluster.yaml", site{}); err != nil {
+func (l *Demo) createNodeSets(ctx context.Context, report func(steps.Progress)) error {
+	if err := l.applyManifest(ctx, "cluster.yaml", manifestValues{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not within two minutes"))
@@ -148,9 +148,9 @@ func (l *Local) nodeSets(ctx context.Context, report func(steps.Progress)) error
 		}
 	}
 	report(steps.Progress{Text: "waiting until the metrics are served"})
-	return await(ctx, func() (err error) {
+	return retryUntilDone(ctx, func() (err error) {
 		for _, set := range l.sets {
-			_, metricErr := l.metric(ctx, set.Name, "slurm_nodeset_required_nodes")
+			_, metricErr := l.metricValue(ctx, set.Name, "slurm_nodeset_required_nodes")
 			err = errors.Join(err, metricErr)
 		}
 		return err

@@ -17,7 +17,7 @@ import (
 
 // connectSlurm connects to the slurmrestd pod with a minted token and waits until slurmctld
 // responds.
-func (l *Local) connectSlurm(ctx context.Context, keys site) error {
+func (l *Demo) connectSlurm(ctx context.Context, keys manifestValues) error {
 	key, err := base64.StdEncoding.DecodeString(keys.JWTKey)
 	if err != nil {
 		return fmt.Errorf("decoding the JWT key: %w", err)
@@ -36,7 +36,7 @@ func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("slurmctld does not respond"))
 	defer cancel()
-	return await(limit, func() error {
+	return retryUntilDone(limit, func() error {
 		_, err := l.slurm.Nodes(limit, 0)
 		return err
 	})
@@ -44,8 +44,8 @@ func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 
 // Submit runs sbatch in the slurmctld pod and returns the job ID. It fails when Slurm rejects the
 // job or cannot be reached.
-func (l *Local) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
-	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"}, s.Args()...)...)
+func (l *Demo) Submit(ctx context.Context, s burst.JobTemplate) (uint32, error) {
+	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"}, s.SbatchArgs()...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -57,13 +57,13 @@ func (l *Local) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
 }
 
 // Cancel cancels a job.
-func (l *Local) Cancel(ctx context.Context, id uint32) error {
+func (l *Demo) Cancel(ctx context.Context, id uint32) error {
 	return l.slurm.CancelJob(ctx, fmt.Sprint(id))
 }
 
 // cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until their
 // workers are deleted and no metric counts them.
-func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
+func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
 	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute,
 		errors.New("workers of an earlier play are still there"))
 	defer cancel()
-	return await(limit, func() error {
-		observed, err := l.Look(limit)
+	return retryUntilDone(limit, func() error {
+		observed, err := l.Observe(limit)
 		if err == nil && (!observed.Sample.AtZero() || observed.Unsatisfiable != timeline.Known(0)) {
 			report(steps.Progress{Text: "waiting until its workers are deleted"})
 			return errors.New("workers or unsatisfiable jobs remain")

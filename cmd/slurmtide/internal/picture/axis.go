@@ -11,12 +11,12 @@ import (
 type axis struct{ from, to time.Duration }
 
 // position returns the x coordinate of a time.
-func (a axis) at(t time.Duration) float64 {
+func (a axis) position(t time.Duration) float64 {
 	return left + (right-left)*float64(t-a.from)/float64(a.to-a.from)
 }
 
 // tickInterval returns the time between two ticks: a round number that gives at most a dozen ticks.
-func (a axis) step() time.Duration {
+func (a axis) tickInterval() time.Duration {
 	for _, s := range []time.Duration{1, 2, 5, 10, 20, 30, 60, 120, 300} {
 		if (a.to-a.from)/(s*time.Second) <= 12 {
 			return s * time.Second
@@ -27,33 +27,33 @@ func (a axis) step() time.Duration {
 
 // ticks writes the times below the panels.
 func (a axis) ticks(c canvas, bottom float64) {
-	for t := time.Duration(0); t <= a.to; t += a.step() {
-		c.rect(a.at(t)-0.5, bottom, 1, 5, border)
-		c.text(a.at(t), bottom+20, fmt.Sprintf("%d s", int(t.Seconds())), font{size: 12, align: centred, fill: soft})
+	for t := time.Duration(0); t <= a.to; t += a.tickInterval() {
+		c.rect(a.position(t)-0.5, bottom, 1, 5, border)
+		c.text(a.position(t), bottom+20, fmt.Sprintf("%d s", int(t.Seconds())), font{size: 12, align: centred, fill: greyInk})
 	}
 }
 
 // gridlines draws vertical lines at the ticks of a panel.
 func (a axis) gridlines(c canvas, top, height float64) {
-	for t := time.Duration(0); t <= a.to; t += a.step() {
-		c.rect(a.at(t)-0.5, top, 1, height, grid)
+	for t := time.Duration(0); t <= a.to; t += a.tickInterval() {
+		c.rect(a.position(t)-0.5, top, 1, height, grid)
 	}
 }
 
 // drawMoments draws a labelled line at submission, at the first job, at the end of the last job,
 // and at zero.
-func (p Picture) moments(c canvas, x axis, top float64, bands []band) {
-	marks := moments(p.Line)
+func (p Picture) drawMoments(c canvas, x axis, top float64, bands []band) {
+	marks := reactionMarks(p.Timeline)
 	ends := map[int]float64{} // of the labels of each row
 	for i, m := range marks {
-		at, wide := x.at(m.At), 6.2*float64(len(m.Text))
+		at, wide := x.position(m.At), 6.2*float64(len(m.Text))
 		for _, b := range bands {
 			for y := b.top; y < b.top+b.height; y += 8 {
 				c.rect(at-0.75, y, 1.5, min(4, b.top+b.height-y), ink)
 			}
 		}
 		side, from := fromLeft, at
-		if at+wide > right || i+1 < len(marks) && x.at(marks[i+1].At) < at+wide && at-wide > 10 {
+		if at+wide > right || i+1 < len(marks) && x.position(marks[i+1].At) < at+wide && at-wide > 10 {
 			side, from = toRight, at-wide
 		}
 		row := 0
@@ -67,14 +67,14 @@ func (p Picture) moments(c canvas, x axis, top float64, bands []band) {
 }
 
 // reactionMarks returns those moments that have already happened.
-func moments(line timeline.Timeline) []timeline.Mark {
+func reactionMarks(line timeline.Timeline) []timeline.Mark {
 	reactions := map[string]timeline.Reaction{}
 	for _, r := range line.Reactions() {
-		reactions[r.What] = r
+		reactions[r.Name] = r
 	}
 	marks := []timeline.Mark{{At: 0, Text: "jobs submitted"}}
 	add := func(what, text string, after time.Duration) {
-		if r := reactions[what]; r.Seen {
+		if r := reactions[what]; r.Happened {
 			marks = append(marks, timeline.Mark{At: after + r.Took,
 				Text: fmt.Sprintf("%s, %.1f s", text, (after + r.Took).Seconds())})
 		}

@@ -16,16 +16,16 @@ const (
 )
 
 // stateColour returns the colour of a worker state.
-func stateFill(s timeline.State) colour {
+func stateColour(s timeline.State) colour {
 	return [...]colour{
 		timeline.Absent: paper, timeline.Starting: "#d9dce3", timeline.Idle: "#a9dcb9", timeline.Busy: "#2e8b57",
-		timeline.Draining: "#e69f00", timeline.Going: "#8a8f98", timeline.Lost: "#d0342c",
+		timeline.Draining: "#e69f00", timeline.Terminating: "#8a8f98", timeline.Lost: "#d0342c",
 	}[s]
 }
 
 const (
-	header = 26.0 // title and legend
-	gap    = 18.0
+	panelHeader = 26.0 // title and legend
+	panelGap    = 18.0
 )
 
 // band is the vertical extent of a chart.
@@ -36,37 +36,37 @@ type panel struct {
 	canvas
 	axis
 	band
-	most int
+	maxCount int
 }
 
 // newPanel draws an empty panel below its title and legend. It returns the panel and the top of the
 // next one.
-func newPanel(c canvas, x axis, top, height float64, title string, most int, keys ...key) (panel, float64) {
-	legend(c, top+15, title, keys)
-	top += header
+func newPanel(c canvas, x axis, top, height float64, title string, most int, keys ...legendEntry) (panel, float64) {
+	drawLegend(c, top+15, title, keys)
+	top += panelHeader
 	p := panel{c, x, band{top, height}, max(most, 1)}
 	c.rect(left, top, right-left, height, "#fafbfc")
 	x.gridlines(c, top, height)
-	for _, v := range []int{0, (p.most + 1) / 2, p.most} {
+	for _, v := range []int{0, (p.maxCount + 1) / 2, p.maxCount} {
 		c.rect(left, p.y(float64(v))-0.5, right-left, 1, grid)
-		c.text(left-8, p.y(float64(v))+4, fmt.Sprint(v), font{size: 12, align: toRight, fill: soft})
+		c.text(left-8, p.y(float64(v))+4, fmt.Sprint(v), font{size: 12, align: toRight, fill: greyInk})
 	}
-	return p, top + height + gap
+	return p, top + height + panelGap
 }
 
 // y returns the y coordinate of a count. The maximum leaves a margin at the top.
 func (p panel) y(v float64) float64 {
-	return p.top + p.height - (p.height-8)*v/float64(p.most)
+	return p.top + p.height - (p.height-8)*v/float64(p.maxCount)
 }
 
 // eachSample calls do for each sample with the x coordinates at which it starts and ends.
-func (p panel) each(line timeline.Timeline, do func(s timeline.Sample, from, to float64)) {
+func (p panel) eachSample(line timeline.Timeline, do func(s timeline.Sample, from, to float64)) {
 	for i, s := range line.Samples {
 		end := s.At + time.Second/2
 		if i+1 < len(line.Samples) {
 			end = line.Samples[i+1].At
 		}
-		do(s, p.at(s.At), min(p.at(end), right))
+		do(s, p.position(s.At), min(p.position(end), right))
 	}
 }
 
@@ -83,7 +83,7 @@ func (p panel) stroke(
 	line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour,
 ) {
 	var before timeline.Reading
-	p.each(line, func(s timeline.Sample, x0, x1 float64) {
+	p.eachSample(line, func(s timeline.Sample, x0, x1 float64) {
 		now := count(s)
 		if now.Known {
 			y := p.y(float64(now.Value)) + shift
@@ -98,14 +98,14 @@ func (p panel) stroke(
 }
 
 // drawQueue draws the pending and running jobs.
-func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
+func (p Picture) drawQueue(c canvas, x axis, top float64) (band, float64) {
 	most := 0
-	for _, s := range p.Line.Samples {
+	for _, s := range p.Timeline.Samples {
 		most = max(most, s.Pending.Value+s.Running.Value)
 	}
-	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box},
-		key{"running", runningFill, box})
-	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
+	pan, next := newPanel(c, x, top, 120, "Jobs", most, legendEntry{"pending", pendingFill, boxSymbol},
+		legendEntry{"running", runningFill, boxSymbol})
+	pan.eachSample(p.Timeline, func(s timeline.Sample, x0, x1 float64) {
 		if s.Pending.Known && s.Running.Known {
 			pan.area(x0, x1, 0, s.Running.Value, runningFill)
 			pan.area(x0, x1, s.Running.Value, s.Running.Value+s.Pending.Value, pendingFill)
@@ -115,7 +115,7 @@ func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
 }
 
 // drawNodeSet draws the required, desired and serving workers of a NodeSet.
-func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64) {
+func (p Picture) drawNodeSet(c canvas, x axis, top float64, name string) (band, float64) {
 	of := func(s timeline.Sample) timeline.Set {
 		for _, set := range s.Sets {
 			if set.Name == name {
@@ -124,47 +124,47 @@ func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64)
 		}
 		return timeline.Set{}
 	}
-	most := of(p.Line.Last()).Max
+	most := of(p.Timeline.Last()).Max
 	pan, next := newPanel(c, x, top, max(60, 14*float64(most)+10), "NodeSet "+name, most,
-		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke},
-		key{"in service", serviceFill, box})
-	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
+		legendEntry{"required", requiredLine, lineSymbol}, legendEntry{"spec.replicas", replicasLine, lineSymbol},
+		legendEntry{"in service", serviceFill, boxSymbol})
+	pan.eachSample(p.Timeline, func(s timeline.Sample, x0, x1 float64) {
 		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy), serviceFill)
 	})
-	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Desired }, 0, 3, replicasLine)
-	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Required }, -2.5, 2, requiredLine)
+	pan.stroke(p.Timeline, func(s timeline.Sample) timeline.Reading { return of(s).Desired }, 0, 3, replicasLine)
+	pan.stroke(p.Timeline, func(s timeline.Sample) timeline.Reading { return of(s).Required }, -2.5, 2, requiredLine)
 	return pan.band, next
 }
 
 // drawLanes draws the states of each worker, one row per worker.
-func (p Picture) lanes(c canvas, x axis, top float64) (band, float64) {
+func (p Picture) drawLanes(c canvas, x axis, top float64) (band, float64) {
 	const row, bar = 22.0, 15.0
-	lanes := p.Line.Lanes()
+	lanes := p.Timeline.Lanes()
 	height := row * float64(max(len(lanes), 1))
-	var keys []key
+	var keys []legendEntry
 	for _, s := range timeline.States() {
-		if s != timeline.Lost || lost(lanes) {
-			keys = append(keys, key{s.String(), stateFill(s), box})
+		if s != timeline.Lost || hasLostWorker(lanes) {
+			keys = append(keys, legendEntry{s.String(), stateColour(s), boxSymbol})
 		}
 	}
-	legend(c, top+15, "Workers", keys)
-	top += header
+	drawLegend(c, top+15, "Workers", keys)
+	top += panelHeader
 	x.gridlines(c, top, height)
 	for i, lane := range lanes {
 		y := top + row*float64(i)
-		c.text(left-8, y+row/2+4, lane.Worker, font{size: 12, align: toRight, fill: soft})
+		c.text(left-8, y+row/2+4, lane.Worker, font{size: 12, align: toRight, fill: greyInk})
 		c.rect(left, y+row-0.5, right-left, 1, grid)
-		for _, s := range lane.Stretches {
-			c.rect(x.at(s.From), y+(row-bar)/2, x.at(s.To)-x.at(s.From), bar, stateFill(s.State))
+		for _, s := range lane.Intervals {
+			c.rect(x.position(s.From), y+(row-bar)/2, x.position(s.To)-x.position(s.From), bar, stateColour(s.State))
 		}
 	}
 	return band{top, height}, top + height
 }
 
 // hasLostWorker reports whether any worker was lost.
-func lost(lanes []timeline.Lane) bool {
+func hasLostWorker(lanes []timeline.Lane) bool {
 	for _, l := range lanes {
-		for _, s := range l.Stretches {
+		for _, s := range l.Intervals {
 			if s.State == timeline.Lost {
 				return true
 			}

@@ -13,7 +13,7 @@ import (
 // Picture is a timeline with its texts.
 type Picture struct {
 	Title, Subtitle string
-	Line            timeline.Timeline
+	Timeline        timeline.Timeline
 	// Footer is a one-line summary.
 	Footer string
 }
@@ -73,42 +73,42 @@ type font struct {
 }
 
 const (
-	width  = 1200
-	left   = 72.0
-	right  = width - 32.0
-	ink    = colour("#1f2430")
-	soft   = colour("#6b7280")
-	grid   = colour("#e7e9ee")
-	paper  = colour("#ffffff")
-	border = colour("#c4c9d2")
+	width   = 1200
+	left    = 72.0
+	right   = width - 32.0
+	ink     = colour("#1f2430")
+	greyInk = colour("#6b7280")
+	grid    = colour("#e7e9ee")
+	paper   = colour("#ffffff")
+	border  = colour("#c4c9d2")
 )
 
 // draw draws the picture and returns its height.
 func (p Picture) draw(c canvas) float64 {
-	from, to := p.Line.Span()
+	from, to := p.Timeline.Span()
 	x := axis{from: from, to: max(to, from+time.Second)}
 	c.text(left, 46, p.Title, font{size: 24, weight: bold, fill: ink})
-	c.text(left, 70, p.Subtitle, font{size: 14, fill: soft})
+	c.text(left, 70, p.Subtitle, font{size: 14, fill: greyInk})
 	top := 122.0
 	var bands []band
-	b, y := p.queue(c, x, top+6)
+	b, y := p.drawQueue(c, x, top+6)
 	bands = append(bands, b)
-	for _, name := range p.sets() {
-		b, y = p.set(c, x, y, name)
+	for _, name := range p.nodeSetNames() {
+		b, y = p.drawNodeSet(c, x, y, name)
 		bands = append(bands, b)
 	}
-	b, y = p.lanes(c, x, y)
+	b, y = p.drawLanes(c, x, y)
 	bands = append(bands, b)
 	x.ticks(c, y)
-	p.moments(c, x, top, bands)
+	p.drawMoments(c, x, top, bands)
 	c.text(left, y+56, p.Footer, font{size: 13, fill: ink})
 	return y + 80
 }
 
 // nodeSetNames returns the names of the NodeSets in their order.
-func (p Picture) sets() []string {
+func (p Picture) nodeSetNames() []string {
 	var names []string
-	for _, s := range p.Line.Last().Sets {
+	for _, s := range p.Timeline.Last().Sets {
 		names = append(names, s.Name)
 	}
 	return names

@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata")
 
 // samplePicture is a picture of one NodeSet that scales to two workers and back.
-func some() Picture {
+func samplePicture() Picture {
 	sample := func(at time.Duration, pending, running, done, required, desired int,
 		workers ...timeline.Worker) timeline.Sample {
 		return timeline.Sample{
@@ -37,7 +37,7 @@ func some() Picture {
 	}
 	return Picture{
 		Title: "A <title>", Subtitle: "a subtitle", Footer: "a summary",
-		Line: timeline.Timeline{Samples: []timeline.Sample{
+		Timeline: timeline.Timeline{Samples: []timeline.Sample{
 			sample(-1, 0, 0, 0, 0, 0), sample(0, 2, 0, 0, 2, 0), sample(2, 2, 0, 0, 2, 2, both(timeline.Starting)...),
 			sample(4, 0, 2, 0, 2, 2, both(timeline.Busy)...), sample(9, 0, 0, 2, 0, 2, both(timeline.Idle)...),
 			sample(12, 0, 0, 2, 0, 0, both(timeline.Draining)...), sample(13, 0, 0, 2, 0, 0),
@@ -45,7 +45,7 @@ func some() Picture {
 	}
 }
 
-func svgOf(t *testing.T, p Picture) string {
+func renderSVG(t *testing.T, p Picture) string {
 	t.Helper()
 	var b strings.Builder
 	if err := p.SVG(&b); err != nil {
@@ -55,7 +55,7 @@ func svgOf(t *testing.T, p Picture) string {
 }
 
 func TestSVG(t *testing.T) {
-	got := svgOf(t, some())
+	got := renderSVG(t, samplePicture())
 	const golden = "testdata/some.svg"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -71,10 +71,10 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
-	for name, p := range map[string]Picture{"some": some(), "nothing at all": {},
-		"one sample": {Line: timeline.Timeline{Samples: some().Line.Samples[:1]}}} {
-		decoder := xml.NewDecoder(strings.NewReader(svgOf(t, p)))
+func TestSVGIsWellFormedAndStaysWithinItsBounds(t *testing.T) {
+	for name, p := range map[string]Picture{"some": samplePicture(), "nothing at all": {},
+		"one sample": {Timeline: timeline.Timeline{Samples: samplePicture().Timeline.Samples[:1]}}} {
+		decoder := xml.NewDecoder(strings.NewReader(renderSVG(t, p)))
 		for {
 			token, err := decoder.Token()
 			if errors.Is(err, io.EOF) {
@@ -99,7 +99,7 @@ func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
 
 func TestPNGHasTwoPixelsForEachUnitAndTheColoursOfStates(t *testing.T) {
 	var b bytes.Buffer
-	if err := some().PNG(&b); err != nil {
+	if err := samplePicture().PNG(&b); err != nil {
 		t.Fatal(err)
 	}
 	decoded, err := png.Decode(&b)
@@ -120,21 +120,21 @@ func TestPNGHasTwoPixelsForEachUnitAndTheColoursOfStates(t *testing.T) {
 		}
 	}
 	for _, s := range []timeline.State{timeline.Starting, timeline.Busy, timeline.Idle, timeline.Draining} {
-		if !seen[stateFill(s).rgba()] {
+		if !seen[stateColour(s).rgba()] {
 			t.Errorf("no pixel has the colour of %v", s)
 		}
 	}
-	if seen[stateFill(timeline.Lost).rgba()] {
+	if seen[stateColour(timeline.Lost).rgba()] {
 		t.Error("a pixel has the colour of lost workers, but no worker is lost")
 	}
 }
 
-func TestWhatIsNotKnownIsNotDrawn(t *testing.T) {
-	p := some()
-	for i := range p.Line.Samples {
-		p.Line.Samples[i].Sets[0].Required = timeline.Reading{}
+func TestUnknownReadingsAreNotDrawn(t *testing.T) {
+	p := samplePicture()
+	for i := range p.Timeline.Samples {
+		p.Timeline.Samples[i].Sets[0].Required = timeline.Reading{}
 	}
-	if n := strings.Count(svgOf(t, p), string(requiredLine)); n != 1 { // that of the legend
+	if n := strings.Count(renderSVG(t, p), string(requiredLine)); n != 1 { // that of the legend
 		t.Errorf("an unknown reading is drawn, with %d strokes", n)
 	}
 }

@@ -12,17 +12,17 @@ import (
 
 // Config configures a play.
 type Config struct {
-	Shapes []burst.Shape
+	Templates []burst.JobTemplate
 	// SampleInterval is the time between two samples. ZeroPeriod is how long the NodeSets are
 	// observed at zero before and after the burst. Timeout limits the whole play.
-	Pause, Calm, Limit time.Duration
+	SampleInterval, ZeroPeriod, Timeout time.Duration
 	// Show is called after each sample. It owns the View that it receives.
 	Show func(View)
 }
 
 // View is the state of a play.
 type View struct {
-	Line     timeline.Timeline
+	Timeline timeline.Timeline
 	Outcomes []burst.Outcome
 	// Err is why the last observation was incomplete, nil when it was complete.
 	Err error
@@ -31,15 +31,15 @@ type View struct {
 // player runs one play.
 type player struct {
 	Config
-	world     World
-	start     time.Time // submission of the burst
-	line      timeline.Timeline
-	outcomes  []burst.Outcome
-	submitted chan submission
-	reported  bool
-	cancelled bool
-	overAt    time.Time
-	zeroAt    time.Time
+	environment Environment
+	start       time.Time // submission of the burst
+	timeline    timeline.Timeline
+	outcomes    []burst.Outcome
+	submitted   chan submission
+	reported    bool
+	cancelled   bool
+	finishedAt  time.Time
+	zeroAt      time.Time
 }
 
 // submission is the result of one sbatch.
@@ -51,26 +51,26 @@ type submission struct {
 
 // Run plays once. It returns the result when the NodeSets are at zero again or the timeout has
 // passed. The error is the cause of ctx.
-func Run(ctx context.Context, world World, cfg Config) (Result, error) {
-	p := &player{Config: cfg, world: world, start: time.Now().
-		Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
-	for _, s := range cfg.Shapes {
-		p.outcomes = append(p.outcomes, burst.Outcome{Shape: s})
+func Run(ctx context.Context, world Environment, cfg Config) (Result, error) {
+	p := &player{Config: cfg, environment: world, start: time.Now().
+		Add(cfg.ZeroPeriod), submitted: make(chan submission, len(cfg.Templates))}
+	for _, s := range cfg.Templates {
+		p.outcomes = append(p.outcomes, burst.Outcome{JobTemplate: s})
 	}
-	tick := time.NewTicker(cfg.Pause)
+	tick := time.NewTicker(cfg.SampleInterval)
 	defer tick.Stop()
-	end := p.start.Add(cfg.Limit)
+	end := p.start.Add(cfg.Timeout)
 	var submitting sync.WaitGroup
 	defer submitting.Wait()
 	begun := make(chan struct{})
 	for now := time.Now(); now.Before(end); now = time.Now() {
-		if !closed(begun) && !now.Before(p.start) {
+		if !isClosed(begun) && !now.Before(p.start) {
 			p.start = now
 			close(begun)
-			p.mark("jobs are submitted")
-			submitting.Go(func() { p.submit(ctx) })
+			p.addMark("jobs are submitted")
+			submitting.Go(func() { p.submitJobs(ctx) })
 		}
-		if p.look(ctx); p.calm(time.Now()) {
+		if p.takeSample(ctx); p.isSettled(time.Now()) {
 			return p.result(), nil
 		}
 		select {
@@ -82,7 +82,7 @@ func Run(ctx context.Context, world World, cfg Config) (Result, error) {
 	return p.result(), nil
 }
 
-func closed(c chan struct{}) bool {
+func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
 		return true
@@ -92,22 +92,22 @@ func closed(c chan struct{}) bool {
 }
 
 // submitJobs submits all jobs in order.
-func (p *player) submit(ctx context.Context) {
-	for i, s := range p.Shapes {
-		id, err := p.world.Submit(ctx, s)
+func (p *player) submitJobs(ctx context.Context) {
+	for i, s := range p.Templates {
+		id, err := p.environment.Submit(ctx, s)
 		p.submitted <- submission{i, id, err}
 	}
 }
 
-func (p *player) mark(text string) {
-	p.line.Marks = append(p.line.Marks, timeline.Mark{At: time.Since(p.start), Text: text})
+func (p *player) addMark(text string) {
+	p.timeline.Marks = append(p.timeline.Marks, timeline.Mark{At: time.Since(p.start), Text: text})
 }
 
 // takeSample takes one sample and cancels jobs that never fit once the metrics have reported them.
-func (p *player) look(ctx context.Context) {
-	p.answered()
+func (p *player) takeSample(ctx context.Context) {
+	p.recordSubmissions()
 	at := time.Since(p.start)
-	observed, err := p.world.Look(ctx)
+	observed, err := p.environment.Observe(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -115,33 +115,33 @@ func (p *player) look(ctx context.Context) {
 	sample.At = at
 	if observed.JobsKnown {
 		for i, o := range p.outcomes {
-			p.outcomes[i] = o.See(observed.Jobs)
+			p.outcomes[i] = o.UpdatedFrom(observed.Jobs)
 		}
-		pending, running, done := burst.Count(p.outcomes)
+		pending, running, done := burst.CountJobs(p.outcomes)
 		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running),
 			timeline.Known(done)
 	}
 	for _, o := range p.outcomes {
-		if !o.Unfit {
+		if !o.NeverFits {
 			sample.Jobs += o.Tasks
 		}
 	}
-	p.line.Samples = append(p.line.Samples, sample)
-	if observed.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
+	p.timeline.Samples = append(p.timeline.Samples, sample)
+	if observed.Unsatisfiable.Value > 0 && !p.reported && p.hasNeverFittingJob() {
 		p.reported = true
-		p.mark("the job that never fits is reported")
+		p.addMark("the job that never fits is reported")
 	}
-	p.takeBack(ctx)
+	p.cancelNeverFits(ctx)
 	p.Show(View{
-		Line:     timeline.Timeline{Samples: slices.Clone(p.line.Samples), Marks: slices.Clone(p.line.Marks)},
+		Timeline: timeline.Timeline{Samples: slices.Clone(p.timeline.Samples), Marks: slices.Clone(p.timeline.Marks)},
 		Outcomes: slices.Clone(p.outcomes), Err: err,
 	})
 }
 
 // hasNeverFittingJob reports whether Slurm has accepted a job that never fits.
-func (p *player) waitsForEver() bool {
+func (p *player) hasNeverFittingJob() bool {
 	for _, o := range p.outcomes {
-		if o.Unfit && o.ID != 0 {
+		if o.NeverFits && o.ID != 0 {
 			return true
 		}
 	}
@@ -149,13 +149,13 @@ func (p *player) waitsForEver() bool {
 }
 
 // recordSubmissions records the submissions that have finished.
-func (p *player) answered() {
+func (p *player) recordSubmissions() {
 	for {
 		select {
 		case s := <-p.submitted:
 			p.outcomes[s.shape].ID = s.id
 			if s.err != nil {
-				p.outcomes[s.shape].Refused = s.err.Error()
+				p.outcomes[s.shape].Refusal = s.err.Error()
 			}
 		default:
 			return
@@ -169,20 +169,20 @@ const reportLimit = 20 * time.Second
 
 // cancelNeverFits cancels the jobs that never fit after all other jobs have ended and the metrics
 // have reported them.
-func (p *player) takeBack(ctx context.Context) {
-	if !burst.Over(p.outcomes) || p.cancelled {
+func (p *player) cancelNeverFits(ctx context.Context) {
+	if !burst.AllFinished(p.outcomes) || p.cancelled {
 		return
 	}
-	if p.overAt.IsZero() {
-		p.overAt = time.Now()
+	if p.finishedAt.IsZero() {
+		p.finishedAt = time.Now()
 	}
-	if !p.reported && time.Since(p.overAt) < reportLimit {
+	if !p.reported && time.Since(p.finishedAt) < reportLimit {
 		return
 	}
 	p.cancelled = true
 	for _, o := range p.outcomes {
-		if o.Unfit && o.ID != 0 {
-			if err := p.world.Cancel(ctx, o.ID); err != nil {
+		if o.NeverFits && o.ID != 0 {
+			if err := p.environment.Cancel(ctx, o.ID); err != nil {
 				p.cancelled = false // the next sample tries again
 			}
 		}
@@ -191,23 +191,23 @@ func (p *player) takeBack(ctx context.Context) {
 
 // isSettled reports whether all jobs have ended and the NodeSets have stayed at zero for
 // ZeroPeriod.
-func (p *player) calm(now time.Time) bool {
+func (p *player) isSettled(now time.Time) bool {
 	for _, o := range p.outcomes {
-		if !o.Over() {
+		if !o.Finished() {
 			return false
 		}
 	}
-	if !p.line.Last().AtZero() {
+	if !p.timeline.Last().AtZero() {
 		p.zeroAt = time.Time{}
 		return false
 	}
 	if p.zeroAt.IsZero() {
 		p.zeroAt = now
 	}
-	return now.Sub(p.zeroAt) >= p.Calm
+	return now.Sub(p.zeroAt) >= p.ZeroPeriod
 }
 
 func (p *player) result() Result {
-	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().
+	return Result{Timeline: p.timeline, Summary: burst.Summarize(p.outcomes, p.reported), Outcomes: p.outcomes, EndedAtZero: p.timeline.Last().
 		AtZero(), Reported: p.reported}
 }

@@ -15,22 +15,22 @@ import (
 )
 
 // fakeEnvironment starts one worker for each job two seconds after its submission.
-type world struct {
+type fakeEnvironment struct {
 	mu       sync.Mutex
 	begun    map[uint32]time.Time
-	shapes   map[uint32]burst.Shape
+	shapes   map[uint32]burst.JobTemplate
 	canceled map[uint32]bool
 	// broken makes observations fail, stuck keeps the last worker, losing hides jobs, silent does
 	// not report the job that never fits, refusing rejects it.
 	broken, stuck, losing, silent, refusing bool
 }
 
-func newWorld() *world {
-	return &world{begun: map[uint32]time.Time{}, shapes: map[uint32]burst.Shape{}, canceled: map[uint32]bool{}}
+func newFakeEnvironment() *fakeEnvironment {
+	return &fakeEnvironment{begun: map[uint32]time.Time{}, shapes: map[uint32]burst.JobTemplate{}, canceled: map[uint32]bool{}}
 }
 
-func (w *world) Submit(_ context.Context, s burst.Shape) (uint32, error) {
-	if s.Unfit && w.refusing {
+func (w *fakeEnvironment) Submit(_ context.Context, s burst.JobTemplate) (uint32, error) {
+	if s.NeverFits && w.refusing {
 		return 0, errors.New("node count specification invalid")
 	}
 	w.mu.Lock()
@@ -40,24 +40,24 @@ func (w *world) Submit(_ context.Context, s burst.Shape) (uint32, error) {
 	return id, nil
 }
 
-func (w *world) Cancel(_ context.Context, id uint32) error {
+func (w *fakeEnvironment) Cancel(_ context.Context, id uint32) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.canceled[id] = true
 	return nil
 }
 
-func (w *world) Look(context.Context) (Seen, error) {
+func (w *fakeEnvironment) Observe(context.Context) (Observation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken {
-		return Seen{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
+		return Observation{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
 	}
-	observed := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
+	observed := Observation{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
 	set := timeline.Set{Name: "cpu", Known: true}
 	for id, begun := range w.begun {
-		state := w.state(id, time.Since(begun))
-		if w.shapes[id].Unfit && !w.silent && !w.canceled[id] {
+		state := w.jobState(id, time.Since(begun))
+		if w.shapes[id].NeverFits && !w.silent && !w.canceled[id] {
 			observed.Unsatisfiable = timeline.Known(1)
 		}
 		if state == "RUNNING" || w.stuck {
@@ -72,12 +72,12 @@ func (w *world) Look(context.Context) (Seen, error) {
 	return observed, nil
 }
 
-func (w *world) state(id uint32, since time.Duration) string {
+func (w *fakeEnvironment) jobState(id uint32, since time.Duration) string {
 	s := w.shapes[id]
 	switch {
 	case w.canceled[id]:
 		return "CANCELLED"
-	case s.Unfit || since < 2*time.Second:
+	case s.NeverFits || since < 2*time.Second:
 		return "PENDING"
 	case since < 2*time.Second+time.Duration(s.Seconds)*time.Second:
 		return "RUNNING"
@@ -85,35 +85,35 @@ func (w *world) state(id uint32, since time.Duration) string {
 	return "COMPLETED"
 }
 
-func config() Config {
+func testConfig() Config {
 	return Config{
-		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10},
-			{Title: "huge", Tasks: 1, Unfit: true}},
-		Pause: 500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
+		Templates: []burst.JobTemplate{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10},
+			{Title: "huge", Tasks: 1, NeverFits: true}},
+		SampleInterval: 500 * time.Millisecond, ZeroPeriod: 2 * time.Second, Timeout: time.Minute, Show: func(View) {},
 	}
 }
 
 func TestTheVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*world)
+		change func(*fakeEnvironment)
 		want   string // part of the verdict, empty for none
 	}{
-		"everything works":                      {func(*world) {}, ""},
-		"Slurm rejects the job that never fits": {func(w *world) { w.refusing = true }, ""},
-		"a worker stays": {func(w *world) { w.stuck = true },
+		"everything works":                      {func(*fakeEnvironment) {}, ""},
+		"Slurm rejects the job that never fits": {func(w *fakeEnvironment) { w.refusing = true }, ""},
+		"a worker stays": {func(w *fakeEnvironment) { w.stuck = true },
 			"the NodeSets did not return to zero: cpu has"},
-		"jobs are lost": {func(w *world) { w.losing = true },
+		"jobs are lost": {func(w *fakeEnvironment) { w.losing = true },
 			"2 of 2 jobs did not run to completion"},
-		"observations fail": {func(w *world) { w.broken = true },
+		"observations fail": {func(w *fakeEnvironment) { w.broken = true },
 			"2 of 2 jobs did not run to completion"},
-		"the job that never fits is not reported": {func(w *world) { w.silent = true },
+		"the job that never fits is not reported": {func(w *fakeEnvironment) { w.silent = true },
 			"not reported as unsatisfiable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
+				w := newFakeEnvironment()
 				c.change(w)
-				r, err := Run(t.Context(), w, config())
+				r, err := Run(t.Context(), w, testConfig())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,54 +131,54 @@ func TestTheVerdict(t *testing.T) {
 
 func TestAPlayShowsZeroBeforeAndAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := Run(t.Context(), newWorld(), config())
+		r, err := Run(t.Context(), newFakeEnvironment(), testConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
-		from, to := r.Line.Span()
+		from, to := r.Timeline.Span()
 		if from != -2*time.Second || to < 14*time.Second || to > 15*time.Second {
 			t.Errorf("it lasted from %v to %v", from, to)
 		}
-		if !r.Line.Samples[0].AtZero() || !r.Line.Last().AtZero() {
+		if !r.Timeline.Samples[0].AtZero() || !r.Timeline.Last().AtZero() {
 			t.Error("it was not at zero before or after")
 		}
 	})
 }
 
-func TestWhatWasReportedOfAnEarlierPlayDoesNotCount(t *testing.T) {
+func TestReportsOfAnEarlierPlayDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &player{Config: config(), world: stale{newWorld()}, start: time.Now(), submitted: make(chan submission)}
-		p.outcomes = []burst.Outcome{{Shape: burst.Shape{Tasks: 1, Unfit: true}}}
-		if p.look(t.Context()); p.reported {
+		p := &player{Config: testConfig(), environment: staleEnvironment{newFakeEnvironment()}, start: time.Now(), submitted: make(chan submission)}
+		p.outcomes = []burst.Outcome{{JobTemplate: burst.JobTemplate{Tasks: 1, NeverFits: true}}}
+		if p.takeSample(t.Context()); p.reported {
 			t.Error("a job that is not submitted yet counts as reported")
 		}
 		p.outcomes[0].ID = 7
-		if p.look(t.Context()); !p.reported {
+		if p.takeSample(t.Context()); !p.reported {
 			t.Error("a job that is submitted does not count as reported")
 		}
 	})
 }
 
 // staleEnvironment is an environment whose metrics always report a job that never fits.
-type stale struct{ *world }
+type staleEnvironment struct{ *fakeEnvironment }
 
-func (s stale) Look(ctx context.Context) (Seen, error) {
-	observed, err := s.world.Look(ctx)
+func (s staleEnvironment) Observe(ctx context.Context) (Observation, error) {
+	observed, err := s.fakeEnvironment.Observe(ctx)
 	observed.Unsatisfiable = timeline.Known(1)
 	return observed, err
 }
 
-func TestAPlayThatIsInterruptedSaysSo(t *testing.T) {
+func TestAnInterruptedPlayReturnsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if _, err := Run(ctx, newWorld(), config()); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Run(ctx, newFakeEnvironment(), testConfig()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 	})
 }
 
-func TestWhatAWorkerIs(t *testing.T) {
+func TestWorkerState(t *testing.T) {
 	node := func(state string) *slurm.Node {
 		return &slurm.Node{State: slurm.ParseNodeState(strings.Split(state, "+")...)}
 	}
@@ -199,9 +199,9 @@ func TestWhatAWorkerIs(t *testing.T) {
 		"a node whose job is completing":          {ready, node("IDLE+COMPLETING"), timeline.Busy},
 		"a drained node":                          {ready, node("IDLE+DRAIN"), timeline.Draining},
 		"a drained node with a job":               {ready, node("ALLOCATED+DRAIN"), timeline.Draining},
-		"a pod that is being deleted":             {Pod{Ready: true, Going: true}, node("IDLE"), timeline.Going},
+		"a pod that is being deleted":             {Pod{Ready: true, Terminating: true}, node("IDLE"), timeline.Terminating},
 	} {
-		if got := StateOf(c.pod, c.node); got != c.want {
+		if got := WorkerState(c.pod, c.node); got != c.want {
 			t.Errorf("%s is %v, want %v", name, got, c.want)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 
 // Result is the result of a play.
 type Result struct {
-	Line     timeline.Timeline
+	Timeline timeline.Timeline
 	Outcomes []burst.Outcome
 	Summary  burst.Summary
 	// EndedAtZero is true when all NodeSets were at zero at the end. Reported is true when the
 	// metrics reported the jobs that never fit.
-	Zero, Reported bool
+	EndedAtZero, Reported bool
 }
 
 // Verdict returns nil when every job ran to completion without a restart, the jobs that never fit
@@ -25,25 +25,25 @@ func (r Result) Verdict() error {
 	switch {
 	case len(r.Summary.Lost) > 0:
 		return fmt.Errorf("%d of %d jobs did not run to completion", r.Summary.Jobs-r.Summary.Ran, r.Summary.Jobs)
-	case !r.Zero:
-		return fmt.Errorf("the NodeSets did not return to zero: %s", left(r.Line.Last()))
-	case r.unreported():
+	case !r.EndedAtZero:
+		return fmt.Errorf("the NodeSets did not return to zero: %s", describeRemaining(r.Timeline.Last()))
+	case r.hasUnreportedJob():
 		return errors.New("a job that never fits was not reported as unsatisfiable")
 	}
 	return nil
 }
 
 // hasUnreportedJob reports whether Slurm accepted a job that never fits and no metric reported it.
-func (r Result) unreported() bool {
+func (r Result) hasUnreportedJob() bool {
 	for _, o := range r.Outcomes {
-		if o.Unfit && o.Refused == "" && !r.Reported {
+		if o.NeverFits && o.Refusal == "" && !r.Reported {
 			return true
 		}
 	}
 	return false
 }
 
-func left(s timeline.Sample) string {
+func describeRemaining(s timeline.Sample) string {
 	var parts []string
 	for _, set := range s.Sets {
 		if !set.AtZero() {

@@ -8,7 +8,7 @@ import (
 )
 
 // chartColumns divides a timeline into columns of equal duration.
-type columns struct {
+type chartColumns struct {
 	from, each time.Duration
 	// samples contains for each column the last sample in or before it. Future columns have none.
 	samples []timeline.Sample
@@ -16,9 +16,9 @@ type columns struct {
 }
 
 // newColumns divides a timeline into columns of the shortest duration that fits the width.
-func newColumns(line timeline.Timeline, width int) columns {
+func newColumns(line timeline.Timeline, width int) chartColumns {
 	from, to := line.Span()
-	c := columns{from: from, each: 500 * time.Millisecond, width: max(width, 1)}
+	c := chartColumns{from: from, each: 500 * time.Millisecond, width: max(width, 1)}
 	for _, each := range []time.Duration{1, 2, 4, 6, 10, 20, 60, 600} {
 		if (to-from)/c.each < time.Duration(c.width) {
 			break
@@ -36,19 +36,19 @@ func newColumns(line timeline.Timeline, width int) columns {
 }
 
 // row draws a count and writes its last value behind it.
-func (c columns) row(
-	label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p paint,
+func (c chartColumns) row(
+	label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p painter,
 ) string {
 	var b strings.Builder
 	for _, s := range c.samples {
-		b.WriteString(level(count(s), most))
+		b.WriteString(barSign(count(s), most))
 	}
-	return fit("  "+label, labels) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " +
-		p(strong, fit(value, values-1))
+	return padText("  "+label, labelWidth) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " +
+		p(strong, padText(value, valueWidth-1))
 }
 
 // barSign returns the character for a count: a dot for 0, a blank for an unknown count.
-func level(r timeline.Reading, most int) string {
+func barSign(r timeline.Reading, most int) string {
 	switch {
 	case !r.Known:
 		return " "
@@ -60,10 +60,10 @@ func level(r timeline.Reading, most int) string {
 }
 
 // lane draws the states of a worker.
-func (c columns) lane(set, name string, p paint) string {
-	text, run, style := p(dim, fit("    "+name, labels)), "", ""
+func (c chartColumns) lane(set, name string, p painter) string {
+	text, run, style := p(dim, padText("    "+name, labelWidth)), "", ""
 	for _, s := range c.samples {
-		next, sign := look(stateIn(s, set, name))
+		next, sign := stateStyle(stateIn(s, set, name))
 		if next != style {
 			text += p(style, run)
 			run, style = "", next
@@ -86,7 +86,7 @@ func stateIn(s timeline.Sample, set, name string) timeline.State {
 }
 
 // axis writes the times below their columns.
-func (c columns) axis(p paint) string {
+func (c chartColumns) axis(p painter) string {
 	const room = 10 // columns between two times
 	text := []rune(strings.Repeat(" ", c.width+room))
 	step := (room*c.each + 4*time.Second) / (5 * time.Second) * (5 * time.Second)
@@ -95,7 +95,7 @@ func (c columns) axis(p paint) string {
 		if n < 0 || n >= c.width {
 			break
 		}
-		copy(text[n:], []rune("╵"+seconds(at)))
+		copy(text[n:], []rune("╵"+formatSeconds(at)))
 	}
-	return strings.Repeat(" ", labels) + p(dim, string(text[:c.width]))
+	return strings.Repeat(" ", labelWidth) + p(dim, string(text[:c.width]))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Screen is the content of the live view.
-type Scene struct {
+type Screen struct {
 	// How describes the demo in one line.
 	How string
 	// Since is the time since the demo started.
@@ -25,30 +25,30 @@ type Scene struct {
 type Size struct{ Width, Height int }
 
 // RenderFrame renders a screen as lines that fit a terminal. It is pure.
-func Frame(s Scene, size Size, p paint) []string {
-	lines := []string{header(s, size, p), ""}
+func RenderFrame(s Screen, size Size, p painter) []string {
+	lines := []string{renderHeader(s, size, p), ""}
 	if s.Play == nil {
-		lines = append(lines, board(s.Steps, s.Now, size.Width, p)...)
+		lines = append(lines, renderSteps(s.Steps, s.Now, size.Width, p)...)
 	} else {
-		lines = append(lines, stage(*s.Play, Size{size.Width, size.Height - len(lines)}, p)...)
+		lines = append(lines, renderPlay(*s.Play, Size{size.Width, size.Height - len(lines)}, p)...)
 	}
 	if len(lines) > size.Height {
 		lines = lines[:max(size.Height, 0)]
 	}
 	for i, line := range lines {
-		lines[i] = clip(line, size.Width)
+		lines[i] = clipLine(line, size.Width)
 	}
 	return lines
 }
 
-func header(s Scene, size Size, p paint) string {
+func renderHeader(s Screen, size Size, p painter) string {
 	clock := fmt.Sprintf("%d:%02d", int(s.Since.Minutes()), int(s.Since.Seconds())%60)
 	const name = " slurmtide demo "
-	return p("1;7", name) + " " + p(dim, fit(s.How, size.Width-len(name)-len(clock)-3)) + " " + p(strong, clock)
+	return p("1;7", name) + " " + p(dim, padText(s.How, size.Width-len(name)-len(clock)-3)) + " " + p(strong, clock)
 }
 
 // renderSteps lists the steps. A running step takes a second line for its progress.
-func board(list []steps.Status, now time.Time, width int, p paint) []string {
+func renderSteps(list []steps.Status, now time.Time, width int, p painter) []string {
 	const name = 36
 	var lines []string
 	for _, s := range list {
@@ -56,26 +56,26 @@ func board(list []steps.Status, now time.Time, width int, p paint) []string {
 		case steps.Waiting:
 			lines = append(lines, p(dim, "  · "+s.Name))
 		case steps.Done:
-			lines = append(lines, p(green, "  ✓ ")+fit(s.Name, name)+p(dim, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
+			lines = append(lines, p(green, "  ✓ ")+padText(s.Name, name)+p(dim, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		case steps.Failed:
-			lines = append(lines, p(red, "  ✗ ")+fit(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
+			lines = append(lines, p(red, "  ✗ ")+padText(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		default:
 			took := now.Sub(s.Began)
-			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) +
+			head := p(cyan, "  "+spinnerSign(took)+" ") + p(strong, padText(s.Name, name)) +
 				fmt.Sprintf("%6.0f s ", took.Seconds())
-			lines = append(lines, head+bar(s.Progress, 20, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
+			lines = append(lines, head+progressBar(s.Progress, 20, p), p(dim, "      "+padText(s.Progress.Text, width-8)))
 		}
 	}
 	return lines
 }
 
-func spinner(since time.Duration) string {
+func spinnerSign(since time.Duration) string {
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	return string(frames[int(max(since, 0)/(100*time.Millisecond))%len(frames)])
 }
 
 // progressBar shows the share that is done. It is empty when the total is unknown.
-func bar(progress steps.Progress, width int, p paint) string {
+func progressBar(progress steps.Progress, width int, p painter) string {
 	if progress.Total <= 0 {
 		return ""
 	}

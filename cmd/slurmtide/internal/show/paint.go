@@ -6,7 +6,7 @@ import (
 )
 
 // painter adds a terminal style to text, or returns the text unchanged.
-type paint func(style, text string) string
+type painter func(style, text string) string
 
 // Styles are SGR codes of terminals.
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // PaintColours adds the style as escape sequences.
-func Colours(style, text string) string {
+func PaintColours(style, text string) string {
 	if style == "" || text == "" {
 		return text
 	}
@@ -29,10 +29,10 @@ func Colours(style, text string) string {
 }
 
 // PaintPlain returns the text unchanged.
-func Plainly(_, text string) string { return text }
+func PaintPlain(_, text string) string { return text }
 
 // padText truncates text without colours to a width or pads it with blanks.
-func fit(text string, width int) string {
+func padText(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case width <= 0:
@@ -44,7 +44,7 @@ func fit(text string, width int) string {
 }
 
 // clipLine truncates a line, which may contain colours, to a width.
-func clip(line string, width int) string {
+func clipLine(line string, width int) string {
 	var b strings.Builder
 	seen, escape, cut := 0, false, false
 	for _, r := range line {

@@ -13,18 +13,18 @@ import (
 )
 
 // progressInterval is the pause between two lines about the progress of one step.
-const told = 10 * time.Second
+const progressInterval = 10 * time.Second
 
 // Plain writes a line for each event. It is not safe for concurrent use.
 type Plain struct {
-	out   io.Writer
-	now   func() time.Time
-	began time.Time
-	steps []steps.Status
-	last  time.Time // when the last progress line was written
-	seen  timeline.Sample
-	marks int
-	err   string
+	out          io.Writer
+	now          func() time.Time
+	began        time.Time
+	steps        []steps.Status
+	lastProgress time.Time // when the last progress line was written
+	lastSample   timeline.Sample
+	marks        int
+	err          string
 }
 
 // NewPlain returns a Plain whose times start now.
@@ -50,9 +50,9 @@ func (p *Plain) Steps(board []steps.Status) {
 		case s.State == steps.Failed && before.State != steps.Failed:
 			p.Say("%-36s failed after %.1f s", s.Name, s.Took.Seconds())
 		case s.State == steps.Running && before.State != steps.Running:
-			p.last = p.now()
-		case s.State == steps.Running && p.now().Sub(p.last) >= told:
-			p.last = p.now()
+			p.lastProgress = p.now()
+		case s.State == steps.Running && p.now().Sub(p.lastProgress) >= progressInterval:
+			p.lastProgress = p.now()
 			p.Say("%s … %s", s.Name, s.Progress.Text)
 		}
 	}
@@ -61,19 +61,19 @@ func (p *Plain) Steps(board []steps.Status) {
 
 // Play reports what has changed.
 func (p *Plain) Play(v play.View) {
-	for _, m := range v.Line.Marks[p.marks:] {
+	for _, m := range v.Timeline.Marks[p.marks:] {
 		p.Say("%s", m.Text)
 	}
-	p.marks = len(v.Line.Marks)
+	p.marks = len(v.Timeline.Marks)
 	if err := errorText(v.Err); err != p.err {
 		p.err = err
 		if err != "" {
 			p.Say("not everything can be read: %s", err)
 		}
 	}
-	if now := v.Line.Last(); line(now) != line(p.seen) {
-		p.seen = now
-		p.Say("%+6.1f s  %s", now.At.Seconds(), line(now))
+	if now := v.Timeline.Last(); formatSample(now) != formatSample(p.lastSample) {
+		p.lastSample = now
+		p.Say("%+6.1f s  %s", now.At.Seconds(), formatSample(now))
 	}
 }
 
@@ -88,15 +88,15 @@ func errorText(err error) string {
 }
 
 // formatSample describes a sample in one line, without its time.
-func line(s timeline.Sample) string {
+func formatSample(s timeline.Sample) string {
 	parts := []string{fmt.Sprintf("jobs %s pending %s running %s done", s.Pending, s.Running, s.Done)}
 	for _, set := range s.Sets {
-		parts = append(parts, setLine(set))
+		parts = append(parts, formatNodeSet(set))
 	}
 	return strings.Join(parts, " | ")
 }
 
-func setLine(s timeline.Set) string {
+func formatNodeSet(s timeline.Set) string {
 	text := fmt.Sprintf("%s: required %s, replicas %s", s.Name, s.Required, s.Desired)
 	if !s.Known {
 		return text + ", workers ?"

@@ -14,14 +14,14 @@ func Summary(r play.Result) string {
 	for _, text := range r.Summary.Lost {
 		fmt.Fprintf(&b, "  lost: %s\n", text)
 	}
-	for _, text := range r.Summary.Unfit {
+	for _, text := range r.Summary.NeverFits {
 		fmt.Fprintf(&b, "  %s\n", text)
 	}
-	for _, x := range r.Line.Reactions() {
-		if x.Seen {
-			fmt.Fprintf(&b, "  %-28s %5.1f s after %s\n", x.What, x.Took.Seconds(), x.From)
+	for _, x := range r.Timeline.Reactions() {
+		if x.Happened {
+			fmt.Fprintf(&b, "  %-28s %5.1f s after %s\n", x.Name, x.Took.Seconds(), x.From)
 		} else {
-			fmt.Fprintf(&b, "  %-28s did not happen\n", x.What)
+			fmt.Fprintf(&b, "  %-28s did not happen\n", x.Name)
 		}
 	}
 	if err := r.Verdict(); err != nil {
@@ -35,13 +35,13 @@ func Summary(r play.Result) string {
 // Footer is the summary in one line.
 func Footer(r play.Result) string {
 	text := fmt.Sprintf("%d of %d jobs ran to completion", r.Summary.Ran, r.Summary.Jobs)
-	for _, x := range r.Line.Reactions() {
+	for _, x := range r.Timeline.Reactions() {
 		switch {
-		case !x.Seen:
-		case x.What == "first worker is in service" || x.What == "first job runs":
-			text += fmt.Sprintf("; %s after %.1f s", x.What, x.Took.Seconds())
-		case x.What == "last pod is deleted":
-			text += fmt.Sprintf("; %s %.1f s after the %s", x.What, x.Took.Seconds(), x.From)
+		case !x.Happened:
+		case x.Name == "first worker is in service" || x.Name == "first job runs":
+			text += fmt.Sprintf("; %s after %.1f s", x.Name, x.Took.Seconds())
+		case x.Name == "last pod is deleted":
+			text += fmt.Sprintf("; %s %.1f s after the %s", x.Name, x.Took.Seconds(), x.From)
 		}
 	}
 	if err := r.Verdict(); err != nil {

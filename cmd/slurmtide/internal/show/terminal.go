@@ -15,18 +15,18 @@ import (
 )
 
 // redrawInterval is the time between two frames.
-const redraw = 200 * time.Millisecond
+const redrawInterval = 200 * time.Millisecond
 
 // Terminal shows the demo live. It is safe for concurrent use.
 type Terminal struct {
 	out   *os.File
-	paint paint
+	paint painter
 	began time.Time
 	stop  chan struct{}
 	done  chan struct{}
 
-	mu    sync.Mutex
-	scene Scene
+	mu     sync.Mutex
+	screen Screen
 }
 
 // IsTerminal reports whether the file is a terminal that supports cursor movement.
@@ -37,19 +37,19 @@ func IsTerminal(f *os.File) bool {
 // NewTerminal starts to draw on the alternate screen until Close. how describes the demo in one
 // line.
 func NewTerminal(out *os.File, how string) *Terminal {
-	t := &Terminal{out: out, paint: Colours, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	t := &Terminal{out: out, paint: PaintColours, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 	if os.Getenv("NO_COLOR") != "" {
-		t.paint = Plainly
+		t.paint = PaintPlain
 	}
-	t.scene.How = how
+	t.screen.How = how
 	_, _ = fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
-	go t.run()
+	go t.drawUntilClosed()
 	return t
 }
 
-func (t *Terminal) run() {
+func (t *Terminal) drawUntilClosed() {
 	defer close(t.done)
-	tick := time.NewTicker(redraw)
+	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
 	for {
 		t.draw()
@@ -78,9 +78,9 @@ func (t *Terminal) draw() {
 func (t *Terminal) frame(size Size) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.scene.Now = time.Now()
-	t.scene.Since = t.scene.Now.Sub(t.began)
-	return Frame(t.scene, size, t.paint)
+	t.screen.Now = time.Now()
+	t.screen.Since = t.screen.Now.Sub(t.began)
+	return RenderFrame(t.screen, size, t.paint)
 }
 
 // size returns the size of the terminal, 80 by 24 if it is unknown.
@@ -96,14 +96,14 @@ func (t *Terminal) size() Size {
 func (t *Terminal) Steps(board []steps.Status) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.scene.Steps = board
+	t.screen.Steps = board
 }
 
 // Play shows the play.
 func (t *Terminal) Play(v play.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.scene.Play = &v
+	t.screen.Play = &v
 }
 
 // Close restores the screen and prints the last frame.

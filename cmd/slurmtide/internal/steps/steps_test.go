@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLinesOfTheScriptsTellProgress(t *testing.T) {
+func TestScriptLinesReportProgress(t *testing.T) {
 	before := Progress{Done: 1, Total: 2, Text: "before"}
 	for name, c := range map[string]struct {
 		line string
@@ -23,13 +23,13 @@ func TestLinesOfTheScriptsTellProgress(t *testing.T) {
 		"a count of other things":   {"[  1.000s] 3 of 4 done", Progress{Text: "3 of 4 done"}},
 		"a time in the text":        {"took 3.0s] well", before},
 	} {
-		if d := cmp.Diff(c.want, OfLine(before, c.line)); d != "" {
+		if d := cmp.Diff(c.want, ParseScriptLine(before, c.line)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
 }
 
-func TestTheLogOfARootTellsItsPhase(t *testing.T) {
+func TestARootLogReportsItsPhase(t *testing.T) {
 	for name, c := range map[string]struct {
 		log  string
 		want Progress
@@ -40,13 +40,13 @@ func TestTheLogOfARootTellsItsPhase(t *testing.T) {
 		"some phases later": {"I: running apt-get update...\ndone\nI: downloading packages with apt...\nI: " +
 			"extracting archives...\n", Progress{2, 6, "extracting archives"}},
 	} {
-		if d := cmp.Diff(c.want, OfRootLog(c.log)); d != "" {
+		if d := cmp.Diff(c.want, ParseRootLog(c.log)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
 }
 
-func TestStepsEndWithTheFirstThatFails(t *testing.T) {
+func TestStepsEndWithTheFirstFailure(t *testing.T) {
 	trouble := errors.New("trouble")
 	now := time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(time.Second); return now }
@@ -83,7 +83,7 @@ func TestStepsEndWithTheFirstThatFails(t *testing.T) {
 	}
 }
 
-func TestStepsThatAreInterruptedSaySo(t *testing.T) {
+func TestInterruptedStepsReturnTheError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := Run(ctx, time.Now, []Step{{"only", func(context.Context, func(Progress)) error { return nil }}},

@@ -6,7 +6,7 @@ import (
 )
 
 // Interval is a time during which a worker stayed in one state.
-type Stretch struct {
+type Interval struct {
 	From, To time.Duration
 	State    State
 }
@@ -14,7 +14,7 @@ type Stretch struct {
 // Lane is the history of one worker.
 type Lane struct {
 	Set, Worker string
-	Stretches   []Stretch
+	Intervals   []Interval
 }
 
 // Lanes returns the history of every worker, ordered by set and name. Times at which the set was
@@ -36,31 +36,31 @@ func (t *Timeline) Lanes() []Lane {
 					at[key] = n
 					lanes = append(lanes, Lane{Set: set.Name, Worker: w.Name})
 				}
-				lanes[n].add(Stretch{sample.At, end, w.State})
+				lanes[n].addInterval(Interval{sample.At, end, w.State})
 			}
 		}
 	}
-	order := t.order()
+	order := t.setOrder()
 	slices.SortStableFunc(lanes, func(a, b Lane) int {
 		if a.Set != b.Set {
 			return order[a.Set] - order[b.Set]
 		}
-		return Natural(a.Worker, b.Worker)
+		return CompareNumbered(a.Worker, b.Worker)
 	})
 	return lanes
 }
 
 // addInterval extends the last interval or starts a new one.
-func (l *Lane) add(s Stretch) {
-	if n := len(l.Stretches); n > 0 && l.Stretches[n-1].To == s.From && l.Stretches[n-1].State == s.State {
-		l.Stretches[n-1].To = s.To
+func (l *Lane) addInterval(s Interval) {
+	if n := len(l.Intervals); n > 0 && l.Intervals[n-1].To == s.From && l.Intervals[n-1].State == s.State {
+		l.Intervals[n-1].To = s.To
 		return
 	}
-	l.Stretches = append(l.Stretches, s)
+	l.Intervals = append(l.Intervals, s)
 }
 
 // setOrder returns the position of each set in the samples.
-func (t *Timeline) order() map[string]int {
+func (t *Timeline) setOrder() map[string]int {
 	order := map[string]int{}
 	for _, sample := range t.Samples {
 		for _, set := range sample.Sets {
@@ -73,7 +73,7 @@ func (t *Timeline) order() map[string]int {
 }
 
 // CompareNumbered compares names such as cpu-2 and cpu-10 by their number.
-func Natural(a, b string) int {
+func CompareNumbered(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}

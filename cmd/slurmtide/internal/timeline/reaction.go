@@ -4,25 +4,25 @@ import "time"
 
 // Reaction is the time from one event to another.
 type Reaction struct {
-	What string
+	Name string
 	// From is the event at which the time starts.
 	From string
 	Took time.Duration
 	// Happened is false when the event has not happened. Took is then 0.
-	Seen bool
+	Happened bool
 }
 
 // Reactions returns the times from the submission to workers in service and back to zero. Their
 // precision is the interval between samples.
 func (t *Timeline) Reactions() []Reaction {
 	const submit, end = "submit", "last job's end"
-	done, ended := t.first(0, over)
+	done, ended := t.firstSample(0, allJobsDone)
 	up := func(what string, is func(Sample) bool) Reaction {
-		at, ok := t.first(0, is)
+		at, ok := t.firstSample(0, is)
 		return Reaction{what, submit, at, ok}
 	}
 	down := func(what string, is func(Sample) bool) Reaction {
-		at, ok := t.first(done, is)
+		at, ok := t.firstSample(done, is)
 		return Reaction{what, end, at - done, ok && ended}
 	}
 	return []Reaction{
@@ -31,9 +31,9 @@ func (t *Timeline) Reactions() []Reaction {
 		up("first pod is created", anySet(func(s Set) bool { return len(s.Workers) > 0 })),
 		up("first worker is in service", anySet(func(s Set) bool { return s.Count(Idle, Busy) > 0 })),
 		up("first job runs", func(s Sample) bool { return s.Running.Value > 0 || s.Done.Value > 0 }),
-		up("all jobs are done", over),
+		up("all jobs are done", allJobsDone),
 		down("replicas are 0", func(s Sample) bool {
-			return all(s,
+			return everySet(s,
 				func(set Set) bool { return set.Desired == Known(0) })
 		}),
 		down("last pod is deleted", Sample.AtZero),
@@ -41,7 +41,7 @@ func (t *Timeline) Reactions() []Reaction {
 }
 
 // allJobsDone reports whether all jobs have ended. Jobs that can never run do not count.
-func over(s Sample) bool {
+func allJobsDone(s Sample) bool {
 	return s.Jobs > 0 && s.Done == Known(s.Jobs)
 }
 
@@ -56,7 +56,7 @@ func anySet(is func(Set) bool) func(Sample) bool {
 	}
 }
 
-func all(s Sample, is func(Set) bool) bool {
+func everySet(s Sample, is func(Set) bool) bool {
 	for _, set := range s.Sets {
 		if !is(set) {
 			return false
@@ -66,7 +66,7 @@ func all(s Sample, is func(Set) bool) bool {
 }
 
 // firstSample returns the time of the first sample, at or after from, for which is returns true.
-func (t *Timeline) first(from time.Duration, is func(Sample) bool) (time.Duration, bool) {
+func (t *Timeline) firstSample(from time.Duration, is func(Sample) bool) (time.Duration, bool) {
 	for _, s := range t.Samples {
 		if s.At >= from && is(s) {
 			return s.At, true

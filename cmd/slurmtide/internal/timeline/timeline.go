@@ -32,19 +32,19 @@ const (
 	// Draining: it is drained in Slurm, with or without work.
 	Draining
 	// Terminating: its pod is being deleted.
-	Going
+	Terminating
 	// Lost: it is down or does not respond in Slurm although its pod is ready.
 	Lost
-	states // how many there are
+	stateCount // how many there are
 )
 
 // String returns the name of the state in lower case.
 func (s State) String() string {
-	return [states]string{"absent", "starting", "idle", "busy", "draining", "going", "lost"}[s]
+	return [stateCount]string{"absent", "starting", "idle", "busy", "draining", "going", "lost"}[s]
 }
 
 // States returns all states except Absent in their order.
-func States() []State { return []State{Starting, Idle, Busy, Draining, Going, Lost} }
+func States() []State { return []State{Starting, Idle, Busy, Draining, Terminating, Lost} }
 
 // Worker is a worker of a NodeSet.
 type Worker struct {

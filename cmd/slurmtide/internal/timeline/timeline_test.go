@@ -9,8 +9,8 @@ import (
 
 const s = time.Second
 
-// at is a sample of one NodeSet "cpu".
-func at(t time.Duration, pending, running, done, required, desired int, workers ...Worker) Sample {
+// sampleAt is a sample of one NodeSet "cpu".
+func sampleAt(t time.Duration, pending, running, done, required, desired int, workers ...Worker) Sample {
 	return Sample{
 		At: t, Jobs: 2, Pending: Known(pending), Running: Known(running), Done: Known(done),
 		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true,
@@ -20,16 +20,16 @@ func at(t time.Duration, pending, running, done, required, desired int, workers 
 
 func upAndDown() Timeline {
 	return Timeline{Samples: []Sample{
-		at(-1*s, 0, 0, 0, 0, 0),
-		at(0, 2, 0, 0, 0, 0),
-		at(1*s, 2, 0, 0, 2, 0),
-		at(2*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Starting}, Worker{"cpu-1", Starting}),
-		at(3*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Starting}),
-		at(4*s, 0, 2, 0, 2, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Busy}),
-		at(5*s, 0, 1, 1, 1, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Idle}),
-		at(6*s, 0, 0, 2, 0, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Draining}),
-		at(8*s, 0, 0, 2, 0, 0, Worker{"cpu-0", Going}),
-		at(9*s, 0, 0, 2, 0, 0),
+		sampleAt(-1*s, 0, 0, 0, 0, 0),
+		sampleAt(0, 2, 0, 0, 0, 0),
+		sampleAt(1*s, 2, 0, 0, 2, 0),
+		sampleAt(2*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Starting}, Worker{"cpu-1", Starting}),
+		sampleAt(3*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Starting}),
+		sampleAt(4*s, 0, 2, 0, 2, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Busy}),
+		sampleAt(5*s, 0, 1, 1, 1, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Idle}),
+		sampleAt(6*s, 0, 0, 2, 0, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Draining}),
+		sampleAt(8*s, 0, 0, 2, 0, 0, Worker{"cpu-0", Terminating}),
+		sampleAt(9*s, 0, 0, 2, 0, 0),
 	}}
 }
 
@@ -37,10 +37,10 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 	line := upAndDown()
 	got := map[string]time.Duration{}
 	for _, r := range line.Reactions() {
-		if !r.Seen {
-			t.Errorf("%s did not happen", r.What)
+		if !r.Happened {
+			t.Errorf("%s did not happen", r.Name)
 		}
-		got[r.What] = r.Took
+		got[r.Name] = r.Took
 	}
 	want := map[string]time.Duration{
 		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s,
@@ -53,19 +53,19 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 	}
 }
 
-func TestWhatDidNotHappenIsNotSeen(t *testing.T) {
+func TestReactionsThatDidNotHappen(t *testing.T) {
 	line := upAndDown()
 	line.Samples = line.Samples[:6] // jobs still run
 	for _, r := range line.Reactions() {
-		if want := r.From == "submit" && r.What != "all jobs are done"; r.Seen != want {
-			t.Errorf("%s: happened is %v", r.What, r.Seen)
+		if want := r.From == "submit" && r.Name != "all jobs are done"; r.Happened != want {
+			t.Errorf("%s: happened is %v", r.Name, r.Happened)
 		}
 	}
 }
 
-func TestZeroIsKnownOrIsNotZero(t *testing.T) {
-	zero := at(0, 0, 0, 0, 0, 0)
-	unread, unwanted, none := at(0, 0, 0, 0, 0, 0), at(0, 0, 0, 0, 0, 0), Sample{}
+func TestAtZeroRequiresKnownReadings(t *testing.T) {
+	zero := sampleAt(0, 0, 0, 0, 0, 0)
+	unread, unwanted, none := sampleAt(0, 0, 0, 0, 0, 0), sampleAt(0, 0, 0, 0, 0, 0), Sample{}
 	unread.Sets[0].Known = false
 	unwanted.Sets[0].Desired = Reading{}
 	for name, c := range map[string]struct {
@@ -73,8 +73,8 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 		want   bool
 	}{
 		"no worker and no replicas": {zero, true},
-		"a worker is left":          {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
-		"a replica is desired":      {at(0, 0, 0, 0, 0, 1), false},
+		"a worker is left":          {sampleAt(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Terminating}), false},
+		"a replica is desired":      {sampleAt(0, 0, 0, 0, 0, 1), false},
 		"workers were not read":     {unread, false},
 		"replicas were not read":    {unwanted, false},
 		"no NodeSet":                {none, false},
@@ -85,12 +85,12 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 	}
 }
 
-func TestLanesTellWhatEachWorkerWas(t *testing.T) {
+func TestLanesShowTheStatesOfEachWorker(t *testing.T) {
 	line := upAndDown()
 	want := []Lane{
-		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy},
-			{6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
-		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle},
+		{"cpu", "cpu-0", []Interval{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy},
+			{6 * s, 8 * s, Idle}, {8 * s, 9 * s, Terminating}}},
+		{"cpu", "cpu-1", []Interval{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle},
 			{6 * s, 8 * s, Draining}}},
 	}
 	if d := cmp.Diff(want, line.Lanes()); d != "" {
@@ -98,7 +98,7 @@ func TestLanesTellWhatEachWorkerWas(t *testing.T) {
 	}
 }
 
-func TestLanesAreInTheOrderOfSetsAndNumbers(t *testing.T) {
+func TestLanesAreOrderedBySetAndNumber(t *testing.T) {
 	sample := Sample{Sets: []Set{
 		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}},
 		{Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
@@ -113,7 +113,7 @@ func TestLanesAreInTheOrderOfSetsAndNumbers(t *testing.T) {
 	}
 }
 
-func TestAReadingThatIsNotKnownIsNoNumber(t *testing.T) {
+func TestAnUnknownReadingIsAQuestionMark(t *testing.T) {
 	if got := (Reading{}).String() + " " + Known(0).String(); got != "? 0" {
 		t.Errorf("got %q", got)
 	}

@@ -4,14 +4,14 @@ const hex = "0123456789abcdef"
 
 // isPlain reports whether the byte needs no escape. json-c escapes the slash and leaves UTF-8 as it
 // is.
-func plain(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' && c != '/' }
+func isPlain(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' && c != '/' }
 
 // String writes a string with json-c's escapes.
 func (w *Writer) String(s string) {
 	w.buf = append(w.buf, '"')
 	from := 0
 	for i := 0; i < len(s); i++ {
-		if plain(s[i]) {
+		if isPlain(s[i]) {
 			continue
 		}
 		w.buf = append(w.buf, s[from:i]...)

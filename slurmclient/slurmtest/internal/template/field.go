@@ -10,20 +10,20 @@ import (
 
 // Field compiles the value of one place in a record. The recording decides how the value is
 // written, since versions differ: a number is bare in one and an object in another.
-type Field[T any] func(recorded value) (put[T], error)
+type Field[T any] func(recorded value) (writeFunc[T], error)
 
-type put[T any] func(*Writer, T)
+type writeFunc[T any] func(*Writer, T)
 
 var errShape = errors.New("the recorded value has another type")
 
 // Text writes a string. Where the recording has an array, its elements are the words between the
 // commas of the string.
 func Text[T any](get func(T) string) Field[T] {
-	return func(v value) (put[T], error) {
+	return func(v value) (writeFunc[T], error) {
 		switch {
 		case v.kind == arrayKind:
 			return func(w *Writer, t T) { w.Words(get(t)) }, nil
-		case v.is(""):
+		case v.hasTypeOf(""):
 			return func(w *Writer, t T) { w.String(get(t)) }, nil
 		}
 		return nil, errShape
@@ -32,7 +32,7 @@ func Text[T any](get func(T) string) Field[T] {
 
 // Texts writes an array of strings.
 func Texts[T any](get func(T) []string) Field[T] {
-	return func(v value) (put[T], error) {
+	return func(v value) (writeFunc[T], error) {
 		if v.kind != arrayKind {
 			return nil, errShape
 		}
@@ -42,8 +42,8 @@ func Texts[T any](get func(T) []string) Field[T] {
 
 // Flag writes a boolean.
 func Flag[T any](get func(T) bool) Field[T] {
-	return func(v value) (put[T], error) {
-		if !v.is(true) {
+	return func(v value) (writeFunc[T], error) {
+		if !v.hasTypeOf(true) {
 			return nil, errShape
 		}
 		return func(w *Writer, t T) { w.Bool(get(t)) }, nil
@@ -52,8 +52,8 @@ func Flag[T any](get func(T) bool) Field[T] {
 
 // Int writes a bare whole number.
 func Int[T any](get func(T) int64) Field[T] {
-	return func(v value) (put[T], error) {
-		if !v.is(json.Number("")) {
+	return func(v value) (writeFunc[T], error) {
+		if !v.hasTypeOf(json.Number("")) {
 			return nil, errShape
 		}
 		return func(w *Writer, t T) { w.Int(get(t)) }, nil
@@ -63,11 +63,11 @@ func Int[T any](get func(T) int64) Field[T] {
 // Number writes a whole number that may be unset or infinite. Where the recording is a bare number,
 // both are written as 0.
 func Number[T any](get func(T) slurm.Number) Field[T] {
-	return func(v value) (put[T], error) {
+	return func(v value) (writeFunc[T], error) {
 		switch {
 		case v.isNumber():
 			return func(w *Writer, t T) { w.Number(get(t)) }, nil
-		case v.is(json.Number("")):
+		case v.hasTypeOf(json.Number("")):
 			return func(w *Writer, t T) { w.Uint(get(t).Or(0)) }, nil
 		}
 		return nil, errShape
@@ -87,18 +87,18 @@ func Count[T any](get func(T) uint64) Field[T] {
 // Float writes a number with a fraction. Where the recording is a bare number, infinity is the word
 // Infinity and unset is 0.
 func Float[T any](get func(T) slurm.Float) Field[T] {
-	return func(v value) (put[T], error) {
+	return func(v value) (writeFunc[T], error) {
 		switch {
 		case v.isNumber():
 			return func(w *Writer, t T) { w.FloatNumber(get(t)) }, nil
-		case v.is(json.Number("")):
-			return func(w *Writer, t T) { w.Float(bare(get(t))) }, nil
+		case v.hasTypeOf(json.Number("")):
+			return func(w *Writer, t T) { w.Float(bareFloat(get(t))) }, nil
 		}
 		return nil, errShape
 	}
 }
 
-func bare(f slurm.Float) float64 {
+func bareFloat(f slurm.Float) float64 {
 	if f.IsInfinite() {
 		return math.Inf(1)
 	}
@@ -108,5 +108,5 @@ func bare(f slurm.Float) float64 {
 
 // Value writes what the function writes, which must be one whole value.
 func Value[T any](write func(*Writer, T)) Field[T] {
-	return func(value) (put[T], error) { return write, nil }
+	return func(value) (writeFunc[T], error) { return write, nil }
 }

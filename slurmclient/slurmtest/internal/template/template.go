@@ -7,15 +7,15 @@ import (
 
 // Template writes records of one shape. It is safe for concurrent use.
 type Template[T any] struct {
-	parts []part[T]
-	depth int
+	segments []segment[T]
+	depth    int
 }
 
 // segment is literal text and the value after it; the last segment has no value.
-type part[T any] struct {
+type segment[T any] struct {
 	text  string
 	depth int
-	put   put[T]
+	write writeFunc[T]
 }
 
 // Fields maps the path of a place in a record, such as "exit_code.signal.id", to its Field.
@@ -25,7 +25,7 @@ type Fields[T any] map[string]Field[T]
 // around the record, which decides its indentation. Fields whose path is missing in the record are
 // ignored, since versions differ. Places without a field are written as recorded.
 func Compile[T any](record []byte, style Style, depth int, fields Fields[T]) (*Template[T], error) {
-	v, err := parse(record)
+	v, err := parseDocument(record)
 	if err != nil {
 		return nil, fmt.Errorf("parsing a recorded record: %w", err)
 	}
@@ -33,28 +33,28 @@ func Compile[T any](record []byte, style Style, depth int, fields Fields[T]) (*T
 	if err := c.value("", v); err != nil {
 		return nil, err
 	}
-	c.cut(nil)
-	return &Template[T]{parts: c.parts, depth: depth}, nil
+	c.endSegment(nil)
+	return &Template[T]{segments: c.segments, depth: depth}, nil
 }
 
 // Append writes t as one value.
 func (p *Template[T]) Append(w *Writer, t T) {
 	outer := w.depth
-	for i := range p.parts {
-		part := &p.parts[i]
+	for i := range p.segments {
+		part := &p.segments[i]
 		w.buf = append(w.buf, part.text...)
-		if part.put != nil {
+		if part.write != nil {
 			w.depth = part.depth
-			part.put(w, t)
+			part.write(w, t)
 		}
 	}
 	w.depth, w.empty = outer, false
 }
 
 type compiler[T any] struct {
-	w      *Writer
-	fields Fields[T]
-	parts  []part[T]
+	w        *Writer
+	fields   Fields[T]
+	segments []segment[T]
 }
 
 func (c *compiler[T]) value(path string, v value) error {
@@ -63,7 +63,7 @@ func (c *compiler[T]) value(path string, v value) error {
 		if err != nil {
 			return fmt.Errorf("compiling %q: %w", path, err)
 		}
-		c.cut(put)
+		c.endSegment(put)
 		c.w.empty = false
 		return nil
 	}
@@ -81,7 +81,7 @@ func (c *compiler[T]) object(path string, v value) error {
 	c.w.Object()
 	for _, m := range v.members {
 		c.w.Key(m.key)
-		if err := c.value(join(path, m.key), m.value); err != nil {
+		if err := c.value(joinPath(path, m.key), m.value); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *compiler[T]) array(path string, v value) error {
 	c.w.Array()
 	for _, item := range v.items {
 		c.w.Item()
-		if err := c.value(join(path, "*"), item); err != nil {
+		if err := c.value(joinPath(path, "*"), item); err != nil {
 			return err
 		}
 	}
@@ -115,12 +115,12 @@ func (c *compiler[T]) scalar(v value) {
 }
 
 // endSegment ends a segment; put writes the value after it.
-func (c *compiler[T]) cut(put put[T]) {
-	c.parts = append(c.parts, part[T]{text: string(c.w.buf), depth: c.w.depth, put: put})
+func (c *compiler[T]) endSegment(put writeFunc[T]) {
+	c.segments = append(c.segments, segment[T]{text: string(c.w.buf), depth: c.w.depth, write: put})
 	c.w.Reset()
 }
 
-func join(path, key string) string {
+func joinPath(path, key string) string {
 	if path == "" {
 		return key
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-const recorded = `{
+const recordedRecord = `{
   "name": "a\/b",
   "empty": {},
   "none": [],
@@ -38,51 +38,51 @@ type record struct {
 	time  slurm.Number
 	share slurm.Float
 	flags string
-	more  []string
-	yes   bool
+	words []string
+	flag  bool
 }
 
-func compile(t *testing.T, style Style, depth int, fields Fields[record]) *Template[record] {
+func mustCompile(t *testing.T, style Style, depth int, fields Fields[record]) *Template[record] {
 	t.Helper()
-	p, err := Compile([]byte(recorded), style, depth, fields)
+	p, err := Compile([]byte(recordedRecord), style, depth, fields)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func TestRecordWithoutFieldsIsWrittenAsRecorded(t *testing.T) {
+func TestRecordWithoutFieldsIsWrittenUnchanged(t *testing.T) {
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(recorded)); err != nil {
+	if err := json.Compact(&compact, []byte(recordedRecord)); err != nil {
 		t.Fatal(err)
 	}
-	for style, want := range map[Style]string{Pretty: recorded, Compact: compact.String()} {
+	for style, want := range map[Style]string{Pretty: recordedRecord, Compact: compact.String()} {
 		w := NewWriter(style)
-		compile(t, style, 0, nil).Append(w, record{})
+		mustCompile(t, style, 0, nil).Append(w, record{})
 		if diff := cmp.Diff(want, string(w.Bytes())); diff != "" {
 			t.Errorf("style %d (-want +got):\n%s", style, diff)
 		}
 	}
 }
 
-func TestFieldsTakeThePlaceOfRecordedValues(t *testing.T) {
+func TestFieldsReplaceRecordedValues(t *testing.T) {
 	fields := Fields[record]{
 		"name":     Text(func(r record) string { return r.name }),
 		"time":     Number(func(r record) slurm.Number { return r.time }),
 		"share":    Float(func(r record) slurm.Float { return r.share }),
 		"flags":    Text(func(r record) string { return r.flags }),
-		"none":     Texts(func(r record) []string { return r.more }),
-		"deep.*.y": Flag(func(r record) bool { return r.yes }),
-		"absent":   Flag(func(r record) bool { return r.yes }),
+		"none":     Texts(func(r record) []string { return r.words }),
+		"deep.*.y": Flag(func(r record) bool { return r.flag }),
+		"absent":   Flag(func(r record) bool { return r.flag }),
 	}
 	w := NewWriter(Pretty)
 	w.Object()
 	w.Key("records")
 	w.Array()
-	p := compile(t, Pretty, 2, fields)
+	p := mustCompile(t, Pretty, 2, fields)
 	for _, r := range []record{
 		{name: "\"\\/\n\r\t\b\f\x01é", time: slurm.Infinite(), share: slurm.Flt(1), flags: "X,Y"},
-		{time: slurm.Num(7), share: slurm.InfiniteFloat(), more: []string{"p", "q"}, yes: true},
+		{time: slurm.Num(7), share: slurm.InfiniteFloat(), words: []string{"p", "q"}, flag: true},
 	} {
 		w.Item()
 		p.Append(w, r)
@@ -145,7 +145,7 @@ func TestFieldsTakeThePlaceOfRecordedValues(t *testing.T) {
 
 func TestFieldOfAnotherTypeIsRefused(t *testing.T) {
 	get := func(record) bool { return true }
-	_, err := Compile([]byte(recorded), Pretty, 0, Fields[record]{"name": Flag(get)})
+	_, err := Compile([]byte(recordedRecord), Pretty, 0, Fields[record]{"name": Flag(get)})
 	if err == nil {
 		t.Error("Compile accepted a boolean for a string")
 	}

@@ -27,7 +27,7 @@ const (
 	arrayKind
 )
 
-func parse(doc []byte) (value, error) {
+func parseDocument(doc []byte) (value, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	return parseValue(d)
@@ -78,7 +78,7 @@ func parseArray(d *json.Decoder) (value, error) {
 }
 
 // member returns the value of a member, or nil if there is none.
-func (v value) at(key string) *value {
+func (v value) member(key string) *value {
 	for i := range v.members {
 		if v.members[i].key == key {
 			return &v.members[i].value
@@ -89,10 +89,10 @@ func (v value) at(key string) *value {
 
 // isNumber reports whether v is a {"set", "infinite", "number"} object.
 func (v value) isNumber() bool {
-	return v.kind == objectKind && len(v.members) == 3 && v.at("set") != nil && v.at("number") != nil
+	return v.kind == objectKind && len(v.members) == 3 && v.member("set") != nil && v.member("number") != nil
 }
 
-func (v value) is(want any) bool {
+func (v value) hasTypeOf(want any) bool {
 	if v.kind != scalarKind {
 		return false
 	}

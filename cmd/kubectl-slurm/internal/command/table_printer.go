@@ -1,0 +1,55 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+)
+
+// rowTable is a table with rows of any type.
+type rowTable interface {
+	Len() int
+	Sort(by string) error
+	Print(w io.Writer, f table.Format, h table.Headings) error
+}
+
+// rowNoun is the noun for the rows of a table, in plural and singular.
+type rowNoun struct{ plural, singular string }
+
+// tablePrinter prints tables in one format.
+type tablePrinter struct {
+	rows     rowNoun
+	format   table.Format
+	headings table.Headings
+	sortBy   string
+}
+
+// print writes a table and returns notes about an empty one. It prints the matching rows before it
+// returns an error about names without a row.
+func (p tablePrinter) print(w io.Writer, a *tableRequest, t rowTable) ([]string, error) {
+	if err := t.Sort(p.sortBy); err != nil {
+		return nil, err
+	}
+	if err := t.Print(w, p.format, p.headings); err != nil {
+		return nil, err
+	}
+	if missing := a.unmatchedNames(); len(missing) > 0 {
+		return nil, fmt.Errorf("%s %s not found in %s", p.rows.singular, strings.Join(missing, ", "), a.placeName())
+	}
+	if t.Len() == 0 && p.format != table.JSON && p.format != table.YAML {
+		return []string{p.rows.noRowsFound(a)}, nil
+	}
+	return nil, nil
+}
+
+// noRowsFound says that no rows were found, and which flag may show more.
+func (k rowNoun) noRowsFound(a *tableRequest) string {
+	text := fmt.Sprintf("no %s were found in %s", k.plural, a.placeName())
+	if a.filter == top.Present && k.singular == "job" {
+		text += "; --all also shows finished jobs"
+	}
+	return text
+}

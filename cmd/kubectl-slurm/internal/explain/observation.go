@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Observation contains everything that the explanations use.
+type Observation struct {
+	Now time.Time
+	// NodeSets and Autoscalers are the objects of the namespace.
+	NodeSets    []v1beta1.NodeSet
+	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
+	// Numbers are the metrics of NodeSets, by the name of the NodeSet.
+	Numbers map[string]top.Numbers
+	// Pods are the pods of the NodeSet, nil if they could not be read.
+	Pods []corev1.Pod
+	// Slurm is the view of the cluster, nil if it could not be read.
+	Slurm *SlurmRecords
+	// Gaps are sentences about what could not be read.
+	Gaps []string
+}
+
+// SlurmRecords are the records of one cluster in the view.
+type SlurmRecords struct {
+	Jobs       []*slurm.Job
+	Nodes      []*slurm.Node
+	Partitions []*slurm.Partition
+}
+
+// NewSlurmRecords converts the view's objects of one cluster to Slurm's records.
+func NewSlurmRecords(jobs []view.SlurmJob, nodes []view.SlurmNode, partitions []view.SlurmPartition) *SlurmRecords {
+	s := &SlurmRecords{}
+	for i := range jobs {
+		s.Jobs = append(s.Jobs, records.Job(&jobs[i]))
+	}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, records.Node(&nodes[i]))
+	}
+	for i := range partitions {
+		s.Partitions = append(s.Partitions, records.Partition(&partitions[i]))
+	}
+	return s
+}
+
+func (s *SlurmRecords) snapshot(now time.Time) *slurmclient.Snapshot {
+	return records.Snapshot(now, s.Jobs, s.Nodes, s.Partitions)
+}
+
+// nodeSet returns the NodeSet with the name, or nil.
+func (s *Observation) nodeSet(name string) *v1beta1.NodeSet {
+	for i := range s.NodeSets {
+		if s.NodeSets[i].Name == name {
+			return &s.NodeSets[i]
+		}
+	}
+	return nil
+}
+
+// poolDefaults returns the adapter's defaults.
+func poolDefaults() metricsapi.PoolDefaults { return metricsapi.PoolDefaults{Lead: 5 * time.Minute} }
+
+// pools returns the pools of the NodeSets of the cluster, in the order of NodeSets.
+func (s *Observation) pools(cluster string) []demand.Pool {
+	var out []demand.Pool
+	for i := range s.NodeSets {
+		n := &s.NodeSets[i]
+		if top.ClusterOf(n) == cluster {
+			out = append(out, s.pool(n))
+		}
+	}
+	return out
+}
+
+func (s *Observation) pool(n *v1beta1.NodeSet) demand.Pool {
+	return metricsapi.PoolOf(n, s.autoscaler(n), poolDefaults())
+}
+
+// autoscaler returns the HPA that scales a NodeSet, or nil if there is none or several.
+func (s *Observation) autoscaler(n *v1beta1.NodeSet) *autoscalingv2.HorizontalPodAutoscaler {
+	if scaling := top.ScalingAutoscalers(n, s.Autoscalers); len(scaling) == 1 {
+		return scaling[0]
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ScaleIn lists the workers that a scale-in deletes.
+type ScaleIn struct {
+	// Going are the workers that were already chosen. Next are the workers that a lower number of
+	// replicas would choose, in order.
+	Going []Candidate `json:"going,omitempty"`
+	Next  []Candidate `json:"next,omitempty"`
+	// Order says what the order is based on.
+	Order string `json:"order,omitempty"`
+}
+
+// Candidate is a worker that was or would be chosen.
+type Candidate struct {
+	Pod       string `json:"pod"`
+	SlurmNode string `json:"slurmNode"`
+	// State is such as idle, busy or down. Jobs is its number of jobs, Job the ID of the job that ends
+	// last.
+	State string `json:"state"`
+	Jobs  int    `json:"jobs,omitempty"`
+	Job   uint32 `json:"job,omitempty"`
+	// Cause is why a chosen worker is deleted, Since when it was chosen.
+	Cause string     `json:"cause,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	// Until is when the time limit of its last job ends, which is the latest time of its deletion.
+	// It is nil if the worker is deleted at once or the time is unknown.
+	Until *time.Time `json:"until,omitempty"`
+	// Why is what the deletion waits for, or the policy that decides.
+	Why string `json:"why"`
+}
+
+// maxNextCandidates limits ScaleIn.Next.
+const maxNextCandidates = 5
+
+// explainScaleIn lists the candidates according to the operator's rules.
+func explainScaleIn(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
+	if observed.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+		return ScaleIn{}
+	}
+	look := newPlanInput(observed)
+	out := ScaleIn{Order: look.order}
+	byPod := map[string]*plan.Worker{}
+	active := 0
+	for i := range look.observed.Workers {
+		w := &look.observed.Workers[i]
+		byPod[w.Pod] = w
+		if w.DeletedAt.IsZero() && !w.Finished {
+			active++
+		}
+		if w.DrainMark.Cause != "" || !w.DeletedAt.IsZero() {
+			out.Going = append(out.Going, look.candidate(observed.Now, n, w))
+		}
+	}
+	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
+	listed := map[string]bool{}
+	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < maxNextCandidates; replicas-- {
+		for _, pod := range chosenForScaleIn(observed.Now, n, look.observed, replicas) {
+			if w := byPod[pod]; !listed[pod] && w.DrainMark.Cause == "" && len(out.Next) < maxNextCandidates {
+				out.Next = append(out.Next, look.candidate(observed.Now, n, w))
+			}
+			listed[pod] = true
+		}
+	}
+	return out
+}
+
+// chosenForScaleIn returns the pods that the operator would choose for the number of replicas.
+func chosenForScaleIn(now time.Time, n *v1beta1.NodeSet, observed plan.Observation, replicas int) []string {
+	wish := plan.Desired{
+		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash,
+		SlurmName: func(int) string { return "" },
+	}
+	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, observed)
+	var out []string
+	for _, w := range todo.Waits {
+		if w.Cause == v1beta1.DrainCauseScaleIn {
+			out = append(out, w.Pod)
+		}
+	}
+	for _, s := range todo.Steps {
+		if s.Verb == plan.DeletePod || s.Verb == plan.Annotate && s.DrainMark.Cause == v1beta1.DrainCauseScaleIn {
+			out = append(out, s.Pod)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// planInput is the input of the operator's plan.
+type planInput struct {
+	observed plan.Observation
+	order    string
+	states   map[string]string
+}
+
+// newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
+// of Slurm nodes come from the pods' conditions.
+func newPlanInput(observed *Observation) planInput {
+	l := planInput{states: map[string]string{}}
+	l.observed.Slurm = plan.SlurmReading{
+		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{},
+		JobsReadAt: observed.Now,
+	}
+	for i := range observed.Pods {
+		l.observed.Workers = append(l.observed.Workers, workerOf(&observed.Pods[i]))
+	}
+	if observed.Slurm == nil {
+		l.order = "by the pods' conditions, which do not include the idle time of workers"
+		for i := range observed.Pods {
+			l.addPod(&observed.Pods[i])
+		}
+		return l
+	}
+	l.order = "by what the view shows"
+	for _, n := range observed.Slurm.Nodes {
+		l.observed.Slurm.Records[n.Name] = recordOf(n)
+		l.states[n.Name] = n.State.Word()
+		if n.State.Base != slurm.NodeFuture {
+			l.observed.Slurm.TotalNodes++
+		}
+	}
+	for _, j := range observed.Slurm.Jobs {
+		if j.State.Base == slurm.JobPending || j.State.Base.Finished() && !j.State.Has(slurm.JobCompleting) {
+			continue
+		}
+		l.addWork(j)
+	}
+	return l
+}
+
+func (l *planInput) addWork(j *slurm.Job) {
+	names, err := hostlist.Expand(j.Nodes)
+	if err != nil {
+		return // the state of its nodes says that they are busy
+	}
+	for _, name := range names {
+		w := l.observed.Slurm.Work[name]
+		end := j.EndTime.Time()
+		if w.Jobs == 0 || !w.End.IsZero() && (end.IsZero() || end.After(w.End)) {
+			w.LastJob, w.End = j.ID, end
+		}
+		w.Jobs++
+		l.observed.Slurm.Work[name] = w
+	}
+}
+
+func (l *planInput) addPod(pod *corev1.Pod) {
+	has := map[corev1.PodConditionType]bool{}
+	for _, c := range pod.Status.Conditions {
+		has[c.Type] = c.Status == corev1.ConditionTrue
+	}
+	name := workerOf(pod).SlurmName
+	r := plan.Record{
+		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
+			has[v1beta1.PodConditionNotResponding],
+		Busy: !has[v1beta1.PodConditionIdle] && !has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionCompleting],
+	}
+	l.states[name] = "busy"
+	switch {
+	case r.Down:
+		l.states[name] = "down"
+	case !r.Busy:
+		l.states[name] = "idle"
+	}
+	l.observed.Slurm.Records[name] = r
+	l.observed.Slurm.TotalNodes++
+	if deadline, err := time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline]); err == nil && r.Busy {
+		l.observed.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
+	}
+}
+
+// candidate describes a chosen or next worker.
+func (l *planInput) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
+	work := l.observed.Slurm.Work[w.SlurmName]
+	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.states[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob,
+		Cause: w.DrainMark.Cause}
+	if c.State == "" {
+		c.State = "not registered"
+	}
+	if !w.DrainMark.Since.IsZero() {
+		c.Since = &w.DrainMark.Since
+	}
+	record := l.observed.Slurm.Records[w.SlurmName]
+	policy := n.Spec.DrainPolicy
+	switch {
+	case !w.DeletedAt.IsZero():
+		c.Why = "it is being deleted"
+	case w.KubeNode == "":
+		c.Why = "at once: it was never scheduled"
+	case policy != nil && policy.Type == v1beta1.DrainForce:
+		c.Why = "at once: the drain policy is Force"
+	case work.Jobs == 0 && !record.Busy:
+		c.Why = "at once: it has no work"
+	default:
+		c.describeWait(now, policy, work, w)
+	}
+	return c
+}
+
+// describeWait says how long the deletion of a worker with work would wait.
+func (c *Candidate) describeWait(now time.Time, policy *v1beta1.DrainPolicy, work plan.Work, w *plan.Worker) {
+	c.Why = "when its work ends, which has no time limit"
+	if !work.End.IsZero() {
+		end := work.End.UTC().Truncate(time.Second)
+		c.Until, c.Why = &end, "when its work ends, at its time limit at the latest"
+	}
+	if policy == nil || policy.Type != v1beta1.DrainTimeout || policy.Timeout == nil {
+		return
+	}
+	since := w.DrainMark.Since
+	if since.IsZero() {
+		since = now
+	}
+	if end := since.Add(policy.Timeout.Duration).UTC().Truncate(time.Second); c.Until == nil || end.Before(*c.Until) {
+		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest",
+			policy.Timeout.Duration)
+	}
+}

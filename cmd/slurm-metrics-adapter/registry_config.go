@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/polls"
+	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/metricsapi/clusters"
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// registryConfig returns how to read clusters. Each connected cluster is added to the exposition.
+func (o *options) registryConfig(k kubeClients, expo *exposition, log logger) clusters.Config {
+	return clusters.Config{
+		Access: access.Config{
+			Secrets: access.NewSecretReader(k.client), User: o.slurm.user, Lifetime: o.slurm.lifetime,
+			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
+		},
+		Cache: slurmclient.CacheConfig{
+			Period: o.slurm.period, NewJobsInterval: o.slurm.lookInterval, Slow: o.slurm.slow,
+			JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
+			Resources:  o.view.withViewResources(expo.resources),
+		},
+		Pools: o.pools, Fixed: o.slurm.fixedCluster(), Connect: o.slurm.connect, Observer: expo.reactions,
+		OnPanic: func(key access.ClusterKey, err error) { expo.recordPanic(key.String(), "demand", err) },
+		Attach: func(key access.ClusterKey) clusters.Attachment {
+			requests := exporter.NewClientMetrics()
+			return clusters.Attachment{
+				Observer: requests,
+				Run: func(ctx context.Context, to clusters.Connected) {
+					log := log.With("cluster", key.String())
+					log.Info("polling slurmrestd")
+					defer log.Info("polling ends")
+					var wg sync.WaitGroup
+					defer wg.Wait()
+					wg.Go(func() { polls.Watch(ctx, to.Cache, log) })
+					expo.showCluster(ctx, key, to, requests)
+				},
+			}
+		},
+	}
+}

@@ -1,0 +1,132 @@
+// Package local runs the demo on this machine: a real Kubernetes cluster with one node, Slurm in
+// plain pods, the operator and the adapter installed from their charts, and NodeSets at zero
+// replicas with HPAs. The scripts in hack do the work. All state is in one folder.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// SlurmVersion is the version of Slurm.
+const SlurmVersion = "26.05"
+
+const namespace = "slurm"
+
+// NodeSet is a NodeSet of the demo.
+type NodeSet struct {
+	Name      string
+	ExtraConf string
+	Max       int
+}
+
+// Demo is the demo on this machine. Only one goroutine at a time may use Steps and Down. After the
+// steps are done, several goroutines may call Submit, Cancel and Observe.
+type Demo struct {
+	repo, dir string
+	sets      []NodeSet
+	kube      *kubeAPI
+	slurm     *slurmclient.Client
+}
+
+// New returns the demo of the repository repo with its state in the folder dir. It starts nothing.
+func New(repo, dir string, sets ...NodeSet) *Demo {
+	return &Demo{repo: repo, dir: dir, sets: sets}
+}
+
+// Close closes connections. The cluster keeps running.
+func (l *Demo) Close() {
+	if l.slurm != nil {
+		l.slurm.Close()
+	}
+}
+
+// Steps returns the steps that start the demo. They skip what already runs, so they can be repeated
+// after an interruption or for another play.
+func (l *Demo) Steps() []steps.Step {
+	return []steps.Step{
+		{Name: "build Kubernetes", Do: l.scriptStep("hack/kube/build", "kube")},
+		{Name: "build Helm", Do: l.scriptStep("hack/kube/build", "helm")},
+		{Name: "build CoreDNS", Do: l.scriptStep("hack/kube/build", "coredns")},
+		{Name: "root file system of the node", Do: l.rootStep("kube-root", "hack/kube/root")},
+		{Name: "root file system of Slurm " + SlurmVersion,
+			Do: l.rootStep("images/slurmd-"+SlurmVersion, "hack/images/root", SlurmVersion)},
+		{Name: "compile operator and adapter", Do: l.compilePackages},
+		{Name: "start Kubernetes with one node", Do: l.startKubernetes},
+		{Name: "load images into the node", Do: l.loadImages},
+		{Name: "install CRDs (Helm)", Do: l.installCRDs},
+		{Name: "start slurmctld and slurmrestd", Do: l.startSlurm},
+		{Name: "install operator and adapter (Helm)", Do: l.installCharts},
+		{Name: "create NodeSets at zero with HPAs", Do: l.createNodeSets},
+		{Name: "cancel jobs of an earlier play", Do: l.cancelLeftovers},
+	}
+}
+
+func (l *Demo) kubeDir() string { return filepath.Join(l.dir, "kube") }
+
+// EnvFile returns the file to source in order to use kubectl and helm with the cluster.
+func (l *Demo) EnvFile() string { return filepath.Join(l.dir, "env") }
+
+func (l *Demo) startKubernetes(ctx context.Context, report func(steps.Progress)) error {
+	err := l.scriptStep("hack/kube/up", "--name", "demo", "--kubelet", "--dir", l.kubeDir(), "--env-file", l.EnvFile(),
+		"--controller-manager-arg", "--horizontal-pod-autoscaler-sync-period=1s")(ctx, report)
+	if err != nil {
+		return err
+	}
+	l.kube, err = connectKube(filepath.Join(l.kubeDir(), "pki", "admin.kubeconfig"))
+	return err
+}
+
+// loadImages loads the images into the node, one after the other.
+func (l *Demo) loadImages(ctx context.Context, report func(steps.Progress)) error {
+	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + SlurmVersion}
+	for i, name := range names {
+		report(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
+		if err := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), name)(ctx, func(steps.Progress) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Down stops everything that Steps started, whatever its state, and reports the progress. It
+// returns nil if nothing runs.
+func (l *Demo) Down(ctx context.Context, report func(steps.Progress)) error {
+	if _, err := os.Stat(l.kubeDir()); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return l.scriptStep("hack/kube/down", "--dir", l.kubeDir())(ctx, report)
+}
+
+// MissingRequirement says why this machine cannot run the demo. It is empty when the machine can.
+func MissingRequirement() string {
+	if runtime.GOOS != "linux" {
+		return "a kubelet needs Linux, and this is " + runtime.GOOS
+	}
+	if os.Geteuid() != 0 {
+		return "a kubelet needs root (try: sudo -E make demo)"
+	}
+	for _, tool := range []string{"bash", "unshare", "nsenter", "flock", "setsid", "setpriv", "ip", "pivot_root",
+		"chroot", "hostname"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "a node needs the program " + tool
+		}
+	}
+	_, aptErr := exec.LookPath("apt-get")
+	_, builderErr := exec.LookPath("mmdebstrap")
+	if aptErr != nil && builderErr != nil {
+		return "a node is built from Debian packages, and neither apt-get nor mmdebstrap is installed"
+	}
+	if err := exec.Command("unshare", "-m", "-n", "-u", "-p", "-f", "true").Run(); err != nil { //nolint:noctx // it ends at once
+		return fmt.Sprintf("a node needs namespaces, which cannot be created here (unshare: %v)", err)
+	}
+	return ""
+}

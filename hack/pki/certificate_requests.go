@@ -1,0 +1,59 @@
+package main
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+)
+
+// controlPlane says what files to make.
+type controlPlane struct {
+	dir    string
+	server string
+	node   string
+	ips    []net.IP
+}
+
+// certificateRequest is one certificate to be made.
+type certificateRequest struct {
+	name      string
+	authority string
+	subject   pkix.Name
+	usages    []x509.ExtKeyUsage
+	hosts     []string
+	ips       []net.IP
+}
+
+// authorities are apart because each is trusted for one thing: who a user is,
+// whose word about a user counts, and who may read the store.
+func (controlPlane) authorities() []string { return []string{"ca", "front-proxy-ca", "etcd-ca"} }
+
+// users have a kubeconfig.
+func (controlPlane) users() []string {
+	return []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
+}
+
+func (p controlPlane) requests() []certificateRequest {
+	client := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	server := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	both := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	name := func(common string, groups ...string) pkix.Name {
+		return pkix.Name{CommonName: common, Organization: groups}
+	}
+	service := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	// The first address of the Services' range is that of Service kubernetes.
+	addresses := append([]net.IP{net.IPv4(10, 96, 0, 1)}, p.ips...)
+	return []certificateRequest{
+		{"apiserver", "ca", name("kube-apiserver"), server, service, addresses},
+		{"apiserver-kubelet-client", "ca", name("kube-apiserver-kubelet-client", "system:masters"), client, nil, nil},
+		{"admin", "ca", name("admin", "system:masters"), client, nil, nil},
+		{"kube-controller-manager", "ca", name("system:kube-controller-manager"), client, nil, nil},
+		{"kube-scheduler", "ca", name("system:kube-scheduler"), client, nil, nil},
+		{"kube-proxy", "ca", name("system:kube-proxy"), client, nil, nil},
+		{"coredns", "ca", name("system:coredns"), client, nil, nil},
+		{"kubelet", "ca", name("system:node:"+p.node, "system:nodes"), both, []string{p.node}, p.ips},
+		{"front-proxy-client", "front-proxy-ca", name("front-proxy-client"), client, nil, nil},
+		{"etcd", "etcd-ca", name("etcd"), both, []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}},
+		{"apiserver-etcd-client", "etcd-ca", name("kube-apiserver-etcd-client"), client, nil, nil},
+	}
+}

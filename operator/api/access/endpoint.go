@@ -1,0 +1,77 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// KeyRef names a key of a Secret or ConfigMap. The zero value names none.
+type KeyRef struct {
+	Kind, Namespace, Name, Key string
+}
+
+// String returns a description for messages.
+func (r KeyRef) String() string {
+	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
+}
+
+// Endpoint says where a cluster's slurmrestd is and which credentials it needs. A connection stays
+// valid as long as its endpoint stays equal.
+type Endpoint struct {
+	URL string
+	// Token refers to a token or, with MintsTokens, to the key that tokens are minted with.
+	Token       KeyRef
+	MintsTokens bool
+	// CA refers to certificates in PEM. Certificate names a Secret of type kubernetes.io/tls; its Key
+	// is empty.
+	CA, Certificate KeyRef
+	// Problem says why there is no endpoint. The other fields are meaningless then.
+	Problem string
+}
+
+// slurmrestdPort is slurmrestd's default port.
+const slurmrestdPort = 6820
+
+// ClusterEndpoint returns the endpoint of a Cluster's slurmrestd.
+func ClusterEndpoint(c *v1beta1.Cluster) Endpoint {
+	secret := c.Spec.Token.SecretRef
+	t := Endpoint{URL: strings.TrimSuffix(c.Spec.Server, "/"), Token: KeyRef{"Secret", c.Namespace, secret.Name, secret.Key}}
+	if ca := c.Spec.CARef; ca != nil {
+		t.CA = KeyRef{cmp.Or(string(ca.Kind), string(v1beta1.CAInSecret)), c.Namespace, ca.Name, cmp.Or(ca.Key, "ca.crt")}
+	}
+	if cert := c.Spec.ClientCertRef; cert != nil {
+		t.Certificate = KeyRef{Kind: "Secret", Namespace: c.Namespace, Name: cert.Name}
+	}
+	return t
+}
+
+// ControllerEndpoint returns the endpoint of a Controller's slurmrestd: the Service of the first of
+// apis that names the Controller. The caller sorts apis by name.
+func ControllerEndpoint(c *v1beta1.Controller, apis []*v1beta1.RestApi) Endpoint {
+	i := slices.IndexFunc(apis, func(a *v1beta1.RestApi) bool {
+		return a.Namespace == c.Namespace && a.Spec.ControllerRef.Name == c.Name
+	})
+	if i < 0 {
+		return Endpoint{Problem: "no RestApi in the namespace names this Controller"}
+	}
+	key := cmp.Or(c.Spec.JWTKeyRef, c.Spec.JWTHS256KeyRef)
+	if key == nil || key.Name == "" {
+		return Endpoint{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}
+	}
+	port := cmp.Or(apis[i].Spec.Service.Port, slurmrestdPort)
+	return Endpoint{
+		URL:   fmt.Sprintf("http://%s-restapi.%s.svc:%d", apis[i].Name, c.Namespace, port),
+		Token: SecretKeyRef(c.Namespace, key), MintsTokens: true,
+	}
+}
+
+// SecretKeyRef returns the reference to a key of a Secret in the namespace.
+func SecretKeyRef(namespace string, s *corev1.SecretKeySelector) KeyRef {
+	return KeyRef{"Secret", namespace, s.Name, s.Key}
+}

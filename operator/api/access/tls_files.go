@@ -1,0 +1,59 @@
+package access
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"slices"
+)
+
+// tlsFiles contains the certificates and the key of an endpoint in PEM, as read from Kubernetes.
+type tlsFiles struct{ caPEM, certPEM, keyPEM []byte }
+
+func (t tlsFiles) equal(u tlsFiles) bool {
+	return slices.Equal(t.caPEM, u.caPEM) && slices.Equal(t.certPEM, u.certPEM) && slices.Equal(t.keyPEM, u.keyPEM)
+}
+
+// readTLSFiles reads the certificates and the key that the endpoint names.
+func readTLSFiles(ctx context.Context, kube SecretReader, t Endpoint) (tlsFiles, error) {
+	var out tlsFiles
+	if t.CA != (KeyRef{}) {
+		pem, err := ReadKey(ctx, kube, t.CA)
+		if err != nil {
+			return tlsFiles{}, err
+		}
+		out.caPEM = pem
+	}
+	if t.Certificate != (KeyRef{}) {
+		secret, err := kube.Read(ctx, t.Certificate)
+		if err != nil {
+			return tlsFiles{}, err
+		}
+		out.certPEM, out.keyPEM = secret.Data["tls.crt"], secret.Data["tls.key"]
+	}
+	return out, nil
+}
+
+// config returns the client's TLS configuration. It is nil if the system's CAs suffice.
+func (t tlsFiles) config(target Endpoint) (*tls.Config, error) {
+	if target.CA == (KeyRef{}) && target.Certificate == (KeyRef{}) {
+		return nil, nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if target.CA != (KeyRef{}) {
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(t.caPEM) {
+			return nil, fmt.Errorf("%s contains no certificate in PEM", target.CA)
+		}
+	}
+	if target.Certificate != (KeyRef{}) {
+		pair, err := tls.X509KeyPair(t.certPEM, t.keyPEM)
+		if err != nil {
+			return nil, fmt.Errorf("reading the client certificate in Secret %s/%s: %w",
+				target.Certificate.Namespace, target.Certificate.Name, err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg, nil
+}

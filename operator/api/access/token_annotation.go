@@ -1,0 +1,88 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// tokenAnnotationOf returns where a Secret may be sent as a token: the value of the annotation
+// AnnotationSlurmToken, or else of the label of that name, or else SlurmTokenAnyServer if a Token
+// controls the Secret, or else nothing.
+func tokenAnnotationOf(s *corev1.Secret) string {
+	if value, there := s.Annotations[v1beta1.AnnotationSlurmToken]; there {
+		return value
+	}
+	if value, there := s.Labels[v1beta1.AnnotationSlurmToken]; there {
+		return value
+	}
+	if owner := metav1.GetControllerOf(s); owner != nil && owner.Kind == v1beta1.KindToken {
+		if gv, err := schema.ParseGroupVersion(owner.APIVersion); err == nil && gv.Group == v1beta1.GroupName {
+			return v1beta1.SlurmTokenAnyServer
+		}
+	}
+	return ""
+}
+
+// NotSendableError reports that a Secret does not permit its content to be sent to a server.
+type NotSendableError struct {
+	Ref KeyRef
+	// ListsServers is true if the Secret lists servers and the Cluster's is not among them.
+	ListsServers bool
+}
+
+// Error names the remedy. It contains nothing of the content.
+func (e *NotSendableError) Error() string {
+	if e.ListsServers {
+		return fmt.Sprintf("Secret %s/%s is not sent to this server: its annotation %s does not list spec.server",
+			e.Ref.Namespace, e.Ref.Name, v1beta1.AnnotationSlurmToken)
+	}
+	return fmt.Sprintf("%s is not sent: nothing says that it is a Slurm token. Have a Token create the Secret, or annotate it with %s=%s",
+		e.Ref, v1beta1.AnnotationSlurmToken, v1beta1.SlurmTokenAnyServer)
+}
+
+// readSendableToken returns the endpoint's token if its Secret permits sending it there. Without this
+// check, anyone who may write a Cluster could send any Secret anywhere.
+func readSendableToken(ctx context.Context, kube SecretReader, t Endpoint) ([]byte, error) {
+	secret, err := readObjectWithKey(ctx, kube, t.Token)
+	if err != nil {
+		return nil, err
+	}
+	raw := secret.Data[t.Token.Key]
+	switch mark := secret.TokenAnnotation; {
+	case mark == v1beta1.SlurmTokenAnyServer, mark == "" && namesSlurmUser(raw):
+		return raw, nil
+	case mark != "" && listsServer(mark, t.URL):
+		return raw, nil
+	default:
+		return nil, &NotSendableError{Ref: t.Token, ListsServers: mark != ""}
+	}
+}
+
+// listsServer reports whether the comma-separated list of URLs contains url.
+func listsServer(servers, url string) bool {
+	for server := range strings.SplitSeq(servers, ",") {
+		if strings.TrimSuffix(strings.TrimSpace(server), "/") == url {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSlurmUser reports whether raw is a JSON Web Token with the claim sun. Slurm reads the user name
+// from this claim, and no other kind of token has it.
+func namesSlurmUser(raw []byte) bool {
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser().ParseUnverified(trimToken(raw), claims); err != nil {
+		return false
+	}
+	user, ok := claims["sun"].(string)
+	return ok && user != ""
+}

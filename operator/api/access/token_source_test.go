@@ -1,0 +1,153 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// fakeSecrets has one Secret and counts its reads.
+type fakeSecrets struct {
+	data  atomic.Pointer[map[string][]byte]
+	reads atomic.Int64
+}
+
+func (k *fakeSecrets) set(key, value string) { k.data.Store(&map[string][]byte{key: []byte(value)}) }
+
+func (k *fakeSecrets) Read(context.Context, KeyRef) (SecretContent, error) {
+	k.reads.Add(1)
+	if d := k.data.Load(); d != nil {
+		return SecretContent{Data: *d, TokenAnnotation: "true"}, nil
+	}
+	return SecretContent{}, errors.New("not found")
+}
+
+func newTokenUntil(t *testing.T, end time.Time) string {
+	t.Helper()
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": end.Unix()}).SignedString([]byte("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func newTestSource(t *testing.T, kube SecretReader, mint bool) *secretTokenSource {
+	t.Helper()
+	target := Endpoint{Token: KeyRef{"Secret", "team", "token", "jwt"}, MintsTokens: mint}
+	return newTokenSource(t.Context(), kube, target, "slurm", time.Hour, time.Now)
+}
+
+func TestATokenIsReadBeforeItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := &fakeSecrets{}
+		begin := time.Now()
+		kube.set("jwt", "SLURM_JWT="+newTokenUntil(t, begin.Add(time.Hour))+"\n")
+		s := newTestSource(t, kube, false)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.keepCurrent(ctx)
+		time.Sleep(retryReadInterval + time.Second)
+		if got, err := s.Token(); err != nil || got != newTokenUntil(t, begin.Add(time.Hour)) {
+			t.Fatalf("got token %q, %v", got, err)
+		}
+		time.Sleep(50 * time.Minute)
+		if n := kube.reads.Load(); n != 1 {
+			t.Errorf("the Secret was read %d times while the token was valid, want once", n)
+		}
+		kube.set("jwt", newTokenUntil(t, begin.Add(3*time.Hour)))
+		time.Sleep(8 * time.Minute)
+		if end := s.Expiry(); !end.Equal(begin.Add(3 * time.Hour).Truncate(time.Second)) {
+			t.Errorf("the token in use expires at %v, want the renewed one", end)
+		}
+	})
+}
+
+func TestARefusedTokenDoesNotMakeTheSecretBeReadOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := &fakeSecrets{}
+		kube.set("jwt", "one")
+		s := newTestSource(t, kube, false)
+		if changed, err := s.Reload(); !changed || err != nil {
+			t.Fatalf("first read: changed %v, error %v", changed, err)
+		}
+		kube.set("jwt", "two")
+		for range retryReadInterval / time.Second {
+			if changed, _ := s.Reload(); changed {
+				t.Fatal("the Secret was read again too early")
+			}
+			time.Sleep(time.Second)
+		}
+		if changed, err := s.Reload(); !changed || err != nil {
+			t.Errorf("after the interval: changed %v, error %v", changed, err)
+		}
+		if got, _ := s.Token(); got != "two" || kube.reads.Load() != 2 {
+			t.Errorf("got token %s after %d reads, want two after 2", got, kube.reads.Load())
+		}
+	})
+}
+
+func TestATokenThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := &fakeSecrets{}
+		s := newTestSource(t, kube, false)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.keepCurrent(ctx)
+		if _, err := s.Token(); !errors.Is(err, errTokenNotRead) {
+			t.Errorf("before the first read: got error %v", err)
+		}
+		time.Sleep(retryReadInterval + time.Second)
+		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "not found") {
+			t.Errorf("without a Secret: got error %v", err)
+		}
+		kube.set("other", "x")
+		time.Sleep(retryReadInterval)
+		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), `no key "jwt"`) {
+			t.Errorf("without the key: got error %v", err)
+		}
+		kube.set("jwt", "two words")
+		time.Sleep(retryReadInterval)
+		if _, err := s.Token(); err == nil || strings.Contains(err.Error(), "words") {
+			t.Errorf("with two words: got error %v, want one without the content", err)
+		}
+		kube.set("jwt", "good")
+		time.Sleep(retryReadInterval)
+		if got, err := s.Token(); got != "good" {
+			t.Errorf("with a good token: got %q, %v", got, err)
+		}
+	})
+}
+
+func TestTokensAreMintedWithTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := &fakeSecrets{}
+		kube.set("jwt", "a key")
+		s := newTestSource(t, kube, true)
+		if _, err := s.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		token, err := s.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims := jwt.MapClaims{}
+		key := func(*jwt.Token) (any, error) { return []byte("a key"), nil }
+		if _, err := jwt.ParseWithClaims(token, claims, key); err != nil || claims["sun"] != "slurm" {
+			t.Errorf("got claims %v, error %v", claims, err)
+		}
+		time.Sleep(time.Hour)
+		if again, err := s.Token(); err != nil || again == token || kube.reads.Load() != 1 {
+			t.Errorf("an hour later: new token %v, error %v, after %d reads of the key", again != token, err, kube.reads.Load())
+		}
+		kube.set("jwt", "-----BEGIN RSA PRIVATE KEY-----\n")
+		if _, err := s.Reload(); err == nil || !strings.Contains(err.Error(), "HS256") {
+			t.Errorf("with a key in PEM: got error %v", err)
+		}
+	})
+}

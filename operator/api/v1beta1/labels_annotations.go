@@ -1,0 +1,187 @@
+package v1beta1
+
+// Prefixes of our labels, annotations, taints and finalizers.
+const (
+	Prefix           = "slinky.slurm.net/"
+	ControllerPrefix = "controller.slinky.slurm.net/"
+	NodeSetPrefix    = "nodeset.slinky.slurm.net/"
+	LoginSetPrefix   = "loginset.slinky.slurm.net/"
+	TopologyPrefix   = "topology.slinky.slurm.net/"
+	FeaturesPrefix   = "features.slinky.slurm.net/"
+)
+
+// Annotations of NodeSets. All are slurmtide extensions. Unless a comment says otherwise, users set them
+// and the operator reads them.
+const (
+	// AnnotationWake overrides whether the operator wakes a NodeSet from zero: WakeAlways or WakeNever. If
+	// absent, the operator wakes a NodeSet that was created at zero, but not one that somebody scaled to
+	// zero.
+	AnnotationWake = NodeSetPrefix + "wake"
+	// AnnotationZeroAfter is a Go duration. The operator sets a NodeSet whose HPA has minReplicas 1 to
+	// zero when it has been idle for that long.
+	AnnotationZeroAfter = NodeSetPrefix + "zero-after"
+	// AnnotationIdleGrace is a Go duration. Idle nodes count as required for that long. The metrics
+	// adapter reads it too.
+	AnnotationIdleGrace = NodeSetPrefix + "idle-grace"
+	// AnnotationSlurmCluster is the ClusterName of the Slurm cluster that the workers joined. The operator
+	// sets and reads it, and removes it with the last worker. Users remove it after they rename the Slurm
+	// cluster.
+	AnnotationSlurmCluster = NodeSetPrefix + "slurm-cluster"
+)
+
+// Values of AnnotationWake.
+const (
+	WakeAlways = "always"
+	WakeNever  = "never"
+)
+
+// AnnotationSlurmToken is an annotation, or a label, that marks the content of a Secret as a Slurm token,
+// which may be sent to the slurmrestd of a Cluster. Its value is SlurmTokenAnyServer or, in the
+// annotation, a comma-separated list of values of spec.server; the token is sent nowhere else. Users set
+// it; the operator and the metrics adapter read it. Secrets of Tokens do not need it, nor do tokens that
+// name a Slurm user (claim sun). It is a slurmtide extension.
+const (
+	AnnotationSlurmToken = Prefix + "slurm-token"
+	SlurmTokenAnyServer  = "true"
+)
+
+// Annotations of workers' pods.
+const (
+	// AnnotationPodCordon "true" requests that the worker be drained. Users and the operator set it; the
+	// operator reads it.
+	AnnotationPodCordon = NodeSetPrefix + "pod-cordon"
+	// AnnotationPodDeletionCost is an int32. Among otherwise equal workers, the one with the lower cost is
+	// deleted first. Users set it; the operator reads it.
+	AnnotationPodDeletionCost = NodeSetPrefix + "pod-deletion-cost"
+	// AnnotationPodDeadline is when the time limit of the worker's last running job ends (RFC 3339). The
+	// operator sets it; users read it.
+	AnnotationPodDeadline = NodeSetPrefix + "pod-deadline"
+	// AnnotationDrainCause says why the operator drains the worker: one of the DrainCause constants. It
+	// keeps the choice of workers across restarts. The operator sets and reads it. A worker that has
+	// AnnotationPodCordon but no cause was chosen by a user. It is a slurmtide extension.
+	AnnotationDrainCause = NodeSetPrefix + "drain-cause"
+	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). The timeout of the drain
+	// policy starts then. The operator sets and reads it. It is a slurmtide extension.
+	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
+	// AnnotationDeleteWhenScaled "true" is on PersistentVolumeClaims that scale-in deletes, because the
+	// NodeSet's retention policy is whenScaled: Delete. Claims that were retained earlier do not have it.
+	// The operator sets and reads it. It is a slurmtide extension.
+	AnnotationDeleteWhenScaled = NodeSetPrefix + "delete-when-scaled"
+	// AnnotationSafeToEvict "false" is on workers that run jobs or may get some. cluster-autoscaler does not
+	// remove their Kubernetes node. The operator sets it.
+	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	// AnnotationDoNotDisrupt "true" is on workers that run jobs or may get some. Karpenter does not disrupt
+	// their Kubernetes node. The operator sets it.
+	AnnotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
+)
+
+// Values of AnnotationDrainCause.
+const (
+	// DrainCauseScaleIn says that there are more workers than desired.
+	DrainCauseScaleIn = "ScaleIn"
+	// DrainCauseUpdate says that the worker has an old revision.
+	DrainCauseUpdate = "Update"
+	// DrainCauseDeletion says that the NodeSet is being deleted.
+	DrainCauseDeletion = "Deletion"
+)
+
+// Annotations of Kubernetes nodes. Administrators set them; the operator reads them.
+const (
+	// AnnotationNodeCordonReason is the Slurm reason with which the workers on a cordoned Kubernetes node
+	// are drained (at most 256 runes).
+	AnnotationNodeCordonReason = NodeSetPrefix + "node-cordon-reason"
+	// AnnotationHostnameOverride is the name of the Slurm node in scaling mode DaemonSet.
+	AnnotationHostnameOverride = NodeSetPrefix + "hostname-override"
+	// AnnotationTopology is the Slurm topology of the workers on the Kubernetes node.
+	AnnotationTopology = TopologyPrefix + "spec"
+	// AnnotationFeatures is a comma-separated list of features. Each becomes the feature FeaturePrefix +
+	// name of the workers' Slurm nodes.
+	AnnotationFeatures = FeaturesPrefix + "spec"
+)
+
+// AnnotationCordonedFor is on Kubernetes nodes that the operator cordoned for a NodeSet with
+// cordonKubeNodes. Its value, "<namespace>/<nodeset>/<slurmNode>", names the drained Slurm node. The
+// operator sets and reads it, and removes only cordons that have it. It is a slurmtide extension.
+const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
+
+// AnnotationOrdinals is on ControllerRevisions. It lists the ordinals, such as "0-2,5", that
+// rollingUpdate.partition keeps at that revision: a lost worker is created again with it. The operator sets
+// and reads it. It is a slurmtide extension.
+const AnnotationOrdinals = NodeSetPrefix + "ordinals"
+
+// FeaturePrefix is the prefix of the Slurm features that come from AnnotationFeatures.
+const FeaturePrefix = "k8s/"
+
+// Annotations of pod templates: hashes of the keys and files that the pods use, so that pods are replaced
+// when those change. The operator sets and reads them.
+const (
+	AnnotationSlurmKeyHash     = Prefix + "slurm-key-hash"
+	AnnotationJWTKeyHash       = Prefix + "jwt-key-hash"
+	AnnotationSlurmConfigHash  = Prefix + "slurm-config-hash"
+	AnnotationSlurmdbdConfHash = Prefix + "slurmdbd-conf-hash"
+	AnnotationSshdConfHash     = Prefix + "sshd-conf-hash"
+	AnnotationSSSDConfHash     = Prefix + "sssd-conf-hash"
+	AnnotationSSHHostKeysHash  = Prefix + "ssh-host-keys-hash"
+)
+
+// Labels that the operator sets on the objects that it creates.
+const (
+	// LabelCluster is the name of the Controller or Cluster. It is on all pods of a cluster. The operator
+	// and users select pods by it.
+	LabelCluster = Prefix + "cluster"
+
+	// LabelPodName is the pod's name. It is on workers. Services select pods by it.
+	LabelPodName = NodeSetPrefix + "pod-name"
+	// LabelPodIndex is the ordinal. It is on workers that have one. The operator reads it.
+	LabelPodIndex = NodeSetPrefix + "pod-index"
+	// LabelPodHostname is the name of the Slurm node. It is on workers. The operator and the metrics
+	// adapter read it.
+	LabelPodHostname = NodeSetPrefix + "pod-hostname"
+	// LabelPodProtect is "true" on workers that run jobs or may get some. The PodDisruptionBudget selects
+	// pods by it.
+	LabelPodProtect = NodeSetPrefix + "pod-protect"
+	// LabelScalingMode is the NodeSet's scalingMode. It is on workers. The operator reads it.
+	LabelScalingMode = NodeSetPrefix + "scaling-mode"
+)
+
+// ProtectingAnnotations returns the annotations that keep node autoscalers from removing a worker that runs
+// jobs or may get some.
+func ProtectingAnnotations() map[string]string {
+	return map[string]string{AnnotationSafeToEvict: "false", AnnotationDoNotDisrupt: "true"}
+}
+
+// Kubernetes' recommended labels. The operator sets them on every object that it creates, and selectors use
+// them.
+const (
+	LabelAppName      = "app.kubernetes.io/name"
+	LabelAppInstance  = "app.kubernetes.io/instance"
+	LabelAppComponent = "app.kubernetes.io/component"
+)
+
+// Values of LabelAppName.
+const (
+	AppSlurmctld  = "slurmctld"
+	AppSlurmrestd = "slurmrestd"
+	AppSlurmdbd   = "slurmdbd"
+	AppSlurmd     = "slurmd"
+	AppLogin      = "login"
+)
+
+// TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of workers. Administrators set
+// it; workers tolerate it.
+const TaintWorker = NodeSetPrefix + "worker"
+
+// FinalizerDrain is on NodeSets. The operator sets it, and removes it when no worker has jobs any more or
+// when the drain policy permits not to wait. It is a slurmtide extension.
+const FinalizerDrain = NodeSetPrefix + "drain"
+
+// Names and reasons in Slurm.
+const (
+	// DrainReasonPrefix is the prefix of the operator's drain reasons. The operator undrains only nodes
+	// with this prefix.
+	DrainReasonPrefix = "slurm-operator: "
+	// DrainReasonScaleIn follows the prefix when the operator drains a worker to scale in.
+	DrainReasonScaleIn = "scale-in"
+	// ReservationPrefix is the prefix of the reservation name of a scheduled update.
+	ReservationPrefix = "SlurmOperatorMaint-"
+)

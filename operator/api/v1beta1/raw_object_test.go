@@ -1,0 +1,195 @@
+package v1beta1_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func newRaw(text string) v1beta1.Raw { return v1beta1.Raw{Raw: []byte(text)} }
+
+func TestOpenPartsAreReadAsKubernetesTypes(t *testing.T) {
+	got, err := newRaw(`{"image": "slurmd", "new": 1, "securityContext": {"privileged": false}, "resources": {"limits": {"cpu": 4}}}`).Container()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Image != "slurmd" || got.SecurityContext == nil || got.SecurityContext.Privileged == nil || *got.SecurityContext.Privileged {
+		t.Errorf("got container %+v", got)
+	}
+	if cpu := got.Resources.Limits.Cpu().Value(); cpu != 4 {
+		t.Errorf("got a limit of %d CPUs", cpu)
+	}
+	pod, err := newRaw(`{"hostNetwork": true, "hostname": "gpu-"}`).PodSpec()
+	if err != nil || !pod.HostNetwork || pod.Hostname != "gpu-" {
+		t.Errorf("got pod %+v, %v", pod, err)
+	}
+	service, err := newRaw(`{"type": "NodePort"}`).ServiceSpec()
+	if err != nil || service.Type != corev1.ServiceTypeNodePort {
+		t.Errorf("got Service %+v, %v", service, err)
+	}
+	claim, err := newRaw(`{"accessModes": ["ReadWriteOnce"]}`).ClaimSpec()
+	if err != nil || len(claim.AccessModes) != 1 {
+		t.Errorf("got claim %+v, %v", claim, err)
+	}
+	meta, err := newRaw(`{"name": "data", "labels": {"a": "b"}}`).ObjectMeta()
+	if err != nil || meta.Name != "data" || meta.Labels["a"] != "b" {
+		t.Errorf("got metadata %+v, %v", meta, err)
+	}
+}
+
+func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
+	container := func(r v1beta1.Raw) error { _, err := r.Container(); return err }
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"an absent field", ``, ""},
+		{"an empty field", `{}`, ""},
+		{"unknown fields", `{"new": {"a": 1}}`, ""},
+		{"a string for an object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
+		{"a number for a string", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
+		{"an object for a list", `{"args": {"a": "b"}}`, `spec.slurmd.args: must be a list, not object`},
+		{"a string for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports[0].containerPort: must be a number, not string`},
+		{"a string for a boolean", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
+		{"a number for a string in a list", `{"args": ["a", 1]}`, `spec.slurmd.args[1]: must be a string, not number`},
+		{"a list for an object in a list", `{"env": [{"name": "a"}, []]}`, `spec.slurmd.env[1]: must be an object, not array`},
+		{"an object for a string, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`, `spec.slurmd.env[1].name: must be a string, not object`},
+		{"an empty object for a string", `{"image": {}}`, `spec.slurmd.image: must be a string, not object`},
+		{"a string for an object, deep inside", `{"resources": "many"}`, `spec.slurmd.resources: must be an object, not string`},
+		{"malformed JSON", `{"image": `, `spec.slurmd: unexpected end of JSON input`},
+		{"a quantity under a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`, `spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"an invalid quantity", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := v1beta1.InField("spec.slurmd", container(newRaw(c.text)))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			var bad *v1beta1.MalformedError
+			if err != nil && !errors.As(err, &bad) {
+				t.Errorf("got an error of type %T", err)
+			}
+		})
+	}
+}
+
+func TestAVeryLargeMalformedPartIsRefusedQuickly(t *testing.T) {
+	deep := newRaw(strings.Repeat(`{"a":`, 5000) + strings.Repeat("}", 5000))
+	deep.Raw = append([]byte(`{"image":5,"new":`), append(bytes.Replace(deep.Raw, []byte(`:}`), []byte(`:{}}`), 1), '}')...)
+	wide := newRaw(`{"args":[` + strings.Repeat(`"a",`, 100_000) + `5]}`)
+	for name, r := range map[string]v1beta1.Raw{"deep": deep, "wide": wide} {
+		start := time.Now()
+		if _, err := r.Container(); err == nil {
+			t.Errorf("the %s one was accepted", name)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("the %s one took %s", name, took)
+		}
+	}
+}
+
+func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {
+	const text = `{"spec":{"template":{"spec":{"hostname":"","hostNetwork":false,"new":[0]}},"slurmd":{"image":"a","tty":false},"logfile":{}}}`
+	written := &v1beta1.NodeSet{}
+	if err := json.Unmarshal([]byte(text), written); err != nil {
+		t.Fatal(err)
+	}
+	viaMap, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &v1beta1.NodeSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(viaMap, again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(written, again); diff != "" {
+		t.Errorf("through a map (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(newRaw(`{"hostNetwork": false, "new": [0], "hostname": ""}`), again.Spec.Template.Spec); diff != "" {
+		t.Errorf("the template's spec (-want +got):\n%s", diff)
+	}
+	if again.Spec.Logfile.IsZero() || !again.Spec.Slurmd.Equal(newRaw(`{"tty": false, "image": "a"}`)) {
+		t.Error("an empty field is lost, or slurmd has changed")
+	}
+}
+
+func TestAnAbsentPartIsNotWritten(t *testing.T) {
+	for _, text := range []string{`{"spec":{}}`, `{"spec":{"slurmd":null}}`} {
+		n := &v1beta1.NodeSet{}
+		if err := json.Unmarshal([]byte(text), n); err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(n.Spec)
+		if err != nil || string(out) != "{}" {
+			t.Errorf("%s becomes %s, %v", text, out, err)
+		}
+	}
+}
+
+func TestEqual(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{``, ``, true},
+		{``, `{}`, false},
+		{`{"a":1,"b":2}`, `{"b": 2, "a": 1}`, true},
+		{`{"a":1}`, `{"a":2}`, false},
+		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		{`{"a":`, `{"a":`, true},
+		{`{"a":`, `{"a":1}`, false},
+	} {
+		if got := newRaw(c.a).Equal(newRaw(c.b)); got != c.want {
+			t.Errorf("%q equals %q: %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestRawOfAValue(t *testing.T) {
+	r, err := v1beta1.RawOf(corev1.Container{Image: "slurmd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := r.Container(); err != nil || c.Image != "slurmd" {
+		t.Errorf("got %s, %v", r, err)
+	}
+	if r, err := v1beta1.RawOf((*corev1.Container)(nil)); err != nil || !r.IsZero() {
+		t.Errorf("of nil: got %s, %v", r, err)
+	}
+	if _, err := v1beta1.RawOf(make(chan int)); err == nil {
+		t.Error("a channel was accepted")
+	}
+}
+
+func TestUnknownFieldsOfOpenStructsAreKept(t *testing.T) {
+	const text = `{"spec":{"template":{"new":[0],"spec":{}},` +
+		`"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","metadata":{"name":"data"},"none":null}]}}`
+	n := &v1beta1.NodeSet{}
+	if err := json.Unmarshal([]byte(text), n); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(map[string]any{"spec": n.Spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !newRaw(text).Equal(newRaw(string(out))) {
+		t.Errorf("got %s", out)
+	}
+	clone := n.DeepCopy()
+	clone.Spec.Template.Extra["new"].Raw[1] = '1'
+	if got := n.Spec.Template.Extra["new"].String(); got != "[0]" {
+		t.Errorf("changing the copy changed the original: %s", got)
+	}
+}

@@ -1,0 +1,107 @@
+package live
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Reading is what was read of one Slurm cluster. It is immutable.
+type Reading struct {
+	// Snapshot is never nil. It holds how old nodes and jobs are.
+	Snapshot *slurmclient.Snapshot
+	// Nodes are all records by name, FUTURE ones too.
+	Nodes map[string]*slurm.Node
+	// Work is what the list of jobs has on Slurm nodes, by their names: unfinished jobs
+	// that hold them, and finished ones that are still completing. It is nil while
+	// Problem is set.
+	Work map[string]Work
+	// DrainedSince is from when on DRAIN is known to have been in effect, by the name of
+	// the Slurm node: the end of the first poll, of an unbroken run of polls of this
+	// connection, that showed it. A list of jobs that was asked for later knows every
+	// job that began before. By our clock.
+	DrainedSince map[string]time.Time
+	// Problem is why Work is not known though jobs were read; empty for none.
+	Problem string
+}
+
+// Complete reports whether nodes and jobs were read since the process began, and all
+// work is known. It says nothing of their age.
+func (r *Reading) Complete() bool {
+	return r.hasNodesAndJobs() && r.Problem == ""
+}
+
+// hasNodesAndJobs reports whether nodes and jobs were read.
+func (r *Reading) hasNodesAndJobs() bool { return r.Snapshot.Nodes.Known && r.Snapshot.Jobs.Known }
+
+// readingBuilder makes readings of the snapshots of one cache, in their order.
+type readingBuilder struct{ last *Reading }
+
+// next makes the reading of a snapshot, with what of the last one is still true.
+func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
+	if r.last == nil {
+		r.last = &Reading{Snapshot: &slurmclient.Snapshot{}}
+	}
+	before := r.last.Snapshot
+	next := &Reading{
+		Snapshot: s, Nodes: r.last.Nodes, Work: r.last.Work, Problem: r.last.Problem,
+		DrainedSince: drainedSince(r.last.DrainedSince, before.Nodes, s.Nodes),
+	}
+	if s.Nodes.Sequence != before.Nodes.Sequence {
+		next.Nodes = make(map[string]*slurm.Node, len(s.Nodes.Value))
+		for _, n := range s.Nodes.Value {
+			next.Nodes[n.Name] = n
+		}
+	}
+	if s.Jobs.Sequence != before.Jobs.Sequence {
+		if err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) }); err != nil {
+			next.Work, next.Problem = nil, err.Error()
+		}
+	}
+	r.last = next
+	return next
+}
+
+// drainedSince goes on with the run of polls of nodes. A poll that failed, one that was not seen
+// here, and one that another Slurm cluster answered break it: the flag may have been away in
+// between.
+func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]*slurm.Node]) map[string]time.Time {
+	switch {
+	case !now.Known, now.Err != nil:
+		return nil
+	case before.Known && now.ReadAt.Equal(before.ReadAt) && before.Err == nil:
+		return since // no poll in between
+	case before.Err != nil, now.Sequence > before.Sequence+1, now.Cluster != before.Cluster:
+		since = nil
+	case now.Sequence == before.Sequence && since != nil:
+		return since // the same records once more
+	}
+	end := now.ReadAt.Add(now.Took)
+	next := map[string]time.Time{}
+	for _, n := range now.Value {
+		if !n.State.Has(slurm.NodeDrain) {
+			continue
+		}
+		next[n.Name] = end
+		if t, ok := since[n.Name]; ok {
+			next[n.Name] = t
+		}
+	}
+	return next
+}
+
+// hasChangesSince reports whether the reading has news for those who decide: another poll of
+// nodes or jobs, other partitions or reservations, or that polls begin or cease to fail.
+func (r *Reading) hasChangesSince(old *Reading) bool {
+	if old == nil {
+		return true
+	}
+	s, before := r.Snapshot, old.Snapshot
+	failing := func(s *slurmclient.Snapshot) [3]bool {
+		return [3]bool{s.Nodes.Err != nil, s.Jobs.Err != nil, s.Pings.Err != nil}
+	}
+	return !s.Nodes.ReadAt.Equal(before.Nodes.ReadAt) || !s.Jobs.ReadAt.Equal(before.Jobs.ReadAt) ||
+		s.Partitions.Sequence != before.Partitions.Sequence || s.Reservations.Sequence != before.Reservations.Sequence ||
+		failing(s) != failing(before)
+}

@@ -1,0 +1,208 @@
+package nodeset
+
+import (
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+
+	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// desiredOf returns what the NodeSet specifies. A NodeSet with a problem desires the workers that
+// it has, so that none is created and none is removed except by deletion.
+func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Desired {
+	spec := &s.nodeSet.Spec
+	w := plan.Desired{
+		ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
+		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil, Orphaning: isOrphaning(s.nodeSet, s.revisions),
+		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: desiredReplicas(s.nodeSet),
+		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
+		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
+		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
+	}
+	if w.Deleting {
+		w.DeletingSince = s.nodeSet.DeletionTimestamp.Time
+	}
+	if s.problem.reason != "" {
+		return freezeDesired(w, s)
+	}
+	if w.PerKubeNode {
+		w.KubeNodes = matchingKubeNodes(s)
+	}
+	_, known := shape.OfNodeSet(s.nodeSet)
+	w.CanCreateRecords = known && w.SlurmName(0) != ""
+	w.Update = updateOf(now, spec.UpdateStrategy, w.WorkerCount())
+	return w
+}
+
+// freezeDesired keeps the existing workers, because new ones cannot be rendered. Workers that were
+// chosen for scale-in before are still removed.
+func freezeDesired(w plan.Desired, s *observation) plan.Desired {
+	w.MaxWorkers, w.CanCreateRecords, w.Update = nil, false, plan.Update{}
+	w.Replicas = 0
+	for i := range s.workers {
+		if x := &s.workers[i]; x.DeletedAt.IsZero() && x.DrainMark.Cause != v1beta1.DrainCauseScaleIn {
+			w.Replicas++
+			w.KubeNodes = append(w.KubeNodes, x.Slot.KubeNode)
+		}
+	}
+	slices.Sort(w.KubeNodes)
+	w.KubeNodes = slices.Compact(w.KubeNodes)
+	return w
+}
+
+// desiredReplicas returns how many workers there should be in scaling mode StatefulSet. The API
+// server sets the default, one.
+func desiredReplicas(n *v1beta1.NodeSet) int {
+	if n.Spec.Replicas == nil {
+		return 1
+	}
+	return int(max(0, *n.Spec.Replicas))
+}
+
+// maxWorkers returns the largest number of workers there may ever be: the smaller of the maxima of
+// the NodeSet and its HPA, but at least the present replicas. It is nil if it is not known.
+func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
+	most := requestedMax(n, hpas)
+	if most == nil {
+		return nil
+	}
+	return new(max(min(int(*most), maxRecords), desiredReplicas(n)))
+}
+
+// maxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more
+// workers. Each record costs slurmctld and every reconciliation of the NodeSet.
+const maxRecords = 10_000
+
+// requestedMax returns the requested maximum. Of several HPAs the highest counts, so that records
+// which one of them needs are not deleted because of another.
+func requestedMax(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int32 {
+	var hpa *autoscalingv2.HorizontalPodAutoscaler
+	for i := range hpas {
+		if hpa == nil || hpas[i].Spec.MaxReplicas > hpa.Spec.MaxReplicas {
+			hpa = &hpas[i]
+		}
+	}
+	return shape.MaxReplicas(n, hpa)
+}
+
+func drainPolicyOf(p *v1beta1.DrainPolicy) plan.DrainPolicy {
+	switch {
+	case p == nil:
+	case p.Type == v1beta1.DrainForce:
+		return plan.DrainPolicy{Force: true}
+	case p.Type == v1beta1.DrainTimeout && p.Timeout != nil:
+		return plan.DrainPolicy{Timeout: p.Timeout.Duration}
+	}
+	return plan.DrainPolicy{}
+}
+
+// defaultMaxUnavailable is the share of workers that may be out of service if the NodeSet does not
+// say.
+const defaultMaxUnavailable = "25%"
+
+// updateOf returns how workers change. A share is rounded up and is at least one, unless it is
+// zero: then no worker changes.
+func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.Update {
+	out := plan.Update{Allowed: !u.Paused, MaxUnavailable: 1}
+	limit := intstr.FromString(defaultMaxUnavailable)
+	if rolling := u.RollingUpdate; rolling != nil {
+		if rolling.MaxUnavailable != nil {
+			limit = *rolling.MaxUnavailable
+		}
+		if rolling.Partition != nil {
+			out.Partition = int(*rolling.Partition)
+		}
+	}
+	if n, err := intstr.GetScaledValueFromIntOrPercent(&limit, desired, true); err == nil {
+		out.MaxUnavailable = max(1, n)
+	}
+	switch u.Type {
+	case v1beta1.UpdateOnDelete:
+		out.Allowed = false
+	case v1beta1.UpdateScheduled:
+		out.Allowed = out.Allowed && isWithinSchedule(now, u.ScheduledUpdate)
+		out.MaxUnavailable = max(1, desired) // the reservation keeps the nodes free
+	default:
+		out.Allowed = out.Allowed && !neverUpdates(u)
+	}
+	return out
+}
+
+// neverUpdates reports whether no worker may be out of service for an update.
+func neverUpdates(u v1beta1.NodeSetUpdateStrategy) bool {
+	if u.RollingUpdate == nil || u.RollingUpdate.MaxUnavailable == nil {
+		return false
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(u.RollingUpdate.MaxUnavailable, 100, true)
+	return err == nil && n <= 0
+}
+
+// defaultScheduleDuration is the duration of a scheduled update that does not set one.
+const defaultScheduleDuration = 30 * time.Minute
+
+func isWithinSchedule(now time.Time, s *v1beta1.ScheduledUpdate) bool {
+	if s == nil || s.StartTime == nil {
+		return false
+	}
+	return !now.Before(s.StartTime.Time) && now.Before(s.StartTime.Add(scheduleDuration(s)))
+}
+
+func scheduleDuration(s *v1beta1.ScheduledUpdate) time.Duration {
+	if s.Duration == nil {
+		return defaultScheduleDuration
+	}
+	return s.Duration.Duration
+}
+
+// slurmNameOn returns the name of the Slurm node of the worker on a Kubernetes node, or empty if
+// that name is invalid.
+func (s *observation) slurmNameOn(kubeNode string) string {
+	id := render.Identity{KubeNode: kubeNode}
+	if node := s.kubeNodes[kubeNode]; node != nil {
+		id.Facts = render.FactsOf(node.Annotations)
+	}
+	name := s.names.SlurmNode(id)
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return name
+}
+
+// matchingKubeNodes returns the Kubernetes nodes that should have a worker in scaling mode
+// DaemonSet.
+func matchingKubeNodes(s *observation) []string {
+	var out []string
+	for name, node := range s.kubeNodes {
+		if canRunOn(&s.template.Spec, node) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// canRunOn reports whether a pod may run on a Kubernetes node, by its node selector, its required
+// node affinity and its tolerations. As with a DaemonSet, the node may be unschedulable or not
+// ready.
+func canRunOn(spec *corev1.PodSpec, node *corev1.Node) bool {
+	pod := &corev1.Pod{Spec: *spec}
+	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+	if err != nil || !match || node.DeletionTimestamp != nil {
+		return false
+	}
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, spec.Tolerations, func(t *corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	}, false)
+	return !untolerated
+}

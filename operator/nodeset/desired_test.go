@@ -1,0 +1,254 @@
+package nodeset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+func setNames(s *observation) {
+	s.names, _ = render.NamesOf(render.Input{NodeSet: s.nodeSet, Cluster: "slurm"})
+}
+
+func TestWishes(t *testing.T) {
+	broken := func(s *observation) { s.problem = readyProblem{v1beta1.ReasonInvalidSpec, "no"} }
+	perKubeNode := func(s *observation) {
+		s.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet
+		for _, name := range []string{"kube-2", "kube-0", "kube-1"} {
+			s.kubeNodes[name] = newKubeNode(name)
+		}
+		s.kubeNodes["kube-1"].Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	open := plan.Update{Allowed: true, MaxUnavailable: 1}
+	for _, tc := range []struct {
+		name   string
+		change []func(*observation)
+		want   plan.Desired
+	}{
+		{"as many as the NodeSet says", nil, plan.Desired{Replicas: 2, Update: open}},
+		{"one without a number", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = nil }}, plan.Desired{Replicas: 1, Update: open}},
+		{"none below zero", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = new(int32(-3)) }}, plan.Desired{Update: open}},
+		{"records where names and shape are known", []func(*observation){func(s *observation) { withMaxReplicas(7)(s.nodeSet) }}, plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
+		{"no records where names are those of Kubernetes nodes", []func(*observation){func(s *observation) {
+			withMaxReplicas(7)(s.nodeSet)
+			s.nodeSet.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`)
+		}}, plan.Desired{Replicas: 2, MaxWorkers: new(7), Update: open}},
+		{"records also right after they could not be made", []func(*observation){func(s *observation) {
+			withMaxReplicas(7)(s.nodeSet)
+			s.expectations.recordsProblem, s.expectations.recordsTriedAt = "no", noon
+		}}, plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
+		{"what else it says", []func(*observation){func(s *observation) {
+			s.nodeSet.DeletionTimestamp = new(metav1.NewTime(noon))
+			s.nodeSet.Spec.MinReadySeconds, s.nodeSet.Spec.PruneSlurmNodeRecords = 30, v1beta1.PruneNodeNotFound
+			s.nodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce}
+		}}, plan.Desired{Replicas: 2, Deleting: true, DeletingSince: noon, PruneRecords: true, MinReady: 30 * time.Second, DrainPolicy: plan.DrainPolicy{Force: true}, Update: open}},
+		{"one on each Kubernetes node that fits", []func(*observation){perKubeNode}, plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"kube-0", "kube-2"}, Update: open}},
+		{"what there is of a broken one", []func(*observation){broken, func(s *observation) {
+			withMaxReplicas(7)(s.nodeSet)
+			s.nodeSet.Spec.Replicas = new(int32(5))
+		}}, plan.Desired{Replicas: 2, KubeNodes: []string{"", "kube-7"}}},
+		{"not those of a broken one that go, or are to", []func(*observation){broken, func(s *observation) {
+			s.workers[0].DeletedAt = noon
+			s.workers[1].DrainMark.Cause = v1beta1.DrainCauseScaleIn
+		}}, plan.Desired{}},
+		{"what there is of a broken one on each Kubernetes node", []func(*observation){perKubeNode, broken}, plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"", "kube-7"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newObservation(2, func(s *observation) { s.workers[1].Slot.KubeNode = "kube-7" })
+			for _, c := range tc.change {
+				c(s)
+			}
+			setNames(s)
+			tc.want.UID, tc.want.Revision, tc.want.ClusterRef = nodeSetUID, "new", "slurm"
+			if diff := cmp.Diff(tc.want, desiredOf(noon, s, nil), cmpopts.IgnoreFields(plan.Desired{}, "SlurmName", "SlurmNameOn"), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheMostWorkers(t *testing.T) {
+	hpa := func(most int32) autoscalingv2.HorizontalPodAutoscaler {
+		return autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: most}}
+	}
+	for _, tc := range []struct {
+		name string
+		set  *v1beta1.NodeSet
+		hpas []autoscalingv2.HorizontalPodAutoscaler
+		want *int
+	}{
+		{"are not known without anything", gpuNodeSet(2), nil, nil},
+		{"are those of the HPA", gpuNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
+		{"are those of the HPA that goes highest, of two", gpuNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(12), hpa(3)}, new(12)},
+		{"are no more than the operator keeps records of", gpuNodeSet(2, withMaxReplicas(4_000_000)), nil, new(maxRecords)},
+		{"but at least those there are to be", gpuNodeSet(20_000, withMaxReplicas(4_000_000)), nil, new(20_000)},
+		{"are those that the NodeSet says", gpuNodeSet(2, withMaxReplicas(4)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
+		{"are those of the HPA where it allows fewer than the NodeSet", gpuNodeSet(2, withMaxReplicas(100)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
+		{"are never fewer than there should be", gpuNodeSet(6, withMaxReplicas(4)), nil, new(6)},
+		{"are none when the NodeSet says so", gpuNodeSet(0, withMaxReplicas(0)), nil, new(0)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, maxWorkers(tc.set, tc.hpas)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDrainPolicies(t *testing.T) {
+	hour := &metav1.Duration{Duration: time.Hour}
+	for _, tc := range []struct {
+		policy *v1beta1.DrainPolicy
+		want   plan.DrainPolicy
+	}{
+		{nil, plan.DrainPolicy{}},
+		{&v1beta1.DrainPolicy{}, plan.DrainPolicy{}},
+		{&v1beta1.DrainPolicy{Type: v1beta1.DrainWait, Timeout: hour}, plan.DrainPolicy{}},
+		{&v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: hour}, plan.DrainPolicy{Timeout: time.Hour}},
+		{&v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout}, plan.DrainPolicy{}},
+		{&v1beta1.DrainPolicy{Type: v1beta1.DrainForce, Timeout: hour}, plan.DrainPolicy{Force: true}},
+		{&v1beta1.DrainPolicy{Type: "Hurry", Timeout: hour}, plan.DrainPolicy{}},
+	} {
+		if got := drainPolicyOf(tc.policy); got != tc.want {
+			t.Errorf("of %+v it is %+v", tc.policy, got)
+		}
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	rolling := func(most any, partition int32) *v1beta1.RollingUpdate {
+		out := &v1beta1.RollingUpdate{Partition: &partition}
+		switch most := most.(type) {
+		case int:
+			out.MaxUnavailable = new(intstr.FromInt(most))
+		case string:
+			out.MaxUnavailable = new(intstr.FromString(most))
+		}
+		return out
+	}
+	now := &v1beta1.ScheduledUpdate{StartTime: new(metav1.NewTime(noon))}
+	for _, tc := range []struct {
+		name     string
+		strategy v1beta1.NodeSetUpdateStrategy
+		desired  int
+		want     plan.Update
+	}{
+		{"a quarter is the default", v1beta1.NodeSetUpdateStrategy{}, 8, plan.Update{Allowed: true, MaxUnavailable: 2}},
+		{"a share is rounded up", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("30%", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 3}},
+		{"a share is one at least", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("1%", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 1}},
+		{"of none it is one", v1beta1.NodeSetUpdateStrategy{}, 0, plan.Update{Allowed: true, MaxUnavailable: 1}},
+		{"a number is itself", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(3, 2)}, 7, plan.Update{Allowed: true, MaxUnavailable: 3, Partition: 2}},
+		{"zero is no update", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(0, 0)}, 7, plan.Update{MaxUnavailable: 1}},
+		{"nor is a share of zero", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("0%", 0)}, 7, plan.Update{MaxUnavailable: 1}},
+		{"what is no share is one", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("many", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 1}},
+		{"paused is not open", v1beta1.NodeSetUpdateStrategy{Paused: true}, 4, plan.Update{MaxUnavailable: 1}},
+		{"OnDelete is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete}, 4, plan.Update{MaxUnavailable: 1}},
+		{"at its time all may go", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now}, 4, plan.Update{Allowed: true, MaxUnavailable: 4}},
+		{"paused at its time is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now, Paused: true}, 4, plan.Update{MaxUnavailable: 4}},
+		{"without a time it is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}, 4, plan.Update{MaxUnavailable: 4}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, updateOf(noon, tc.strategy, tc.desired)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheTimeOfAScheduledUpdate(t *testing.T) {
+	start := new(metav1.NewTime(noon))
+	hour := &metav1.Duration{Duration: time.Hour}
+	for _, tc := range []struct {
+		name  string
+		set   *v1beta1.ScheduledUpdate
+		after time.Duration
+		want  bool
+	}{
+		{"begins at its start", &v1beta1.ScheduledUpdate{StartTime: start, Duration: hour}, 0, true},
+		{"does not begin before", &v1beta1.ScheduledUpdate{StartTime: start, Duration: hour}, -1, false},
+		{"is over at its end", &v1beta1.ScheduledUpdate{StartTime: start, Duration: hour}, time.Hour, false},
+		{"is half an hour if it does not say", &v1beta1.ScheduledUpdate{StartTime: start}, 30*time.Minute - 1, true},
+		{"is over after half an hour", &v1beta1.ScheduledUpdate{StartTime: start}, 30 * time.Minute, false},
+		{"never comes without a start", &v1beta1.ScheduledUpdate{Duration: hour}, 0, false},
+		{"never comes without a schedule", nil, 0, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := isWithinSchedule(noon.Add(tc.after), tc.set); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}
+
+func TestWhereAWorkerFits(t *testing.T) {
+	taint := func(effect corev1.TaintEffect) func(*corev1.Node) {
+		return func(n *corev1.Node) {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "gpu", Value: "a", Effect: effect})
+		}
+	}
+	in := func(values ...string) *corev1.Affinity {
+		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: values}}}}}}}
+	}
+	malformed := in("kube-0")
+	malformed.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Near"
+	tolerant := corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}}
+	for _, tc := range []struct {
+		name string
+		spec corev1.PodSpec
+		node []func(*corev1.Node)
+		want bool
+	}{
+		{"anywhere if it asks for nothing", corev1.PodSpec{}, nil, true},
+		{"where it selects", corev1.PodSpec{NodeSelector: map[string]string{corev1.LabelHostname: "kube-0"}}, nil, true},
+		{"not where it does not", corev1.PodSpec{NodeSelector: map[string]string{"gpu": "yes"}}, nil, false},
+		{"by its affinity", corev1.PodSpec{Affinity: in("kube-1", "kube-0")}, nil, true},
+		{"not against it", corev1.PodSpec{Affinity: in("kube-1")}, nil, false},
+		{"nowhere with an affinity that says nothing", corev1.PodSpec{Affinity: malformed}, nil, false},
+		{"not where a taint keeps it off", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectNoSchedule)}, false},
+		{"not where a taint would throw it out", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectNoExecute)}, false},
+		{"where a taint would rather not have it", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectPreferNoSchedule)}, true},
+		{"where it tolerates the taints", tolerant, []func(*corev1.Node){taint(corev1.TaintEffectNoSchedule), taint(corev1.TaintEffectNoExecute)}, true},
+		{"on a cordoned one", corev1.PodSpec{}, []func(*corev1.Node){setCordoned}, true},
+		{"not on one that goes", corev1.PodSpec{}, []func(*corev1.Node){func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := canRunOn(&tc.spec, newKubeNode("kube-0", tc.node...)); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}
+
+func TestPins(t *testing.T) {
+	s := newObservation(2, func(s *observation) {
+		s.nodeSet.Spec.PinToNode = true
+		s.nodeSet.Status.OrdinalToNode = map[string]string{"0": "kube-9", "4": "kube-4", "5": "gone"}
+		for _, name := range []string{"kube-0", "kube-1", "kube-4", "kube-9"} {
+			s.kubeNodes[name] = newKubeNode(name)
+		}
+		s.workers[1].DeletedAt = noon
+	})
+	if diff := cmp.Diff(map[string]string{"0": "kube-0", "4": "kube-4"}, ordinalPins(s)); diff != "" {
+		t.Errorf("pins follow workers, and stay without one while the Kubernetes node is there: %s", diff)
+	}
+	got := []string{pinnedKubeNode(s, 4), pinnedKubeNode(s, 5), pinnedKubeNode(s, 7)}
+	s.kubeNodes["kube-4"].Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoExecute}}
+	if diff := cmp.Diff([]string{"kube-4", "", "", ""}, append(got, pinnedKubeNode(s, 4))); diff != "" {
+		t.Errorf("a pin falls when the Kubernetes node is gone or fits no more: %s", diff)
+	}
+	s.nodeSet.Spec.PinToNode = false
+	if got := ordinalPins(s); got != nil {
+		t.Errorf("without pinning there are pins: %v", got)
+	}
+}

@@ -1,0 +1,95 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// recordsRetry is the pause after a failed creation of FUTURE records.
+const recordsRetry = time.Minute
+
+// createRecords creates FUTURE records, with which jobs can be submitted while there are no
+// workers, and writes their owner. A failure becomes a condition and is retried after recordsRetry.
+// It blocks nothing else.
+func (r *Reconciler) createRecords(ctx context.Context, s *observation, step plan.Step) error {
+	if s.expectations.recordsProblem != "" && r.now().Before(s.expectations.recordsTriedAt.Add(recordsRetry)) {
+		return nil
+	}
+	names := hostlist.Compress(step.Names)
+	err := r.createOwnedRecords(ctx, s, names)
+	at := r.now()
+	s.expectations.recordsTriedAt, s.expectations.recordsProblem = at, ""
+	if err != nil {
+		s.expectations.recordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
+	}
+	s.recordsProblem = s.expectations.recordsProblem
+	if err != nil {
+		log.FromContext(ctx).Error(err, "creating future records", "slurmNode", names)
+		return nil
+	}
+	r.expectations.expectWrite(s.expectations, step.Names, plan.CreateRecords, at)
+	log.FromContext(ctx).Info("created future records", "slurmNode", names)
+	return nil
+}
+
+// isUnmarkedRecord reports whether a FUTURE record is one that we created although it has no owner:
+// the process may have been killed between the two writes.
+func (s *observation) isUnmarkedRecord(name string) bool {
+	n := s.slurmNodes[name]
+	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" && slices.Contains(n.Features, s.nodeSet.Name)
+}
+
+// assumeOwnership treats unmarked records of workers as the NodeSet's own.
+func (s *observation) assumeOwnership() {
+	for name, record := range s.slurm.Records {
+		if record.OwnerUID == "" && s.isUnmarkedRecord(name) {
+			record.OwnerUID = string(s.nodeSet.UID)
+			s.slurm.Records[name] = record
+		}
+	}
+}
+
+// adoptRecords writes the owner on unmarked records.
+func (r *Reconciler) adoptRecords(ctx context.Context, s *observation) error {
+	if !s.slurm.Fresh || s.desired.Deleting {
+		return nil
+	}
+	var names []string
+	for name, record := range s.slurm.Records {
+		if _, written := s.expectations.pendingWrites[name]; record.Future && !written && s.isUnmarkedRecord(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
+	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names), slurmclient.NodeUpdate{Comment: &owner}); err != nil {
+		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
+	}
+	r.expectations.expectWrite(s.expectations, names, plan.CreateRecords, r.now())
+	return nil
+}
+
+func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names string) error {
+	have, known := shape.OfNodeSet(s.nodeSet)
+	if !known {
+		return fmt.Errorf("the resources of a worker are not known")
+	}
+	if err := s.slurmCluster.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
+		return err
+	}
+	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
+	return s.slurmCluster.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
+}

@@ -1,0 +1,92 @@
+package nodeset
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// observeCost is how many bytes a look at the NodeSet, a plan and a status allocate.
+func observeCost(t *testing.T, r *testEnv) uint64 {
+	t.Helper()
+	nodeSet := r.nodeSet()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := r.observe(t.Context(), nodeSet)
+	r.must(err)
+	actions := r.planner.Plan(r.now, s.desired, plan.Observation{Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions})
+	status := statusOf(r.now, s, &actions)
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(status)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func hpaOfGPU(most int32) *autoscalingv2.HorizontalPodAutoscaler {
+	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu"}}
+	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet, Name: "gpu"}
+	h.Spec.MaxReplicas = most
+	return h
+}
+
+// newEnvWithMax has a NodeSet with a maximum and a worker, that of an HPA or its own, and a Slurm
+// with as many FUTURE records as the operator makes at most, or with none.
+func newEnvWithMax(t *testing.T, most int32, ofHPA, recorded bool) *testEnv {
+	t.Helper()
+	n := gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" })
+	var others []client.Object
+	if ofHPA {
+		others = []client.Object{hpaOfGPU(most)}
+	} else {
+		n.Spec.MaxReplicas = &most
+	}
+	r := newTestEnv(t, n, others...)
+	if recorded {
+		var names []string
+		for i := range maxRecords {
+			names = append(names, fmt.Sprint("gpu-", i))
+		}
+		r.must(r.slurm.CreateNodes(t.Context(), hostlist.Compress(names), ""))
+		for _, node := range r.slurm.nodes {
+			node.Comment = render.FutureComment(n, "uid-namespace")
+		}
+	}
+	r.slurm.poll()
+	return r
+}
+
+// TestAVeryHighMaximumCostsNoMoreThanTheMostRecords covers memory only: with a record for
+// each of four million workers, a look allocated more than a gigabyte. It ends at the first
+// fault, since each takes long.
+func TestAVeryHighMaximumCostsNoMoreThanTheMostRecords(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		ofHPA, recorded bool
+	}{
+		{"its own, without records", false, false},
+		{"its own, with all records", false, true},
+		{"its HPA's, without records", true, false},
+		{"its HPA's, with all records", true, true},
+	} {
+		well := t.Run(tc.name, func(t *testing.T) {
+			usual := observeCost(t, newEnvWithMax(t, maxRecords, tc.ofHPA, tc.recorded))
+			if usual < maxRecords*8 {
+				t.Errorf("a look at %d possible workers allocates %d bytes: the test looks at too little", maxRecords, usual)
+			}
+			if high := observeCost(t, newEnvWithMax(t, 4_000_000, tc.ofHPA, tc.recorded)); high > 2*usual {
+				t.Errorf("a look allocates %d bytes, and %d with as many workers as there are records at most", high, usual)
+			}
+		})
+		if !well {
+			return
+		}
+	}
+}

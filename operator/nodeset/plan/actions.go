@@ -1,0 +1,157 @@
+package plan
+
+import "time"
+
+// Verb is what a step does.
+type Verb string
+
+// Verbs of steps.
+const (
+	// CreatePod creates the pod of Slot.
+	CreatePod Verb = "create"
+	// AdoptPod adds the missing owners of Pod.
+	AdoptPod Verb = "adopt"
+	// Annotate writes DrainMark on Pod.
+	Annotate Verb = "annotate"
+	// Drain drains SlurmName, with Reason.
+	Drain Verb = "drain"
+	// AddDrain adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
+	AddDrain Verb = "add-drain"
+	// Undrain undoes our drain of SlurmName.
+	Undrain Verb = "undrain"
+	// Resume returns SlurmName, which went down with an earlier pod, to service.
+	Resume Verb = "resume"
+	// ClearReason removes our reason from SlurmName, which is in service.
+	ClearReason Verb = "clear-reason"
+	// DeletePod deletes Pod if it is still as it was observed.
+	DeletePod Verb = "delete"
+	// MarkFuture sets the record SlurmName, which has no pod, to FUTURE.
+	MarkFuture Verb = "mark-future"
+	// DeleteRecord deletes the record SlurmName, which has no pod.
+	DeleteRecord Verb = "delete-record"
+	// CreateRecords creates FUTURE records of Names.
+	CreateRecords Verb = "create-records"
+)
+
+// Precondition is what a read of the Slurm node right before the step must show. Since the reading
+// that the plan is based on, somebody may have drained the node, or a job may have started.
+type Precondition string
+
+// Preconditions of steps.
+const (
+	// NoPrecondition: the step concerns no Slurm node, nothing of the pod runs, or the drain policy
+	// requires it.
+	NoPrecondition Precondition = ""
+	// PreconditionDrained: the node has DRAIN and no work.
+	PreconditionDrained Precondition = "drained"
+	// PreconditionDrainedByUs: the node has DRAIN with our reason, and no work.
+	PreconditionDrainedByUs Precondition = "drained by us"
+	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
+	PreconditionUnregistered Precondition = "unregistered"
+	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
+	PreconditionUndrained Precondition = "undrained"
+	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
+	PreconditionDownByOthers Precondition = "down by others"
+	// PreconditionFuture: the node is FUTURE.
+	PreconditionFuture Precondition = "future"
+	// PreconditionUndrainable: the node is drained with our reason and not down. Undraining a node
+	// that is down would lose the reason and leave it down.
+	PreconditionUndrainable Precondition = "undrainable"
+	// PreconditionOurReason: the node is out of service with our reason.
+	PreconditionOurReason Precondition = "our reason"
+	// PreconditionLeftoverReason: the node is in service and still has our reason.
+	PreconditionLeftoverReason Precondition = "leftover reason"
+)
+
+// IsMetBy reports whether the record meets the precondition; nil stands for a node that Slurm does
+// not know.
+func (l Precondition) IsMetBy(r *Record) bool {
+	switch l {
+	case NoPrecondition:
+		return true
+	case PreconditionUnregistered:
+		return r == nil || r.Future
+	case PreconditionFuture:
+		return r != nil && r.Future
+	}
+	if r == nil || r.Future {
+		return false
+	}
+	switch l {
+	case PreconditionDrained:
+		return r.Drain && !r.Busy
+	case PreconditionDrainedByUs:
+		return r.Drain && !r.Busy && !r.OutOfServiceByOthers()
+	case PreconditionUndrained:
+		return !r.Drain && !r.DownByOthers
+	case PreconditionDownByOthers:
+		return r.DownByOthers && !r.Drain
+	case PreconditionUndrainable:
+		return r.Drain && !r.OutOfServiceByOthers() && !r.Down
+	case PreconditionOurReason:
+		return r.OurReason && !r.OutOfServiceByOthers()
+	case PreconditionLeftoverReason:
+		return r.hasLeftoverReason()
+	}
+	return false
+}
+
+// Step is one write.
+type Step struct {
+	Verb         Verb
+	Slot         Slot
+	Pod, UID     string
+	SlurmName    string
+	DrainMark    DrainMark
+	Precondition Precondition
+	// Reason is the text for an event. For a drain it is Slurm's drainReason.
+	Reason string
+	Names  []string
+}
+
+// BlockReason is why a worker that is to be removed stays although no work on it is known.
+type BlockReason string
+
+// Reasons for which a worker stays.
+const (
+	// NotBlocked: nothing but its drain or its work delays the worker.
+	NotBlocked BlockReason = ""
+	// BlockedByStaleReading: there is no fresh reading of Slurm.
+	BlockedByStaleReading BlockReason = "unread"
+	// BlockedByRegistration: the worker is not registered with Slurm.
+	BlockedByRegistration BlockReason = "unregistered"
+)
+
+// Wait is a worker that is to be removed and cannot be removed yet.
+type Wait struct {
+	Pod, SlurmName string
+	Cause          string
+	// Message explains the wait to people. BlockReason is what else than work keeps the worker. Job
+	// is the last of its Jobs to end, at Until when its time limit ends; zero if it is not known.
+	Message     string
+	BlockReason BlockReason
+	Job         uint32
+	Jobs        int
+	Until       time.Time
+}
+
+// Actions is the result of a plan.
+type Actions struct {
+	// Steps are in order. When a step fails, later steps for the same pod or Slurm node are
+	// skipped, and no others.
+	Steps []Step
+	Waits []Wait
+	// Outdated counts the workers of an old revision, Leaving those that are removed for good, and
+	// Available those in service.
+	Outdated, Leaving, Available int
+	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
+	// at all. They may have jobs that slurmctld lost, so they stay.
+	UnknownToSlurm []string
+	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
+	// is created with their names.
+	OwnerUnknown []string
+	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.
+	DeletionDone bool
+	// RequeueAfter is when to plan again if nothing changes, 0 for never.
+	RequeueAfter time.Duration
+}

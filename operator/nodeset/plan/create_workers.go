@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the
+// name of another NodeSet's Slurm node would take over that node with its jobs.
+func (b *planRun) createWorkers() {
+	switch {
+	case b.desired.Deleting, !b.slurm.Known:
+	case b.desired.PerKubeNode:
+		b.createPerKubeNode()
+	default:
+		b.createOrdinals()
+	}
+}
+
+// createPerKubeNode creates a worker on each Kubernetes node that has no pod at all.
+func (b *planRun) createPerKubeNode() {
+	held := map[string]bool{}
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.KubeNode] = true
+	}
+	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
+		switch name := b.desired.SlurmNameOn(n); {
+		case held[n], b.slurm.OwnedByOthers[name] != "":
+		case b.isOwnerUnknown(name):
+			b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
+		default:
+			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
+		}
+	}
+}
+
+// createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
+// its slurmd must not return the node to service.
+func (b *planRun) createAt(slot Slot, name string) {
+	b.usedSlurmNames[name] = true
+	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.outOfServiceByOthers(r) && !r.Drain {
+		b.addDrain(Step{SlurmName: name})
+	}
+	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name})
+}
+
+// createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
+// else took out of service come last. It waits for a terminating pod, whose name another will use,
+// but not forever.
+func (b *planRun) createOrdinals() {
+	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers)
+	for _, w := range b.deleting {
+		if end := w.DeletedAt.Add(b.cfg.PodGoneWithin); b.now.Before(end) {
+			missing--
+			b.requeueAt(end)
+		}
+	}
+	for _, ordinal := range b.freeOrdinals(missing) {
+		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
+	}
+}
+
+// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one.
+func (b *planRun) freeOrdinals(count int) []int {
+	if count <= 0 {
+		return nil
+	}
+	held := map[int]bool{}
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.Ordinal] = true
+	}
+	end := b.desired.WorkerCount() + len(b.observed.Workers)
+	if b.desired.MaxWorkers != nil {
+		end = max(*b.desired.MaxWorkers, b.desired.WorkerCount())
+	}
+	var good, drained []int
+	for i := 0; i < end && len(good) < count; i++ {
+		switch name := b.desired.SlurmName(i); {
+		case held[i], b.slurm.OwnedByOthers[name] != "":
+		case b.isOwnerUnknown(name):
+			b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
+		case b.slurm.Records[name].OutOfServiceByOthers():
+			drained = append(drained, i)
+		default:
+			good = append(good, i)
+		}
+	}
+	free := slices.Concat(good, drained)
+	return free[:min(count, len(free))]
+}
+
+// checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records
+// do not delay the deletion if the Slurm cluster does not exist any more. With Force they delay it
+// only for a limited time, and not at all if Slurm was never read. A stale reading does not end the
+// wait, nor does one that began before the deletion: records may have been created since.
+func (b *planRun) checkDeletionDone() {
+	if !b.desired.Deleting || len(b.observed.Workers) > 0 {
+		return
+	}
+	left := !b.slurm.Fresh || b.hasRecordsLeft() || b.wasReadBeforeDeletion()
+	if b.desired.DrainPolicy.Force {
+		end := b.desired.DeletingSince.Add(b.cfg.RecordsGoneWithin)
+		b.requeueAt(end)
+		left = b.slurm.Known && left && b.now.Before(end)
+	}
+	b.actions.DeletionDone = !b.slurm.Connected || !left
+}
+
+// wasReadBeforeDeletion reports whether the nodes were read before or around the deletion of the
+// NodeSet, so that records created until then may be missing. That is unknown if the clock of the
+// API server is ahead of ours.
+func (b *planRun) wasReadBeforeDeletion() bool {
+	at, since := b.slurm.NodesReadAt, b.desired.DeletingSince
+	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(deletionRaceWindow))
+}
+
+// deletionRaceWindow is how long after the deletion of a NodeSet a run that did not see the
+// deletion may still create records.
+const deletionRaceWindow = 3 * time.Second
+
+// hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.
+func (b *planRun) hasRecordsLeft() bool {
+	for _, r := range b.slurm.Records {
+		if b.isOurs(r) && !r.OutOfServiceByOthers() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config contains the limits that all NodeSets share.
+type Config struct {
+	// RegisterWithin is how long a scheduled pod may take to register with Slurm.
+	RegisterWithin time.Duration
+	// UnregisteredDeletionShare of a NodeSet's workers, but at least one, may be deleted in each
+	// UnregisteredDeletionInterval because they did not register.
+	UnregisteredDeletionShare    float64
+	UnregisteredDeletionInterval time.Duration
+	// PodGoneWithin is how long a deleted pod may take to disappear before a worker with another
+	// ordinal is created in its place.
+	PodGoneWithin time.Duration
+	// RecordsGoneWithin is how long after the deletion of a NodeSet with drain policy Force the
+	// operator waits for Slurm's records of its workers to disappear.
+	RecordsGoneWithin time.Duration
+}
+
+// DefaultConfig returns the limits that apply without flags.
+func DefaultConfig() Config {
+	return Config{RegisterWithin: 5 * time.Minute, UnregisteredDeletionShare: 0.1, UnregisteredDeletionInterval: 10 * time.Minute, PodGoneWithin: 2 * time.Minute, RecordsGoneWithin: 5 * time.Minute}
+}
+
+// verdict says whether a worker may be deleted now.
+type verdict struct {
+	allowed bool
+	// unregistered deletions are rate limited.
+	unregistered bool
+	// blockReason is what else than work prevents the deletion.
+	blockReason  BlockReason
+	precondition Precondition
+	// message is why the deletion is allowed, or what it waits for. recheckAt, unless zero, is when
+	// to plan again.
+	message   string
+	recheckAt time.Time
+}
+
+func allowDeletion(look Precondition, why string) verdict {
+	return verdict{allowed: true, precondition: look, message: why}
+}
+
+func denyDeletion(format string, args ...any) verdict {
+	return verdict{message: fmt.Sprintf(format, args...)}
+}
+
+func blockDeletion(by BlockReason, format string, args ...any) verdict {
+	v := denyDeletion(format, args...)
+	v.blockReason = by
+	return v
+}
+
+// judgeDeletion implements the safety promise: it decides whether the worker, which is to be
+// removed, may be deleted now.
+func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+	switch p := desired.DrainPolicy; {
+	case p.Force:
+		return allowDeletion(NoPrecondition, "the drain policy is Force")
+	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
+		return allowDeletion(NoPrecondition, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
+	case s.ClusterMismatch != "":
+		return blockDeletion(BlockedByStaleReading, "%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
+	case s.OwnedByOthers[w.SlurmName] != "" && w.KubeNode != "" && !w.Finished:
+		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to NodeSet %s", s.OwnedByOthers[w.SlurmName])
+	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
+		return allowDeletion(NoPrecondition, "nothing of it runs, and its Slurm cluster does not exist any more")
+	case !s.Connected:
+		return blockDeletion(BlockedByStaleReading, "%s, so it is not known whether the worker has jobs: create it again, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.Problem)
+	case !s.Known:
+		return blockDeletion(BlockedByStaleReading, "Slurm has not been read since the operator started")
+	case w.Finished:
+		return allowDeletion(NoPrecondition, "its containers have ended")
+	case w.KubeNode == "":
+		return allowDeletion(NoPrecondition, "it was never scheduled")
+	case !s.Fresh:
+		return blockDeletion(BlockedByStaleReading, "the reading of Slurm is not fresh: %s", s.Problem)
+	}
+	record, known := s.Records[w.SlurmName]
+	if !known || record.Future {
+		return c.judgeUnregistered(now, s, w)
+	}
+	return judgeRegistered(s, w, record)
+}
+
+func judgeRegistered(s *SlurmReading, w *Worker, record Record) verdict {
+	if work := s.Work[w.SlurmName]; record.Busy || work.Jobs > 0 {
+		v := denyDeletion("it has work")
+		if work.Jobs > 0 {
+			v = denyDeletion("job %d is running on it", work.LastJob)
+		}
+		return v
+	}
+	if !record.Drain {
+		return denyDeletion("its Slurm node is not drained yet")
+	}
+	if !s.isDrained(w.SlurmName) {
+		return denyDeletion("jobs have not been listed since it was drained")
+	}
+	return allowDeletion(PreconditionDrained, "it is drained and has no job")
+}
+
+// isDrained reports whether jobs were listed after the Slurm node was seen to accept no new ones.
+func (s *SlurmReading) isDrained(name string) bool {
+	since, ok := s.DrainedSince[name]
+	return ok && !s.JobsReadAt.Before(since)
+}
+
+// judgeUnregistered decides on a worker that Slurm does not know. While slurmd runs, it may have
+// jobs that slurmctld lost. If slurmd does not run yet, it could register at any moment and get a
+// job, so it gets time to register.
+func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) verdict {
+	due := w.Created.Add(c.RegisterWithin)
+	switch {
+	case s.Work[w.SlurmName].Jobs > 0:
+		return denyDeletion("job %d runs on it, although Slurm does not list the node", s.Work[w.SlurmName].LastJob)
+	case c.hasFailedToRegister(now, s, w):
+		v := allowDeletion(PreconditionFuture, "its slurmd is running and did not register with Slurm within "+c.RegisterWithin.String())
+		v.unregistered = true
+		return v
+	case w.Running || w.Ready:
+		v := blockDeletion(BlockedByRegistration, "Slurm does not know its node although slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
+		if s.Records[w.SlurmName].Future {
+			v = blockDeletion(BlockedByRegistration, "its slurmd is running and has not registered with Slurm yet")
+			v.recheckAt = w.RunningSince.Add(c.RegisterWithin)
+		}
+		return v
+	case now.Before(due):
+		v := denyDeletion("it may still register with Slurm")
+		v.recheckAt = due
+		return v
+	case s.TotalNodes == 0:
+		return blockDeletion(BlockedByRegistration, "Slurm lists no nodes at all, which may be a fault of Slurm")
+	}
+	v := allowDeletion(PreconditionUnregistered, "it did not register with Slurm within "+c.RegisterWithin.String())
+	v.unregistered = true
+	return v
+}
+
+// hasFailedToRegister reports whether the worker's slurmd has long been running while Slurm still
+// has its record as FUTURE. No slurmd took that record over, so no job was ever given to it.
+func (c Config) hasFailedToRegister(now time.Time, s *SlurmReading, w *Worker) bool {
+	return w.Running && !w.RunningSince.IsZero() && s.Records[w.SlurmName].Future && s.Work[w.SlurmName].Jobs == 0 &&
+		!now.Before(w.RunningSince.Add(c.RegisterWithin)) && !s.NodesReadAt.Before(w.RunningSince.Add(c.RegisterWithin))
+}
+
+// remainingUnregisteredDeletions returns how many more workers may be deleted now because they did
+// not register, and when that number may grow.
+func (c Config) remainingUnregisteredDeletions(now time.Time, workers int, past []time.Time) (left int, grows time.Time) {
+	left = max(1, int(c.UnregisteredDeletionShare*float64(workers)))
+	for _, t := range past {
+		if end := t.Add(c.UnregisteredDeletionInterval); now.Before(end) {
+			left--
+			if grows.IsZero() || end.Before(grows) {
+				grows = end
+			}
+		}
+	}
+	return max(0, left), grows
+}

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// maintainRecords maintains Slurm's records of workers without a pod: FUTURE for those that may be
+// created, and none for others.
+func (b *planRun) maintainRecords() {
+	if !b.slurm.Fresh {
+		return
+	}
+	wanted := b.futureNames()
+	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
+		if record := b.slurm.Records[name]; !b.usedSlurmNames[name] && b.isOurs(record) {
+			b.settleRecord(record, wanted[name])
+		}
+	}
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if _, there := b.slurm.Records[name]; !there && !b.usedSlurmNames[name] && b.slurm.OwnedByOthers[name] == "" {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		b.addStep(Step{Verb: CreateRecords, Names: missing, Reason: "jobs can be submitted for workers that do not exist yet"})
+	}
+}
+
+// futureNames returns the names of workers that may be created.
+func (b *planRun) futureNames() map[string]bool {
+	out := map[string]bool{}
+	if b.desired.Deleting || b.desired.PerKubeNode || b.desired.MaxWorkers == nil || !b.desired.CanCreateRecords {
+		return out
+	}
+	for i := range *b.desired.MaxWorkers {
+		out[b.desired.SlurmName(i)] = true
+	}
+	return out
+}
+
+// isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the
+// NodeSet. A record without an owner does if it carries a name of ours and we put it out of
+// service. A FUTURE record without an owner may be an administrator's.
+func (b *planRun) isOurs(r Record) bool {
+	if !r.Dynamic {
+		return false
+	}
+	if r.OwnerUID != "" {
+		return r.OwnerUID == b.desired.UID
+	}
+	return r.OurReason && !r.Future
+}
+
+// settleRecord moves a record without a pod to its final state. As for a pod, readings must show
+// that it has no job and accepts none before it is removed.
+func (b *planRun) settleRecord(r Record, wanted bool) {
+	switch {
+	case r.Future && wanted:
+	case r.Future:
+		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered, Reason: "the NodeSet will not create this worker"})
+	case b.outOfServiceByOthers(r) && !r.Drain:
+		b.addDrain(Step{SlurmName: r.Name})
+	case b.outOfServiceByOthers(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
+	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r):
+	case !r.Drain:
+		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained, Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
+	case !b.slurm.isDrained(r.Name):
+	case wanted:
+		b.addStep(Step{Verb: MarkFuture, SlurmName: r.Name, Precondition: PreconditionDrainedByUs, Reason: "its pod is gone"})
+	default:
+		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionDrainedByUs, Reason: "its pod is gone"})
+	}
+}
+
+// isPrunable reports whether the Kubernetes node of the record is gone and the NodeSet prunes such
+// records.
+func (b *planRun) isPrunable(r Record) bool { return b.desired.PruneRecords && r.KubeNodeGone }

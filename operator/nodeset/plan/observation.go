@@ -1,0 +1,212 @@
+package plan
+
+import "time"
+
+// Slot is the place of a worker: an ordinal, or a Kubernetes node. In scaling mode DaemonSet the
+// ordinal is NoOrdinal. Otherwise KubeNode is empty.
+type Slot struct {
+	Ordinal  int
+	KubeNode string
+}
+
+// NoOrdinal is the ordinal of workers that have none.
+const NoOrdinal = -1
+
+// Desired is what a NodeSet specifies.
+type Desired struct {
+	// UID is the UID of the NodeSet.
+	UID string
+	// Deleting reports that the NodeSet has a deletion timestamp, DeletingSince.
+	Deleting      bool
+	DeletingSince time.Time
+	// Orphaning reports that the NodeSet is deleted while its workers and their Slurm records stay
+	// as they are.
+	Orphaning bool
+	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are
+	// none. ClusterRef is the Controller or Cluster that the NodeSet names.
+	ClusterName, ClusterRef string
+	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes. Otherwise the
+	// NodeSet has Replicas workers.
+	PerKubeNode bool
+	KubeNodes   []string
+	Replicas    int
+	// MaxWorkers is the largest number of workers there may ever be, for which Slurm keeps records;
+	// nil if it is not known. CanCreateRecords reports whether their names and shape are known.
+	MaxWorkers       *int
+	CanCreateRecords bool
+	// PruneRecords deletes records whose Kubernetes node is gone.
+	PruneRecords bool
+	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn that of the worker on a
+	// Kubernetes node.
+	SlurmName   func(ordinal int) string
+	SlurmNameOn func(kubeNode string) string
+	// Revision is the newest revision, Update how workers change to it.
+	Revision string
+	Update   Update
+	// MinReady is how long a worker must be Ready before it is available.
+	MinReady    time.Duration
+	DrainPolicy DrainPolicy
+}
+
+// WorkerCount is the number of workers that should exist.
+func (w *Desired) WorkerCount() int {
+	switch {
+	case w.Deleting:
+		return 0
+	case w.PerKubeNode:
+		return len(w.KubeNodes)
+	}
+	return w.Replicas
+}
+
+// Update describes how workers change to the newest revision.
+type Update struct {
+	// Allowed reports whether outdated workers may be replaced now. It is false while updates are
+	// paused, for OnDelete, and outside the window of a scheduled update.
+	Allowed bool
+	// MaxUnavailable is how many of the desired workers may be out of service.
+	MaxUnavailable int
+	// Partition: workers with a lower ordinal keep their revision.
+	Partition int
+}
+
+// DrainPolicy says what happens to work on a worker that is to be removed.
+type DrainPolicy struct {
+	// Force deletes the worker regardless of its work. A non-zero Timeout does the same that long
+	// after the worker was chosen.
+	Force   bool
+	Timeout time.Duration
+}
+
+// Worker is a pod of the NodeSet.
+type Worker struct {
+	Pod, UID  string
+	Slot      Slot
+	SlurmName string
+	Revision  string
+	Created   time.Time
+	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled.
+	KubeNode string
+	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of
+	// the pod condition Ready.
+	Running      bool
+	RunningSince time.Time
+	Ready        bool
+	ReadySince   time.Time
+	// Finished reports that all of its containers have ended for good.
+	Finished bool
+	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
+	DeletedAt time.Time
+	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
+	// drainReason; empty if neither does.
+	CordonReason string
+	// ClusterRef is the Controller or Cluster that the pod was created for, empty if it is not
+	// known.
+	ClusterRef string
+	// MissingOwners are the owner references that the pod lacks.
+	MissingOwners MissingOwners
+	// DeletionCost is the pod deletion cost.
+	DeletionCost int
+	// DrainMark is what the operator recorded on the pod.
+	DrainMark DrainMark
+}
+
+// DrainMark is what the operator records on a pod. Its times have whole seconds.
+type DrainMark struct {
+	// Cause is why the worker is to be removed, one of v1beta1's causes or empty. Since is when it
+	// was chosen.
+	Cause string
+	Since time.Time
+	// Protect reports that the worker has or may get work, so that its evictions are refused.
+	// Deadline is when the time limit of its last job ends, zero for none.
+	Protect  bool
+	Deadline time.Time
+}
+
+// Record is a Slurm node as the list of nodes shows it.
+type Record struct {
+	Name string
+	// Future reports state FUTURE: there is no slurmd yet.
+	Future bool
+	// Dynamic reports that the node is not from slurm.conf.
+	Dynamic bool
+	// Busy reports that the node has work, or a state that does not rule work out.
+	Busy bool
+	// Down reports base state DOWN, or NOT_RESPONDING.
+	Down bool
+	// NotResponding reports that the node is Down only because it does not respond, as for some
+	// seconds after a resume. There is nothing to resume then.
+	NotResponding bool
+	// Drain reports that the node accepts no new jobs.
+	Drain bool
+	// OurReason reports that the operator set the reason for its drain or DOWN.
+	OurReason bool
+	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
+	// reason of their own.
+	DownByOthers bool
+	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
+	// reports that the Kubernetes node named there does not exist any more.
+	OwnerUID     string
+	KubeNodeGone bool
+	// OwnerName is the NodeSet of the comment in readable form.
+	OwnerName string
+	// IdleSince is when the node last had work, zero if it is not known.
+	IdleSince time.Time
+}
+
+// hasLeftoverReason reports whether the node has a reason of ours although it is in service. Slurm
+// leaves the reason on a node that registers again, and would keep it for a later drain of its own.
+func (r Record) hasLeftoverReason() bool {
+	return r.OurReason && !r.DownByOthers && !r.Future && !r.Drain && (!r.Down || r.NotResponding)
+}
+
+// OutOfServiceByOthers reports whether somebody else took the node out of service: drained it, or
+// set it DOWN or FAIL. Only they take that back.
+func (r Record) OutOfServiceByOthers() bool { return r.DownByOthers || r.Drain && !r.OurReason }
+
+// Work summarizes the listed jobs of a Slurm node.
+type Work struct {
+	Jobs int
+	// LastJob is the job that ends last, at End. End is zero without a time limit, or if it is not
+	// known.
+	LastJob uint32
+	End     time.Time
+}
+
+// SlurmReading is what was last read of the Slurm cluster.
+type SlurmReading struct {
+	// Connected reports that the Controller or Cluster exists.
+	Connected bool
+	// Known reports that nodes and jobs were read since the process started. Fresh reports that
+	// both readings are young and that the last polls succeeded. Problem explains to people why a
+	// reading is not fresh.
+	Known, Fresh bool
+	Problem      string
+	// ClusterName is Slurm's own name of the cluster, empty if it does not report one.
+	// ClusterMismatch explains why it is not the cluster of the NodeSet; the other fields are then
+	// empty. It is empty if the cluster is the right one. OwnedByOthers are the Slurm nodes that
+	// belong to other NodeSets, with the names of those NodeSets.
+	ClusterName, ClusterMismatch string
+	OwnedByOthers                map[string]string
+	// Records are the Slurm nodes that carry the name of an existing or possible worker, or whose
+	// comment names this NodeSet. TotalNodes counts all nodes of the cluster that are not FUTURE.
+	Records    map[string]Record
+	TotalNodes int
+	// Work is keyed by Slurm node.
+	Work map[string]Work
+	// DrainedSince is the time since which every reading shows a node with DRAIN, by name.
+	// JobsReadAt is when the last reading of jobs began. Both use the same clock.
+	DrainedSince map[string]time.Time
+	JobsReadAt   time.Time
+	// NodesReadAt is when the last reading of nodes began, zero if it is not known.
+	NodesReadAt time.Time
+}
+
+// Observation is everything that a plan is based on.
+type Observation struct {
+	Workers []Worker
+	Slurm   SlurmReading
+	// UnregisteredDeletions are the times at which workers were deleted because they had not
+	// registered.
+	UnregisteredDeletions []time.Time
+}

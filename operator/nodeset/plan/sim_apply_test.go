@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// reconcile is one run of the operator: it plans on what it has and applies the
+// steps, of which each may fail, and at each of which the process may be killed.
+func (w *simulation) reconcile(faults bool) Actions {
+	if w.desired.ClusterRef == "b" && len(w.pods) == 0 {
+		w.changeClusterRef()
+	}
+	if !faults || w.chance(80) {
+		w.readPods()
+	}
+	observed := w.observe()
+	w.logMixedReading()
+	actions := w.runPlanner(observed)
+	w.checkBudget(&observed, actions.Steps)
+	skip, open, exchanges := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches
+	for _, s := range actions.Steps {
+		if skip[s.Pod+s.SlurmName] {
+			continue
+		}
+		lost := faults && w.chance(5) // done, though the answer was lost
+		if !w.applyStep(s) || lost {
+			skip[s.Pod+s.SlurmName] = true
+		}
+		if faults && w.chance(3) {
+			w.switchCluster()
+		}
+		if faults && w.chance(2) {
+			w.logf("operator killed")
+			w.restart()
+			return actions
+		}
+	}
+	for name := range open {
+		w.leftOpen[name] = exchanges == w.clusterSwitches && w.isOpen(name)
+	}
+	return actions
+}
+
+// runPlanner decides, by the planner or by what a test has in its place.
+func (w *simulation) runPlanner(observed Observation) Actions {
+	if w.alterPlan != nil {
+		return w.alterPlan(w.operator.planner, w.now, w.desired, observed)
+	}
+	return w.operator.planner.Plan(w.now, w.desired, observed)
+}
+
+// applyStep takes a step and reports whether it was taken.
+func (w *simulation) applyStep(s Step) bool {
+	w.logf("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
+	if s.Verb != AdoptPod && s.Verb != Annotate && w.hasMismatch() {
+		w.failf("%s of %s%s on a reading of another Slurm cluster", s.Verb, s.Pod, s.SlurmName)
+		return false
+	}
+	switch s.Verb {
+	case CreatePod:
+		if name := w.desired.SlurmName(s.Slot.Ordinal); w.operator.nodesAt.IsZero() || w.isKnownOwnedByOther(name) {
+			w.failf("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
+		}
+		return w.createPod(s)
+	case AdoptPod:
+		return w.adoptPod(s)
+	case Annotate:
+		return w.changePod(s, func(p *simPod) { p.drainMark = s.DrainMark })
+	case DeletePod:
+		return w.deletePod(s)
+	}
+	// What was written, or may have been, is proof of nothing until it is read.
+	delete(w.operator.drained, s.SlurmName)
+	if w.slurmrestdDown || !w.checkPrecondition(s) {
+		return false
+	}
+	if w.otherClusterAnswers {
+		w.failf("%s of %s%v is written to another Slurm cluster", s.Verb, s.SlurmName, s.Names)
+		return false
+	}
+	return w.writeSlurm(s)
+}
+
+func (w *simulation) createPod(s Step) bool {
+	name := w.desired.SlurmName(s.Slot.Ordinal)
+	if w.pods[name] != nil {
+		return false // AlreadyExists
+	}
+	read := w.operator.nodes[name]
+	shown := read.DownByOthers && !read.Drain && w.observe().Slurm.Fresh
+	if n := w.slurm[name]; n != nil && w.setByAdmin[name] && !n.Drain && !n.failing && (shown || w.leftOpen[name]) {
+		w.failf("a worker is made that ends an administrator's DOWN by registering")
+	}
+	w.uids++
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision, created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), drainMark: DrainMark{Protect: true}}
+	return true
+}
+
+// changePod changes a pod that still is as it was seen.
+func (w *simulation) changePod(s Step, change func(*simPod)) bool {
+	p, observed := w.pods[s.Pod], w.operator.pods[s.Pod]
+	if p == nil || p.uid != s.UID || p.version != observed.version {
+		return false // NotFound or Conflict
+	}
+	change(p)
+	p.version++
+	observed.version, observed.drainMark, observed.missingOwners = p.version, p.drainMark, p.missingOwners
+	w.operator.pods[s.Pod] = observed
+	return true
+}
+
+func (w *simulation) deletePod(s Step) bool {
+	if !w.checkPrecondition(s) {
+		return false
+	}
+	return w.changePod(s, func(p *simPod) {
+		w.checkTime(s, p)
+		if len(p.work) > 0 && !w.desired.DrainPolicy.Force && (w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
+			w.failf("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
+		}
+		if s.Precondition == PreconditionUnregistered || s.Precondition == PreconditionFuture {
+			w.operator.unregistered, w.unregistered = append(w.operator.unregistered, w.now), append(w.unregistered, w.now)
+		}
+		p.deletedAt = w.now
+	})
+}
+
+// writeSlurm changes Slurm.
+func (w *simulation) writeSlurm(s Step) bool {
+	if s.Verb == CreateRecords {
+		for _, name := range s.Names {
+			if w.isKnownOwnedByOther(name) {
+				w.failf("a record of %s is made, which is another NodeSet's", name)
+			}
+			if w.slurm[name] == nil {
+				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}
+			}
+		}
+		return true
+	}
+	n := w.slurm[s.SlurmName]
+	if n == nil {
+		return false
+	}
+	if n.OwnerUID == otherNodeSetUID {
+		w.failf("%s of %s, which is another NodeSet's", s.Verb, s.SlurmName)
+	}
+	if n.Foreign() && n.reason != "" && s.Verb != AddDrain {
+		w.failf("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
+	}
+	switch s.Verb {
+	case AddDrain:
+		n.Drain = true
+	case Drain:
+		n.Drain, n.OurReason, n.reason = true, true, s.Reason
+	case Undrain:
+		n.Drain, n.OurReason, n.reason = false, false, ""
+	case ClearReason:
+		n.OurReason, n.reason = false, ""
+	case Resume:
+		n.Drain, n.Down, n.OurReason, n.reason = false, false, false, ""
+	case MarkFuture, DeleteRecord:
+		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
+			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)
+		}
+		if s.Verb == DeleteRecord {
+			delete(w.slurm, s.SlurmName)
+			return true
+		}
+		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, OwnerUID: w.desired.UID}
+		n.up, n.reason, n.failing = false, "", false
+	}
+	return true
+}
+
+// registerSlurmd is what slurmd's registration does.
+func (w *simulation) registerSlurmd(p *simPod) {
+	n := w.slurm[p.name]
+	if n == nil || n.Future {
+		n = &simRecord{Record: Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
+		w.slurm[p.name] = n
+	}
+	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now
+	if n.reason == "" || w.returnToService == 2 {
+		n.Down = false // ReturnToService, which leaves the reason
+	}
+	if !n.Foreign() {
+		delete(w.setByAdmin, p.name)
+	}
+	p.registered = true
+}
+
+// endJob takes a job away from wherever it is.
+func (w *simulation) endJob(id uint32) {
+	j := w.jobs[id]
+	if j == nil {
+		return
+	}
+	if n := w.slurm[j.node]; n != nil {
+		delete(n.jobs, id)
+		n.IdleSince = w.now
+	}
+	if p := w.pods[j.node]; p != nil {
+		delete(p.work, id)
+	}
+	delete(w.jobs, id)
+}
+
+// losePod ends a pod with all that runs in it.
+func (w *simulation) losePod(p *simPod) {
+	delete(w.pods, p.name)
+	if n := w.slurm[p.name]; n != nil && n.OwnerUID != otherNodeSetUID {
+		for id := range n.jobs {
+			w.endJob(id)
+		}
+		n.up = false
+	}
+}
+
+func (w *simulation) advanceTime(d time.Duration) { w.now = w.now.Add(d) }

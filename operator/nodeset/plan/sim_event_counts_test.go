@@ -1,0 +1,50 @@
+package plan
+
+import "strings"
+
+// eventCounts counts what happened, by the names of rareEvents.
+type eventCounts map[string]int
+
+// rareEvent is an event that a line of a history's log reports.
+type rareEvent struct{ name, begins, has string }
+
+// rareEvents must all be in the histories that a test plays.
+func rareEvents() []rareEvent {
+	return []rareEvent{
+		{"a worker is made", "create ", ""},
+		{"a worker is deleted", "delete ", ""},
+		{"a Slurm node is drained", "drain ", ""},
+		{"a Slurm node is undrained", "undrain ", ""},
+		{"a Slurm node is resumed", "resume ", ""},
+		{"a record returns to FUTURE", "mark-future ", ""},
+		{"a reason of ours is taken away", "clear-reason ", ""},
+		{"a node that others hold is closed", "add-drain ", ""},
+		{"a worker is adopted", "adopt ", ""},
+		{"a worker did not register", "delete ", "it did not register with Slurm within"},
+		{"a running worker did not register", "delete ", "its slurmd is running and did not register with Slurm within"},
+		{"a choice above the budget is given back", "above the budget", ""},
+		{"the operator is killed", "operator killed", ""},
+		{"a reading lacks nodes", "odd reading: ", "nodes are missing"},
+		{"a reading has all nodes silent", "odd reading: ", "all nodes are silent"},
+		{"a NodeSet is deleted in the foreground", "in the foreground", ""},
+		{"a NodeSet leaves orphans", "orphans are left", ""},
+		{"a NodeSet of the same name comes", "a NodeSet of the same name", ""},
+		{"the NodeSet joins another cluster", "the NodeSet joins b", ""},
+		{"the nodes are ours and the jobs of another cluster", "nodes of a, jobs of b", ""},
+		{"the jobs are ours and the nodes of another cluster", "nodes of b, jobs of a", ""},
+		{"another cluster answers a last look", "another Slurm cluster answers the look", ""},
+	}
+}
+
+// addHistory counts the lines of a history.
+func (t eventCounts) addHistory(w *simulation) {
+	events := rareEvents()
+	for _, line := range w.log {
+		_, line, _ = strings.Cut(line, "s ")
+		for _, e := range events {
+			if strings.HasPrefix(line, e.begins) && strings.Contains(line, e.has) {
+				t[e.name]++
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// focus is a kind of trouble that a history has much of: what takes several odd events in
+// a row would be too rare otherwise. Most histories have none, which is zero.
+type focus int
+
+const (
+	// onClusters: two Slurm clusters take turns in answering, while jobs are suspended.
+	focusClusters focus = iota + 1
+	// onReplacement: workers are replaced, and their Slurm nodes resumed, while they are
+	// cordoned.
+	focusReplacement
+	// onHolds: administrators set Slurm nodes DOWN or FAIL, while workers come and go and
+	// slurmrestd does not always answer.
+	focusHolds
+)
+
+// focusEvent is an event of the history's focus; it reports false when there was none.
+func (w *simulation) focusEvent() bool {
+	if w.chance(50) {
+		return false
+	}
+	switch w.focus {
+	case focusClusters:
+		w.clusterEvent()
+	case focusReplacement:
+		w.replacementEvent()
+	case focusHolds:
+		w.holdEvent()
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *simulation) clusterEvent() {
+	switch w.rand.IntN(9) {
+	case 8:
+		w.oneOtherPoll()
+	case 0:
+		w.switchCluster()
+	case 1:
+		w.switchCluster()
+		w.readNodes()
+		w.switchCluster()
+	case 2:
+		w.switchCluster()
+		w.readJobs()
+		w.switchCluster()
+	case 3:
+		w.readNodes()
+	case 4:
+		w.readJobs()
+	case 5:
+		w.schedule()
+	case 6:
+		w.toggleSuspend()
+	case 7:
+		w.adminEvent()
+	}
+}
+
+// oneOtherPoll has the other cluster answer one poll of the nodes. Before the next a job
+// starts, jobs are suspended, and an administrator drains nodes.
+func (w *simulation) oneOtherPoll() {
+	w.switchCluster()
+	w.readNodes()
+	w.switchCluster()
+	w.advanceTime(time.Second)
+	w.readJobs()
+	w.advanceTime(time.Second)
+	w.schedule()
+	w.toggleSuspend()
+	w.adminEvent()
+	w.advanceTime(time.Second)
+	w.readNodes()
+}
+
+func (w *simulation) replacementEvent() {
+	switch w.rand.IntN(13) {
+	case 0:
+		w.desired.Revision += "b"
+	case 1:
+		w.cordoned[w.rand.IntN(3)] = w.chance(70)
+	case 2, 3, 4:
+		w.kubelet()
+	case 5, 12:
+		w.resumeOurs()
+	case 6, 7, 8, 9:
+		w.reconcile(true)
+	case 10:
+		w.schedule()
+	case 11:
+		w.readNodes()
+		w.readJobs()
+	}
+}
+
+func (w *simulation) holdEvent() {
+	switch w.rand.IntN(7) {
+	case 0:
+		w.adminEvent()
+	case 1:
+		w.desired.Replicas = 5 * w.rand.IntN(2)
+	case 2:
+		w.slurmrestdDown = w.chance(30)
+		w.readNodes()
+		w.readJobs()
+	case 3, 4:
+		w.reconcile(true)
+	case 5, 6:
+		w.kubelet()
+	}
+}
+
+// toggleSuspend suspends a job, or has it go on.
+func (w *simulation) toggleSuspend() {
+	if ids := slices.Sorted(maps.Keys(w.jobs)); len(ids) > 0 {
+		id := ids[w.rand.IntN(len(ids))]
+		w.jobs[id].suspended = !w.jobs[id].suspended
+		w.logf("job %d suspended: %v", id, w.jobs[id].suspended)
+	}
+}
+
+// resumeOurs is an administrator who resumes a Slurm node that we drained, most likely one
+// whose worker is on its way out or gone.
+func (w *simulation) resumeOurs() {
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n, p := w.slurm[name], w.pods[name]
+		percent := 20
+		if p == nil || !p.deletedAt.IsZero() {
+			percent = 80
+		}
+		if n.Drain && n.OurReason && n.OwnerUID != otherNodeSetUID && w.chance(percent) {
+			w.resumeNode(name)
+			return
+		}
+	}
+}

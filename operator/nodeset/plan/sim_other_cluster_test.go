@@ -1,0 +1,161 @@
+package plan
+
+// faults are protections outside the planner that a test takes away.
+type faults struct {
+	// blind: the operator does not learn who set a node DOWN or FAIL.
+	hideHolds bool
+	// mixes: nodes and jobs of different Slurm clusters are taken for one reading.
+	mixReadings bool
+	// carries: a run of polls that show DRAIN goes on over one of another Slurm cluster.
+	keepDrainedSince bool
+	// anyLook: the last look is believed whichever Slurm cluster answers it.
+	trustAnyCluster bool
+	// noLook: the last look is left out.
+	skipPrecondition bool
+	// takesBack: adopting a worker makes the NodeSet its owner even while that is being
+	// deleted.
+	adoptWhileDeleting bool
+}
+
+// answering is the name of the Slurm cluster that answers, as it reports it.
+func (w *simulation) answering() string {
+	switch {
+	case !w.otherClusterAnswers:
+		return "a"
+	case w.desired.ClusterRef == "b" && w.clusterNameHidden:
+		return ""
+	}
+	return "b"
+}
+
+// switchCluster has the other Slurm cluster answer, or ours again. Nothing is read yet.
+func (w *simulation) switchCluster() {
+	if w.desired.ClusterRef == "b" {
+		return
+	}
+	w.otherClusterAnswers = !w.otherClusterAnswers
+	w.clusterSwitches++
+	w.logf("another Slurm cluster answers: %v", w.otherClusterAnswers)
+}
+
+// switchClusterAndPoll exchanges the Slurm clusters, and the operator reads both lists at once, one of
+// them, or none: the last look is what meets the other cluster then.
+func (w *simulation) switchClusterAndPoll() {
+	if w.desired.ClusterRef == "b" {
+		return
+	}
+	w.switchCluster()
+	w.slurmrestdDown = false
+	both := w.chance(40)
+	if both || w.chance(30) {
+		w.readNodes()
+	}
+	if both || w.chance(30) {
+		w.readJobs()
+	}
+}
+
+// isMixed reports that the nodes are those of one Slurm cluster and the jobs of another.
+func (w *simulation) isMixed() bool {
+	a, b := w.operator.cluster, w.operator.jobsCluster
+	return !w.faults.mixReadings && a != b && a != "" && b != ""
+}
+
+// beginPoll notes which Slurm cluster answers a poll of the nodes. One of another cluster
+// breaks the run of polls that show DRAIN.
+func (w *simulation) beginPoll() {
+	from := w.answering()
+	if from != w.operator.cluster && !w.faults.keepDrainedSince {
+		clear(w.operator.drained)
+	}
+	w.operator.cluster = from
+}
+
+// readOtherNodes is a poll of the other cluster's nodes, which are drained and idle.
+func (w *simulation) readOtherNodes() {
+	for i := range 5 {
+		r := w.otherClusterRecord(w.desired.SlurmName(i))
+		w.operator.nodes[r.Name] = r
+		if _, observed := w.operator.drained[r.Name]; !observed {
+			w.operator.drained[r.Name] = w.now
+		}
+	}
+	w.operator.total = len(w.operator.nodes)
+}
+
+// otherClusterRecord is what the other cluster has under a name.
+func (w *simulation) otherClusterRecord(name string) Record {
+	return Record{Name: name, Dynamic: true, OwnerUID: w.desired.UID, Drain: true, OurReason: true}
+}
+
+// checkPrecondition is the last look.
+func (w *simulation) checkPrecondition(s Step) bool {
+	// Before it makes records the operator lists the nodes.
+	if s.Precondition == NoPrecondition && s.Verb != CreateRecords || w.faults.skipPrecondition && s.Verb == DeletePod {
+		return true
+	}
+	n := w.slurm[s.SlurmName]
+	switch {
+	case w.slurmrestdDown:
+		return false
+	case w.otherClusterAnswers:
+		return w.checkPreconditionElsewhere(s)
+	case s.Verb == CreateRecords:
+		return true
+	case n == nil:
+		return s.Precondition.IsMetBy(nil)
+	}
+	r := w.record(n)
+	return n.OwnerUID != otherNodeSetUID && s.Precondition.IsMetBy(&r)
+}
+
+// checkPreconditionElsewhere is a last look that the other cluster answers: the answer is an error, as
+// the step expects ours.
+func (w *simulation) checkPreconditionElsewhere(s Step) bool {
+	w.logf("another Slurm cluster answers the look at %s%v", s.SlurmName, s.Names)
+	if !w.faults.trustAnyCluster {
+		return false
+	}
+	r := w.otherClusterRecord(s.SlurmName)
+	switch w.rand.IntN(3) {
+	case 0:
+		return s.Verb == CreateRecords || s.Precondition.IsMetBy(nil)
+	case 1:
+		r = Record{Name: s.SlurmName, Future: true, Dynamic: true}
+	}
+	return s.Verb == CreateRecords || s.Precondition.IsMetBy(&r)
+}
+
+// hasMismatch reports that what was read, or is to be, is not of the cluster that the workers
+// joined.
+func (w *simulation) hasMismatch() bool {
+	return w.operator.cluster == "b" || w.desired.ClusterRef == "b"
+}
+
+// logMixedReading logs a plan on nodes and jobs of different Slurm clusters.
+func (w *simulation) logMixedReading() {
+	if a, b := w.operator.cluster, w.operator.jobsCluster; a != b && a != "" && b != "" {
+		w.logf("nodes of %s, jobs of %s", a, b)
+	}
+}
+
+// changeClusterRef has the NodeSet name another Controller, of another Slurm cluster with drained
+// nodes of the same names, or the right one again. What was read is forgotten.
+func (w *simulation) changeClusterRef() {
+	switch {
+	case w.desired.ClusterRef == "b":
+		w.desired.ClusterRef = "a"
+	case len(w.pods) == 0:
+		return // without workers it may join whatever it likes
+	default:
+		w.desired.ClusterRef = "b"
+	}
+	w.otherClusterAnswers = w.desired.ClusterRef == "b"
+	w.logf("the NodeSet joins %s", w.desired.ClusterRef)
+	w.forgetSlurm()
+	w.readPods()
+	if w.chance(70) {
+		w.readNodes()
+		w.readJobs()
+	}
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// readNodes is a poll of the nodes.
+func (w *simulation) readNodes() {
+	if w.operator.failed = w.slurmrestdDown; w.slurmrestdDown {
+		return
+	}
+	w.operator.nodes, w.operator.total, w.operator.nodesAt = map[string]Record{}, 0, w.now
+	w.beginPoll()
+	if w.otherClusterAnswers {
+		w.readOtherNodes()
+		return
+	}
+	odd, lacking, silent := w.rand.IntN(20), 0, 0
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n := w.slurm[name]
+		r := w.record(n)
+		r.Down = r.Down || !n.up && !r.Future
+		switch {
+		case w.calm:
+		case odd == 0, odd == 1 && w.chance(50):
+			lacking++
+			continue
+		case odd == 2 && !r.Future && !r.Down:
+			silent++
+			r.Down, r.NotResponding = true, true
+		}
+		w.operator.nodes[name] = r
+		if !r.Future {
+			w.operator.total++
+		}
+		if _, observed := w.operator.drained[name]; r.Drain && !observed {
+			w.operator.drained[name] = w.now
+		}
+	}
+	maps.DeleteFunc(w.operator.drained, func(name string, _ time.Time) bool { return !w.operator.nodes[name].Drain })
+	w.logOddReading(lacking, silent)
+}
+
+// logOddReading logs a reading that lacks nodes or has all of them silent.
+func (w *simulation) logOddReading(lacking, silent int) {
+	if lacking > 0 {
+		w.logf("odd reading: %d nodes are missing", lacking)
+	}
+	if silent > 0 {
+		w.logf("odd reading: all nodes are silent, %d of them answer", silent)
+	}
+}
+
+// allocated counts the jobs that show in the state of a node: suspended ones do not.
+func (w *simulation) allocated(n *simRecord) int {
+	count := 0
+	for id := range n.jobs {
+		if !w.jobs[id].suspended {
+			count++
+		}
+	}
+	return count
+}
+
+// readJobs is a poll of the jobs.
+func (w *simulation) readJobs() {
+	if w.operator.failed = w.slurmrestdDown; w.slurmrestdDown {
+		return
+	}
+	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]Work{}, w.now, w.answering()
+	if w.otherClusterAnswers {
+		return
+	}
+	for id, j := range w.jobs {
+		have := w.operator.work[j.node]
+		w.operator.work[j.node] = Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
+	}
+}
+
+// seen is what the operator has.
+func (w *simulation) observe() Observation {
+	s := Observation{UnregisteredDeletions: w.operator.unregistered, Slurm: SlurmReading{
+		Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
+		ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total, Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt, NodesReadAt: w.operator.nodesAt,
+	}}
+	const stale = 60 * time.Second
+	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale && w.now.Sub(w.operator.jobsAt) < stale
+	for _, p := range w.operator.pods {
+		worker := Worker{
+			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
+			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark, MissingOwners: p.missingOwners,
+		}
+		if p.scheduled {
+			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)
+			if w.cordoned[p.ordinal] {
+				worker.CordonReason = "its Kubernetes node is cordoned"
+			}
+		}
+		s.Workers = append(s.Workers, worker)
+	}
+	return s
+}

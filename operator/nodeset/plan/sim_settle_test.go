@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// settle lets everything that is under way come to an end, and looks at what is there
+// then.
+func (w *simulation) settle() {
+	w.slurmrestdDown, w.calm, w.otherClusterAnswers, w.desired.ClusterRef = false, true, false, "a"
+	w.neighbourLeaves()
+	w.readNodes()
+	w.readJobs()
+	clear(w.cordoned)
+	w.desired.Update.Allowed = true
+	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
+		w.endJob(id)
+	}
+	// After a loss of slurmctld's state an administrator restarts the slurmds that it
+	// does not know any more.
+	for _, p := range w.pods {
+		p.stuck = false
+		n := w.slurm[p.name]
+		// The brake takes its time: one that Slurm refuses is enough.
+		p.refused = p.refused && n != nil && n.Future && p.name == "n-0"
+		if p.registered && (n == nil || n.Future) {
+			w.crashSlurmd(p)
+		}
+		clear(p.work)
+	}
+	quiet := 0
+	for range 400 {
+		w.advanceTime(10 * time.Second)
+		w.kubelet()
+		w.collectGarbage()
+		for _, p := range w.pods {
+			p.stuck = false
+		}
+		w.readNodes()
+		w.advanceTime(time.Second)
+		w.readJobs()
+		actions := w.reconcile(false)
+		if quiet++; len(actions.Steps) > 0 || len(actions.Waits) > 0 || w.isMoving() {
+			quiet = 0
+		}
+		if quiet > 5 || w.broken != "" {
+			break
+		}
+	}
+	w.checkAtRest(quiet)
+}
+
+// isMoving reports that the kubelet is not done.
+func (w *simulation) isMoving() bool {
+	for _, p := range w.pods {
+		if !p.ready || !p.deletedAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *simulation) checkAtRest(quiet int) {
+	desired := w.desired.WorkerCount()
+	ready, outdated := 0, 0
+	for _, p := range w.pods {
+		if p.ready {
+			ready++
+		}
+		if p.revision != w.desired.Revision {
+			outdated++
+		}
+	}
+	switch {
+	case w.broken != "":
+	case quiet <= 5:
+		w.failf("it does not come to rest: %+v", w.runPlanner(w.observe()))
+	case len(w.pods) != desired || ready != desired:
+		w.failf("at rest there are %d pods, %d ready, and not %d", len(w.pods), ready, desired)
+	// Those that others keep out of service use up the disruption budget.
+	case outdated > w.drainedByOthers() && w.drainedByOthers() < w.desired.Update.MaxUnavailable:
+		w.failf("at rest %d workers are of an old revision", outdated)
+	}
+	for _, p := range w.pods {
+		if p.missingOwners != (MissingOwners{}) {
+			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)
+		}
+	}
+	for name, n := range w.slurm {
+		if p := w.pods[name]; p == nil && !n.Future && !n.Foreign() && w.desired.CanCreateRecords {
+			w.failf("at rest the record %s is left: %+v", name, n.Record)
+		}
+		if w.pods[name] != nil && n.Drain && n.OurReason {
+			w.failf("at rest %s is drained by us", name)
+		}
+		if p := w.pods[name]; p != nil && p.ready && n.OurReason && !n.Drain {
+			w.failf("at rest %s has a reason of ours: %+v", name, n.Record)
+		}
+		if w.desired.Deleting && !n.Foreign() && w.isOurs(n) {
+			w.failf("at rest the record %s of a deleted NodeSet is left: %+v", name, n.Record)
+		}
+	}
+}
+
+func (w *simulation) isOurs(n *simRecord) bool { return n.OwnerUID == w.desired.UID }
+
+func (w *simulation) drainedByOthers() int {
+	count := 0
+	for name, n := range w.slurm {
+		if w.pods[name] != nil && n.Foreign() {
+			count++
+		}
+	}
+	return count
+}
+
+// TestPlanIsDeterministic asks again with the input in another order.
+func TestPlanIsDeterministic(t *testing.T) {
+	for seed := range uint64(300) {
+		w := newSimulation(seed, New(DefaultConfig()))
+		for range 60 {
+			w.event()
+			observed := w.observe()
+			first := w.operator.planner.Plan(w.now, w.desired, observed)
+			slices.Reverse(observed.Workers)
+			if diff := cmp.Diff(first, w.operator.planner.Plan(w.now, w.desired, observed), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("history %d: another order gives another plan:\n%s", seed, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// simulation is Kubernetes, Slurm and an operator that sees both late and in part.
+type simulation struct {
+	rand    *rand.Rand
+	now     time.Time
+	desired Desired
+
+	pods  map[string]*simPod
+	slurm map[string]*simRecord
+	jobs  map[uint32]*simJob
+	uids  int
+	// cordoned Kubernetes nodes, by ordinal: each worker has its own.
+	cordoned map[int]bool
+	// slurmrestdDown is whether slurmrestd answers at present.
+	slurmrestdDown bool
+	// returnToService is Slurm's: with 2 any DOWN ends when slurmd registers.
+	returnToService int
+	// focus is what the history has much of.
+	focus focus
+	// leftOpen are held Slurm nodes without a worker that the operator might have closed.
+	leftOpen map[string]bool
+	// clusterSwitches counts how often another Slurm cluster came to answer.
+	clusterSwitches int
+	// setByAdmin are the Slurm nodes that an administrator took out of service, by name.
+	setByAdmin map[string]bool
+	operator   operator
+	// calm: nothing odd happens any more.
+	calm bool
+	// swapped: another Slurm cluster answers, with nodes of the same names.
+	otherClusterAnswers bool
+	// faults are the protections outside the planner that do not work.
+	faults faults
+	// alterPlan, if there is one, plans in the planner's place.
+	alterPlan alteredPlan
+	// unregistered are the times at which workers were deleted for not being registered.
+	unregistered []time.Time
+	// foreground: the garbage collector deletes what only the NodeSet owns.
+	foreground bool
+	// untold: the cluster that the NodeSet is made to join does not tell its name.
+	clusterNameHidden bool
+	// broken is the first promise that was broken.
+	broken string
+	log    []string
+}
+
+type simPod struct {
+	name, uid            string
+	version              int // as a resourceVersion
+	ordinal              int
+	revision             string
+	created              time.Time
+	scheduled            bool
+	running, ready       bool
+	readySince           time.Time
+	finished, registered bool
+	stuck                bool // its containers do not start
+	refused              bool // Slurm does not let its slurmd register
+	runningSince         time.Time
+	drainUndone          bool // somebody else took back the drain on which its protection rests
+	deletedAt            time.Time
+	clusterRef           string // the Controller that it was made for
+	drainMark            DrainMark
+	missingOwners        MissingOwners
+	stripped             bool            // the garbage collector took the NodeSet off it
+	work                 map[uint32]bool // jobs whose processes run in it
+}
+
+type simRecord struct {
+	Record
+	reason  string
+	jobs    map[uint32]bool // as slurmctld has it
+	up      bool            // a slurmd answers
+	failing bool
+	// unnamed: the other NodeSet has not written yet that it is its own.
+	ownerMissing bool
+}
+
+// Foreign reports that somebody else took the node out of service.
+func (n *simRecord) Foreign() bool { return n.isDownByOthers() || n.Drain && !n.OurReason }
+
+func (n *simRecord) isDownByOthers() bool {
+	return n.failing || n.Down && !n.OurReason && n.reason != ""
+}
+
+// record is the node as slurmrestd returns it.
+func (w *simulation) record(n *simRecord) Record {
+	r := n.Record
+	r.Busy = w.allocated(n) > 0
+	r.DownByOthers = n.isDownByOthers() && !w.faults.hideHolds
+	if n.ownerMissing {
+		r.OwnerUID, r.OwnerName = "", ""
+	}
+	return r
+}
+
+type simJob struct {
+	node      string
+	suspended bool
+}
+
+// operator is what the process knows; a restart wipes it.
+type operator struct {
+	planner *Planner
+	// cluster and jobsCluster are the Slurm clusters that answered the last polls.
+	cluster      string
+	jobsCluster  string
+	pods         map[string]simPod
+	nodes        map[string]Record
+	total        int
+	work         map[string]Work
+	drained      map[string]time.Time
+	nodesAt      time.Time
+	jobsAt       time.Time
+	failed       bool
+	unregistered []time.Time
+}
+
+func newSimulation(seed uint64, planner *Planner) *simulation {
+	w := &simulation{
+		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
+		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
+	}
+	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
+	top := 5
+	w.desired = Desired{
+		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+		Update: Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
+	}
+	if w.rand.IntN(3) > 0 {
+		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true
+	}
+	w.operator = operator{planner: planner}
+	for i := range w.rand.IntN(3) { // an earlier version made them
+		w.createPod(Step{Slot: Slot{Ordinal: i}})
+		w.pods[w.desired.SlurmName(i)].missingOwners.Namespace = true
+	}
+	if w.chance(3) {
+		w.beginDeleted()
+	}
+	w.restart()
+	return w
+}
+
+func (w *simulation) chance(percent int) bool { return w.rand.IntN(100) < percent }
+
+func (w *simulation) logf(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%4.0fs ", w.now.Sub(time.Unix(1_800_000_000, 0)).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *simulation) failf(format string, args ...any) {
+	w.logf("BROKEN: "+format, args...)
+	if w.broken == "" {
+		w.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+// restart is what SIGKILL leaves: nothing. The brake begins closed.
+func (w *simulation) restart() {
+	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10)}
+	w.forgetSlurm()
+	w.readPods()
+}
+
+// forgetSlurm has the operator know nothing of Slurm.
+func (w *simulation) forgetSlurm() {
+	w.operator.nodes, w.operator.work, w.operator.drained = nil, nil, map[string]time.Time{}
+	w.operator.nodesAt, w.operator.jobsAt, w.operator.cluster, w.operator.jobsCluster = time.Time{}, time.Time{}, "", ""
+}
+
+func (w *simulation) readPods() {
+	w.operator.pods = map[string]simPod{}
+	for name, p := range w.pods {
+		w.operator.pods[name] = *p
+	}
+}

@@ -1,0 +1,66 @@
+package plan
+
+import "fmt"
+
+// filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
+// ClusterMismatch if the workers joined another Slurm cluster. Records whose comment names another
+// NodeSet move to OwnedByOthers.
+func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
+	if clash := clusterMismatch(desired, workers, &s); clash != "" {
+		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
+	}
+	taken, records := map[string]string{}, map[string]Record{}
+	for name, owner := range s.OwnedByOthers {
+		taken[name] = owner
+	}
+	for name, r := range s.Records {
+		if r.OwnerUID != "" && r.OwnerUID != desired.UID {
+			taken[name] = r.OwnerName
+			continue
+		}
+		records[name] = r
+	}
+	if len(taken) > 0 {
+		s.OwnedByOthers, s.Records = taken, records
+	}
+	return s
+}
+
+// clusterMismatch explains why the Slurm cluster that was read is not the NodeSet's, or returns
+// empty if it is.
+func clusterMismatch(desired *Desired, workers []Worker, s *SlurmReading) string {
+	if s.ClusterMismatch != "" {
+		return s.ClusterMismatch
+	}
+	for _, w := range sortedByName(workers) {
+		if w.ClusterRef != "" && desired.ClusterRef != "" && w.ClusterRef != desired.ClusterRef {
+			return fmt.Sprintf("worker %s joined %s, but the NodeSet names %s", w.Pod, w.ClusterRef, desired.ClusterRef)
+		}
+	}
+	if desired.ClusterName != "" && s.ClusterName != "" && desired.ClusterName != s.ClusterName {
+		return fmt.Sprintf("the workers joined the Slurm cluster %s, but the Slurm cluster %s answers", desired.ClusterName, s.ClusterName)
+	}
+	return ""
+}
+
+// mayBelongToOther reports whether the Slurm node of a name belongs, or may belong, to another
+// NodeSet.
+func (b *planRun) mayBelongToOther(name string) bool {
+	return b.slurm.OwnedByOthers[name] != "" || b.isOwnerUnknown(name)
+}
+
+// isOwnerUnknown reports whether a Slurm node responds and has no owner. A dynamic node that
+// responds has a slurmd, and its NodeSet records itself as the owner only after the registration. A
+// node without an owner belongs to nobody once it is down.
+func (b *planRun) isOwnerUnknown(name string) bool {
+	r, there := b.slurm.Records[name]
+	return there && r.Dynamic && !r.Future && !r.Down && !r.OurReason && r.OwnerUID == ""
+}
+
+// isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another
+// NodeSet. Such a worker is left alone, except that deletion of the NodeSet applies the drain
+// policy.
+func (b *planRun) isOwnedByOther(w *Worker) bool {
+	_, taken := b.slurm.OwnedByOthers[w.SlurmName]
+	return taken && !b.desired.Deleting && w.KubeNode != ""
+}

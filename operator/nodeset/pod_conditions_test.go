@@ -1,0 +1,95 @@
+package nodeset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func stateCondition(state, message string, at time.Time) corev1.PodCondition {
+	return corev1.PodCondition{
+		Type: corev1.PodConditionType(v1beta1.PodConditionPrefix + state), Status: corev1.ConditionTrue,
+		Reason: slurmStateReason, Message: message, LastTransitionTime: metav1.NewTime(at),
+	}
+}
+
+func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
+	before := noon.Add(-time.Hour)
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(before)}
+	node := func(reason string, state ...string) *slurm.Node {
+		n := newSlurmNode("gpu-0", state...)
+		n.Reason = reason
+		return n
+	}
+	type list = []corev1.PodCondition
+	falsely := stateCondition("Idle", "", before)
+	falsely.Status = corev1.ConditionFalse
+	for _, tc := range []struct {
+		name    string
+		have    list
+		node    *slurm.Node
+		want    list
+		changed bool
+	}{
+		{"the first state is added", list{ready}, node("", "IDLE"), list{ready, stateCondition("Idle", "", noon)}, true},
+		{"flags are added by name", list{ready}, node("disk", "MIXED", "DRAIN", "COMPLETING"),
+			list{ready, stateCondition("Completing", "disk", noon), stateCondition("Drain", "disk", noon), stateCondition("Mixed", "disk", noon)}, true},
+		{"a state that stays keeps its time", list{stateCondition("Idle", "", before), ready}, node("", "IDLE"), list{stateCondition("Idle", "", before), ready}, false},
+		{"a state that is left goes", list{ready, stateCondition("Idle", "", before)}, node("", "ALLOCATED"), list{ready, stateCondition("Allocated", "", noon)}, true},
+		{"another reason changes the message alone", list{stateCondition("Down", "a", before)}, node("b", "DOWN"), list{stateCondition("Down", "b", before)}, true},
+		{"a state that somebody denied is shown again", list{falsely}, node("", "IDLE"), list{stateCondition("Idle", "", before)}, true},
+		{"one that Slurm does not know shows nothing", list{stateCondition("Idle", "", before), ready, stateCondition("Drain", "", before)}, nil, list{ready}, true},
+		{"one that Slurm never knew changes nothing", list{ready}, nil, list{ready}, false},
+		{"no conditions at all are no trouble", nil, nil, nil, false},
+		{"a base state of a later Slurm is unknown", nil, node("", "HIBERNATING"), list{stateCondition("Unknown", "", noon)}, true},
+		{"a state that has no condition shows none", list{stateCondition("Idle", "", before)}, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeExternal}}, nil, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, changed := podConditionsOf(tc.have, tc.node, metav1.NewTime(noon))
+			if diff := cmp.Diff(tc.want, got); diff != "" || changed != tc.changed {
+				t.Errorf("changed is %t: %s", changed, diff)
+			}
+			again, changed := podConditionsOf(got, tc.node, metav1.NewTime(noon.Add(time.Hour)))
+			if diff := cmp.Diff(got, again); diff != "" || changed {
+				t.Errorf("once more, changed is %t: %s", changed, diff)
+			}
+		})
+	}
+}
+
+func TestEveryBaseStateAndFlagHasOneCondition(t *testing.T) {
+	seen := map[corev1.PodConditionType]bool{}
+	for base, c := range baseConditions() {
+		if seen[c] {
+			t.Errorf("%s of %s is there twice", c, base)
+		}
+		seen[c] = true
+	}
+	for _, f := range flagConditions() {
+		if seen[f.condition] {
+			t.Errorf("%s is there twice", f.condition)
+		}
+		seen[f.condition] = true
+		got, _ := podConditionsOf(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}}, metav1.NewTime(noon))
+		if len(got) != 2 {
+			t.Errorf("with %s the conditions are %v", f.condition, got)
+		}
+	}
+}
+
+func TestMirroringLeavesWhatItWasGivenAsItWas(t *testing.T) {
+	have := []corev1.PodCondition{stateCondition("Down", "a", noon), stateCondition("Drain", "a", noon)}
+	want := []corev1.PodCondition{stateCondition("Down", "a", noon), stateCondition("Drain", "a", noon)}
+	n := newSlurmNode("gpu-0", "DOWN")
+	n.Reason = "b"
+	podConditionsOf(have, n, metav1.NewTime(noon))
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+}

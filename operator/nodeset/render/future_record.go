@@ -1,0 +1,43 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// FutureOptions returns the options with which Slurm creates the FUTURE records of workers
+// ("scontrol create", or node_conf of POST new/node), without their names. With these records Slurm
+// accepts jobs while there are no workers. They are the options of Conf, and the resources of the
+// shape where neither extraConf nor the limits give any.
+//
+// Gres come only from extraConf, never from the shape: a record with Gres that slurmd does not
+// report makes the worker INVALID, and slurmd reports what its --conf contains. Topology is left
+// out because it belongs to the Kubernetes node. Slurm 24.11 cannot reach workers whose record has
+// a Port other than SlurmdPort.
+func FutureOptions(in Input, worker shape.Shape) string {
+	o := in.options("")
+	// These are set below, or belong to a single worker or to slurm.conf.
+	o.removeAll("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
+	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(SlurmdPort) {
+		o.removeAll("Port")
+	}
+	o.addNumber("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+	o.addNumber("RealMemory", worker.MemoryMiB)
+	o.list = append(o.list, option{"State", "FUTURE"})
+	return o.String()
+}
+
+// Hostlist returns the host list of the Slurm nodes of the workers with ordinals from 0 to max-1.
+// It is empty if there are none or if their names are not known.
+func (n Names) Hostlist(max int) string {
+	if n.perKubeNode || n.hostNetwork {
+		return ""
+	}
+	list := make([]string, max)
+	for i := range list {
+		list[i] = n.SlurmName(i)
+	}
+	return hostlist.Compress(list)
+}

@@ -1,0 +1,58 @@
+package render
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// NodeComment is the comment of a worker's Slurm node. It names the pod that runs the node.
+// KubeNode is empty before the pod is scheduled.
+type NodeComment struct {
+	Namespace   string `json:"namespace"`
+	PodName     string `json:"podName"`
+	KubeNode    string `json:"node"`
+	NodeSetName string `json:"nodeSetName"`
+	NodeSetUID  string `json:"nodeSetUID"`
+	// NamespaceUID distinguishes namespaces of the same name, in this and in other Kubernetes
+	// clusters. A NodeSet that is created again with the same name is the same owner.
+	NamespaceUID string `json:"namespaceUID,omitempty"`
+}
+
+// Comment returns the comment of the Slurm node of a worker's pod.
+func Comment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod) string {
+	return formatComment(nodeSet, namespace, pod.Name, pod.Spec.NodeName)
+}
+
+// FutureComment returns the comment of a FUTURE record, which no pod runs.
+func FutureComment(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
+	return formatComment(nodeSet, namespace, "", "")
+}
+
+// BelongsTo reports whether the comment names the NodeSet, or an earlier one of its name.
+func (n NodeComment) BelongsTo(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
+	same := namespace != "" && n.NamespaceUID == string(namespace) && n.NodeSetName == nodeSet.Name
+	return same || n.NodeSetUID == string(nodeSet.UID)
+}
+
+func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod, kubeNode string) string {
+	text, err := json.Marshal(NodeComment{
+		Namespace: nodeSet.Namespace, PodName: pod, KubeNode: kubeNode,
+		NodeSetName: nodeSet.Name, NodeSetUID: string(nodeSet.UID), NamespaceUID: string(namespace),
+	})
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	return string(text)
+}
+
+// ParseComment parses a comment. It reports false for a text that is not one of ours, such as an
+// administrator's.
+func ParseComment(text string) (NodeComment, bool) {
+	var n NodeComment
+	err := json.Unmarshal([]byte(text), &n)
+	return n, err == nil && n.NodeSetName != "" && n.NodeSetUID != ""
+}

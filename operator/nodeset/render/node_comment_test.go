@@ -1,0 +1,66 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// kubeName is what names of objects look like.
+var kubeName = regexp.MustCompile(`^[a-z0-9.-]+$`)
+
+// FuzzCommentsAreReadAsWritten writes the comment of a worker and reads it back. demand
+// takes the node for one of the same NodeSet.
+func FuzzCommentsAreReadAsWritten(f *testing.F) {
+	f.Add("team", "gpu", "uid-1", "uid-2", "gpu-0", "kube-1")
+	f.Add("a", "b", "\"", "\\", "\u2028", `","nodeSetName":"evil`)
+	f.Fuzz(func(t *testing.T, namespace, name, uid, namespaceUID, pod, kubeNode string) {
+		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
+		text := Comment(nodeSet, types.UID(namespaceUID), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}})
+		want := NodeComment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid, NamespaceUID: namespaceUID}
+		note, ok := ParseComment(text)
+		if ok != (name != "" && uid != "") {
+			t.Errorf("%s is a comment of ours: %v", text, ok)
+		}
+		if ok && note != want && utf8.ValidString(strings.Join([]string{namespace, name, uid, namespaceUID, pod, kubeNode}, " ")) {
+			t.Errorf("%s is read as %+v", text, note)
+		}
+		if !kubeName.MatchString(namespace) || !kubeName.MatchString(name) {
+			return
+		}
+		own := demand.Pool{Name: namespace + "/" + name}
+		if n := &(slurm.Node{Comment: text}); len(demand.NodesOf(own.Name, []*slurm.Node{n}, []demand.Pool{own})) != 1 {
+			t.Errorf("%s is not the comment of a node of %s for demand", text, own.Name)
+		}
+	})
+}
+
+// FuzzComments reads any text as a comment: one of ours names a NodeSet, and is read the
+// same once it is written again.
+func FuzzComments(f *testing.F) {
+	for _, text := range []string{`{"nodeSetName":"gpu","nodeSetUID":"u"}`, "rack 4, fan broken", "{", "null", `[]`, `{"NODESETNAME":"a","nodesetuid":1}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		note, ok := ParseComment(text)
+		if !ok {
+			return
+		}
+		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: note.Namespace, Name: note.NodeSetName, UID: types.UID(note.NodeSetUID)}}
+		if !note.BelongsTo(nodeSet, "") {
+			t.Errorf("%q is not of its own NodeSet", text)
+		}
+		if again, ok := ParseComment(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName, note.KubeNode)); !ok || again != note {
+			t.Errorf("%q is %+v, and then %+v", text, note, again)
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package render
+
+import "strings"
+
+// parseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
+// quotes, and be separated from the sign ("Weight = 10").
+func parseOptions(line string) options {
+	var o options
+	for words := splitWords(line); len(words) > 0; {
+		name, value, ok := strings.Cut(words[0], "=")
+		words = words[1:]
+		if !ok && len(words) > 0 && strings.HasPrefix(words[0], "=") {
+			value, ok = words[0][1:], true
+			words = words[1:]
+		}
+		if ok && value == "" && len(words) > 0 && !strings.Contains(words[0], "=") {
+			value, words = words[0], words[1:]
+		}
+		switch {
+		case !ok || name == "":
+			o.add(option{value: name + value})
+		case strings.Trim(value, `"'`) != "":
+			o.add(option{name, value})
+		}
+	}
+	return o
+}
+
+// splitWords splits a line at white space outside quotes.
+func splitWords(line string) []string {
+	var words []string
+	start, quote := -1, rune(0)
+	for i, r := range line {
+		space := quote == 0 && strings.ContainsRune(" \t\r\n", r)
+		switch {
+		case space && start >= 0:
+			words = append(words, line[start:i])
+			start = -1
+		case !space && start < 0:
+			start = i
+		}
+		switch {
+		case quote == r:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		}
+	}
+	if start >= 0 {
+		words = append(words, line[start:])
+	}
+	return words
+}

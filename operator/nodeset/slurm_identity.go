@@ -1,0 +1,119 @@
+package nodeset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// joinedCluster returns Slurm's own name of the cluster that the workers joined, empty while there
+// are none.
+func joinedCluster(s *observation) string {
+	if len(s.workers) == 0 {
+		return ""
+	}
+	return s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster]
+}
+
+// assignOwners determines for each record with an owner whether that is this NodeSet, under
+// whatever UID it had, or another one.
+func (s *observation) assignOwners() {
+	for name, record := range s.slurm.Records {
+		node := s.slurmNodes[name]
+		if node == nil || record.OwnerUID == "" {
+			continue
+		}
+		note, ok := render.ParseComment(node.Comment)
+		switch {
+		case !ok:
+			continue
+		case note.BelongsTo(s.nodeSet, s.namespaceUID):
+			record.OwnerUID = string(s.nodeSet.UID)
+		default:
+			record.OwnerName = fmt.Sprintf("%s/%s (UID %s)", note.Namespace, note.NodeSetName, note.NodeSetUID)
+		}
+		s.slurm.Records[name] = record
+	}
+}
+
+// mayWrite reports whether a Slurm node, as it is now, belongs to no other NodeSet.
+func (s *observation) mayWrite(n *slurm.Node) bool {
+	note, ok := render.ParseComment(n.Comment)
+	return !ok || note.BelongsTo(s.nodeSet, s.namespaceUID)
+}
+
+// rememberCluster annotates the NodeSet with the name of the Slurm cluster in which a worker was
+// first seen registered, until no worker is left.
+func (r *Reconciler) rememberCluster(ctx context.Context, s *observation) error {
+	had, cluster := s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster], any(nil)
+	switch {
+	case s.nodeSet.DeletionTimestamp != nil:
+		return nil
+	case len(s.workers) == 0:
+		if had == "" {
+			return nil
+		}
+	case had != "" || !s.slurm.Fresh || s.slurm.ClusterName == "" || !s.hasRegisteredWorker():
+		return nil
+	default:
+		cluster = s.slurm.ClusterName
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1beta1.AnnotationSlurmCluster: cluster}}})
+	if err != nil {
+		return err
+	}
+	written := s.nodeSet.DeepCopy()
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		return ignoreNotFound(fmt.Errorf("annotating nodeset %s with its slurm cluster: %w", s.nodeSet.Name, err))
+	}
+	s.nodeSet.ResourceVersion, s.nodeSet.Annotations = written.ResourceVersion, written.Annotations
+	return nil
+}
+
+// hasRegisteredWorker reports whether one of the workers is registered with Slurm.
+func (s *observation) hasRegisteredWorker() bool {
+	for i := range s.workers {
+		if r, known := s.slurm.Records[s.workers[i].SlurmName]; known && !r.Future && s.workers[i].Ready {
+			return true
+		}
+	}
+	return false
+}
+
+// formatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.
+func formatOwnedByOthers(taken map[string]string) string {
+	by := map[string][]string{}
+	for name, owner := range taken {
+		by[owner] = append(by[owner], name)
+	}
+	var out []string
+	for _, owner := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[owner])
+		out = append(out, fmt.Sprintf("Slurm nodes %s belong to NodeSet %s", hostlist.Compress(by[owner]), owner))
+	}
+	return strings.Join(out, "; ")
+}
+
+// emitMismatchEvent records one event for each new mismatch.
+func (r *Reconciler) emitMismatchEvent(s *observation) {
+	reason, text := v1beta1.ReasonOtherSlurmCluster, s.slurm.ClusterMismatch
+	if text == "" && len(s.slurm.OwnedByOthers) > 0 {
+		reason, text = v1beta1.ReasonSlurmNodesTaken, formatOwnedByOthers(s.slurm.OwnedByOthers)
+	}
+	if text != "" && text != s.expectations.reportedMismatch {
+		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, reason, "Identify", "%s", text)
+	}
+	s.expectations.reportedMismatch = text
+}

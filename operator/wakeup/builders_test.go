@@ -1,0 +1,126 @@
+package wakeup
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// now is the time in tests.
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// option changes what is seen.
+type option func(*observation)
+
+// newObservation returns a NodeSet "gpu" that was created at zero, its HPA asleep with
+// minReplicas 0 and maxReplicas 10, and no demand asked for, as the options change it.
+func newObservation(options ...option) observation {
+	s := observation{
+		nodeSet: &v1beta1.NodeSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1, Annotations: map[string]string{},
+				ManagedFields: []metav1.ManagedFieldsEntry{replicasOwner("kubectl-create", "")}},
+			Spec: v1beta1.NodeSetSpec{Replicas: new(int32)},
+		},
+		hpas: []autoscalingv2.HorizontalPodAutoscaler{*newHPA("gpu")},
+	}
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// newHPA returns an HPA of NodeSet "gpu" that is asleep.
+func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: name},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"},
+			MinReplicas:    new(int32),
+			MaxReplicas:    10,
+		},
+		Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
+			{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "ScalingDisabled"},
+		}},
+	}
+}
+
+func withReplicas(n int32) option { return func(s *observation) { s.nodeSet.Spec.Replicas = &n } }
+
+func withAnnotation(key, value string) option {
+	return func(s *observation) { s.nodeSet.Annotations[key] = value }
+}
+
+// withOwner makes a manager the only owner of spec.replicas that writes the object.
+func withOwner(manager string) option {
+	return func(s *observation) {
+		s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{replicasOwner(manager, "")}
+	}
+}
+
+// withoutOwner is what remains of the owners after a zero through the scale subresource.
+func withoutOwner(s *observation) {
+	entry := replicasOwner("kubectl-create", "")
+	entry.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:extraConf":{}}}`)
+	s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{entry}
+}
+
+// withClaim is a zero that is an autoscaler's.
+func withClaim(s *observation) { withOwner(FieldManager)(s) }
+
+func replicasOwner(manager, subresource string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Subresource: subresource, Operation: metav1.ManagedFieldsOperationUpdate,
+		APIVersion: v1beta1.SchemeGroupVersion.String(), FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`),
+	}
+}
+
+func withDemand(n int64, age time.Duration) option {
+	return func(s *observation) { s.demand = &demandReading{required: n, at: now.Add(-age)} }
+}
+
+func withDemandError(err error) option {
+	return func(s *observation) { s.demand = &demandReading{err: err} }
+}
+
+// withHPACondition sets a condition of the HPA.
+func withHPACondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, status corev1.ConditionStatus, reason string) option {
+	return func(s *observation) {
+		conditions := &s.hpas[0].Status.Conditions
+		for i := range *conditions {
+			if (*conditions)[i].Type == kind {
+				(*conditions)[i].Status, (*conditions)[i].Reason = status, reason
+				return
+			}
+		}
+		*conditions = append(*conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind, Status: status, Reason: reason})
+	}
+}
+
+// withAwakeHPA is what an HPA says that took the target to zero itself.
+func withAwakeHPA(s *observation) {
+	withHPACondition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound")(s)
+	withHPACondition(autoscalingv2.ScaledToZero, corev1.ConditionTrue, "ScaledToZero")(s)
+}
+
+// withNewHPA is an HPA that was made a moment ago.
+func withNewHPA(s *observation) { s.hpas[0].Status.Conditions = nil }
+
+func withMinReplicas(n int32) option { return func(s *observation) { s.hpas[0].Spec.MinReplicas = &n } }
+
+func withIdleTime(d, sinceLast time.Duration) option {
+	return func(s *observation) { s.idle = idleTime{since: now.Add(-d), last: now.Add(-sinceLast)} }
+}
+
+func withWakeUpCondition(status metav1.ConditionStatus, reason, message string) option {
+	return func(s *observation) {
+		meta.SetStatusCondition(&s.nodeSet.Status.Conditions, metav1.Condition{
+			Type: v1beta1.ConditionWakeUp, Status: status, Reason: reason, Message: message, ObservedGeneration: 1,
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package wakeup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	custommetrics "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// DemandSource says how many nodes the work of a NodeSet asks for.
+type DemandSource interface {
+	// RequiredNodes returns the number of nodes that the NodeSet should run now,
+	// and when the queue was in the state that the number is of. An error means
+	// that nobody knows; it is never to be taken for zero. It returns when ctx
+	// ends at the latest.
+	RequiredNodes(ctx context.Context, namespace, name string) (n int64, at time.Time, err error)
+}
+
+// RequiredNodesMetric is the custom metric that CustomMetrics reads, and that HPAs of
+// NodeSets should ask for.
+const RequiredNodesMetric = "slurm_nodeset_required_nodes"
+
+// CustomMetrics is a Demand that asks custom.metrics.k8s.io, as an HPA does: the
+// number that the HPA would get, without any access to Slurm.
+type CustomMetrics struct{ client rest.Interface }
+
+// NewCustomMetrics returns a Demand over the API server of cfg. A request goes
+// through client, which has the identity and the TLS settings of cfg. It reads
+// nothing before it is asked.
+func NewCustomMetrics(cfg *rest.Config, client *http.Client) (*CustomMetrics, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	cfg.AcceptContentTypes = "application/json" // an aggregated API may know nothing else
+	restClient, err := rest.UnversionedRESTClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("making a client of custom metrics: %w", err)
+	}
+	return &CustomMetrics{client: restClient}, nil
+}
+
+// RequiredNodes asks for the metric. Errors of the API server can be told by
+// k8s.io/apimachinery/pkg/api/errors.
+func (c *CustomMetrics) RequiredNodes(ctx context.Context, namespace, name string) (int64, time.Time, error) {
+	body, err := c.client.Get().
+		AbsPath("apis", custommetrics.SchemeGroupVersion.Group, custommetrics.SchemeGroupVersion.Version,
+			"namespaces", namespace, "nodesets.slinky.slurm.net", name, RequiredNodesMetric).
+		DoRaw(ctx)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("reading %s: %w", RequiredNodesMetric, err)
+	}
+	return decodeMetric(body, name)
+}
+
+// decodeMetric takes the number from an answer and refuses whatever is not one number,
+// of this NodeSet, with its time.
+func decodeMetric(body []byte, name string) (int64, time.Time, error) {
+	var list custommetrics.MetricValueList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return 0, time.Time{}, fmt.Errorf("decoding %s: %w", RequiredNodesMetric, err)
+	}
+	if len(list.Items) != 1 {
+		return 0, time.Time{}, fmt.Errorf("decoding %s: there are %d values, not one", RequiredNodesMetric, len(list.Items))
+	}
+	item := list.Items[0]
+	n := item.Value.Value() // rounds up
+	switch {
+	case item.DescribedObject.Name != name:
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", RequiredNodesMetric, item.DescribedObject.Name)
+	case item.Timestamp.IsZero():
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", RequiredNodesMetric)
+	case item.Value.AsApproximateFloat64() > math.MaxInt32: // Value is 0 or wraps around
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is more than %d", RequiredNodesMetric, math.MaxInt32)
+	case item.Value.Sign() < 0:
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is %s", RequiredNodesMetric, item.Value.String())
+	}
+	return n, item.Timestamp.Time, nil
+}
+
+// explainError says in a few words that do not change from one try to the next why
+// there is no number.
+func explainError(err error) string {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return "the operator may not read it"
+	case apierrors.IsNotFound(err):
+		return "no metrics adapter serves it for this NodeSet"
+	case apierrors.IsServiceUnavailable(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
+		return "the metrics adapter has no fresh value"
+	}
+	return "the metrics adapter gives no answer that can be used"
+}

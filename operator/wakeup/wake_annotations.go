@@ -1,0 +1,34 @@
+package wakeup
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// wakeAnnotations are what the annotations of a NodeSet ask for.
+type wakeAnnotations struct {
+	// wake is WakeAlways, WakeNever or empty.
+	wake string
+	// zeroAfter is 0 when it is not asked for.
+	zeroAfter time.Duration
+}
+
+func parseWakeAnnotations(nodeSet *v1beta1.NodeSet) (wakeAnnotations, error) {
+	w := wakeAnnotations{wake: nodeSet.Annotations[v1beta1.AnnotationWake]}
+	switch w.wake {
+	case "", v1beta1.WakeAlways, v1beta1.WakeNever:
+	default:
+		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it may be %q or %q", v1beta1.AnnotationWake, w.wake, v1beta1.WakeAlways, v1beta1.WakeNever)
+	}
+	text := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
+	if text == "" {
+		return w, nil
+	}
+	var err error
+	if w.zeroAfter, err = time.ParseDuration(text); err != nil || w.zeroAfter <= 0 {
+		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be a time like 10m", v1beta1.AnnotationZeroAfter, text)
+	}
+	return w, nil
+}

@@ -1,0 +1,62 @@
+package slurmclient
+
+import (
+	"maps"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// BusyNode is a node that was given work which the list of jobs may not contain yet.
+type BusyNode struct {
+	// Before is the node's record when it was last read without that work, nil if the node is
+	// new.
+	Before *slurm.Node
+	// BeforeReadAt is when the poll of that record began. BusyAt is when the poll began that
+	// showed the work. Both are times of the local clock.
+	BeforeReadAt, BusyAt time.Time
+}
+
+// nextBusySinceJobs computes Snapshot.BusySinceJobs after nodes, jobs or both were read. It keeps the
+// nodes that became busy after jobsAt, when the last poll of jobs began, and adds the nodes that
+// have more work now than in the previous reading. It does not modify old.
+func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], jobsAt time.Time) map[string]BusyNode {
+	out := maps.Clone(old)
+	maps.DeleteFunc(out, func(_ string, e BusyNode) bool { return !e.BusyAt.After(jobsAt) })
+	if was.Known && is.ReadAt.After(jobsAt) && is.Sequence != was.Sequence {
+		for _, c := range diffSorted(was.Value, is.Value, func(n *slurm.Node) string { return n.Name }) {
+			switch {
+			case c.New == nil:
+				delete(out, c.Old.Name)
+			case gotWork(c.Old, c.New):
+				e, there := out[c.New.Name]
+				if !there {
+					e = BusyNode{Before: c.Old, BeforeReadAt: was.ReadAt}
+				}
+				e.BusyAt = is.ReadAt
+				if out == nil {
+					out = map[string]BusyNode{}
+				}
+				out[c.New.Name] = e
+			case !hasWork(c.New):
+				delete(out, c.New.Name)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// hasWork reports whether the state of a node says that jobs run on it.
+func hasWork(n *slurm.Node) bool {
+	return n.State.Base == slurm.NodeAllocated || n.State.Base == slurm.NodeMixed
+}
+
+// gotWork reports whether a node was given work between two readings. was is nil for a node that is
+// new.
+func gotWork(was, is *slurm.Node) bool {
+	return hasWork(is) &&
+		(was == nil || !hasWork(was) || is.AllocCPUs > was.AllocCPUs || is.AllocMemoryMiB > was.AllocMemoryMiB)
+}

@@ -1,0 +1,253 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+)
+
+// correctEstimate finds the fewest new workers that start every job which all possible workers
+// would start, and replaces the estimate by them.
+func (h *simulation) correctEstimate() {
+	all := h.runQueue(workerSet{newWorkers: h.maxNew})
+	if all == nil || h.contradictsEstimate(all) {
+		return
+	}
+	enough := func(up []uint64) bool { return h.startsSameJobs(workerSet{newWorkers: up}, all) }
+	up := make([]uint64, len(h.maxNew))
+	for _, at := range h.poolIndexes {
+		up[at] = min(h.planner.pools[at].result.Pending, h.maxNew[at])
+	}
+	if !enough(up) {
+		h.raiseWorkers(up, all, enough)
+	}
+	h.lowerWorkers(up, enough)
+	if len(h.hetAttempts) > 0 {
+		h.addWorkerForHets(up, all)
+	}
+	if s := h.runQueue(workerSet{newWorkers: up}); s != nil && s.startsAllOf(all) {
+		h.applyRun(s, all)
+	}
+}
+
+// startsSameJobs reports whether every job starts that starts in the run with all workers.
+func (h *simulation) startsSameJobs(workers workerSet, all *simRun) bool {
+	s := h.runQueue(workers)
+	return s != nil && s.startsAllOf(all)
+}
+
+// leavesJobsPending reports whether a job is pending even in the run with all workers.
+func (h *simulation) leavesJobsPending(all *simRun) bool {
+	for i := range h.requests {
+		if r := &h.requests[i]; r.target >= 0 && h.inGroup[r.target] && all.started[r] < r.jobs {
+			return true
+		}
+	}
+	return false
+}
+
+// contradictsEstimate reports whether jobs are pending although their pool has as many unused new workers
+// as they need by the estimate. The rules of the simulation then lack something about these jobs,
+// and the estimate stands.
+func (h *simulation) contradictsEstimate(all *simRun) bool {
+	unused := make([]uint64, len(h.planner.pools))
+	for i, s := range h.simNodes {
+		if s.newRank > 0 && all.firstPartition[i] < 0 {
+			unused[h.shapes[s.shape].pool]++
+		}
+	}
+	for i := range h.requests {
+		r := &h.requests[i]
+		if r.target < 0 || !h.inGroup[r.target] || r.pool == noPool || len(r.requiredNodes) > 0 || r.hetJobID != 0 {
+			continue
+		}
+		if all.started[r] < r.jobs && unused[r.pool] >= r.nodesPerJob {
+			return true
+		}
+	}
+	return false
+}
+
+// startsAllOf reports whether every job starts that starts in the other run.
+func (s *simRun) startsAllOf(other *simRun) bool {
+	for r, n := range other.started {
+		if s.started[r] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// raiseWorkers adds workers to all pools, in growing steps, until they are enough.
+func (h *simulation) raiseWorkers(up []uint64, all *simRun, enough func([]uint64) bool) {
+	used := make([]uint64, len(up))
+	for i, s := range h.simNodes {
+		if at := h.shapes[s.shape].pool; s.newRank > 0 && all.firstPartition[i] >= 0 {
+			used[at] = max(used[at], s.newRank)
+		}
+	}
+	for _, at := range h.poolIndexes {
+		up[at] = max(up[at], used[at])
+	}
+	if enough(up) {
+		return
+	}
+	for step := uint64(1); h.workLeft >= 0; step *= 2 {
+		most := true
+		for _, at := range h.poolIndexes {
+			up[at] = min(saturatingAdd(up[at], step), h.maxNew[at])
+			most = most && up[at] == h.maxNew[at]
+		}
+		if most || enough(up) {
+			return
+		}
+	}
+}
+
+// addWorkerForHets adds one worker where it would help if heterogeneous jobs started before all
+// others. slurmctld starts them when backfill has considered the other jobs, usually after these
+// have started.
+func (h *simulation) addWorkerForHets(up []uint64, all *simRun) {
+	enough := func() bool { return h.startsSameJobs(workerSet{newWorkers: up, hetFirst: true}, all) }
+	if enough() {
+		return
+	}
+	for _, at := range h.poolIndexes {
+		if up[at] == h.maxNew[at] {
+			continue
+		}
+		if up[at]++; enough() {
+			return
+		}
+		up[at]--
+	}
+}
+
+// lowerWorkers removes workers as long as the rest is enough. It begins with the pools that jobs
+// request last: the highest weight first, and the last name among equals.
+func (h *simulation) lowerWorkers(up []uint64, enough func([]uint64) bool) {
+	pools := slices.Clone(h.poolIndexes)
+	slices.SortStableFunc(pools, func(a, b int) int {
+		return cmp.Or(cmp.Compare(h.planner.pools[b].weight, h.planner.pools[a].weight), cmp.Compare(b, a))
+	})
+	for _, at := range pools {
+		low, high := uint64(0), up[at] // high workers are enough
+		for first := true; low < high && h.workLeft >= 0; first = false {
+			up[at] = low + (high-low)/2
+			if first {
+				up[at] = high - 1
+			}
+			if enough(up) {
+				high = up[at]
+			} else {
+				low = up[at] + 1
+			}
+		}
+		up[at] = high
+	}
+}
+
+// applyRun replaces the estimate by what a run used.
+func (h *simulation) applyRun(s, all *simRun) {
+	busy := false
+	for _, at := range h.poolIndexes {
+		busy = busy || h.planner.pools[at].result.Busy > 0
+	}
+	waits, over := busy && h.leavesJobsPending(all), false
+	for _, at := range h.poolIndexes {
+		p := &h.planner.pools[at]
+		tooMany := p.result.Pending > h.maxNew[at]
+		over = over || tooMany
+		p.isSimulated, p.simulatedNew = true, s.newWorkers[at]
+		// Existing workers stay for jobs that wait until others end.
+		p.keepsAllFree = tooMany && waits
+	}
+	if over {
+		return
+	}
+	for _, at := range h.poolIndexes {
+		p := &h.planner.pools[at]
+		p.result.Pending, p.claimedIdle, p.claimedBooting = 0, 0, 0
+	}
+	for i := range h.partitions {
+		if h.inGroup[i] {
+			h.partitions[i].PendingNodes = h.partitions[i].pendingOutsidePools
+		}
+	}
+	for i, n := range h.simNodes {
+		pool := h.shapes[n.shape].pool
+		if s.firstPartition[i] < 0 || pool == noPool {
+			continue
+		}
+		p := &h.planner.pools[pool]
+		switch {
+		case n.newRank > 0:
+			p.result.Pending++
+			h.partitions[s.firstPartition[i]].PendingNodes++
+		case n.freeState == freeIdle:
+			p.claimedIdle++
+		case n.freeState == freeBooting:
+			p.claimedBooting++
+		}
+	}
+	keep := !h.canRemoveUnused(s, all)
+	for _, at := range h.poolIndexes {
+		h.planner.pools[at].keepsAllFree = keep
+	}
+}
+
+// canRemoveUnused reports whether the idle and booting workers that a run did not use can be
+// removed, no matter which ones are removed: as many stay as the run used. An unused worker can be
+// what keeps two others from being adjacent, which slurmctld would give to one job.
+func (h *simulation) canRemoveUnused(s, all *simRun) bool {
+	unused, last, first := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	sets := []map[int]bool{unused, last, first}
+	for _, at := range h.poolIndexes {
+		free, used := h.freeWorkers(at), 0
+		for _, i := range free {
+			if s.firstPartition[i] >= 0 {
+				used++
+			} else {
+				unused[i] = true
+			}
+		}
+		if used == len(free) {
+			continue
+		}
+		addToSet(last, free[used:])
+		addToSet(first, free[:len(free)-used])
+		for _, i := range free[:min(len(free), maxTriedWorkers)] {
+			sets = append(sets, map[int]bool{i: true})
+		}
+	}
+	if len(unused) == 0 {
+		return true
+	}
+	for _, gone := range sets {
+		if !h.startsSameJobs(workerSet{newWorkers: s.newWorkers, removed: gone}, all) ||
+			len(h.hetAttempts) > 0 &&
+				!h.startsSameJobs(workerSet{newWorkers: s.newWorkers, removed: gone, hetFirst: true}, all) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxTriedWorkers bounds how many workers of a pool are left out one by one.
+const maxTriedWorkers = 16
+
+// freeWorkers returns the indexes of the pool's idle and booting workers in simNodes.
+func (h *simulation) freeWorkers(at int) (free []int) {
+	for i, n := range h.simNodes {
+		if n.newRank == 0 && n.freeState != notFree && h.shapes[n.shape].pool == at {
+			free = append(free, i)
+		}
+	}
+	return free
+}
+
+// addToSet adds indexes to a set.
+func addToSet(to map[int]bool, indexes []int) {
+	for _, i := range indexes {
+		to[i] = true
+	}
+}

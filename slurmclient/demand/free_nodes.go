@@ -1,0 +1,172 @@
+package demand
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// freeNodes is a number of nodes with the same room.
+type freeNodes struct {
+	shape int
+	free  amounts
+	// empty is whether the nodes have no work.
+	empty bool
+	// name is the name of the node if jobs require or exclude it.
+	name  string
+	count uint64
+	// freeState is how each node counts in its pool once a job takes it. taken is how many of the
+	// nodes jobs take.
+	freeState freeState
+	taken     uint64
+}
+
+// groupFreeNodes groups the nodes that have room.
+func (p *planner) groupFreeNodes() []freeNodes {
+	named := p.nodesNamedByJobs()
+	index := map[string]int{}
+	var out []freeNodes
+	scratch := make(amounts, amountGRES+len(p.gresNames))
+	var buf []byte
+	for _, m := range p.nodes {
+		empty, state, ok := p.readRoom(&m, scratch)
+		if !ok {
+			continue
+		}
+		s := freeNodes{shape: m.shape, empty: empty, freeState: state}
+		if named[m.node.Name] {
+			s.name = m.node.Name
+		}
+		buf = s.appendKey(buf[:0], scratch)
+		i, ok := index[string(buf)]
+		if !ok {
+			i = len(out)
+			index[string(buf)] = i
+			s.free = slices.Clone(scratch)
+			out = append(out, s)
+		}
+		out[i].count++
+	}
+	return out
+}
+
+// readRoom writes to free what is left on a node, and returns whether the node has no work and how
+// it counts once a job takes it. ok is false where no job could start on it.
+func (p *planner) readRoom(m *nodeInfo, free amounts) (empty bool, state freeState, ok bool) {
+	if !m.hasRoom {
+		return false, notFree, false
+	}
+	n, work := m.node, m.use == useBusy
+	if m.beforeWork != nil {
+		n, work = m.beforeWork, false
+	}
+	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty {
+		state = m.freeState
+	}
+	p.freeOf(free, p.shapes[m.shape].room, n)
+	free[amountCPUs] = min(free[amountCPUs], p.allowedCPUs(m))
+	return empty, state, free[amountCPUs] > 0
+}
+
+// sortFreeNodes puts nodes with work before empty ones, and idle nodes before booting ones.
+func sortFreeNodes(free []freeNodes) {
+	slices.SortFunc(free, func(a, b freeNodes) int {
+		return cmp.Or(
+			cmp.Compare(emptyRank(a.empty), emptyRank(b.empty)), cmp.Compare(a.freeState, b.freeState),
+			cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name),
+		)
+	})
+}
+
+func emptyRank(empty bool) int {
+	if empty {
+		return 1
+	}
+	return 0
+}
+
+// appendKey appends what distinguishes one kind of free nodes from another.
+func (s *freeNodes) appendKey(buf []byte, free amounts) []byte {
+	buf = append(buf, byte(emptyRank(s.empty)), byte(s.freeState))
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.shape))
+	for _, v := range free {
+		buf = binary.LittleEndian.AppendUint64(buf, v)
+	}
+	return append(buf, s.name...)
+}
+
+// nodesNamedByJobs returns the nodes that some request names.
+func (p *planner) nodesNamedByJobs() map[string]bool {
+	out := map[string]bool{}
+	for i := range p.requests {
+		for _, name := range p.requests[i].requiredNodes {
+			out[name] = true
+		}
+		for name := range p.requests[i].excludedNodes {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// provideNamedNodes handles the nodes that jobs name. A usable node adds no demand, and what the
+// jobs take of it is not free for others. A missing or unusable node is one pending node, however
+// many jobs name it.
+func (p *planner) provideNamedNodes(free []freeNodes) {
+	missing := map[string]bool{}
+	for i := range p.requests {
+		r := &p.requests[i]
+		if r.target < 0 || r.jobs == 0 {
+			continue
+		}
+		for _, name := range r.requiredNodes {
+			m, there := p.findNode(name)
+			if !there || !m.use.usable() {
+				if !missing[name] {
+					missing[name] = true
+					pool := p.poolOfMissing(r, m, there)
+					p.addPendingNodes(r.target, pool, 1)
+					p.requireWorker(pool, name)
+				}
+				continue
+			}
+			for k := range free {
+				if free[k].name == name {
+					free[k].occupy(r)
+				}
+			}
+		}
+	}
+}
+
+// requireWorker ensures that Required of the pool includes the named worker: workers have the
+// lowest ordinals.
+func (p *planner) requireWorker(pool int, worker string) {
+	if pool == noPool {
+		return
+	}
+	if ordinal, ok := p.pools[pool].spec.ordinalOf(worker); ok {
+		p.pools[pool].namedWorkers = max(p.pools[pool].namedWorkers, saturatingAdd(ordinal, 1))
+	}
+}
+
+// poolOfMissing returns the pool of a node that is missing or unusable: that of its record if the
+// record is in the partition, else the pool in which the jobs request nodes.
+func (p *planner) poolOfMissing(r *request, m nodeInfo, there bool) int {
+	if there && slices.Contains(p.shapes[m.shape].partitions, r.target) {
+		return p.shapes[m.shape].pool
+	}
+	return r.pool
+}
+
+// occupy takes what the request's jobs can use of the one node.
+func (s *freeNodes) occupy(r *request) {
+	s.taken = 1
+	if r.keepsOthersOff() {
+		clear(s.free)
+	} else {
+		s.free.take(r.chunk, min(s.free.fits(r.chunk), r.jobs))
+	}
+	s.empty = false
+}

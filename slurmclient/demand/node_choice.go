@@ -1,0 +1,222 @@
+package demand
+
+import (
+	"math"
+	"slices"
+)
+
+// nodeChoice selects the nodes of one job as slurmctld does. It follows select/cons_tres with the
+// flat topology (topology/common/eval_nodes.c). Nodes of the lowest weight come first. Among these,
+// slurmctld takes the smallest row of adjacent nodes that is large enough, else the largest row. It
+// takes the nodes of a row in order, or for a job of one node the fullest node that has room.
+type nodeChoice struct {
+	*simRun
+	request   *request
+	partition int
+	// offers are the nodes that could contribute CPUs, in node order.
+	offers      []nodeOffer
+	allocations []allocation
+	// What is still needed: CPUs, nodes, the minimum and maximum number of nodes, the maximum of
+	// CPUs.
+	cpusLeft, nodesLeft, minNodesLeft, maxNodesLeft, maxCPUsLeft int64
+	gresLeft                                                     []uint64
+}
+
+// nodeOffer is a node and how many CPUs it could give the job.
+type nodeOffer struct {
+	node   int
+	cpus   uint64
+	weight uint32
+}
+
+// allocation is what a job allocates on a node.
+type allocation struct {
+	node int
+	amounts
+}
+
+// chooseNodes finds nodes for one job, or returns false. Nodes of a higher weight are considered
+// only where the nodes of lower weight are not enough.
+func (c *nodeChoice) chooseNodes() bool {
+	c.workLeft -= len(c.simNodes)
+	for i := range c.simNodes {
+		if cpus := c.offeredCPUs(i); cpus > 0 {
+			c.offers = append(c.offers, nodeOffer{i, cpus, max(1, c.shapes[c.simNodes[i].shape].weight)})
+		}
+	}
+	all := c.offers
+	var weights []uint32
+	for _, o := range all {
+		weights = append(weights, o.weight)
+	}
+	slices.Sort(weights)
+	for _, w := range slices.Compact(weights) {
+		lighter := slices.DeleteFunc(slices.Clone(all),
+			func(o nodeOffer) bool { return o.weight > w && !c.requiresNode(o.node) })
+		if uint64(len(lighter)) >= c.request.nodes && c.chooseFrom(lighter) {
+			return true
+		}
+	}
+	return false
+}
+
+// chooseFrom tries the offers. Where they fail, it leaves out the smallest ones and tries again,
+// since they can prevent a better selection.
+func (c *nodeChoice) chooseFrom(offers []nodeOffer) bool {
+	for !c.tryOffers(offers) {
+		least := uint64(math.MaxUint64)
+		for _, o := range offers {
+			if !c.requiresNode(o.node) {
+				least = min(least, o.cpus)
+			}
+		}
+		offers = slices.DeleteFunc(slices.Clone(offers),
+			func(o nodeOffer) bool { return o.cpus <= least && !c.requiresNode(o.node) })
+		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.request.nodes {
+			return false
+		}
+		c.workLeft -= len(offers)
+	}
+	return true
+}
+
+func (c *nodeChoice) requiresNode(node int) bool {
+	return len(c.request.requiredNodes) > 0 && slices.Contains(c.request.requiredNodes, c.simNodes[node].name)
+}
+
+// tryOffers takes nodes of the offers until the job has what it needs.
+func (c *nodeChoice) tryOffers(offers []nodeOffer) bool {
+	r := c.request
+	c.allocations, c.offers = c.allocations[:0], slices.Clone(offers)
+	c.maxNodesLeft = int64(min(r.maxNodesWithin(c.maxNodesOfJob()), math.MaxInt32))
+	c.minNodesLeft = int64(r.nodes)
+	c.nodesLeft = max(c.minNodesLeft, int64(r.preferredNodesWithin(c.maxNodesOfJob())))
+	c.cpusLeft, c.maxCPUsLeft = int64(r.cpus), int64(r.cpus)
+	c.gresLeft = c.gresOfWholeJob()
+	for i := range c.offers {
+		if c.requiresNode(c.offers[i].node) {
+			c.takeOffer(&c.offers[i])
+		}
+	}
+	if len(c.allocations) < len(r.requiredNodes) {
+		return false
+	}
+	for !c.hasEnough() && c.maxNodesLeft > 0 {
+		best := c.bestRow()
+		if best.offers == nil {
+			break
+		}
+		c.takeRow(best)
+	}
+	return c.cpusLeft <= 0 && c.fitsTasks() &&
+		c.nodesLeft <= max(0, int64(r.preferredNodesWithin(c.maxNodesOfJob()))-int64(r.nodes)) && !c.lacksGRES()
+}
+
+// maxNodesOfJob returns how many nodes the partition and the limits of QOS and associations allow
+// the job; 0 for any number (acct_policy_get_max_nodes).
+func (c *nodeChoice) maxNodesOfJob() uint64 {
+	most := c.nodeLimit(c.request, c.partition)
+	if limit := c.request.nodesAllowed; limit > 0 && (most == 0 || limit < most) {
+		most = limit
+	}
+	return most
+}
+
+func (c *nodeChoice) hasEnough() bool { return c.nodesLeft <= 0 && c.cpusLeft <= 0 && !c.lacksGRES() }
+
+// offerRow is a row of adjacent offers of one weight. required is the index of the first offer
+// whose node the job names, -1 for none.
+type offerRow struct {
+	offers   []nodeOffer
+	required int
+	cpus     int64
+	enough   bool
+}
+
+// bestRow returns the row that slurmctld takes next: one with nodes that the job names, or of lower
+// weight, else the smallest that is enough, else the largest.
+func (c *nodeChoice) bestRow() (best offerRow) {
+	for rest := c.offers; len(rest) > 0; {
+		end := 1
+		for end < len(rest) && rest[end].weight == rest[0].weight &&
+			c.simNodes[rest[end].node].position == c.simNodes[rest[end-1].node].position+1 {
+			end++
+		}
+		r := c.rowOf(rest[:end])
+		rest = rest[end:]
+		if r.cpus == 0 {
+			continue
+		}
+		lighter := best.offers != nil && r.offers[0].weight < best.offers[0].weight
+		alike := best.offers != nil && r.offers[0].weight == best.offers[0].weight
+		if best.offers == nil || best.required < 0 && r.required >= 0 || lighter ||
+			alike && (r.enough && (!best.enough || r.cpus < best.cpus) || !r.enough && r.cpus > best.cpus) {
+			best = r
+		}
+	}
+	return best
+}
+
+// rowOf adds up the offers of a row.
+func (c *nodeChoice) rowOf(offers []nodeOffer) offerRow {
+	r := offerRow{offers: offers, required: -1}
+	nodes := int64(0)
+	gres := make([]uint64, len(c.gresLeft))
+	for i, o := range offers {
+		if r.required < 0 && c.requiresNode(o.node) {
+			r.required = i
+		}
+		if o.cpus == 0 {
+			continue // already taken
+		}
+		nodes++
+		r.cpus += int64(o.cpus)
+		for k := range gres {
+			gres[k] += c.free[o.node][amountGRES+k]
+		}
+	}
+	spare := max(0, int64(c.request.preferredNodesWithin(c.maxNodesOfJob()))-int64(c.request.nodes))
+	r.enough = r.cpus >= c.cpusLeft && nodes >= c.nodesLeft-spare
+	for k, need := range c.gresLeft {
+		r.enough = r.enough && gres[k] >= need
+	}
+	return r
+}
+
+// takeRow takes as many nodes of the row as needed: from those that the job names upwards, then
+// downwards. If the job needs one more node, it takes the smallest one that is enough.
+func (c *nodeChoice) takeRow(r offerRow) {
+	offers := r.offers
+	if r.required >= 0 {
+		offers = slices.Clone(r.offers[r.required:])
+		below := slices.Clone(r.offers[:r.required])
+		slices.Reverse(below)
+		offers = append(offers, below...)
+	} else if best := c.findSmallest(offers); best >= 0 {
+		offers = offers[best : best+1]
+	}
+	for i := range offers {
+		if c.maxNodesLeft <= 0 || c.hasEnough() {
+			break
+		}
+		if o := &offers[i]; o.cpus > 0 && (c.maxNodesLeft > 1 || r.required >= 0 || int64(o.cpus) >= c.cpusLeft) {
+			c.takeOffer(o)
+		}
+	}
+	for i := range r.offers {
+		r.offers[i].cpus = 0
+	}
+}
+
+// findSmallest returns the index of the smallest offer that completes the job when it needs at most
+// one more node; -1 for none.
+func (c *nodeChoice) findSmallest(offers []nodeOffer) int {
+	best := -1
+	for i, o := range offers {
+		if c.nodesLeft <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpusLeft && c.hasAllGRES(o.node) &&
+			(best < 0 || o.cpus < offers[best].cpus) {
+			best = i
+		}
+	}
+	return best
+}

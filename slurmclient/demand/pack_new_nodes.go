@@ -1,0 +1,235 @@
+package demand
+
+import "slices"
+
+// packer packs requests on new nodes.
+type packer struct {
+	*planner
+	bins []bin
+	// openBins are the bins with room, by shape.
+	openBins [][]int
+}
+
+// assignPools assigns the request's jobs to the pools that could run them, as many to each pool as
+// its Max allows, and returns how many are left.
+func (b *packer) assignPools(r *request) uint64 {
+	rest, copied := r, false // only a copy that has not been packed is modified
+	for {
+		n := b.countAllowed(rest)
+		if n == rest.jobs {
+			b.packRequest(rest)
+			return 0
+		}
+		if n == 0 {
+			b.markFull(rest.pool)
+		}
+		if n > 0 {
+			some := *rest
+			some.jobs = n
+			b.packRequest(&some)
+		}
+		to, ok := b.nextAssignment(rest)
+		if !ok {
+			return rest.jobs - n
+		}
+		if !copied {
+			another := *r
+			rest, copied = &another, true
+		}
+		rest.assignment, rest.jobs = to, rest.jobs-n
+	}
+}
+
+// countAllowed returns for how many of the request's jobs the pool can have nodes. Only whole jobs
+// count, since a part of a job cannot start.
+func (b *packer) countAllowed(r *request) uint64 {
+	if r.pool == noPool || !b.pools[r.pool].limited {
+		return r.jobs
+	}
+	chunks := r.chunkCount()
+	if chunks == 0 ||
+		saturatingMul(r.jobs, chunks) <= saturatingMul(b.pools[r.pool].newLeft,
+			min(r.chunksPerEmptyNode, r.maxChunksPerNode(r.jobs))) {
+		return r.jobs
+	}
+	jobs := r.jobs
+	for jobs > 0 {
+		fit := b.chunkCapacity(r, jobs) / chunks
+		if fit >= jobs {
+			return jobs
+		}
+		jobs = fit
+	}
+	return 0
+}
+
+// markFull records whether the pool has no room left for any job.
+func (b *packer) markFull(pool int) {
+	p := &b.pools[pool]
+	p.full = p.newLeft == 0 &&
+		!slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.openBins[shape]) > 0 })
+}
+
+// chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room
+// and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
+// takes at most one chunk of each job.
+func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
+	sum := saturatingMul(b.pools[r.pool].newLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
+	if r.keepsOthersOff() || r.shape < 0 {
+		return sum
+	}
+	for _, shape := range b.candidateShapes(r) {
+		if !b.meets(r, shape) {
+			continue
+		}
+		for _, i := range b.openBins[shape] {
+			have := &b.bins[i]
+			sum = saturatingAdd(sum, saturatingMul(min(have.room.fits(r.chunk), r.maxChunksPerNode(jobs)), have.count))
+		}
+	}
+	return sum
+}
+
+// chunkCount returns the number of chunks of a job, not counting the nodes that it names.
+func (r *request) chunkCount() uint64 {
+	if r.scattered {
+		return r.tasks
+	}
+	return r.unnamedNodes()
+}
+
+// maxChunksPerNode returns how many chunks of that many jobs one node can have: one of each job,
+// unless the tasks are scattered.
+func (r *request) maxChunksPerNode(jobs uint64) uint64 {
+	if r.scattered {
+		return saturatingMul(jobs, r.tasks)
+	}
+	return jobs
+}
+
+// unnamedNodes returns how many nodes a job needs in addition to those that it names.
+func (r *request) unnamedNodes() uint64 {
+	return r.nodesPerJob - min(r.nodesPerJob, uint64(len(r.requiredNodes)))
+}
+
+// keepsOthersOff reports whether other jobs are kept off the request's nodes.
+func (r *request) keepsOthersOff() bool { return r.exclusive || r.exclusiveToGroup }
+
+// candidateShapes returns the shapes of the source that the request's nodes come from.
+func (b *packer) candidateShapes(r *request) []int {
+	if r.pool != noPool {
+		return b.pools[r.pool].shapes
+	}
+	return b.partitions[r.target].shapes
+}
+
+// packRequest packs the request's jobs on the nodes of their assignment.
+func (b *packer) packRequest(r *request) {
+	if r.pool != noPool {
+		d := &b.pools[r.pool].result
+		d.EligiblePendingJobs += r.jobs
+		d.OldestEligible = earlierTime(d.OldestEligible, r.eligible)
+	}
+	left := saturatingMul(r.jobs, r.chunkCount())
+	if r.shape >= 0 && !r.keepsOthersOff() {
+		left = b.fillOpenBins(r, left)
+	}
+	b.addBins(r, left)
+}
+
+// fillOpenBins packs chunks of the request's jobs where there is room, no two chunks of one job on
+// one node, and returns how many are left.
+func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
+	for _, shape := range b.candidateShapes(r) {
+		if !b.meets(r, shape) {
+			continue
+		}
+		for _, i := range slices.Clone(b.openBins[shape]) {
+			if left == 0 {
+				return 0
+			}
+			left -= b.fillBin(i, r, left)
+		}
+		b.openBins[shape] = slices.DeleteFunc(b.openBins[shape], func(i int) bool {
+			return b.bins[i].room[amountCPUs] == 0
+		})
+	}
+	return left
+}
+
+// fillBin packs up to left chunks on the nodes of a bin. It splits the bin into the nodes that get
+// as many chunks as fit, the one that gets the rest, and those that get none.
+func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
+	have := &b.bins[i]
+	per := min(have.room.fits(r.chunk), r.maxChunksPerNode(r.jobs))
+	if per == 0 {
+		return 0
+	}
+	put = min(left, saturatingMul(per, have.count))
+	full, rest := put/per, put%per
+	if full == have.count {
+		have.addChunks(r, per)
+		return put
+	}
+	old := *have
+	have.count -= full
+	if rest > 0 {
+		have.count--
+		b.splitBin(old, 1, r, rest)
+	}
+	if full > 0 {
+		b.splitBin(old, full, r, per)
+	}
+	if b.bins[i].count == 0 {
+		b.bins[i].room = make(amounts, len(old.room))
+	}
+	return put
+}
+
+// splitBin adds a copy of the bin with more chunks on it.
+func (b *packer) splitBin(from bin, count uint64, r *request, chunks uint64) {
+	from.runs, from.room, from.count = slices.Clone(from.runs), slices.Clone(from.room), count
+	from.addChunks(r, chunks)
+	b.pushBin(from)
+}
+
+func (b *bin) addChunks(r *request, chunks uint64) {
+	b.runs = append(b.runs, chunkRun{r, chunks})
+	b.room.take(r.chunk, chunks)
+}
+
+func (b *packer) pushBin(n bin) {
+	b.bins = append(b.bins, n)
+	if n.shape < 0 || n.room[amountCPUs] == 0 {
+		return
+	}
+	b.openBins[n.shape] = append(b.openBins[n.shape], len(b.bins)-1)
+	b.openBins[n.shape] = b.openBins[n.shape][max(0, len(b.openBins[n.shape])-maxOpenBins):]
+}
+
+// addBins packs the remaining chunks on new nodes.
+func (b *packer) addBins(r *request, left uint64) {
+	per := min(r.chunksPerEmptyNode, r.maxChunksPerNode(r.jobs))
+	if left == 0 || per == 0 {
+		return
+	}
+	for _, n := range [...]struct{ nodes, chunks uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
+		if n.nodes == 0 {
+			continue
+		}
+		fresh := bin{partition: r.target, pool: r.pool, shape: r.shape, count: n.nodes, runs: []chunkRun{{r, n.chunks}}}
+		if r.shape >= 0 {
+			fresh.room = slices.Clone(b.shapes[r.shape].room)
+			if r.keepsOthersOff() || b.shapes[r.shape].oneJobPerNode {
+				clear(fresh.room)
+			} else {
+				fresh.room.take(r.chunk, n.chunks)
+			}
+		}
+		b.pushBin(fresh)
+		if r.pool != noPool {
+			p := &b.pools[r.pool]
+			p.newLeft = saturatingSub(p.newLeft, n.nodes)
+		}
+	}
+}

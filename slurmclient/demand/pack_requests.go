@@ -1,0 +1,118 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+)
+
+// chunkRun is a number of equal chunks of one request on one node.
+type chunkRun struct {
+	request *request
+	chunks  uint64
+}
+
+// bin is a number of new nodes that have the same chunks.
+type bin struct {
+	// partition is the partition that requests the nodes. pool is the index of their pool, or
+	// noPool. shape is -1 when unknown.
+	partition, pool, shape int
+	runs                   []chunkRun
+	count                  uint64
+	// room is what is left on each node.
+	room amounts
+	// runIndex and runOffset are how far the chunks of the first node have been moved to free
+	// nodes.
+	runIndex  int
+	runOffset uint64
+}
+
+// maxOpenBins bounds how many kinds of nodes with room are tried for one request, so that the cost
+// of a queue of different jobs is linear in its length.
+const maxOpenBins = 64
+
+// packRequests counts the nodes that the requests need beyond the free ones.
+func (p *planner) packRequests() {
+	p.setNewLeft()
+	free := p.groupFreeNodes()
+	p.provideNamedNodes(free)
+	sortFreeNodes(free)
+	bins := p.packNewNodes()
+	p.fillFreeNodes(bins, free)
+	for i := range bins {
+		p.addPendingNodes(bins[i].partition, bins[i].pool, bins[i].count)
+	}
+	for i := range free {
+		p.countClaimed(&free[i])
+	}
+	p.simulateQueues()
+	for at := range p.pools {
+		p.pools[at].setRequired()
+	}
+}
+
+// addPendingNodes counts new nodes in the partition and in their pool.
+func (p *planner) addPendingNodes(part, pool int, nodes uint64) {
+	pt := &p.partitions[part]
+	pt.PendingNodes = saturatingAdd(pt.PendingNodes, nodes)
+	if pool == noPool {
+		pt.pendingOutsidePools = saturatingAdd(pt.pendingOutsidePools, nodes)
+	} else {
+		d := &p.pools[pool].result
+		d.Pending = saturatingAdd(d.Pending, nodes)
+	}
+}
+
+// countClaimed counts the free nodes that jobs are about to take.
+func (p *planner) countClaimed(s *freeNodes) {
+	switch s.freeState {
+	case freeIdle:
+		p.pools[p.shapes[s.shape].pool].claimedIdle += s.taken
+	case freeBooting:
+		p.pools[p.shapes[s.shape].pool].claimedBooting += s.taken
+	}
+}
+
+// packNewNodes packs all requests on new nodes as if no node were free, in the order in which
+// slurmctld starts them. Each goes where there is room, else on nodes of its assigned shape. Free
+// nodes do not affect this step. They only replace new nodes later, and so never add one.
+//
+// Jobs for which every pool has reached its Max come last, in the first pool that could run them.
+func (p *planner) packNewNodes() []bin {
+	b := packer{openBins: make([][]int, len(p.shapes)), planner: p}
+	var capped []*request
+	for _, r := range p.requestsByPriority() {
+		if rest := b.assignPools(r); rest > 0 {
+			over := *r
+			over.jobs = rest
+			capped = append(capped, &over)
+		}
+	}
+	for _, r := range capped {
+		b.packRequest(r)
+	}
+	return b.bins
+}
+
+// requestsByPriority returns the requests for nodes in the order in which slurmctld starts jobs.
+// What starts first takes the room that others leave, even if a larger job comes later.
+func (p *planner) requestsByPriority() []*request {
+	var out []*request
+	for i := range p.requests {
+		if p.requests[i].target >= 0 && p.requests[i].jobs > 0 {
+			out = append(out, &p.requests[i])
+		}
+	}
+	// The requests are sorted by key; a stable sort keeps that order among equals.
+	slices.SortStableFunc(out, func(a, b *request) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.lowestID, b.lowestID))
+	})
+	return out
+}
+
+// saturatingAdd returns a+b, or the largest uint64 on overflow.
+func saturatingAdd(a, b uint64) uint64 {
+	if a+b < a {
+		return ^uint64(0)
+	}
+	return a + b
+}

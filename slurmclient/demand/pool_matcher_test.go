@@ -1,0 +1,102 @@
+package demand_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// nodeSetPool returns the pool of a NodeSet in namespace team, which serves the partition of its
+// name with workers such as "gpu-0".
+func nodeSetPool(name string, options ...poolOption) demand.Pool {
+	own := func(p *demand.Pool) { p.Feature, p.WorkerPrefix, p.Partitions = name, name+"-", []string{name} }
+	return newPool("team/"+name, append([]poolOption{own}, options...)...)
+}
+
+func withComment(comment string) nodeOption { return func(n *slurm.Node) { n.Comment = comment } }
+
+func withActiveFeatures(features ...string) nodeOption {
+	return func(n *slurm.Node) { n.ActiveFeatures = features }
+}
+
+// withNodeSetComment sets slurm-operator's comment on a worker of the NodeSet.
+func withNodeSetComment(namespace, name string) nodeOption {
+	return withComment(`{"namespace":"` + namespace + `","podName":"x-0","node":"","nodeSetName":"` + name +
+		`","nodeSetUID":"u"}`)
+}
+
+func TestThePoolOfANode(t *testing.T) {
+	pools := []demand.Pool{nodeSetPool("gpu"),
+		nodeSetPool("h100", withShape(&demand.Shape{CPUs: 4, Features: []string{"gpu"}})), nodeSetPool("h100-a")}
+	twins := []demand.Pool{nodeSetPool("gpu"), {Name: "lab/gpu", Feature: "gpu", WorkerPrefix: "gpu-"}}
+	for _, tc := range []struct {
+		name  string
+		pools []demand.Pool
+		node  *slurm.Node
+		want  string
+	}{
+		{"its first feature identifies the pool", pools, newNode("n1", withFeatures("h100", "gpu")), "team/h100"},
+		{"another feature does not identify the pool", pools, newNode("n1", withFeatures("x86", "gpu")), ""},
+		{"its first active feature identifies the pool", pools, newNode("n1", withFeatures("x86"), withActiveFeatures("gpu")), "team/gpu"},
+		{"its name identifies the pool where features have another order", pools, newNode("h100-1", withFeatures("gpu", "h100")), "team/h100"},
+		{"a name without the feature does not identify the pool", pools, newNode("h100-1", withFeatures("x86")), ""},
+		{"a name needs an ordinal", pools, newNode("gpu-x", withFeatures("x86", "gpu")), ""},
+		{"a longer name belongs to the NodeSet with the longer name", pools, newNode("h100-a-0", withFeatures("gpu", "h100", "h100-a")), "team/h100-a"},
+		{"the operator's comment identifies the pool", pools, newNode("n1", withFeatures("x86"), withNodeSetComment("team", "gpu")), "team/gpu"},
+		{"the operator's comment takes precedence over name and features", pools, newNode("gpu-0", withFeatures("gpu"), withNodeSetComment("team", "h100")), "team/h100"},
+		{"a worker of an unknown NodeSet has no pool", pools, newNode("gpu-0", withFeatures("gpu"), withNodeSetComment("lab", "gpu")), ""},
+		{"another comment has no effect", pools, newNode("gpu-0", withFeatures("gpu"), withComment(`{"note": "nodeSetName"}`)), "team/gpu"},
+		{"the comment distinguishes two NodeSets of one name", twins, newNode("gpu-0", withFeatures("gpu"), withNodeSetComment("team", "gpu")), "team/gpu"},
+		{"without a comment the first of two NodeSets of one name has it", twins, newNode("gpu-0", withFeatures("gpu")), "lab/gpu"},
+		{"without pools it has no pool", nil, newNode("gpu-0", withFeatures("gpu")), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := ""
+			for _, p := range tc.pools {
+				if len(demand.NodesOf(p.Name, []*slurm.Node{tc.node}, tc.pools)) > 0 {
+					got += p.Name
+				}
+			}
+			if got != tc.want {
+				t.Errorf("the pool is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// The workers of h100 also have the feature gpu, so that Slurm has them in both partitions.
+func TestANodeSetWithTheFeatureOfAnother(t *testing.T) {
+	pools := []demand.Pool{nodeSetPool("gpu"),
+		nodeSetPool("h100", withShape(&demand.Shape{CPUs: 4, MemoryMiB: 8000, Features: []string{"gpu"}}))}
+	parts := []any{
+		newPartition("gpu", func(p *slurm.Partition) { p.NodeSets = "gpu" }),
+		newPartition("h100", func(p *slurm.Partition) { p.NodeSets = "h100" }),
+	}
+	h100 := func(name string, options ...nodeOption) *slurm.Node {
+		return newNode(name, append([]nodeOption{withFeatures("h100", "gpu"), inPartitions("gpu", "h100")},
+			options...)...)
+	}
+	in := func(name string) jobOption { return func(j *slurm.Job) { j.Partition = name } }
+	for _, tc := range []struct {
+		name      string
+		nouns     []any
+		gpu, h100 uint64
+	}{
+		{"busy workers belong to the NodeSet", []any{h100("h100-0", withState("ALLOCATED")), h100("h100-1", withState("ALLOCATED"))}, 0, 2},
+		{"busy workers of both", []any{h100("h100-0", withState("ALLOCATED")), newNode("gpu-0", withFeatures("gpu"), inPartitions("gpu"), withState("ALLOCATED"))}, 1, 1},
+		{"jobs request nodes in the partition that they name", []any{newJob(1, asExclusive, in("gpu")), newJob(2, asExclusive, in("h100")), newJob(3, asExclusive, in("h100"))}, 1, 2},
+		{"a job in the shared partition takes an idle worker", []any{h100("h100-0"), newJob(1, asExclusive, in("gpu"))}, 0, 1},
+		{"only the second fits, though it is at zero", []any{newJob(1, asExclusive, in("gpu"), withConstraint("h100"))}, 0, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := computePools(snapshotOf(t, append(parts[:2:2], tc.nouns...)...), pools)
+			if got, want := []uint64{d.Pools[0].Required, d.Pools[1].Required},
+				[]uint64{tc.gpu, tc.h100}; !cmp.Equal(got, want) {
+				t.Errorf("gpu and h100 require %d, want %d", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package demand_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// jobAsReported returns a job as slurmctld reports it: the reported, requested and maximum number
+// of nodes, and count tasks of one CPU.
+func jobAsReported(id uint32, reported, requested, most, count uint64, options ...jobOption) *slurm.Job {
+	j := newJob(id, withTasks(count))
+	j.NodeCount, j.MaxNodes = slurm.Num(reported), slurm.Num(most)
+	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, requested, count)
+	j.MemoryPerCPU = slurm.Num(100)
+	for _, o := range options {
+		o(j)
+	}
+	return j
+}
+
+// repeatJob returns count jobs that differ only in their IDs.
+func repeatJob(count int, from uint32, make func(id uint32) *slurm.Job) (out []any) {
+	for n := range count {
+		out = append(out, make(from+uint32(n)))
+	}
+	return out
+}
+
+// TestSimulationMatchesSlurm has queues of the oracle on workers of 4 CPUs. Real Slurm of the
+// release starts all jobs on that many workers, and not on one less.
+func TestSimulationMatchesSlurm(t *testing.T) {
+	perNode := func(n uint64) jobOption {
+		return func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) }
+	}
+	named := func(node string) jobOption { return func(j *slurm.Job) { j.RequiredNodes = node } }
+	beside := func(of ...[]any) (out []any) {
+		for _, jobs := range of {
+			out = append(out, jobs...)
+		}
+		return out
+	}
+	// A job on several nodes that names one of them takes adjacent nodes (seed 305).
+	row := func(most func(uint64) uint64) []any {
+		return beside(
+			[]any{jobAsReported(1, 3, 3, 3, 3)},
+			repeatJob(4, 2, func(id uint32) *slurm.Job { return jobAsReported(id, 1, 1, most(1), 1) }),
+			[]any{jobAsReported(6, 2, 1, max(2, most(8)), 8, named("w-1"))},
+			repeatJob(6, 7, func(id uint32) *slurm.Job { return jobAsReported(id, 2, 1, most(5), 5) }),
+			[]any{jobAsReported(13, 3, 3, 3, 3),
+				jobAsReported(14, 1, 1, most(3), 3,
+					withChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
+		)
+	}
+	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, 26.05 those of all tasks that
+	// could be on the node (seed 319).
+	fill := func(most func(uint64) uint64) []any {
+		return beside(
+			repeatJob(2, 1, func(id uint32) *slurm.Job { return jobAsReported(id, 1, 1, most(1), 1) }),
+			[]any{jobAsReported(3, 2, 2, most(2), 4, perNode(3)), jobAsReported(4, 1, 1, most(1), 1),
+				jobAsReported(5, 1, 1, most(1), 1)},
+			repeatJob(2, 6, func(id uint32) *slurm.Job { return jobAsReported(id, 1, 1, most(1), 2, perNode(3)) }),
+			repeatJob(5, 8, func(id uint32) *slurm.Job { return jobAsReported(id, 2, 2, 2, 2) }),
+		)
+	}
+	unreported := func(uint64) uint64 { return 0 }
+	reported := func(n uint64) uint64 { return n }
+	for _, tt := range []struct {
+		name, release string
+		jobs          []any
+		want          uint64
+	}{
+		{"nodes adjacent to a named one", "24.11.5", row(unreported), 14},
+		{"nodes adjacent to a named one", "26.05.0", row(reported), 14},
+		{"tasks beside those on a named node", "24.11.5", []any{jobAsReported(1, 1, 1, 1, 3), jobAsReported(2, 1, 1, 1, 3, named("w-0"))}, 2},
+		{"tasks per node", "24.11.5", fill(unreported), 7},
+		{"tasks per node", "26.05.0", fill(reported), 7},
+		{"one task of several per node", "24.11.5", []any{jobAsReported(1, 1, 1, 0, 1, perNode(3))}, 1},
+		{"one task of several on whole nodes", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3), withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
+		{"one task of several per node", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3))}, 0},
+	} {
+		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
+			s := snapshotOf(t, append(tt.jobs, newPartition("cpu"))...)
+			s.Server.Release = tt.release
+			p := demand.Compute(noon.Time(), s, demand.Pool{
+				Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 16,
+				Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}, IdleGrace: time.Second,
+			}).Pools[0]
+			if p.Required != tt.want {
+				t.Errorf("required %d, want %d: %+v", p.Required, tt.want, p)
+			}
+		})
+	}
+}
+
+// Where GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides what it
+// requests per node (seed 12 of the oracle).
+func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
+	nouns := []any{newPartition("cpu"), newJob(9, withChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
+	nouns = append(nouns, repeatJob(6, 1, func(id uint32) *slurm.Job {
+		return jobAsReported(id, 1, 1, 1, 4,
+			withChange(func(j *slurm.Job) {
+				j.TRESPerNode, j.TRESRequested = "gres/gpu:2",
+					j.TRESRequested+",gres/gpu=2"
+			}))
+	})...)
+	pool := demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 12,
+		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
+	if p := demand.Compute(time.Unix(int64(noon), 0), snapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
+		t.Errorf("%d workers are required, want 6 for six jobs with all GPUs of a worker: %+v", p.Required, p)
+	}
+}
+
+// TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool: only the pool that cannot have enough workers
+// keeps its estimate (seeds 1427 and 1481 of the oracle).
+func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
+	small := &demand.Shape{CPUs: 4, MemoryMiB: 8000}
+	first := []jobOption{inPartition("b"), withChange(func(j *slurm.Job) {
+		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
+	})}
+	s := snapshotOf(t, newPartition("a"), newPartition("b"),
+		newNode("b-0", inPartitions("b"), withFeatures("b"), withSize(4, 8000), withUsage(1, 100)),
+		newJob(1, inPartition("b"), runningOn("b-0")),
+		jobAsReported(2, 3, 3, 3, 3, first...), jobAsReported(3, 3, 3, 3, 3, first...),
+		jobAsReported(4, 3, 3, 3, 3, inPartition("a,b")))
+	d := demand.Compute(noon.Time(), s,
+		demand.Pool{Name: "a", Feature: "a", WorkerPrefix: "a-", Partitions: []string{"a"}, Max: 8, Shape: small},
+		demand.Pool{Name: "b", Feature: "b", WorkerPrefix: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
+	if a, b := d.Pools[0].Required, d.Pools[1].Required; a != 0 || b != 3 {
+		t.Errorf("%d and %d workers are required, want 0 and 3: %+v", a, b, d.Pools)
+	}
+}
+
+// TestALimitOfNodesBoundsOneJob: slurmctld selects nodes for a job as if its limit of nodes were
+// the maximum that it requests (seed 1474 of the oracle).
+func TestALimitOfNodesBoundsOneJob(t *testing.T) {
+	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
+		nouns := []any{newPartition("cpu"), newJob(1, runningOn("w-[0-5]")),
+			jobAsReported(9, 2, 1, 6, 6, withChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+		for i := range 6 {
+			nouns = append(nouns, newNode(fmt.Sprint("w-", i), withFeatures("w"), withSize(4, 8000), withUsage(3, 100)))
+		}
+		s := snapshotOf(t, nouns...)
+		if limit > 0 {
+			setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+		} else {
+			setLimits(s, slurm.License{Name: "ansys", Total: 5})
+		}
+		p := demand.Compute(noon.Time(), s, demand.Pool{
+			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 16,
+			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
+		}).Pools[0]
+		if p.Required != want {
+			t.Errorf("%d workers are required for six tasks on %d nodes, want %d: %+v", p.Required, limit, want, p)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package slurmclient
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// gateLifetime is how long update_time is trusted before the list is read without it. This limits how
+// long a change that the server does not count as an update stays unnoticed.
+const gateLifetime = 5 * time.Minute
+
+// gate determines the update_time of the next request.
+type gate struct {
+	since  slurm.Time
+	opened time.Time // when the list was last read without update_time
+}
+
+func (g *gate) updateTime(now time.Time) slurm.Time {
+	if g.opened.IsZero() || now.Sub(g.opened) >= gateLifetime {
+		return 0
+	}
+	return g.since
+}
+
+// recordAnswer records that a list was read with since. It always takes the server's time, so that
+// a server whose clock went back does not get the old time.
+func (g *gate) recordAnswer(now time.Time, since, serverTime slurm.Time) {
+	if since == 0 {
+		g.opened = now
+	}
+	g.since = serverTime
+}
+
+// readerOf returns a function that reads a resource. The function keeps state between polls and must
+// only be called from one goroutine.
+func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
+	switch r {
+	case Nodes:
+		return c.nodesReader()
+	case Jobs:
+		return c.jobsReader()
+	case Partitions:
+		return gatedReader(c, c.client.Partitions, func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
+	case Reservations:
+		return gatedReader(c, c.client.Reservations,
+			func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
+	case Licenses:
+		return ungatedReader(c, c.client.Licenses, func(s *Snapshot) *Reading[[]slurm.License] { return &s.Licenses })
+	case Shares:
+		return ungatedReader(c, c.client.Shares, func(s *Snapshot) *Reading[[]slurm.Share] { return &s.Shares })
+	case Associations:
+		return ungatedReader(c, c.client.Associations,
+			func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
+	case Accounts:
+		return ungatedReader(c, c.client.Accounts, func(s *Snapshot) *Reading[[]slurm.Account] { return &s.Accounts })
+	case Users:
+		return ungatedReader(c, c.client.Users, func(s *Snapshot) *Reading[[]slurm.User] { return &s.Users })
+	case QOS:
+		return ungatedReader(c, c.client.QOS, func(s *Snapshot) *Reading[[]slurm.QOS] { return &s.QOS })
+	case Pings:
+		return valueReader(c, c.client.Ping, func(s *Snapshot) *Reading[[]slurm.Ping] { return &s.Pings })
+	case Stats:
+		return valueReader(c, c.client.Stats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
+	case Conf:
+		return valueReader(c, c.client.confIfSupported, func(s *Snapshot) *Reading[*slurm.Conf] { return &s.Conf })
+	}
+	return func(context.Context) (reading, error) {
+		return reading{}, &Error{Code: CodeInvalid, Op: "polling " + string(r), Message: "unknown resource"}
+	}
+}
+
+// gatedReader returns a function that reads a list with update_time.
+func gatedReader[T any](
+	c *Cache, list func(context.Context, slurm.Time) (List[T], error), at func(*Snapshot) *Reading[[]T],
+) func(context.Context) (reading, error) {
+	var g gate
+	return func(ctx context.Context) (reading, error) {
+		now := c.cfg.Now()
+		since := g.updateTime(now)
+		l, err := list(ctx, since)
+		if IsUnchanged(err) {
+			return reading{}, nil
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		g.recordAnswer(now, since, l.ServerTime)
+		return changedReading(c, l.Items, at, l.ServerTime, l.Server), nil
+	}
+}
+
+// ungatedReader returns a function that reads a list whose request has no update_time.
+func ungatedReader[T any](
+	c *Cache, list func(context.Context) (List[T], error), at func(*Snapshot) *Reading[[]T],
+) func(context.Context) (reading, error) {
+	return func(ctx context.Context) (reading, error) {
+		l, err := list(ctx)
+		if CodeOf(err) == CodeNoAccounting {
+			got := changedReading(c, nil, at, 0, slurm.Server{})
+			got.absent = true
+			return got, nil
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		return changedReading(c, l.Items, at, l.ServerTime, l.Server), nil
+	}
+}
+
+// valueReader returns a function that reads a single value.
+func valueReader[T any](
+	c *Cache, get func(context.Context) (T, error), at func(*Snapshot) *Reading[T],
+) func(context.Context) (reading, error) {
+	return func(ctx context.Context) (reading, error) {
+		v, err := get(ctx)
+		if err != nil {
+			return reading{}, err
+		}
+		return changedReading(c, v, at, 0, slurm.Server{}), nil
+	}
+}
+
+// confIfSupported is Conf, but returns nil if the API version does not support it.
+func (c *Client) confIfSupported(ctx context.Context) (*slurm.Conf, error) {
+	conf, err := c.Conf(ctx)
+	if CodeOf(err) == CodeUnsupported {
+		return nil, nil
+	}
+	return conf, err
+}
+
+// changedReading returns a reading of v that has an update only if v differs from the cached value.
+func changedReading[T any](
+	c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server,
+) reading {
+	got := reading{serverTime: serverTime, server: server}
+	if old := at(c.Snapshot()); old.Known && reflect.DeepEqual(old.Value, v) {
+		return got
+	}
+	got.update = func(s *Snapshot) { at(s).Value = v }
+	return got
+}
+
+// merger collects the records of a list. It keeps the old object if nothing in it changed, so that
+// snapshots share unchanged objects.
+type merger[T any, K cmp.Ordered] struct {
+	key  func(*T) K
+	same func(a, b *T) bool
+	old  []*T // sorted by key
+
+	items []*T
+}
+
+// addCopy adds a record that is only valid during the call.
+func (m *merger[T, K]) addCopy(t *T) error {
+	if !m.addUnchanged(t) {
+		m.items = append(m.items, copyRecord(t))
+	}
+	return nil
+}
+
+// addOwned adds a record that belongs to the merger from now on.
+func (m *merger[T, K]) addOwned(t *T) {
+	if !m.addUnchanged(t) {
+		m.items = append(m.items, t)
+	}
+}
+
+// addUnchanged adds the old object if the record equals it, and reports whether it does.
+func (m *merger[T, K]) addUnchanged(t *T) bool {
+	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
+	if !ok || !m.same(m.old[i], t) {
+		return false
+	}
+	m.items = append(m.items, m.old[i])
+	return true
+}
+
+// merge returns the items sorted by key. changed is false if they are the old ones. Of several records
+// with the same key, the last one counts.
+func (m *merger[T, K]) merge() (items []*T, changed bool) {
+	byKey := func(a, b *T) int { return cmp.Compare(m.key(a), m.key(b)) }
+	if !slices.IsSortedFunc(m.items, byKey) {
+		slices.SortStableFunc(m.items, byKey)
+	}
+	items = m.items[:0]
+	for i, t := range m.items {
+		if i+1 < len(m.items) && m.key(m.items[i+1]) == m.key(t) {
+			continue
+		}
+		items = append(items, t)
+	}
+	return items, !slices.Equal(items, m.old)
+}
+
+// maxUngatedNodes is the number of nodes up to which the list is requested without update_time. That
+// costs milliseconds, and servers have been observed to report an unchanged list that still contained
+// a deleted node.
+const maxUngatedNodes = 32
+
+// nodesUpdateTime is updateTime for the list of nodes, of which this many are known.
+func (g *gate) nodesUpdateTime(now time.Time, known int) slurm.Time {
+	if known <= maxUngatedNodes {
+		return 0
+	}
+	return g.updateTime(now)
+}
+
+func (c *Cache) nodesReader() func(context.Context) (reading, error) {
+	var g gate
+	return func(ctx context.Context) (reading, error) {
+		now := c.cfg.Now()
+		old := c.Snapshot().Nodes
+		since := g.nodesUpdateTime(now, len(old.Value))
+		m := merger[slurm.Node, string]{old: old.Value,
+			key: func(n *slurm.Node) string { return n.Name }, same: (*slurm.Node).Same,
+			items: make([]*slurm.Node, 0, len(old.Value))}
+		out, err := c.client.eachNode(ctx, since, m.addCopy)
+		if IsUnchanged(err) {
+			return reading{}, nil
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		g.recordAnswer(now, since, out.LastUpdate)
+		got := reading{serverTime: out.LastUpdate, server: out.Server}
+		if items, changed := m.merge(); changed || !old.Known {
+			got.update = func(s *Snapshot) { s.Nodes.Value = items }
+		}
+		return got, nil
+	}
+}

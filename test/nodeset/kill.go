@@ -1,0 +1,69 @@
+package nodeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
+func (s *Env) KillOperator(ctx context.Context) error {
+	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output", "jsonpath={.items[0].metadata.uid}")
+	if err != nil {
+		return err
+	}
+	pid, err := processOf(uid, "slurm-operator")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// processOf finds the process of a name in the cgroup of a pod. The processes of the Kubernetes
+// node are processes of this machine.
+func processOf(podUID, name string) (int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		groups, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(groups), podUID) {
+			continue // the process has ended, or belongs to another pod
+		}
+		dir := filepath.Dir(file)
+		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && strings.TrimSpace(string(comm)) == name {
+			return strconv.Atoi(filepath.Base(dir))
+		}
+	}
+	return 0, errors.New("no process " + name + " in the pod")
+}
+
+// SignalSlurmctld sends slurmctld a signal, such as STOP or CONT.
+func (s *Env) SignalSlurmctld(ctx context.Context, signal string) error {
+	_, err := s.Slurm(ctx, "sh", "-c", "kill -"+signal+" $(grep -lx slurmctld /proc/[0-9]*/comm | cut -d/ -f3)")
+	return err
+}
+
+// SignalSlurmd sends a signal to the slurmd of a worker.
+func (w Worker) SignalSlurmd(signal syscall.Signal) error {
+	pid, err := processOf(w.UID, "slurmd")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, signal)
+}
+
+// ScaleSlurmrestd sets the number of slurmrestd pods, and waits for the rollout.
+func (s *Env) ScaleSlurmrestd(ctx context.Context, replicas int) error {
+	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd", fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+		return err
+	}
+	_, err := s.kubectl(ctx, "rollout", "status", "deployment/slurmrestd", "--timeout=60s")
+	return err
+}

@@ -1,0 +1,101 @@
+package oracle
+
+import "slices"
+
+// Trial is what real Slurm did with one queue on a number of workers.
+type Trial struct {
+	// Up is the number of workers of each pool, in the order of the scenario's pools.
+	Up []uint64
+	// Started are the jobs that Slurm started, sorted.
+	Started []string
+}
+
+// missingJobs returns the jobs that Slurm started in one trial and not in the other.
+func missingJobs(in, from Trial) (jobs []string) {
+	for _, name := range in.Started {
+		if _, has := slices.BinarySearch(from.Started, name); !has {
+			jobs = append(jobs, name)
+		}
+	}
+	return jobs
+}
+
+// Verdict is the result of one round.
+type Verdict struct {
+	// Starved are the jobs that are pending on the required workers and start on all workers.
+	Starved []string
+	// Exact is whether fewer workers are not enough. Excessive is whether many fewer are enough:
+	// fewer by more than one node and by more than a tenth of the minimum.
+	Exact, Excessive bool
+	// Unmodelled is whether demand reported a job of the queue that it does not model. Such a round
+	// never fails.
+	Unmodelled bool
+	// Unsteady is whether the round failed, but did not fail when it was repeated. The main
+	// scheduler and backfill can run in any order, and put jobs on different nodes.
+	Unsteady bool
+}
+
+// Fails reports whether the round is a failure.
+func (v Verdict) Fails() bool { return !v.Unmodelled && (len(v.Starved) > 0 || v.Excessive) }
+
+// judgeRound compares what Slurm did on the required workers with what it did on all of them, and
+// the required workers with the minimum that starts as many jobs. unmodelled is how many jobs
+// demand does not model.
+func judgeRound(required, all Trial, least []uint64, unmodelled uint64) Verdict {
+	v := Verdict{Starved: missingJobs(all, required), Unmodelled: unmodelled > 0}
+	if slices.Equal(required.Up, all.Up) {
+		v.Starved = nil // Slurm does not always do the same
+	}
+	if len(v.Starved) > 0 {
+		return v
+	}
+	asked, enough := sumOf(required.Up), sumOf(least)
+	v.Exact = slices.Equal(required.Up, least)
+	v.Excessive = asked > enough+1 && (asked-enough)*10 > enough
+	return v
+}
+
+func sumOf(counts []uint64) (total uint64) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+// Figures are the totals of several rounds.
+type Figures struct {
+	Rounds, Starved, Exact, Excessive, Unmodelled, Unsteady int
+}
+
+// Add counts a round. An unmodelled round counts as exact.
+func (f *Figures) Add(v Verdict) {
+	f.Rounds++
+	if v.Unsteady {
+		f.Unsteady++
+	}
+	switch {
+	case v.Unmodelled:
+		f.Unmodelled++
+		f.Exact++
+		return
+	case len(v.Starved) > 0:
+		f.Starved++
+	case v.Exact:
+		f.Exact++
+	case v.Excessive:
+		f.Excessive++
+	}
+}
+
+// ExactShare is the share of rounds that were exact.
+func (f Figures) ExactShare() float64 { return shareOf(f.Exact, f.Rounds) }
+
+// ExcessiveShare is the share of rounds in which many fewer workers would have been enough.
+func (f Figures) ExcessiveShare() float64 { return shareOf(f.Excessive, f.Rounds) }
+
+func shareOf(part, all int) float64 {
+	if all == 0 {
+		return 0
+	}
+	return float64(part) / float64(all)
+}
