@@ -92,12 +92,12 @@ func schema_slurmtide_metricsapi_view_v1alpha1_ClusterReference(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterReference names the object, in the same namespace, that stands for a Slurm cluster.",
+				Description: "ClusterReference identifies the object, in the same namespace, that represents a Slurm cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is Controller or Cluster; empty for a slurmrestd that was given to the adapter by URL and that no object stands for.",
+							Description: "kind is Controller or Cluster; empty if the adapter was given the URL of a slurmrestd that no object represents.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -121,7 +121,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJob(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmJob is one record of slurmctld's job table (scontrol show job). An array has one record for all its tasks that have not been split off, and one for each task that has. metadata.creationTimestamp is when the job was submitted.",
+				Description: "SlurmJob is a record of slurmctld's job table (scontrol show job). An array has one record for all tasks that have not been split off, and one for each task that has. metadata.creationTimestamp is the submit time of the job.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -147,14 +147,14 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJob(ref common.ReferenceCall
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what was asked for.",
+							Description: "spec is the job's request.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmJobSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what slurmctld made of it.",
+							Description: "status is the job's state as slurmctld reports it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmJobStatus{}.OpenAPIModelName()),
 						},
@@ -220,7 +220,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmJobSpec is what was asked for.",
+				Description: "SlurmJobSpec is a job's request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cluster": {
@@ -232,7 +232,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 					},
 					"jobID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "jobID is Slurm's id of the record. That of an array task is its own; the array's is arrayJobID.",
+							Description: "jobID is Slurm's id of the record. An array task has its own job id; the array's is arrayJobID.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -254,7 +254,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 					},
 					"userID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "userID is the number of the job's user.",
+							Description: "userID is the user id of the job's user.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -288,7 +288,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "partitions are those in which the job may run; one alone once it runs.",
+							Description: "partitions are the partitions in which the job may run, or the one in which it runs.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -315,63 +315,63 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 					},
 					"nice": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nice is what the user adds to the job's priority, the other way round.",
+							Description: "nice is the user's adjustment of the job's priority; a higher value means a lower priority.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"requeue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requeue is true when the job starts anew after its node failed.",
+							Description: "requeue is true if the job is requeued after a node failure.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"arrayJobID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arrayJobID is the job id of the array; left out outside of arrays.",
+							Description: "arrayJobID is the job id of the array; omitted for jobs that are not part of an array.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"arrayTaskID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arrayTaskID is the task's index; left out in the record of tasks not yet split off.",
+							Description: "arrayTaskID is the index of the array task; omitted in the record of tasks not yet split off.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"arrayTasks": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arrayTasks are the indexes not yet split off, such as \"2-9%2\". slurmrestd may cut it (\"…\" at the end).",
+							Description: "arrayTasks are the indices of tasks not yet split off, such as \"2-9%2\". slurmrestd may truncate it (\"…\" at the end).",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"arrayMaxRunning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arrayMaxRunning is how many tasks of the array may run at once; left out for any number.",
+							Description: "arrayMaxRunning is the maximum number of running tasks of the array; omitted for no limit.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"hetJobID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hetJobID is the leader's job id of a heterogeneous job; left out for others.",
+							Description: "hetJobID is the job id of a heterogeneous job's leader; omitted for other jobs.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"hetOffset": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hetOffset is the component's place in a heterogeneous job; left out for others.",
+							Description: "hetOffset is the index of the component in a heterogeneous job; omitted for other jobs.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"maxNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxNodes is the largest number of nodes that was asked for.",
+							Description: "maxNodes is the maximum number of requested nodes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -385,35 +385,35 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 					},
 					"cpusPerTask": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpusPerTask is the number of CPUs of each task.",
+							Description: "cpusPerTask is the number of CPUs per task.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"memoryPerCPUMiB": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memoryPerCPUMiB is the memory of each CPU in MiB. At most one of it and memoryPerNodeMiB is there.",
+							Description: "memoryPerCPUMiB is the requested memory per CPU in MiB. At most one of memoryPerCPUMiB and memoryPerNodeMiB is set.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"memoryPerNodeMiB": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memoryPerNodeMiB is the memory on each node in MiB.",
+							Description: "memoryPerNodeMiB is the requested memory per node in MiB.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"tres": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tres are the trackable resources that were asked for, in Slurm's words (\"cpu=4,mem=8G,gres/gpu=1\").",
+							Description: "tres are the requested trackable resources in Slurm's format (\"cpu=4,mem=8G,gres/gpu=1\").",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tresPerNode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tresPerNode are those of each node, in Slurm's words.",
+							Description: "tresPerNode are the requested trackable resources per node, in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -434,42 +434,42 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 					},
 					"excludedNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "excludedNodes is the hostlist of nodes that it must not have (sbatch -x).",
+							Description: "excludedNodes is the hostlist of nodes that the job must not have (sbatch -x).",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared tells how the job shares nodes; left out for as the partition has it, \"none\" for --exclusive.",
+							Description: "shared is how the job shares nodes: omitted for the partition's default, \"none\" for --exclusive.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"licenses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "licenses are those that the job needs.",
+							Description: "licenses are the licences that the job requires.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dependency": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dependency is what the job still waits for of other jobs.",
+							Description: "dependency is the job's remaining dependency on other jobs.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservation is the reservation that the job is for.",
+							Description: "reservation is the reservation that the job uses.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"deadline": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deadline is when the job must have ended.",
+							Description: "deadline is the time by which the job must end.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -486,7 +486,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmJobStatus is what slurmctld made of a job. Times are slurmctld's, by its clock.",
+				Description: "SlurmJobStatus is the state of a job. Times are by slurmctld's clock.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"state": {
@@ -504,7 +504,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "flags are the flags beside it, such as COMPLETING and CONFIGURING.",
+							Description: "flags are the state flags, such as COMPLETING and CONFIGURING.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -518,47 +518,47 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is why a pending job waits or how a finished one ended, in one word (squeue, \"JOB REASON CODES\").",
+							Description: "reason is why a pending job waits or how a finished job ended, in one word (squeue(1), \"JOB REASON CODES\").",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reasonText": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasonText is slurmctld's longer text, often left out.",
+							Description: "reasonText is slurmctld's longer description of the reason, often omitted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"priority": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priority is the job's priority; 0 is held.",
+							Description: "priority is the job's priority; 0 means held.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"restarts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "restarts is how often the job was started anew.",
+							Description: "restarts is how often the job was restarted.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"eligibleTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "eligibleTime is when the job may or might start.",
+							Description: "eligibleTime is when the job became or becomes eligible to start.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the job started, or, while it is pending, when slurmctld expects it to.",
+							Description: "startTime is when the job started, or, while it is pending, when slurmctld expects it to start.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"endTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endTime is when the job ended or will at its time limit; left out where that is never.",
+							Description: "endTime is when the job ended or will reach its time limit; omitted if it has no end.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -570,7 +570,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 					},
 					"lastSchedulerEvaluation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastSchedulerEvaluation is when the scheduler last looked at the job: an older reason is stale.",
+							Description: "lastSchedulerEvaluation is when the scheduler last evaluated the job. The reason is from that time.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -583,7 +583,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 					},
 					"scheduledNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "scheduledNodes is the hostlist that the backfill scheduler plans for it.",
+							Description: "scheduledNodes is the hostlist of nodes that the backfill scheduler plans for the job.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -597,21 +597,21 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 					},
 					"nodeCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeCount is the number of nodes that the job has, or asked for at least while it has none.",
+							Description: "nodeCount is the number of allocated nodes, or, while the job has none, the minimum number of requested nodes.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"cpus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpus is the number of CPUs that the job has, or asked for at least while it has none.",
+							Description: "cpus is the number of allocated CPUs, or, while the job has none, the minimum number of requested CPUs.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"tres": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tres are the trackable resources that the job has, in Slurm's words.",
+							Description: "tres are the allocated trackable resources in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -629,7 +629,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNode(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmNode is one record of slurmctld's node table (scontrol show node), FUTURE ones too. It is no Node of Kubernetes.",
+				Description: "SlurmNode is a record of slurmctld's node table (scontrol show node), including FUTURE records. It is not a Kubernetes Node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -655,14 +655,14 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNode(ref common.ReferenceCal
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is configured.",
+							Description: "spec is the node's configuration.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmNodeSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what slurmctld knows of the node.",
+							Description: "status is the node's state as slurmctld reports it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmNodeStatus{}.OpenAPIModelName()),
 						},
@@ -728,7 +728,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmNodeSpec is what is configured of a node, or what its slurmd registered.",
+				Description: "SlurmNodeSpec is a node's configuration, or what its slurmd registered.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cluster": {
@@ -767,7 +767,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "partitions are those that the node is in.",
+							Description: "partitions are the partitions of the node.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -823,7 +823,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeSpec(ref common.Referenc
 					},
 					"weight": {
 						SchemaProps: spec.SchemaProps{
-							Description: "weight is the node's weight: lighter nodes are taken first.",
+							Description: "weight is the node's weight; nodes with lower weight are allocated first.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -831,35 +831,35 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeSpec(ref common.Referenc
 					},
 					"gres": {
 						SchemaProps: spec.SchemaProps{
-							Description: "gres are the generic resources, in Slurm's words (\"gpu:h100:4\").",
+							Description: "gres are the generic resources in Slurm's format (\"gpu:h100:4\").",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tres": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tres are the trackable resources, in Slurm's words.",
+							Description: "tres are the trackable resources in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "topology is the node's place in the topology.",
+							Description: "topology is the node's position in the topology.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"comment": {
 						SchemaProps: spec.SchemaProps{
-							Description: "comment is the administrator's.",
+							Description: "comment is the administrator's comment.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"extra": {
 						SchemaProps: spec.SchemaProps{
-							Description: "extra is the text that administrators or other programs keep there.",
+							Description: "extra is arbitrary text that administrators or programs set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -891,12 +891,12 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmNodeStatus is what slurmctld knows of a node. Times are slurmctld's, by its clock.",
+				Description: "SlurmNodeStatus is the state of a node. Times are by slurmctld's clock.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is the one word that sinfo shows, such as \"idle\", \"mixed\", \"draining\" and \"drained\".",
+							Description: "state is the state that sinfo shows, such as \"idle\", \"mixed\", \"draining\" and \"drained\".",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -937,7 +937,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"reasonTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasonTime is when it was set.",
+							Description: "reasonTime is when the reason was set.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -948,7 +948,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "activeFeatures are the features that the node has now.",
+							Description: "activeFeatures are the active features of the node.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -970,7 +970,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"allocatedCPUs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allocatedCPUs is the number of CPUs that jobs have now.",
+							Description: "allocatedCPUs is the number of allocated CPUs.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -978,7 +978,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"idleCPUs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "idleCPUs is the number of CPUs that are left.",
+							Description: "idleCPUs is the number of CPUs that are not allocated.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -986,7 +986,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"allocatedMemoryMiB": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allocatedMemoryMiB is the memory that jobs have now, in MiB.",
+							Description: "allocatedMemoryMiB is the allocated memory in MiB.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -994,87 +994,87 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"freeMemoryMiB": {
 						SchemaProps: spec.SchemaProps{
-							Description: "freeMemoryMiB is the memory that the node's operating system calls free, in MiB.",
+							Description: "freeMemoryMiB is the free memory as the node's operating system reports it, in MiB.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"load": {
 						SchemaProps: spec.SchemaProps{
-							Description: "load is the load average of the last minute as a decimal number, such as \"0.25\".",
+							Description: "load is the one-minute load average as a decimal number, such as \"0.25\".",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"gresUsed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "gresUsed are the generic resources that jobs have now, in Slurm's words.",
+							Description: "gresUsed are the allocated generic resources in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tresUsed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tresUsed are the trackable resources that jobs have now, in Slurm's words.",
+							Description: "tresUsed are the allocated trackable resources in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reservation is the reservation that holds the node now.",
+							Description: "reservation is the active reservation of the node.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "owner is the user who has the node alone.",
+							Description: "owner is the user who has exclusive use of the node.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bootTime is when the node started.",
+							Description: "bootTime is when the node booted.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"slurmdStartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "slurmdStartTime is when its slurmd started.",
+							Description: "slurmdStartTime is when the node's slurmd started.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastBusy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastBusy is when it last had a job.",
+							Description: "lastBusy is when the node last had a job.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"resumeAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resumeAfter is when a node that is down or drained resumes by itself.",
+							Description: "resumeAfter is when slurmctld automatically resumes a node that is down or drained.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version is its slurmd's version.",
+							Description: "version is the version of the node's slurmd.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"architecture": {
 						SchemaProps: spec.SchemaProps{
-							Description: "architecture is that of its processors.",
+							Description: "architecture is the architecture of the node's processors.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"os": {
 						SchemaProps: spec.SchemaProps{
-							Description: "os is its operating system.",
+							Description: "os is the node's operating system.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1092,7 +1092,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartition(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmPartition is one record of slurmctld's partition table (scontrol show partition).",
+				Description: "SlurmPartition is a record of slurmctld's partition table (scontrol show partition).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1118,14 +1118,14 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartition(ref common.Referen
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what is configured.",
+							Description: "spec is the partition's configuration.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmPartitionSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what slurmctld makes of it.",
+							Description: "status is the partition's state as slurmctld reports it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.SlurmPartitionStatus{}.OpenAPIModelName()),
 						},
@@ -1191,7 +1191,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionSpec(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmPartitionSpec is what is configured of a partition.",
+				Description: "SlurmPartitionSpec is a partition's configuration.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cluster": {
@@ -1211,7 +1211,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionSpec(ref common.Ref
 					},
 					"default": {
 						SchemaProps: spec.SchemaProps{
-							Description: "default is true for the partition of jobs that name none. slurmrestd tells it from API v0.0.43 on; before that it is left out for every partition.",
+							Description: "default is true for the partition of jobs that specify none. slurmrestd reports it since API v0.0.43; with older versions it is omitted for every partition.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -1225,39 +1225,39 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionSpec(ref common.Ref
 					},
 					"nodeSets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeSets is what slurm.conf says that the partition's nodes are.",
+							Description: "nodeSets are the partition's nodes as written in slurm.conf.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"minNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minNodes is the least number of nodes of a job.",
+							Description: "minNodes is the minimum number of nodes of a job.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"maxNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxNodes is the largest number of nodes of a job, or \"unlimited\".",
+							Description: "maxNodes is the maximum number of nodes of a job, or \"unlimited\".",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"maxTimeMinutes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxTimeMinutes is the longest time limit of a job in minutes, or \"unlimited\".",
+							Description: "maxTimeMinutes is the maximum time limit of a job in minutes, or \"unlimited\".",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"defaultTimeMinutes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTimeMinutes is the time limit in minutes of a job that has none, or \"unlimited\".",
+							Description: "defaultTimeMinutes is the time limit in minutes of a job that specifies none, or \"unlimited\".",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
 					"priorityTier": {
 						SchemaProps: spec.SchemaProps{
-							Description: "priorityTier is the partition's tier: jobs of a higher one are looked at first.",
+							Description: "priorityTier is the partition's priority tier; jobs of higher tiers are scheduled first.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -1272,35 +1272,35 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionSpec(ref common.Ref
 					},
 					"allowAccounts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowAccounts and the fields below it are who may use the partition, separated by commas; left out for everyone.",
+							Description: "allowAccounts are the accounts that may use the partition, separated by commas; omitted if all may.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"denyAccounts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "denyAccounts are accounts that may not.",
+							Description: "denyAccounts are the accounts that may not use the partition, separated by commas.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"allowGroups": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowGroups are the groups that may.",
+							Description: "allowGroups are the groups that may use the partition, separated by commas; omitted if all may.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"allowQOS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowQOS are the qualities of service that may.",
+							Description: "allowQOS are the qualities of service that may use the partition, separated by commas; omitted if all may.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"denyQOS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "denyQOS are those that may not.",
+							Description: "denyQOS are the qualities of service that may not use the partition, separated by commas.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1337,7 +1337,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionStatus(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SlurmPartitionStatus is what slurmctld makes of a partition.",
+				Description: "SlurmPartitionStatus is the state of a partition.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"state": {
@@ -1350,7 +1350,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionStatus(ref common.R
 					},
 					"totalNodes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "totalNodes is the number of nodes, FUTURE ones too.",
+							Description: "totalNodes is the number of nodes, including FUTURE records.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -1358,7 +1358,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionStatus(ref common.R
 					},
 					"totalCPUs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "totalCPUs is the number of their CPUs.",
+							Description: "totalCPUs is the number of CPUs of these nodes.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -1366,7 +1366,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionStatus(ref common.R
 					},
 					"tres": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tres are the trackable resources of all nodes, in Slurm's words.",
+							Description: "tres are the trackable resources of all nodes in Slurm's format.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
