@@ -35,7 +35,7 @@ func TestThePageDescribesEachField(t *testing.T) {
 		"`v1beta1`, short names: `nodesets`, `nss`, `slurmd`; has a scale subresource.",
 		"`v1alpha1` has not `spec.clusterRef`, `spec.controllerRef`, but:\n\n- `spec.clusterName`: ",
 		"| `spec.slurmd` | object, open | ",
-		"| `spec.scalingMode` | string | scalingMode says whether there are replicas workers with ordinals (StatefulSet) or one on each matching Kubernetes node (DaemonSet). Default: `StatefulSet`. One of `DaemonSet`, `StatefulSet`. |",
+		"| `spec.scalingMode` | string | scalingMode says whether the NodeSet runs spec.replicas workers with ordinals (StatefulSet) or one worker on each matching Kubernetes node (DaemonSet). Default: `StatefulSet`. One of `DaemonSet`, `StatefulSet`. |",
 		"| `spec.ssh.sssdConfRef` | key of a Secret | ",
 		"Rule: exactly one of controllerRef and clusterRef must be given.",
 		"| `status.conditions` | list of conditions | ",

@@ -40,7 +40,7 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 	c.Status = statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)})
 	for _, s := range []observation{{reading: readingAged(time.Second, time.Second)}, {}} { // the last is of an operator that has just begun
 		told := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
-		if told == nil || told.Status != metav1.ConditionTrue || told.Message != "spec.slurmKeyRef.optional has no effect: the key is needed" {
+		if told == nil || told.Status != metav1.ConditionTrue || told.Message != "spec.slurmKeyRef.optional has no effect: the key is required" {
 			t.Errorf("the condition is %+v", told)
 		}
 	}

@@ -202,7 +202,7 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	s.nodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
 	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
-	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.partition is not followed yet") {
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.partition is not supported yet") {
 		t.Fatalf("the condition is %+v", c)
 	}
 	s.nodeSet.Spec.Partition = nil

@@ -155,7 +155,7 @@ func TestATokenReportsIgnoredFields(t *testing.T) {
 		s.token.Spec.SecretRef.Optional = new(true)
 		s.token.Status = planToken(noon, "id", s).status
 		c := meta.FindStatusCondition(s.token.Status.Conditions, v1beta1.ConditionFieldsIgnored)
-		if c == nil || c.Status != metav1.ConditionTrue || c.Message != "spec.secretRef.optional has no effect: the Secret is made" || c.ObservedGeneration != 2 {
+		if c == nil || c.Status != metav1.ConditionTrue || c.Message != "spec.secretRef.optional has no effect: the operator creates the Secret" || c.ObservedGeneration != 2 {
 			t.Errorf("the condition is %+v", c)
 		}
 		s.token.Spec.SecretRef.Optional = new(false)

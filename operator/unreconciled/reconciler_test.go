@@ -65,7 +65,7 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 		if !ok || len(conditions) != 2 || conditions[0].Type != v1beta1.ConditionReady {
 			t.Fatalf("%s: the status is %+v", field, status)
 		}
-		want := "spec.jwksKeyRef is not followed yet: "
+		want := "spec.jwksKeyRef is not supported yet: "
 		if object == client.Object(login) {
 			want = "spec.sssdConfRef.optional has no effect: "
 		}

@@ -98,11 +98,11 @@ func (s *env) testPublicManifests(t *testing.T) {
 func expectedWarnings(file string) []string {
 	return map[string][]string{
 		"nodeset.yaml": {
-			"spec.partition: is not followed yet: no partition is made, so write PartitionName=… Nodes=<name of the NodeSet> into slurm.conf",
-			"spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled",
+			"spec.partition: is not supported yet: the operator creates no partition; add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf",
+			"spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true",
 		},
-		"others.yaml": {"spec.jwksKeyRef: is not followed yet: no slurmdbd is made that reads it"},
-		"token.yaml":  {"spec.secretRef.optional: has no effect: the Secret is made"},
+		"others.yaml": {"spec.jwksKeyRef: is not supported yet: the operator runs no slurmdbd"},
+		"token.yaml":  {"spec.secretRef.optional: has no effect: the operator creates the Secret"},
 	}[filepath.Base(file)]
 }
 
