@@ -102,16 +102,16 @@ e2e-look: go-present ## Run every query of the dashboards and rules on a real Pr
 
 .PHONY: oracle
 oracle: go-present ## Compare computed demand with real Slurm (ROUNDS, SEED, SLURM=both)
-	cd test/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -minimise 3 -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
+	cd test/e2e/slurm/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -minimise 3 -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
 
 .PHONY: e2e-menagerie
 e2e-menagerie: go-present ## Run every program against many kinds of real Slurm clusters (root on Debian)
 	@for release in 24.11 26.05; do hack/slurm/root $$release >/dev/null; done
-	$(GO) test -tags e2e -count 1 -v -timeout 30m -parallel 3 ./test/menagerie
+	$(GO) test -tags e2e -count 1 -v -timeout 30m -parallel 3 ./test/e2e/slurm/menagerie
 
 .PHONY: docs-check
 docs-check: go-present ## Check the documentation: links, generated parts, and commands, which are run
-	hack/docs/check
+	hack/docs-check
 
 .PHONY: sim
 sim: go-present ## Run HISTORIES random histories against the planner of workers

@@ -1,6 +1,6 @@
 // Package api contains the generated bindings of slurmrestd's API versions, one package each: v0040 for
 // v0.0.40 and so on. openapi.json is the document of a real slurmrestd, pruned and normalised by
-// hack/openapi. oapi-codegen generates api.gen.go from it.
+// tools/openapi. oapi-codegen generates api.gen.go from it.
 //
 // The packages resemble each other. A type or an operation has the same name in every package that has
 // it. Every field may be absent (a nil pointer or slice), integers are int64, and enumerations are plain

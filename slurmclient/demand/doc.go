@@ -12,7 +12,7 @@
 // The demand on pools starts as an estimate, which is fast for any queue. Where the queue of the
 // pools that share partitions is short enough, a simulation corrects the estimate. The simulation
 // follows the scheduling rules of slurmctld and finds the fewest new workers that start every job
-// which the maximum number of workers would start. test/oracle compares both with real Slurm.
+// which the maximum number of workers would start. test/e2e/slurm/oracle compares both with real Slurm.
 //
 // Partitions and pools are counted together and never contradict each other: a new node is
 // requested in at most one partition and at most one pool.

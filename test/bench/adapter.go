@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slurmtide/slurmtide/test/loop"
-	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 const (

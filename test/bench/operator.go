@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
-	"github.com/slurmtide/slurmtide/test/loop"
-	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 // The rate that the operator, the controller manager and the scheduler may each ask

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
 )
 
 const (

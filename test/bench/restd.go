@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/test/realslurm"
+	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
 // The size of the queue that slurmrestd reports, and how many of its records change between two

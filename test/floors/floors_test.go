@@ -35,6 +35,7 @@ var floors = []struct {
 	{"cmd", 5},
 	{"test", 6},
 	{"hack", 6},
+	{"tools", 6},
 }
 
 // isUnder reports whether path is the folder prefix or inside it.

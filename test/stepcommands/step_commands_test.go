@@ -27,7 +27,7 @@ var allowedFiles = []string{
 	"cmd/kubectl-slurm/internal/doctor/worker_probes_test.go",
 	"docs/nodesets.md",
 	"operator/nodeset/render/template_test.go",
-	"test/plugin/faults_test.go",
+	"test/integration/plugin/faults_test.go",
 	"test/stepcommands/step_commands_test.go",
 }
 

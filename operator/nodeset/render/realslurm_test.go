@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/shape"
-	"github.com/slurmtide/slurmtide/test/realslurm"
+	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
 // A real slurmd takes over the record that is rendered for it, runs a job, and is

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// This file is the template of all bindings: hack/bindings generates the bindings of the other
+// This file is the template of all bindings: tools/bindings generates the bindings of the other
 // versions from it. Lines between "//since vNNNN" and "//end" apply to that version and later ones.
 // A line after "//before vNNNN:" applies to earlier versions.
 

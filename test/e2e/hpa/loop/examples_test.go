@@ -1,0 +1,120 @@
+//go:build e2e
+
+package loop_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+)
+
+// TestEveryExampleScales applies each manifest of docs/examples/hpa and checks that it scales the
+// NodeSet.
+func TestEveryExampleScales(t *testing.T) {
+	t.Parallel()
+	l := startLoop(t, loop.Config{Replicas: 1}, "required-nodes")
+	const limit = 2*time.Second + slack
+	awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
+
+	t.Run("pending-jobs", func(t *testing.T) {
+		requireNoError(t, l.ApplyHPA(t.Context(), "pending-jobs"))
+		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
+		awaitReplicas(t, l, 3, limit)
+		awaitRunning(t, l, 3)
+		awaitStableReplicas(t, l, 3, 5*time.Second) // no job is pending, but three nodes are busy
+		runSlurm(t, l, "scancel", first)
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit+slack)
+	})
+	t.Run("keep-one-warm", func(t *testing.T) {
+		requireNoError(t, l.ApplyHPA(t.Context(), "keep-one-warm"))
+		awaitReplicas(t, l, 1, limit)
+		id := sbatch(t, l, "-N2", "--wrap", "sleep 300")
+		awaitReplicas(t, l, 2, limit)
+		runSlurm(t, l, "scancel", id)
+		awaitReplicas(t, l, 1, loop.WindowSeconds*time.Second+limit)
+		requireReplicas(t, l, 1, 5*time.Second)
+	})
+	t.Run("business-hours", func(t *testing.T) {
+		requireNoError(t, l.ApplyHPA(t.Context(), "required-nodes"))
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
+		commands := applyBusinessHours(t, l)
+		runFloorCronJob(t, l, commands["day"])
+		awaitReplicas(t, l, 4, limit)
+		runFloorCronJob(t, l, commands["night"])
+		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
+	})
+}
+
+// awaitStableReplicas waits until the replicas stay at want for the duration. While some jobs run
+// and others are pending, the larger of both numbers is less than their sum. On a slow machine that
+// may last longer than the stabilization window.
+func awaitStableReplicas(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		err := l.RequireStableReplicas(t.Context(), want, duration)
+		if err == nil {
+			return
+		}
+		if time.Since(begin) > slack {
+			t.Fatal(err)
+		}
+	}
+}
+
+// awaitRunning waits until the given number of jobs run.
+func awaitRunning(t *testing.T, l *loop.Loop, want int) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		out, err := l.Slurm.Run(t.Context(), "", "squeue", "-h", "-r", "-t", "R")
+		running := strings.Count(out, "\n")
+		if err == nil && running == want {
+			return
+		}
+		if time.Since(begin) > slack {
+			t.Fatalf("%d jobs run, want %d: %v\n%s\n%s", running, want, err,
+				runSlurm(t, l, "squeue"), runSlurm(t, l, "sinfo", "-N", "-l"))
+		}
+	}
+}
+
+// applyBusinessHours applies the manifest and returns the arguments of its CronJobs, by "day" and
+// "night".
+func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "examples", "hpa", "business-hours.yaml"))
+	requireNoError(t, err)
+	manifest := strings.NewReplacer("name: gpu", "name: "+loop.NodeSet, "[gpu]", "["+loop.NodeSet+"]",
+		"hpa, gpu,", "hpa, "+loop.NodeSet+",").Replace(string(text))
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	requireNoError(t, os.WriteFile(file, []byte(manifest), 0o600))
+	_, err = l.Kube.Kubectl(t.Context(), "apply", "--namespace", loop.Namespace, "--filename", file)
+	requireNoError(t, err)
+	commands := map[string][]string{}
+	for _, document := range strings.Split(manifest, "\n---\n") {
+		var job batchv1.CronJob
+		requireNoError(t, yaml.Unmarshal([]byte(document), &job))
+		if job.Kind == "CronJob" {
+			suffix := job.Name[strings.LastIndex(job.Name, "-")+1:]
+			commands[suffix] = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+		}
+	}
+	return commands
+}
+
+// runFloorCronJob runs the kubectl command of a CronJob with the rights of its service account.
+func runFloorCronJob(t *testing.T, l *loop.Loop, args []string) {
+	t.Helper()
+	if len(args) == 0 {
+		t.Fatal("the CronJob has no command")
+	}
+	_, err := l.Kube.Kubectl(t.Context(), append([]string{"--namespace", loop.Namespace,
+		"--as", "system:serviceaccount:" + loop.Namespace + ":" + loop.NodeSet + "-floor"}, args...)...)
+	requireNoError(t, err)
+}

@@ -1,0 +1,69 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
+)
+
+// TestMain runs more scenarios in parallel than there are processors, because they wait most of
+// the time.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// release is a release of Slurm and the object that represents it.
+type release struct {
+	version    string
+	controller bool
+}
+
+// releases are the releases that the scenarios run on.
+var releases = []release{{"26.05", false}, {"24.11", true}}
+
+// scenario runs in a Kubernetes and a Slurm cluster that other scenarios may share.
+type scenario = func(*testing.T, *nodeset.Env)
+
+// TestRealWorkers runs the scenarios on each release, each in its own Kubernetes and Slurm cluster.
+// Wherever a policy does not give jobs up, each job must end with exit code 0 on its first
+// run.
+func TestRealWorkers(t *testing.T) {
+	for _, of := range releases {
+		t.Run(of.version, func(t *testing.T) {
+			s := startEnv(t, of)
+			t.Run("from zero and back", func(t *testing.T) { testFromZeroAndBack(t, s) })
+			t.Run("beside each other", func(t *testing.T) { runScenarios(t, s) })
+			// These have the one Kubernetes node cordoned, or a worker for each.
+			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
+			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
+			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
+		})
+	}
+}
+
+// runScenarios removes workers in every possible way while they have jobs, and runs each policy and
+// strategy that a NodeSet may request.
+func runScenarios(t *testing.T, s *nodeset.Env) {
+	for name, play := range map[string]scenario{
+		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
+		"drain policy Timeout": testTimeoutPolicy, "drain policy Force": testForcePolicy, "deletion with Force": testForcedDeletion,
+		"OnDelete": testOnDelete, "partition": testPartition, "paused": testPaused, "ScheduledUpdate": testScheduled,
+		"claims": testClaims, "its Cluster is gone": testMissingCluster, "held by an administrator": testHeldByAdmin, "short jobs": testShortJobs,
+		"another Slurm answers": testOtherSlurmAnswers, "two NodeSets of one name": testSameName, "no slurmd responds": testNoSlurmdResponds,
+		"a reading lacks a node": testReadingLacksNode,
+		"two HPAs":               testTwoAutoscalers,
+		"foreground deletion":    testForegroundDeletion, "Argo CD's prune": testPrune, "orphaning": testOrphaning,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, s)
+		})
+	}
+}

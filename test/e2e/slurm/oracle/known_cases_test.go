@@ -1,0 +1,147 @@
+//go:build e2e
+
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/harness/realslurm"
+)
+
+// knownCase is a queue whose required workers were wrong once. Real Slurm judges it like any other.
+type knownCase struct {
+	name, variant  string
+	initialWorkers []uint64
+	queue          string
+	// setUp and tearDown are shell commands that run before and after the case.
+	setUp, tearDown string
+	want            []uint64
+	// unsatisfiable is how many jobs can never run.
+	unsatisfiable int
+}
+
+func knownCases() []knownCase {
+	return []knownCase{
+		{name: "50 jobs of which a QOS allows two", variant: "limits",
+			queue: "-p a --qos=two-jobs --exclusive --array=0-49", want: []uint64{2}},
+		{name: "50 jobs of eight GPUs under a QOS with eight per user", variant: "limits on GPUs",
+			queue: "-p g --qos=eight-gpus --gres=gpu:8 --array=0-49", want: []uint64{1}},
+		{name: "50 jobs of four GPUs under a QOS with six in total", variant: "limits on GPUs",
+			queue: "-p g --qos=six-gpus --gres=gpu:4 --array=0-49", want: []uint64{1}},
+		{name: "50 jobs of which an account allows three", variant: "limits",
+			queue: "-p a -A lab --exclusive --array=0-49", want: []uint64{3}},
+		{name: "50 jobs whose account's parent has 24 CPUs", variant: "limits",
+			queue: "-p a -A team --exclusive --array=0-49", want: []uint64{4}},
+		{name: "50 jobs of which the licenses allow four", variant: "one NodeSet",
+			queue: "-p a -L matlab:5 --exclusive --array=0-49", want: []uint64{4}},
+		{name: "a job that excludes the idle worker", variant: "one NodeSet", initialWorkers: []uint64{1},
+			queue: "-p a -x a-0", want: []uint64{2}},
+		{name: "a job that names another worker than the idle one", variant: "one NodeSet", initialWorkers: []uint64{1},
+			queue: "-p a -w a-7", want: []uint64{8}},
+		{name: "a job on cores that are not specialized", variant: "specialized cores",
+			queue: "-p s -n 8", want: []uint64{3}},
+		{name: "a job of more cores than a worker has besides specialized ones", variant: "specialized cores",
+			queue: "-p s -n 1 -c 4", want: []uint64{0}, unsatisfiable: 1},
+		{name: "five tasks on whole cores of two threads", variant: "two threads for each core",
+			queue: "-p t -n 5 -c 1 --array=0-1", want: []uint64{2}},
+		{name: "four tasks of three GPUs each on workers of four", variant: "typed GPUs",
+			queue: "-p g -n 4 --gpus-per-task=3", want: []uint64{0, 4}},
+		{name: "maintenance on every worker", variant: "one NodeSet",
+			setUp:    "scontrol create reservationname=maintenance starttime=now duration=600 flags=maint users=root nodes=a-[0-15]",
+			tearDown: "scancel -u root; scontrol delete reservationname=maintenance",
+			queue:    "-p a --exclusive --array=0-3", want: []uint64{0}},
+		{name: "maintenance on three missing workers", variant: "one NodeSet",
+			setUp:    "scontrol create reservationname=maintenance starttime=now duration=600 flags=maint users=root nodes=a-[13-15]",
+			tearDown: "scancel -u root; scontrol delete reservationname=maintenance",
+			queue:    "-p a --exclusive --array=0-3", want: []uint64{4}},
+	}
+}
+
+// TestKnownCasesOnRealSlurm runs queues for which demand was wrong once. Demand must require the
+// known number of workers, every job that starts on all workers must start on these, and fewer must
+// not be enough.
+func TestKnownCasesOnRealSlurm(t *testing.T) {
+	if missing := realslurm.MissingRequirement(); missing != "" {
+		t.Fatal(missing)
+	}
+	t.Parallel() // in parallel with the random rounds
+	for _, version := range realslurm.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			keeper, err := startAccountingCluster(t.Context(), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer keeper.Close()
+			l, err := newSlurmEnv(t.Context(), keeper, "cases")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.close()
+			cases := knownCases()
+			slices.SortStableFunc(cases, func(a,
+				b knownCase) int {
+				return variantIndex(a.variant) - variantIndex(b.variant)
+			})
+			for _, c := range cases {
+				// The cache of the environment outlives the case.
+				ctx := t.Context()
+				t.Run(c.name, func(t *testing.T) { runCase(ctx, t, l, c) })
+			}
+		})
+	}
+}
+
+func variantIndex(name string) int {
+	return slices.IndexFunc(Variants(), func(v Variant) bool { return v.Name == name })
+}
+
+// runCase runs one case in the environment.
+func runCase(ctx context.Context, t *testing.T, l *slurmEnv, c knownCase) {
+	variant := Variants()[variantIndex(c.variant)]
+	if c.initialWorkers == nil {
+		c.initialWorkers = make([]uint64, len(variant.Pools))
+	}
+	scenario := Scenario{Variant: &variant, InitialWorkers: c.initialWorkers, Queue: []Job{{Name: "q1", Args: c.queue}}}
+	if slices.Max(c.initialWorkers) > 0 {
+		scenario.InitialJobs = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
+	}
+	if l.variant == nil || l.variant.Name != variant.Name {
+		if err := l.setVariant(ctx, &variant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer runCommand(t, l, c.tearDown)
+	runCommand(t, l, c.setUp)
+	r, err := l.runScenario(ctx, scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := 0
+	for _, p := range r.Demand.Pools {
+		for _, u := range p.Unsatisfiable {
+			never += int(u.Jobs)
+		}
+	}
+	if diff := cmp.Diff([]any{c.want, c.unsatisfiable}, []any{r.Required.Up, never}); diff != "" {
+		t.Errorf("required workers and jobs that can never run: %s\n%s", diff, describeRound(r))
+	}
+	if !r.Verdict.Exact {
+		t.Error(describeRound(r))
+	}
+}
+
+// runCommand runs shell commands in the environment, none if empty.
+func runCommand(t *testing.T, l *slurmEnv, command string) {
+	if command == "" {
+		return
+	}
+	if out, err := l.shell.Run(command); err != nil {
+		t.Fatal(fmt.Errorf("%w: %s", err, out))
+	}
+}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package charts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// TestChartsOnKubernetes installs, upgrades and removes the charts on a real API server whose
+// namespace admits only restricted pods. There is no kubelet, so the test ends when the pods exist.
+func TestChartsOnKubernetes(t *testing.T) {
+	k := startKube(t)
+	for _, name := range chartNames() {
+		t.Run(name, func(t *testing.T) {
+			values := valuesFiles(t, name)
+			for _, title := range sortedKeys(values) {
+				validateChart(t, k, name, values[title])
+			}
+			notes := mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir(name), "--namespace", "slurm",
+				"--values", values["minimal"]))
+			compareGolden(t, "testdata/"+name+"/minimal.notes.txt", notesOf(notes))
+			awaitPods(t, k, name)
+			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm",
+				"--values", values["full"], "--set", "serviceMonitor.enabled=false"))
+			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm", "--values", values["minimal"]))
+			mustRun(t)(k.Helm(t.Context(), "uninstall", "test", "--namespace", "slurm", "--wait"))
+			if left := labelledObjects(t, k); left != "" {
+				t.Errorf("objects left after an uninstall:\n%s", left)
+			}
+		})
+	}
+}
+
+// TestTheCertificateOfCertManager has the API server validate the Certificate with cert-manager's
+// own definition.
+func TestTheCertificateOfCertManager(t *testing.T) {
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/cert-manager/cert-manager@v1.21.2").Output()
+	if err != nil {
+		t.Skipf("cert-manager's module is unavailable: %v: %s", err, out)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	k := startKube(t)
+	mustRun(t)(k.Kubectl(t.Context(), "create",
+		"--filename", filepath.Join(module.Dir, "deploy/crds/cert-manager.io_certificates.yaml")))
+	if err := k.AwaitEstablished(t.Context(), "certificates.cert-manager.io"); err != nil {
+		t.Fatal(err)
+	}
+	values := valuesFiles(t, "slurm-metrics")["cert-manager"]
+	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--values", values))
+	text, err := renderChart(t, "slurm-metrics", "--values", values, "--show-only", "templates/certificate.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applyStrictly(t, k, values, text)
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
+}
+
+func startKube(t *testing.T, apiServerArgs ...string) *realkube.Cluster {
+	t.Helper()
+	if missing := realkube.MissingRequirement(); missing != "" {
+		t.Skip(missing)
+	}
+	k, err := realkube.Start(t.Context(), realkube.Config{Name: "charts", APIServerArgs: apiServerArgs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := k.Apply(t.Context(), `
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: slurm
+  labels: {pod-security.kubernetes.io/enforce: restricted}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-b}
+`); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// validateChart has the API server validate all rendered objects strictly: an unknown field is an
+// error. It omits kinds that stock Kubernetes lacks.
+func validateChart(t *testing.T, k *realkube.Cluster, name, values string) {
+	t.Helper()
+	text, err := renderChart(t, name, "--values", values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := slices.DeleteFunc(strings.Split(text, "\n---\n"), isForeign)
+	applyStrictly(t, k, values, strings.Join(documents, "\n---\n"))
+}
+
+func applyStrictly(t *testing.T, k *realkube.Cluster, title, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	writeFile(t, file, text)
+	// Helm already owns the fields of its objects.
+	if _, err := k.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts",
+		"--dry-run=server", "--validate=strict", "--filename", file); err != nil {
+		t.Errorf("%s: %v", title, err)
+	}
+}
+
+// awaitPods waits until the Deployment has all its pods, which shows that the API server admitted
+// them.
+func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
+	t.Helper()
+	get := func(kind, path string) string {
+		return mustRun(t)(k.Kubectl(t.Context(), "get", kind, "--namespace", "slurm",
+			"--selector", "app.kubernetes.io/name="+name, "--output", "jsonpath="+path))
+	}
+	for range 300 {
+		if pods := strings.Fields(get("pods", "{.items[*].metadata.name}")); fmt.Sprint(len(pods)) == get("deployments", "{.items[0].spec.replicas}") {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("the pods of %s were not created: %s", name, get("replicasets", "{.items[0].status.conditions}"))
+}
+
+// labelledObjects lists the objects with the label of the release in all namespaces. It ignores
+// what controllers created from them.
+func labelledObjects(t *testing.T, k *realkube.Cluster) string {
+	t.Helper()
+	return mustRun(t)(k.Kubectl(t.Context(), "get", "deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
+		"roles,rolebindings,clusterroles,clusterrolebindings,apiservices,validatingwebhookconfigurations",
+		"--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
+}
+
+// notesOf returns the notes in the output of helm install.
+func notesOf(text string) string {
+	_, notes, _ := strings.Cut(text, "NOTES:\n")
+	return notes
+}
+
+// mustRun returns a function that returns the text, or fails the test.
+func mustRun(t *testing.T) func(string, error) string {
+	return func(text string, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+}

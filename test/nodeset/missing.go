@@ -1,6 +1,0 @@
-package nodeset
-
-import "github.com/slurmtide/slurmtide/test/realkube"
-
-// Missing returns why these tests cannot run here, empty if they can.
-func Missing() string { return realkube.MissingNodeRequirement() }
