@@ -23,6 +23,24 @@ func (s *simRun) keepNodesFor(t attempt) {
 	}
 }
 
+// keepPlannedNodes reserves the nodes on which backfill plans a job that requires busy nodes by name:
+// new workers do not help it, so that the plan stands, and jobs of lower priority need other nodes.
+func (s *simRun) keepPlannedNodes(record *jobRecord) {
+	if record.plannedNodes == "" {
+		return
+	}
+	planned := expandHostlists([]string{record.plannedNodes})
+	s.workLeft -= len(s.simNodes)
+	for i := range s.simNodes {
+		if planned[s.simNodes[i].name] {
+			if s.keptNodes == nil {
+				s.keptNodes = make([]bool, len(s.simNodes))
+			}
+			s.keptNodes[i] = true
+		}
+	}
+}
+
 // canRunLater reports whether the job could run on the existing nodes if they were empty.
 func (h *simulation) canRunLater(t attempt) bool {
 	r := t.request

@@ -271,7 +271,11 @@ func (q *queue) addToGroup(j *slurm.Job, class Class, jobs uint64, exact bool) *
 	}
 	g.jobs += jobs
 	if class == ClassCapacity && len(q.cluster.pools) > 0 {
-		g.records = append(g.records, jobRecord{j.ID, j.Priority.Or(0), jobs})
+		record := jobRecord{id: j.ID, priority: j.Priority.Or(0), jobs: jobs}
+		if j.RequiredNodes != "" {
+			record.plannedNodes = j.ScheduledNodes
+		}
+		g.records = append(g.records, record)
 	}
 	g.lowestID = min(g.lowestID, j.ID)
 	g.priority = max(g.priority, j.Priority.Or(0))

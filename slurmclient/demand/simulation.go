@@ -34,6 +34,9 @@ type attempt struct {
 type jobRecord struct {
 	id             uint32
 	priority, jobs uint64
+	// plannedNodes is the hostlist on which backfill plans to start the record's next job, if the
+	// job requires nodes by name.
+	plannedNodes string
 }
 
 // maxWork bounds the cost of the simulations of one Compute, in evaluated nodes. The demand of a

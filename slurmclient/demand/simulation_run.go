@@ -56,7 +56,11 @@ func (h *simulation) runQueue(workers workerSet) *simRun {
 		}
 		for _, t := range h.attempts {
 			left[t.record] -= s.startJobs(t, left[t.record])
-			if !s.withNew && left[t.record] > 0 {
+			switch {
+			case left[t.record] == 0:
+			case s.withNew:
+				s.keepPlannedNodes(t.record)
+			default:
 				s.keepNodesFor(t)
 			}
 		}

@@ -158,3 +158,33 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannedNodesAreKept: backfill plans the job that requires the busy a-1 on a-1 and b-0, so that
+// the job of lower priority on three nodes needs a new one (seed 12447 of the oracle).
+func TestPlannedNodesAreKept(t *testing.T) {
+	for planned, want := range map[string]uint64{"a-1,b-0": 4, "": 3} {
+		both := inPartitions("all")
+		nouns := []any{newPartition("all")}
+		for i := range 3 {
+			nouns = append(nouns,
+				newNode(fmt.Sprint("a-", i), both, withFeatures("a"), withUsage(4, 400)),
+				newNode(fmt.Sprint("b-", i), both, withFeatures("b", "big"), withSize(16, 32000),
+					func(n *slurm.Node) { n.Weight = 10 }))
+		}
+		nouns = append(nouns, newJob(1, inPartition("all"), runningOn("a-[0-2]")),
+			jobAsReported(2, 2, 2, 2, 4, inPartition("all"), withConstraint("a|b"), withChange(func(j *slurm.Job) {
+				j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
+			})),
+			jobAsReported(3, 3, 3, 3, 6, inPartition("all"), withChange(func(j *slurm.Job) {
+				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(2), slurm.Num(2)
+			})))
+		d := demand.Compute(noon.Time(), snapshotOf(t, nouns...),
+			demand.Pool{Name: "a", Feature: "a", WorkerPrefix: "a-", Partitions: []string{"all"}, Max: 3,
+				Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}},
+			demand.Pool{Name: "b", Feature: "b", WorkerPrefix: "b-", Partitions: []string{"all"}, Max: 6,
+				Shape: &demand.Shape{CPUs: 16, MemoryMiB: 32000, Features: []string{"big"}, Weight: 10}})
+		if b := d.Pools[1]; b.Required != want {
+			t.Errorf("with the plan %q, %d workers of b are required, want %d: %+v", planned, b.Required, want, b)
+		}
+	}
+}

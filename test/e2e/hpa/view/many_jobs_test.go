@@ -66,7 +66,7 @@ func (s *env) testManyJobs(t *testing.T) {
 	if streamed != listed {
 		t.Errorf("the pages contain %d jobs, the watch sent %d", listed, streamed)
 	}
-	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil || !strings.Contains(err.Error(), "ask for pages") {
+	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil || !strings.Contains(err.Error(), "request pages") {
 		t.Errorf("listing all jobs in one response: %v", err)
 	}
 }
