@@ -83,9 +83,11 @@ func askAdapter(ctx context.Context, control *loop.ControlPlane, server *process
 	return []figure{
 		{"adapter_cores", float64(runtime.NumCPU()), "cores, " + coresSharedBy, ""},
 		{"adapter_hpas", hpaCount, "HPAs", ""}, {"adapter_queries", float64(len(took)), "queries", ""},
-		{"adapter_query_p50", quantile(took, 0.5), "ms", ""}, {"adapter_query_p99", quantile(took, 0.99), "ms", "under 5"},
+		{"adapter_query_p50", quantile(took, 0.5), "ms", ""},
+		{"adapter_query_p99", quantile(took, 0.99), "ms", "under 5"},
 		{"adapter_query_max", quantile(took, 1), "ms", ""},
-		{"adapter_query_floor_p50", quantile(floor, 0.5), "ms", ""}, {"adapter_query_floor_p99", quantile(floor, 0.99), "ms", ""},
+		{"adapter_query_floor_p50", quantile(floor, 0.5), "ms", ""},
+		{"adapter_query_floor_p99", quantile(floor, 0.99), "ms", ""},
 		{"adapter_cpu_per_query", load.cpuSeconds / float64(len(took)) * 1e3, "ms", ""},
 		{"adapter_rss_peak", peak, "MiB", ""},
 		{"adapter_slurmrestd_requests_unasked", before - begin, "requests", ""},
@@ -135,7 +137,8 @@ func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid in
 const coresSharedBy = "for the adapter, the asking client, the API server, etcd and the simulated slurmrestd (nice 19)"
 
 // queryAllHPAs asks once for every HPA in a sync, evenly, and adds the times in ms.
-func (a *metricsClient) queryAllHPAs(ctx context.Context, ask func(ctx context.Context, hpa int) error, took []float64) ([]float64, error) {
+func (a *metricsClient) queryAllHPAs(ctx context.Context, ask func(ctx context.Context, hpa int) error,
+	took []float64) ([]float64, error) {
 	tick := time.NewTicker(hpaSync / hpaCount)
 	defer tick.Stop()
 	for i := range hpaCount {
@@ -189,7 +192,8 @@ func newMetricsClient(ctx context.Context, control *loop.ControlPlane) (*metrics
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "asker", "--namespace", loop.Namespace},
 		{"create", "clusterrole", "asker", "--verb=get", "--resource=*.custom.metrics.k8s.io"},
-		{"create", "clusterrolebinding", "asker", "--clusterrole=asker", "--serviceaccount=" + loop.Namespace + ":asker"},
+		{"create", "clusterrolebinding", "asker", "--clusterrole=asker", "--serviceaccount=" + loop.Namespace +
+			":asker"},
 	} {
 		if _, err := control.Kube.Kubectl(ctx, args...); err != nil {
 			return nil, err

@@ -47,7 +47,8 @@ func benchDemand(ctx context.Context) ([]figure, error) {
 		return nil, fmt.Errorf("no node is required")
 	}
 	return []figure{
-		{"demand_jobs", float64(len(snapshot.Jobs.Value)), "records", ""}, {"demand_nodes", float64(len(snapshot.Nodes.Value)), "nodes", ""},
+		{"demand_jobs", float64(len(snapshot.Jobs.Value)), "records", ""},
+		{"demand_nodes", float64(len(snapshot.Nodes.Value)), "nodes", ""},
 		{"demand_pools", poolCount, "pools", ""}, {"demand_required", float64(required), "nodes", ""},
 		{"demand_compute_p50", median(took), "ms", "under 100"}, {"demand_compute_max", slices.Max(took), "ms", ""},
 	}, nil
@@ -61,12 +62,14 @@ func readSnapshot(ctx context.Context, url string) (*slurmclient.Snapshot, error
 	}
 	defer client.Close()
 	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{JobsReader: slurmclient.ReadList,
-		Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats}})
+		Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions,
+			slurmclient.Stats}})
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { cache.Run(ctx); close(done) }()
 	defer func() { cancel(); <-done }()
-	if err := cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats); err != nil {
+	if err := cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions,
+		slurmclient.Stats); err != nil {
 		return nil, err
 	}
 	return cache.Snapshot(), nil

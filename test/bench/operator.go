@@ -74,7 +74,8 @@ func (s *operatorEnv) measure(ctx context.Context) ([]figure, error) {
 	}
 	return slices.Concat(operatorFigures(runs), []figure{
 		{"operator_reconciles", times.count(), "reconciles", ""},
-		{"operator_reconcile_p50", times.quantile(0.5) * 1e3, "ms", ""}, {"operator_reconcile_p99", times.quantile(0.99) * 1e3, "ms", ""},
+		{"operator_reconcile_p50", times.quantile(0.5) * 1e3, "ms", ""},
+		{"operator_reconcile_p99", times.quantile(0.99) * 1e3, "ms", ""},
 		{"operator_rss_peak", peak, "MiB", ""},
 		{"operator_node_lists_per_period_1_nodeset", one.nodes, "requests", "1"},
 		{"operator_node_lists_per_period_50_nodesets", many.nodes, "requests", "1"},
@@ -102,7 +103,8 @@ type operatorRun struct {
 func (r operatorRun) String() string {
 	return fmt.Sprintf("deployment up %.1f s, down %.1f s, with a service up %.1f s; nodeset up %.1f s (%.1f s of processor), down %.1f s (%.1f s), tidy after %.1f s\n"+
 		"  writes up: %s\n  writes down: %s\n  other requests to slurmrestd: up %d, down %d\n  processor for deployment up: %s\n  processor for nodeset up: %s",
-		r.deploymentUp, r.deploymentDown, r.servedUp, r.up, r.cpuUp, r.down, r.cpuDown, r.recordsFuture, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown, r.deploymentUsed, r.used)
+		r.deploymentUp, r.deploymentDown, r.servedUp, r.up, r.cpuUp, r.down, r.cpuDown, r.recordsFuture, r.writesUp,
+		r.writesDown, r.slurmUp, r.slurmDown, r.deploymentUsed, r.used)
 }
 
 // run scales the Deployments up and down, then the NodeSet.
@@ -130,15 +132,18 @@ func (s *operatorEnv) run(ctx context.Context) (r operatorRun, err error) {
 }
 
 // runDeployment scales one up, calls between, and scales it down.
-func (s *operatorEnv) runDeployment(ctx context.Context, name string, between func() error) (up, down float64, err error) {
+func (s *operatorEnv) runDeployment(ctx context.Context, name string, between func() error) (
+	up, down float64, err error) {
 	ready := func(ctx context.Context) (string, error) { return s.missingDeploymentPods(ctx, name) }
-	if up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, workerCount) }, ready); err != nil {
+	if up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, workerCount) },
+		ready); err != nil {
 		return up, down, fmt.Errorf("%s up: %w", name, err)
 	}
 	if err := between(); err != nil {
 		return up, down, err
 	}
-	if down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, 0) }, s.remainingPods); err != nil {
+	if down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, 0) },
+		s.remainingPods); err != nil {
 		return up, down, fmt.Errorf("%s down: %w", name, err)
 	}
 	return up, down, nil
@@ -151,7 +156,8 @@ func (s *operatorEnv) runUp(ctx context.Context, r *operatorRun) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", workerCount) }, s.missingWorkers); err != nil {
+	if r.up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", workerCount) },
+		s.missingWorkers); err != nil {
 		return err
 	}
 	if r.used, err = s.usedSince(ctx, before); err != nil {
@@ -169,7 +175,8 @@ func (s *operatorEnv) runUp(ctx context.Context, r *operatorRun) (err error) {
 func (s *operatorEnv) runDown(ctx context.Context, r *operatorRun) (err error) {
 	s.slurm.ResetRequests()
 	begin, cpu := time.Now(), cpuOf(s.operator.Process.Pid)
-	if r.down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", 0) }, s.remainingPods); err != nil {
+	if r.down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", 0) },
+		s.remainingPods); err != nil {
 		return err
 	}
 	r.cpuDown = cpuOf(s.operator.Process.Pid) - cpu
@@ -207,17 +214,27 @@ func operatorFigures(runs []operatorRun) []figure {
 	}
 	return []figure{
 		{"operator_workers", workerCount, "workers", ""}, {"operator_runs", float64(len(runs)), "runs", ""},
-		mid("operator_writes_per_worker_up", "writes", "at most 4", func(r operatorRun) float64 { return perWorker(r.writesUp, matchAny) }),
-		mid("operator_writes_per_worker_up_pods", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods")) }),
-		mid("operator_writes_per_worker_up_pod_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods/status")) }),
-		mid("operator_writes_per_worker_up_nodeset_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("nodesets/status")) }),
-		mid("operator_writes_per_worker_up_events", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("events")) }),
-		mid("operator_writes_per_worker_down", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesDown, matchAny) }),
-		mid("operator_slurm_requests_per_worker_up", "requests", "", func(r operatorRun) float64 { return float64(r.slurmUp) / workerCount }),
-		mid("operator_slurm_requests_per_worker_down", "requests", "", func(r operatorRun) float64 { return float64(r.slurmDown) / workerCount }),
+		mid("operator_writes_per_worker_up", "writes", "at most 4",
+			func(r operatorRun) float64 { return perWorker(r.writesUp, matchAny) }),
+		mid("operator_writes_per_worker_up_pods", "writes", "",
+			func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods")) }),
+		mid("operator_writes_per_worker_up_pod_status", "writes", "",
+			func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods/status")) }),
+		mid("operator_writes_per_worker_up_nodeset_status", "writes", "",
+			func(r operatorRun) float64 { return perWorker(r.writesUp, is("nodesets/status")) }),
+		mid("operator_writes_per_worker_up_events", "writes", "",
+			func(r operatorRun) float64 { return perWorker(r.writesUp, is("events")) }),
+		mid("operator_writes_per_worker_down", "writes", "",
+			func(r operatorRun) float64 { return perWorker(r.writesDown, matchAny) }),
+		mid("operator_slurm_requests_per_worker_up", "requests", "",
+			func(r operatorRun) float64 { return float64(r.slurmUp) / workerCount }),
+		mid("operator_slurm_requests_per_worker_down", "requests", "",
+			func(r operatorRun) float64 { return float64(r.slurmDown) / workerCount }),
 		{"operator_time_over_deployment", median(ratios), "ratio", "at most 1.5"},
-		{"operator_time_over_deployment_least", ratios[0], "ratio", ""}, {"operator_time_over_deployment_most", ratios[len(ratios)-1], "ratio", ""},
-		mid("operator_time_over_deployment_with_service", "ratio", "", func(r operatorRun) float64 { return r.up / r.servedUp }),
+		{"operator_time_over_deployment_least", ratios[0], "ratio", ""},
+		{"operator_time_over_deployment_most", ratios[len(ratios)-1], "ratio", ""},
+		mid("operator_time_over_deployment_with_service", "ratio", "",
+			func(r operatorRun) float64 { return r.up / r.servedUp }),
 		mid("operator_up", "s", "", func(r operatorRun) float64 { return r.up }),
 		mid("operator_deployment_up", "s", "", func(r operatorRun) float64 { return r.deploymentUp }),
 		mid("operator_deployment_with_service_up", "s", "", func(r operatorRun) float64 { return r.servedUp }),

@@ -58,7 +58,8 @@ func (s *lockedBuffer) Write(p []byte) (int, error) {
 func newOperatorEnv(ctx context.Context) (*operatorEnv, error) {
 	s := &operatorEnv{operatorOutput: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.createObjects, s.startOperator, s.awaitRecords} {
+	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.createObjects,
+		s.startOperator, s.awaitRecords} {
 		if err := step(ctx); err != nil {
 			cancel()
 			return nil, errors.Join(fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog()), s.close())
@@ -191,8 +192,10 @@ func (s *operatorEnv) startOperator(ctx context.Context) error {
 		return err
 	}
 	s.operatorMetrics = "http://" + address + "/metrics"
-	s.operator = exec.Command(program, "--kube.config="+kubeconfig, "--kube.qps="+benchQPS, "--kube.burst="+benchBurst, //nolint:noctx,gosec // it ends at close
-		"--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure", "--metrics.listen-address="+address)
+	s.operator = exec.Command(program, "--kube.config="+kubeconfig, "--kube.qps="+benchQPS,
+		"--kube.burst="+benchBurst, //nolint:noctx,gosec // it ends at close
+		"--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure",
+		"--metrics.listen-address="+address)
 	s.operator.Stdout, s.operator.Stderr = s.operatorOutput, s.operatorOutput
 	if err := s.operator.Start(); err != nil {
 		return err
@@ -210,7 +213,8 @@ func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 	const account = "bench:slurm-operator"
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "slurm-operator", "--namespace", "bench"},
-		{"create", "clusterrolebinding", "slurm-operator", "--clusterrole=cluster-admin", "--serviceaccount=" + account},
+		{"create", "clusterrolebinding", "slurm-operator", "--clusterrole=cluster-admin",
+			"--serviceaccount=" + account},
 	} {
 		if _, err := s.control.Kube.Kubectl(ctx, args...); err != nil {
 			return "", err

@@ -39,7 +39,8 @@ type kubelets struct {
 
 // startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
 // returned function waits for that end.
-func startKubelets(ctx context.Context, client kubernetes.Interface, started, ended func(*corev1.Pod)) (*kubelets, func(), error) {
+func startKubelets(ctx context.Context, client kubernetes.Interface, started, ended func(*corev1.Pod)) (
+	*kubelets, func(), error) {
 	if err := createKubeNodes(ctx, client); err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +54,8 @@ func startKubelets(ctx context.Context, client kubernetes.Interface, started, en
 			k.queue.Add(key)
 		}
 	}
-	if _, err := k.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}); err != nil {
+	if _, err := k.pods.AddEventHandler(
+		cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}); err != nil {
 		return nil, nil, err
 	}
 	factory.Start(ctx.Done())
@@ -72,15 +74,19 @@ func startKubelets(ctx context.Context, client kubernetes.Interface, started, en
 // controller is switched off.
 func createKubeNodes(ctx context.Context, client kubernetes.Interface) error {
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"), corev1.ResourcePods: resource.MustParse("10k"),
+		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"),
+		corev1.ResourcePods: resource.MustParse("10k"),
 	}
 	for i := range kubeNodeCount {
 		name := fmt.Sprintf("machine%02d", i)
-		if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{}); err != nil {
 			return err
 		}
-		ready := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
-		patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: ready}})
+		ready := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue,
+			LastHeartbeatTime: metav1.Now()}}
+		patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{Capacity: room, Allocatable: room,
+			Conditions: ready}})
 		if err != nil {
 			return err
 		}
@@ -88,7 +94,8 @@ func createKubeNodes(ctx context.Context, client kubernetes.Interface) error {
 			return err
 		}
 		// Admission taints new ones as not ready.
-		if _, err := client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
+		if _, err := client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"taints":null}}`),
+			metav1.PatchOptions{}); err != nil {
 			return err
 		}
 	}
@@ -145,17 +152,20 @@ func (k *kubelets) markRunning(ctx context.Context, pod *corev1.Pod) error {
 	status := corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, PodIP: k.nextAddress()}
 	status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	for _, t := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady} {
-		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: now})
+		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue,
+			LastTransitionTime: now})
 	}
 	for _, c := range pod.Spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, Ready: true, Started: new(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}})
+			Name: c.Name, Image: c.Image, Ready: true, Started: new(true),
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}})
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 	if err != nil {
 		return err
 	}
-	_, err = k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return err
 }
 

@@ -83,7 +83,8 @@ func (s *operatorEnv) addNodeSets(ctx context.Context, count int) error {
 	if err := s.control.Kube.Apply(ctx, b.String()); err != nil {
 		return err
 	}
-	_, err := s.timeUntilNoneMissing(ctx, func() error { return nil }, func(context.Context) (string, error) { return s.missingFutureRecords(workerCount + 2*count), nil })
+	_, err := s.timeUntilNoneMissing(ctx, func() error { return nil },
+		func(context.Context) (string, error) { return s.missingFutureRecords(workerCount + 2*count), nil })
 	return err
 }
 
@@ -100,7 +101,8 @@ const (
 
 // timeUntilNoneMissing begins something and returns how long it took, in seconds, until there is
 // nothing left that is missing.
-func (s *operatorEnv) timeUntilNoneMissing(ctx context.Context, begin func() error, missing func(context.Context) (string, error)) (float64, error) {
+func (s *operatorEnv) timeUntilNoneMissing(ctx context.Context, begin func() error,
+	missing func(context.Context) (string, error)) (float64, error) {
 	start := time.Now()
 	if err := begin(); err != nil {
 		return 0, err
@@ -129,7 +131,8 @@ func resourceOf(name string) schema.GroupVersionResource {
 
 func (s *operatorEnv) scale(ctx context.Context, name string, replicas int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	_, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Patch(ctx, name, types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	return err
 }
 

@@ -45,7 +45,8 @@ func benchPoll(ctx context.Context) ([]figure, error) {
 	floor, floorName := pollCost{}, ""
 	out := []figure{
 		{"poll_bytes", ours.Bytes / 1e6, "MB", ""}, {"poll_records", ours.Records, "records", ""},
-		{"poll_wall_ours", ours.Wall, "s", ""}, {"poll_cpu_ours", ours.CPU, "s", ""}, {"poll_cpu_generated", generated.CPU, "s", ""},
+		{"poll_wall_ours", ours.Wall, "s", ""}, {"poll_cpu_ours", ours.CPU, "s", ""},
+		{"poll_cpu_generated", generated.CPU, "s", ""},
 		{"poll_heap_ours", ours.PeakHeap, "MiB", ""}, {"poll_heap_generated", generated.PeakHeap, "MiB", ""},
 		{"poll_throughput_ours", ours.Bytes / 1e6 / ours.CPU, "MB/s", ""},
 	}
@@ -102,7 +103,8 @@ func runChild(ctx context.Context, args []string) error {
 		heap := watchHeap()
 		cpu, begin := cpuTime(), time.Now()
 		bytes, records, err := poll(ctx)
-		m := pollCost{CPU: cpuTime() - cpu, Wall: time.Since(begin).Seconds(), Bytes: float64(bytes), Records: float64(records)}
+		m := pollCost{CPU: cpuTime() - cpu, Wall: time.Since(begin).Seconds(), Bytes: float64(bytes),
+			Records: float64(records)}
 		m.PeakHeap = heap()
 		if err != nil {
 			return err

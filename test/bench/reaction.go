@@ -64,7 +64,8 @@ func measureReactions(ctx context.Context, l *loop.Loop) ([]float64, error) {
 		if err := sleep(ctx, (time.Duration(moments[run])*hpaSync+rand.N(hpaSync))/reactionCount); err != nil {
 			return nil, err
 		}
-		if _, err := l.Slurm.Run(ctx, "alice", "sbatch", "-o", "/dev/null", "-p", loop.NodeSet, "--exclusive", "--wrap", "sleep 900"); err != nil {
+		if _, err := l.Slurm.Run(ctx, "alice", "sbatch", "-o", "/dev/null", "-p", loop.NodeSet, "--exclusive", "--wrap",
+			"sleep 900"); err != nil {
 			return nil, err
 		}
 		after, err := l.AwaitReplicas(ctx, want, limit)

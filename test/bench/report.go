@@ -12,8 +12,10 @@ import (
 const reportPath = "docs/performance.md"
 
 var titles = map[string]string{
-	"poll": fmt.Sprintf("Polling %d nodes and %d jobs", totalNodes, totalJobs), "scrape": "Scraping all native collectors at that size",
-	"memory": "Memory of slurm-exporter at that size", "restd": fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queueSize),
+	"poll":     fmt.Sprintf("Polling %d nodes and %d jobs", totalNodes, totalJobs),
+	"scrape":   "Scraping all native collectors at that size",
+	"memory":   "Memory of slurm-exporter at that size",
+	"restd":    fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queueSize),
 	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", totalJobs, poolCount),
 	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpaCount),
 	"reaction": "From sbatch to a changed spec.replicas",
@@ -113,7 +115,8 @@ func sectionOf(text, name string) string {
 
 func renderSection(name string, figures []figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s, on %s.\n\n| figure | value | aim |\n|---|---|---|\n", titles[name], time.Now().UTC().Format(time.DateOnly), describeMachine())
+	fmt.Fprintf(&b, "## %s\n\n%s, on %s.\n\n| figure | value | aim |\n|---|---|---|\n", titles[name],
+		time.Now().UTC().Format(time.DateOnly), describeMachine())
 	for _, f := range figures {
 		fmt.Fprintf(&b, "| `%s` | %s %s | %s |\n", f.name, formatNumber(f.value), f.unit, f.aim)
 	}
@@ -122,7 +125,8 @@ func renderSection(name string, figures []figure) string {
 
 // describeMachine describes what the figures were taken on.
 func describeMachine() string {
-	return fmt.Sprintf("%d x %s, %s, %s, %s/%s, kernel %s", runtime.NumCPU(), valueInFile("/proc/cpuinfo", "model name"),
+	return fmt.Sprintf("%d x %s, %s, %s, %s/%s, kernel %s", runtime.NumCPU(),
+		valueInFile("/proc/cpuinfo", "model name"),
 		totalMemory(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernelRelease())
 }
 

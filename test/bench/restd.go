@@ -65,7 +65,8 @@ func benchRestd(ctx context.Context) ([]figure, error) {
 // fillQueue submits a held array and splits its tasks into records of their own: an
 // update of a part of an array does.
 func fillQueue(ctx context.Context, cluster *realslurm.Cluster) (array string, err error) {
-	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null", fmt.Sprintf("--array=1-%d", queueSize+1), "--wrap", "sleep 1")
+	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null",
+		fmt.Sprintf("--array=1-%d", queueSize+1), "--wrap", "sleep 1")
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +93,9 @@ func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader,
 	if err := p.cluster.Restart(ctx, restdDaemon); err != nil {
 		return use, err
 	}
-	client, err := slurmclient.New(slurmclient.Config{URL: p.cluster.URL, Token: slurmclient.TokenFromFile(p.cluster.TokenFile), Timeout: 5 * time.Minute})
+	client, err := slurmclient.New(
+		slurmclient.Config{URL: p.cluster.URL, Token: slurmclient.TokenFromFile(p.cluster.TokenFile),
+			Timeout: 5 * time.Minute})
 	if err != nil {
 		return use, err
 	}
@@ -182,7 +185,8 @@ func (p *restdPolls) awaitFirstPoll(ctx context.Context, cache *slurmclient.Cach
 
 // cancelTasks cancels the next tasks: records whose state differs, as when jobs end.
 func (p *restdPolls) cancelTasks(ctx context.Context) error {
-	_, err := p.cluster.Run(ctx, "", "scancel", fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changesPerPoll))
+	_, err := p.cluster.Run(ctx, "", "scancel",
+		fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changesPerPoll))
 	p.cancelled += changesPerPoll
 	return err
 }
@@ -196,7 +200,8 @@ func (p *restdPolls) checkCancelled(cache *slurmclient.Cache) error {
 		}
 	}
 	if len(jobs) < queueSize || cancelled != p.cancelled {
-		return fmt.Errorf("the snapshot has %d records, %d of them cancelled, not %d", len(jobs), cancelled, p.cancelled)
+		return fmt.Errorf("the snapshot has %d records, %d of them cancelled, not %d", len(jobs), cancelled,
+			p.cancelled)
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func (e *exporter) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, binary, "--slurm.url="+e.server.url, "--web.listen-address="+address, "--slurm.jobs-reader=list", "--log.level=warn")
+	cmd := exec.CommandContext(ctx, binary, "--slurm.url="+e.server.url, "--web.listen-address="+address,
+		"--slurm.jobs-reader=list", "--log.level=warn")
 	cmd.Env = append(os.Environ(), "SLURM_JWT=t")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -134,7 +135,8 @@ func benchScrape(ctx context.Context) ([]figure, error) {
 			series++
 		}
 	}
-	out := []figure{{"scrape_series", float64(series), "series", ""}, {"scrape_bytes", float64(len(plain)) / 1e6, "MB", ""}}
+	out := []figure{{"scrape_series", float64(series), "series", ""},
+		{"scrape_bytes", float64(len(plain)) / 1e6, "MB", ""}}
 	for _, c := range []struct{ name, encoding string }{{"scrape_gzip", "gzip"}, {"scrape_plain", "identity"}} {
 		times, err := timeScrapes(ctx, e.url, c.encoding)
 		if err != nil {

@@ -39,12 +39,14 @@ type pollFunc func(ctx context.Context) (bytes int64, records int, err error)
 // prepareOurs polls as the exporter does: into a published snapshot.
 func prepareOurs(url string) (pollFunc, error) {
 	seen := &byteCounter{}
-	client, err := slurmclient.New(slurmclient.Config{URL: url, Version: "v0.0.45", Token: fixedToken("t"), Observer: seen})
+	client, err := slurmclient.New(slurmclient.Config{URL: url, Version: "v0.0.45", Token: fixedToken("t"),
+		Observer: seen})
 	if err != nil {
 		return nil, err
 	}
 	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{
-		Period: time.Hour, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs},
+		Period: time.Hour, JobsReader: slurmclient.ReadList,
+		Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs},
 	})
 	return func(ctx context.Context) (int64, int, error) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -104,7 +104,8 @@ func fieldsRead(t *testing.T) map[string]bool {
 		}
 	}
 	files := token.NewFileSet()
-	load := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	load := importer.ForCompiler(files, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	out := map[string]bool{}
 	for path, names := range sources {
 		addReadFields(t, files, load, path, names, out)

@@ -68,7 +68,8 @@ func sourceFiles(t *testing.T) []sourceFile {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata") && path != root {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata") &&
+			path != root {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -133,7 +134,8 @@ func mayShareFloor(from, to string) bool {
 	if isUnder(to, "slurmclient/slurmtest/internal") {
 		return isUnder(from, "slurmclient/slurmtest")
 	}
-	return !isUnder(to, "slurmclient/slurmtest") && !isUnder(from, "slurmclient/slurm") && !isUnder(from, "slurmclient/hostlist")
+	return !isUnder(to, "slurmclient/slurmtest") && !isUnder(from, "slurmclient/slurm") &&
+		!isUnder(from, "slurmclient/hostlist")
 }
 
 func TestSlurmclientImportsNeitherKubernetesNorPrometheus(t *testing.T) {
@@ -204,7 +206,8 @@ func TestMayImport(t *testing.T) {
 func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 	versioned := regexp.MustCompile(`/slurmclient/api/v\d{4}$`)
 	for _, file := range sourceFiles(t) {
-		if isUnder(file.path, "slurmclient/internal/wire") || isUnder(file.path, "slurmclient/api") || isUnder(file.path, "test") {
+		if isUnder(file.path, "slurmclient/internal/wire") || isUnder(file.path, "slurmclient/api") ||
+			isUnder(file.path, "test") {
 			continue
 		}
 		for _, imp := range file.imports {

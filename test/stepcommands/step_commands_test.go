@@ -33,7 +33,8 @@ var allowedFiles = []string{
 
 // stepCommand matches the commands as written in a shell, in a YAML or JSON list, as Go arguments,
 // or in a sentence, also across line breaks.
-var stepCommand = regexp.MustCompile("(?i)\\b(sho|show)[\\s\"'`,#*/\\\\\\[\\](){}-]+slurmd\\b|\\blistpids\\b|\\bsstat\\b")
+var stepCommand = regexp.MustCompile(
+	"(?i)\\b(sho|show)[\\s\"'`,#*/\\\\\\[\\](){}-]+slurmd\\b|\\blistpids\\b|\\bsstat\\b")
 
 // TestNoFileListsSteps finds probes, hooks, programs, tests and pages that list the steps of a
 // worker. slurmd then connects to the socket of every step, takes a batch step that does not listen

@@ -12,7 +12,8 @@ const pollInterval = 200 * time.Millisecond
 
 // Await polls until the condition is true, and returns how long that took. After limit it returns
 // an error with the last description.
-func (s *Env) Await(ctx context.Context, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) (time.Duration, error) {
+func (s *Env) Await(ctx context.Context, what string, limit time.Duration,
+	isTrue func(context.Context) (bool, string)) (time.Duration, error) {
 	begin, last := time.Now(), ""
 	for {
 		ok, text := isTrue(ctx)
@@ -31,14 +32,16 @@ func (s *Env) Await(ctx context.Context, what string, limit time.Duration, isTru
 
 // Pods returns the names of the NodeSet's workers, including terminating ones.
 func (s *Env) Pods(ctx context.Context, nodeSet string) ([]string, error) {
-	out, err := s.kubectl(ctx, "get", "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet,
+	out, err := s.kubectl(ctx, "get", "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+
+		nodeSet,
 		"--output", "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}")
 	return strings.Fields(out), err
 }
 
 // Jobs returns the state of each job of a name, with one entry per task of an array.
 func (s *Env) Jobs(ctx context.Context, name string) (map[string]string, error) {
-	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--name="+name, "--format=%i %T")
+	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--name="+name,
+		"--format=%i %T")
 	jobs := map[string]string{}
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) >= 2 {

@@ -73,13 +73,15 @@ func testOrphaning(t *testing.T, s *nodeset.Env) {
 	before := c.mustWorkers()
 	c.deleteBy("orphan", "nodeset")
 	c.await("is gone", func(ctx context.Context) (bool, string) {
-		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", "left", "--ignore-not-found")
+		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", "left",
+			"--ignore-not-found")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
 	c.expectUntouched(before)
 	must(t, s.Apply(t.Context(), c.spec))
 	c.await("workers are adopted", func(ctx context.Context) (bool, string) {
-		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "pods", "--selector=app.kubernetes.io/instance=left",
+		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "pods",
+			"--selector=app.kubernetes.io/instance=left",
 			"--output", "jsonpath={.items[*].metadata.ownerReferences[*].kind}")
 		return err == nil && strings.Count(out, "NodeSet") == 2, fmt.Sprint(out, err)
 	})

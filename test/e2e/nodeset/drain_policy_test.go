@@ -16,7 +16,8 @@ import (
 
 // testTimeoutPolicy: the operator does not wait for a job that runs longer than the timeout.
 func testTimeoutPolicy(t *testing.T, s *nodeset.Env) {
-	c := startNodeSet(t, s, nodeset.NodeSet{Name: "late", Replicas: 1, Spec: "  drainPolicy: {type: Timeout, timeout: 20s}"})
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "late", Replicas: 1,
+		Spec: "  drainPolicy: {type: Timeout, timeout: 20s}"})
 	job := c.startJob("late-0", 30)
 	begin := time.Now()
 	must(t, c.Scale(t.Context(), "late", 0))
@@ -118,7 +119,8 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
 	c.awaitClaims("data-dropped-0", "data-dropped-1")
 	// Of two that are idle the one that is so for longer would go.
-	c.kubectl("--namespace", s.Values.Namespace, "annotate", "pod", "dropped-1", "nodeset.slinky.slurm.net/pod-deletion-cost=-1")
+	c.kubectl("--namespace", s.Values.Namespace, "annotate", "pod", "dropped-1",
+		"nodeset.slinky.slurm.net/pod-deletion-cost=-1")
 	must(t, c.Scale(t.Context(), "dropped", 1))
 	c.awaitWorkers("dropped-0")
 	c.awaitClaims("data-dropped-0")
@@ -131,7 +133,8 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 func testChangedRetention(t *testing.T, s *nodeset.Env, template string) {
 	t.Helper()
 	policy := "  persistentVolumeClaimRetentionPolicy: {whenScaled: %s, whenDeleted: %s}"
-	c := startNodeSet(t, s, nodeset.NodeSet{Name: "vol", Replicas: 2, Mount: "data", Spec: template + fmt.Sprintf(policy, "Retain", "Delete")})
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "vol", Replicas: 2, Mount: "data",
+		Spec: template + fmt.Sprintf(policy, "Retain", "Delete")})
 	job := c.startJob("vol-0", 30)
 	must(t, c.Scale(t.Context(), "vol", 1))
 	c.awaitWorkers("vol-0")
@@ -139,11 +142,13 @@ func testChangedRetention(t *testing.T, s *nodeset.Env, template string) {
 	c.spec.Replicas, c.spec.Spec = 1, template+fmt.Sprintf(policy, "Delete", "Retain")
 	must(t, s.Apply(t.Context(), c.spec))
 	c.await("the NodeSet owns no claim", func(ctx context.Context) (bool, string) {
-		out, err := c.Kube.Kubectl(ctx, "--namespace", s.Values.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance=vol",
+		out, err := c.Kube.Kubectl(ctx, "--namespace", s.Values.Namespace, "get", "pvc",
+			"--selector=app.kubernetes.io/instance=vol",
 			"--output", "jsonpath={.items[*].metadata.ownerReferences[*].kind}")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
-	c.expectSteady("the claim that was left over", func() (bool, string) { out := c.listClaims(); return out == "data-vol-0 data-vol-1", out })
+	c.expectSteady("the claim that was left over",
+		func() (bool, string) { out := c.listClaims(); return out == "data-vol-0 data-vol-1", out })
 	must(t, c.Scale(t.Context(), "vol", 2))
 	c.awaitSlurmState("vol-1", "IDLE", "")
 	must(t, c.Scale(t.Context(), "vol", 1))
@@ -175,7 +180,8 @@ func (c nodeSetEnv) awaitClaims(want ...string) {
 // listClaims returns the names of the NodeSet's claims.
 func (c nodeSetEnv) listClaims() string {
 	c.t.Helper()
-	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance="+c.spec.Name,
+	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "get", "pvc",
+		"--selector=app.kubernetes.io/instance="+c.spec.Name,
 		"--output", "jsonpath={.items[*].metadata.name}")
 	must(c.t, err)
 	return out

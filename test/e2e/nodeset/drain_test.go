@@ -98,7 +98,8 @@ func testDeletion(t *testing.T, s *nodeset.Env) {
 
 func (c nodeSetEnv) delete() {
 	c.t.Helper()
-	_, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "delete", "nodeset", c.spec.Name, "--wait=false")
+	_, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "delete", "nodeset", c.spec.Name,
+		"--wait=false")
 	must(c.t, err)
 }
 
@@ -106,7 +107,8 @@ func (c nodeSetEnv) delete() {
 func (c nodeSetEnv) awaitGone() {
 	c.t.Helper()
 	c.await("is gone", func(ctx context.Context) (bool, string) {
-		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", c.spec.Name, "--ignore-not-found")
+		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", c.spec.Name,
+			"--ignore-not-found")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
 	if w := c.mustWorkers(); len(w) > 0 {
@@ -131,7 +133,8 @@ func (c nodeSetEnv) awaitEvent(reason, words string) {
 	c.t.Helper()
 	c.await("event "+reason, func(ctx context.Context) (bool, string) {
 		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "events", "--field-selector",
-			"involvedObject.kind=NodeSet,involvedObject.name="+c.spec.Name+",reason="+reason, "--output", "jsonpath={.items[*].message}")
+			"involvedObject.kind=NodeSet,involvedObject.name="+c.spec.Name+",reason="+reason, "--output",
+			"jsonpath={.items[*].message}")
 		return err == nil && strings.Contains(out, words), fmt.Sprint(out, err)
 	})
 }

@@ -89,7 +89,8 @@ func (s *Env) installCRDs(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace", s.Values.Namespace); err != nil {
+	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace",
+		s.Values.Namespace); err != nil {
 		return err
 	}
 	return s.Kube.AwaitEstablished(ctx, "nodesets.slinky.slurm.net", "tokens.slinky.slurm.net")
@@ -135,7 +136,10 @@ func (s *Env) installCharts(ctx context.Context) error {
 		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
 	}
 	for _, chart := range []struct{ name, set string }{
-		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" + s.Values.Namespace + "," + steadyNamespace + "},rbac.secretNamespaces={" + s.Values.Namespace + "," + twinNamespace + "," + steadyNamespace + "},nodeSet.registerWithin=1m"},
+		{"slurm-operator", image("slurm-operator") +
+			",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" +
+			s.Values.Namespace + "," + steadyNamespace + "},rbac.secretNamespaces={" + s.Values.Namespace + "," +
+			twinNamespace + "," + steadyNamespace + "},nodeSet.registerWithin=1m"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),
@@ -208,7 +212,8 @@ func (s *Env) Logs() string {
 		{"get", "pods,nodesets,hpa,pdb,clusters,controllers,tokens", "--output", "wide"}, {"describe", "nodesets"},
 		{"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", "deployment/slurm-operator", "--tail=200"}, {"logs", "deployment/slurm-metrics", "--tail=50"},
-		{"logs", "slurmctld-0", "--tail=100"}, {"exec", "slurmctld-0", "--", "sinfo", "-N", "-l"}, {"exec", "slurmctld-0", "--", "squeue", "-l"},
+		{"logs", "slurmctld-0", "--tail=100"}, {"exec", "slurmctld-0", "--", "sinfo", "-N", "-l"},
+		{"exec", "slurmctld-0", "--", "squeue", "-l"},
 		{"exec", "slurmctld-0", "--", "scontrol", "show", "nodes", "--future"},
 		{"exec", "slurmctld-0", "--", "grep", "-r", "", "/out"},
 	} {

@@ -118,10 +118,15 @@ func testCordonKubeNodes(t *testing.T, s *nodeset.Env) {
 	c.awaitCordon("true " + s.Values.Namespace + "/ckn/ckn-0")
 	must(t, c.Scale(t.Context(), "ckn", 0))
 	c.awaitWorkers()
-	c.expectSteady("the cordon", func() (bool, string) { out := c.cordonOf(); return strings.HasPrefix(out, "true"), out })
+	c.expectSteady("the cordon", func() (bool, string) {
+		out := c.cordonOf()
+		return strings.HasPrefix(out, "true"),
+			out
+	})
 	c.delete()
 	c.await("is gone", func(ctx context.Context) (bool, string) {
-		out, err := s.Kube.Kubectl(ctx, "--namespace", s.Values.Namespace, "get", "nodeset", "ckn", "--ignore-not-found")
+		out, err := s.Kube.Kubectl(ctx, "--namespace", s.Values.Namespace, "get", "nodeset", "ckn",
+			"--ignore-not-found")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
 	c.awaitCordon(" ")
@@ -139,7 +144,11 @@ func (c nodeSetEnv) cordonOf() string {
 
 func (c nodeSetEnv) awaitCordon(want string) {
 	c.t.Helper()
-	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordonOf(); return out == want, out })
+	c.await("the cordon is "+want, func(context.Context) (bool, string) {
+		out := c.cordonOf()
+		return out == want,
+			out
+	})
 }
 
 // testPerKubeNode: the same protection where there is a worker on each Kubernetes node, also where

@@ -16,7 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-var faultReleases = flag.String("faults", releases[0].version, "the releases of Slurm on which things fail, separated by commas")
+var faultReleases = flag.String("faults", releases[0].version,
+	"the releases of Slurm on which things fail, separated by commas")
 
 // TestNothingIsLostWhenThingsFail takes workers away while components fail at
 // random, and by scale-in, update and deletion while the operator dies after each of its
@@ -149,7 +150,8 @@ func testSlurmrestdFails(t *testing.T, s *nodeset.Env, o *nodeset.LocalOperator)
 // chooses runs a job, which succeeds.
 func scaleUpdateAndDelete(t *testing.T, s *nodeset.Env, name string) {
 	t.Helper()
-	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: name, Cluster: "gate", Replicas: 3, ExtraConf: "CPUs=2 RealMemory=500"}, 3 * time.Minute}
+	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: name, Cluster: "gate", Replicas: 3, ExtraConf: "CPUs=2 RealMemory=500"},
+		3 * time.Minute}
 	must(t, s.Apply(t.Context(), c.spec))
 	for i := range 3 {
 		c.awaitSlurmState(c.worker(i), "IDLE", "")

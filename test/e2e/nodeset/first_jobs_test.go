@@ -14,7 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-var freshRounds = flag.Int("fresh", 0, "how many times workers are started again under waiting jobs, on 24.11; 0 skips the test")
+var freshRounds = flag.Int("fresh", 0,
+	"how many times workers are started again under waiting jobs, on 24.11; 0 skips the test")
 
 // TestTheFirstJobsOfFreshWorkers has jobs wait while there are no workers, so that each
 // worker has its first job in the moment of its registration, again and again. What slurmd
@@ -29,7 +30,8 @@ func TestTheFirstJobsOfFreshWorkers(t *testing.T) {
 	awaitSubmittable(t, s, c.spec.Name)
 	for round := range *freshRounds {
 		name := fmt.Sprint("first-", round)
-		sbatch(t, s, "-J", name, "-p", "all", "-C", "fresh", "--array=1-4", "--exclusive", "--wrap", "srun hostname; sleep 1")
+		sbatch(t, s, "-J", name, "-p", "all", "-C", "fresh", "--array=1-4", "--exclusive", "--wrap",
+			"srun hostname; sleep 1")
 		sbatch(t, s, "-J", name, "-p", "all", "-C", "fresh", "-N2", "--exclusive", "--wrap", "srun hostname")
 		must(t, s.Scale(t.Context(), c.spec.Name, 4))
 		var jobs map[string]string
@@ -37,11 +39,14 @@ func TestTheFirstJobsOfFreshWorkers(t *testing.T) {
 			var err error
 			jobs, err = s.Jobs(ctx, name)
 			over := func(state string) bool { return state != "PENDING" && state != "RUNNING" && state != "COMPLETING" }
-			return err == nil && len(jobs) == 5 && !slices.ContainsFunc(slices.Collect(maps.Values(jobs)), func(s string) bool { return !over(s) }), fmt.Sprint(jobs, err)
+			return err == nil && len(jobs) == 5 &&
+					!slices.ContainsFunc(slices.Collect(maps.Values(jobs)), func(s string) bool { return !over(s) }),
+				fmt.Sprint(jobs, err)
 		})
 		for id := range jobs {
 			if job, err := s.Job(t.Context(), id); err != nil || !job.CompletedOnce() {
-				slurmd, _ := s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "logs", "--selector=app.kubernetes.io/instance="+c.spec.Name, "--prefix", "--tail=-1")
+				slurmd, _ := s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "logs",
+					"--selector=app.kubernetes.io/instance="+c.spec.Name, "--prefix", "--tail=-1")
 				t.Errorf("round %d: job %s is %v %v\n%s", round, id, job, err, slurmd)
 			}
 		}

@@ -63,7 +63,8 @@ func (c nodeSetEnv) setNodeState(slurmNode, state, reason, condition string) {
 	c.t.Helper()
 	_, err := c.Slurm(c.t.Context(), "scontrol", "update", "NodeName="+slurmNode, "State="+state, "Reason="+reason)
 	must(c.t, err)
-	c.kubectl("--namespace", c.Values.Namespace, "wait", "pod/"+slurmNode, "--for=condition=SlurmNodeState"+condition, "--timeout=60s")
+	c.kubectl("--namespace", c.Values.Namespace, "wait", "pod/"+slurmNode, "--for=condition=SlurmNodeState"+condition,
+		"--timeout=60s")
 }
 
 // keepNodeDown sets a Slurm node DOWN again until it stays so for five seconds: a registration

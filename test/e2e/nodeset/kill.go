@@ -13,7 +13,8 @@ import (
 
 // KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
 func (s *Env) KillOperator(ctx context.Context) error {
-	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output", "jsonpath={.items[0].metadata.uid}")
+	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output",
+		"jsonpath={.items[0].metadata.uid}")
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func (w Worker) SignalSlurmd(signal syscall.Signal) error {
 
 // ScaleSlurmrestd sets the number of slurmrestd pods, and waits for the rollout.
 func (s *Env) ScaleSlurmrestd(ctx context.Context, replicas int) error {
-	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd", fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd",
+		fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 		return err
 	}
 	_, err := s.kubectl(ctx, "rollout", "status", "deployment/slurmrestd", "--timeout=60s")

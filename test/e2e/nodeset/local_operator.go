@@ -32,10 +32,12 @@ func (s *Env) RunOperatorLocally(ctx context.Context) (*LocalOperator, error) {
 	if _, err := s.kubectl(ctx, "scale", "deployment", "slurm-operator", "--replicas=0"); err != nil {
 		return nil, err
 	}
-	if _, err := s.kubectl(ctx, "wait", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--for=delete", "--timeout=60s"); err != nil {
+	if _, err := s.kubectl(ctx, "wait", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--for=delete",
+		"--timeout=60s"); err != nil {
 		return nil, err
 	}
-	o := &LocalOperator{program: filepath.Join(s.Kube.Dir, "slurm-operator"), kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
+	o := &LocalOperator{program: filepath.Join(s.Kube.Dir, "slurm-operator"),
+		kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
 	dir, err := moduleRoot(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,8 @@ func (o *LocalOperator) startProxies(ctx context.Context, s *Env) error {
 func (o *LocalOperator) Start() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset", "--no-webhook", //nolint:noctx // Kill stops it
+	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset",
+		"--no-webhook", //nolint:noctx // Kill stops it
 		"--no-leader-election", "--health.listen-address=0", "--metrics.listen-address=0",
 		"--slurm.user=root", "--slurm.poll-interval=300ms", "--slurm.timeout=5s")
 	o.process.Stdout, o.process.Stderr = &o.log, &o.log

@@ -124,5 +124,6 @@ func (g *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // reviews.
 func IsWrite(r *http.Request) bool {
 	passing := []string{"/events", "/leases", "reviews"}
-	return r.Method != http.MethodGet && !slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(r.URL.Path, s) })
+	return r.Method != http.MethodGet &&
+		!slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(r.URL.Path, s) })
 }

@@ -23,7 +23,8 @@ func testRandomFaults(t *testing.T, s *nodeset.Env) {
 	t.Logf("the seed is %d", *chaosSeed)
 	dice := rand.New(rand.NewPCG(*chaosSeed, 0))
 	pause := func(most time.Duration) { time.Sleep(time.Duration(dice.Int64N(int64(most)))) }
-	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, process.Patience}
+	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"},
+		process.Patience}
 	must(t, s.Apply(t.Context(), c.spec))
 	awaitSubmittable(t, s, c.spec.Name)
 	var jobs []string
@@ -49,7 +50,8 @@ func testRandomFaults(t *testing.T, s *nodeset.Env) {
 	} {
 		must(t, s.Scale(t.Context(), c.spec.Name, 1+dice.IntN(4)))
 		for range 3 {
-			jobs = append(jobs, sbatch(t, s, "-J", "rough", "-p", "all", "-C", "rough", "--wrap", fmt.Sprint("sleep ", 1+dice.IntN(6))))
+			jobs = append(jobs, sbatch(t, s, "-J", "rough", "-p", "all", "-C", "rough", "--wrap",
+				fmt.Sprint("sleep ", 1+dice.IntN(6))))
 		}
 		pause(4 * time.Second)
 		must(t, s.Scale(t.Context(), c.spec.Name, dice.IntN(3)))

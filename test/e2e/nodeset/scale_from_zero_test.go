@@ -47,7 +47,8 @@ func sbatch(t *testing.T, s *nodeset.Env, args ...string) string {
 	return out
 }
 
-func await(t *testing.T, s *nodeset.Env, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) {
+func await(t *testing.T, s *nodeset.Env, what string, limit time.Duration,
+	isTrue func(context.Context) (bool, string)) {
 	t.Helper()
 	_, err := s.Await(t.Context(), what, limit, isTrue)
 	must(t, err)
@@ -57,7 +58,8 @@ func await(t *testing.T, s *nodeset.Env, what string, limit time.Duration, isTru
 // zero, slurmds in pods run the jobs, and all is at zero again with nothing lost.
 func testFromZeroAndBack(t *testing.T, s *nodeset.Env) {
 	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
-	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: 2}))
+	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2",
+		Max: 2}))
 	awaitSubmittable(t, s, "cpu", "gpu")
 	runJobs(t, s)
 	awaitZero(t, s, "cpu", "gpu")
@@ -126,7 +128,8 @@ func expectTooLargeReported(t *testing.T, s *nodeset.Env) {
 	}
 	await(t, s, "the job of 7 nodes is reported", process.Patience, func(ctx context.Context) (bool, string) {
 		reported, err := s.Kube.Kubectl(ctx, "get", "--raw",
-			"/apis/custom.metrics.k8s.io/v1beta2/namespaces/"+s.Values.Namespace+"/nodesets.slinky.slurm.net/cpu/slurm_nodeset_unsatisfiable_jobs")
+			"/apis/custom.metrics.k8s.io/v1beta2/namespaces/"+s.Values.Namespace+
+				"/nodesets.slinky.slurm.net/cpu/slurm_nodeset_unsatisfiable_jobs")
 		return err == nil && strings.Contains(reported, `"value":"1"`), fmt.Sprint(reported, err)
 	})
 	_, err = s.Slurm(t.Context(), "scancel", out)
@@ -138,7 +141,8 @@ func expectNotRequeued(t *testing.T, s *nodeset.Env) {
 	out, err := s.Slurm(t.Context(), "scontrol", "show", "job")
 	must(t, err)
 	for _, job := range strings.Split(out, "\n\n") {
-		if strings.Contains(job, "JobState=COMPLETED") && (!strings.Contains(job, "ExitCode=0:0") || !strings.Contains(job, "Restarts=0")) {
+		if strings.Contains(job, "JobState=COMPLETED") &&
+			(!strings.Contains(job, "ExitCode=0:0") || !strings.Contains(job, "Restarts=0")) {
 			t.Errorf("a job failed or was requeued:\n%s", job)
 		}
 	}

@@ -41,7 +41,8 @@ func (s *Env) ApplyClusterBehindProxy(ctx context.Context, name string) (*Proxy,
 
 // proxySlurm starts a proxy in front of slurmrestd.
 func (s *Env) proxySlurm(ctx context.Context) (*Proxy, error) {
-	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output", "jsonpath={.items[0].status.podIP}")
+	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output",
+		"jsonpath={.items[0].status.podIP}")
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-var manyShortJobs = flag.Int("short-jobs", 0, "how many short jobs TestManyShortJobs runs on workers of each release; 0 leaves it out")
+var manyShortJobs = flag.Int("short-jobs", 0,
+	"how many short jobs TestManyShortJobs runs on workers of each release; 0 leaves it out")
 
 // arraySize is how many tasks an array may have by default (slurm.conf(5), MaxArraySize).
 const arraySize = 1000
@@ -41,7 +42,8 @@ func runShortJobs(t *testing.T, scene *nodeset.Env, jobs int) {
 	c.timeout = 20 * time.Minute
 	for first := 0; first < jobs; first += arraySize {
 		name, tasks := fmt.Sprint("short-", first), min(arraySize, jobs-first)
-		sbatch(t, s, "-J", name, "-p", "all", "-C", "short", "-o", "/dev/null", "--no-requeue", fmt.Sprint("--array=1-", tasks), "--wrap", "true")
+		sbatch(t, s, "-J", name, "-p", "all", "-C", "short", "-o", "/dev/null", "--no-requeue",
+			fmt.Sprint("--array=1-", tasks), "--wrap", "true")
 		c.awaitEnd(name)
 		states := map[string]int{}
 		ended, err := s.Jobs(t.Context(), name)

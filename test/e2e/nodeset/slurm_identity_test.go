@@ -20,7 +20,8 @@ import (
 func testOtherSlurmAnswers(t *testing.T, s *nodeset.Env) {
 	other, err := s.StartSecondSlurm(t.Context(), "other", "away-[0-5] NodeAddr=127.0.0.[11-16]")
 	must(t, err)
-	_, err = other.Slurm(t.Context(), "scontrol", "update", "NodeName=away-[0-5]", "State=DRAIN", "Reason=slurm-operator: scale-in")
+	_, err = other.Slurm(t.Context(), "scontrol", "update", "NodeName=away-[0-5]", "State=DRAIN",
+		"Reason=slurm-operator: scale-in")
 	must(t, err)
 	must(t, s.ApplyCluster(t.Context(), "away", s))
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "away", Cluster: "away", Replicas: 2})
@@ -52,7 +53,8 @@ func (c nodeSetEnv) expectBothUntouched(other *nodeset.Env, before map[string]no
 		theirs, err := other.Slurm(c.t.Context(), "scontrol", "show", "node", "away-[0-5]", "--oneliner")
 		must(c.t, err)
 		diff := cmp.Diff(before, c.mustWorkers())
-		written := strings.Count(theirs, "DRAIN") != 6 || strings.Count(theirs, "Reason=slurm-operator: scale-in") != 6 || strings.Contains(theirs, "Comment=")
+		written := strings.Count(theirs, "DRAIN") != 6 ||
+			strings.Count(theirs, "Reason=slurm-operator: scale-in") != 6 || strings.Contains(theirs, "Comment=")
 		return diff == "" && !written, diff + theirs
 	})
 }
@@ -65,11 +67,13 @@ func (c nodeSetEnv) nameCluster(cluster string) {
 	c.kubectl("patch", strings.TrimSpace(name), "--type=strategic", "--patch",
 		`{"webhooks": [{"name": "nodesets.admission.slinky.slurm.net", "objectSelector": {"matchExpressions": [{"key": "unchecked", "operator": "DoesNotExist"}]}}]}`)
 	c.kubectl("--namespace", c.Values.Namespace, "label", "nodeset", c.spec.Name, "unchecked=yes", "--overwrite")
-	c.await("names Cluster "+cluster, func(ctx context.Context) (bool, string) { // once API servers know of the selector
-		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "patch", "nodeset", c.spec.Name, "--type=merge", "--patch",
-			`{"spec": {"clusterRef": {"name": "`+cluster+`"}}}`)
-		return err == nil, fmt.Sprint(out, err)
-	})
+	c.await("names Cluster "+cluster,
+		func(ctx context.Context) (bool, string) { // once API servers know of the selector
+			out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "patch", "nodeset", c.spec.Name,
+				"--type=merge", "--patch",
+				`{"spec": {"clusterRef": {"name": "`+cluster+`"}}}`)
+			return err == nil, fmt.Sprint(out, err)
+		})
 }
 
 // testSameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
@@ -84,7 +88,8 @@ func testSameName(t *testing.T, s *nodeset.Env) {
 
 	twin, err := s.CreateTwin(t.Context())
 	must(t, err)
-	second := nodeSetEnv{t, twin, nodeset.NodeSet{Name: "same", Cluster: "e2e", Replicas: 2, ExtraConf: c.spec.ExtraConf}, process.Patience}
+	second := nodeSetEnv{t, twin, nodeset.NodeSet{Name: "same", Cluster: "e2e", Replicas: 2,
+		ExtraConf: c.spec.ExtraConf}, process.Patience}
 	must(t, twin.Apply(t.Context(), second.spec))
 	second.awaitMismatch("SlurmNodesTaken", s.Values.Namespace+"/same")
 	c.expectSteady("all is as it was", func() (bool, string) {
@@ -93,7 +98,8 @@ func testSameName(t *testing.T, s *nodeset.Env) {
 		idle, reason, err := s.SlurmNode(t.Context(), "same-1")
 		must(t, err)
 		diff := cmp.Diff(before, c.mustWorkers()) + cmp.Diff(map[string]nodeset.Worker{}, second.mustWorkers())
-		return diff == "" && stableState(busy) == "MIXED" && stableState(idle) == "IDLE+DRAIN" && reason == adminReason, fmt.Sprint(diff, busy, idle, reason)
+		return diff == "" && stableState(busy) == "MIXED" && stableState(idle) == "IDLE+DRAIN" && reason == adminReason,
+			fmt.Sprint(diff, busy, idle, reason)
 	})
 
 	c.finishJob(job)
@@ -104,7 +110,8 @@ func testSameName(t *testing.T, s *nodeset.Env) {
 		out, err := s.Slurm(ctx, "scontrol", "show", "nodes", "--oneliner")
 		idle := 0
 		for line := range strings.Lines(out) {
-			if strings.Contains(line, `"namespace":"`+twin.Values.Namespace+`"`) && strings.Contains(line, "State=IDLE+DYNAMIC") {
+			if strings.Contains(line, `"namespace":"`+twin.Values.Namespace+`"`) &&
+				strings.Contains(line, "State=IDLE+DYNAMIC") {
 				idle++
 			}
 		}
@@ -112,7 +119,8 @@ func testSameName(t *testing.T, s *nodeset.Env) {
 	})
 	second.delete()
 	second.await("is gone", func(ctx context.Context) (bool, string) {
-		out, err := s.Kube.Kubectl(ctx, "get", "nodesets", "--all-namespaces", "--field-selector=metadata.name=same", "--output=name")
+		out, err := s.Kube.Kubectl(ctx, "get", "nodesets", "--all-namespaces", "--field-selector=metadata.name=same",
+			"--output=name")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
 }

@@ -16,7 +16,8 @@ import (
 // testNoSlurmdResponds: no slurmd responds during an update. No more workers than the
 // disruption budget are out of service by the operator's choice, and the operator releases workers chosen above it.
 func testNoSlurmdResponds(t *testing.T, s *nodeset.Env) {
-	c := startNodeSet(t, s, nodeset.NodeSet{Name: "mute", Replicas: 4, Spec: "  updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"})
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "mute", Replicas: 4,
+		Spec: "  updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"})
 	c.timeout *= 4 // four workers change one after the other
 	c.checkTolerations("mute-0")
 	stopped := c.mustWorkers()
@@ -25,7 +26,8 @@ func testNoSlurmdResponds(t *testing.T, s *nodeset.Env) {
 		t.Cleanup(func() { _ = w.SignalSlurmd(syscall.SIGCONT) }) // it may be gone
 	}
 	c.await("no slurmd responds", func(ctx context.Context) (bool, string) {
-		out, err := c.Slurm(ctx, "sinfo", "--noheader", "--nodes=mute-[0-3]", "--Node", "--partition=all", "--format=%N %t")
+		out, err := c.Slurm(ctx, "sinfo", "--noheader", "--nodes=mute-[0-3]", "--Node", "--partition=all",
+			"--format=%N %t")
 		return err == nil && strings.Count(out, "*")+strings.Count(out, "down") >= 4, fmt.Sprint(out, err)
 	})
 	c.spec.Round = 2
@@ -33,7 +35,8 @@ func testNoSlurmdResponds(t *testing.T, s *nodeset.Env) {
 	c.await("one is chosen", func(context.Context) (bool, string) { return len(c.chosenAtMost(1)) == 1, "" })
 	for pod := range stopped { // as if an earlier process had chosen more
 		_, _ = s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "annotate", "pod", pod,
-			"nodeset.slinky.slurm.net/drain-cause=Update", "nodeset.slinky.slurm.net/drain-started="+time.Now().UTC().Format(time.RFC3339))
+			"nodeset.slinky.slurm.net/drain-cause=Update", "nodeset.slinky.slurm.net/drain-started="+
+				time.Now().UTC().Format(time.RFC3339))
 	}
 	c.await("no more than one is chosen", func(context.Context) (bool, string) {
 		chosen := c.listChosen()
@@ -58,7 +61,8 @@ func testNoSlurmdResponds(t *testing.T, s *nodeset.Env) {
 // listChosen returns the workers that were chosen for an update and not deleted yet.
 func (c nodeSetEnv) listChosen() []string {
 	c.t.Helper()
-	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "get", "pods", "--selector=app.kubernetes.io/instance="+c.spec.Name, "--output",
+	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "get", "pods",
+		"--selector=app.kubernetes.io/instance="+c.spec.Name, "--output",
 		`jsonpath={range .items[*]}{.metadata.name} {.metadata.deletionTimestamp} {.metadata.annotations.nodeset\.slinky\.slurm\.net/drain-cause}{"\n"}{end}`)
 	must(c.t, err)
 	var chosen []string

@@ -62,7 +62,8 @@ func testPaused(t *testing.T, s *nodeset.Env) {
 // would run into it waits, and runs on the new worker.
 func testScheduled(t *testing.T, s *nodeset.Env) {
 	spec := func(start time.Time) string {
-		return "  updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: " + start.UTC().Format(time.RFC3339) + ", duration: 10m}}"
+		return "  updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: " + start.UTC().Format(
+			time.RFC3339) + ", duration: 10m}}"
 	}
 	start := time.Now().Add(time.Hour).Truncate(time.Second)
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "plan", Replicas: 2, Spec: spec(start)})

@@ -32,7 +32,8 @@ func (s *Env) Workers(ctx context.Context, nodeSet string) (map[string]Worker, e
 			}
 		}
 	}
-	if err := s.Get(ctx, &list, "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet); err != nil {
+	if err := s.Get(ctx, &list, "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+
+		nodeSet); err != nil {
 		return nil, err
 	}
 	out := map[string]Worker{}
@@ -45,7 +46,8 @@ func (s *Env) Workers(ctx context.Context, nodeSet string) (map[string]Worker, e
 		}
 		if shown := out[m.Name].Protected; shown != (m.Annotations["karpenter.sh/do-not-disrupt"] == "true") ||
 			shown != (m.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false") {
-			return nil, fmt.Errorf("worker %s is only partly protected: labels %v, annotations %v", m.Name, m.Labels, m.Annotations)
+			return nil, fmt.Errorf("worker %s is only partly protected: labels %v, annotations %v", m.Name, m.Labels,
+				m.Annotations)
 		}
 	}
 	return out, nil
@@ -66,7 +68,8 @@ func (j Job) CompletedOnce() bool { return j == Job{"COMPLETED", "0:0", "0"} }
 // Job reads the state of a job.
 func (s *Env) Job(ctx context.Context, id string) (Job, error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "job", id, "--oneliner")
-	return Job{matchField(out, `JobState=(\S+)`), matchField(out, `ExitCode=(\S+)`), matchField(out, `Restarts=(\S+)`)}, err
+	return Job{matchField(out, `JobState=(\S+)`), matchField(out, `ExitCode=(\S+)`), matchField(out, `Restarts=(\S+)`)},
+		err
 }
 
 // SubmitJob submits a job for one worker that runs until FinishJob, with a time limit in minutes.

@@ -9,7 +9,8 @@ import (
 func TestAProgramEndsAsItIsTold(t *testing.T) {
 	for _, tc := range []struct{ name, script, want string }{
 		{"one that ends well is no error", `trap 'exit 0' TERM; echo up; while :; do read -t 0.05 <> <(:); done`, ""},
-		{"one that ends badly is one", `trap 'exit 3' TERM; echo up; while :; do read -t 0.05 <> <(:); done`, "bash ended with exit status 3"},
+		{"one that ends badly is one", `trap 'exit 3' TERM; echo up; while :; do read -t 0.05 <> <(:); done`,
+			"bash ended with exit status 3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, err := Launch("bash", "-c", tc.script)

@@ -32,7 +32,8 @@ func TestNode(t *testing.T) {
 	t.Run("pods resolve Services and each other", func(t *testing.T) { testDNS(t, c) })
 	t.Run("Services keep working while kube-proxy rewrites all rules", func(t *testing.T) { testServiceRewrite(t, c) })
 	t.Run("pods reach the API server", func(t *testing.T) {
-		got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
+		got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate",
+			"https://10.96.0.1/livez")
 		if got != "ok" {
 			t.Errorf("/livez from a pod = %q", got)
 		}
@@ -101,7 +102,8 @@ spec:
 
 func checkService(t *testing.T, c *Cluster) {
 	for _, pod := range []string{"pages-0", "pages-1"} {
-		if got := runKubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
+		if got := runKubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5",
+			"http://10.96.50.1"); got != "page" {
 			t.Errorf("%s reads %q from the Service, want its page", pod, got)
 		}
 	}
@@ -132,7 +134,8 @@ func testDNS(t *testing.T, c *Cluster) {
 		ask := "nslookup " + tc.name + " 2>&1 | sed '1,3d; s/^[* ]*//' | grep -m1 -e ^Address: -e ^server || true"
 		awaitOutput(t, tc.want, c.kubectlFunc("exec", "pages-0", "--", "sh", "-c", ask))
 	}
-	if got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "http://pages"); got != "page" {
+	if got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5",
+		"http://pages"); got != "page" {
 		t.Errorf("http://pages is %q", got)
 	}
 }

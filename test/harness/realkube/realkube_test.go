@@ -100,7 +100,8 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("unauthorized users are refused", func(t *testing.T) {
-		got, err := c.Kubectl(t.Context(), "auth", "can-i", "list", "secrets", "--as", "system:serviceaccount:default:default")
+		got, err := c.Kubectl(t.Context(), "auth", "can-i", "list", "secrets", "--as",
+			"system:serviceaccount:default:default")
 		if strings.TrimSpace(got) != "no" {
 			t.Errorf("may the default account list secrets? %q, %v", got, err)
 		}

@@ -52,7 +52,8 @@ func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
 }
 
 // submitSet submits jobs that may depend on those submitted before, and adds their ids.
-func (c *Cluster) submitSet(ctx context.Context, ids map[string]string, set func(accounting bool, ids map[string]string) []Job) error {
+func (c *Cluster) submitSet(ctx context.Context, ids map[string]string,
+	set func(accounting bool, ids map[string]string) []Job) error {
 	submitted, err := c.Submit(ctx, set(!c.config.WithoutAccounting, ids)...)
 	maps.Copy(ids, submitted)
 	return err

@@ -207,7 +207,8 @@ func testHang(t *testing.T, c *Cluster) {
 func testDynamicNode(t *testing.T, c *Cluster) {
 	// A node record created before would make slurmd listen on the default port, which the
 	// cluster of another test may use.
-	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
+	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf",
+		"CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -333,7 +334,10 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	owner.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := awaitNoneMissing(ctx, func(context.Context) ([]string, error) { return processesIn(t, namespace), nil }); err != nil {
+	if err := awaitNoneMissing(ctx, func(context.Context) ([]string, error) {
+		return processesIn(t, namespace),
+			nil
+	}); err != nil {
 		t.Errorf("processes left: %v", err)
 	}
 }

@@ -39,7 +39,8 @@ func TestParseStat(t *testing.T) {
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(resourceUsage{})); diff != "" {
 				t.Errorf("usage (-want +got):\n%s", diff)
 			}
-			if message := errorText(err); !strings.Contains(message, test.wantError) || (err != nil) != (test.wantError != "") {
+			if message := errorText(err); !strings.Contains(message, test.wantError) ||
+				(err != nil) != (test.wantError != "") {
 				t.Errorf("error = %q, want one with %q", message, test.wantError)
 			}
 		})

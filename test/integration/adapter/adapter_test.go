@@ -25,8 +25,10 @@ const (
 
 func TestAdapter(t *testing.T) {
 	s := newEnv(t)
-	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "gpu", Array: "1-5", Exclusive: true}, Forever: true})
-	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Nodes: 1, Exclusive: true}, Forever: true})
+	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "gpu", Array: "1-5",
+		Exclusive: true}, Forever: true})
+	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Nodes: 1, Exclusive: true},
+		Forever: true})
 	submitJob(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Hold: true}})
 	s.alpha.Step(time.Minute)
 	p := s.startAdapter(t)
@@ -186,9 +188,11 @@ func (s *env) testNotFound(t *testing.T) {
 		{namespace: "team-a", resource: nodeSets, name: "tpu", metric: "slurm_nodeset_required_nodes"},
 		{namespace: "nowhere", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"},
 		{namespace: "team-b", resource: nodeSets, name: "cpu", metric: "slurm_nodeset_required_nodes"},
-		{namespace: "team-a", resource: nodeSets, name: "*", labels: "kind=odd", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "team-a", resource: nodeSets, name: "*", labels: "kind=odd",
+			metric: "slurm_nodeset_required_nodes"},
 		{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_nodeset_required_nodes"},
-		{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_idle_nodes", metricLabels: "partition=tpu"},
+		{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_idle_nodes",
+			metricLabels: "partition=tpu"},
 		{namespace: "team-a", resource: "pods", name: "x", metric: "slurm_partition_idle_nodes"},
 		{resource: "namespaces", name: "empty", metric: "slurm_partition_idle_nodes"},
 	} {
@@ -205,7 +209,8 @@ func (s *env) testNotFound(t *testing.T) {
 }
 
 func (s *env) testExternalMetrics(t *testing.T) {
-	got, err := s.getMetrics(t, "/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes?labelSelector=cluster%3Dalpha")
+	got, err := s.getMetrics(t,
+		"/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes?labelSelector=cluster%3Dalpha")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +235,8 @@ func (s *env) testDiscovery(t *testing.T) {
 		}
 		// kube-apiserver fetches the documents of aggregated servers in the background.
 		process.Await(t, func() error {
-			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+version)
+			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+
+				version)
 			if err == nil && !strings.Contains(document, "MetricValueList") {
 				err = fmt.Errorf("the OpenAPI document of %s is %.200s", version, document)
 			}

@@ -96,7 +96,8 @@ func (s *env) setToken(t *testing.T, namespace, name string, life time.Duration)
 	t.Helper()
 	token := restd.Token(t, life)
 	s.tokens = append(s.tokens, token)
-	s.applyManifest(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n",
+	s.applyManifest(t, fmt.Sprintf(
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n",
 		name, namespace, token))
 }
 

@@ -24,8 +24,9 @@ func (s *env) testClusterRecreated(t *testing.T) {
 	process.Await(t, func() error { return s.checkFailure(t, beta, "(NotFound)") })
 	gpu := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	process.Await(t, func() error { return s.checkFailure(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
-	s.applyManifest(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\n"+
-		"spec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", server))
+	s.applyManifest(t, fmt.Sprintf(
+		"apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\n"+
+			"spec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", server))
 	process.Await(t, func() error { return s.checkValue(t, beta, "4") })
 }
 
@@ -40,9 +41,11 @@ func (s *env) testOutages(t *testing.T) {
 		words      []string
 	}{
 		{"slurmrestd is stopped", s.restd.Stop, func() { s.restd.Start(t) }, []string{"connection refused"}},
-		{"slurmrestd answers 500", fault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500}), clear, []string{"500"}},
+		{"slurmrestd answers 500", fault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500}), clear,
+			[]string{"500"}},
 		{"slurmrestd answers garbage", fault(slurmtest.Fault{Kind: slurmtest.FaultGarbage}), clear, nil},
-		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}), func() { clear(); s.restd.CloseConnections() }, nil},
+		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}),
+			func() { clear(); s.restd.CloseConnections() }, nil},
 		{"the token is refused", fault(slurmtest.Fault{Kind: slurmtest.FaultToken}), clear, []string{"unauthorised"}},
 		{"slurmctld is down", func() { s.alpha.SetControllerState(slurmtest.ControllerDown) },
 			func() { s.alpha.SetControllerState(slurmtest.ControllerUp) }, []string{"unavailable"}},
@@ -63,7 +66,8 @@ func (s *env) testOutages(t *testing.T) {
 				if err == nil && got["gpu"] != "5" {
 					t.Fatalf("the value is %v", got) // only the last known value may be served until it is too old
 				}
-				return s.checkFailure(t, gpu, append(tc.words, "(ServiceUnavailable)", "team-a/alpha", "ago, which is more than 6s")...)
+				return s.checkFailure(t, gpu, append(tc.words, "(ServiceUnavailable)", "team-a/alpha",
+					"ago, which is more than 6s")...)
 			})
 			if err := s.checkValue(t, beta, "2"); err != nil {
 				t.Errorf("the other cluster: %v", err)
@@ -91,7 +95,8 @@ func (s *env) testTokenRenewal(t *testing.T) {
 
 // reconnectCluster makes the adapter connect to alpha again with the current content of its Secret.
 func (s *env) reconnectCluster(t *testing.T) {
-	mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "team-a", "patch", "clusters.slinky.slurm.net", "alpha", "--type=merge", "-p",
+	mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "team-a", "patch", "clusters.slinky.slurm.net", "alpha",
+		"--type=merge", "-p",
 		fmt.Sprintf(`{"spec":{"server":"http://localhost:%s"}}`, portOf(s.restd.Address))))
 }
 
@@ -101,18 +106,21 @@ func (s *env) testSingleCluster(t *testing.T) {
 	if err := os.WriteFile(file, []byte(restd.Key), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := s.startAdapter(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
+	p := s.startAdapter(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a",
+		"--cluster-name=alpha")
 	s.registerAdapter(t, p)
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	process.Await(t, func() error { return s.checkValue(t, gpu, "5") })
-	if err := s.checkValue(t, query{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_running_jobs"}, "3"); err != nil {
+	if err := s.checkValue(t, query{namespace: "team-a", resource: clusters, name: "alpha",
+		metric: "slurm_partition_running_jobs"}, "3"); err != nil {
 		t.Error(err)
 	}
 	gpu.namespace = "team-b"
-	if err := s.checkFailure(t, gpu, "(ServiceUnavailable)", "not read here"); err != nil {
+	if err := s.checkFailure(t, gpu, "(ServiceUnavailable)", "does not read it"); err != nil {
 		t.Error(err)
 	}
-	if err := s.checkFailure(t, query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_running_jobs"}, "(NotFound)"); err != nil {
+	if err := s.checkFailure(t, query{namespace: "team-b", resource: clusters, name: "beta",
+		metric: "slurm_partition_running_jobs"}, "(NotFound)"); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 // what its service account may not do.
 func (s *env) testAuthorization(t *testing.T, p *adapter) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the test is about credentials
-	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path("v1beta2")
+	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path(
+		"v1beta2")
 	mustRun(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
 	nobody := strings.TrimSpace(mustRun(t)(s.kube.Kubectl(t.Context(), "create", "token", "nobody")))
 	for _, tc := range []struct {
@@ -30,7 +31,8 @@ func (s *env) testAuthorization(t *testing.T, p *adapter) {
 		{"the server's own metrics", "/metrics", "", http.StatusForbidden},
 		{"probes need no credentials", "/readyz", "", http.StatusOK},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.securePort, tc.path), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			fmt.Sprintf("https://127.0.0.1:%d%s", p.securePort, tc.path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,8 @@ func (s *env) testAuthorization(t *testing.T, p *adapter) {
 		}
 	}
 	for _, action := range [][]string{
-		{"list", "secrets"}, {"watch", "secrets"}, {"patch", "nodesets"}, {"list", "pods"}, {"update", "secrets", "-n", "team-a"},
+		{"list", "secrets"}, {"watch", "secrets"}, {"patch", "nodesets"}, {"list", "pods"},
+		{"update", "secrets", "-n", "team-a"},
 	} {
 		out, _ := s.kube.Kubectl(t.Context(), append([]string{"auth", "can-i",
 			"--as=system:serviceaccount:slurm-metrics:slurm-metrics-adapter"}, action...)...)
@@ -87,7 +90,8 @@ func (s *env) testPrometheusMetrics(t *testing.T, p *adapter) {
 // testSharedCertificate starts a second replica, which uses the existing certificate.
 func (s *env) testSharedCertificate(t *testing.T, first *adapter) {
 	version := func() string {
-		return mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate",
+		return mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret",
+			"slurm-metrics-adapter-certificate",
 			"-o", "jsonpath={.metadata.resourceVersion}"))
 	}
 	before := version()
@@ -102,7 +106,8 @@ func (s *env) testSharedCertificate(t *testing.T, first *adapter) {
 	}
 	process.Await(t, func() error { return s.checkValue(t, required, "5") })
 	// When the Secret loses its data, the adapter creates a new CA and publishes it.
-	mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate",
+	mustRun(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret",
+		"slurm-metrics-adapter-certificate",
 		"--type=json", `-p=[{"op":"remove","path":"/data"}]`))
 	process.Await(t, func() error {
 		if !strings.Contains(second.Log(), "made a certificate") {

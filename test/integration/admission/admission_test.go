@@ -39,7 +39,8 @@ func TestAdmission(t *testing.T) {
 }
 
 func (s *env) testBeforeOperator(t *testing.T) {
-	if err := s.createObject(t.Context(), t, "metadata: {name: early}\nspec: {controllerRef: {name: slurm}}"); err != nil {
+	if err := s.createObject(t.Context(), t,
+		"metadata: {name: early}\nspec: {controllerRef: {name: slurm}}"); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.readObject(t.Context(), "v1beta1", "NodeSet", "early"); err != nil {
@@ -55,7 +56,8 @@ func (s *env) testWebhooksRegistered(t *testing.T) {
 	const bad = "metadata: {name: probe}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}"
 	waitUntil(t, time.Minute, func(ctx context.Context) error {
 		if err := s.createObject(ctx, t, bad, client.DryRunAll); !apierrors.IsInvalid(err) {
-			return fmt.Errorf("a bad NodeSet is not refused as invalid: %w", errors.Join(err, errors.New("the API server did not call the webhooks")))
+			return fmt.Errorf("a bad NodeSet is not refused as invalid: %w",
+				errors.Join(err, errors.New("the API server did not call the webhooks")))
 		}
 		_, err := s.readObject(ctx, "v1alpha1", "NodeSet", "early")
 		return err
@@ -79,7 +81,8 @@ func (s *env) testPublicManifests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(written.Object["spec"], keptFields(written.Object["spec"], kept.Object["spec"])); diff != "" {
+			if diff := cmp.Diff(written.Object["spec"],
+				keptFields(written.Object["spec"], kept.Object["spec"])); diff != "" {
 				t.Errorf("%s (-written +kept):\n%s", file, diff)
 			}
 		}
@@ -87,7 +90,8 @@ func (s *env) testPublicManifests(t *testing.T) {
 			t.Errorf("%s: warnings (-want +got):\n%s", file, diff)
 		}
 		// Applying the file again, as users do, must succeed too.
-		if out, err := s.cluster.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts", "--filename", file); err != nil {
+		if out, err := s.cluster.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts", "--filename",
+			file); err != nil {
 			t.Errorf("%s: %v, %s", file, err, out)
 		}
 	}
@@ -172,10 +176,14 @@ func (s *env) testImmutableFields(t *testing.T) {
 	for _, c := range []struct{ kind, name, patch, message string }{
 		{"NodeSet", "gpu", `{"spec":{"controllerRef":{"name":"other"}}}`,
 			"spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined"},
-		{"NodeSet", "gpu", `{"spec":{"volumeClaimTemplates":null}}`, "spec.volumeClaimTemplates: Invalid value: is immutable"},
-		{"Controller", "slurm", `{"spec":{"clusterName":"other"}}`, `spec.clusterName: Invalid value: "other": is immutable`},
-		{"Controller", "slurm", `{"spec":{"slurmKeyRef":{"name":"other"}}}`, "spec.slurmKeyRef: Invalid value: is immutable"},
-		{"Controller", "slurm", `{"spec":{"persistence":{"enabled":false}}}`, "spec.persistence.enabled: Invalid value: false: is immutable"},
+		{"NodeSet", "gpu", `{"spec":{"volumeClaimTemplates":null}}`,
+			"spec.volumeClaimTemplates: Invalid value: is immutable"},
+		{"Controller", "slurm", `{"spec":{"clusterName":"other"}}`,
+			`spec.clusterName: Invalid value: "other": is immutable`},
+		{"Controller", "slurm", `{"spec":{"slurmKeyRef":{"name":"other"}}}`,
+			"spec.slurmKeyRef: Invalid value: is immutable"},
+		{"Controller", "slurm", `{"spec":{"persistence":{"enabled":false}}}`,
+			"spec.persistence.enabled: Invalid value: false: is immutable"},
 		{"NodeSet", "gpu", `{"spec":{"slurmd":{"image":"other"}}}`, ""},
 	} {
 		obj, err := s.readObject(t.Context(), "v1beta1", c.kind, c.name)
@@ -194,7 +202,8 @@ func (s *env) testImmutableFields(t *testing.T) {
 }
 
 func (s *env) testAfterOperator(t *testing.T) {
-	if err := s.createObject(t.Context(), t, "metadata: {name: late}\nspec: {controllerRef: {name: slurm}}"); err != nil {
+	if err := s.createObject(t.Context(), t,
+		"metadata: {name: late}\nspec: {controllerRef: {name: slurm}}"); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"late", "gpu", "old"} {

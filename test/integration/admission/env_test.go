@@ -79,7 +79,8 @@ func newEnv(t *testing.T) *env {
 		}
 	})
 	s := &env{cluster: c, warnings: &warningRecorder{}}
-	if _, err := c.Kubectl(t.Context(), "apply", "--server-side", "--filename=../../charts/slurm-operator-crds/templates"); err != nil {
+	if _, err := c.Kubectl(t.Context(), "apply", "--server-side",
+		"--filename=../../../charts/slurm-operator-crds/templates"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.AwaitEstablished(t.Context(), "--all"); err != nil {
@@ -108,7 +109,8 @@ func webhookTarget(port int) admission.WebhookEndpoint {
 // certificate or with the one in certDir.
 func (s *env) startWebhooks(t *testing.T, port int, certDir string) (stop func()) {
 	t.Helper()
-	mgr, err := ctrl.NewManager(s.config, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard()})
+	mgr, err := ctrl.NewManager(s.config, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"},
+		Logger: logr.Discard()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,8 @@ func (s *env) installWebhooks(t *testing.T, port int) {
 	}
 	text, err := yaml.Marshal(map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-		"metadata": map[string]any{"name": "slurm-operator"}, "webhooks": admission.ValidatingWebhooks(webhookTarget(port), nil),
+		"metadata": map[string]any{"name": "slurm-operator"}, "webhooks": admission.ValidatingWebhooks(
+			webhookTarget(port), nil),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +213,8 @@ func (s *env) certificateSecret(t *testing.T) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("v1")
 	u.SetKind("Secret")
-	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "slurm-system", Name: "slurm-operator-webhook"}, u); err != nil {
+	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "slurm-system", Name: "slurm-operator-webhook"},
+		u); err != nil {
 		t.Fatal(err)
 	}
 	return u

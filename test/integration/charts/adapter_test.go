@@ -41,7 +41,8 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--set", set))
 	exposeAdapter(t, k, secure)
 	applyCluster(t, k, slurm.URL)
-	log := runProgram(t, k, "slurm-metrics", "slurm-metrics-adapter", "--bind-address=127.0.0.1", "--certificate.namespace=slurm")
+	log := runProgram(t, k, "slurm-metrics", "slurm-metrics-adapter", "--bind-address=127.0.0.1",
+		"--certificate.namespace=slurm")
 	awaitSuccess(t, log, "the adapter to answer", func() error {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", metricPath)
 		return err
@@ -157,7 +158,8 @@ func writeKubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 
 // checkNotes runs the commands that the notes recommend, except those that need pods.
 func checkNotes(t *testing.T, k *realkube.Cluster) {
-	services := mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"))
+	services := mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io",
+		"v1beta2.custom.metrics.k8s.io"))
 	if strings.Count(services, " True ") != 2 {
 		t.Errorf("the APIServices are not available:\n%s", services)
 	}
@@ -178,7 +180,8 @@ func checkReaders(t *testing.T, k *realkube.Cluster) {
 	}{
 		{"the HPA controller", "system:serviceaccount:kube-system:horizontal-pod-autoscaler", metricPath, true},
 		{"a user with the role view in the namespace", "alice", metricPath, true},
-		{"a user with the role view in another namespace", "alice", strings.ReplaceAll(metricPath, "team-a", "team-b"), false},
+		{"a user with the role view in another namespace", "alice", strings.ReplaceAll(metricPath, "team-a", "team-b"),
+			false},
 		{"a user without rights", "bob", metricPath, false},
 	} {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", tc.path, "--as", tc.user)
@@ -210,7 +213,8 @@ func checkAdapterRights(t *testing.T, k *realkube.Cluster) {
 		{"create subjectaccessreviews.authorization.k8s.io", "yes"},
 	} {
 		// kubectl fails if the answer is no.
-		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", adapterAccount}, strings.Fields(tc.action)...)...)
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", adapterAccount},
+			strings.Fields(tc.action)...)...)
 		if got := strings.TrimSpace(out); got != tc.want {
 			t.Errorf("can-i %s: %q, want %q", tc.action, got, tc.want)
 		}
@@ -219,8 +223,10 @@ func checkAdapterRights(t *testing.T, k *realkube.Cluster) {
 
 func checkUpgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
 	kept := func() string {
-		return mustRun(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
-			mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io",
+		return mustRun(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm",
+			"--output", "jsonpath={.data}")) +
+			mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io",
+				"v1beta2.custom.metrics.k8s.io",
 				"--output", "jsonpath={.items[*].spec.caBundle}"))
 	}
 	before := kept()

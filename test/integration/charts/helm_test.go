@@ -46,7 +46,8 @@ func renderChart(t *testing.T, name string, args ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = slices.Concat([]string{"template", "test", chartDir(name), "--namespace", "slurm", "--kube-version", "1.37.0"}, args)
+	args = slices.Concat([]string{"template", "test", chartDir(name), "--namespace", "slurm", "--kube-version",
+		"1.37.0"}, args)
 	cmd := exec.Command(program, args...)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -118,7 +119,8 @@ func flagsOf(t *testing.T, program string) map[string]bool {
 		t.Fatalf("%s --help: %v\n%s", program, err, help)
 	}
 	flags := map[string]bool{}
-	for _, match := range regexp.MustCompile(`(?m)^ +(?:-., )?--(\[no-\])?([a-z0-9][-.a-z0-9]*)`).FindAllSubmatch(help, -1) {
+	for _, match := range regexp.MustCompile(`(?m)^ +(?:-., )?--(\[no-\])?([a-z0-9][-.a-z0-9]*)`).FindAllSubmatch(
+		help, -1) {
 		flags[string(match[2])] = true
 		if len(match[1]) > 0 {
 			flags["no-"+string(match[2])] = true

@@ -31,7 +31,8 @@ func TestChartsOnKubernetes(t *testing.T) {
 			awaitPods(t, k, name)
 			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm",
 				"--values", values["full"], "--set", "serviceMonitor.enabled=false"))
-			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm", "--values", values["minimal"]))
+			mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir(name), "--namespace", "slurm", "--values",
+				values["minimal"]))
 			mustRun(t)(k.Helm(t.Context(), "uninstall", "test", "--namespace", "slurm", "--wait"))
 			if left := labelledObjects(t, k); left != "" {
 				t.Errorf("objects left after an uninstall:\n%s", left)
@@ -59,7 +60,8 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 	}
 	values := valuesFiles(t, "slurm-metrics")["cert-manager"]
 	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
-	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--values", values))
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--values",
+		values))
 	text, err := renderChart(t, "slurm-metrics", "--values", values, "--show-only", "templates/certificate.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +136,8 @@ func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 			"--selector", "app.kubernetes.io/name="+name, "--output", "jsonpath="+path))
 	}
 	for range 300 {
-		if pods := strings.Fields(get("pods", "{.items[*].metadata.name}")); fmt.Sprint(len(pods)) == get("deployments", "{.items[0].spec.replicas}") {
+		if pods := strings.Fields(get("pods", "{.items[*].metadata.name}")); fmt.Sprint(len(pods)) == get(
+			"deployments", "{.items[0].spec.replicas}") {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -146,8 +149,9 @@ func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 // what controllers created from them.
 func labelledObjects(t *testing.T, k *realkube.Cluster) string {
 	t.Helper()
-	return mustRun(t)(k.Kubectl(t.Context(), "get", "deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
-		"roles,rolebindings,clusterroles,clusterrolebindings,apiservices,validatingwebhookconfigurations",
+	return mustRun(t)(k.Kubectl(t.Context(), "get",
+		"deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
+			"roles,rolebindings,clusterroles,clusterrolebindings,apiservices,validatingwebhookconfigurations",
 		"--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
 }
 

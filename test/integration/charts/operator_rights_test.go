@@ -80,8 +80,10 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	t.Cleanup(slurm.Close)
 	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
 	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-operator"), "--namespace", "slurm", "--set",
-		fmt.Sprintf("rbac.secretNamespaces={team-a},slurm.pollInterval=1s,metrics.port=%d,webhook.enabled=false", freePort(t))))
-	if err := k.AwaitEstablished(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net", "loginsets.slinky.slurm.net"); err != nil {
+		fmt.Sprintf("rbac.secretNamespaces={team-a},slurm.pollInterval=1s,metrics.port=%d,webhook.enabled=false",
+			freePort(t))))
+	if err := k.AwaitEstablished(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net",
+		"loginsets.slinky.slurm.net"); err != nil {
 		t.Fatal(err)
 	}
 	log := runProgram(t, k, "slurm-operator", "slurm-operator", "--leader-election.namespace=slurm")
@@ -128,15 +130,19 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 // webhooks, scrapes, HPAs, updates, or values that are not set.
 func isUsedElsewhere(r right) bool {
 	return slices.Contains([]string{
-		"pods/exec", "nodes", "configmaps", "tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io",
-		"validatingwebhookconfigurations.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
-		"nodesets/scale.slinky.slurm.net", "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
+		"pods/exec", "nodes", "configmaps", "tokenreviews.authentication.k8s.io",
+		"subjectaccessreviews.authorization.k8s.io",
+		"validatingwebhookconfigurations.admissionregistration.k8s.io",
+		"customresourcedefinitions.apiextensions.k8s.io",
+		"nodesets/scale.slinky.slurm.net",
+		"nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
 		"nodesets/finalizers.slinky.slurm.net", "tokens/finalizers.slinky.slurm.net", "pods/status",
 	}, r.resource) || slices.Contains([]string{
 		"nodesets.slinky.slurm.net get", "pods get", "secrets update", "secrets create,patch,delete",
 		"controllerrevisions.apps patch", "controllerrevisions.apps delete",
 		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
-		"events create,patch", "events.events.k8s.io create,patch", "pods patch", "leases.coordination.k8s.io get,create,update",
+		"events create,patch", "events.events.k8s.io create,patch", "pods patch",
+		"leases.coordination.k8s.io get,create,update",
 	}, r.resource+" "+r.verbs)
 }
 

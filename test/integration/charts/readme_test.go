@@ -38,7 +38,8 @@ func TestReadmesHaveTheTableOfValues(t *testing.T) {
 			if !ok || !ok2 {
 				t.Fatalf("%s lacks the markers of the table: %q and %q", path, tableStart, tableEnd)
 			}
-			want := before + tableStart + valuesTable(t, readFile(t, filepath.Join(chartDir(name), "values.yaml"))) + tableEnd + after
+			want := before + tableStart + valuesTable(t, readFile(t, filepath.Join(chartDir(name), "values.yaml"))) +
+				tableEnd + after
 			if *update {
 				writeFile(t, path, want)
 			} else if diff := cmp.Diff(want, readme); diff != "" {
@@ -100,7 +101,8 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 	for _, name := range chartNames() {
 		t.Run(name, func(t *testing.T) {
 			var schema map[string]any
-			if err := json.Unmarshal(readFile(t, filepath.Join(chartDir(name), "values.schema.json")), &schema); err != nil {
+			if err := json.Unmarshal(readFile(t, filepath.Join(chartDir(name), "values.schema.json")),
+				&schema); err != nil {
 				t.Fatal(err)
 			}
 			var values map[string]any
@@ -115,7 +117,8 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 // unsetProperties returns properties that values.yaml omits: Helm's own, and those for which
 // Kubernetes has a default.
 func unsetProperties() []string {
-	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims", "probes.*.initialDelaySeconds",
+	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims",
+		"probes.*.initialDelaySeconds",
 		"probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
 }
 

@@ -60,7 +60,8 @@ func TestPodsAreRestricted(t *testing.T) {
 				if security == nil || security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem {
 					t.Errorf("the root filesystem of %s is writable", d.Name)
 				}
-				if strings.HasSuffix(container.Image, ":latest") || !strings.ContainsAny(filepath.Base(container.Image), ":@") {
+				if strings.HasSuffix(container.Image, ":latest") ||
+					!strings.ContainsAny(filepath.Base(container.Image), ":@") {
 					t.Errorf("the image %q has no fixed version", container.Image)
 				}
 			}
@@ -102,7 +103,8 @@ func TestTheSchemaListsEveryCollector(t *testing.T) {
 			Collectors struct{ Properties map[string]any }
 		}
 	}
-	if err := json.Unmarshal(readFile(t, filepath.Join(chartDir("slurm-exporter"), "values.schema.json")), &schema); err != nil {
+	if err := json.Unmarshal(readFile(t, filepath.Join(chartDir("slurm-exporter"), "values.schema.json")),
+		&schema); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string
@@ -149,7 +151,8 @@ func rightLines(role string, rules []rbacv1.PolicyRule) []string {
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				line := fmt.Sprintf("%s: %s %s", role, strings.Join(rule.Verbs, ","), strings.Trim(resource+"."+group, "."))
+				line := fmt.Sprintf("%s: %s %s", role, strings.Join(rule.Verbs, ","),
+					strings.Trim(resource+"."+group, "."))
 				if len(rule.ResourceNames) > 0 {
 					line += " named " + strings.Join(rule.ResourceNames, ",")
 				}
@@ -166,7 +169,8 @@ func rightLines(role string, rules []rbacv1.PolicyRule) []string {
 func bindingLines(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []string {
 	var lines []string
 	for _, s := range subjects {
-		lines = append(lines, fmt.Sprintf("%s %s/%s has %s %s %s", s.Kind, s.Namespace, s.Name, role.Kind, role.Name, where))
+		lines = append(lines, fmt.Sprintf("%s %s/%s has %s %s %s", s.Kind, s.Namespace, s.Name, role.Kind, role.Name,
+			where))
 	}
 	return lines
 }

@@ -60,11 +60,13 @@ func TestEveryRightHasAUserAndAReason(t *testing.T) {
 // TestNoRightToSecretsOrExecEverywhereByDefault checks that rights which allow escalation are never
 // granted in all namespaces unless values request it.
 func TestNoRightToSecretsOrExecEverywhereByDefault(t *testing.T) {
-	for _, file := range []string{"slurm-operator/minimal", "slurm-operator/namespaces", "slurm-metrics/minimal", "slurm-metrics/namespaces"} {
+	for _, file := range []string{"slurm-operator/minimal", "slurm-operator/namespaces", "slurm-metrics/minimal",
+		"slurm-metrics/namespaces"} {
 		roles := map[string]bool{}
 		text := string(readFile(t, "testdata/"+file+".rights.txt"))
 		for line := range strings.Lines(text) {
-			if m := regexp.MustCompile(`^ClusterRole (\S+): \S+ (secrets|configmaps|pods/exec)$`).FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			if m := regexp.MustCompile(`^ClusterRole (\S+): \S+ (secrets|configmaps|pods/exec)$`).FindStringSubmatch(
+				strings.TrimSpace(line)); m != nil {
 				roles[m[1]] = true
 			}
 		}
@@ -110,7 +112,8 @@ webhooks and definitions, which are cluster-scoped.
 		fmt.Fprintf(&b, "\n## %s\n\n| resource | verbs | why | code |\n|---|---|---|---|\n", chart)
 		for _, r := range programRights() {
 			if r.chart == chart {
-				fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", r.resource, strings.ReplaceAll(r.verbs, ",", ", "), r.reason, r.user)
+				fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", r.resource, strings.ReplaceAll(r.verbs, ",", ", "),
+					r.reason, r.user)
 			}
 		}
 	}

@@ -107,11 +107,13 @@ func TestStagesHaveKnownBases(t *testing.T) {
 		var above []string
 		for _, s := range readStages(t, file) {
 			isStage := slices.Contains(above, s.base) || s.base == "scratch"
-			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !isStage && !versioned {
+			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !isStage &&
+				!versioned {
 				t.Errorf("%s: FROM %s has no version", file, s.base)
 			}
 			for _, line := range s.lines {
-				if from := regexp.MustCompile(`^COPY --from=(\S+)`).FindStringSubmatch(line); from != nil && !slices.Contains(above, from[1]) {
+				if from := regexp.MustCompile(`^COPY --from=(\S+)`).FindStringSubmatch(line); from != nil &&
+					!slices.Contains(above, from[1]) {
 					t.Errorf("%s: %q copies from a stage that does not precede it", file, line)
 				}
 			}
@@ -123,7 +125,8 @@ func TestStagesHaveKnownBases(t *testing.T) {
 // TestTheBuilderIsNewEnough compares the Go version of the build image with that of go.mod.
 func TestTheBuilderIsNewEnough(t *testing.T) {
 	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(readFile(t, "go.mod"))
-	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(readFile(t, "Dockerfile"))
+	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(
+		readFile(t, "Dockerfile"))
 	if wanted == nil || builder == nil || builder[1] != wanted[1] {
 		t.Errorf("go.mod has Go %q, the Dockerfile %q", wanted, builder)
 	}
@@ -143,7 +146,8 @@ func TestTheBuilderSeesThePrograms(t *testing.T) {
 			t.Errorf(".dockerignore excludes %s", name)
 		}
 	}
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "./cmd/...")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}",
+		"./cmd/...")
 	cmd.Dir = root
 	packages, err := cmd.Output()
 	if err != nil {

@@ -17,12 +17,16 @@ func TestLoadRefuses(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	for _, tc := range []struct{ name, args, want string }{
 		{"an unknown program", "slurm-noodles",
-			"load: no image 'slurm-noodles', known are " + strings.Join(serverPrograms(t), " ") + " slurmd:24.11 slurmd:26.05"},
-		{"a Slurm version that Debian lacks", "slurmd:23.02", "load: no image for Slurm '23.02', known are 24.11 and 26.05"},
-		{"a cluster that does not exist", "--dir " + nowhere + " slurmd:26.05", "load: no cluster in " + nowhere + ", start one with hack/kube/up"},
+			"load: no image 'slurm-noodles', known are " + strings.Join(serverPrograms(t), " ") +
+				" slurmd:24.11 slurmd:26.05"},
+		{"a Slurm version that Debian lacks", "slurmd:23.02",
+			"load: no image for Slurm '23.02', known are 24.11 and 26.05"},
+		{"a cluster that does not exist", "--dir " + nowhere + " slurmd:26.05",
+			"load: no cluster in " + nowhere + ", start one with hack/kube/up"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			out, err := exec.Command(filepath.Join(root, "hack", "images", "load"), strings.Fields(tc.args)...).CombinedOutput()
+			out, err := exec.Command(filepath.Join(root, "hack", "images", "load"),
+				strings.Fields(tc.args)...).CombinedOutput()
 			if err == nil {
 				t.Errorf("load %s succeeded", tc.args)
 			}

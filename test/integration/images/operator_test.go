@@ -16,7 +16,8 @@ func TestTheOperatorInPods(t *testing.T) {
 	s := startSlurm(t, k, "26.05")
 	helm := func(args ...string) {
 		t.Helper()
-		if _, err := k.Helm(t.Context(), append([]string{"install", "--namespace", "slurm-system"}, args...)...); err != nil {
+		if _, err := k.Helm(t.Context(), append([]string{"install", "--namespace", "slurm-system"},
+			args...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +32,8 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
 	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "90s", "--set",
 		"image.repository=localhost/slurm-operator,image.tag=dev,image.pullPolicy=Never,replicaCount=2,slurm.pollInterval=1s,namespaces={"+s.namespace+"}")
-	token := strings.TrimPrefix(s.execInPod(t, "slurmctld-0", "scontrol token username=root lifespan=3600"), "SLURM_JWT=")
+	token := strings.TrimPrefix(s.execInPod(t, "slurmctld-0", "scontrol token username=root lifespan=3600"),
+		"SLURM_JWT=")
 	s.kubectl(t, "create", "secret", "generic", "token", "--from-literal=SLURM_JWT="+token)
 	s.applyFile(t, "test/integration/images/testdata/nodeset.yaml")
 
@@ -43,7 +45,8 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 	s.kubectl(t, "scale", "nodeset/cpu", "--replicas=0")
 	s.kubectl(t, "wait", "--for=delete", "--timeout=60s", "pod/cpu-0")
 	t.Run("the API server calls the webhooks", func(t *testing.T) { s.testWebhooks(t) })
-	log, err := k.Kubectl(t.Context(), "logs", "--namespace", "slurm-system", "deployment/slurm-operator", "--all-pods", "--tail=-1")
+	log, err := k.Kubectl(t.Context(), "logs", "--namespace", "slurm-system", "deployment/slurm-operator", "--all-pods",
+		"--tail=-1")
 	if err != nil || !strings.Contains(log, "SuccessfulDelete") {
 		t.Fatalf("the log does not contain the event SuccessfulDelete: %v\n%s", err, log)
 	}

@@ -105,7 +105,8 @@ const asAlice = "cd /tmp && timeout 60 setpriv --reuid 3001 --regid 3001 --clear
 
 func (s env) awaitRegistered(t *testing.T) {
 	want := "privileged-0 idle privileged (null)\nunprivileged-0 idle unprivileged gpu:h100:2"
-	got := s.awaitOutput(t, want, func() string { return s.execInPod(t, "slurmctld-0", "sinfo -h -N -o '%N %T %f %G' | sort") })
+	got := s.awaitOutput(t, want,
+		func() string { return s.execInPod(t, "slurmctld-0", "sinfo -h -N -o '%N %T %f %G' | sort") })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("nodes (-want +got):\n%s\n%s", diff, s.kubectl(t, "logs", "unprivileged-0"))
 	}
@@ -116,7 +117,8 @@ func (s env) testJobs(t *testing.T, feature string) {
 	if want := "3001\n" + feature + "-0"; out != want {
 		t.Errorf("srun on %s printed %q, want %q", feature, out, want)
 	}
-	s.execInPod(t, "slurmctld-0", asAlice+"sbatch --wait --array=1-4 --output /dev/null --constraint "+feature+" --wrap 'sleep 0.2'")
+	s.execInPod(t, "slurmctld-0", asAlice+"sbatch --wait --array=1-4 --output /dev/null --constraint "+feature+
+		" --wrap 'sleep 0.2'")
 }
 
 func (s env) testGPUJob(t *testing.T) {
@@ -128,7 +130,8 @@ func (s env) testGPUJob(t *testing.T) {
 
 // testCancelledJob checks that an unprivileged slurmd can signal processes of other users.
 func (s env) testCancelledJob(t *testing.T) {
-	id := s.execInPod(t, "slurmctld-0", asAlice+"sbatch --parsable --output /dev/null --constraint unprivileged --wrap 'sleep 600'")
+	id := s.execInPod(t, "slurmctld-0",
+		asAlice+"sbatch --parsable --output /dev/null --constraint unprivileged --wrap 'sleep 600'")
 	state := func() string { return s.execInPod(t, "slurmctld-0", "squeue -h -o %T -j "+id) }
 	if got := s.awaitOutput(t, "RUNNING", state); got != "RUNNING" {
 		t.Fatalf("the job is %s", got)

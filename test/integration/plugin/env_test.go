@@ -60,7 +60,8 @@ func newEnv(t *testing.T) *env {
 			t.Error(err)
 		}
 	})
-	r := &env{ControlPlane: control, rootTest: t, dir: t.TempDir(), alpha: newSimulatedCluster("alpha"), beta: newSimulatedCluster("beta", "jobs")}
+	r := &env{ControlPlane: control, rootTest: t, dir: t.TempDir(), alpha: newSimulatedCluster("alpha"),
+		beta: newSimulatedCluster("beta", "jobs")}
 	config, err := control.Kube.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -73,13 +74,15 @@ func newEnv(t *testing.T) *env {
 	r.applyFile(t, "objects.yaml", "ALPHA", r.restd.URL(), "BETA", restd.Start(t, r.beta).URL())
 	r.setToken(t, hpc, "alpha-token", 48*time.Hour)
 	r.setToken(t, "lab", "beta-token", 48*time.Hour)
-	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s", "--shutdown-delay=1s"}
+	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s",
+		"--shutdown-delay=1s"}
 	if err := control.StartAdapters(t.Context(), 1, r.adapterArgs...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("adapter log:\n%s\nAPIServices:\n%s", r.Adapters[len(r.Adapters)-1].Log(), r.runShell(t, "kubectl get apiservices | grep slurm").out)
+			t.Logf("adapter log:\n%s\nAPIServices:\n%s", r.Adapters[len(r.Adapters)-1].Log(),
+				r.runShell(t, "kubectl get apiservices | grep slurm").out)
 		}
 	})
 	r.startOperator(t)
@@ -91,15 +94,19 @@ func newEnv(t *testing.T) *env {
 // workers, and a partition cpu with two static nodes. Its PrivateData is configurable.
 func newSimulatedCluster(name string, private ...string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(restd.Key), PrivateData: private, MessageTimeout: 200 * time.Millisecond, PingDelay: time.Second,
-		Nodes:      []slurmtest.NodeConf{{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"static"}}},
-		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu"}, {Name: "cpu", Feature: "static", Default: true}},
+		ClusterName: name, Key: []byte(restd.Key), PrivateData: private, MessageTimeout: 200 * time.Millisecond,
+		PingDelay: time.Second,
+		Nodes:     []slurmtest.NodeConf{{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"static"}}},
+		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu"},
+			{Name: "cpu", Feature: "static", Default: true}},
 	})
 }
 
 func (r *env) setToken(t *testing.T, namespace, name string, life time.Duration) {
 	t.Helper()
-	r.applyManifest(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name, namespace, restd.Token(t, life)))
+	r.applyManifest(t, fmt.Sprintf(
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name,
+		namespace, restd.Token(t, life)))
 }
 
 // applyFile applies a file of testdata after replacing words in it.
@@ -151,7 +158,8 @@ func (r *env) runShell(t *testing.T, line string) commandResult {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), process.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Kube.Kubeconfig(), "NO_PROXY="+r.Kube.HostAddress, "KUBECACHEDIR="+filepath.Join(r.dir, "cache"),
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Kube.Kubeconfig(), "NO_PROXY="+r.Kube.HostAddress,
+		"KUBECACHEDIR="+filepath.Join(r.dir, "cache"),
 		"PATH="+r.dir+":"+filepath.Join(r.Kube.Dir, "bin")+":"+os.Getenv("PATH"))
 	var out, complaints strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaints

@@ -21,11 +21,14 @@ func (r *env) servingFaults() []fault {
 	return []fault{
 		r.missingServiceFault("no view", view),
 		r.missingServiceFault("no custom metrics", metrics),
-		{"the adapter is gone", func(t *testing.T) { r.stopAdapter(t) }, "", "APIServiceUnavailable", metrics, func(t *testing.T, _ finding) { r.startAdapter(t) }},
-		{"another adapter", func(t *testing.T) { r.serveOtherAdapter(t, metrics) }, "", "MetricsOfAnother", "gpu", func(t *testing.T, _ finding) {
-			r.mustRun(t, "kubectl replace -f "+filepath.Join(r.dir, metrics))
-		}},
-		{"slurmrestd is gone", func(*testing.T) { r.restd.Stop() }, "", "StaleSnapshot", "alpha", func(t *testing.T, _ finding) { r.restd.Start(t) }},
+		{"the adapter is gone", func(t *testing.T) { r.stopAdapter(t) }, "", "APIServiceUnavailable", metrics,
+			func(t *testing.T, _ finding) { r.startAdapter(t) }},
+		{"another adapter", func(t *testing.T) { r.serveOtherAdapter(t, metrics) }, "", "MetricsOfAnother", "gpu",
+			func(t *testing.T, _ finding) {
+				r.mustRun(t, "kubectl replace -f "+filepath.Join(r.dir, metrics))
+			}},
+		{"slurmrestd is gone", func(*testing.T) { r.restd.Stop() }, "", "StaleSnapshot", "alpha",
+			func(t *testing.T, _ finding) { r.restd.Start(t) }},
 	}
 }
 
@@ -46,7 +49,8 @@ func (r *env) missingServiceFault(name, service string) fault {
 	}, "", "APIServiceMissing", service, func(t *testing.T, _ finding) {
 		r.mustRun(t, "kubectl apply -f "+filepath.Join(r.dir, service))
 		awaitSuccess(t, func() error {
-			a := r.runShell(t, "kubectl get --raw /apis/"+strings.Join(strings.SplitN(service, ".", 2)[1:], "")+"/"+strings.SplitN(service, ".", 2)[0])
+			a := r.runShell(t, "kubectl get --raw /apis/"+strings.Join(strings.SplitN(service, ".", 2)[1:], "")+"/"+
+				strings.SplitN(service, ".", 2)[0])
 			if a.status != 0 {
 				return fmt.Errorf("%s%s", a.out, a.err)
 			}
@@ -63,7 +67,8 @@ func (r *env) testWithoutView(t *testing.T) {
 		}
 		return nil
 	})
-	for _, name := range []string{"top partitions", "top nodes", "top jobs", "top users", "top nodesets", "explain nodeset gpu", "explain job 2"} {
+	for _, name := range []string{"top partitions", "top nodes", "top jobs", "top users", "top nodesets",
+		"explain nodeset gpu", "explain job 2"} {
 		r.compareGolden(t, "without-view-"+strings.ReplaceAll(name, " ", "-"), "kubectl slurm "+name+" -n hpc")
 	}
 }
@@ -88,7 +93,8 @@ func (r *env) serveOtherAdapter(t *testing.T, service string) {
 	r.saveAPIService(t, service)
 	other := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if q.URL.Path == "/apis/custom.metrics.k8s.io/v1beta2" || q.URL.Path == "/apis/custom.metrics.k8s.io" || q.URL.Path == "/apis" {
+		if q.URL.Path == "/apis/custom.metrics.k8s.io/v1beta2" || q.URL.Path == "/apis/custom.metrics.k8s.io" ||
+			q.URL.Path == "/apis" {
 			fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"custom.metrics.k8s.io/v1beta2","resources":[]}`)
 			return
 		}
@@ -118,38 +124,50 @@ func (r *env) tokenFaults() []fault {
 		}
 	}
 	return []fault{
-		{"the token ends soon", func(t *testing.T) { r.setToken(t, hpc, "alpha-token", time.Hour) }, "", "TokenExpiring", "alpha", renew},
-		{"the token has ended", func(t *testing.T) { r.setToken(t, hpc, "alpha-token", -time.Minute) }, "", "TokenExpired", "alpha", renew},
+		{"the token ends soon", func(t *testing.T) { r.setToken(t, hpc, "alpha-token", time.Hour) }, "",
+			"TokenExpiring", "alpha", renew},
+		{"the token has ended", func(t *testing.T) { r.setToken(t, hpc, "alpha-token", -time.Minute) }, "",
+			"TokenExpired", "alpha", renew},
 		{"no token", set("nonsense"), "", "TokenUnreadable", "alpha", renew},
 		{"no key", func(t *testing.T) {
-			r.kubectl(t, "-n", hpc, "patch", "secret", "alpha-token", "--type=json", "-p", `[{"op":"replace","path":"/data","value":{"other":"eA=="}}]`)
+			r.kubectl(t, "-n", hpc, "patch", "secret", "alpha-token", "--type=json", "-p",
+				`[{"op":"replace","path":"/data","value":{"other":"eA=="}}]`)
 		}, "", "SecretMissing", "alpha", renew},
-		{"no Secret", func(t *testing.T) { r.kubectl(t, "-n", hpc, "delete", "secret", "alpha-token") }, "", "SecretMissing", "alpha", renew},
+		{"no Secret", func(t *testing.T) { r.kubectl(t, "-n", hpc, "delete", "secret", "alpha-token") }, "",
+			"SecretMissing", "alpha", renew},
 	}
 }
 
 // objectFaults returns faults of our custom resources.
 func (r *env) objectFaults() []fault {
 	return []fault{
-		{"no Cluster", func(t *testing.T) { r.applyFile(t, "lost.yaml") }, "", "ClusterMissing", "lost", func(t *testing.T, _ finding) {
-			r.applyManifest(t, "apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: nobody, namespace: hpc}\nspec: {server: 'http://127.0.0.1:1', token: {secretRef: {name: alpha-token, key: SLURM_JWT}}}\n")
-		}},
-		{"a Cluster that does not answer", func(*testing.T) {}, "", "ClusterNotReady", "nobody", func(t *testing.T, _ finding) {
-			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"server":"`+r.restd.URL()+`"}}`)
-		}},
-		{"a Cluster without slurmctld", func(*testing.T) {}, "", "NodeSetNotReady", "lost", func(t *testing.T, _ finding) {
-			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"slurmctld":{"host":"x"},"slurmKeyRef":{"name":"keys","key":"slurm.key"}}}`)
-		}},
-		{"no operator", func(t *testing.T) { r.stopOperator(t) }, "", "OperatorNotRunning", "", func(t *testing.T, _ finding) { r.startOperator(t) }},
+		{"no Cluster", func(t *testing.T) { r.applyFile(t, "lost.yaml") }, "", "ClusterMissing", "lost",
+			func(t *testing.T, _ finding) {
+				r.applyManifest(t, "apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: nobody, namespace: hpc}\nspec: {server: 'http://127.0.0.1:1', token: {secretRef: {name: alpha-token, key: SLURM_JWT}}}\n")
+			}},
+		{"a Cluster that does not answer", func(*testing.T) {}, "", "ClusterNotReady", "nobody",
+			func(t *testing.T, _ finding) {
+				r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p",
+					`{"spec":{"server":"`+r.restd.URL()+`"}}`)
+			}},
+		{"a Cluster without slurmctld", func(*testing.T) {}, "", "NodeSetNotReady", "lost",
+			func(t *testing.T, _ finding) {
+				r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p",
+					`{"spec":{"slurmctld":{"host":"x"},"slurmKeyRef":{"name":"keys","key":"slurm.key"}}}`)
+			}},
+		{"no operator", func(t *testing.T) { r.stopOperator(t) }, "", "OperatorNotRunning", "",
+			func(t *testing.T, _ finding) { r.startOperator(t) }},
 		{"asleep at zero", r.sleepAtZero, "", "AsleepAtZero", "lost", func(t *testing.T, f finding) {
 			r.mustRun(t, f.Command)
 			r.startOperator(t)
 		}},
-		{"a worker that lists steps", func(t *testing.T) { r.applyManifest(t, workerThatListsSteps) }, "-n lab", "ProbeListsSteps", "retired", func(t *testing.T, f finding) {
-			r.mustRun(t, f.Command)
-			r.kubectl(t, "-n", "lab", "delete", "pod", "retired-0", "--grace-period=0", "--force")
-		}},
-		{"paused by hand", func(t *testing.T) { r.kubectl(t, "-n", hpc, "scale", "nodesets", "gpu", "--replicas=0") }, "", "PausedAtZero", "gpu", nil},
+		{"a worker that lists steps", func(t *testing.T) { r.applyManifest(t, workerThatListsSteps) }, "-n lab",
+			"ProbeListsSteps", "retired", func(t *testing.T, f finding) {
+				r.mustRun(t, f.Command)
+				r.kubectl(t, "-n", "lab", "delete", "pod", "retired-0", "--grace-period=0", "--force")
+			}},
+		{"paused by hand", func(t *testing.T) { r.kubectl(t, "-n", hpc, "scale", "nodesets", "gpu", "--replicas=0") },
+			"", "PausedAtZero", "gpu", nil},
 	}
 }
 
@@ -174,7 +192,8 @@ func (r *env) applyHPA(t *testing.T, name, nodeSet string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.applyManifest(t, strings.NewReplacer("metadata: {name: gpu", "metadata: {name: "+name, "kind: NodeSet, name: gpu", "kind: NodeSet, name: "+nodeSet).Replace(string(text)))
+	r.applyManifest(t, strings.NewReplacer("metadata: {name: gpu", "metadata: {name: "+name, "kind: NodeSet, name: gpu",
+		"kind: NodeSet, name: "+nodeSet).Replace(string(text)))
 }
 
 // autoscalerFaults returns faults of HPAs.
@@ -187,16 +206,26 @@ func (r *env) autoscalerFaults() []fault {
 	}
 	back := func(t *testing.T, _ finding) { r.applyHPA(t, "sleeps", "lost") }
 	return []fault{
-		{"no tolerance", patch("sleeps", `[{"op":"replace","path":"/spec/maxReplicas","value":20},{"op":"remove","path":"/spec/behavior/scaleUp/tolerance"}]`), "", "ToleranceMissing", "sleeps", nil},
-		{"percents alone", patch("sleeps", `[{"op":"replace","path":"/spec/behavior/scaleUp/policies","value":[{"type":"Percent","value":100,"periodSeconds":15}]}]`), "", "CannotLeaveZero", "sleeps", nil},
-		{"a target of a value", patch("sleeps", `[{"op":"replace","path":"/spec/metrics/0/object/target","value":{"type":"Value","value":"1"}}]`), "", "ValueTarget", "sleeps", nil},
-		{"a metric of another NodeSet", patch("sleeps", `[{"op":"replace","path":"/spec/metrics/0/object/describedObject/name","value":"gpu"}]`), "", "AmbiguousMetric", "sleeps", back},
-		{"a metric of all partitions", patch("sleeps", `[{"op":"replace","path":"/spec/metrics/0/object/describedObject","value":{"apiVersion":"slinky.slurm.net/v1beta1","kind":"Cluster","name":"alpha"}},`+metric(`{"name":"slurm_partition_pending_jobs"}`)[1:]),
+		{"no tolerance", patch("sleeps",
+			`[{"op":"replace","path":"/spec/maxReplicas","value":20},{"op":"remove","path":"/spec/behavior/scaleUp/tolerance"}]`), "", "ToleranceMissing", "sleeps", nil},
+		{"percents alone", patch("sleeps",
+			`[{"op":"replace","path":"/spec/behavior/scaleUp/policies","value":[{"type":"Percent","value":100,"periodSeconds":15}]}]`), "", "CannotLeaveZero", "sleeps", nil},
+		{"a target of a value", patch("sleeps",
+			`[{"op":"replace","path":"/spec/metrics/0/object/target","value":{"type":"Value","value":"1"}}]`), "",
+			"ValueTarget", "sleeps", nil},
+		{"a metric of another NodeSet",
+			patch("sleeps", `[{"op":"replace","path":"/spec/metrics/0/object/describedObject/name","value":"gpu"}]`),
+			"", "AmbiguousMetric", "sleeps", back},
+		{"a metric of all partitions",
+			patch("sleeps", `[{"op":"replace","path":"/spec/metrics/0/object/describedObject","value":{"apiVersion":"slinky.slurm.net/v1beta1","kind":"Cluster","name":"alpha"}},`+metric(`{"name":"slurm_partition_pending_jobs"}`)[1:]),
 			"", "AmbiguousMetric", "sleeps", func(t *testing.T, _ finding) {
 				patch("sleeps", metric(`{"name":"slurm_partition_pending_jobs","selector":{"matchLabels":{"partition":"gpu"}}}`))(t)
 			}},
-		{"a metric that is not there", func(t *testing.T) { back(t, finding{}); patch("sleeps", metric(`{"name":"slurm_nothing"}`))(t) }, "", "AutoscalerFails", "sleeps", back},
+		{"a metric that is not there",
+			func(t *testing.T) { back(t, finding{}); patch("sleeps", metric(`{"name":"slurm_nothing"}`))(t) }, "",
+			"AutoscalerFails", "sleeps", back},
 		{"two HPAs", func(t *testing.T) { r.applyHPA(t, "twin", "lost") }, "", "SeveralAutoscalers", "lost", nil},
-		{"an HPA of nothing", func(t *testing.T) { r.applyHPA(t, "stray", "nothing") }, "", "TargetMissing", "stray", nil},
+		{"an HPA of nothing", func(t *testing.T) { r.applyHPA(t, "stray", "nothing") }, "", "TargetMissing", "stray",
+			nil},
 	}
 }

@@ -30,7 +30,8 @@ func (r *env) submitJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	job(r.alpha, "alice", slurm.JobRequest{Name: "sweep", Partition: "gpu", Array: "1-5", Exclusive: true, TRESPerNode: "gres/gpu:4"})
+	job(r.alpha, "alice", slurm.JobRequest{Name: "sweep", Partition: "gpu", Array: "1-5", Exclusive: true,
+		TRESPerNode: "gres/gpu:4"})
 	job(r.alpha, "bob", slurm.JobRequest{Name: "large", Partition: "gpu", Nodes: 6})
 	job(r.alpha, "bob", slurm.JobRequest{Name: "later", Partition: "gpu", Hold: true})
 	job(r.alpha, "bob", slurm.JobRequest{Name: "after", Partition: "gpu", Dependency: "afterok:1"})

@@ -19,7 +19,8 @@ func (r *env) startOperator(t *testing.T) {
 	file := filepath.Join(r.dir, "slurm-operator")
 	if _, err := os.Stat(file); err != nil {
 		r.buildProgram(t, "slurm-operator")
-		if _, err := r.Kube.Helm(t.Context(), "install", "slurm-operator", "../../../charts/slurm-operator", "--namespace", operatorNamespace,
+		if _, err := r.Kube.Helm(t.Context(), "install", "slurm-operator", "../../../charts/slurm-operator",
+			"--namespace", operatorNamespace,
 			"--create-namespace", "--set", "webhook.enabled=false,rbac.secretNamespaces={*}"); err != nil {
 			t.Fatal(err)
 		}
@@ -28,8 +29,10 @@ func (r *env) startOperator(t *testing.T) {
 	if err := r.Kube.WriteKubeconfig(t.Context(), operatorNamespace, "slurm-operator", kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	r.operator = process.Start(r.rootTest, file, "--kube.config="+kubeconfig, "--leader-election.namespace="+operatorNamespace,
-		"--reconcilers=wakeup,nodeset,cluster", "--no-webhook", "--health.listen-address=0", "--metrics.listen-address=0",
+	r.operator = process.Start(r.rootTest, file, "--kube.config="+kubeconfig,
+		"--leader-election.namespace="+operatorNamespace,
+		"--reconcilers=wakeup,nodeset,cluster", "--no-webhook", "--health.listen-address=0",
+		"--metrics.listen-address=0",
 		"--wakeup.look-interval=1s", "--slurm.poll-interval=1s", "--nodeset.image=slurmd")
 }
 

@@ -29,7 +29,8 @@ func TestPlugin(t *testing.T) {
 // checkReady returns an error until the wanted number of workers is ready and allocated.
 func (r *env) checkReady(t *testing.T, want int) error {
 	t.Helper()
-	out := strings.Fields(r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o", "jsonpath={.spec.replicas} {.status.readyReplicas} {.status.slurmAllocated}"))
+	out := strings.Fields(r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o",
+		"jsonpath={.spec.replicas} {.status.readyReplicas} {.status.slurmAllocated}"))
 	if fmt.Sprint(out) != fmt.Sprintf("[%d %d %d]", want, want, want) {
 		return fmt.Errorf("replicas, ready and allocated are %v, not %d", out, want)
 	}
@@ -40,7 +41,8 @@ func (r *env) checkReady(t *testing.T, want int) error {
 func (r *env) testScaleIn(t *testing.T) {
 	r.kubectl(t, "-n", hpc, "patch", "hpa", "gpu", "--type=merge", "-p", `{"spec":{"maxReplicas":2}}`)
 	awaitSuccess(t, func() error {
-		out := r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o", `jsonpath={.status.conditions[?(@.type=="Draining")].reason}`)
+		out := r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o",
+			`jsonpath={.status.conditions[?(@.type=="Draining")].reason}`)
 		if out != "WaitingForJobs" {
 			return fmt.Errorf("Draining is %q", out)
 		}

@@ -69,9 +69,11 @@ func (r *env) syncWorkers(ctx context.Context) error {
 			r.alpha.StopSlurmd(name)
 			err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 		case pod.Spec.NodeName == "":
-			err = pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: kubeNode}}, metav1.CreateOptions{})
+			err = pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name},
+				Target: corev1.ObjectReference{Kind: "Node", Name: kubeNode}}, metav1.CreateOptions{})
 		case first && pod.Status.Phase != corev1.PodRunning:
-			r.alpha.StartSlurmd(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{set}, Dynamic: true})
+			r.alpha.StartSlurmd(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4",
+				Features: []string{set}, Dynamic: true})
 			r.alpha.Step(time.Second)
 			err = r.markReady(ctx, pod)
 		}
@@ -85,10 +87,12 @@ func (r *env) syncWorkers(ctx context.Context) error {
 func (r *env) markReady(ctx context.Context, pod *corev1.Pod) error {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	pod.Status.Conditions = append(pod.Status.Conditions,
+		corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	for _, c := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+			Name: c.Name, Ready: true,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
 		})
 	}
 	_, err := r.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})

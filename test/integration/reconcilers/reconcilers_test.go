@@ -143,7 +143,8 @@ func TestClusterUsesAnIssuedToken(t *testing.T) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
-	simulated := slurmtest.New(slurmtest.Config{Key: []byte(signingKey), Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
+	simulated := slurmtest.New(slurmtest.Config{Key: []byte(signingKey),
+		Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
 	server := httptest.NewServer(simulated.Handler())
 	defer server.Close()
 	c := startKube(t, realkube.Config{})
@@ -202,7 +203,8 @@ func TestScontrolRunsInControllerPod(t *testing.T) {
 	awaitOutput(t, c, "True", "get", "-n", "team", "pod", "blue-controller-0", "-o",
 		`jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 	must(t, scontrol.Run(t.Context(), blue, "create", "NodeName=gpu-[0-3]", "Features=$(reboot);x"))
-	awaitOutput(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c",
+	awaitOutput(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0",
+		"-c",
 		"slurmctld", "--", "cat", "/said")
 	err = scontrol.Run(t.Context(), blue, "create", "NodeName=bad")
 	if slurmclient.CodeOf(err) != slurmclient.CodeInvalid || !strings.Contains(err.Error(), "Invalid node name") {

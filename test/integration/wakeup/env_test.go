@@ -46,7 +46,8 @@ func newEnv(t *testing.T, config realkube.Config) *env {
 	}
 	s.applyManifest(t, readFile(t, "../../../cmd/slurm-operator/testdata/rbac.yaml"))
 	s.adapter = serveMetrics(t, c)
-	for what, path := range map[string]string{"nodesets": "/apis/slinky.slurm.net/v1beta1", "custom metrics": metricsPath} {
+	for what, path := range map[string]string{"nodesets": "/apis/slinky.slurm.net/v1beta1",
+		"custom metrics": metricsPath} {
 		awaitValue(t, what, "served", func(ctx context.Context) (string, error) {
 			_, err := c.Kubectl(ctx, "get", "--raw", path)
 			return "served", err
@@ -153,7 +154,8 @@ spec:
 
 func (n *nodeSet) annotate(annotation string) {
 	n.t.Helper()
-	n.runKubectl(n.t, "annotate", "nodeset", n.name, "--namespace="+n.namespace, "--overwrite", "nodeset.slinky.slurm.net/"+annotation)
+	n.runKubectl(n.t, "annotate", "nodeset", n.name, "--namespace="+n.namespace, "--overwrite",
+		"nodeset.slinky.slurm.net/"+annotation)
 }
 
 func (n *nodeSet) scale(replicas int) {
@@ -177,13 +179,15 @@ func (n *nodeSet) awaitReplicas(replicas int) {
 
 func (n *nodeSet) requireReplicas(replicas int) {
 	n.t.Helper()
-	requireStays(n.t, severalSyncs, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.kubectlGet("nodeset", "{.spec.replicas}"))
+	requireStays(n.t, severalSyncs, "spec.replicas of "+n.name, fmt.Sprint(replicas),
+		n.kubectlGet("nodeset", "{.spec.replicas}"))
 }
 
 // awaitReason waits for the reason of the condition WakeUp.
 func (n *nodeSet) awaitReason(reason string) {
 	n.t.Helper()
-	awaitValue(n.t, "the condition of "+n.name, reason, n.kubectlGet("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
+	awaitValue(n.t, "the condition of "+n.name, reason,
+		n.kubectlGet("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
 }
 
 // awaitHPACondition waits for the reason of a condition of the NodeSet's HPA.
@@ -198,7 +202,8 @@ func (n *nodeSet) awaitHPACondition(condition, reason string) {
 func (n *nodeSet) awaitOwner(owner string) {
 	n.t.Helper()
 	awaitValue(n.t, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
-		out, err := n.Kubectl(ctx, "get", "nodeset", n.name, "--namespace="+n.namespace, "--show-managed-fields", "-o", "json")
+		out, err := n.Kubectl(ctx, "get", "nodeset", n.name, "--namespace="+n.namespace, "--show-managed-fields", "-o",
+			"json")
 		if err != nil {
 			return "", err
 		}
@@ -224,7 +229,8 @@ func (n *nodeSet) awaitOwner(owner string) {
 // events returns the reasons of the operator's events for the NodeSet.
 func (n *nodeSet) events() string {
 	n.t.Helper()
-	return n.runKubectl(n.t, "get", "events.events.k8s.io", "--namespace="+n.namespace, "--field-selector=regarding.name="+n.name,
+	return n.runKubectl(n.t, "get", "events.events.k8s.io", "--namespace="+n.namespace,
+		"--field-selector=regarding.name="+n.name,
 		"-o", `jsonpath={.items[?(@.reportingController=="slurm-operator")].reason}`)
 }
 

@@ -92,7 +92,8 @@ func (a *fakeAdapter) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if v.status != 0 {
-		reason := map[int]string{http.StatusNotFound: "NotFound", http.StatusServiceUnavailable: "ServiceUnavailable"}[v.status]
+		reason := map[int]string{http.StatusNotFound: "NotFound",
+			http.StatusServiceUnavailable: "ServiceUnavailable"}[v.status]
 		w.WriteHeader(v.status)
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"no value","code":%d}`, reason, v.status)
 		return
@@ -101,7 +102,8 @@ func (a *fakeAdapter) serve(w http.ResponseWriter, r *http.Request) {
 		"kind": "MetricValueList", "apiVersion": "custom.metrics.k8s.io/v1beta2",
 		"items": []map[string]any{{
 			"describedObject": map[string]string{
-				"kind": "NodeSet", "apiVersion": "slinky.slurm.net/v1beta1", "namespace": r.PathValue("namespace"), "name": r.PathValue("name"),
+				"kind": "NodeSet", "apiVersion": "slinky.slurm.net/v1beta1", "namespace": r.PathValue("namespace"),
+				"name": r.PathValue("name"),
 			},
 			"metric":    map[string]string{"name": metricName},
 			"timestamp": time.Now().Add(-v.age).UTC().Format(time.RFC3339),

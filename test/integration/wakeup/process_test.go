@@ -32,7 +32,8 @@ func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator
 	}
 	o := &operator{t: t, health: process.FreeAddress(t), metrics: process.FreeAddress(t)}
 	o.Process = process.Start(t, binary, append([]string{
-		"--kube.config=" + kubeconfig, "--reconcilers=wakeup", "--no-webhook", "--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
+		"--kube.config=" + kubeconfig, "--reconcilers=wakeup", "--no-webhook",
+		"--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
 		"--health.listen-address=" + o.health, "--metrics.listen-address=" + o.metrics, "--log.level=debug",
 	}, flags...)...)
 	process.Await(t, func() error { return process.CheckOK("http://" + o.health + "/readyz") })
@@ -57,7 +58,8 @@ func (o *operator) get(ctx context.Context, url, token string) (string, error) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", err

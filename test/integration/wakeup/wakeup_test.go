@@ -44,7 +44,8 @@ func TestWakeUp(t *testing.T) {
 func testTakeOver(t *testing.T, s *env, leader *operator) {
 	startOperator(t, s.Cluster)
 	holder := func(ctx context.Context) (string, error) {
-		return s.Kubectl(ctx, "get", "lease", "slurm-operator", "--namespace=slurm-system", "-o", "jsonpath={.spec.holderIdentity}")
+		return s.Kubectl(ctx, "get", "lease", "slurm-operator", "--namespace=slurm-system", "-o",
+			"jsonpath={.spec.holderIdentity}")
 	}
 	before, err := holder(t.Context())
 	if err != nil || before == "" {
@@ -72,7 +73,8 @@ kind: ClusterRole
 metadata: {name: scrape}
 rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
 `)
-	s.runKubectl(t, "create", "clusterrolebinding", "scrape", "--clusterrole=scrape", "--serviceaccount=slurm-system:prometheus")
+	s.runKubectl(t, "create", "clusterrolebinding", "scrape", "--clusterrole=scrape",
+		"--serviceaccount=slurm-system:prometheus")
 	for _, tc := range []struct{ who, token, want string }{
 		{"nobody", "", "401"},
 		{"somebody", newToken(t, s.Cluster, "default"), "403"},

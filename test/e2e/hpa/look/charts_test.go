@@ -61,7 +61,8 @@ func TestChartsShipNothingByDefault(t *testing.T) {
 
 func TestTheLabelOfDashboardsCanBeChanged(t *testing.T) {
 	found := 0
-	for _, o := range renderChart(t, "slurm-exporter", "dashboards.enabled=true", "dashboards.label=board", "dashboards.labelValue=yes") {
+	for _, o := range renderChart(t, "slurm-exporter", "dashboards.enabled=true", "dashboards.label=board",
+		"dashboards.labelValue=yes") {
 		if o.Metadata.Labels["board"] == "yes" {
 			found++
 		}
@@ -92,7 +93,8 @@ func checkRule(t *testing.T, o chartObject) {
 	t.Helper()
 	name := o.Metadata.Name[strings.LastIndex(o.Metadata.Name, "-")+1:]
 	var want struct{ Groups any }
-	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(root, "dashboards", "rules", name+".rules.yaml"))), &want); err != nil {
+	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(root, "dashboards", "rules", name+".rules.yaml"))),
+		&want); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.Groups, o.Spec.Groups); diff != "" {
@@ -110,7 +112,8 @@ func renderChart(t *testing.T, chart string, values ...string) []chartObject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"template", "test", filepath.Join(root, "charts", chart), "--namespace", "slurm", "--kube-version", "1.37.0"}
+	args := []string{"template", "test", filepath.Join(root, "charts", chart), "--namespace", "slurm", "--kube-version",
+		"1.37.0"}
 	if chart == "slurm-exporter" {
 		values = append(values, "slurm.url=http://slurmrestd:6820", "slurm.token.existingSecret=token")
 	}

@@ -110,7 +110,8 @@ func (s *env) startDev(ctx context.Context) (err error) {
 // nodes with a job that can never run.
 func (s *env) makePartitions(ctx context.Context) error {
 	for _, partition := range [][]string{{"partitionname=empty"}, {"partitionname=short", "nodes=n7"}} {
-		if _, err := s.dev.Run(ctx, "", append([]string{"scontrol", "create", "state=up"}, partition...)...); err != nil {
+		if _, err := s.dev.Run(ctx, "", append([]string{"scontrol", "create", "state=up"},
+			partition...)...); err != nil {
 			return err
 		}
 	}
@@ -149,7 +150,8 @@ func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process
 	address := freeAddress(t)
 	p := startProgram(t, buildProgram(t, dir, "slurm-exporter"), "--web.listen-address="+address,
 		"--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
-		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users", "--compat=slinky,openmetrics,vpenso")
+		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users",
+		"--compat=slinky,openmetrics,vpenso")
 	awaitSuccess(t, func() error { return checkOK("http://" + address + "/-/ready") })
 	return p, address
 }

@@ -19,7 +19,8 @@ import (
 
 // kubeStateMetrics is the path of a kube-state-metrics to run beside the loop. Without it the tests
 // serve the recorded metrics of testdata.
-var kubeStateMetrics = flag.String("kube-state-metrics", "", "program to run, whose metrics are recorded in testdata, instead of serving the recorded ones")
+var kubeStateMetrics = flag.String("kube-state-metrics", "",
+	"program to run, whose metrics are recorded in testdata, instead of serving the recorded ones")
 
 // operatorNamespace is the namespace of the NodeSet that the operator reconciles. No kubelet runs
 // its pods.
@@ -53,7 +54,8 @@ spec:
 // scaleToZero scales the operator's NodeSet to zero.
 func (s *env) scaleToZero(t *testing.T) {
 	t.Helper()
-	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace, "--replicas=0"); err != nil {
+	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace,
+		"--replicas=0"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,12 +79,15 @@ func (s *env) startOperator(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	startProgram(t, buildProgram(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+operatorNamespace,
-		"--reconcilers=nodeset,cluster", "--no-webhook", "--no-leader-election", "--health.listen-address=0", "--no-metrics.secure", "--metrics.listen-address="+address)
+	startProgram(t, buildProgram(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(),
+		"--namespaces="+operatorNamespace,
+		"--reconcilers=nodeset,cluster", "--no-webhook", "--no-leader-election", "--health.listen-address=0",
+		"--no-metrics.secure", "--metrics.listen-address="+address)
 	awaitSuccess(t, func() error { return checkOK("http://" + address + "/metrics") })
 	awaitSuccess(t, func() error {
 		if pods := kubectl("get", "pods", "-n", operatorNamespace, "-o", "name"); strings.Count(pods, "pod/") != 2 {
-			return fmt.Errorf("the operator created %q; the status is %s", pods, kubectl("get", "nodeset", "nightly", "-n", operatorNamespace, "-o", "jsonpath={.status}"))
+			return fmt.Errorf("the operator created %q; the status is %s", pods,
+				kubectl("get", "nodeset", "nightly", "-n", operatorNamespace, "-o", "jsonpath={.status}"))
 		}
 		return nil
 	})
@@ -118,7 +123,8 @@ func (s *env) startKubeStateMetrics(t *testing.T) string {
 		address := freeAddress(t)
 		_, port, _ := strings.Cut(address, ":")
 		_, telemetry, _ := strings.Cut(freeAddress(t), ":")
-		startProgram(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(), "--resources=horizontalpodautoscalers",
+		startProgram(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(),
+			"--resources=horizontalpodautoscalers",
 			"--host=127.0.0.1", "--telemetry-host=127.0.0.1", "--port="+port, "--telemetry-port="+telemetry)
 		awaitSuccess(t, func() error { return checkOK("http://" + address + "/healthz") })
 		t.Cleanup(func() { saveResponse(t, "http://"+address+"/metrics", recordedMetrics) })

@@ -72,7 +72,8 @@ func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 		}
 		for _, q := range d.queries(strings.NewReplacer()) {
 			for _, s := range selectorsIn(q.expr) {
-				ofExporter := strings.HasPrefix(s, "slurm_") && !strings.HasPrefix(s, "slurm_operator") && !strings.Contains(s, "build_info")
+				ofExporter := strings.HasPrefix(s, "slurm_") && !strings.HasPrefix(s, "slurm_operator") &&
+					!strings.Contains(s, "build_info")
 				if ofExporter && !strings.Contains(s, `cluster=~"$cluster"`) {
 					t.Errorf("%s does not select the chosen clusters: %s", q.location, s)
 				}
@@ -100,7 +101,8 @@ func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
 			if !strings.HasPrefix(name, "slurm_") || other {
 				continue
 			}
-			if !strings.Contains(page, "`"+histogramSuffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
+			if !strings.Contains(page, "`"+histogramSuffixes.ReplaceAllString(name, "")+"`") &&
+				!strings.Contains(page, "`"+name+"`") {
 				t.Errorf("%s uses %s, which the metrics pages do not document", q.location, name)
 			}
 		}

@@ -56,7 +56,8 @@ func TestQueriesReturnData(t *testing.T) {
 // playWorkload submits bursts of jobs that scale the NodeSet, scales the operator's NodeSet, and
 // prints the address of Prometheus.
 func (s *env) playWorkload(t *testing.T, duration time.Duration) {
-	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.exporterAddress, duration)
+	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url,
+		s.exporterAddress, duration)
 	end := time.After(duration)
 	tick := time.NewTicker(75 * time.Second)
 	defer tick.Stop()
@@ -68,7 +69,8 @@ func (s *env) playWorkload(t *testing.T, duration time.Duration) {
 			t.Fatal(err)
 		}
 		replicas := []string{"3", "1", "2", "0"}[i%4]
-		_, err = s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace, "--replicas", replicas)
+		_, err = s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", operatorNamespace, "--replicas",
+			replicas)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,5 +154,6 @@ func (s *env) testAlertsDuringOutage(t *testing.T) {
 	if err := s.dev.Stop(t.Context(), "slurmrestd"); err != nil {
 		t.Fatal(err)
 	}
-	s.prometheus.awaitAnswers(t, patience, []query{{"SlurmUnreachable", `ALERTS{alertname="SlurmUnreachable", cluster="dev"}`}})
+	s.prometheus.awaitAnswers(t, patience,
+		[]query{{"SlurmUnreachable", `ALERTS{alertname="SlurmUnreachable", cluster="dev"}`}})
 }

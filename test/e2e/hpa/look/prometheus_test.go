@@ -130,7 +130,8 @@ func (p *prometheus) awaitAnswers(t *testing.T, limit time.Duration, queries []q
 		}
 		left, why = p.findUnanswered(left)
 	}
-	t.Logf("%d of %d queries returned data after %s", len(queries)-len(left), len(queries), time.Since(begin).Round(time.Second))
+	t.Logf("%d of %d queries returned data after %s", len(queries)-len(left), len(queries),
+		time.Since(begin).Round(time.Second))
 	for _, w := range why {
 		t.Error(w)
 	}

@@ -42,7 +42,8 @@ func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration)
 		return 0, err
 	}
 	conditions, err := l.HPAConditions(ctx)
-	return 0, fmt.Errorf("replicas are %d, want %d, after %v; the HPA's conditions are %v (%w)", last, want, limit, conditions, err)
+	return 0, fmt.Errorf("replicas are %d, want %d, after %v; the HPA's conditions are %v (%w)", last, want, limit,
+		conditions, err)
 }
 
 // RequireStableReplicas returns an error if spec.replicas differs from want at any time within the
@@ -54,7 +55,8 @@ func (l *Loop) RequireStableReplicas(ctx context.Context, want int, duration tim
 			return err
 		}
 		if n != want {
-			return fmt.Errorf("replicas moved from %d to %d after %v", want, n, time.Since(begin).Round(time.Millisecond))
+			return fmt.Errorf("replicas moved from %d to %d after %v", want, n,
+				time.Since(begin).Round(time.Millisecond))
 		}
 	}
 	return l.workers.followError()

@@ -87,7 +87,8 @@ func (c *ControlPlane) installCRDs(ctx context.Context) error {
 	if _, err := c.Kube.Helm(ctx, "install", "slurm-operator-crds", chart); err != nil {
 		return err
 	}
-	return c.Kube.AwaitEstablished(ctx, "nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net",
+	return c.Kube.AwaitEstablished(ctx, "nodesets.slinky.slurm.net", "clusters.slinky.slurm.net",
+		"controllers.slinky.slurm.net",
 		"restapis.slinky.slurm.net")
 }
 

@@ -55,10 +55,12 @@ func NewProxy(target string) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{URL: fmt.Sprintf("http://%s", listener.Addr())}
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ErrorLog: log.New(io.Discard, "", 0)}
-	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.serve(w, r, pass)
-	})}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ErrorLog: log.New(io.Discard, "", 0)}
+	p.server = &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.serve(w, r, pass)
+		})}
 	go func() { _ = p.server.Serve(listener) }()
 	return p, nil
 }

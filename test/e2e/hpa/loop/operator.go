@@ -30,8 +30,10 @@ func (c *ControlPlane) StartOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.operator, err = c.startProgram(ctx, "slurm-operator", "--kube.config="+kubeconfig, "--leader-election.namespace="+operatorNamespace,
-		"--reconcilers=wakeup", "--no-webhook", "--health.listen-address=0", "--metrics.listen-address=0", "--wakeup.look-interval=1s")
+	c.operator, err = c.startProgram(ctx, "slurm-operator", "--kube.config="+kubeconfig,
+		"--leader-election.namespace="+operatorNamespace,
+		"--reconcilers=wakeup", "--no-webhook", "--health.listen-address=0", "--metrics.listen-address=0",
+		"--wakeup.look-interval=1s")
 	if err != nil {
 		return fmt.Errorf("starting the operator: %w", err)
 	}

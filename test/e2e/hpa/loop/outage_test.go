@@ -52,7 +52,8 @@ func TestReplicasDoNotMoveDuringOutages(t *testing.T) {
 		requireNoError(t, l.RestartAdapter(t.Context(), l.Adapters[0]))
 		requireNoError(t, l.AwaitReady(t.Context(), 1))
 		requireReplicas(t, l, 3, 2*time.Second)
-		testOutage(t, l, 3, func() { time.Sleep(25 * time.Second) }, func() { requireNoError(t, l.SetToken(t.Context(), good)) })
+		testOutage(t, l, 3, func() { time.Sleep(25 * time.Second) },
+			func() { requireNoError(t, l.SetToken(t.Context(), good)) })
 	})
 	runSlurm(t, l, "scancel", id)
 	awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+2*time.Second+2*slack)

@@ -203,13 +203,15 @@ func (w *workers) patchStatus(ctx context.Context, object *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "loop"}, "status")
+	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "loop"},
+		"status")
 	return err
 }
 
 // objectClient reads and patches objects of the namespace.
 type objectClient interface {
-	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (
+		*unstructured.Unstructured, error)
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
 		subresources ...string) (*unstructured.Unstructured, error)
 }

@@ -65,7 +65,8 @@ func startSimulatedCluster(t *testing.T, name string, private ...string) (*slurm
 			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}, GRES: "gpu:h100:4"},
 			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},
 		},
-		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu", Default: true}, {Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"}},
+		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu", Default: true},
+			{Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"}},
 	})
 	return c, restd.Start(t, c).URL()
 }
@@ -78,7 +79,9 @@ func (s *kubeEnv) setToken(t *testing.T, namespace string) {
 
 func (s *kubeEnv) setSecret(t *testing.T, namespace, token string) {
 	t.Helper()
-	s.applyManifest(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: slurm-token, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", namespace, strings.TrimSpace(token)))
+	s.applyManifest(t, fmt.Sprintf(
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: slurm-token, namespace: %s}\nstringData: {SLURM_JWT: %s}\n",
+		namespace, strings.TrimSpace(token)))
 }
 
 // applyFile applies a file of testdata after replacing words in it.

@@ -42,7 +42,8 @@ func (s *env) testManyJobs(t *testing.T) {
 	before := p.memoryMiB(t, "VmRSS")
 	check := func(what string, took time.Duration) {
 		peak := p.memoryMiB(t, "VmHWM")
-		t.Logf("%s: %v; the adapter used %d MiB before and %d MiB at its peak", what, took.Round(10*time.Millisecond), before, peak)
+		t.Logf("%s: %v; the adapter used %d MiB before and %d MiB at its peak", what, took.Round(10*time.Millisecond),
+			before, peak)
 		if float64(peak) > maxMemoryGrowth*float64(before) {
 			t.Errorf("%s: memory grows from %d to %d MiB", what, before, peak)
 		}
@@ -66,7 +67,8 @@ func (s *env) testManyJobs(t *testing.T) {
 	if streamed != listed {
 		t.Errorf("the pages contain %d jobs, the watch sent %d", listed, streamed)
 	}
-	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil || !strings.Contains(err.Error(), "request pages") {
+	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil ||
+		!strings.Contains(err.Error(), "request pages") {
 		t.Errorf("listing all jobs in one response: %v", err)
 	}
 }
@@ -143,7 +145,8 @@ func (s *kubeEnv) countTableRows(t *testing.T, client rest.Interface) int {
 	t.Helper()
 	count, next := 0, ""
 	for {
-		request := client.Get().AbsPath(bigJobsPath).Param("limit", "500").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		request := client.Get().AbsPath(bigJobsPath).Param("limit", "500").SetHeader(
+			"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
 		if next != "" {
 			request = request.Param("continue", next)
 		}

@@ -27,7 +27,8 @@ func (s *kubeEnv) startAdapter(t *testing.T, args ...string) adapter {
 	}
 	a := adapter{process.Start(t, s.program, append([]string{
 		"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", secure),
-		"--certificate.namespace=slurm-metrics", "--certificate.service=slurm-metrics", "--certificate.secret=slurm-metrics-certificate",
+		"--certificate.namespace=slurm-metrics", "--certificate.service=slurm-metrics",
+		"--certificate.secret=slurm-metrics-certificate",
 		"--metrics.listen-address=" + metrics, "--shutdown-delay=1s",
 	}, args...)...)}
 	process.Await(t, func() error { return process.CheckOK("http://" + metrics + "/-/ready") })
@@ -40,7 +41,8 @@ func (s *kubeEnv) installChart(t *testing.T, port int) {
 	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics", port); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"template", "slurm-metrics", "../../../../charts/slurm-metrics", "--namespace", "slurm-metrics", "--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", port)}
+	args := []string{"template", "slurm-metrics", "../../../../charts/slurm-metrics", "--namespace", "slurm-metrics",
+		"--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", port)}
 	for _, part := range []string{"serviceaccount", "secret", "rbac", "view", "apiservices"} {
 		args = append(args, "--show-only", "templates/"+part+".yaml")
 	}

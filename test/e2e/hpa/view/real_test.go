@@ -19,7 +19,8 @@ func (s *env) startRealSlurm(t *testing.T) *realslurm.Cluster {
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
-	real, err := realslurm.Start(t.Context(), realslurm.Config{Name: "real", Nodes: 2, WithoutAccounting: true, Conf: []string{"PrivateData=jobs,partitions"}})
+	real, err := realslurm.Start(t.Context(), realslurm.Config{Name: "real", Nodes: 2, WithoutAccounting: true,
+		Conf: []string{"PrivateData=jobs,partitions"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func (s *env) testRealSlurm(t *testing.T) {
 	state := func(want string) {
 		t.Helper()
 		process.Await(t, func() error {
-			got, err := s.kubectl(t, "get", "slurmjob", "-n", "team-r", name, "--as=alice", "-o", "jsonpath={.spec.name} {.spec.user} {.status.state} {.status.nodes}")
+			got, err := s.kubectl(t, "get", "slurmjob", "-n", "team-r", name, "--as=alice", "-o",
+				"jsonpath={.spec.name} {.spec.user} {.status.state} {.status.nodes}")
 			if err == nil && !strings.HasPrefix(got, "real alice "+want) {
 				err = fmt.Errorf("the job is %q", got)
 			}
@@ -63,15 +65,21 @@ func (s *env) testRealSlurm(t *testing.T) {
 	s.checkNames(t, name, "slurmjobs", "-n", "team-r", "--as=alice", "-l", "state=running")
 	s.checkNames(t, name, "slurmjobs", "-n", "team-r")
 	s.checkNames(t, "real.n1 real.n2", "slurmnodes", "-n", "team-r", "--as=alice")
-	if _, err := s.kubectl(t, "get", "slurmpartitions", "-n", "team-r", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-r/real") {
+	if _, err := s.kubectl(t, "get", "slurmpartitions", "-n", "team-r", "--as=alice"); err == nil ||
+		!strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-r/real") {
 		t.Errorf("private partitions: %v", err)
 	}
-	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil ||
+		!strings.Contains(err.Error(), "Forbidden") {
 		t.Errorf("listing jobs as bob, who has no role in the namespace: %v", err)
 	}
 	s.applyManifest(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: view-bob, namespace: team-r}\n"+
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slurm-view}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]\n")
-	process.Await(t, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); return err })
+	process.Await(t, func() error {
+		_, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r",
+			"--as=bob")
+		return err
+	})
 	s.checkNames(t, "", "slurmjobs", "-n", "team-r", "--as=bob")
 	if _, err := real.Run(t.Context(), "alice", "scancel", strings.TrimSpace(out)); err != nil {
 		t.Fatal(err)

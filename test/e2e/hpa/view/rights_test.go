@@ -26,7 +26,8 @@ func (s *env) testForbidden(t *testing.T) {
 			t.Errorf("%s: %s, %v", tc.name, out, err)
 		}
 	}
-	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobsResource, "-A", "--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
+	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobsResource, "-A",
+		"--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
 		t.Errorf("a service account without a role may list jobs: %s", out)
 	}
 }
@@ -40,7 +41,8 @@ func (s *env) testPrivateJobs(t *testing.T) {
 	s.checkNames(t, "alpha.1 alpha.2 alpha.3 alpha.4 beta.1 beta.3", "slurmjobs", "-A", "--as=alice")
 	s.checkNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
 	const warning = "Warning: PrivateData hides jobs of the Slurm cluster team-b/beta: only those of bob are shown"
-	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil || !strings.Contains(err.Error(), "NotFound") || !strings.Contains(err.Error(), warning) {
+	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil ||
+		!strings.Contains(err.Error(), "NotFound") || !strings.Contains(err.Error(), warning) {
 		t.Errorf("job of another user: %v", err)
 	}
 }
@@ -48,7 +50,8 @@ func (s *env) testPrivateJobs(t *testing.T) {
 // testPrivateDataChange makes everything in alpha private, and then public again.
 func (s *env) testPrivateDataChange(t *testing.T) {
 	annotate := func(value string) {
-		s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
+		s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite",
+			"view.slinky.slurm.net/private-data="+value)
 	}
 	annotate("jobs,nodes")
 	process.Await(t, func() error {
@@ -57,11 +60,13 @@ func (s *env) testPrivateDataChange(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
+	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil ||
+		!strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
 		t.Errorf("private nodes: %v", err)
 	}
 	// Without the annotation slurmctld decides, which reports that nothing is private.
-	s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
+	s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha",
+		"view.slinky.slurm.net/private-data-")
 	process.Await(t, func() error {
 		if got := s.listNames(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
 			return fmt.Errorf("alice sees %s", got)

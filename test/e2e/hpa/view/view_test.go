@@ -64,9 +64,11 @@ func TestView(t *testing.T) {
 func submitJobs(t *testing.T, c *slurmtest.Cluster) {
 	t.Helper()
 	for _, j := range []slurmtest.JobSpec{
-		{User: "alice", JobRequest: slurm.JobRequest{Name: "train", Partition: "gpu", Nodes: 2, Exclusive: true, TimeLimit: slurm.Num(90)}, Forever: true},
+		{User: "alice", JobRequest: slurm.JobRequest{Name: "train", Partition: "gpu", Nodes: 2, Exclusive: true,
+			TimeLimit: slurm.Num(90)}, Forever: true},
 		{User: "bob", JobRequest: slurm.JobRequest{Name: "solve", Partition: "cpu", Tasks: 4}, Forever: true},
-		{User: "alice", JobRequest: slurm.JobRequest{Name: "either", Partition: "gpu,all", Nodes: 2, Exclusive: true}, Forever: true},
+		{User: "alice", JobRequest: slurm.JobRequest{Name: "either", Partition: "gpu,all", Nodes: 2, Exclusive: true},
+			Forever: true},
 		{User: "bob", JobRequest: slurm.JobRequest{Name: "later", Partition: "cpu", Hold: true}},
 	} {
 		if _, err := c.Submit(j); err != nil {
@@ -78,7 +80,8 @@ func submitJobs(t *testing.T, c *slurmtest.Cluster) {
 
 func (s *env) testDiscovery(t *testing.T) {
 	got := s.mustRun(t, "kubectl", "api-resources", "--api-group=view.slinky.slurm.net", "-o", "wide", "--no-headers")
-	for _, want := range []string{"slurmjobs", "sjob", "SlurmJob", "get,list,watch", "slurmnodes", "snode", "slurmpartitions", "spart"} {
+	for _, want := range []string{"slurmjobs", "sjob", "SlurmJob", "get,list,watch", "slurmnodes", "snode",
+		"slurmpartitions", "spart"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in\n%s", want, got)
 		}
@@ -91,7 +94,8 @@ func (s *env) testDiscovery(t *testing.T) {
 		}
 		return err
 	})
-	if text := s.mustRun(t, "kubectl", "get", "slurm", "-n", "team-a", "-o", "name"); !strings.Contains(text, "slurmpartition.view.slinky.slurm.net/alpha.gpu") {
+	if text := s.mustRun(t, "kubectl", "get", "slurm", "-n", "team-a", "-o", "name"); !strings.Contains(
+		text, "slurmpartition.view.slinky.slurm.net/alpha.gpu") {
 		t.Errorf("category slurm lists\n%s", text)
 	}
 }
@@ -108,7 +112,8 @@ func (s *env) testTables(t *testing.T) {
 		"partitions":      {"slurmpartitions", "-A"},
 		"partitions-wide": {"spart", "-n", "team-a", "-o", "wide", "--show-labels"},
 	} {
-		compareGolden(t, name, tables.Realign(s.mustGet(t, args...), func(s string) string { return agePattern.ReplaceAllString(s, "AGO") }))
+		compareGolden(t, name, tables.Realign(s.mustGet(t, args...),
+			func(s string) string { return agePattern.ReplaceAllString(s, "AGO") }))
 	}
 }
 
@@ -140,21 +145,26 @@ func (s *env) checkNames(t *testing.T, want string, args ...string) {
 func (s *env) listNames(t *testing.T, args ...string) string {
 	t.Helper()
 	out := s.mustGet(t, append(args, "-o", "name")...)
-	return strings.Join(strings.Fields(regexp.MustCompile(`[a-z]+\.view\.slinky\.slurm\.net/`).ReplaceAllString(out, "")), " ")
+	return strings.Join(strings.Fields(regexp.MustCompile(`[a-z]+\.view\.slinky\.slurm\.net/`).ReplaceAllString(
+		out, "")), " ")
 }
 
 func (s *env) testSingleObject(t *testing.T) {
-	got := s.mustGet(t, "slurmjob", "-n", "team-a", "alpha.1", "-o", "jsonpath={.spec.user} {.spec.cluster.kind} {.status.state} {.status.nodes} {.spec.timeLimitMinutes} {.metadata.labels.partition}")
+	got := s.mustGet(t, "slurmjob", "-n", "team-a", "alpha.1", "-o",
+		"jsonpath={.spec.user} {.spec.cluster.kind} {.status.state} {.status.nodes} {.spec.timeLimitMinutes} {.metadata.labels.partition}")
 	if want := "alice Cluster RUNNING gpu-[0-1] 90 gpu"; got != want {
 		t.Errorf("the job is %q, want %q", got, want)
 	}
-	if _, err := s.kubectl(t, "get", "slurmjob", "-n", "team-a", "alpha.99"); err == nil || !strings.Contains(err.Error(), "NotFound") {
+	if _, err := s.kubectl(t, "get", "slurmjob", "-n", "team-a", "alpha.99"); err == nil ||
+		!strings.Contains(err.Error(), "NotFound") {
 		t.Errorf("job that does not exist: %v", err)
 	}
-	if _, err := s.kubectl(t, "delete", "slurmjob", "-n", "team-a", "alpha.1"); err == nil || !strings.Contains(err.Error(), "MethodNotAllowed") {
+	if _, err := s.kubectl(t, "delete", "slurmjob", "-n", "team-a", "alpha.1"); err == nil ||
+		!strings.Contains(err.Error(), "MethodNotAllowed") {
 		t.Errorf("deleting a job: %v", err)
 	}
-	if text := s.mustRun(t, "kubectl", "describe", "slurmnode", "-n", "team-a", "alpha.gpu-0"); !strings.Contains(text, "gpu:h100:4") {
+	if text := s.mustRun(t, "kubectl", "describe", "slurmnode", "-n", "team-a", "alpha.gpu-0"); !strings.Contains(
+		text, "gpu:h100:4") {
 		t.Errorf("kubectl describe says\n%s", text)
 	}
 }

@@ -32,7 +32,8 @@ func (s *env) testWatch(t *testing.T) {
 	defer cancel()
 	lines := s.watchOutput(ctx, t, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
 	lines.awaitLine(t, "alpha.2", "RUNNING")
-	id, err := s.alpha.Submit(slurmtest.JobSpec{User: "alice", JobRequest: slurm.JobRequest{Name: "new", Partition: "cpu", Tasks: 1}, Forever: true})
+	id, err := s.alpha.Submit(slurmtest.JobSpec{User: "alice",
+		JobRequest: slurm.JobRequest{Name: "new", Partition: "cpu", Tasks: 1}, Forever: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ type outputBuffer struct {
 func (s *kubeEnv) watchOutput(ctx context.Context, t *testing.T, args ...string) *outputBuffer {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, filepath.Join(s.kube.Dir, "bin", "kubectl"), append([]string{"get"}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "KUBECACHEDIR="+s.dir, "NO_PROXY="+s.kube.HostAddress)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "KUBECACHEDIR="+s.dir,
+		"NO_PROXY="+s.kube.HostAddress)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +115,8 @@ func (s *env) testInformer(t *testing.T) {
 		t.Fatal(err)
 	}
 	resource := v1alpha1.SchemeGroupVersion.WithResource(v1alpha1.Jobs)
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, resource, "team-a", 0, cache.Indexers{}, nil).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, resource, "team-a", 0, cache.Indexers{},
+		nil).Informer()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -123,12 +126,16 @@ func (s *env) testInformer(t *testing.T) {
 		t.Fatal("the informer does not sync")
 	}
 	for round := range 3 {
-		id, err := s.alpha.Submit(slurmtest.JobSpec{User: "bob", JobRequest: slurm.JobRequest{Name: fmt.Sprint("round-", round), Partition: "cpu", Tasks: 1}, Forever: true})
+		id, err := s.alpha.Submit(slurmtest.JobSpec{User: "bob",
+			JobRequest: slurm.JobRequest{Name: fmt.Sprint("round-", round), Partition: "cpu", Tasks: 1}, Forever: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.alpha.Step(5 * time.Second)
-		process.Await(t, func() error { return compareInformer(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
+		process.Await(t, func() error {
+			return compareInformer(ctx, client.Resource(resource).Namespace("team-a"),
+				informer, id)
+		})
 		if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +152,8 @@ func (s *env) testInformer(t *testing.T) {
 
 // compareInformer returns an error unless the list and the informer contain the same jobs in the
 // same states, the given job among them.
-func compareInformer(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer, id uint32) error {
+func compareInformer(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer,
+	id uint32) error {
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

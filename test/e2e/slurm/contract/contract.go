@@ -131,7 +131,8 @@ func must(t *testing.T, err error) {
 }
 
 // ServedVersions returns those of the versions that the server serves.
-func ServedVersions(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) ([]string, error) {
+func ServedVersions(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) (
+	[]string, error) {
 	var out []string
 	for _, v := range versions {
 		client, err := slurmclient.New(slurmclient.Config{URL: url, Version: v, Token: token})

@@ -22,7 +22,10 @@ func (s *suite) testFutureRecords(t *testing.T) {
 	id := s.submit(t, s.client, slurm.JobRequest{RequiredNodes: "n1", Tasks: 1, Script: "#!/bin/sh\nsleep 600\n"})
 	defer s.cancelAll(t, id)
 	s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
-	s.awaitListed(t, "n1", "mixed", func(n *slurm.Node) bool { return n.State.Base == slurm.NodeMixed && n.AllocCPUs > 0 })
+	s.awaitListed(t, "n1", "mixed", func(n *slurm.Node) bool {
+		return n.State.Base == slurm.NodeMixed &&
+			n.AllocCPUs > 0
+	})
 	n1, err := s.client.Node(ctx, "n1")
 	if err != nil || n1.State.Base != slurm.NodeMixed {
 		t.Errorf("node n1 is %+v, %v", n1, err)
@@ -46,7 +49,8 @@ func (s *suite) testFutureRecords(t *testing.T) {
 	if diff := cmp.Diff(s.defaultNodeStates(t), listed); diff != "" {
 		t.Errorf("the other nodes differ from the server's default list: %s", diff)
 	}
-	if !slices.ContainsFunc(listed, func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // sometimes +PLANNED
+	if !slices.ContainsFunc(listed,
+		func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // sometimes +PLANNED
 		t.Errorf("n1 is not mixed: %q", listed)
 	}
 	must(t, s.client.DeleteNode(ctx, "later-1"))

@@ -53,7 +53,8 @@ func TestDeltaReaderSeesChangesOfPendingJobs(t *testing.T) {
 					t.Fatalf("%s: before the change the record is %+v", tc.name, j)
 				}
 				// slurmctld refuses some changes while it schedules.
-				s.runScript(t, "for i in $(seq 100); do "+fmt.Sprintf(tc.change, id)+" && exit 0; sleep 0.1; done; exit 1")
+				s.runScript(t, "for i in $(seq 100); do "+fmt.Sprintf(tc.change, id)+
+					" && exit 0; sleep 0.1; done; exit 1")
 				s.awaitChange(t, tc.name, id, tc.seen)
 			}
 		})

@@ -43,7 +43,8 @@ func TestRealSlurm(t *testing.T) {
 					Run(t, Server{
 						URL: cluster.URL, KeyFile: cluster.KeyFile, Advance: func() {},
 						CreateNodes: func(ctx context.Context, conf string) error {
-							_, err := cluster.Run(ctx, "", append([]string{"scontrol", "create"}, strings.Fields(conf)...)...)
+							_, err := cluster.Run(ctx, "",
+								append([]string{"scontrol", "create"}, strings.Fields(conf)...)...)
 							return err
 						},
 					}, version)
@@ -80,7 +81,8 @@ func TestRealControllerDownOrHung(t *testing.T) {
 			wantCode(t, "a node while slurmctld is down", err, slurmclient.CodeUnavailable)
 			_, err = client.JobStates(t.Context(), 1)
 			wantCode(t, "a job's state while slurmctld is down", err, slurmclient.CodeUnavailable)
-			wantCode(t, "a drain while slurmctld is down", client.Drain(t.Context(), "n1", "x"), slurmclient.CodeUnavailable)
+			wantCode(t, "a drain while slurmctld is down", client.Drain(t.Context(), "n1", "x"),
+				slurmclient.CodeUnavailable)
 			pings, err := client.Ping(t.Context())
 			if err != nil || len(pings) != 1 || pings[0].Responding {
 				t.Errorf("the pings are %+v, %v", pings, err)

@@ -31,7 +31,8 @@ func TestSimulatedSlurm(t *testing.T) {
 					Users: []slurmtest.UserConf{
 						{Name: "root", Account: "root", Shares: 1, Admin: true},
 						{Name: "slurm", UID: 64030, Account: "root", Shares: 1, Admin: true},
-						{Name: "alice", UID: 3001, Account: "ml", Shares: 5}, {Name: "carol", UID: 3003, Account: "hpc", Shares: 1},
+						{Name: "alice", UID: 3001, Account: "ml", Shares: 5},
+						{Name: "carol", UID: 3003, Account: "hpc", Shares: 1},
 					},
 				})
 				server := httptest.NewServer(cluster.Handler())

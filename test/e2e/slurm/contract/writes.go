@@ -53,7 +53,8 @@ func (s *suite) awaitJob(t *testing.T, id uint32, what string, holds func(j *slu
 }
 
 func (s *suite) testJobLife(t *testing.T) {
-	id := s.submit(t, s.clientAs(t, "alice"), slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
+	id := s.submit(t, s.clientAs(t, "alice"),
+		slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
 	jobs := s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	j := jobs[0]
 	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" ||

@@ -96,7 +96,8 @@ func compareSeries(t *testing.T, cluster *realslurm.Cluster, version, reader str
 
 // readConsistent returns the series of the commands and of the exporter. ok reports whether the
 // commands returned the same before and after the exporter read the cluster.
-func readConsistent(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (want, got numbers.Series, ok bool) {
+func readConsistent(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (
+	want, got numbers.Series, ok bool) {
 	t.Helper()
 	if ctx.Err() != nil {
 		t.Fatal(ctx.Err())

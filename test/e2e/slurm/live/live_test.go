@@ -115,7 +115,8 @@ func TestRealNodeWork(t *testing.T) {
 		job := runCommand(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600")
 		id, err := strconv.ParseUint(job, 10, 32)
 		must(t, err)
-		awaitReading(t, s, "the job", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
+		awaitReading(t, s, "the job",
+			func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
 		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute ||
 			time.Until(w.End) > 11*time.Minute {
 			t.Errorf("the work is %+v", w)
@@ -127,7 +128,8 @@ func TestRealNodeWork(t *testing.T) {
 		begun := time.Now()
 		must(t, s.Drain(ctx, "n2", "slurm-operator: test"))
 		awaitReading(t, s, "the drain", func(r *live.Reading) bool { return !r.DrainedSince["n2"].IsZero() })
-		if r := s.Reading(); r.DrainedSince["n2"].Before(begun) || r.Work["n2"].Jobs != 1 || r.Nodes["n2"].State.Drained() {
+		if r := s.Reading(); r.DrainedSince["n2"].Before(begun) || r.Work["n2"].Jobs != 1 ||
+			r.Nodes["n2"].State.Drained() {
 			t.Errorf("n2 is %v since %v with %+v", r.Nodes["n2"].State, r.DrainedSince["n2"], r.Work["n2"])
 		}
 		runCommand(t, cluster, "scancel", strconv.FormatUint(id, 10))
@@ -141,7 +143,8 @@ func TestRealNodeWork(t *testing.T) {
 		awaitReading(t, s, "the end of the drain",
 			func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
 		must(t, cluster.Stop(ctx, "slurmctld"))
-		awaitReading(t, s, "an error on reading nodes", func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
+		awaitReading(t, s, "an error on reading nodes",
+			func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
 		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil || s.Problem() == "" {
 			t.Error("the last reading is lost, or it still confirms drains")
 		}

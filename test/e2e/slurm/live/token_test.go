@@ -81,7 +81,8 @@ func TestRealSlurmAcceptsIssuedTokens(t *testing.T) {
 			t.Errorf("the job is %+v, %v", jobs, err)
 		}
 		i.now = i.now.Add(-time.Hour)
-		if _, err := i.clientFor(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
+		if _, err := i.clientFor(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(
+			err) != slurmclient.CodeUnauthorized {
 			t.Errorf("using an expired token: %v", err)
 		}
 	})

@@ -20,7 +20,8 @@ type clusterRecords struct{ jobs, nodes, partitions, priorities, limits map[stri
 var squeueFields = []struct{ name, format string }{
 	{"id", "%A"}, {"name", "%j"}, {"user", "%u"}, {"userID", "%U"}, {"group", "%g"}, {"account", "%a"}, {"qos", "%q"},
 	{"partitions", "%P"}, {"state", "%T"}, {"priority", "%Q"}, {"nodeCount", "%D"}, {"cpus", "%C"}, {"nodes", "%N"},
-	{"reservation", "%v"}, {"licenses", "%W"}, {"features", "%f"}, {"nice", "%y"}, {"shown", "%i"}, {"node list or reason", "%R"},
+	{"reservation", "%v"}, {"licenses", "%W"}, {"features", "%f"}, {"nice", "%y"}, {"shown", "%i"},
+	{"node list or reason", "%R"},
 }
 
 // columnSeparator separates columns. No job name contains it.

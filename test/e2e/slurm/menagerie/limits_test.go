@@ -67,15 +67,19 @@ func compareLimits(_ *testing.T, s *observation) ([]string, int) {
 	got := map[string]commandRecord{}
 	for _, q := range snapshot.QOS.Value {
 		got["qos "+q.Name] = commandRecord{
-			"GrpJobs": limitOf(q.MaxJobs), "MaxJobsPU": limitOf(q.MaxJobsPerUser), "MaxJobsPA": limitOf(q.MaxJobsPerAccount),
-			"GrpTRES": formatTRES(q.GrpTRES), "MaxTRES": formatTRES(q.MaxTRESPerJob), "MaxTRESPerNode": formatTRES(q.MaxTRESPerNode),
-			"MaxTRESPU": formatTRES(q.MaxTRESPerUser), "MaxTRESPA": formatTRES(q.MaxTRESPerAccount), "MinTRES": formatTRES(q.MinTRESPerJob),
+			"GrpJobs": limitOf(q.MaxJobs), "MaxJobsPU": limitOf(q.MaxJobsPerUser),
+			"MaxJobsPA": limitOf(q.MaxJobsPerAccount),
+			"GrpTRES":   formatTRES(q.GrpTRES), "MaxTRES": formatTRES(q.MaxTRESPerJob),
+			"MaxTRESPerNode": formatTRES(q.MaxTRESPerNode),
+			"MaxTRESPU":      formatTRES(q.MaxTRESPerUser), "MaxTRESPA": formatTRES(q.MaxTRESPerAccount),
+			"MinTRES": formatTRES(q.MinTRESPerJob),
 		}
 	}
 	for _, a := range snapshot.Associations.Value {
 		got[strings.Join([]string{"association", a.Cluster, a.Account, a.User, a.Partition}, " ")] = commandRecord{
 			"GrpJobs": limitOf(a.GrpJobs), "MaxJobs": limitOf(a.MaxJobs),
-			"GrpTRES": formatTRES(a.GrpTRES), "MaxTRES": formatTRES(a.MaxTRESPerJob), "MaxTRESPerNode": formatTRES(a.MaxTRESPerNode),
+			"GrpTRES": formatTRES(a.GrpTRES), "MaxTRES": formatTRES(a.MaxTRESPerJob),
+			"MaxTRESPerNode": formatTRES(a.MaxTRESPerNode),
 		}
 	}
 	for _, p := range snapshot.Partitions.Value {

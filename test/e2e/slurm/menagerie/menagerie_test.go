@@ -108,7 +108,8 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 		name    string
 		compare func(*testing.T, *observation) (differences []string, compared int)
 	}{
-		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider}, {"limits", compareLimits}, {"view", compareView}, {"plugin", comparePlugin},
+		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider},
+		{"limits", compareLimits}, {"view", compareView}, {"plugin", comparePlugin},
 	}
 	open := map[string][]string{}
 	var table []string

@@ -21,7 +21,8 @@ func (s *observation) partitionMetric(metric, partition string) (float64, bool) 
 	key := numbers.FormatSeries(metric, "partition", partition)
 	switch metric {
 	case "slurm_partition_running_jobs":
-		return s.commands.Series[numbers.FormatSeries("slurm_partition_jobs", "partition", partition, "state", "running")], true
+		return s.commands.Series[numbers.FormatSeries("slurm_partition_jobs", "partition", partition, "state",
+			"running")], true
 	case "slurm_partition_pending_jobs", "slurm_partition_idle_nodes":
 		return s.commands.Series[key], true
 	}

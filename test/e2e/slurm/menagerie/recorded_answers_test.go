@@ -127,8 +127,10 @@ func getAnswer(t *testing.T, cluster *realslurm.Cluster, path string) answer {
 
 // shapedFields are the fields whose texts have many forms that must be parsed.
 var shapedFields = []string{
-	"state", "job_state", "state_reason", "gres", "gres_used", "gres_detail", "tres", "tres_used", "tres_req_str", "tres_alloc_str", "tres_per_node",
-	"tres_per_job", "tres_per_task", "features", "licenses", "shared", "flags", "array_task_string", "dependency", "partition", "name", "topology",
+	"state", "job_state", "state_reason", "gres", "gres_used", "gres_detail", "tres", "tres_used", "tres_req_str",
+	"tres_alloc_str", "tres_per_node",
+	"tres_per_job", "tres_per_task", "features", "licenses", "shared", "flags", "array_task_string", "dependency",
+	"partition", "name", "topology",
 }
 
 var digitRun = regexp.MustCompile(`\d+`)

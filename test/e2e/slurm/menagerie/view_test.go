@@ -83,10 +83,13 @@ func (c *comparison) compareJobs(jobs []v1alpha1.SlurmJob, slurm *clusterRecords
 		}
 		for field, got := range map[string]string{
 			"name": j.Spec.Name, "user": j.Spec.User, "userID": fmt.Sprint(j.Spec.UserID), "group": j.Spec.Group,
-			"account": j.Spec.Account, "qos": j.Spec.QOS, "partitions": strings.Join(j.Spec.Partitions, ","), "state": state,
-			"priority": formatNumber(j.Status.Priority), "nodeCount": formatNumber(j.Status.NodeCount), "cpus": formatNumber(j.Status.CPUs),
-			"nodes": j.Status.Nodes, "reservation": j.Spec.Reservation, "licenses": j.Spec.Licenses, "features": j.Spec.Features,
-			"nice": fmt.Sprint(j.Spec.Nice),
+			"account": j.Spec.Account, "qos": j.Spec.QOS, "partitions": strings.Join(j.Spec.Partitions, ","),
+			"state":    state,
+			"priority": formatNumber(j.Status.Priority), "nodeCount": formatNumber(j.Status.NodeCount),
+			"cpus":  formatNumber(j.Status.CPUs),
+			"nodes": j.Status.Nodes, "reservation": j.Spec.Reservation, "licenses": j.Spec.Licenses,
+			"features": j.Spec.Features,
+			"nice":     fmt.Sprint(j.Spec.Nice),
 		} {
 			c.compare(what, field, withoutNull(want[field]), withoutNull(got))
 		}
@@ -111,11 +114,16 @@ func (c *comparison) compareNodes(nodes []v1alpha1.SlurmNode, slurm *clusterReco
 		want := slurm.nodes[n.Spec.Name]
 		want["State"] = joinSorted(strings.Split(want["State"], "+"))
 		for field, got := range map[string]string{
-			"NodeAddr": n.Spec.Address, "NodeHostName": n.Spec.Hostname, "Partitions": strings.Join(n.Spec.Partitions, ","),
-			"AvailableFeatures": strings.Join(n.Spec.Features, ","), "ActiveFeatures": strings.Join(n.Status.ActiveFeatures, ","),
-			"CPUTot": fmt.Sprint(n.Spec.CPUs), "CPUEfctv": fmt.Sprint(n.Status.EffectiveCPUs), "CPUAlloc": fmt.Sprint(n.Status.AllocatedCPUs),
-			"RealMemory": fmt.Sprint(n.Spec.MemoryMiB), "AllocMem": fmt.Sprint(n.Status.AllocatedMemoryMiB), "Weight": fmt.Sprint(n.Spec.Weight),
-			"Gres": n.Spec.GRES, "GresUsed": n.Status.GRESUsed, "State": joinSorted(n.Status.States), "Version": n.Status.Version,
+			"NodeAddr": n.Spec.Address, "NodeHostName": n.Spec.Hostname,
+			"Partitions":        strings.Join(n.Spec.Partitions, ","),
+			"AvailableFeatures": strings.Join(n.Spec.Features, ","),
+			"ActiveFeatures":    strings.Join(n.Status.ActiveFeatures, ","),
+			"CPUTot":            fmt.Sprint(n.Spec.CPUs), "CPUEfctv": fmt.Sprint(n.Status.EffectiveCPUs),
+			"CPUAlloc":   fmt.Sprint(n.Status.AllocatedCPUs),
+			"RealMemory": fmt.Sprint(n.Spec.MemoryMiB), "AllocMem": fmt.Sprint(n.Status.AllocatedMemoryMiB),
+			"Weight": fmt.Sprint(n.Spec.Weight),
+			"Gres":   n.Spec.GRES, "GresUsed": n.Status.GRESUsed, "State": joinSorted(n.Status.States),
+			"Version": n.Status.Version,
 			"CfgTRES": n.Spec.TRES, "AllocTRES": n.Status.TRESUsed,
 		} {
 			c.compare("node "+n.Spec.Name, field, withoutNull(want[field]), withoutNull(got))
@@ -130,8 +138,10 @@ func (c *comparison) comparePartitions(partitions []v1alpha1.SlurmPartition, slu
 		names = append(names, p.Spec.Name)
 		want := slurm.partitions[p.Spec.Name]
 		for field, got := range map[string]string{
-			"State": p.Status.State, "Nodes": p.Spec.Nodes, "TotalNodes": fmt.Sprint(p.Status.TotalNodes), "TotalCPUs": fmt.Sprint(p.Status.TotalCPUs),
-			"PriorityTier": fmt.Sprint(p.Spec.PriorityTier), "QoS": p.Spec.QOS, "TRES": p.Status.TRES, "MinNodes": fmt.Sprint(p.Spec.MinNodes),
+			"State": p.Status.State, "Nodes": p.Spec.Nodes, "TotalNodes": fmt.Sprint(p.Status.TotalNodes),
+			"TotalCPUs":    fmt.Sprint(p.Status.TotalCPUs),
+			"PriorityTier": fmt.Sprint(p.Spec.PriorityTier), "QoS": p.Spec.QOS, "TRES": p.Status.TRES,
+			"MinNodes": fmt.Sprint(p.Spec.MinNodes),
 		} {
 			c.compare("partition "+p.Spec.Name, field, withoutNull(want[field]), withoutNull(got))
 		}

@@ -263,10 +263,13 @@ func (c *Commands) addReservations() {
 func (c *Commands) addStatistics() {
 	text := c.run("sdiag")
 	for name, metric := range map[string]string{
-		"Jobs submitted": "slurm_controller_jobs_submitted_total", "Jobs started": "slurm_controller_jobs_started_total",
-		"Jobs completed": "slurm_controller_jobs_completed_total", "Jobs canceled": "slurm_controller_jobs_canceled_total",
-		"Jobs failed": "slurm_controller_jobs_failed_total", "DBD Agent queue size": "slurm_controller_dbd_queue_length",
-		"Agent queue size": "slurm_controller_agent_queue_length",
+		"Jobs submitted":       "slurm_controller_jobs_submitted_total",
+		"Jobs started":         "slurm_controller_jobs_started_total",
+		"Jobs completed":       "slurm_controller_jobs_completed_total",
+		"Jobs canceled":        "slurm_controller_jobs_canceled_total",
+		"Jobs failed":          "slurm_controller_jobs_failed_total",
+		"DBD Agent queue size": "slurm_controller_dbd_queue_length",
+		"Agent queue size":     "slurm_controller_agent_queue_length",
 	} {
 		c.add(c.parseNumber(findSubmatch(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
 	}

@@ -19,20 +19,34 @@ func TestJudgeRound(t *testing.T) {
 		want       Verdict
 		fails      bool
 	}{
-		"the minimum is required":                                {counts{3, 1}, both, both, counts{3, 1}, 0, Verdict{Exact: true}, false},
-		"nothing is required or needed":                          {counts{0}, nil, nil, counts{0}, 0, Verdict{Exact: true}, false},
-		"a job starts only on all":                               {counts{3}, one, both, counts{3}, 0, Verdict{Starved: []string{"q2"}}, true},
-		"a job that never starts is not starved":                 {counts{3}, one, one, counts{3}, 0, Verdict{Exact: true}, false},
-		"a job that starts only on fewer workers is not starved": {counts{3}, both, one, counts{3}, 0, Verdict{Exact: true}, false},
-		"one more than needed is not excessive":                  {counts{3}, both, both, counts{2}, 0, Verdict{}, false},
-		"one more per pool, within a tenth, is not excessive":    {counts{21, 1}, both, both, counts{20, 0}, 0, Verdict{}, false},
-		"two more than needed are excessive":                     {counts{3}, both, both, counts{1}, 0, Verdict{Excessive: true}, true},
-		"excess adds up over pools":                              {counts{2, 2}, both, both, counts{1, 1}, 0, Verdict{Excessive: true}, true},
-		"two more than twenty are not excessive":                 {counts{22}, both, both, counts{20}, 0, Verdict{}, false},
-		"three more than twenty are excessive":                   {counts{23}, both, both, counts{20}, 0, Verdict{Excessive: true}, true},
-		"two instead of none are excessive":                      {counts{2}, nil, nil, counts{0}, 0, Verdict{Excessive: true}, true},
-		"a starved unmodelled round passes":                      {counts{3}, one, both, counts{3}, 1, Verdict{Starved: []string{"q2"}, Unmodelled: true}, false},
-		"an excessive unmodelled round passes":                   {counts{9}, both, both, counts{1}, 1, Verdict{Excessive: true, Unmodelled: true}, false},
+		"the minimum is required": {counts{3, 1}, both, both, counts{3, 1}, 0,
+			Verdict{Exact: true}, false},
+		"nothing is required or needed": {counts{0}, nil, nil, counts{0}, 0,
+			Verdict{Exact: true}, false},
+		"a job starts only on all": {counts{3}, one, both, counts{3}, 0,
+			Verdict{Starved: []string{"q2"}}, true},
+		"a job that never starts is not starved": {counts{3}, one, one, counts{3}, 0,
+			Verdict{Exact: true}, false},
+		"a job that starts only on fewer workers is not starved": {counts{3}, both, one, counts{3}, 0,
+			Verdict{Exact: true}, false},
+		"one more than needed is not excessive": {counts{3}, both, both, counts{2}, 0, Verdict{},
+			false},
+		"one more per pool, within a tenth, is not excessive": {counts{21, 1}, both, both, counts{20, 0}, 0,
+			Verdict{}, false},
+		"two more than needed are excessive": {counts{3}, both, both, counts{1}, 0,
+			Verdict{Excessive: true}, true},
+		"excess adds up over pools": {counts{2, 2}, both, both, counts{1, 1}, 0,
+			Verdict{Excessive: true}, true},
+		"two more than twenty are not excessive": {counts{22}, both, both, counts{20}, 0, Verdict{},
+			false},
+		"three more than twenty are excessive": {counts{23}, both, both, counts{20}, 0,
+			Verdict{Excessive: true}, true},
+		"two instead of none are excessive": {counts{2}, nil, nil, counts{0}, 0,
+			Verdict{Excessive: true}, true},
+		"a starved unmodelled round passes": {counts{3}, one, both, counts{3}, 1,
+			Verdict{Starved: []string{"q2"}, Unmodelled: true}, false},
+		"an excessive unmodelled round passes": {counts{9}, both, both, counts{1}, 1,
+			Verdict{Excessive: true, Unmodelled: true}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +84,8 @@ func TestJudgeNoticesWrongDemand(t *testing.T) {
 func TestFigures(t *testing.T) {
 	var f Figures
 	for _, v := range []Verdict{
-		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Excessive: true}, {}, {Starved: []string{"q1"}, Unmodelled: true}, {Excessive: true, Unmodelled: true}, {Exact: true, Unsteady: true},
+		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Excessive: true}, {},
+		{Starved: []string{"q1"}, Unmodelled: true}, {Excessive: true, Unmodelled: true}, {Exact: true, Unsteady: true},
 	} {
 		f.Add(v)
 	}
@@ -97,8 +112,9 @@ func TestFindFewestWorkers(t *testing.T) {
 		"one fewer":            {[]uint64{7}, []uint64{6}, haveAtLeast(6), 4},
 		"none at all":          {[]uint64{100}, []uint64{0}, haveAtLeast(0), 8},
 		"each pool separately": {[]uint64{4, 9}, []uint64{4, 2}, haveAtLeast(4, 2), 5},
-		"the first pool is lowered before the second": {[]uint64{4, 9}, []uint64{0, 5}, func(up []uint64) bool { return sumOf(up) >= 5 }, 7},
-		"a pool without required workers is skipped":  {[]uint64{0, 3}, []uint64{0, 3}, haveAtLeast(0, 3), 1},
+		"the first pool is lowered before the second": {[]uint64{4, 9}, []uint64{0, 5},
+			func(up []uint64) bool { return sumOf(up) >= 5 }, 7},
+		"a pool without required workers is skipped": {[]uint64{0, 3}, []uint64{0, 3}, haveAtLeast(0, 3), 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
