@@ -149,7 +149,7 @@ func (f *findings) checkUnchanged(at *field.Path, now any, same bool) {
 // checkDuration checks a length of time that may be left out.
 func (f *findings) checkDuration(at *field.Path, d *metav1.Duration) {
 	if d != nil && d.Duration <= 0 {
-		f.invalid(at, d.Duration.String(), "must be a positive duration, as 30m")
+		f.invalid(at, d.Duration.String(), "must be a positive duration, such as 30m")
 	}
 }
 

@@ -190,7 +190,7 @@ func checkAnnotations(f *findings, n *v1beta1.NodeSet) {
 	for _, name := range []string{v1beta1.AnnotationZeroAfter, v1beta1.AnnotationIdleGrace} {
 		text, there := n.Annotations[name]
 		if d, err := time.ParseDuration(text); there && (err != nil || d < 0) {
-			f.warn(at.Key(name), "is no duration, as 10m")
+			f.warn(at.Key(name), "is not a duration such as 10m")
 		}
 	}
 }

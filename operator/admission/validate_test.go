@@ -70,7 +70,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "a claim of one access mode without a list", new: c + "volumeClaimTemplates: [{metadata: {name: a}, spec: {accessModes: ReadWriteOnce}}]", errs: one("spec.volumeClaimTemplates[0].spec.accessModes: Invalid value: must be a list, not string")},
 		{name: "waiting for a time", new: c + "drainPolicy: {type: Timeout, timeout: 1h}"},
 		{name: "waiting for no time", new: c + "drainPolicy: {type: Timeout}", errs: one("spec.drainPolicy.timeout: Required value: a drainPolicy of type Timeout must have one")},
-		{name: "waiting for less than nothing", new: c + "drainPolicy: {type: Timeout, timeout: -1h}", errs: one(`spec.drainPolicy.timeout: Invalid value: "-1h0m0s": must be a positive duration, as 30m`)},
+		{name: "waiting for less than nothing", new: c + "drainPolicy: {type: Timeout, timeout: -1h}", errs: one(`spec.drainPolicy.timeout: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
 		{name: "a timeout of no use", new: c + "drainPolicy: {type: Wait, timeout: 1h}", warnings: one("spec.drainPolicy.timeout: has no effect unless type is Timeout")},
 		{name: "force", new: c + "drainPolicy: {type: Force}", warnings: one("spec.drainPolicy.type: is Force: jobs are lost when their workers are deleted")},
 		{name: "updates that never come", new: c + "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}", warnings: one("spec.updateStrategy.rollingUpdate.maxUnavailable: is zero: no worker is ever updated")},
@@ -78,7 +78,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "updates from less than nothing on", new: c + "updateStrategy: {rollingUpdate: {partition: -1}}", errs: one("spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must not be negative")},
 		{name: "a schedule", new: c + `updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: "2026-09-01T00:00:00Z", duration: 30m, flags: [MAGNETIC]}}`},
 		{name: "a schedule without a start", new: c + "updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {duration: 30m}}", errs: one("spec.updateStrategy.scheduledUpdate.startTime: Required value: the start of a ScheduledUpdate")},
-		{name: "a schedule of no time", new: c + "updateStrategy: {scheduledUpdate: {duration: 0s}}", errs: one(`spec.updateStrategy.scheduledUpdate.duration: Invalid value: "0s": must be a positive duration, as 30m`)},
+		{name: "a schedule of no time", new: c + "updateStrategy: {scheduledUpdate: {duration: 0s}}", errs: one(`spec.updateStrategy.scheduledUpdate.duration: Invalid value: "0s": must be a positive duration, such as 30m`)},
 		{name: "a schedule of two flags in one", new: c + "updateStrategy: {scheduledUpdate: {flags: ['A,B']}}", errs: one(`spec.updateStrategy.scheduledUpdate.flags[0]: Invalid value: "A,B": must be one flag of a reservation, as MAGNETIC`)},
 		{name: "less than no replicas", new: c + "replicas: -1", errs: one("spec.replicas: Invalid value: -1: must not be negative")},
 		{name: "more replicas than there may be", new: c + "replicas: 5, maxReplicas: 4", warnings: one("spec.maxReplicas: is less than replicas")},
@@ -124,7 +124,7 @@ spec: {controllerRef: {name: slurm}}`), n); err != nil {
 	warnings, errs := admission.ValidateNodeSet(nil, n)
 	want := []string{
 		`metadata.annotations[nodeset.slinky.slurm.net/wake]: is neither "always" nor "never"`,
-		"metadata.annotations[nodeset.slinky.slurm.net/zero-after]: is no duration, as 10m",
+		"metadata.annotations[nodeset.slinky.slurm.net/zero-after]: is not a duration such as 10m",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" || len(errs) > 0 {
 		t.Errorf("%v, warnings (-want +got):\n%s", errs, diff)
@@ -206,7 +206,7 @@ func TestTokens(t *testing.T) {
 		{name: "the least", new: least},
 		{name: "of nobody", new: `username: "", jwtKeyRef: {name: k, key: a}`, errs: one("spec.username: Required value: the Slurm user whose token it is")},
 		{name: "of two users", new: `username: "a,b", jwtKeyRef: {name: k, key: a}`, errs: one(`spec.username: Invalid value: "a,b": must be the name of a user`)},
-		{name: "that lives backwards", new: least + "lifetime: -1h", errs: one(`spec.lifetime: Invalid value: "-1h0m0s": must be a positive duration, as 30m`)},
+		{name: "that lives backwards", new: least + "lifetime: -1h", errs: one(`spec.lifetime: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
 		{name: "that hardly lives", new: least + "lifetime: 10s", warnings: one("spec.lifetime: is less than a minute: the token may run out before it is used")},
 		{name: "of a key that may be missing", new: "username: slurm, jwtKeyRef: {name: k, key: a, optional: true}", warnings: one("spec.jwtKeyRef.optional: has no effect: the key is required")},
 		{name: "in a Secret that may be missing", new: least + "secretRef: {name: s, key: token, optional: true}", warnings: one("spec.secretRef.optional: has no effect: the operator creates the Secret")},

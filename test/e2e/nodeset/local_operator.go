@@ -79,8 +79,8 @@ func (o *LocalOperator) startProxies(ctx context.Context, s *Env) error {
 func (o *LocalOperator) Start() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset",
-		"--no-webhook", //nolint:noctx // Kill stops it
+	o.process = exec.Command(o.program, //nolint:noctx // Kill stops it
+		"--kube.config="+o.kubeconfig, "--reconcilers=nodeset", "--no-webhook",
 		"--no-leader-election", "--health.listen-address=0", "--metrics.listen-address=0",
 		"--slurm.user=root", "--slurm.poll-interval=300ms", "--slurm.timeout=5s")
 	o.process.Stdout, o.process.Stderr = &o.log, &o.log
