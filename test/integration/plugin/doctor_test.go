@@ -107,7 +107,7 @@ func (r *env) testFaults(t *testing.T, faults []fault) {
 func (r *env) testHealthy(t *testing.T) {
 	awaitSuccess(t, func() error {
 		a := r.runShell(t, "kubectl slurm doctor -A")
-		if a.status != 0 || a.out != "Nothing was found.\n" {
+		if a.status != 0 || a.out != "No faults were found.\n" {
 			return fmt.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 		}
 		return nil
@@ -128,11 +128,11 @@ func (r *env) testUnreachable(t *testing.T) {
 func (r *env) testMissingRights(t *testing.T) {
 	nobody := "-n hpc --as=nobody"
 	a := r.runShell(t, "kubectl slurm top nodesets "+nobody)
-	if a.status != 2 || !strings.Contains(a.err, "ask for the role view") {
+	if a.status != 2 || !strings.Contains(a.err, "request the role view") {
 		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 	}
 	a = r.runShell(t, "kubectl slurm top jobs "+nobody)
-	if a.status != 2 || !strings.Contains(a.err, "ask for the role slurm-view") {
+	if a.status != 2 || !strings.Contains(a.err, "request the role slurm-view") {
 		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
 	}
 	r.testFaults(t, []fault{
