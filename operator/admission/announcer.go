@@ -17,28 +17,27 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Announcer tells the API server where the webhooks are and whom to trust there: in a
-// ValidatingWebhookConfiguration, and in the definitions of the kinds of two versions.
+// Announcer registers the webhooks and their CA with the API server: in a
+// ValidatingWebhookConfiguration, and in the definitions of the kinds that have two versions.
 type Announcer struct {
 	// Client reads and writes without a cache. Its scheme has
 	// admissionregistration.k8s.io/v1 and apiextensions.k8s.io/v1.
 	Client client.Client
-	// Configuration is the name of the ValidatingWebhookConfiguration. One that is
-	// absent, and webhooks in it that lead elsewhere, are left alone.
+	// Configuration is the name of the ValidatingWebhookConfiguration. It is not created if it
+	// is absent, and webhooks in it that have another target are not changed.
 	Configuration string
 	Endpoint      WebhookEndpoint
 }
 
 var _ certs.Announcer = (*Announcer)(nil)
 
-// definitionNames are the names of those with two versions.
+// definitionNames returns the names of the definitions with two versions.
 func definitionNames() []string {
 	return []string{"clusters." + v1beta1.GroupName, "nodesets." + v1beta1.GroupName}
 }
 
-// Announce implements certs.Announcer. With an empty caBundle the ones that are there
-// stay as they are: somebody else writes them. It is no error when another replica
-// writes at the same time.
+// Announce implements certs.Announcer. If caBundle is empty, the existing CAs are kept: somebody
+// else writes them. A conflict with another replica is not an error.
 func (a *Announcer) Announce(ctx context.Context, caBundle []byte) error {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	err := a.updateObject(ctx, a.Configuration, configuration, func() bool { return a.setCABundles(configuration, caBundle) })
@@ -48,17 +47,17 @@ func (a *Announcer) Announce(ctx context.Context, caBundle []byte) error {
 	for _, name := range definitionNames() {
 		definition := &apiextensionsv1.CustomResourceDefinition{}
 		if err := a.updateObject(ctx, name, definition, func() bool { return a.setConversion(definition, caBundle) }); err != nil {
-			return fmt.Errorf("announcing who converts: %w", err)
+			return fmt.Errorf("announcing the conversion webhook: %w", err)
 		}
 	}
 	return nil
 }
 
-// updateObject reads the object of that name, and writes it when edit says that it changed it.
+// updateObject reads the object of that name, and writes it if edit reports a change.
 func (a *Announcer) updateObject(ctx context.Context, name string, into client.Object, edit func() bool) error {
 	err := a.Client.Get(ctx, client.ObjectKey{Name: name}, into)
 	if apierrors.IsNotFound(err) {
-		return nil // it may come later
+		return nil // it may be created later
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
@@ -72,7 +71,7 @@ func (a *Announcer) updateObject(ctx context.Context, name string, into client.O
 	return nil
 }
 
-// setCABundles puts the CAs into the webhooks that lead here, and reports whether it changed any.
+// setCABundles sets the CAs of the webhooks whose target is ours, and reports whether any changed.
 func (a *Announcer) setCABundles(c *admissionregistrationv1.ValidatingWebhookConfiguration, caBundle []byte) bool {
 	changed := false
 	for i := range c.Webhooks {
@@ -84,8 +83,8 @@ func (a *Announcer) setCABundles(c *admissionregistrationv1.ValidatingWebhookCon
 	return changed
 }
 
-// setConversion makes a definition serve v1alpha1 and have it converted here, and reports
-// whether it did not before. One without v1alpha1 is not ours.
+// setConversion makes a definition serve v1alpha1 and use our conversion webhook, and reports
+// whether it changed the definition. A definition without v1alpha1 is not ours.
 func (a *Announcer) setConversion(d *apiextensionsv1.CustomResourceDefinition, caBundle []byte) bool {
 	alpha := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == v1alpha1.SchemeGroupVersion.Version

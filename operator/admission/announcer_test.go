@@ -18,7 +18,7 @@ func newEndpoint() admission.WebhookEndpoint {
 	return admission.WebhookEndpoint{Namespace: "slinky", Service: "slurm-operator-webhook"}
 }
 
-// newDefinition is one of the chart's, as far as it matters here.
+// newDefinition returns the parts of a definition of the chart that matter here.
 func newDefinition(name string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for _, v := range versions {
@@ -31,7 +31,7 @@ func newConfiguration(hooks ...admissionregistrationv1.ValidatingWebhook) *admis
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "slurm-operator"}, Webhooks: hooks}
 }
 
-// announceCAs is what is there after announcements of CAs.
+// announceCAs returns the objects after announcements of CAs.
 func announceCAs(t *testing.T, objects []client.Object, cas ...string) (*admissionregistrationv1.ValidatingWebhookConfiguration, *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -57,7 +57,7 @@ func announceCAs(t *testing.T, objects []client.Object, cas ...string) (*admissi
 	return hooks, d
 }
 
-func TestTheWebhooksAreAnnounced(t *testing.T) {
+func TestWebhooksAreAnnounced(t *testing.T) {
 	objects := []client.Object{
 		newConfiguration(admission.ValidatingWebhooks(newEndpoint(), nil)...),
 		newDefinition("nodesets.slinky.slurm.net", "v1alpha1", "v1beta1"),
@@ -87,11 +87,11 @@ func TestAnnouncingAgainWritesNothing(t *testing.T) {
 	hooks, d := announceCAs(t, objects(), "ca")
 	hooksAgain, again := announceCAs(t, objects(), "ca", "ca", "ca")
 	if hooks.ResourceVersion != hooksAgain.ResourceVersion || d.ResourceVersion != again.ResourceVersion {
-		t.Error("what was announced before is written again")
+		t.Error("unchanged objects are written again")
 	}
 }
 
-func TestAForeignCABundleIsKept(t *testing.T) {
+func TestForeignCABundleIsKept(t *testing.T) {
 	d := newDefinition("nodesets.slinky.slurm.net", "v1alpha1", "v1beta1")
 	d.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
@@ -106,14 +106,14 @@ func TestAForeignCABundleIsKept(t *testing.T) {
 	}
 }
 
-func TestForeignWebhooksAreLeftAlone(t *testing.T) {
+func TestForeignWebhooksAreNotChanged(t *testing.T) {
 	elsewhere := admission.ValidatingWebhooks(admission.WebhookEndpoint{URL: "https://elsewhere.example.com"}, []byte("theirs"))
 	hooks, d := announceCAs(t, []client.Object{newConfiguration(elsewhere...), newDefinition("nodesets.slinky.slurm.net", "v1beta1")}, "ours")
 	if diff := cmp.Diff(elsewhere, hooks.Webhooks); diff != "" {
 		t.Errorf("webhooks (-before +after):\n%s", diff)
 	}
 	if d.Spec.Conversion != nil {
-		t.Errorf("a definition without v1alpha1 is converted by %+v", d.Spec.Conversion)
+		t.Errorf("a definition without v1alpha1 has conversion %+v", d.Spec.Conversion)
 	}
-	announceCAs(t, nil, "ours") // nothing is there yet
+	announceCAs(t, nil, "ours") // no object exists yet
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// findings are what a look at an object has found.
+// findings are the warnings and errors about an object.
 type findings struct {
 	warnings []string
 	errs     field.ErrorList
@@ -32,11 +32,11 @@ func (f *findings) required(at *field.Path, text string) {
 	f.errs = append(f.errs, field.Required(at, text))
 }
 
-// result is what the Validate functions return.
+// result returns what the Validate functions return.
 func (f *findings) result() ([]string, field.ErrorList) { return f.warnings, f.errs }
 
-// checkOpenField reads an open part strictly. One that is malformed is an error at the field
-// inside of it; fields that its type does not know are kept, so a warning.
+// checkOpenField decodes a field with an open schema strictly. A malformed value is an error at the
+// field inside of it. Unknown fields are kept, so they are only a warning.
 func checkOpenField[T any](f *findings, at *field.Path, r v1beta1.Raw, read func(v1beta1.Raw) (T, error)) (T, bool) {
 	value, err := read(r)
 	if err != nil {
@@ -64,31 +64,31 @@ func checkOpenField[T any](f *findings, at *field.Path, r v1beta1.Raw, read func
 	return value, true
 }
 
-// checkContainer checks what is laid over a container.
+// checkContainer checks the overlay of a container.
 func (f *findings) checkContainer(at *field.Path, r v1beta1.Raw) {
 	checkOpenField(f, at, r, v1beta1.Raw.Container)
 }
 
-// checkTemplate checks what is laid over pods, and returns it if it can be read.
+// checkTemplate checks the overlay of pods, and returns it and whether it is well-formed.
 func (f *findings) checkTemplate(at *field.Path, t v1beta1.PodTemplate) (corev1.PodSpec, bool) {
 	return checkOpenField(f, at.Child("spec"), t.Spec, v1beta1.Raw.PodSpec)
 }
 
-// checkService checks what is laid over a Service.
+// checkService checks the overlay of a Service.
 func (f *findings) checkService(at *field.Path, s v1beta1.ServiceSpec) {
 	checkOpenField(f, at.Child("spec"), s.Spec, v1beta1.Raw.ServiceSpec)
 	f.checkPort(at.Child("port"), s.Port)
 	f.checkPort(at.Child("nodePort"), s.NodePort)
 }
 
-// checkPort checks a port of which 0 means that it is not given.
+// checkPort checks a port. 0 means that it is not set.
 func (f *findings) checkPort(at *field.Path, port int) {
 	if port < 0 || port > 65535 {
 		f.invalid(at, port, "must be a port, 1 to 65535")
 	}
 }
 
-// checkExternal checks where a daemon listens; nil is nowhere.
+// checkExternal checks the address of an external daemon, which may be nil.
 func (f *findings) checkExternal(at *field.Path, e *v1beta1.ExternalConfig) {
 	if e == nil {
 		return
@@ -101,7 +101,7 @@ func (f *findings) checkExternal(at *field.Path, e *v1beta1.ExternalConfig) {
 	}
 }
 
-// checkNotNegative checks a number of things.
+// checkNotNegative checks a count.
 func (f *findings) checkNotNegative(at *field.Path, n int64) {
 	if n < 0 {
 		f.invalid(at, n, "must not be negative")
@@ -114,21 +114,21 @@ func (f *findings) checkReplicas(at *field.Path, n *int32) {
 	}
 }
 
-// requireName demands the name that the schema lets be empty.
+// requireName requires a name, which the schema allows to be empty.
 func (f *findings) requireName(at *field.Path, name, what string) {
 	if name == "" {
 		f.required(at.Child("name"), "the name of "+what)
 	}
 }
 
-// warnIgnored warns of fields that nothing follows.
+// warnIgnored warns about fields that have no effect.
 func (f *findings) warnIgnored(at *field.Path, fields []v1beta1.IgnoredField) {
 	for _, i := range fields {
 		f.warn(at.Child(i.Field), i.Explanation)
 	}
 }
 
-// checkSecretKey checks a reference to a key of a Secret; nil is none.
+// checkSecretKey checks a reference to a key of a Secret, which may be nil.
 func (f *findings) checkSecretKey(at *field.Path, ref *corev1.SecretKeySelector) {
 	if ref == nil {
 		return
@@ -139,24 +139,24 @@ func (f *findings) checkSecretKey(at *field.Path, ref *corev1.SecretKeySelector)
 	}
 }
 
-// checkUnchanged refuses that a field changes.
+// checkUnchanged refuses changes of an immutable field.
 func (f *findings) checkUnchanged(at *field.Path, now any, same bool) {
 	if !same {
 		f.invalid(at, now, "is immutable")
 	}
 }
 
-// checkDuration checks a length of time that may be left out.
+// checkDuration checks an optional duration.
 func (f *findings) checkDuration(at *field.Path, d *metav1.Duration) {
 	if d != nil && d.Duration <= 0 {
 		f.invalid(at, d.Duration.String(), "must be a positive duration, such as 30m")
 	}
 }
 
-// prometheusDuration is how Prometheus writes lengths of time.
+// prometheusDuration matches the durations of Prometheus.
 const prometheusDuration = `^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$`
 
-// checkMetrics checks what the Prometheus operator is told.
+// checkMetrics checks the settings for the Prometheus operator.
 func (f *findings) checkMetrics(at *field.Path, m v1beta1.Metrics) {
 	if m.ServiceMonitor == nil {
 		return
@@ -173,11 +173,11 @@ func (f *findings) checkMetrics(at *field.Path, m v1beta1.Metrics) {
 
 func (f *findings) checkInterval(at *field.Path, text string) {
 	if !regexp.MustCompile(prometheusDuration).MatchString(text) {
-		f.invalid(at, text, "must be a duration of Prometheus, as 30s")
+		f.invalid(at, text, "must be a Prometheus duration, such as 30s")
 	}
 }
 
-// checkLabel checks a part of a host's name.
+// checkLabel checks that a host name made of the text is a DNS label.
 func (f *findings) checkLabel(at *field.Path, text, madeOf string) {
 	for _, problem := range validation.IsDNS1123Label(madeOf) {
 		f.invalid(at, text, "makes the name "+strconv.Quote(madeOf)+", and "+problem)

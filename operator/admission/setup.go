@@ -20,24 +20,24 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
-// Config says where the webhooks are and what their certificate is.
+// Config configures the address and the certificate of the webhooks.
 type Config struct {
-	// Host and Port are where they listen; "" is every address, 0 is 9443.
+	// Host and Port are the address to listen on; "" is every address, 0 is port 9443.
 	Host string
 	Port int
-	// Endpoint is how the API server reaches them.
+	// Endpoint is the address at which the API server reaches the webhooks.
 	Endpoint WebhookEndpoint
 	// Configuration is the name of the ValidatingWebhookConfiguration.
 	Configuration string
-	// CertDir has the certificate as tls.crt and tls.key, which are read again when
-	// they change; who wrote them announces their CA. "": it is self-made.
+	// CertDir is the directory of tls.crt and tls.key, which are read again when they change;
+	// their issuer announces the CA. If it is empty, the operator issues the certificate.
 	CertDir string
-	// Namespace and Secret are where a self-made certificate is kept.
+	// Namespace and Secret name the Secret of the certificate that the operator issues.
 	Namespace, Secret string
 }
 
-// SetupWithManager makes the manager run the webhooks on every replica, keep their
-// certificate, and tell the API server of them. The manager is ready when they are.
+// SetupWithManager makes the manager run the webhooks on every replica, renew their certificate and
+// register them with the API server. The manager is ready when they are.
 func SetupWithManager(mgr ctrl.Manager, cfg Config) error {
 	announcer, err := newAnnouncer(mgr, cfg)
 	if err != nil {
@@ -92,30 +92,31 @@ func newRotator(mgr ctrl.Manager, cfg Config, announcer certs.Announcer, log log
 	}), nil
 }
 
-// webhookAnnouncer keeps the certificate good and the API server told, on every replica.
+// webhookAnnouncer renews the certificate and announces the webhooks, on every replica.
 type webhookAnnouncer struct {
-	rotator   *certs.Rotator // nil where the certificate comes in files
+	rotator   *certs.Rotator // nil if the certificate is read from files
 	announcer *Announcer
 	log       logr.Logger
 }
 
-// NeedLeaderElection tells the manager that every replica runs it.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: every replica runs it.
 func (*webhookAnnouncer) NeedLeaderElection() bool { return false }
 
-// Start looks until ctx ends: often until there is a certificate, then now and then.
+// Start checks the certificate and announces the webhooks until ctx ends: every second until there
+// is a certificate, then every certs.CheckInterval.
 func (k *webhookAnnouncer) Start(ctx context.Context) error {
-	look := func(ctx context.Context) error { return k.announcer.Announce(ctx, nil) }
+	announce := func(ctx context.Context) error { return k.announcer.Announce(ctx, nil) }
 	if k.rotator != nil {
-		look = k.rotator.EnsureCertificate
+		announce = k.rotator.EnsureCertificate
 	}
-	const often = time.Second
+	const retryInterval = time.Second
 	for {
 		pause := certs.CheckInterval
-		if err := look(ctx); err != nil && ctx.Err() == nil {
-			k.log.Error(err, "looking after the webhooks fails")
+		if err := announce(ctx); err != nil && ctx.Err() == nil {
+			k.log.Error(err, "announcing the webhooks")
 		}
 		if k.rotator != nil && !k.rotator.HasCertificate() {
-			pause = often
+			pause = retryInterval
 		}
 		select {
 		case <-ctx.Done():
@@ -125,7 +126,7 @@ func (k *webhookAnnouncer) Start(ctx context.Context) error {
 	}
 }
 
-// getCertificate is a tls.Config's GetCertificate.
+// getCertificate is the GetCertificate of a tls.Config.
 func (k *webhookAnnouncer) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	cert, key := k.rotator.CurrentCertKeyContent()
 	if len(cert) == 0 {
@@ -138,7 +139,7 @@ func (k *webhookAnnouncer) getCertificate(*tls.ClientHelloInfo) (*tls.Certificat
 	return &pair, nil
 }
 
-// hostOf is the host of a URL; "" for what is none.
+// hostOf returns the host of a URL, or "" if the URL is malformed.
 func hostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

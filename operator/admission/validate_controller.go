@@ -10,11 +10,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// maxClusterNameLength is the most characters that Slurm takes for a ClusterName.
+// maxClusterNameLength is the maximum length of a ClusterName in Slurm.
 const maxClusterNameLength = 40
 
-// ValidateController says what is wrong with a Controller that is written, and what
-// may surprise. old is what it replaces; nil when it is new.
+// ValidateController returns the errors of a Controller, and warnings about what may surprise. old
+// is the object that it replaces, or nil if it is new.
 func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	checkClusterName(f, at.Child("clusterName"), new)
@@ -35,13 +35,15 @@ func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs f
 	f.warnIgnored(at, s.IgnoredFields())
 	if old != nil {
 		f.checkUnchanged(at.Child("clusterName"), s.ClusterName, effectiveClusterName(old) == effectiveClusterName(new))
-		checkKeysUnchanged(f, at, keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef}, keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
+		checkKeysUnchanged(f, at,
+			keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef},
+			keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
 		checkVolumeUnchanged(f, at.Child("persistence"), old.Spec.Persistence, s.Persistence)
 	}
 	return f.result()
 }
 
-// effectiveClusterName is the ClusterName that a Controller's slurmctld has.
+// effectiveClusterName returns the ClusterName of a Controller's slurmctld.
 func effectiveClusterName(c *v1beta1.Controller) string {
 	if c.Spec.ClusterName != "" {
 		return c.Spec.ClusterName
@@ -57,7 +59,7 @@ func checkClusterName(f *findings, at *field.Path, c *v1beta1.Controller) {
 	case strings.ContainsFunc(name, isInvalidInName):
 		f.invalid(at, name, "must be letters, digits, '_', '-' and '.'")
 	case name == "" && len(effectiveClusterName(c)) > maxClusterNameLength:
-		f.warn(at, "is not given, and "+effectiveClusterName(c)+" has more than the 40 characters that Slurm takes")
+		f.warn(at, "is not set, and "+effectiveClusterName(c)+" has more than the 40 characters that Slurm allows")
 	}
 }
 
@@ -86,9 +88,9 @@ func checkConfigMapRefs(f *findings, at *field.Path, s v1beta1.ControllerSpec) {
 // keyRefs are the references to the keys of a cluster.
 type keyRefs struct{ slurm, jwt, jwtHS256 *corev1.SecretKeySelector }
 
-// checkKeysUnchanged refuses that a cluster gets other keys: what was signed with the old ones
-// would be worth nothing at once. The older name of the JWT key may be exchanged for
-// the newer one.
+// checkKeysUnchanged refuses changes of a cluster's keys, which would invalidate everything that
+// was signed with the old ones. The reference to the JWT key may move from the field's older name
+// to the newer one.
 func checkKeysUnchanged(f *findings, at *field.Path, old, now keyRefs) {
 	same := equality.Semantic.DeepEqual
 	f.checkUnchanged(at.Child("slurmKeyRef"), field.OmitValueType{}, same(old.slurm, now.slurm))
@@ -102,7 +104,7 @@ func checkKeysUnchanged(f *findings, at *field.Path, old, now keyRefs) {
 	f.checkUnchanged(at.Child(name), field.OmitValueType{}, false)
 }
 
-// effectiveJWT is the JWT key that is used.
+// effectiveJWT returns the reference to the JWT key that is used.
 func (k keyRefs) effectiveJWT() *corev1.SecretKeySelector {
 	if k.jwt != nil {
 		return k.jwt
@@ -110,7 +112,7 @@ func (k keyRefs) effectiveJWT() *corev1.SecretKeySelector {
 	return k.jwtHS256
 }
 
-// checkVolumeUnchanged refuses that slurmctld's state gets another volume, or none.
+// checkVolumeUnchanged refuses that the volume of slurmctld's state is changed or removed.
 func checkVolumeUnchanged(f *findings, at *field.Path, old, now *v1beta1.ControllerPersistence) {
 	var was, is v1beta1.ControllerPersistence
 	if old != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ValidateAccounting says what is wrong with an Accounting that is written, and what
-// may surprise. old is what it replaces; nil when it is new.
+// ValidateAccounting returns the errors of an Accounting, and warnings about what may surprise. old
+// is the object that it replaces, or nil if it is new.
 func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.checkSecretKey(at.Child("slurmKeyRef"), s.SlurmKeyRef)
@@ -26,17 +26,18 @@ func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs f
 		f.checkPort(storage.Child("port"), s.StorageConfig.Port)
 		f.checkSecretKey(storage.Child("passwordKeyRef"), &s.StorageConfig.PasswordKeyRef)
 	case !s.External:
-		f.warn(storage, "is not given: slurmdbd has no database")
+		f.warn(storage, "is not set: slurmdbd has no database")
 	}
 	f.warnIgnored(at, s.IgnoredFields())
 	if old != nil {
-		checkKeysUnchanged(f, at, keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef}, keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
+		checkKeysUnchanged(f, at,
+			keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef},
+			keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
 	}
 	return f.result()
 }
 
-// ValidateRestApi says what is wrong with a RestApi that is written, and what may
-// surprise. old is what it replaces; nil when it is new.
+// ValidateRestApi returns the errors of a RestApi, and warnings about what may surprise.
 func ValidateRestApi(_, new *v1beta1.RestApi) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.requireName(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")
@@ -47,8 +48,7 @@ func ValidateRestApi(_, new *v1beta1.RestApi) (warnings []string, errs field.Err
 	return f.result()
 }
 
-// ValidateLoginSet says what is wrong with a LoginSet that is written, and what may
-// surprise. old is what it replaces; nil when it is new.
+// ValidateLoginSet returns the errors of a LoginSet, and warnings about what may surprise.
 func ValidateLoginSet(_, new *v1beta1.LoginSet) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.requireName(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ValidateNodeSet says what is wrong with a NodeSet that is written, and what may
-// surprise. old is what it replaces; nil when it is new.
+// ValidateNodeSet returns the errors of a NodeSet, and warnings about what may surprise. old is the
+// object that it replaces, or nil if it is new.
 func ValidateNodeSet(old, new *v1beta1.NodeSet) (warnings []string, errs field.ErrorList) {
 	f, at := &findings{}, field.NewPath("spec")
 	checkClusterRefs(f, at, new.Spec)
@@ -34,7 +34,7 @@ func ValidateNodeSet(old, new *v1beta1.NodeSet) (warnings []string, errs field.E
 	return f.result()
 }
 
-// checkClusterRefs checks what names the cluster.
+// checkClusterRefs checks the references to the cluster.
 func checkClusterRefs(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 	switch {
 	case (s.ControllerRef == nil) == (s.ClusterRef == nil):
@@ -46,8 +46,8 @@ func checkClusterRefs(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 	}
 }
 
-// checkClusterUnchanged refuses that workers move to another cluster: their jobs are in the
-// one that they are in.
+// checkClusterUnchanged refuses that workers move to another cluster: their jobs belong to the
+// cluster that they joined.
 func checkClusterUnchanged(f *findings, at *field.Path, old, now v1beta1.NodeSetSpec) {
 	for _, ref := range []struct {
 		name     string
@@ -55,12 +55,12 @@ func checkClusterUnchanged(f *findings, at *field.Path, old, now v1beta1.NodeSet
 	}{{"controllerRef", old.ControllerRef, now.ControllerRef}, {"clusterRef", old.ClusterRef, now.ClusterRef}} {
 		if !equality.Semantic.DeepEqual(ref.old, ref.now) {
 			f.invalid(at.Child(ref.name), field.OmitValueType{}, "is immutable: workers stay in the cluster that they joined")
-			return // one of the two tells enough
+			return // one error is enough
 		}
 	}
 }
 
-// checkWorkers checks what becomes of pods and their names.
+// checkWorkers checks the pods and their names.
 func checkWorkers(f *findings, at *field.Path, n *v1beta1.NodeSet) {
 	s := n.Spec
 	f.checkContainer(at.Child("slurmd"), s.Slurmd)
@@ -78,14 +78,14 @@ func checkWorkers(f *findings, at *field.Path, n *v1beta1.NodeSet) {
 	}
 	for word := range strings.FieldsSeq(s.ExtraConf) {
 		if name, value, ok := strings.Cut(word, "="); ok && value == "" {
-			f.warn(at.Child("extraConf"), name+"= has no value, and takes the option behind it for one")
+			f.warn(at.Child("extraConf"), name+"= has no value: the next option would become its value")
 		}
 	}
 }
 
-// checkClaims checks what claims are made of.
+// checkClaims checks the templates of claims.
 func checkClaims(f *findings, at *field.Path, templates []v1beta1.VolumeClaimTemplate) {
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i, t := range templates {
 		at := at.Index(i)
 		meta, readable := checkOpenField(f, at.Child("metadata"), t.Metadata, v1beta1.Raw.ObjectMeta)
@@ -95,14 +95,14 @@ func checkClaims(f *findings, at *field.Path, templates []v1beta1.VolumeClaimTem
 		case !readable:
 		case meta.Name == "":
 			f.required(name, "the name of the volume")
-		case seen[meta.Name]:
+		case names[meta.Name]:
 			f.errs = append(f.errs, field.Duplicate(name, meta.Name))
 		default:
 			for _, problem := range validation.IsDNS1123Label(meta.Name) {
 				f.invalid(name, meta.Name, problem)
 			}
 		}
-		seen[meta.Name] = true
+		names[meta.Name] = true
 	}
 }
 
@@ -110,7 +110,7 @@ func isSameClaim(a, b v1beta1.VolumeClaimTemplate) bool {
 	return a.Metadata.Equal(b.Metadata) && a.Spec.Equal(b.Spec)
 }
 
-// checkUpdateStrategy checks how workers change to a new revision.
+// checkUpdateStrategy checks how workers are updated to a new revision.
 func checkUpdateStrategy(f *findings, at *field.Path, u v1beta1.NodeSetUpdateStrategy) {
 	if r := u.RollingUpdate; r != nil {
 		rolling := at.Child("rollingUpdate")
@@ -124,7 +124,7 @@ func checkUpdateStrategy(f *findings, at *field.Path, u v1beta1.NodeSetUpdateStr
 		f.checkDuration(scheduled.Child("duration"), s.Duration)
 		for i, flag := range s.Flags {
 			if flag == "" || strings.ContainsAny(flag, ", \t\n") {
-				f.invalid(scheduled.Child("flags").Index(i), flag, "must be one flag of a reservation, as MAGNETIC")
+				f.invalid(scheduled.Child("flags").Index(i), flag, "must be one flag of a reservation, such as MAGNETIC")
 			}
 		}
 	}
@@ -133,8 +133,8 @@ func checkUpdateStrategy(f *findings, at *field.Path, u v1beta1.NodeSetUpdateStr
 	}
 }
 
-// checkCountOrPercent checks a number or a share of pods, and returns the number that it is of a
-// hundred; nil is a share of all.
+// checkCountOrPercent checks a number or a percentage of pods, and returns the number that it is
+// for a hundred pods; nil is all.
 func checkCountOrPercent(f *findings, at *field.Path, v *intstr.IntOrString) int {
 	const hundred = 100
 	if v == nil {
@@ -142,13 +142,13 @@ func checkCountOrPercent(f *findings, at *field.Path, v *intstr.IntOrString) int
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(v, hundred, true)
 	if err != nil || n < 0 {
-		f.invalid(at, v.String(), "must be a number or a share, as 25%")
+		f.invalid(at, v.String(), "must be a number or a percentage, such as 25%")
 		return hundred
 	}
 	return n
 }
 
-// checkDrainPolicy checks how long work is waited for.
+// checkDrainPolicy checks how long a drain waits for jobs.
 func checkDrainPolicy(f *findings, at *field.Path, p *v1beta1.DrainPolicy) {
 	if p == nil {
 		return
@@ -156,7 +156,7 @@ func checkDrainPolicy(f *findings, at *field.Path, p *v1beta1.DrainPolicy) {
 	f.checkDuration(at.Child("timeout"), p.Timeout)
 	switch {
 	case p.Type == v1beta1.DrainTimeout && p.Timeout == nil:
-		f.required(at.Child("timeout"), "a drainPolicy of type Timeout must have one")
+		f.required(at.Child("timeout"), "a drainPolicy of type Timeout requires it")
 	case p.Type != v1beta1.DrainTimeout && p.Timeout != nil:
 		f.warn(at.Child("timeout"), "has no effect unless type is Timeout")
 	}
@@ -180,16 +180,16 @@ func checkNumbers(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 	}
 }
 
-// checkAnnotations checks those that users set. One that makes no sense stops what it is
-// for, and nothing else.
+// checkAnnotations checks the annotations that users set. An invalid one disables only its own
+// feature, so it is a warning.
 func checkAnnotations(f *findings, n *v1beta1.NodeSet) {
 	at := field.NewPath("metadata", "annotations")
-	if wake, there := n.Annotations[v1beta1.AnnotationWake]; there && wake != v1beta1.WakeAlways && wake != v1beta1.WakeNever {
+	if wake, ok := n.Annotations[v1beta1.AnnotationWake]; ok && wake != v1beta1.WakeAlways && wake != v1beta1.WakeNever {
 		f.warn(at.Key(v1beta1.AnnotationWake), `is neither "always" nor "never"`)
 	}
 	for _, name := range []string{v1beta1.AnnotationZeroAfter, v1beta1.AnnotationIdleGrace} {
-		text, there := n.Annotations[name]
-		if d, err := time.ParseDuration(text); there && (err != nil || d < 0) {
+		text, ok := n.Annotations[name]
+		if d, err := time.ParseDuration(text); ok && (err != nil || d < 0) {
 			f.warn(at.Key(name), "is not a duration such as 10m")
 		}
 	}

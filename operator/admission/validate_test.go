@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// validationCase is an object that is written, the one that it replaces, and what is said
-// of it: errors and warnings in full.
+// validationCase is an object that is written, the object that it replaces, and the expected errors
+// and warnings.
 type validationCase struct {
 	name, old, new string
 	errs, warnings []string
@@ -54,41 +54,41 @@ func TestNodeSets(t *testing.T) {
 	const c = "controllerRef: {name: slurm}, "
 	const claim = c + "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]"
 	checkCases(t, admission.ValidateNodeSet, []validationCase{
-		{name: "the least", new: "controllerRef: {name: slurm}"},
+		{name: "the required fields only", new: "controllerRef: {name: slurm}"},
 		{name: "of a Cluster", new: "clusterRef: {name: slurm}"},
-		{name: "of nothing", new: "replicas: 1", errs: one("spec: Invalid value: exactly one of controllerRef and clusterRef must be given")},
+		{name: "without a reference to a cluster", new: "replicas: 1", errs: one("spec: Invalid value: exactly one of controllerRef and clusterRef must be given")},
 		{name: "of a Controller without a name", new: `controllerRef: {name: ""}`, errs: one("spec.controllerRef.name: Required value: the name of a Controller")},
 		{name: "slurmd with a number for an image", new: c + "slurmd: {image: 5}", errs: one("spec.slurmd.image: Invalid value: must be a string, not number")},
-		{name: "logfile with a limit that is none", new: c + "logfile: {resources: {limits: {cpu: many}}}", errs: one("spec.logfile.resources.limits.cpu: Invalid value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")},
+		{name: "logfile with a malformed limit", new: c + "logfile: {resources: {limits: {cpu: many}}}", errs: one("spec.logfile.resources.limits.cpu: Invalid value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")},
 		{name: "a misspelt field of slurmd", new: c + "slurmd: {imag: slurmd}", warnings: one(`spec.slurmd: unknown field "imag"`)},
-		{name: "a template of lists for objects", new: c + "template: {spec: {nodeSelector: []}}", errs: one("spec.template.spec.nodeSelector: Invalid value: must be an object, not array")},
-		{name: "a hostname of capitals", new: c + "template: {spec: {hostname: GPU}}", errs: one(`spec.template.spec.hostname: Invalid value: "GPU": makes the name "GPU0", and a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`)},
+		{name: "a template with a list instead of an object", new: c + "template: {spec: {nodeSelector: []}}", errs: one("spec.template.spec.nodeSelector: Invalid value: must be an object, not array")},
+		{name: "a hostname in capitals", new: c + "template: {spec: {hostname: GPU}}", errs: one(`spec.template.spec.hostname: Invalid value: "GPU": makes the name "GPU0", and a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`)},
 		{name: "a hostname that ends in a dash", new: c + "template: {spec: {hostname: gpu-}}"},
 		{name: "claims", new: claim},
 		{name: "a claim without a name", new: c + "volumeClaimTemplates: [{spec: {}}]", errs: one("spec.volumeClaimTemplates[0].metadata.name: Required value: the name of the volume")},
-		{name: "two claims of a name", new: c + "volumeClaimTemplates: [{metadata: {name: a}}, {metadata: {name: a}}]", errs: one(`spec.volumeClaimTemplates[1].metadata.name: Duplicate value: "a"`)},
+		{name: "two claims with the same name", new: c + "volumeClaimTemplates: [{metadata: {name: a}}, {metadata: {name: a}}]", errs: one(`spec.volumeClaimTemplates[1].metadata.name: Duplicate value: "a"`)},
 		{name: "a claim of one access mode without a list", new: c + "volumeClaimTemplates: [{metadata: {name: a}, spec: {accessModes: ReadWriteOnce}}]", errs: one("spec.volumeClaimTemplates[0].spec.accessModes: Invalid value: must be a list, not string")},
-		{name: "waiting for a time", new: c + "drainPolicy: {type: Timeout, timeout: 1h}"},
-		{name: "waiting for no time", new: c + "drainPolicy: {type: Timeout}", errs: one("spec.drainPolicy.timeout: Required value: a drainPolicy of type Timeout must have one")},
-		{name: "waiting for less than nothing", new: c + "drainPolicy: {type: Timeout, timeout: -1h}", errs: one(`spec.drainPolicy.timeout: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
-		{name: "a timeout of no use", new: c + "drainPolicy: {type: Wait, timeout: 1h}", warnings: one("spec.drainPolicy.timeout: has no effect unless type is Timeout")},
+		{name: "a drain timeout", new: c + "drainPolicy: {type: Timeout, timeout: 1h}"},
+		{name: "a drain policy Timeout without a timeout", new: c + "drainPolicy: {type: Timeout}", errs: one("spec.drainPolicy.timeout: Required value: a drainPolicy of type Timeout requires it")},
+		{name: "a negative drain timeout", new: c + "drainPolicy: {type: Timeout, timeout: -1h}", errs: one(`spec.drainPolicy.timeout: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
+		{name: "a timeout that has no effect", new: c + "drainPolicy: {type: Wait, timeout: 1h}", warnings: one("spec.drainPolicy.timeout: has no effect unless type is Timeout")},
 		{name: "force", new: c + "drainPolicy: {type: Force}", warnings: one("spec.drainPolicy.type: is Force: jobs are lost when their workers are deleted")},
-		{name: "updates that never come", new: c + "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}", warnings: one("spec.updateStrategy.rollingUpdate.maxUnavailable: is zero: no worker is ever updated")},
-		{name: "updates of a share that is none", new: c + "updateStrategy: {rollingUpdate: {maxUnavailable: some}}", errs: one(`spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "some": must be a number or a share, as 25%`)},
-		{name: "updates from less than nothing on", new: c + "updateStrategy: {rollingUpdate: {partition: -1}}", errs: one("spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must not be negative")},
+		{name: "a rolling update with maxUnavailable 0", new: c + "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}", warnings: one("spec.updateStrategy.rollingUpdate.maxUnavailable: is zero: no worker is ever updated")},
+		{name: "a malformed percentage of maxUnavailable", new: c + "updateStrategy: {rollingUpdate: {maxUnavailable: some}}", errs: one(`spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "some": must be a number or a percentage, such as 25%`)},
+		{name: "a negative partition of a rolling update", new: c + "updateStrategy: {rollingUpdate: {partition: -1}}", errs: one("spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must not be negative")},
 		{name: "a schedule", new: c + `updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: "2026-09-01T00:00:00Z", duration: 30m, flags: [MAGNETIC]}}`},
 		{name: "a schedule without a start", new: c + "updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {duration: 30m}}", errs: one("spec.updateStrategy.scheduledUpdate.startTime: Required value: the start of a ScheduledUpdate")},
-		{name: "a schedule of no time", new: c + "updateStrategy: {scheduledUpdate: {duration: 0s}}", errs: one(`spec.updateStrategy.scheduledUpdate.duration: Invalid value: "0s": must be a positive duration, such as 30m`)},
-		{name: "a schedule of two flags in one", new: c + "updateStrategy: {scheduledUpdate: {flags: ['A,B']}}", errs: one(`spec.updateStrategy.scheduledUpdate.flags[0]: Invalid value: "A,B": must be one flag of a reservation, as MAGNETIC`)},
-		{name: "less than no replicas", new: c + "replicas: -1", errs: one("spec.replicas: Invalid value: -1: must not be negative")},
-		{name: "more replicas than there may be", new: c + "replicas: 5, maxReplicas: 4", warnings: one("spec.maxReplicas: is less than replicas")},
-		{name: "very long ordinals", new: c + "ordinalPadding: 11", errs: one("spec.ordinalPadding: Invalid value: 11: must be a number of digits, 0 to 10")},
-		{name: "an option without a value", new: c + `extraConf: "Topology= Weight=1"`, warnings: one("spec.extraConf: Topology= has no value, and takes the option behind it for one")},
+		{name: "a schedule with duration 0", new: c + "updateStrategy: {scheduledUpdate: {duration: 0s}}", errs: one(`spec.updateStrategy.scheduledUpdate.duration: Invalid value: "0s": must be a positive duration, such as 30m`)},
+		{name: "a schedule with two flags in one", new: c + "updateStrategy: {scheduledUpdate: {flags: ['A,B']}}", errs: one(`spec.updateStrategy.scheduledUpdate.flags[0]: Invalid value: "A,B": must be one flag of a reservation, such as MAGNETIC`)},
+		{name: "negative replicas", new: c + "replicas: -1", errs: one("spec.replicas: Invalid value: -1: must not be negative")},
+		{name: "more replicas than maxReplicas", new: c + "replicas: 5, maxReplicas: 4", warnings: one("spec.maxReplicas: is less than replicas")},
+		{name: "too large an ordinalPadding", new: c + "ordinalPadding: 11", errs: one("spec.ordinalPadding: Invalid value: 11: must be a number of digits, 0 to 10")},
+		{name: "an option without a value", new: c + `extraConf: "Topology= Weight=1"`, warnings: one("spec.extraConf: Topology= has no value: the next option would become its value")},
 		{name: "a partition", new: c + "partition: {enabled: true}", warnings: one("spec.partition: is not supported yet: the operator creates no partition; add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf")},
 		{name: "no partition", new: c + "partition: {enabled: false}"},
 		{name: "ssh", new: c + "ssh: {enabled: true, sssdConfRef: {name: s, key: sssd.conf}}", warnings: one("spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true")},
-		{name: "no protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is supported in part: this NodeSet gets no PodDisruptionBudget, but the budget of another NodeSet of the cluster protects its workers, and they keep their annotations for node autoscalers")},
-		{name: "ssh of a Secret that may be missing", new: c + "ssh: {enabled: false, sssdConfRef: {name: s, key: sssd.conf, optional: true}}", warnings: one("spec.ssh.sssdConfRef.optional: has no effect: the key is required")},
+		{name: "no workload disruption protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is supported in part: this NodeSet gets no PodDisruptionBudget, but the budget of another NodeSet of the cluster protects its workers, and they keep their annotations for node autoscalers")},
+		{name: "ssh with an optional Secret", new: c + "ssh: {enabled: false, sssdConfRef: {name: s, key: sssd.conf, optional: true}}", warnings: one("spec.ssh.sssdConfRef.optional: has no effect: the key is required")},
 		{name: "ssh without a Secret", new: c + "ssh: {enabled: true, sssdConfRef: {key: sssd.conf}}", warnings: one("spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true"), errs: one("spec.ssh.sssdConfRef.name: Required value: the name of a Secret")},
 
 		{name: "moving to another Controller", old: "controllerRef: {name: slurm}", new: "controllerRef: {name: other}", errs: one("spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined")},
@@ -97,7 +97,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "changing the claims", old: claim, new: c + "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteMany]}}]", errs: one("spec.volumeClaimTemplates: Invalid value: is immutable")},
 		{name: "adding claims", old: c, new: claim, errs: one("spec.volumeClaimTemplates: Invalid value: is immutable")},
 		{name: "writing the claims in another order", old: claim, new: c + "volumeClaimTemplates: [{spec: {accessModes: [ReadWriteOnce]}, metadata: {name: data}}]"},
-		{name: "changing all that may change", old: claim, new: claim + ", replicas: 3, slurmd: {image: b}, scalingMode: DaemonSet, drainPolicy: {type: Wait}"},
+		{name: "changing every mutable field", old: claim, new: claim + ", replicas: 3, slurmd: {image: b}, scalingMode: DaemonSet, drainPolicy: {type: Wait}"},
 	})
 }
 
@@ -108,7 +108,7 @@ func TestNamesOfNodeSets(t *testing.T) {
 	}
 	_, errs := admission.ValidateNodeSet(nil, n)
 	if len(errs) != 1 || errs[0].Field != "metadata.name" {
-		t.Errorf("a name with a dot, of which there can be no host: %v", errs)
+		t.Errorf("a name with a dot, which is not a valid host name: %v", errs)
 	}
 }
 
@@ -136,20 +136,20 @@ func TestControllers(t *testing.T) {
 	const older = "slurmKeyRef: {name: k, key: slurm.key}, jwtHs256KeyRef: {name: k, key: jwt.key}, "
 	const forty = "a234567890b234567890c234567890d234567890"
 	checkCases(t, admission.ValidateController, []validationCase{
-		{name: "the least", new: keys},
+		{name: "the required fields only", new: keys},
 		{name: "a name of 40 characters", new: keys + "clusterName: " + forty},
 		{name: "a name of 41 characters", new: keys + "clusterName: " + forty + "e", errs: one("spec.clusterName: Too long: may not be more than 40 bytes")},
 		{name: "a name of two words", new: keys + "clusterName: our cluster", errs: one(`spec.clusterName: Invalid value: "our cluster": must be letters, digits, '_', '-' and '.'`)},
 		{name: "a key of no Secret", new: "slurmKeyRef: {key: a}", errs: one("spec.slurmKeyRef.name: Required value: the name of a Secret")},
 		{name: "an external one", new: "external: true, externalConfig: {host: h, port: 6817}"},
-		{name: "an external one at no port", new: "external: true, externalConfig: {host: h, port: 0}", errs: one("spec.externalConfig.port: Invalid value: 0: must be a port, 1 to 65535")},
-		{name: "a slurmctld that can not be read", new: keys + "slurmctld: {args: -v}", errs: one("spec.slurmctld.args: Invalid value: must be a list, not string")},
-		{name: "a Service that can not be read", new: keys + "service: {spec: {ports: 6817}}", errs: one("spec.service.spec.ports: Invalid value: must be a list, not number")},
+		{name: "an external one at port 0", new: "external: true, externalConfig: {host: h, port: 0}", errs: one("spec.externalConfig.port: Invalid value: 0: must be a port, 1 to 65535")},
+		{name: "a slurmctld that is malformed", new: keys + "slurmctld: {args: -v}", errs: one("spec.slurmctld.args: Invalid value: must be a list, not string")},
+		{name: "a Service that is malformed", new: keys + "service: {spec: {ports: 6817}}", errs: one("spec.service.spec.ports: Invalid value: must be a list, not number")},
 		{name: "a Service of a very large port", new: keys + "service: {port: 70000}", errs: one("spec.service.port: Invalid value: 70000: must be a port, 1 to 65535")},
-		{name: "scraping now and then", new: keys + "metrics: {serviceMonitor: {interval: often}}", errs: one(`spec.metrics.serviceMonitor.interval: Invalid value: "often": must be a duration of Prometheus, as 30s`)},
+		{name: "a malformed scrape interval", new: keys + "metrics: {serviceMonitor: {interval: often}}", errs: one(`spec.metrics.serviceMonitor.interval: Invalid value: "often": must be a Prometheus duration, such as 30s`)},
 		{name: "scraping", new: keys + "metrics: {serviceMonitor: {interval: 1m30s, endpoints: [{path: /metrics/jobs, scrapeTimeout: 25s}]}}"},
 		{name: "a key set", new: keys + "jwksKeyRef: {name: k, key: jwks.json}", warnings: one("spec.jwksKeyRef: is not supported yet: tokens are minted only with keys for HS256")},
-		{name: "a key that may be missing", new: "slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is required")},
+		{name: "an optional key", new: "slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is required")},
 		{name: "a ConfigMap without a name", new: keys + `prologScriptRefs: [{name: a}, {name: ""}]`, errs: one("spec.prologScriptRefs[1].name: Required value: the name of a ConfigMap")},
 
 		{name: "another name", old: keys + "clusterName: a", new: keys + "clusterName: b", errs: one(`spec.clusterName: Invalid value: "b": is immutable`)},
@@ -160,8 +160,8 @@ func TestControllers(t *testing.T) {
 		{name: "another JWT key by its older name", old: keys, new: "slurmKeyRef: {name: k, key: slurm.key}, jwtHs256KeyRef: {name: k, key: other}", errs: one("spec.jwtHs256KeyRef: Invalid value: is immutable")},
 		{name: "state on another claim", old: keys + "persistence: {enabled: true, existingClaim: a, resources: {}}", new: keys + "persistence: {enabled: true, existingClaim: b, resources: {}}", errs: one(`spec.persistence.existingClaim: Invalid value: "b": is immutable`)},
 		{name: "state on no volume", old: keys + "persistence: {enabled: true, resources: {}}", new: keys + "persistence: {enabled: false, resources: {}}", errs: one("spec.persistence.enabled: Invalid value: false: is immutable")},
-		{name: "state that is not told of any more", old: keys + "persistence: {enabled: true, resources: {}}", new: keys, errs: one("spec.persistence.enabled: Invalid value: false: is immutable")},
-		{name: "changing all that may change", old: keys, new: keys + "extraConf: A=b, slurmctld: {image: b}, service: {port: 6817}"},
+		{name: "removing the persistence of the state", old: keys + "persistence: {enabled: true, resources: {}}", new: keys, errs: one("spec.persistence.enabled: Invalid value: false: is immutable")},
+		{name: "changing every mutable field", old: keys, new: keys + "extraConf: A=b, slurmctld: {image: b}, service: {port: 6817}"},
 	})
 }
 
@@ -170,46 +170,46 @@ func TestAccountings(t *testing.T) {
 	const storage = keys + "storageConfig: {host: db, passwordKeyRef: {name: p, key: password}}"
 	checkCases(t, admission.ValidateAccounting, []validationCase{
 		{name: "a usual one", new: storage},
-		{name: "one without a database", new: keys, warnings: one("spec.storageConfig: is not given: slurmdbd has no database")},
+		{name: "one without a database", new: keys, warnings: one("spec.storageConfig: is not set: slurmdbd has no database")},
 		{name: "an external one", new: "external: true, externalConfig: {host: h, port: 6819}"},
 		{name: "one with a key set", new: storage + ", jwksKeyRef: {name: k, key: jwks.json}", warnings: one("spec.jwksKeyRef: is not supported yet: the operator runs no slurmdbd")},
-		{name: "a password that may be missing", new: keys + "storageConfig: {host: db, passwordKeyRef: {name: p, key: password, optional: true}}", warnings: one("spec.storageConfig.passwordKeyRef.optional: has no effect: the key is required")},
+		{name: "an optional password", new: keys + "storageConfig: {host: db, passwordKeyRef: {name: p, key: password, optional: true}}", warnings: one("spec.storageConfig.passwordKeyRef.optional: has no effect: the key is required")},
 		{name: "a password of no Secret", new: keys + "storageConfig: {host: db, passwordKeyRef: {key: password}}", errs: one("spec.storageConfig.passwordKeyRef.name: Required value: the name of a Secret")},
-		{name: "a slurmdbd that can not be read", new: storage + ", slurmdbd: {env: {A: b}}", errs: one("spec.slurmdbd.env: Invalid value: must be a list, not object")},
+		{name: "a slurmdbd that is malformed", new: storage + ", slurmdbd: {env: {A: b}}", errs: one("spec.slurmdbd.env: Invalid value: must be a list, not object")},
 		{name: "another slurm.key", old: storage, new: "slurmKeyRef: {name: o, key: slurm.key}, jwtKeyRef: {name: k, key: jwt.key}, storageConfig: {host: db, passwordKeyRef: {name: p, key: password}}", errs: one("spec.slurmKeyRef: Invalid value: is immutable")},
 	})
 }
 
 func TestRestApis(t *testing.T) {
 	checkCases(t, admission.ValidateRestApi, []validationCase{
-		{name: "the least", new: "controllerRef: {name: slurm}"},
+		{name: "the required fields only", new: "controllerRef: {name: slurm}"},
 		{name: "of no Controller", new: `controllerRef: {name: ""}`, errs: one("spec.controllerRef.name: Required value: the name of a Controller")},
-		{name: "a slurmrestd that can not be read", new: "controllerRef: {name: slurm}, slurmrestd: {ports: {}}", errs: one("spec.slurmrestd.ports: Invalid value: must be a list, not object")},
+		{name: "a slurmrestd that is malformed", new: "controllerRef: {name: slurm}, slurmrestd: {ports: {}}", errs: one("spec.slurmrestd.ports: Invalid value: must be a list, not object")},
 	})
 }
 
 func TestLoginSets(t *testing.T) {
 	const least = "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf}, "
 	checkCases(t, admission.ValidateLoginSet, []validationCase{
-		{name: "the least", new: least},
-		{name: "a configuration that may be missing", new: "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf, optional: true}", warnings: one("spec.sssdConfRef.optional: has no effect: the key is required")},
+		{name: "the required fields only", new: least},
+		{name: "an optional configuration", new: "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf, optional: true}", warnings: one("spec.sssdConfRef.optional: has no effect: the key is required")},
 		{name: "an unknown strategy", new: least + "strategy: {type: Sometimes}", errs: one(`spec.strategy.type: Unsupported value: "Sometimes": supported values: "Recreate", "RollingUpdate"`)},
-		{name: "a surge that is none", new: least + "strategy: {rollingUpdate: {maxSurge: much}}", errs: one(`spec.strategy.rollingUpdate.maxSurge: Invalid value: "much": must be a number or a share, as 25%`)},
+		{name: "a malformed surge", new: least + "strategy: {rollingUpdate: {maxSurge: much}}", errs: one(`spec.strategy.rollingUpdate.maxSurge: Invalid value: "much": must be a number or a percentage, such as 25%`)},
 		{name: "no surge", new: least + "strategy: {rollingUpdate: {maxSurge: 0}}"},
-		{name: "a login that can not be read", new: least + "login: {tty: 1}", errs: one("spec.login.tty: Invalid value: must be true or false, not number")},
+		{name: "a login that is malformed", new: least + "login: {tty: 1}", errs: one("spec.login.tty: Invalid value: must be true or false, not number")},
 	})
 }
 
 func TestTokens(t *testing.T) {
 	const least = "username: slurm, jwtKeyRef: {name: k, key: jwt.key}, "
 	checkCases(t, admission.ValidateToken, []validationCase{
-		{name: "the least", new: least},
-		{name: "of nobody", new: `username: "", jwtKeyRef: {name: k, key: a}`, errs: one("spec.username: Required value: the Slurm user whose token it is")},
+		{name: "the required fields only", new: least},
+		{name: "without a user", new: `username: "", jwtKeyRef: {name: k, key: a}`, errs: one("spec.username: Required value: the Slurm user of the token")},
 		{name: "of two users", new: `username: "a,b", jwtKeyRef: {name: k, key: a}`, errs: one(`spec.username: Invalid value: "a,b": must be the name of a user`)},
-		{name: "that lives backwards", new: least + "lifetime: -1h", errs: one(`spec.lifetime: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
-		{name: "that hardly lives", new: least + "lifetime: 10s", warnings: one("spec.lifetime: is less than a minute: the token may run out before it is used")},
-		{name: "of a key that may be missing", new: "username: slurm, jwtKeyRef: {name: k, key: a, optional: true}", warnings: one("spec.jwtKeyRef.optional: has no effect: the key is required")},
-		{name: "in a Secret that may be missing", new: least + "secretRef: {name: s, key: token, optional: true}", warnings: one("spec.secretRef.optional: has no effect: the operator creates the Secret")},
+		{name: "with a negative lifetime", new: least + "lifetime: -1h", errs: one(`spec.lifetime: Invalid value: "-1h0m0s": must be a positive duration, such as 30m`)},
+		{name: "with a very short lifetime", new: least + "lifetime: 10s", warnings: one("spec.lifetime: is less than a minute: the token may run out before it is used")},
+		{name: "with an optional key", new: "username: slurm, jwtKeyRef: {name: k, key: a, optional: true}", warnings: one("spec.jwtKeyRef.optional: has no effect: the key is required")},
+		{name: "in an optional Secret", new: least + "secretRef: {name: s, key: token, optional: true}", warnings: one("spec.secretRef.optional: has no effect: the operator creates the Secret")},
 		{name: "in a Secret of the default's name", new: least + "secretRef: {key: token}"},
 		{name: "of a key in no Secret", new: "username: slurm, jwtKeyRef: {key: a}", errs: one("spec.jwtKeyRef.name: Required value: the name of a Secret")},
 	})
@@ -219,14 +219,14 @@ func TestClusters(t *testing.T) {
 	const token = "token: {secretRef: {name: t, key: token}}, "
 	const least = "server: 'https://slurm.example.com:6820', " + token
 	checkCases(t, admission.ValidateCluster, []validationCase{
-		{name: "the least", new: least},
-		{name: "one that takes workers", new: least + "slurmctld: {host: ctld, port: 6817}, slurmKeyRef: {name: k, key: slurm.key}"},
-		{name: "one whose key may be missing", new: least + "slurmctld: {host: ctld}, slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is required")},
-		{name: "one whose workers have no key", new: least + "slurmctld: {host: ctld}", warnings: one("spec: NodeSets can join only where both slurmctld and slurmKeyRef are given")},
-		{name: "no URL", new: "server: slurm, " + token, errs: one("spec.server: Invalid value: must be an http or https URL with a host, as https://slurm.example.com:6820")},
-		{name: "a URL with a password, which no message tells", new: "server: 'https://a:secret@slurm', " + token, errs: one("spec.server: Invalid value: must have no credentials, query or fragment")},
-		{name: "a URL that can not be read, which no message tells", new: "server: 'https://a:secret@slurm:port', " + token, errs: one("spec.server: Invalid value: must be an http or https URL with a host, as https://slurm.example.com:6820")},
-		{name: "a URL of an API version", new: "server: 'https://slurm/slurm/v0.0.45', " + token, errs: one("spec.server: Invalid value: must be without the path of an API version")},
+		{name: "the required fields only", new: least},
+		{name: "a Cluster that workers can join", new: least + "slurmctld: {host: ctld, port: 6817}, slurmKeyRef: {name: k, key: slurm.key}"},
+		{name: "a Cluster with an optional key", new: least + "slurmctld: {host: ctld}, slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is required")},
+		{name: "a Cluster without a key for workers", new: least + "slurmctld: {host: ctld}", warnings: one("spec: NodeSets can join only if both slurmctld and slurmKeyRef are set")},
+		{name: "no URL", new: "server: slurm, " + token, errs: one("spec.server: Invalid value: must be an http or https URL with a host, such as https://slurm.example.com:6820")},
+		{name: "a URL with a password, which no message contains", new: "server: 'https://a:secret@slurm', " + token, errs: one("spec.server: Invalid value: must have no credentials, query or fragment")},
+		{name: "a URL that is malformed, which no message contains", new: "server: 'https://a:secret@slurm:port', " + token, errs: one("spec.server: Invalid value: must be an http or https URL with a host, such as https://slurm.example.com:6820")},
+		{name: "a URL of an API version", new: "server: 'https://slurm/slurm/v0.0.45', " + token, errs: one("spec.server: Invalid value: must not contain the path of an API version")},
 		{name: "a URL behind a proxy", new: "server: 'https://proxy/slurm-a', " + token},
 		{name: "plain HTTP", new: "server: 'http://slurm:6820', " + token, warnings: one("spec.server: is not https: the token is sent as clear text")},
 		{name: "a token of no key", new: "server: 'https://slurm', token: {secretRef: {name: t}}", errs: one("spec.token.secretRef.key: Required value: the key within the Secret")},

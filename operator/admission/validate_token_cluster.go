@@ -10,20 +10,19 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ValidateToken says what is wrong with a Token that is written, and what may
-// surprise. old is what it replaces; nil when it is new.
+// ValidateToken returns the errors of a Token, and warnings about what may surprise.
 func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	switch {
 	case s.Username == "":
-		f.required(at.Child("username"), "the Slurm user whose token it is")
+		f.required(at.Child("username"), "the Slurm user of the token")
 	case strings.ContainsAny(s.Username, " \t\n,:/"):
 		f.invalid(at.Child("username"), s.Username, "must be the name of a user")
 	}
 	f.checkSecretKey(at.Child("jwtKeyRef"), s.JWTKeyRef)
 	f.checkSecretKey(at.Child("jwtHs256KeyRef"), s.JWTHS256KeyRef)
 	f.checkDuration(at.Child("lifetime"), s.Lifetime)
-	// slurmrestd and slurmctld compare times to the second, on clocks of their own.
+	// slurmrestd and slurmctld compare times to the second, by their own clocks.
 	if s.Lifetime != nil && s.Lifetime.Duration > 0 && s.Lifetime.Duration < time.Minute {
 		f.warn(at.Child("lifetime"), "is less than a minute: the token may run out before it is used")
 	}
@@ -34,8 +33,7 @@ func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorLi
 	return f.result()
 }
 
-// ValidateCluster says what is wrong with a Cluster that is written, and what may
-// surprise. old is what it replaces; nil when it is new.
+// ValidateCluster returns the errors of a Cluster, and warnings about what may surprise.
 func ValidateCluster(_, new *v1beta1.Cluster) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	checkServer(f, at, s)
@@ -53,23 +51,23 @@ func ValidateCluster(_, new *v1beta1.Cluster) (warnings []string, errs field.Err
 		f.checkPort(at.Child("slurmctld", "port"), int(a.Port))
 	}
 	if (s.Slurmctld == nil) != (s.SlurmKeyRef == nil) {
-		f.warn(at, "NodeSets can join only where both slurmctld and slurmKeyRef are given")
+		f.warn(at, "NodeSets can join only if both slurmctld and slurmKeyRef are set")
 	}
 	return f.result()
 }
 
-// checkServer checks slurmrestd's URL. Its text is told in no message: it may hold a
+// checkServer checks slurmrestd's URL. Messages do not contain the URL, because it may contain a
 // password.
 func checkServer(f *findings, at *field.Path, s v1beta1.ClusterSpec) {
 	where, none := at.Child("server"), field.OmitValueType{}
 	u, err := url.Parse(s.Server)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		f.invalid(where, none, "must be an http or https URL with a host, as https://slurm.example.com:6820")
+		f.invalid(where, none, "must be an http or https URL with a host, such as https://slurm.example.com:6820")
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		f.invalid(where, none, "must have no credentials, query or fragment")
 	case strings.Contains(u.Path+"/", "/slurm/") || strings.Contains(u.Path+"/", "/slurmdb/"):
-		f.invalid(where, none, "must be without the path of an API version")
+		f.invalid(where, none, "must not contain the path of an API version")
 	case u.Scheme == "http":
 		f.warn(where, "is not https: the token is sent as clear text")
 		if s.CARef != nil || s.ClientCertRef != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// WebhookEndpoint is how the API server reaches the webhooks: by a Service, or by a URL where
-// the operator runs outside of the Kubernetes cluster.
+// WebhookEndpoint is the address at which the API server reaches the webhooks: a Service, or a URL
+// if the operator runs outside of the Kubernetes cluster.
 type WebhookEndpoint struct {
-	// Namespace and Service are those of the Service; Port is its port, 443 for 0.
+	// Namespace and Service name the Service; Port is its port, 0 for 443.
 	Namespace, Service string
 	Port               int32
-	// URL ("https://host:port") is instead of the Service.
+	// URL ("https://host:port") replaces the Service.
 	URL string
 }
 
-// defaultServicePort is a Service's port unless it is told.
+// defaultServicePort is the Service's port unless Port is set.
 const defaultServicePort = 443
 
 func (t WebhookEndpoint) servicePort() *int32 {
@@ -30,7 +30,7 @@ func (t WebhookEndpoint) servicePort() *int32 {
 	return &port
 }
 
-// hostNames are the DNS names and addresses by which the API server knows the webhooks.
+// hostNames returns the DNS names and addresses by which the API server reaches the webhooks.
 func (t WebhookEndpoint) hostNames() []string {
 	if t.URL == "" {
 		return []string{t.Service + "." + t.Namespace + ".svc", t.Service + "." + t.Namespace, t.Service}
@@ -38,16 +38,18 @@ func (t WebhookEndpoint) hostNames() []string {
 	return []string{hostOf(t.URL)}
 }
 
-// clientConfig is the configuration of a validating webhook.
+// clientConfig returns the client configuration of a validating webhook.
 func (t WebhookEndpoint) clientConfig(path string, caBundle []byte) admissionregistrationv1.WebhookClientConfig {
 	if t.URL != "" {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(t.URL + path), CABundle: caBundle}
 	}
-	service := &admissionregistrationv1.ServiceReference{Namespace: t.Namespace, Name: t.Service, Path: &path, Port: t.servicePort()}
+	service := &admissionregistrationv1.ServiceReference{
+		Namespace: t.Namespace, Name: t.Service, Path: &path, Port: t.servicePort(),
+	}
 	return admissionregistrationv1.WebhookClientConfig{Service: service, CABundle: caBundle}
 }
 
-// isTargetOf reports whether a validating webhook leads here.
+// isTargetOf reports whether a validating webhook has this endpoint.
 func (t WebhookEndpoint) isTargetOf(c admissionregistrationv1.WebhookClientConfig) bool {
 	if t.URL != "" {
 		return c.URL != nil && strings.HasPrefix(*c.URL, t.URL+"/")
@@ -55,13 +57,15 @@ func (t WebhookEndpoint) isTargetOf(c admissionregistrationv1.WebhookClientConfi
 	return c.Service != nil && c.Service.Namespace == t.Namespace && c.Service.Name == t.Service
 }
 
-// conversionConfig is what a definition says of who converts.
+// conversionConfig returns the conversion settings of a definition.
 func (t WebhookEndpoint) conversionConfig(caBundle []byte) *apiextensionsv1.CustomResourceConversion {
 	c := &apiextensionsv1.WebhookClientConfig{CABundle: caBundle}
 	if t.URL != "" {
 		c.URL = new(t.URL + ConvertPath)
 	} else {
-		c.Service = &apiextensionsv1.ServiceReference{Namespace: t.Namespace, Name: t.Service, Path: new(ConvertPath), Port: t.servicePort()}
+		c.Service = &apiextensionsv1.ServiceReference{
+			Namespace: t.Namespace, Name: t.Service, Path: new(ConvertPath), Port: t.servicePort(),
+		}
 	}
 	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
@@ -69,13 +73,12 @@ func (t WebhookEndpoint) conversionConfig(caBundle []byte) *apiextensionsv1.Cust
 	}
 }
 
-// webhookTimeout, in seconds, is how long the API server waits for a verdict.
+// webhookTimeout, in seconds, is how long the API server waits for an answer.
 const webhookTimeout = 5
 
-// ValidatingWebhooks returns what a ValidatingWebhookConfiguration holds: a webhook
-// for each of Resources. They are best effort (failure policy Ignore): an operator
-// that is away, or that is just being installed together with objects of its kinds,
-// must not keep them from being written, and its reconcilers check what they follow.
+// ValidatingWebhooks returns the webhooks of a ValidatingWebhookConfiguration, one for each of
+// Resources. Their failure policy is Ignore: an operator that is down, or that is installed together
+// with objects of its kinds, must not block writes, and its reconcilers validate objects too.
 func ValidatingWebhooks(t WebhookEndpoint, caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	var out []admissionregistrationv1.ValidatingWebhook
 	for _, plural := range Resources() {
@@ -83,7 +86,9 @@ func ValidatingWebhooks(t WebhookEndpoint, caBundle []byte) []admissionregistrat
 			Name:         plural + ".admission." + v1beta1.GroupName,
 			ClientConfig: t.clientConfig(ValidatePath(plural), caBundle),
 			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Operations: []admissionregistrationv1.OperationType{
+					admissionregistrationv1.Create, admissionregistrationv1.Update,
+				},
 				Rule: admissionregistrationv1.Rule{
 					APIGroups: []string{v1beta1.GroupName}, APIVersions: []string{v1beta1.SchemeGroupVersion.Version},
 					Resources: []string{plural}, Scope: new(admissionregistrationv1.NamespacedScope),

@@ -23,12 +23,12 @@ const ConvertPath = "/convert"
 // ValidatePath returns the path of a resource's validating webhook.
 func ValidatePath(plural string) string { return "/validate/" + plural }
 
-// Resources are the plurals of the kinds that have a validating webhook.
+// Resources returns the plural names of the kinds that have a validating webhook.
 func Resources() []string {
 	return []string{"accountings", "clusters", "controllers", "loginsets", "nodesets", "restapis", "tokens"}
 }
 
-// Register adds every webhook to a server. The scheme of the server's objects is its own.
+// Register adds every webhook to a server. It uses a scheme of its own.
 func Register(server webhook.Server) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, v1beta1.AddToScheme} {
@@ -55,7 +55,7 @@ func Register(server webhook.Server) error {
 	return nil
 }
 
-// newConverters are those of the kinds that have two versions.
+// newConverters returns the converters of the kinds that have two versions.
 func newConverters(scheme *runtime.Scheme) (conversion.Registry, error) {
 	registry := conversion.NewRegistry()
 	for kind, converter := range map[string]func(*runtime.Scheme) (conversion.Converter, error){
@@ -89,14 +89,17 @@ func newConverters(scheme *runtime.Scheme) (conversion.Registry, error) {
 	return registry, nil
 }
 
-// validator is what a validating webhook does with the objects of a kind.
+// validator validates the objects of a kind.
 type validator[T client.Object] struct {
 	kind     string
 	validate func(old, new T) ([]string, field.ErrorList)
 	spec     func(T) any
 }
 
-func newValidatingWebhook[T client.Object](scheme *runtime.Scheme, kind string, validate func(old, new T) ([]string, field.ErrorList), spec func(T) any) *webhook.Admission {
+func newValidatingWebhook[T client.Object](
+	scheme *runtime.Scheme, kind string,
+	validate func(old, new T) ([]string, field.ErrorList), spec func(T) any,
+) *webhook.Admission {
 	return admission.WithValidator(scheme, validator[T]{kind, validate, spec})
 }
 

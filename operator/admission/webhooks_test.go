@@ -53,7 +53,7 @@ func postReview(t *testing.T, url string, review any) {
 	}
 }
 
-// rawObject is an object of v1beta1 that YAML tells of; none of none.
+// rawObject returns an object of v1beta1 from YAML, empty for an empty manifest.
 func rawObject(t *testing.T, kind, manifest string) runtime.RawExtension {
 	t.Helper()
 	if manifest == "" {
@@ -83,7 +83,7 @@ func TestEveryKindHasAWebhook(t *testing.T) {
 	}
 }
 
-func TestWhichWritesAreRefused(t *testing.T) {
+func TestInvalidWritesAreRefused(t *testing.T) {
 	url := serveWebhooks(t) + admission.ValidatePath("nodesets")
 	const good = "metadata: {name: a}\nspec: {controllerRef: {name: slurm}}"
 	const bad = "metadata: {name: a}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}"
@@ -94,13 +94,13 @@ func TestWhichWritesAreRefused(t *testing.T) {
 		old, new string
 		want     string
 	}{
-		{"a good one that is new", admissionv1.Create, "", good, ""},
-		{"a bad one that is new", admissionv1.Create, "", bad, refused},
-		{"one that becomes bad", admissionv1.Update, good, bad, refused},
-		{"one that becomes good", admissionv1.Update, bad, good, ""},
-		{"a label of a bad one", admissionv1.Update, bad, "metadata: {name: a, labels: {a: b}}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}", ""},
-		{"a finalizer of a bad one that is being deleted", admissionv1.Update, bad, "metadata: {name: a, deletionTimestamp: '2026-09-01T00:00:00Z'}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 6}}", ""},
-		{"a bad one that is deleted", admissionv1.Delete, bad, "", ""},
+		{"creating a valid object", admissionv1.Create, "", good, ""},
+		{"creating an invalid object", admissionv1.Create, "", bad, refused},
+		{"making a valid object invalid", admissionv1.Update, good, bad, refused},
+		{"making an invalid object valid", admissionv1.Update, bad, good, ""},
+		{"labeling an invalid object", admissionv1.Update, bad, "metadata: {name: a, labels: {a: b}}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}", ""},
+		{"updating an invalid object that is being deleted", admissionv1.Update, bad, "metadata: {name: a, deletionTimestamp: '2026-09-01T00:00:00Z'}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 6}}", ""},
+		{"deleting an invalid object", admissionv1.Delete, bad, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			review := &admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
@@ -140,7 +140,7 @@ func TestConversion(t *testing.T) {
 	}
 }
 
-// withoutStatus reads an object without the status that every Go type has.
+// withoutStatus decodes an object and drops the status, which every Go type encodes.
 func withoutStatus(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	out := map[string]any{}

@@ -1,6 +1,6 @@
-// Package cluster writes the status of Clusters: whether their slurmrestd answers, and
-// what it is. It reads nothing itself: what it tells is what the shared client of the
-// operator has read (package live).
+// Package cluster writes the status of Clusters: whether their slurmrestd answers, and its version.
+// It sends no requests to Slurm: it reports what the operator's shared client has read (package
+// live).
 //
 //	Unknown NotObserved ──► True Available ◄──► False Unreachable, Unauthorized,
 //	                                             Incompatible, ReferenceNotFound, InvalidSpec

@@ -21,7 +21,7 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-cluster"
 
-// resyncInterval is the pause between two looks at a Cluster of which there is no news.
+// resyncInterval is how often a Cluster without changes is reconciled.
 const resyncInterval = time.Minute
 
 // Reconciler writes the status of Clusters.
@@ -31,20 +31,20 @@ type Reconciler struct {
 	now     func() time.Time
 }
 
-// New returns a reconciler that tells of what clients have read, by the time of now.
+// New returns a reconciler that reports what clients have read, by the clock now.
 func New(c client.Client, clients *live.Clusters, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, clients: clients, now: now}
 }
 
-// SetupWithManager makes the manager run the reconciler for every Cluster that changes, and
-// for those of which there is a new reading.
+// SetupWithManager makes the manager run the reconciler for every Cluster that changes or has a new
+// reading.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("cluster").
 		For(&v1beta1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.clients.ChangeSource(requestsForKey)).
 		Complete(r)
 	if err != nil {
-		return fmt.Errorf("setting the reconciler of Clusters up: %w", err)
+		return fmt.Errorf("setting up the reconciler of Clusters: %w", err)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func requestsForKey(_ context.Context, k access.ClusterKey) []reconcile.Request 
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: k.Namespace, Name: k.Name}}}
 }
 
-// Reconcile writes the status of one Cluster, if it is another than before.
+// Reconcile writes the status of one Cluster if it has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &v1beta1.Cluster{}
 	if err := r.client.Get(ctx, req.NamespacedName, cluster); err != nil {

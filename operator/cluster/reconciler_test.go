@@ -30,7 +30,7 @@ func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, e
 	return access.SecretContent{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secretToken, " ", "-"))}, TokenAnnotation: "true"}, nil
 }
 
-func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
+func TestStatusFollowsSlurm(t *testing.T) {
 	simulated := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
 	server := httptest.NewServer(simulated.Handler())
 	defer server.Close()
@@ -61,27 +61,27 @@ func TestAClustersStatusFollowsItsSlurm(t *testing.T) {
 		return meta.FindStatusCondition(got.Status.Conditions, v1beta1.ConditionReady)
 	}
 	if c := ready(); c.Status != metav1.ConditionUnknown {
-		t.Errorf("before it is read it is %+v", c)
+		t.Errorf("before the first reading the condition is %+v", c)
 	}
 	clients.Set(access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}, access.ClusterEndpoint(object))
-	waitUntil(t, "it is ready", func() bool { return ready().Status == metav1.ConditionTrue })
+	waitUntil(t, "the Cluster is ready", func() bool { return ready().Status == metav1.ConditionTrue })
 
 	simulated.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultToken})
-	waitUntil(t, "its token is refused", func() bool { return ready().Reason == v1beta1.ReasonUnauthorized })
+	waitUntil(t, "the token is refused", func() bool { return ready().Reason == v1beta1.ReasonUnauthorized })
 	if c := ready(); strings.Contains(c.Message, "nobody") {
-		t.Errorf("the token shows: %s", c.Message)
+		t.Errorf("the condition contains the token: %s", c.Message)
 	}
 	simulated.ClearFaults()
-	waitUntil(t, "it is ready again", func() bool { return ready().Status == metav1.ConditionTrue })
+	waitUntil(t, "the Cluster is ready again", func() bool { return ready().Status == metav1.ConditionTrue })
 	version := resourceVersionOf(t, kube, name)
 	if ready(); resourceVersionOf(t, kube, name) != version {
-		t.Error("it was written though nothing has changed")
+		t.Error("the status was written although nothing has changed")
 	}
 	if err := kube.Delete(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
-		t.Errorf("when it is gone: %v", err)
+		t.Errorf("reconciling a deleted Cluster: %v", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func resourceVersionOf(t *testing.T, kube client.Client, name types.NamespacedNa
 	return c.ResourceVersion
 }
 
-// waitUntil waits for the condition.
+// waitUntil polls until ok returns true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)

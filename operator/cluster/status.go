@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// contactWriteInterval is how often the time of the last contact is written at the most.
+	// contactWriteInterval is the least time between two writes of the time of the last contact.
 	contactWriteInterval = time.Minute
-	// staleAfter is the age from which on what was read says nothing of now.
+	// staleAfter is the age from which a reading no longer describes the cluster.
 	staleAfter = 2 * time.Minute
-	// outageTolerance is how long slurmrestd may not answer before that is told.
+	// outageTolerance is how long slurmrestd may fail to answer before the status reports it.
 	outageTolerance = 30 * time.Second
 )
 
-// observation is what is known of a Cluster's Slurm.
+// observation is what is known of a Slurm cluster.
 type observation struct {
 	// reading is nil while nobody reads the cluster.
 	reading *live.Reading
-	// err is why it cannot be read now.
+	// err is the reason why it cannot be read now.
 	err error
 }
 
-// lastContact is when slurmrestd last told of nodes and of jobs, zero for never.
+// lastContact returns when slurmrestd last answered polls of both nodes and jobs, zero for never.
 func (s observation) lastContact() time.Time {
 	if s.reading == nil {
 		return time.Time{}
@@ -49,13 +49,13 @@ func (s observation) lastContact() time.Time {
 	return jobs.ReadAt
 }
 
-// readyCondition is what the condition Ready says.
+// readyCondition is the content of the condition Ready.
 type readyCondition struct {
 	status          metav1.ConditionStatus
 	reason, message string
 }
 
-// statusOf is the status of a Cluster, by the last one and what is seen. It is pure.
+// statusOf returns the status of a Cluster, from the last status and the observation. It is pure.
 func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterStatus {
 	out := *c.Status.DeepCopy()
 	v1beta1.SetFieldsIgnored(&out.Conditions, c.Spec.IgnoredFields(), c.Generation, now)
@@ -66,7 +66,7 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterS
 	was := meta.FindStatusCondition(out.Conditions, v1beta1.ConditionReady)
 	if s.err == nil && v.reason == v1beta1.ReasonNotObserved && was != nil && was.ObservedGeneration == c.Generation &&
 		out.LastContact != nil && now.Sub(out.LastContact.Time) < staleAfter {
-		return out // the operator has just begun; what it told before may still be true
+		return out // the operator has just started; the last status may still be true
 	}
 	changed := meta.SetStatusCondition(&out.Conditions, metav1.Condition{
 		Type: v1beta1.ConditionReady, Status: v.status, Reason: v.reason, Message: v.message,
@@ -77,7 +77,8 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterS
 		setNonEmpty(&out.APIVersion, s.reading.Snapshot.Version)
 	}
 	at := s.lastContact().Truncate(time.Second)
-	if !at.IsZero() && (out.LastContact == nil || at.Sub(out.LastContact.Time) >= contactWriteInterval || changed && at.After(out.LastContact.Time)) {
+	if !at.IsZero() && (out.LastContact == nil || at.Sub(out.LastContact.Time) >= contactWriteInterval ||
+		changed && at.After(out.LastContact.Time)) {
 		out.LastContact = &metav1.Time{Time: at}
 	}
 	return out
@@ -89,7 +90,7 @@ func setNonEmpty(field *string, value string) {
 	}
 }
 
-// readyConditionOf decides on Ready.
+// readyConditionOf returns the condition Ready of an observation.
 func readyConditionOf(now time.Time, s observation) readyCondition {
 	contact := s.lastContact()
 	fresh := !contact.IsZero() && now.Sub(contact) < outageTolerance
@@ -101,16 +102,17 @@ func readyConditionOf(now time.Time, s observation) readyCondition {
 	case s.reading.Problem != "":
 		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, s.reading.Problem}
 	case now.Sub(contact) >= staleAfter:
-		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, fmt.Sprintf("nodes and jobs were last read at %s", contact.UTC().Format(time.RFC3339))}
+		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved,
+			fmt.Sprintf("nodes and jobs were last read at %s", contact.UTC().Format(time.RFC3339))}
 	}
 	return readyCondition{metav1.ConditionTrue, v1beta1.ReasonAvailable, "slurmrestd answers"}
 }
 
-// clearTextWarning is added to the message of a Cluster that is asked by plain HTTP.
+// clearTextWarning is appended to the message of a Cluster whose server is a plain HTTP URL.
 const clearTextWarning = "; the token is sent as clear text, since spec.server is not https"
 
-// conditionOfError says what an error means. Its text holds no secret, and nothing that is another
-// at each try.
+// conditionOfError returns the condition of an error. Its message contains no secret and nothing
+// that differs between attempts.
 func conditionOfError(err error) readyCondition {
 	reason := v1beta1.ReasonUnreachable
 	var target *live.EndpointError
@@ -129,9 +131,10 @@ func conditionOfError(err error) readyCondition {
 	case code == slurmclient.CodeUnsupported:
 		reason = v1beta1.ReasonIncompatible
 	}
-	return readyCondition{metav1.ConditionFalse, reason, regexp.MustCompile(localAddressPattern).ReplaceAllString(err.Error(), "")}
+	message := regexp.MustCompile(localAddressPattern).ReplaceAllString(err.Error(), "")
+	return readyCondition{metav1.ConditionFalse, reason, message}
 }
 
-// localAddressPattern is our own end of a connection in the error of a socket, whose port is another
-// at each try.
+// localAddressPattern matches the local address in the error of a socket. Its port differs between
+// attempts.
 const localAddressPattern = `[0-9a-fA-F:.\[\]%]+->`

@@ -22,7 +22,7 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// readingAged is a reading whose nodes and jobs were read so long before noon.
+// readingAged returns a reading whose nodes and jobs were read so long before noon.
 func readingAged(nodes, jobs time.Duration) *live.Reading {
 	s := &slurmclient.Snapshot{Server: slurm.Server{Release: "26.05.5"}, Version: "v0.0.45"}
 	s.Nodes.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-nodes)}
@@ -38,19 +38,19 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 	c := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
 	c.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Optional: new(true)}
 	c.Status = statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)})
-	for _, s := range []observation{{reading: readingAged(time.Second, time.Second)}, {}} { // the last is of an operator that has just begun
-		told := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
-		if told == nil || told.Status != metav1.ConditionTrue || told.Message != "spec.slurmKeyRef.optional has no effect: the key is required" {
-			t.Errorf("the condition is %+v", told)
+	for _, s := range []observation{{reading: readingAged(time.Second, time.Second)}, {}} { // the last is that of an operator that has just started
+		condition := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
+		if condition == nil || condition.Status != metav1.ConditionTrue || condition.Message != "spec.slurmKeyRef.optional has no effect: the key is required" {
+			t.Errorf("the condition is %+v", condition)
 		}
 	}
 	c.Spec.SlurmKeyRef = nil
-	if told := meta.FindStatusCondition(statusOf(noon, c, observation{}).Conditions, v1beta1.ConditionFieldsIgnored); told != nil {
-		t.Errorf("there still is %+v", told)
+	if condition := meta.FindStatusCondition(statusOf(noon, c, observation{}).Conditions, v1beta1.ConditionFieldsIgnored); condition != nil {
+		t.Errorf("the condition is still %+v", condition)
 	}
 }
 
-func TestWhetherAClusterIsReady(t *testing.T) {
+func TestReadyCondition(t *testing.T) {
 	missing := &access.MissingError{Ref: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
 	lost := readingAged(time.Second, time.Second)
@@ -61,9 +61,9 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 		status metav1.ConditionStatus
 		reason string
 	}{
-		{"nobody reads it yet", observation{}, "Unknown", v1beta1.ReasonNotObserved},
-		{"nothing was read yet", observation{reading: unread}, "Unknown", v1beta1.ReasonNotObserved},
-		{"it was read", observation{reading: readingAged(time.Second, 3*time.Second)}, "True", v1beta1.ReasonAvailable},
+		{"the cluster is not polled yet", observation{}, "Unknown", v1beta1.ReasonNotObserved},
+		{"no poll has succeeded yet", observation{reading: unread}, "Unknown", v1beta1.ReasonNotObserved},
+		{"nodes and jobs were read", observation{reading: readingAged(time.Second, 3*time.Second)}, "True", v1beta1.ReasonAvailable},
 		{"one poll without an answer", observation{readingAged(time.Second, time.Second), slurmError(slurmclient.CodeUnavailable, nil)}, "True", v1beta1.ReasonAvailable},
 		{"no answer for a while", observation{readingAged(time.Second, time.Minute), slurmError(slurmclient.CodeUnavailable, nil)}, "False", v1beta1.ReasonUnreachable},
 		{"no answer at all", observation{unread, slurmError(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
@@ -72,37 +72,37 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 		{"a Secret that may not be read", observation{unread, slurmError(slurmclient.CodeUnauthorized, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", nil))}, "False", v1beta1.ReasonForbidden},
 		{"a Secret that is no token", observation{unread, slurmError(slurmclient.CodeUnauthorized, &access.NotSendableError{})}, "False", v1beta1.ReasonTokenNotSendable},
 		{"no certificate", observation{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
-		{"a certificate that is none", observation{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
+		{"an invalid certificate", observation{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
 		{"no version in common", observation{unread, slurmError(slurmclient.CodeUnsupported, nil)}, "False", v1beta1.ReasonIncompatible},
-		{"polls that take for ever", observation{reading: readingAged(time.Second, time.Hour)}, "Unknown", v1beta1.ReasonNotObserved},
-		{"a job that cannot be placed", observation{reading: lost}, "Unknown", v1beta1.ReasonNotObserved},
+		{"job polls that never end", observation{reading: readingAged(time.Second, time.Hour)}, "Unknown", v1beta1.ReasonNotObserved},
+		{"a job whose nodes are unknown", observation{reading: lost}, "Unknown", v1beta1.ReasonNotObserved},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := statusOf(noon, &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, tc.seen)
 			c := meta.FindStatusCondition(got.Conditions, "Ready")
 			if c == nil || c.Status != tc.status || c.Reason != tc.reason || c.Message == "" || c.ObservedGeneration != 3 {
-				t.Errorf("it is %+v", c)
+				t.Errorf("the condition is %+v", c)
 			}
 		})
 	}
 }
 
 func TestPlainHTTPIsReported(t *testing.T) {
-	for server, told := range map[string]bool{"http://slurm:6820": true, "https://slurm:6820": false} {
+	for server, warned := range map[string]bool{"http://slurm:6820": true, "https://slurm:6820": false} {
 		c := &v1beta1.Cluster{Spec: v1beta1.ClusterSpec{Server: server}}
 		got := statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)}).Conditions[0]
-		if strings.Contains(got.Message, "clear text") != told {
-			t.Errorf("of %s it says %q", server, got.Message)
+		if strings.Contains(got.Message, "clear text") != warned {
+			t.Errorf("for %s the message is %q", server, got.Message)
 		}
 	}
 }
 
-func TestTheStatusChangesOnlyWhenNeeded(t *testing.T) {
+func TestStatusChangesOnlyWhenNeeded(t *testing.T) {
 	cluster := &v1beta1.Cluster{}
 	cluster.Status = statusOf(noon, cluster, observation{reading: readingAged(time.Second, time.Second)})
 	want := cluster.Status
 	if want.SlurmVersion != "26.05.5" || want.APIVersion != "v0.0.45" || want.LastContact == nil || !want.LastContact.Time.Equal(noon.Add(-time.Second)) {
-		t.Fatalf("it is %+v", want)
+		t.Fatalf("the status is %+v", want)
 	}
 	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
 	socket := func(port string) error {
@@ -114,24 +114,24 @@ func TestTheStatusChangesOnlyWhenNeeded(t *testing.T) {
 		seen observation
 	}{
 		{"a later contact", noon.Add(30 * time.Second), observation{reading: readingAged(-20*time.Second, -20*time.Second)}},
-		{"the operator has begun anew", noon.Add(time.Minute), observation{}},
-		{"and reads", noon.Add(time.Minute), observation{reading: unread}},
+		{"the operator has restarted", noon.Add(time.Minute), observation{}},
+		{"the restarted operator connects", noon.Add(time.Minute), observation{reading: unread}},
 	} {
 		if diff := cmp.Diff(want, statusOf(tc.now, cluster, tc.seen)); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
 		}
 	}
 	if got := statusOf(noon.Add(time.Hour), cluster, observation{}); got.Conditions[0].Status != "Unknown" {
-		t.Errorf("after an hour without a reading it is %+v", got)
+		t.Errorf("after an hour without a reading the status is %+v", got)
 	}
 	if got := statusOf(noon.Add(time.Minute), cluster, observation{reading: readingAged(-time.Minute, -time.Minute)}); got.LastContact.Time.Equal(want.LastContact.Time) {
-		t.Error("a contact after a minute is not told")
+		t.Error("a contact after a minute is not reported")
 	}
 	cluster.Status = statusOf(noon.Add(time.Hour), cluster, observation{unread, socket("40001")})
 	if diff := cmp.Diff(cluster.Status, statusOf(noon.Add(2*time.Hour), cluster, observation{unread, socket("40002")})); diff != "" {
-		t.Errorf("the next try says something else: %s", diff)
+		t.Errorf("the next attempt has another status: %s", diff)
 	}
 	if got := cluster.Status; got.SlurmVersion != "26.05.5" || got.Conditions[0].Status != "False" {
-		t.Errorf("when it cannot be reached it is %+v", got)
+		t.Errorf("while Slurm is unreachable the status is %+v", got)
 	}
 }

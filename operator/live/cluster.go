@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Cluster is the Slurm cluster of one object. Its methods may be called from any number
-// of goroutines. When its object is gone or names another server it ends: the
-// reading stays as it was and every write fails.
+// Cluster is the Slurm cluster of one object. Its methods are safe for concurrent use. It stops
+// when its object is deleted or names another server: the reading stays as it was and every write
+// fails.
 type Cluster struct {
 	key      access.ClusterKey
 	endpoint access.Endpoint
@@ -20,42 +20,45 @@ type Cluster struct {
 	notify   func(access.ClusterKey)
 
 	cancel context.CancelFunc
-	slots  chan struct{} // taken by requests, see enter
+	slots  chan struct{} // taken by requests, see acquire
 
 	reading    atomic.Pointer[Reading]
 	connection atomic.Pointer[access.Connection]
-	// failure is why there is no connection.
+	// failure is the reason why there is no connection.
 	failure atomic.Pointer[error]
-	// refreshRequestedAt is when Soon last asked for a reading, in nanoseconds since 1970.
+	// refreshRequestedAt is the time of the last RequestRefresh, in nanoseconds since 1970.
 	refreshRequestedAt atomic.Int64
 }
 
-func newCluster(k access.ClusterKey, t access.Endpoint, cfg *Config, tell func(access.ClusterKey)) *Cluster {
-	s := &Cluster{key: k, endpoint: t, cfg: cfg, notify: tell, cancel: func() {}, slots: make(chan struct{}, maxConcurrentRequests)}
+func newCluster(k access.ClusterKey, t access.Endpoint, cfg *Config, notify func(access.ClusterKey)) *Cluster {
+	s := &Cluster{
+		key: k, endpoint: t, cfg: cfg, notify: notify,
+		cancel: func() {}, slots: make(chan struct{}, maxConcurrentRequests),
+	}
 	s.reading.Store(&Reading{Snapshot: &slurmclient.Snapshot{}})
 	if t.Problem != "" {
-		s.failure.Store(ptr[error](&EndpointError{t.Problem}))
+		s.failure.Store(pointerTo[error](&EndpointError{t.Problem}))
 	}
 	return s
 }
 
-// EndpointError says that an object does not tell how to reach its Slurm.
+// EndpointError reports that an object does not say how to reach its Slurm cluster.
 type EndpointError struct{ Problem string }
 
-// Error tells people what is missing.
+// Error returns what is missing, in words for users.
 func (e *EndpointError) Error() string { return e.Problem }
 
 // Key names the object.
 func (s *Cluster) Key() access.ClusterKey { return s.key }
 
-// Reading returns the newest reading. It is never nil and never blocks; before the
-// first one, and as long as it rests on what is not known, it is not Complete. What
-// was read last stays while Slurm cannot be reached, and grows old.
+// Reading returns the newest reading, never nil, without blocking. It is not Complete before the
+// first polls of nodes and jobs succeed. While Slurm cannot be reached, the last reading stays and
+// its age grows.
 func (s *Cluster) Reading() *Reading { return s.reading.Load() }
 
-// Err returns why Slurm cannot be read now, nil if it can or nothing was tried yet: a
-// *TargetError, what kept a client from being made, or how the last poll of nodes
-// or jobs failed. It holds no secret.
+// Err returns why Slurm cannot be read now, or nil if it can or if no attempt was made yet: an
+// *EndpointError, the error of creating a client, or the error of the last poll of nodes or jobs.
+// It contains no secret.
 func (s *Cluster) Err() error {
 	if p := s.failure.Load(); p != nil {
 		return *p
@@ -67,7 +70,7 @@ func (s *Cluster) Err() error {
 	return nil
 }
 
-// Problem is Err in words, "" for none.
+// Problem returns the text of Err, or "" if there is no error.
 func (s *Cluster) Problem() string {
 	if err := s.Err(); err != nil {
 		return err.Error()
@@ -80,7 +83,7 @@ func (s *Cluster) setFailure(err error) {
 	s.notify(s.key)
 }
 
-func ptr[T any](v T) *T { return &v }
+func pointerTo[T any](v T) *T { return &v }
 
 // run reads the cluster until ctx ends.
 func (s *Cluster) run(ctx context.Context) {
@@ -97,23 +100,24 @@ func (s *Cluster) run(ctx context.Context) {
 	access.KeepConnected(ctx, s.cfg.Cache, dial, s.setFailure, s.publishReadings)
 }
 
-// publishReadings makes a reading of every snapshot until ctx ends, and tells of those with news.
+// publishReadings builds a reading of every snapshot until ctx ends, and notifies the listeners of
+// those that have changes.
 func (s *Cluster) publishReadings(ctx context.Context, c access.Connection) {
 	s.connection.Store(&c)
 	s.failure.Store(nil)
 	defer s.connection.Store(nil)
 	var r readingBuilder
-	var told *Reading
+	var notified *Reading
 	var after uint64
 	for {
 		next := r.next(c.Cache.Snapshot())
-		// A new connection knows nothing at first, while what the last one has read
-		// grows old by itself.
+		// A new connection knows nothing at first. The last reading stays until then; its age shows
+		// that it is old.
 		if next.hasNodesAndJobs() || !s.Reading().hasNodesAndJobs() {
 			s.reading.Store(next)
 		}
-		if next.hasChangesSince(told) {
-			told = next
+		if next.hasChangesSince(notified) {
+			notified = next
 			s.notify(s.key)
 		}
 		after = next.Snapshot.Sequence
@@ -123,7 +127,7 @@ func (s *Cluster) publishReadings(ctx context.Context, c access.Connection) {
 	}
 }
 
-var errNotConnected = errors.New("there is no connection")
+var errNotConnected = errors.New("not connected")
 
 // client returns the client of the connection, or an error of CodeUnavailable.
 func (s *Cluster) client(op string) (*slurmclient.Client, error) {

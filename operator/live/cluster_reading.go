@@ -7,27 +7,27 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Reading is what was read of one Slurm cluster. It is immutable.
+// Reading is what was last read from one Slurm cluster. It is immutable.
 type Reading struct {
-	// Snapshot is never nil. It holds how old nodes and jobs are.
+	// Snapshot is never nil. It has the times at which nodes and jobs were read.
 	Snapshot *slurmclient.Snapshot
-	// Nodes are all records by name, FUTURE ones too.
+	// Nodes are all node records by name, including those in state FUTURE.
 	Nodes map[string]*slurm.Node
-	// Work is what the list of jobs has on Slurm nodes, by their names: unfinished jobs
-	// that hold them, and finished ones that are still completing. It is nil while
-	// Problem is set.
+	// Work is the work on each Slurm node, by name, according to the job list: unfinished jobs
+	// that occupy nodes, and finished jobs that are still completing. It is nil while Problem is
+	// set.
 	Work map[string]Work
-	// DrainedSince is from when on DRAIN is known to have been in effect, by the name of
-	// the Slurm node: the end of the first poll, of an unbroken run of polls of this
-	// connection, that showed it. A list of jobs that was asked for later knows every
-	// job that began before. By our clock.
+	// DrainedSince is the time since when DRAIN is known to be in effect, by the name of the
+	// Slurm node: the end of the first poll that showed it, in an unbroken run of polls of this
+	// connection. A job list that is requested later contains every job that started before. It
+	// is a time of the operator's clock.
 	DrainedSince map[string]time.Time
-	// Problem is why Work is not known though jobs were read; empty for none.
+	// Problem is the reason why Work is unknown although jobs were read, or empty.
 	Problem string
 }
 
-// Complete reports whether nodes and jobs were read since the process began, and all
-// work is known. It says nothing of their age.
+// Complete reports whether nodes and jobs were read since the process started, and all work is
+// known. It does not check their age.
 func (r *Reading) Complete() bool {
 	return r.hasNodesAndJobs() && r.Problem == ""
 }
@@ -35,10 +35,10 @@ func (r *Reading) Complete() bool {
 // hasNodesAndJobs reports whether nodes and jobs were read.
 func (r *Reading) hasNodesAndJobs() bool { return r.Snapshot.Nodes.Known && r.Snapshot.Jobs.Known }
 
-// readingBuilder makes readings of the snapshots of one cache, in their order.
+// readingBuilder builds readings from the snapshots of one cache, in their order.
 type readingBuilder struct{ last *Reading }
 
-// next makes the reading of a snapshot, with what of the last one is still true.
+// next builds the reading of a snapshot. It reuses what has not changed since the last one.
 func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	if r.last == nil {
 		r.last = &Reading{Snapshot: &slurmclient.Snapshot{}}
@@ -55,7 +55,8 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 		}
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
-		if err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) }); err != nil {
+		err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) })
+		if err != nil {
 			next.Work, next.Problem = nil, err.Error()
 		}
 	}
@@ -63,9 +64,8 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	return next
 }
 
-// drainedSince goes on with the run of polls of nodes. A poll that failed, one that was not seen
-// here, and one that another Slurm cluster answered break it: the flag may have been away in
-// between.
+// drainedSince continues the run of node polls. A poll that failed, was missed or was answered by
+// another Slurm cluster breaks the run, because the flag may have been cleared in between.
 func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]*slurm.Node]) map[string]time.Time {
 	switch {
 	case !now.Known, now.Err != nil:
@@ -75,7 +75,7 @@ func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]
 	case before.Err != nil, now.Sequence > before.Sequence+1, now.Cluster != before.Cluster:
 		since = nil
 	case now.Sequence == before.Sequence && since != nil:
-		return since // the same records once more
+		return since // the same records again
 	}
 	end := now.ReadAt.Add(now.Took)
 	next := map[string]time.Time{}
@@ -91,8 +91,9 @@ func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]
 	return next
 }
 
-// hasChangesSince reports whether the reading has news for those who decide: another poll of
-// nodes or jobs, other partitions or reservations, or that polls begin or cease to fail.
+// hasChangesSince reports whether the reading differs from an older one in what decisions depend
+// on: a later poll of nodes or jobs, other partitions or reservations, or polls that start or stop
+// failing.
 func (r *Reading) hasChangesSince(old *Reading) bool {
 	if old == nil {
 		return true

@@ -14,34 +14,34 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Config says how Slurm clusters are kept.
+// Config configures Clusters.
 type Config struct {
-	// Access says how they are spoken with.
+	// Access says how to connect to them.
 	Access access.Config
-	// Cache is as for slurmclient; what is polled is set here: nodes, FUTURE ones
-	// too, jobs, pings, partitions and reservations.
+	// Cache configures the cache of each cluster. New sets its Resources: nodes (including those
+	// in state FUTURE), jobs, pings, partitions and reservations.
 	Cache slurmclient.CacheConfig
-	// Scontrol does what the API of older servers cannot; nil for nobody.
+	// Scontrol does what the API of older servers cannot. If it is nil, such writes fail.
 	Scontrol Scontrol
-	// Observer is told of the requests and polls of a cluster; may be nil, as may be
-	// what it returns.
+	// Observer returns the observer of the requests and polls of a cluster. Both the function and
+	// its result may be nil.
 	Observer func(access.ClusterKey) slurmclient.Observer
 }
 
-// Clusters are the Slurm clusters that there are. Its methods may be called from any
-// number of goroutines.
+// Clusters are the Slurm clusters of all Controllers and Clusters. The methods are safe for
+// concurrent use.
 type Clusters struct {
 	cfg Config
 
 	mu       sync.Mutex
 	clusters map[access.ClusterKey]*Cluster
-	// startCluster starts reading; nil before Start and after its end.
+	// startCluster starts reading a cluster. It is nil before Start and after its end.
 	startCluster   func(*Cluster)
 	listeners      map[int]func(access.ClusterKey)
-	nextListenerID int // how many there ever were
+	nextListenerID int
 }
 
-// New returns Clients that know of nothing. Start makes them read.
+// New returns Clusters without any cluster. Set adds one; Start reads them.
 func New(cfg Config) *Clusters {
 	cfg.Cache.Resources = []slurmclient.Resource{
 		slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations,
@@ -49,8 +49,8 @@ func New(cfg Config) *Clusters {
 	return &Clusters{cfg: cfg, clusters: map[access.ClusterKey]*Cluster{}, listeners: map[int]func(access.ClusterKey){}}
 }
 
-// Start reads the clusters, those that are there and those to come, until ctx ends, and
-// returns when nothing of them runs any more. It implements manager.Runnable.
+// Start reads all clusters, including those added later, until ctx ends. It returns when all their
+// goroutines have ended. It implements manager.Runnable.
 func (c *Clusters) Start(ctx context.Context) error {
 	var wg sync.WaitGroup
 	c.mu.Lock()
@@ -71,27 +71,27 @@ func (c *Clusters) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: who does not lead
-// asks Slurm for nothing.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: replicas that do not lead send no
+// requests to Slurm.
 func (c *Clusters) NeedLeaderElection() bool { return true }
 
-// Set says where the Slurm of an object is. If that is somewhere else than before, or
-// opened otherwise, what was read of it is forgotten and read anew.
+// Set sets the endpoint of the Slurm cluster of an object. If the endpoint differs from the
+// previous one, the last reading is dropped and the cluster is read again.
 func (c *Clusters) Set(k access.ClusterKey, t access.Endpoint) {
 	if c.replaceCluster(k, &t) {
 		c.notify(k)
 	}
 }
 
-// Remove ends the Slurm of an object that is gone.
+// Remove stops the cluster of an object that was deleted.
 func (c *Clusters) Remove(k access.ClusterKey) {
 	if c.replaceCluster(k, nil) {
 		c.notify(k)
 	}
 }
 
-// replaceCluster ends the Slurm of a key unless the target is as before, and begins the one of
-// the target, nil for none. It reports whether anything has changed.
+// replaceCluster stops the cluster of a key unless the endpoint is unchanged, and starts one with
+// the given endpoint unless that is nil. It reports whether anything has changed.
 func (c *Clusters) replaceCluster(k access.ClusterKey, t *access.Endpoint) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +114,8 @@ func (c *Clusters) replaceCluster(k access.ClusterKey, t *access.Endpoint) bool 
 	return true
 }
 
-// For returns the Slurm of an object, nil when there is no such object or it was not
-// seen yet. The next call may return another one.
+// For returns the cluster of an object, or nil if there is no such object or it was not observed
+// yet. A later call may return another one.
 func (c *Clusters) For(k access.ClusterKey) *Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,9 +129,9 @@ func (c *Clusters) Keys() []access.ClusterKey {
 	return slices.SortedFunc(maps.Keys(c.clusters), access.ClusterKey.Compare)
 }
 
-// ChangeSource is a source for reconcilers that look at Slurm. For each new reading of nodes or
-// jobs of a cluster, when its problem changes, and when it comes or goes, it adds what
-// requests returns for its object; requests must not block.
+// ChangeSource returns a source for reconcilers that depend on Slurm. For each new reading of a
+// cluster, when its problem changes, and when it is added or removed, the source enqueues what
+// requests returns for its object. requests must not block.
 func (c *Clusters) ChangeSource(requests func(ctx context.Context, k access.ClusterKey) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		stop := c.subscribe(func(k access.ClusterKey) {
@@ -144,13 +144,13 @@ func (c *Clusters) ChangeSource(requests func(ctx context.Context, k access.Clus
 	})
 }
 
-// subscribe has news told to a function until stop is called.
-func (c *Clusters) subscribe(to func(access.ClusterKey)) (stop func()) {
+// subscribe calls a function for every change of a cluster until stop is called.
+func (c *Clusters) subscribe(listener func(access.ClusterKey)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.nextListenerID
 	c.nextListenerID++
-	c.listeners[id] = to
+	c.listeners[id] = listener
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *Clusters) notify(k access.ClusterKey) {
 	c.mu.Lock()
 	listeners := slices.Collect(maps.Values(c.listeners))
 	c.mu.Unlock()
-	for _, to := range listeners {
-		to(k)
+	for _, listener := range listeners {
+		listener(k)
 	}
 }

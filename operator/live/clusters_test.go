@@ -22,7 +22,7 @@ var (
 	blue = access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
 )
 
-// fakeSecrets answers with one token, whatever is asked for.
+// fakeSecrets returns the same token for every reference.
 type fakeSecrets struct{}
 
 func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
@@ -33,7 +33,7 @@ func endpointAt(url string) access.Endpoint {
 	return access.Endpoint{URL: url, Token: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 }
 
-// newSimulatedCluster is a simulated cluster of four nodes, and its URL.
+// newSimulatedCluster starts a simulated cluster of four nodes and returns its URL.
 func newSimulatedCluster(t *testing.T, release string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{Release: release, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 8000, Dynamic: true}}})
@@ -42,7 +42,7 @@ func newSimulatedCluster(t *testing.T, release string) (*slurmtest.Cluster, stri
 	return c, server.URL
 }
 
-// startClusters are Clients that read, until the test ends.
+// startClusters starts Clusters that read until the test ends.
 func startClusters(t *testing.T, scontrol Scontrol) *Clusters {
 	t.Helper()
 	c := New(Config{Access: access.Config{Secrets: fakeSecrets{}}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Scontrol: scontrol})
@@ -58,7 +58,7 @@ func startClusters(t *testing.T, scontrol Scontrol) *Clusters {
 	return c
 }
 
-// waitUntil waits for the condition.
+// waitUntil polls until ok returns true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -82,30 +82,30 @@ func TestAClusterFollowsItsObject(t *testing.T) {
 	two, other := newSimulatedCluster(t, slurmtest.Release2605)
 	c := startClusters(t, nil)
 	if c.For(red) != nil {
-		t.Error("there is a Slurm before there is an object")
+		t.Error("there is a cluster before there is an object")
 	}
 	c.Set(red, endpointAt(one))
-	waitUntil(t, "it is read", isComplete(c, red))
+	waitUntil(t, "the cluster is read", isComplete(c, red))
 	first := c.For(red)
 	c.Set(red, endpointAt(one))
 	if c.For(red) != first {
-		t.Error("the same target makes another connection")
+		t.Error("setting the same endpoint opened another connection")
 	}
 	two.StartSlurmd(slurmtest.NodeConf{Names: "other-1", CPUs: 1})
 	c.Set(red, endpointAt(other))
 	if s := c.For(red); s == first || s.Reading().Complete() {
-		t.Error("what was read of another server counts")
+		t.Error("the reading of the previous server is kept")
 	}
-	waitUntil(t, "the other is read", isComplete(c, red))
+	waitUntil(t, "the other server is read", isComplete(c, red))
 	if c.For(red).Reading().Nodes["other-1"] == nil {
 		t.Error("the other server's nodes are missing")
 	}
-	waitUntil(t, "the first has ended", func() bool {
+	waitUntil(t, "the first connection has ended", func() bool {
 		return slurmclient.CodeOf(first.Drain(t.Context(), "n1", "x")) == slurmclient.CodeUnavailable
 	})
 	c.Remove(red)
 	if c.For(red) != nil {
-		t.Error("it is there without its object")
+		t.Error("the cluster exists without its object")
 	}
 }
 
@@ -114,15 +114,15 @@ func TestReadersCauseNoRequests(t *testing.T) {
 	c := startClusters(t, nil)
 	c.cfg.Cache.Period = time.Hour
 	c.Set(red, endpointAt(url))
-	waitUntil(t, "it is read", isComplete(c, red))
+	waitUntil(t, "the cluster is read", isComplete(c, red))
 	for range 10_000 {
 		if !c.For(red).Reading().Complete() {
-			t.Fatal("it was complete before")
+			t.Fatal("the reading was complete before")
 		}
 	}
 	for path, n := range slurmd.RequestCounts() {
 		if n > 1 && !strings.Contains(path, "ping") || strings.Contains(path, "slurmdb") {
-			t.Errorf("%s was asked for %d times", path, n)
+			t.Errorf("%s was requested %d times", path, n)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestAnUnreachableClusterKeepsItsLastReading(t *testing.T) {
 		t.Errorf("a write fails with %v", err)
 	}
 	c.Set(red, endpointAt(url))
-	waitUntil(t, "it is read", isComplete(c, red))
+	waitUntil(t, "the cluster is read", isComplete(c, red))
 	if p := c.For(red).Problem(); p != "" {
 		t.Errorf("there is a problem: %s", p)
 	}
@@ -156,7 +156,7 @@ func TestWritesShowInReadings(t *testing.T) {
 	slurmd, url := newSimulatedCluster(t, slurmtest.Release2605)
 	c := startClusters(t, nil)
 	c.Set(red, endpointAt(url))
-	waitUntil(t, "it is read", isComplete(c, red))
+	waitUntil(t, "the cluster is read", isComplete(c, red))
 	s, ctx := c.For(red), t.Context()
 	id, err := slurmd.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{RequiredNodes: "n2", TimeLimit: slurm.Num(60)}, Forever: true})
 	if err != nil {
@@ -186,16 +186,16 @@ func TestWritesShowInReadings(t *testing.T) {
 			t.Fatal(step)
 		}
 	}
-	waitUntil(t, "all of it shows", func() bool {
+	waitUntil(t, "all writes show", func() bool {
 		r := s.Reading()
 		return r.Nodes["n1"].State.Base == slurm.NodeFuture && r.Nodes["new-2"] != nil && r.Nodes["n4"] == nil &&
 			r.Nodes["n3"].Topology == "topo:a" && r.Nodes["n3"].Comment == "c" && r.DrainedSince["n1"].IsZero()
 	})
 	if n, err := s.ReadNode(ctx, "new-1"); err != nil || n.State.Base != slurm.NodeFuture {
-		t.Errorf("the look at a new record is %+v, %v", n, err)
+		t.Errorf("reading a new record returns %+v, %v", n, err)
 	}
 	if _, err := s.ReadNode(ctx, "n4"); !slurmclient.IsNotFound(err) {
-		t.Errorf("the look at one that is deleted: %v", err)
+		t.Errorf("reading a deleted record: %v", err)
 	}
 }
 
@@ -214,10 +214,10 @@ func TestReconcilersAreNotifiedOfReadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(red, endpointAt(url))
-	for range 5 { // each is another piece of news
+	for range 5 { // each reading causes another notification
 		r, _ := queue.Get()
 		if r.Name != "red" || r.Namespace != "team" {
-			t.Errorf("told of %v", r)
+			t.Errorf("notified of %v", r)
 		}
 		queue.Done(r)
 	}
@@ -225,7 +225,7 @@ func TestReconcilersAreNotifiedOfReadings(t *testing.T) {
 	waitUntil(t, "nobody listens", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.listeners) == 0 })
 }
 
-// fakeScontrol is a Scontrol that notes what it is to run.
+// fakeScontrol is a Scontrol that records its commands.
 type fakeScontrol struct {
 	mu       sync.Mutex
 	commands []string
@@ -243,7 +243,7 @@ func TestScontrolWritesToOlderServers(t *testing.T) {
 	scontrol := &fakeScontrol{}
 	c := startClusters(t, scontrol)
 	c.Set(blue, endpointAt(url))
-	waitUntil(t, "it is read", isComplete(c, blue))
+	waitUntil(t, "the cluster is read", isComplete(c, blue))
 	s, ctx := c.For(blue), t.Context()
 	if err := s.CreateNodes(ctx, "gpu-1,gpu-0", "CPUs=4 Gres=gpu:h100:4 State=FUTURE"); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestScontrolWritesToOlderServers(t *testing.T) {
 	}
 	without := startClusters(t, nil)
 	without.Set(red, endpointAt(url))
-	waitUntil(t, "it is read", isComplete(without, red))
+	waitUntil(t, "the cluster is read", isComplete(without, red))
 	if err := without.For(red).CreateNodes(ctx, "gpu-0", ""); slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		t.Errorf("without scontrol: %v", err)
 	}
@@ -277,10 +277,10 @@ func TestScontrolWritesToOlderServers(t *testing.T) {
 func TestInvalidNodeLinesAreNotSent(t *testing.T) {
 	for _, tc := range []struct{ name, names, options string }{
 		{"no names", "", "CPUs=1"},
-		{"a list that makes no sense", "n[1-", "CPUs=1"},
+		{"a malformed list", "n[1-", "CPUs=1"},
 		{"a name with a shell's letters", "n1;reboot", ""},
 		{"an option of scontrol", "--help", ""},
-		{"an option that is none", "n1", "-M other"},
+		{"an invalid option", "n1", "-M other"},
 		{"a line break", "n1\nn2=", "CPUs=1"},
 		{"another name", "n1", "NodeName=n2"},
 		{"quotes", "n1", `Features="a"`},

@@ -1,11 +1,11 @@
-// Package live keeps one Slurm client and one cache for each Controller and Cluster,
-// for all reconcilers of the operator to share.
+// Package live keeps one Slurm client and one cache for each Controller and Cluster. All
+// reconcilers of the operator share them.
 //
-// Clients follows the objects: a client comes and goes with its object and connects
-// anew when server, token or certificates change. Slurm is one of them: what was
-// last read of it, why it cannot be reached, and the writes. Reading is what a
-// decision rests on; it is made once for each snapshot, however many ask for it.
+// Clusters follows the objects: it starts a Cluster when its object is created, stops it when the
+// object is deleted, and reconnects when the server, the token or the certificates change. A
+// Cluster has the last Reading, the error that prevents reading, and the writes. Decisions are
+// based on a Reading, which is built once per snapshot.
 //
-// Nothing here takes what is unknown for nothing: before nodes and jobs were read,
-// and while a job cannot be placed on its nodes, a reading is not complete.
+// Unknown is never taken for none: a Reading is incomplete until nodes and jobs were read, and
+// while the nodes of a job cannot be determined.
 package live

@@ -10,22 +10,23 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// RequestMetrics counts requests to slurmrestd, of all clusters.
+// RequestMetrics measures the requests to the slurmrestd of every cluster.
 type RequestMetrics struct {
 	took *prometheus.HistogramVec
 }
 
-// NewRequestMetrics returns Requests that registry serves.
+// NewRequestMetrics returns RequestMetrics that are registered with registry.
 func NewRequestMetrics(registry prometheus.Registerer) *RequestMetrics {
 	r := &RequestMetrics{took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "slurm_operator_slurm_request_duration_seconds", Help: "Time of requests to slurmrestd until the answer was read, by HTTP status; 0 is no answer.",
+		Name:    "slurm_operator_slurm_request_duration_seconds",
+		Help:    "Time of requests to slurmrestd until the answer was read, by HTTP status; 0 is no answer.",
 		Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
 	}, []string{"cluster", "operation", "status"})}
 	registry.MustRegister(r.took)
 	return r
 }
 
-// ObserverOf observes the requests of one cluster, for Config.Observer.
+// ObserverOf returns the observer of the requests of one cluster, for Config.Observer.
 func (r *RequestMetrics) ObserverOf(k access.ClusterKey) slurmclient.Observer {
 	return requestObserver{r, k.String()}
 }
@@ -43,19 +44,22 @@ func (o requestObserver) Request(op string, status int, took time.Duration, _ in
 // Polled implements slurmclient.Observer.
 func (o requestObserver) Polled(slurmclient.Resource, time.Duration, error) {}
 
-// ageCollector shows how old readings are.
+// ageCollector collects the age of readings.
 type ageCollector struct {
 	clients *Clusters
 	now     func() time.Time
 	age, up *prometheus.Desc
 }
 
-// AgeCollector collects how old the reading of each cluster is, by the clock now, and whether
-// it can be read. A cluster that was never read has no age.
+// AgeCollector returns a collector of the age of each cluster's reading, by the clock now, and of
+// whether the cluster can be read. A cluster that was never read has no age.
 func (c *Clusters) AgeCollector(now func() time.Time) prometheus.Collector {
 	return ageCollector{c, now,
-		prometheus.NewDesc("slurm_operator_reading_age_seconds", "Age of what is known of a Slurm cluster.", []string{"cluster", "resource"}, nil),
-		prometheus.NewDesc("slurm_operator_slurm_up", "Whether the Slurm cluster can be read: the last polls of nodes and jobs did not fail.", []string{"cluster"}, nil)}
+		prometheus.NewDesc("slurm_operator_reading_age_seconds",
+			"Age of what is known of a Slurm cluster.", []string{"cluster", "resource"}, nil),
+		prometheus.NewDesc("slurm_operator_slurm_up",
+			"Whether the Slurm cluster can be read: the last polls of nodes and jobs did not fail.",
+			[]string{"cluster"}, nil)}
 }
 
 // Describe implements prometheus.Collector.
@@ -76,7 +80,8 @@ func (a ageCollector) Collect(to chan<- prometheus.Metric) {
 		snapshot := s.Reading().Snapshot
 		for _, p := range []slurmclient.Poll{snapshot.Nodes.Poll, snapshot.Jobs.Poll} {
 			if p.Known {
-				to <- prometheus.MustNewConstMetric(a.age, prometheus.GaugeValue, p.Age(a.now()).Seconds(), k.String(), string(p.Resource))
+				age := p.Age(a.now()).Seconds()
+				to <- prometheus.MustNewConstMetric(a.age, prometheus.GaugeValue, age, k.String(), string(p.Resource))
 			}
 		}
 	}

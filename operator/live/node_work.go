@@ -8,17 +8,17 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Work is what the list of jobs has on one Slurm node.
+// Work is the work on one Slurm node, according to the job list.
 type Work struct {
-	// Jobs counts the jobs that hold it.
+	// Jobs is the number of jobs that occupy the node.
 	Jobs int
-	// LastJob is the job that ends last, End when its time limit does; zero for no
-	// limit, or one that is not known, such as that of a suspended job.
+	// LastJob is the job that ends last, End the time at which it reaches its time limit. End is
+	// zero if there is no limit or if it is unknown, as for a suspended job.
 	LastJob uint32
 	End     time.Time
 }
 
-// add counts a job that ends then.
+// add adds a job that ends at the given time.
 func (w Work) add(id uint32, end time.Time) Work {
 	first := w.Jobs == 0
 	w.Jobs++
@@ -29,8 +29,8 @@ func (w Work) add(id uint32, end time.Time) Work {
 	return w
 }
 
-// workOf is what the jobs do to Slurm nodes. One that cannot be placed leaves all
-// of them unknown, and the problem says which.
+// workOf returns the work on each Slurm node. If the nodes of one job cannot be determined, the
+// work on all nodes is unknown, and problem names the job.
 func workOf(jobs []*slurm.Job) (work map[string]Work, problem string) {
 	work = map[string]Work{}
 	for _, j := range jobs {
@@ -52,25 +52,25 @@ func workOf(jobs []*slurm.Job) (work map[string]Work, problem string) {
 	return work, ""
 }
 
-// flagsOnNodes are flags with which a job that has ended, or is to run again, may still
-// be on its nodes.
+// flagsOnNodes are the flags with which a job that has finished or was requeued may still occupy
+// its nodes.
 const flagsOnNodes = slurm.JobCompleting | slurm.JobConfiguring | slurm.JobStopped | slurm.JobResizing |
 	slurm.JobPowerUpNode | slurm.JobSignaling | slurm.JobStageOut | slurm.JobOther
 
-// holdsNodes reports whether a job is on nodes, or its record does not say that it is not.
-// One that names nodes counts unless it has finished, and one that runs counts though
-// it names none, unless it has given all of them back.
+// holdsNodes reports whether a job occupies nodes or may do so according to its record. A job that
+// names nodes counts unless it has finished. A running job counts even if it names no nodes,
+// unless it has released all of them.
 func holdsNodes(j *slurm.Job) bool {
 	if j.Nodes != "" {
 		return !j.State.Base.Finished() || j.State.Flags&flagsOnNodes != 0
 	}
-	count, told := j.NodeCount.Value()
-	on := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended
-	return on && !j.State.Has(slurm.JobRevoked) && (!told || count > 0)
+	count, known := j.NodeCount.Value()
+	started := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended
+	return started && !j.State.Has(slurm.JobRevoked) && (!known || count > 0)
 }
 
-// endOfJob is when the job's time limit ends, zero for not known. Slurm writes an end
-// into jobs without a limit too.
+// endOfJob returns the time at which the job reaches its time limit, or zero if it is unknown.
+// Slurm also sets an end time for jobs without a limit.
 func endOfJob(j *slurm.Job) time.Time {
 	if j.State.Base == slurm.JobSuspended || j.TimeLimit.IsInfinite() || !j.EndTime.IsSet() {
 		return time.Time{}

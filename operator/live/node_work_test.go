@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// newJob runs on n1 and ends at 1000, changed.
+// newJob returns a job that runs on n1 and ends at 1000, with changes.
 func newJob(id uint32, state string, change ...func(*slurm.Job)) *slurm.Job {
 	j := &slurm.Job{ID: id, State: slurm.ParseJobState(strings.Split(state, "+")...), Nodes: "n1", NodeCount: slurm.Num(1),
 		EndTime: 1000, TimeLimit: slurm.Num(10)}
@@ -39,18 +39,18 @@ func TestWorkOnSlurmNodes(t *testing.T) {
 		{"no jobs, no work", nil, map[string]Work{}},
 		{"a running job", []*slurm.Job{newJob(1, "RUNNING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
 		{"on several nodes", []*slurm.Job{newJob(1, "RUNNING", onNodes("n[1-2],x"))}, map[string]Work{"n1": {1, 1, at(1000)}, "n2": {1, 1, at(1000)}, "x": {1, 1, at(1000)}}},
-		{"the one that ends last", []*slurm.Job{newJob(1, "RUNNING"), newJob(2, "RUNNING", endingAt(2000)), newJob(3, "RUNNING", endingAt(1500))}, map[string]Work{"n1": {3, 2, at(2000)}}},
-		{"one without a limit is last", []*slurm.Job{newJob(1, "RUNNING"), newJob(2, "RUNNING", withoutTimeLimit), newJob(3, "RUNNING", endingAt(9000))}, map[string]Work{"n1": {3, 2, time.Time{}}}},
-		{"a suspended one ends nobody knows when", []*slurm.Job{newJob(1, "SUSPENDED"), newJob(2, "RUNNING")}, map[string]Work{"n1": {2, 1, time.Time{}}}},
-		{"a pending one has no nodes", []*slurm.Job{newJob(1, "PENDING", onNodes(""))}, map[string]Work{}},
-		{"one that is queued again and still completing", []*slurm.Job{newJob(1, "PENDING+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
-		{"a finished one has gone", []*slurm.Job{newJob(1, "COMPLETED"), newJob(2, "NODE_FAIL"), newJob(3, "TIMEOUT")}, map[string]Work{}},
-		{"a finished one that completes has not", []*slurm.Job{newJob(1, "CANCELLED+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
-		{"nor one whose files are staged out", []*slurm.Job{newJob(1, "COMPLETED+STAGE_OUT")}, map[string]Work{"n1": {1, 1, at(1000)}}},
-		{"nor one with a flag that nobody knows", []*slurm.Job{newJob(1, "COMPLETED+LOITERING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"the job that ends last", []*slurm.Job{newJob(1, "RUNNING"), newJob(2, "RUNNING", endingAt(2000)), newJob(3, "RUNNING", endingAt(1500))}, map[string]Work{"n1": {3, 2, at(2000)}}},
+		{"a job without a limit ends last", []*slurm.Job{newJob(1, "RUNNING"), newJob(2, "RUNNING", withoutTimeLimit), newJob(3, "RUNNING", endingAt(9000))}, map[string]Work{"n1": {3, 2, time.Time{}}}},
+		{"the end of a suspended job is unknown", []*slurm.Job{newJob(1, "SUSPENDED"), newJob(2, "RUNNING")}, map[string]Work{"n1": {2, 1, time.Time{}}}},
+		{"a pending job has no nodes", []*slurm.Job{newJob(1, "PENDING", onNodes(""))}, map[string]Work{}},
+		{"a requeued job that is still completing", []*slurm.Job{newJob(1, "PENDING+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"a finished job has released its nodes", []*slurm.Job{newJob(1, "COMPLETED"), newJob(2, "NODE_FAIL"), newJob(3, "TIMEOUT")}, map[string]Work{}},
+		{"a finished job that is completing has not", []*slurm.Job{newJob(1, "CANCELLED+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"nor a job whose files are staged out", []*slurm.Job{newJob(1, "COMPLETED+STAGE_OUT")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"nor a job with an unknown flag", []*slurm.Job{newJob(1, "COMPLETED+LOITERING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
 		{"configuring, stopped, signaling", []*slurm.Job{newJob(1, "RUNNING+CONFIGURING"), newJob(2, "RUNNING+STOPPED"), newJob(3, "RUNNING+SIGNALING")}, map[string]Work{"n1": {3, 1, at(1000)}}},
-		{"a state that nobody knows", []*slurm.Job{newJob(1, "DREAMING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
-		{"one that gave all its nodes back", []*slurm.Job{newJob(1, "RUNNING", onNodes(""), func(j *slurm.Job) { j.NodeCount = slurm.Num(0) })}, map[string]Work{}},
+		{"an unknown state", []*slurm.Job{newJob(1, "DREAMING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"a job that has released all its nodes", []*slurm.Job{newJob(1, "RUNNING", onNodes(""), func(j *slurm.Job) { j.NodeCount = slurm.Num(0) })}, map[string]Work{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, problem := workOf(tc.jobs)
@@ -61,7 +61,7 @@ func TestWorkOnSlurmNodes(t *testing.T) {
 	}
 }
 
-func TestAJobThatCannotBePlacedLeavesAllWorkUnknown(t *testing.T) {
+func TestJobWithUnknownNodesLeavesAllWorkUnknown(t *testing.T) {
 	for name, lost := range map[string]*slurm.Job{
 		"a list that makes no sense":   newJob(7, "RUNNING", onNodes("n[1-")),
 		"a running job without nodes":  newJob(7, "RUNNING", onNodes("")),
@@ -77,8 +77,8 @@ func TestAJobThatCannotBePlacedLeavesAllWorkUnknown(t *testing.T) {
 	}
 }
 
-// TestWorkAgreesWithTheStatesOfNodes plays a cluster's life: the list of jobs must have
-// work on those nodes that say they have some, and on no other.
+// TestWorkAgreesWithTheStatesOfNodes simulates a cluster: according to the job list, exactly the
+// nodes whose state says so must have work.
 func TestWorkAgreesWithTheStatesOfNodes(t *testing.T) {
 	cluster := slurmtest.NewDemo(time.Now)
 	server := httptest.NewServer(cluster.Handler())
@@ -118,6 +118,6 @@ func TestWorkAgreesWithTheStatesOfNodes(t *testing.T) {
 		}
 	}
 	if busy == 0 || idle == 0 || completing == 0 {
-		t.Errorf("the history shows too little: %d busy, %d idle, %d completing", busy, idle, completing)
+		t.Errorf("the history covers too little: %d busy, %d idle, %d completing", busy, idle, completing)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// What Slurm is given comes from objects that users write. No shell ever sees it;
-// still a word has to be one option and nothing else.
+// The arguments come from objects that users write. They never pass through a shell; still, each
+// word must be exactly one option.
 const (
 	nodeNamePattern         = `^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`
 	nodeOptionPattern       = `^[A-Za-z]+=[A-Za-z0-9_.,:/()*\[\]@+-]+$`
@@ -25,23 +25,24 @@ func invalidError(op, format string, args ...any) error {
 	return &slurmclient.Error{Code: slurmclient.CodeInvalid, Op: op, Message: fmt.Sprintf(format, args...)}
 }
 
-// scontrolNodeArgs returns the names, and the words of their line of slurm.conf.
+// scontrolNodeArgs returns the names, and the words of their line in slurm.conf.
 func scontrolNodeArgs(names, options string) (all, words []string, err error) {
 	const op = "creating nodes"
 	all, err = hostlist.Expand(names)
 	if err != nil || len(all) == 0 {
-		return nil, nil, invalidError(op, "%q is no list of names", names)
+		return nil, nil, invalidError(op, "%q is not a list of names", names)
 	}
 	valid := regexp.MustCompile(nodeNamePattern)
 	for _, name := range all {
 		if !valid.MatchString(name) {
-			return nil, nil, invalidError(op, "%q is no name of a Slurm node", name)
+			return nil, nil, invalidError(op, "%q is not a valid name of a Slurm node", name)
 		}
 	}
 	words = []string{"NodeName=" + hostlist.Compress(all)}
 	for word := range strings.FieldsSeq(options) {
-		if key, _, _ := strings.Cut(word, "="); !matchesPattern(nodeOptionPattern, word) || strings.EqualFold(key, "NodeName") {
-			return nil, nil, invalidError(op, "%q is no option of a Slurm node", word)
+		key, _, _ := strings.Cut(word, "=")
+		if !matchesPattern(nodeOptionPattern, word) || strings.EqualFold(key, "NodeName") {
+			return nil, nil, invalidError(op, "%q is not a valid option of a Slurm node", word)
 		}
 		words = append(words, word)
 	}
@@ -50,7 +51,7 @@ func scontrolNodeArgs(names, options string) (all, words []string, err error) {
 
 func joinWords(words []string) string { return strings.Join(words, " ") }
 
-// scontrolReservationArgs returns the words by which scontrol knows a reservation.
+// scontrolReservationArgs returns the arguments with which scontrol creates a reservation.
 func scontrolReservationArgs(r slurm.ReservationRequest) ([]string, error) {
 	words := []string{"ReservationName=" + r.Name}
 	add := func(name, value string) {
@@ -76,14 +77,14 @@ func scontrolReservationArgs(r slurm.ReservationRequest) ([]string, error) {
 	add("Flags", strings.Join(r.Flags, ","))
 	for _, word := range words {
 		if _, value, _ := strings.Cut(word, "="); !matchesPattern(reservationValuePattern, value) {
-			return nil, invalidError("setting a reservation", "%q is no option of a reservation", word)
+			return nil, invalidError("setting a reservation", "%q is not a valid option of a reservation", word)
 		}
 	}
 	return words, nil
 }
 
-// formatScontrolTime is how scontrol takes a time: in whole seconds since 1970, whatever the zone
-// of slurmctld.
+// formatScontrolTime formats a time for scontrol: in whole seconds since 1970, which does not
+// depend on the time zone of slurmctld.
 func formatScontrolTime(t slurm.Time) string {
 	if !t.IsSet() {
 		return ""

@@ -25,43 +25,51 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// slurmctldContainer is the container of slurmctld in its pods; where none is called so,
-// it is the first.
+// slurmctldContainer is the name of slurmctld's container. If a pod has no container of that name,
+// its first container is used.
 const slurmctldContainer = "slurmctld"
 
-// NoPodError says that there is no pod in which scontrol could be run.
+// NoPodError reports that scontrol cannot be run in any pod.
 type NoPodError struct {
 	Key access.ClusterKey
-	// Forbidden is true where nothing may be run in the namespace.
+	// Forbidden is true if the operator may not run commands in the namespace.
 	Forbidden bool
-	// NotReady is how many pods of slurmctld there are, none of them Ready.
+	// NotReady is the number of pods of slurmctld, none of which is Ready.
 	NotReady int
 }
 
-// Error tells what there should be.
+// Error returns what is missing, in words for users.
 func (e *NoPodError) Error() string {
 	switch {
 	case e.Key.Kind != v1beta1.KindController:
-		return "the slurmctld of " + e.Key.Kind + " " + e.Key.String() + " does not run here, and the API of its slurmrestd is too old: it takes v0.0.44 or newer"
+		return "the slurmctld of " + e.Key.Kind + " " + e.Key.String() +
+			" does not run here, and the API of its slurmrestd is too old: it takes v0.0.44 or newer"
 	case e.Forbidden:
-		return "the operator may run scontrol in no pod of namespace " + e.Key.Namespace + ": add it to the chart's rbac.execNamespaces (--slurm.exec-namespaces), or use a slurmrestd that offers v0.0.45"
+		return "the operator may not run scontrol in pods of namespace " + e.Key.Namespace +
+			": add it to the chart's rbac.execNamespaces (--slurm.exec-namespaces)," +
+			" or use a slurmrestd that offers v0.0.45"
 	case e.NotReady == 0:
 		return "Controller " + e.Key.String() + " has no pod of slurmctld"
 	}
 	return fmt.Sprintf("none of the %d pods of slurmctld of Controller %s is Ready", e.NotReady, e.Key)
 }
 
+// streamFunc runs a command in a container of a pod and writes what it prints to output.
+type streamFunc func(
+	ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limitedOutput,
+) error
+
 // podScontrol runs scontrol in pods.
 type podScontrol struct {
 	client kubernetes.Interface
-	// namespaces are those in which it may be run.
+	// namespaces are the namespaces in which commands may be run.
 	namespaces []string
-	stream     func(ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limitedOutput) error
+	stream     streamFunc
 }
 
 // NewPodScontrol returns a Scontrol that runs in a Ready pod of slurmctld, in the namespace of its
-// Controller, as kubectl exec does, and only in the given namespaces. There it needs to
-// list pods, and to get (which a WebSocket begins with) and create pods/exec.
+// Controller, as kubectl exec does, and only in the given namespaces. There it needs the rights to
+// list pods, and to get (for WebSocket) and create (for SPDY) pods/exec.
 func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -70,8 +78,8 @@ func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) 
 	return &podScontrol{client: client, namespaces: namespaces, stream: newStreamer(config, client)}, nil
 }
 
-// Run implements Scontrol. CodeUnsupported with a *NoPodError when there is no pod,
-// CodeInvalid when scontrol refused, CodeUnavailable when it may have been run or not.
+// Run implements Scontrol. Its error is of CodeUnsupported with a *NoPodError if there is no pod,
+// of CodeInvalid if scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran.
 func (p *podScontrol) Run(ctx context.Context, k access.ClusterKey, args ...string) error {
 	const op = "running scontrol"
 	pod, err := p.readyPod(ctx, k)
@@ -94,7 +102,7 @@ func (p *podScontrol) Run(ctx context.Context, k access.ClusterKey, args ...stri
 	return &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: op, Err: err}
 }
 
-// readyPod is the first Ready pod of slurmctld by name.
+// readyPod returns the first Ready pod of slurmctld by name.
 func (p *podScontrol) readyPod(ctx context.Context, k access.ClusterKey) (*corev1.Pod, error) {
 	if k.Kind != v1beta1.KindController {
 		return nil, &NoPodError{Key: k}
@@ -131,11 +139,14 @@ func slurmctldContainerOf(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// newStreamer runs a command over a WebSocket, or SPDY where something in between knows none.
-func newStreamer(config *rest.Config, client kubernetes.Interface) func(context.Context, *corev1.Pod, string, []string, *limitedOutput) error {
+// newStreamer returns a function that runs a command over a WebSocket, or over SPDY if a proxy in
+// between does not support WebSockets.
+func newStreamer(config *rest.Config, client kubernetes.Interface) streamFunc {
 	return func(ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limitedOutput) error {
-		url := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
-			VersionedParams(&corev1.PodExecOptions{Container: container, Command: argv, Stdout: true, Stderr: true}, scheme.ParameterCodec).URL()
+		options := &corev1.PodExecOptions{Container: container, Command: argv, Stdout: true, Stderr: true}
+		url := client.CoreV1().RESTClient().Post().
+			Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
+			VersionedParams(options, scheme.ParameterCodec).URL()
 		socket, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, url.String())
 		if err != nil {
 			return err
@@ -154,10 +165,10 @@ func newStreamer(config *rest.Config, client kubernetes.Interface) func(context.
 	}
 }
 
-// maxOutput is how much of what scontrol prints is kept.
+// maxOutput is the number of bytes that are kept of what scontrol prints.
 const maxOutput = 4 << 10
 
-// limitedOutput keeps the beginning of what is written to it, by any number of goroutines.
+// limitedOutput keeps the beginning of what is written to it. It is safe for concurrent use.
 type limitedOutput struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -171,7 +182,7 @@ func (l *limitedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// oneLine is what was printed, on one line.
+// oneLine returns what was printed, on one line.
 func (l *limitedOutput) oneLine() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

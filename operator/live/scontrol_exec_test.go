@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// newCtldPod is a Ready pod of slurmctld of team/blue, changed.
+// newCtldPod returns a Ready pod of slurmctld of team/blue, with changes.
 func newCtldPod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{
@@ -53,11 +53,11 @@ func TestWhereScontrolRuns(t *testing.T) {
 	}{
 		{"in the Ready pod", blue, []runtime.Object{newCtldPod("b-0", withNotReady), newCtldPod("b-1"), newCtldPod("b-2")}, "b-1 slurmctld", ""},
 		{"in the first container where none is slurmctld's", blue, []runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] })}, "b-0 logfile", ""},
-		{"not in one that is going", blue, []runtime.Object{newCtldPod("b-0", withDeletion)}, "", "none of the 1 pods"},
+		{"not in a terminating pod", blue, []runtime.Object{newCtldPod("b-0", withDeletion)}, "", "none of the 1 pods"},
 		{"not in another cluster's", blue, []runtime.Object{newCtldPod("b-0", withLabel("slinky.slurm.net/cluster", "green"))}, "", "no pod of slurmctld"},
 		{"nor a worker", blue, []runtime.Object{newCtldPod("b-0", withLabel("app.kubernetes.io/name", "slurmd"))}, "", "no pod of slurmctld"},
 		{"nor in another namespace's", blue, []runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "", "no pod of slurmctld"},
-		{"nor where it may not", access.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"}, []runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "", "rbac.execNamespaces"},
+		{"nor where exec is forbidden", access.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"}, []runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "", "rbac.execNamespaces"},
 		{"a Cluster has no pods", red, []runtime.Object{newCtldPod("b-0", withLabel("slinky.slurm.net/cluster", "red"))}, "", "does not run here"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestScontrolErrors(t *testing.T) {
 		want slurmclient.Code
 		text string
 	}{
-		{"it is done", nil, "", ""},
-		{"it refused", utilexec.CodeExitError{Code: 1, Err: errors.New("exit code 1")}, slurmclient.CodeInvalid, "Invalid node name specified"},
+		{"scontrol succeeds", nil, "", ""},
+		{"scontrol fails", utilexec.CodeExitError{Code: 1, Err: errors.New("exit code 1")}, slurmclient.CodeInvalid, "Invalid node name specified"},
 		{"the stream broke", errors.New("connection reset"), slurmclient.CodeUnavailable, "connection reset"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -19,40 +19,41 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// SetupWithManager makes the manager run the Clients, and has them follow its
-// Controllers, Clusters and RestApis.
+// SetupWithManager makes the manager run the Clusters and updates them when Controllers, Clusters
+// and RestApis change.
 func (c *Clusters) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(c); err != nil {
 		return fmt.Errorf("adding the Slurm clients: %w", err)
 	}
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
-	followed := &objectFollower{client: mgr.GetClient(), clients: c}
+	follower := &objectFollower{client: mgr.GetClient(), clients: c}
 	err := ctrl.NewControllerManagedBy(mgr).Named("live-cluster").
 		For(&v1beta1.Cluster{}, changed).
-		Complete(reconcile.Func(followed.reconcileCluster))
+		Complete(reconcile.Func(follower.reconcileCluster))
 	if err != nil {
 		return fmt.Errorf("following Clusters: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("live-controller").
 		For(&v1beta1.Controller{}, changed).
 		Watches(&v1beta1.RestApi{}, handler.EnqueueRequestsFromMapFunc(requestsForRestAPI), changed).
-		Complete(reconcile.Func(followed.reconcileController))
+		Complete(reconcile.Func(follower.reconcileController))
 	if err != nil {
 		return fmt.Errorf("following Controllers: %w", err)
 	}
 	return nil
 }
 
-// requestsForRestAPI is the Controller that a RestApi speaks for.
+// requestsForRestAPI returns a request for the Controller that a RestApi refers to.
 func requestsForRestAPI(_ context.Context, obj client.Object) []reconcile.Request {
 	api, ok := obj.(*v1beta1.RestApi)
 	if !ok {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: api.Namespace, Name: api.Spec.ControllerRef.Name}}}
+	name := types.NamespacedName{Namespace: api.Namespace, Name: api.Spec.ControllerRef.Name}
+	return []reconcile.Request{{NamespacedName: name}}
 }
 
-// objectFollower tells Clients of the objects that there are.
+// objectFollower sets the endpoints of Clusters according to the objects.
 type objectFollower struct {
 	client  client.Reader
 	clients *Clusters
@@ -89,7 +90,7 @@ func (f *objectFollower) reconcileController(ctx context.Context, req reconcile.
 	return reconcile.Result{}, nil
 }
 
-// removeDeleted ends the Slurm of an object that is not there, and returns any other error.
+// removeDeleted removes the cluster of an object that was not found, and returns any other error.
 func (f *objectFollower) removeDeleted(k access.ClusterKey, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading %s %s: %w", k.Kind, k, err)

@@ -103,7 +103,7 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 		{"when a pod cannot be noted on", func(r *testEnv) { r.fail["patch Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
 		{"when a Slurm node cannot be drained", func(r *testEnv) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
 		{"when a Slurm node cannot be looked at", func(r *testEnv) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
-		{"when Slurm cannot be told of it", func(r *testEnv) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
+		{"when the comment cannot be written to Slurm", func(r *testEnv) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
 		{"when its state cannot be shown", func(r *testEnv) {
 			r.fail["patch status Pod gpu-0"] = no
 			r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodePlanned

@@ -30,7 +30,7 @@ func TestAWorkerOnItsWayUpCostsFewWrites(t *testing.T) {
 		r.kubelet()
 		r.reconcile() // by a reading from before the worker was there
 		r.pollAndReconcile()
-		r.reconcile() // by a reading from before Slurm was told of the worker
+		r.reconcile() // by a reading that is older than the worker's update in Slurm
 	}
 	want := []string{"create Pod gpu-0", "patch status Pod gpu-0"}
 	if diff := cmp.Diff(want, filterWrites(r.writes, append(want, "patch Pod gpu-0")...)); diff != "" {

@@ -160,7 +160,7 @@ func TestConditions(t *testing.T) {
 		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
 		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
 		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Actions{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
-		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Actions{Outdated: 2}, "Updated", "", "", ""},
+		{"a NodeSet in trouble does not report the revision of its workers", trouble, plan.Actions{Outdated: 2}, "Updated", "", "", ""},
 
 		{"no maximum", func(s *observation) { s.desired.MaxWorkers = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
 		{"no names", func(s *observation) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},

@@ -1,6 +1,6 @@
-// Package token keeps the Secrets of Tokens: each holds a JSON Web Token (HS256) of a Slurm
-// user, signed with slurmctld's key, and is written anew when four fifths of the
-// token's life have passed, or the Token or the key has changed.
+// Package token maintains the Secrets of Tokens. Each contains a JSON Web Token (HS256) of a Slurm
+// user, signed with slurmctld's key. The token is renewed when four fifths of its lifetime have
+// passed, or when the Token or the key has changed.
 //
 //	no Secret ──► issued ──► due (80 %) ──► issued …
 //	                └─ refresh: false: immutable, issued once ──► Expired
@@ -8,10 +8,10 @@
 // Invariants:
 //
 //   - A Secret that this Token does not own is neither written nor deleted.
-//   - A token is written only with a key that was read in the same pass.
-//   - Secrets are neither listed nor watched. One of a former name stays, with a token that
-//     ends, until the Token is deleted.
-//   - Neither tokens nor keys reach a log, an error, a condition or an event.
+//   - A token is signed only with a key that was read in the same reconciliation.
+//   - Secrets are neither listed nor watched. After a change of the Secret's name, the former Secret
+//     stays until the Token is deleted; the token in it expires.
+//   - Logs, errors, conditions and events contain neither tokens nor keys.
 //
-// plan decides and signs, and is pure: the time and the token's id go in.
+// planToken decides and signs, and is pure: the time and the token's id are parameters.
 package token

@@ -12,19 +12,19 @@ import (
 // Issuer is the claim iss of our tokens.
 const Issuer = "slurm-operator"
 
-// tokenClaims are what our tokens say. Slurm reads sun and exp.
+// tokenClaims are the claims of our tokens. Slurm reads sun and exp.
 type tokenClaims struct {
 	jwt.RegisteredClaims
 	User string `json:"sun"`
 }
 
-// tokenGrant is what a token is to say.
+// tokenGrant is what a token grants.
 type tokenGrant struct {
 	user     string
 	lifetime time.Duration // whole seconds
 }
 
-// sign makes a token that begins now. It is pure.
+// sign returns a token that is valid from now on. It is pure.
 func (g tokenGrant) sign(now time.Time, id string, key []byte) (string, error) {
 	begin := jwt.NewNumericDate(now.Truncate(time.Second))
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
@@ -36,8 +36,8 @@ func (g tokenGrant) sign(now time.Time, id string, key []byte) (string, error) {
 	return text, nil
 }
 
-// issuedAt reads a token that sign made with the key and the same grant, and returns when;
-// false if it is another one.
+// issuedAt returns when a token was issued, and false unless sign made it with the key and the
+// same grant.
 func (g tokenGrant) issuedAt(text []byte, key []byte) (time.Time, bool) {
 	var c tokenClaims
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithoutClaimsValidation())
@@ -51,8 +51,8 @@ func (g tokenGrant) issuedAt(text []byte, key []byte) (time.Time, bool) {
 	return c.IssuedAt.Time, true
 }
 
-// checkSigningKey returns why tokens cannot be signed with the key, nil if they can. Slurm knows
-// tokens of RSA keys by a key set and the name of a key in it, which a Token does not tell.
+// checkSigningKey returns why tokens cannot be signed with the key, or nil if they can. Slurm
+// verifies tokens of RSA keys by a key set and the name of a key in it, which a Token does not have.
 func checkSigningKey(key []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(key), []byte("-----BEGIN")) {
 		return fmt.Errorf("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")

@@ -15,54 +15,53 @@ import (
 
 // Reasons of the condition Ready of Tokens, beside those that all kinds share.
 const (
-	// ReasonSecretNotOwned (False): the Secret is there and the Token does not own it.
+	// ReasonSecretNotOwned (False): the Secret exists and the Token does not own it.
 	ReasonSecretNotOwned = "SecretNotOwned"
-	// ReasonExpired (False): the token has ended, and refresh is false.
+	// ReasonExpired (False): the token has expired, and refresh is false.
 	ReasonExpired = "Expired"
 )
 
 const (
-	// defaultLifetime and defaultKey are what a Token does not say.
+	// defaultLifetime and defaultKey apply when a Token does not set them.
 	defaultLifetime = 15 * time.Minute
 	defaultKey      = "SLURM_JWT"
-	// clockSkew is how far in the future a token may have been issued: by a clock that is
-	// ahead of ours, or before ours was put back.
+	// clockSkew is how far in the future the issue time of a token may be, since clocks differ.
 	clockSkew = time.Minute
 )
 
-// observation is all that a plan rests on.
+// observation is everything that a plan is based on.
 type observation struct {
 	token *v1beta1.Token
-	// secret is what has the name of the Token's Secret, nil for nothing.
+	// secret is the Secret with the name of the Token's Secret, or nil.
 	secret *corev1.Secret
-	// key is what tokens are signed with; missing is why there is none, in words.
+	// key signs the tokens. missingKey is the reason why there is none, in words.
 	key        []byte
 	missingKey string
-	// forbidden is why the Secret or the key cannot be read or written, in words.
+	// forbidden is the reason why the Secret or the key cannot be read or written, in words.
 	forbidden string
 }
 
-// secretAction is what is done to the Secret.
+// secretAction is what to do with the Secret.
 type secretAction int
 
 const (
 	keepSecret secretAction = iota
 	createSecret
 	updateSecret
-	// replaceSecret deletes it and makes it anew, which an immutable one needs.
+	// replaceSecret deletes and creates the Secret, because an immutable one cannot be updated.
 	replaceSecret
 )
 
-// actions is what is to be done.
+// actions is what the plan decided.
 type actions struct {
 	secretAction secretAction
 	secret       *corev1.Secret
 	status       v1beta1.TokenStatus
-	// requeueAfter is when to look again without a change, 0 for never.
+	// requeueAfter is the time until the next reconciliation without a change, 0 for none.
 	requeueAfter time.Duration
 }
 
-// secretName is the name of the Token's Secret.
+// secretName returns the name of the Token's Secret.
 func secretName(t *v1beta1.Token) string {
 	if r := t.Spec.SecretRef; r != nil && r.Name != "" {
 		return r.Name
@@ -77,7 +76,7 @@ func secretKey(t *v1beta1.Token) string {
 	return defaultKey
 }
 
-// signingKeyRef is where the key is, nil for nowhere.
+// signingKeyRef returns the reference to the key, or nil.
 func signingKeyRef(t *v1beta1.Token) *corev1.SecretKeySelector {
 	return cmp.Or(t.Spec.JWTKeyRef, t.Spec.JWTHS256KeyRef)
 }
@@ -92,28 +91,29 @@ func grantOf(t *v1beta1.Token) tokenGrant {
 
 func isRefreshed(t *v1beta1.Token) bool { return t.Spec.Refresh == nil || *t.Spec.Refresh }
 
-// specProblem is why the spec cannot be followed, empty if it can.
+// specProblem returns why the spec is invalid, or "" if it is valid.
 func specProblem(t *v1beta1.Token) string {
 	name := secretName(t)
 	switch {
 	case t.Spec.Username == "":
 		return "username is empty"
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return fmt.Sprintf("a Secret cannot be called %q: name one in secretRef", name)
+		return fmt.Sprintf("%q is not a valid name of a Secret: set secretRef.name", name)
 	case len(validation.IsConfigMapKey(secretKey(t))) > 0:
-		return fmt.Sprintf("a Secret cannot have the key %q", secretKey(t))
+		return fmt.Sprintf("%q is not a valid key of a Secret", secretKey(t))
 	}
 	return ""
 }
 
-// planToken decides what is to be done. id is the id of the token should one be issued.
+// planToken decides what to do. id is the id of the token if one is issued.
 func planToken(now time.Time, id string, s observation) actions {
 	t := s.token
 	if why := specProblem(t); why != "" {
 		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, why)
 	}
 	if s.secret != nil && !metav1.IsControlledBy(s.secret, t) {
-		return s.blockedActions(now, ReasonSecretNotOwned, fmt.Sprintf("the Secret %s is not this Token's: it is left as it is", s.secret.Name))
+		return s.blockedActions(now, ReasonSecretNotOwned,
+			fmt.Sprintf("this Token does not own the Secret %s, so the operator does not change it", s.secret.Name))
 	}
 	if s.forbidden != "" {
 		return s.blockedActions(now, v1beta1.ReasonForbidden, s.forbidden)
@@ -126,7 +126,8 @@ func planToken(now time.Time, id string, s observation) actions {
 	}
 	g := grantOf(t)
 	if s.secret != nil {
-		if at, ok := g.issuedAt(s.secret.Data[secretKey(t)], s.key); ok && !at.After(now.Add(clockSkew)) && (!isRefreshed(t) || now.Before(at.Add(renewAfter(g)))) {
+		at, ok := g.issuedAt(s.secret.Data[secretKey(t)], s.key)
+		if ok && !at.After(now.Add(clockSkew)) && (!isRefreshed(t) || now.Before(at.Add(renewAfter(g)))) {
 			return s.keepToken(now, g, at)
 		}
 	}
@@ -140,10 +141,10 @@ func planToken(now time.Time, id string, s observation) actions {
 	return out
 }
 
-// renewAfter is how long after it was issued a token is renewed.
+// renewAfter returns the age at which a token is renewed.
 func renewAfter(g tokenGrant) time.Duration { return g.lifetime * 4 / 5 }
 
-// keepToken leaves the token as it is; its Secret may still have to become immutable or not.
+// keepToken keeps the token. Its Secret may still have to become immutable or mutable.
 func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) actions {
 	out := s.settledActions(now, g, at)
 	immutable := s.secret.Immutable != nil && *s.secret.Immutable
@@ -155,7 +156,7 @@ func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) action
 	return out
 }
 
-// writeAction is how the Secret is written.
+// writeAction returns how to write the Secret.
 func (s observation) writeAction() secretAction {
 	switch {
 	case s.secret == nil:
@@ -166,12 +167,14 @@ func (s observation) writeAction() secretAction {
 	return updateSecret
 }
 
-// renderSecret is the Secret with a token. What others wrote into its metadata stays.
+// renderSecret returns the Secret with a token. It keeps the metadata that others wrote.
 func (s observation) renderSecret(text string) *corev1.Secret {
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.token.Namespace, Name: secretName(s.token),
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.token, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindToken))},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(s.token, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindToken)),
+			},
 		},
 		Type: corev1.SecretTypeOpaque,
 	}
@@ -186,7 +189,7 @@ func (s observation) renderSecret(text string) *corev1.Secret {
 	return out
 }
 
-// settledActions is what there is once a token issued at that time is in the Secret.
+// settledActions returns the status and the requeue time for a token that was issued at that time.
 func (s observation) settledActions(now time.Time, g tokenGrant, at time.Time) actions {
 	out := actions{status: *s.token.Status.DeepCopy()}
 	out.status.IssuedAt = &metav1.Time{Time: at}
@@ -194,25 +197,30 @@ func (s observation) settledActions(now time.Time, g tokenGrant, at time.Time) a
 	switch {
 	case isRefreshed(s.token):
 		out.requeueAfter = max(time.Second, at.Add(renewAfter(g)).Sub(now))
-		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is renewed before it ends")
+		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable,
+			"the operator renews the token before it expires")
 	case now.Before(end):
 		out.requeueAfter = max(time.Second, end.Sub(now))
-		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable, "the token is good until "+end.UTC().Format(time.RFC3339))
+		s.setConditions(&out, now, metav1.ConditionTrue, v1beta1.ReasonAvailable,
+			"the token is valid until "+end.UTC().Format(time.RFC3339))
 	default:
-		s.setConditions(&out, now, metav1.ConditionFalse, ReasonExpired, "the token has ended and is not to be renewed")
+		s.setConditions(&out, now, metav1.ConditionFalse, ReasonExpired,
+			"the token has expired and spec.refresh is false")
 	}
 	return out
 }
 
-// blockedActions does nothing and tells why.
+// blockedActions returns actions that only report why nothing can be done.
 func (s observation) blockedActions(now time.Time, reason, message string) actions {
 	out := actions{status: *s.token.Status.DeepCopy()}
 	s.setConditions(&out, now, metav1.ConditionFalse, reason, message)
 	return out
 }
 
-// setConditions sets the conditions: Ready, and which fields are ignored.
-func (s observation) setConditions(out *actions, now time.Time, status metav1.ConditionStatus, reason, message string) {
+// setConditions sets the conditions Ready and FieldsIgnored.
+func (s observation) setConditions(
+	out *actions, now time.Time, status metav1.ConditionStatus, reason, message string,
+) {
 	meta.SetStatusCondition(&out.status.Conditions, metav1.Condition{
 		Type: v1beta1.ConditionReady, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.token.Generation, LastTransitionTime: metav1.NewTime(now),

@@ -16,7 +16,7 @@ var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 const signingKey = "0123456789abcdef0123456789abcdef"
 
-// newToken is team/t of alice, good for 100 seconds, changed.
+// newToken returns Token team/t of user alice with a lifetime of 100 seconds, with changes.
 func newToken(change ...func(*v1beta1.TokenSpec)) *v1beta1.Token {
 	t := &v1beta1.Token{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t", UID: "uid-of-t", Generation: 2},
@@ -47,7 +47,7 @@ func inSecret(name, key string) func(*v1beta1.TokenSpec) {
 	}
 }
 
-// newWrittenSecret is the Secret that is made of a Token so long before noon.
+// newWrittenSecret returns the Secret that is written for a Token so long before noon.
 func newWrittenSecret(t *testing.T, ago time.Duration, token *v1beta1.Token, key string) *corev1.Secret {
 	t.Helper()
 	out := planToken(noon.Add(-ago), "id", observation{token: token, key: []byte(key)})
@@ -76,37 +76,37 @@ func TestSecretActions(t *testing.T) {
 		reason string
 		again  time.Duration
 	}{
-		{"there is none", newToken(), nil, signingKey, createSecret, "Available", 80 * time.Second},
-		{"it is new", newToken(), newWrittenSecret(t, 0, newToken(), signingKey), signingKey, keepSecret, "Available", 80 * time.Second},
+		{"no Secret", newToken(), nil, signingKey, createSecret, "Available", 80 * time.Second},
+		{"a new Secret", newToken(), newWrittenSecret(t, 0, newToken(), signingKey), signingKey, keepSecret, "Available", 80 * time.Second},
 		{"one second before it is due", newToken(), newWrittenSecret(t, 79*time.Second, newToken(), signingKey), signingKey, keepSecret, "Available", time.Second},
-		{"it is due", newToken(), newWrittenSecret(t, 80*time.Second, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"it has ended", newToken(), newWrittenSecret(t, time.Hour, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"it is of a clock a little ahead", newToken(), newWrittenSecret(t, -30*time.Second, newToken(), signingKey), signingKey, keepSecret, "Available", 110 * time.Second},
-		{"it is of the future", newToken(), newWrittenSecret(t, -time.Hour, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"the key is another", newToken(), newWrittenSecret(t, 0, newToken(), "another key, just as long as that"), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"the user is another", newToken(forUser("bob"), inSecret("s", "k")), newWrittenSecret(t, 0, newToken(inSecret("s", "k")), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"the lifetime is another", newToken(withLifetime(50 * time.Second)), newWrittenSecret(t, 0, newToken(), signingKey), signingKey, updateSecret, "Available", 40 * time.Second},
-		{"the key in the Secret is another", newToken(inSecret("s", "k")), newWrittenSecret(t, 0, newToken(inSecret("s", "j")), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
-		{"it holds no token", newToken(), garbage, signingKey, updateSecret, "Available", 80 * time.Second},
-		{"it holds more than that", newToken(), crowded, signingKey, updateSecret, "Available", 70 * time.Second},
-		{"without a lifetime it is a quarter of an hour", newToken(func(s *v1beta1.TokenSpec) { s.Lifetime = nil }), nil, signingKey, createSecret, "Available", 12 * time.Minute},
-		{"a lifetime has whole seconds", newToken(withLifetime(1500 * time.Millisecond)), nil, signingKey, createSecret, "Available", time.Second},
+		{"the token is due", newToken(), newWrittenSecret(t, 80*time.Second, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"the token has expired", newToken(), newWrittenSecret(t, time.Hour, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"issued by a clock that is slightly ahead", newToken(), newWrittenSecret(t, -30*time.Second, newToken(), signingKey), signingKey, keepSecret, "Available", 110 * time.Second},
+		{"issued in the future", newToken(), newWrittenSecret(t, -time.Hour, newToken(), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"another signing key", newToken(), newWrittenSecret(t, 0, newToken(), "another key, just as long as that"), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"another user", newToken(forUser("bob"), inSecret("s", "k")), newWrittenSecret(t, 0, newToken(inSecret("s", "k")), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"another lifetime", newToken(withLifetime(50 * time.Second)), newWrittenSecret(t, 0, newToken(), signingKey), signingKey, updateSecret, "Available", 40 * time.Second},
+		{"another key in the Secret", newToken(inSecret("s", "k")), newWrittenSecret(t, 0, newToken(inSecret("s", "j")), signingKey), signingKey, updateSecret, "Available", 80 * time.Second},
+		{"it contains no token", newToken(), garbage, signingKey, updateSecret, "Available", 80 * time.Second},
+		{"it contains another key", newToken(), crowded, signingKey, updateSecret, "Available", 70 * time.Second},
+		{"the default lifetime is 15 minutes", newToken(func(s *v1beta1.TokenSpec) { s.Lifetime = nil }), nil, signingKey, createSecret, "Available", 12 * time.Minute},
+		{"the lifetime is truncated to seconds", newToken(withLifetime(1500 * time.Millisecond)), nil, signingKey, createSecret, "Available", time.Second},
 
 		{"once: there is none", newToken(issuedOnce), nil, signingKey, createSecret, "Available", 100 * time.Second},
 		{"once: it is not renewed", newToken(issuedOnce), newWrittenSecret(t, 90*time.Second, newToken(issuedOnce), signingKey), signingKey, keepSecret, "Available", 10 * time.Second},
 		{"once: nor when it has ended", newToken(issuedOnce), newWrittenSecret(t, 100*time.Second, newToken(issuedOnce), signingKey), signingKey, keepSecret, ReasonExpired, 0},
-		{"once: with another key it is made anew", newToken(issuedOnce), newWrittenSecret(t, 0, newToken(issuedOnce), "another key, just as long as that"), signingKey, replaceSecret, "Available", 100 * time.Second},
-		{"once: with another lifetime too", newToken(issuedOnce, withLifetime(time.Hour)), newWrittenSecret(t, 0, newToken(issuedOnce), signingKey), signingKey, replaceSecret, "Available", time.Hour},
-		{"once from now on: it becomes immutable", newToken(issuedOnce), newWrittenSecret(t, 10*time.Second, newToken(), signingKey), signingKey, updateSecret, "Available", 90 * time.Second},
-		{"not once any more: it is made anew", newToken(), newWrittenSecret(t, 10*time.Second, newToken(issuedOnce), signingKey), signingKey, replaceSecret, "Available", 70 * time.Second},
+		{"issued once: with another key the Secret is replaced", newToken(issuedOnce), newWrittenSecret(t, 0, newToken(issuedOnce), "another key, just as long as that"), signingKey, replaceSecret, "Available", 100 * time.Second},
+		{"issued once: with another lifetime too", newToken(issuedOnce, withLifetime(time.Hour)), newWrittenSecret(t, 0, newToken(issuedOnce), signingKey), signingKey, replaceSecret, "Available", time.Hour},
+		{"refresh disabled: the Secret becomes immutable", newToken(issuedOnce), newWrittenSecret(t, 10*time.Second, newToken(), signingKey), signingKey, updateSecret, "Available", 90 * time.Second},
+		{"refresh enabled: the Secret is replaced", newToken(), newWrittenSecret(t, 10*time.Second, newToken(issuedOnce), signingKey), signingKey, replaceSecret, "Available", 70 * time.Second},
 
-		{"somebody else's", newToken(), foreign, signingKey, keepSecret, ReasonSecretNotOwned, 0},
+		{"a Secret of another owner", newToken(), foreign, signingKey, keepSecret, ReasonSecretNotOwned, 0},
 		{"nobody's", newToken(), bare, signingKey, keepSecret, ReasonSecretNotOwned, 0},
-		{"there is no key", newToken(), newWrittenSecret(t, 90*time.Second, newToken(), signingKey), "", keepSecret, v1beta1.ReasonReferenceNotFound, 0},
-		{"the key is for RSA", newToken(), nil, "\n-----BEGIN RSA PRIVATE KEY-----\n", keepSecret, v1beta1.ReasonInvalidSpec, 0},
-		{"the user makes no name of a Secret", newToken(forUser("Alice_X")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
-		{"unless it is told", newToken(forUser("Alice_X"), inSecret("alice", "")), nil, signingKey, createSecret, "Available", 80 * time.Second},
-		{"a key that no Secret can have", newToken(inSecret("s", "a/b")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
+		{"no signing key", newToken(), newWrittenSecret(t, 90*time.Second, newToken(), signingKey), "", keepSecret, v1beta1.ReasonReferenceNotFound, 0},
+		{"an RSA key", newToken(), nil, "\n-----BEGIN RSA PRIVATE KEY-----\n", keepSecret, v1beta1.ReasonInvalidSpec, 0},
+		{"the user name is not valid in the name of a Secret", newToken(forUser("Alice_X")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
+		{"a name is set for a user whose name is not valid", newToken(forUser("Alice_X"), inSecret("alice", "")), nil, signingKey, createSecret, "Available", 80 * time.Second},
+		{"an invalid key of a Secret", newToken(inSecret("s", "a/b")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
 		{"no user", newToken(forUser("")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -117,17 +117,17 @@ func TestSecretActions(t *testing.T) {
 			got := planToken(noon, "id", s)
 			ready := got.status.Conditions[0]
 			if got.secretAction != tc.want || ready.Reason != tc.reason || got.requeueAfter != tc.again || ready.ObservedGeneration != 2 {
-				t.Errorf("verb %d, again %v, %+v", got.secretAction, got.requeueAfter, ready)
+				t.Errorf("action %d, requeue after %v, condition %+v", got.secretAction, got.requeueAfter, ready)
 			}
 			if available := ready.Status == metav1.ConditionTrue; available != (tc.reason == "Available") {
-				t.Errorf("ready is %s with reason %s", ready.Status, ready.Reason)
+				t.Errorf("Ready is %s with reason %s", ready.Status, ready.Reason)
 			}
 			checkActions(t, s, got)
 		})
 	}
 }
 
-// checkActions holds what is true of every plan.
+// checkActions checks the invariants of every plan.
 func checkActions(t *testing.T, s observation, got actions) {
 	t.Helper()
 	if text := got.status.Conditions[0].Message; text == "" || strings.Contains(text, signingKey) || strings.Contains(text, "eyJ") {
@@ -142,10 +142,10 @@ func checkActions(t *testing.T, s observation, got actions) {
 	if (got.secret.Immutable != nil) == isRefreshed(s.token) {
 		t.Errorf("immutable is %v", got.secret.Immutable)
 	}
-	// What is written is what is wanted: looked at again, it stays.
+	// Planning again with the written Secret keeps it.
 	again := planToken(noon, "id", observation{token: s.token, secret: got.secret, key: s.key})
 	if again.secretAction != keepSecret || !again.status.IssuedAt.Time.Equal(got.status.IssuedAt.Time) {
-		t.Errorf("it is written again: %+v", again)
+		t.Errorf("the Secret is written again: %+v", again)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestATokenReportsIgnoredFields(t *testing.T) {
 		}
 		s.token.Spec.SecretRef.Optional = new(false)
 		if c := meta.FindStatusCondition(planToken(noon, "id", s).status.Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
-			t.Errorf("there still is %+v", c)
+			t.Errorf("the condition is still %+v", c)
 		}
 	}
 }

@@ -22,33 +22,33 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-token"
 
-// conflictRetryDelay is time for the caches to learn what a write met.
+// conflictRetryDelay gives the caches time to receive the object that a write conflicted with.
 const conflictRetryDelay = 100 * time.Millisecond
 
-// Reconciler keeps the Secrets of Tokens.
+// Reconciler maintains the Secrets of Tokens.
 type Reconciler struct {
 	client client.Client
-	// secrets reads Secrets as they are now; no cache holds their content.
+	// secrets reads Secrets without a cache, which must not contain their content.
 	secrets client.Reader
 	keys    access.SecretReader
 	events  events.EventRecorder
 	now     func() time.Time
 }
 
-// New returns a reconciler. c reads Tokens and writes; secrets reads Secrets from the
-// API server, kube the keys.
+// New returns a reconciler. c reads Tokens and does all writes; secrets reads Secrets from the API
+// server, kube reads the keys.
 func New(c client.Client, secrets client.Reader, kube access.SecretReader, recorder events.EventRecorder, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, secrets: secrets, keys: kube, events: recorder, now: now}
 }
 
-// Reconcile looks at one Token, and writes its Secret and its status if they are to change.
+// Reconcile reconciles one Token: it writes the Token's Secret and status if they change.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	t := &v1beta1.Token{}
 	if err := r.client.Get(ctx, req.NamespacedName, t); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !t.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // its Secret goes with it, since it owns it
+		return ctrl.Result{}, nil // the garbage collector deletes the Secret, which the Token owns
 	}
 	s, err := r.observe(ctx, t)
 	if err != nil {
@@ -67,11 +67,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: limitRequeue(todo.requeueAfter)}, err
 }
 
-// resyncInterval is how often a Token is looked at although nothing is due: its Secret may have
-// been changed or deleted, and a key that was missing may be there.
+// resyncInterval is how often a Token is reconciled although nothing is due: its Secret may have
+// been changed or deleted, and a missing key may have been created.
 const resyncInterval = time.Minute
 
-// limitRequeue is when to look again, given when something is due; 0 for never.
+// limitRequeue returns the time until the next reconciliation, given the time until something is
+// due, 0 for never.
 func limitRequeue(due time.Duration) time.Duration {
 	if due == 0 {
 		return resyncInterval
@@ -79,7 +80,7 @@ func limitRequeue(due time.Duration) time.Duration {
 	return min(due, resyncInterval)
 }
 
-// observe reads all that a plan rests on.
+// observe reads everything that a plan is based on.
 func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation, error) {
 	s := observation{token: t}
 	if ref := signingKeyRef(t); ref == nil || ref.Name == "" {
@@ -127,7 +128,7 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 	return nil
 }
 
-// writeSecret does to the Secret what is planned, to the version that was seen.
+// writeSecret writes the Secret as planned, on condition that it has not changed since it was read.
 func (r *Reconciler) writeSecret(ctx context.Context, s observation, t actions) error {
 	var err error
 	switch t.secretAction {

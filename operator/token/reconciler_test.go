@@ -38,7 +38,7 @@ func parseClaims(t *testing.T, text string) jwt.MapClaims {
 	return claims
 }
 
-// env is a reconciler at a clock of its own.
+// env is a reconciler with its own clock.
 type env struct {
 	*Reconciler
 	kube   client.Client
@@ -69,7 +69,7 @@ func (r *env) reconcile(t *testing.T) ctrl.Result {
 	return out
 }
 
-// secretValue returns what the Secret holds.
+// secretValue returns the value of a key of the Secret.
 func (r *env) secretValue(t *testing.T, name, key string) string {
 	t.Helper()
 	var s corev1.Secret
@@ -94,26 +94,26 @@ func (r *env) changeSpec(t *testing.T, change func(*v1beta1.TokenSpec)) {
 func TestTokenLifecycle(t *testing.T) {
 	r := newEnv(t, newToken())
 	if out := r.reconcile(t); out.RequeueAfter != time.Minute {
-		t.Errorf("it looks again after %v", out.RequeueAfter)
+		t.Errorf("requeued after %v", out.RequeueAfter)
 	}
 	first := r.secretValue(t, "t-jwt-alice", "SLURM_JWT")
 	r.clock = r.clock.Add(time.Minute)
 	if out := r.reconcile(t); out.RequeueAfter != 20*time.Second {
-		t.Errorf("it looks again after %v, not when the token is due", out.RequeueAfter)
+		t.Errorf("requeued after %v, not when the token is due", out.RequeueAfter)
 	}
 	if r.secretValue(t, "t-jwt-alice", "SLURM_JWT") != first {
-		t.Error("it is issued twice")
+		t.Error("a second token was issued")
 	}
 	r.clock = r.clock.Add(20 * time.Second)
 	r.reconcile(t)
 	second := r.secretValue(t, "t-jwt-alice", "SLURM_JWT")
 	if second == first || parseClaims(t, second)["jti"] == parseClaims(t, first)["jti"] {
-		t.Error("it is not renewed")
+		t.Error("the token was not renewed")
 	}
 	r.changeSpec(t, issuedOnce)
 	r.reconcile(t)
 	if r.secretValue(t, "t-jwt-alice", "SLURM_JWT") != second {
-		t.Error("that it is not renewed any more issues another")
+		t.Error("disabling refresh issued another token")
 	}
 	r.changeSpec(t, forUser("bob"))
 	r.reconcile(t)
@@ -129,24 +129,24 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 	for range len(r.events.Events) {
 		if e := <-r.events.Events; strings.Contains(e, "eyJ") {
-			t.Errorf("an event tells the token: %s", e)
+			t.Errorf("an event contains the token: %s", e)
 		}
 	}
 }
 
-func TestSomebodyElsesSecretIsLeftAlone(t *testing.T) {
+func TestSecretOfAnotherOwnerIsNotChanged(t *testing.T) {
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t-jwt-alice"}, Data: map[string][]byte{"SLURM_JWT": []byte("mine")}}
 	r := newEnv(t, newToken(), foreign)
 	r.reconcile(t)
 	if got := r.secretValue(t, "t-jwt-alice", "SLURM_JWT"); got != "mine" {
-		t.Errorf("it holds %q", got)
+		t.Errorf("the Secret contains %q", got)
 	}
 	if err := r.kube.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
 	r.reconcile(t)
 	if parseClaims(t, r.secretValue(t, "t-jwt-alice", "SLURM_JWT"))["sun"] != "alice" {
-		t.Error("when it is gone there is no token")
+		t.Error("after the foreign Secret was deleted, no token was issued")
 	}
 }
 
@@ -193,6 +193,6 @@ func TestSlurmAcceptsTheTokens(t *testing.T) {
 	r.changeSpec(t, withLifetime(time.Minute))
 	r.reconcile(t)
 	if err := ask(); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
-		t.Errorf("one that has ended: %v", err)
+		t.Errorf("Slurm accepts an expired token: %v", err)
 	}
 }

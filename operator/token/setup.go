@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// SetupWithManager makes the manager run the reconciler for every Token that changes,
-// when a token is due, and once in a while: Secrets are not watched, since who may watch
-// them may read all of them.
+// SetupWithManager makes the manager run the reconciler for every Token that changes, when a token
+// is due for renewal, and periodically: Secrets are not watched, because the right to watch Secrets
+// includes the right to read all of them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("token").
 		For(&v1beta1.Token{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -1,6 +1,6 @@
-// Package unreconciled tells users that nothing reconciles their Controllers, RestApis,
-// Accountings and LoginSets yet: each gets the condition Ready, False, with the reason
-// NotReconciled, and the condition FieldsIgnored where a field is set that would do nothing
-// even so. It makes nothing and deletes nothing. Controllers and RestApis are still read, to
-// find slurmrestd (package live), so NodeSets can join what they name.
+// Package unreconciled reports that the operator does not reconcile Controllers, RestApis,
+// Accountings and LoginSets yet. Each gets the condition Ready (False) with the reason
+// NotReconciled, and the condition FieldsIgnored if it sets a field that no component reads. The
+// package creates and deletes nothing. The operator still reads Controllers and RestApis to find
+// slurmrestd (package live), so NodeSets can join the clusters that they name.
 package unreconciled

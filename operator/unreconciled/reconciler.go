@@ -20,19 +20,20 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-unreconciled"
 
-// SetupWithManager makes the manager tell of every object of these kinds.
+// SetupWithManager makes the manager set the conditions of every object of these kinds.
 func SetupWithManager(mgr ctrl.Manager, now func() time.Time) error {
 	for _, object := range unreconciledKinds() {
 		kind := kindOf(object)
 		r := &reconciler{client: mgr.GetClient(), now: now, prototype: object}
-		if err := ctrl.NewControllerManagedBy(mgr).Named("unreconciled-" + strings.ToLower(kind)).For(object).Complete(r); err != nil {
-			return fmt.Errorf("telling of %ss: %w", kind, err)
+		err := ctrl.NewControllerManagedBy(mgr).Named("unreconciled-" + strings.ToLower(kind)).For(object).Complete(r)
+		if err != nil {
+			return fmt.Errorf("setting up the conditions of %ss: %w", kind, err)
 		}
 	}
 	return nil
 }
 
-// unreconciledKinds are the kinds that nothing reconciles.
+// unreconciledKinds returns the kinds that the operator does not reconcile.
 func unreconciledKinds() []client.Object {
 	return []client.Object{&v1beta1.Controller{}, &v1beta1.RestApi{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}}
 }
@@ -42,11 +43,11 @@ func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().
 type reconciler struct {
 	client client.Client
 	now    func() time.Time
-	// prototype is an empty one of the kind.
+	// prototype is an empty object of the kind.
 	prototype client.Object
 }
 
-// Reconcile writes the conditions of one object, if they are others than before.
+// Reconcile writes the conditions of one object if they have changed.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	object := r.prototype.DeepCopyObject().(client.Object)
 	if err := r.client.Get(ctx, req.NamespacedName, object); err != nil {
@@ -67,7 +68,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// statusOf is what is to be written into an object's status, nil for nothing. It is pure.
+// statusOf returns the patch of an object's status, or nil if nothing changes. It is pure.
 func statusOf(now time.Time, object client.Object) map[string]any {
 	old, does := conditionsOf(object)
 	conditions := append([]metav1.Condition(nil), old...)
@@ -81,12 +82,12 @@ func statusOf(now time.Time, object client.Object) map[string]any {
 	}
 	status := map[string]any{"conditions": conditions}
 	if login, ok := object.(*v1beta1.LoginSet); ok {
-		status["selector"] = login.Status.Selector // the schema demands it
+		status["selector"] = login.Status.Selector // the schema requires it
 	}
 	return status
 }
 
-// conditionsOf are an object's conditions, and what becomes of the object instead.
+// conditionsOf returns an object's conditions, and what the operator does with the object instead.
 func conditionsOf(object client.Object) (conditions []metav1.Condition, does string) {
 	const nothing = "it makes no pods and no configuration for it"
 	switch o := object.(type) {
@@ -102,8 +103,7 @@ func conditionsOf(object client.Object) (conditions []metav1.Condition, does str
 	return nil, nothing
 }
 
-// ignoredFieldsOf are the fields of an object for which there is a warning at admission: nothing
-// follows them.
+// ignoredFieldsOf returns the fields of an object that have no effect, about which admission warns.
 func ignoredFieldsOf(object client.Object) []v1beta1.IgnoredField {
 	switch o := object.(type) {
 	case *v1beta1.Controller:

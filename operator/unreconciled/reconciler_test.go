@@ -40,16 +40,16 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 				conditions, _ := conditionsOf(object)
 				ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 				if ready == nil {
-					t.Fatal("there is no condition Ready")
+					t.Fatal("the condition Ready is missing")
 				}
 				return *ready, object.GetResourceVersion()
 			}
 			ready, version := look()
 			if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonNotReconciled || ready.ObservedGeneration != 3 || !strings.Contains(ready.Message, kindOf(kind)) {
-				t.Errorf("it is %+v", ready)
+				t.Errorf("the condition is %+v", ready)
 			}
 			if _, again := look(); again != version {
-				t.Error("it is written again though nothing has changed")
+				t.Error("the status is written again although nothing has changed")
 			}
 		})
 	}
@@ -75,11 +75,11 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 	}
 	accounting.Status.Conditions, _ = statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
 	if status := statusOf(time.Now(), accounting); status != nil {
-		t.Errorf("it is written again: %+v", status)
+		t.Errorf("the status is written again: %+v", status)
 	}
 	accounting.Spec.JWKSKeyRef = nil
 	conditions, _ := statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
 	if len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
-		t.Errorf("without the field there is %+v", conditions)
+		t.Errorf("without the field the conditions are %+v", conditions)
 	}
 }

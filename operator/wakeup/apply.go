@@ -17,12 +17,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// apply writes the condition, then the replicas, and tells of each after it. It stops
-// at the first error; a conflict means that the NodeSet is no longer what was seen.
+// apply writes the condition, then the replicas, and logs each write after it succeeds. It stops at
+// the first error; a conflict means that the NodeSet has changed since it was observed.
 //
-// The condition comes first since a conflict would lose it otherwise: that a NodeSet
-// with replicas was woken is known from the condition alone. Should the replicas not
-// follow, the next look finds the NodeSet at zero as before.
+// The condition is written first because a conflict would lose it otherwise: only the condition
+// shows that a NodeSet with replicas was woken. If the write of the replicas fails, the next
+// reconciliation still finds the NodeSet at zero.
 func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error {
 	version, err := r.applyCondition(ctx, s, t)
 	if err != nil {
@@ -46,8 +46,8 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 	return nil
 }
 
-// applyCondition writes the condition if it changes, and returns the version of the
-// NodeSet that there is then.
+// applyCondition writes the condition if it changes, and returns the resulting resource version of
+// the NodeSet.
 func (r *Reconciler) applyCondition(ctx context.Context, s observation, t actions) (version string, err error) {
 	conditions, changed := r.withCondition(s.nodeSet, t.condition)
 	if !changed {
@@ -60,8 +60,8 @@ func (r *Reconciler) applyCondition(ctx context.Context, s observation, t action
 	return version, nil
 }
 
-// logCondition logs a condition that says something else than before, with the error that it
-// only sums up.
+// logCondition logs a condition whose reason or message has changed, with the full error of the
+// demand, which the message only summarizes.
 func logCondition(ctx context.Context, s observation, t actions) {
 	was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp)
 	if t.condition == nil || was != nil && was.Reason == t.condition.reason && was.Message == t.condition.message {
@@ -83,17 +83,18 @@ func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, versio
 		},
 		Spec: autoscalingv1.ScaleSpec{Replicas: n},
 	}
-	// The client writes what comes back into the object too: give it one to spare.
-	err := r.client.SubResource("scale").Update(ctx, nodeSet.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner(FieldManager))
+	// The client writes the response into the object, so it gets a copy.
+	err := r.client.SubResource("scale").Update(ctx, nodeSet.DeepCopy(),
+		client.WithSubResourceBody(scale), client.FieldOwner(FieldManager))
 	if err != nil {
 		return fmt.Errorf("scaling nodeset: %w", err)
 	}
 	return nil
 }
 
-// claimZero sets spec.replicas of one version of the NodeSet to zero, if it is not, and
-// makes us its owner. It applies the object itself: what goes through the scale
-// subresource as zero gets no owner.
+// claimZero sets spec.replicas of one version of the NodeSet to zero and makes us the owner of the
+// field. It applies the object itself, because a zero that is written through the scale subresource
+// has no owner.
 func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) error {
 	zero := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
@@ -103,15 +104,19 @@ func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, ve
 		"spec": map[string]any{"replicas": int64(0)},
 	}}
 	zero.SetGroupVersionKind(v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
-	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero), client.FieldOwner(FieldManager), client.ForceOwnership)
+	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero),
+		client.FieldOwner(FieldManager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("setting nodeset to zero: %w", err)
 	}
 	return nil
 }
 
-// withCondition returns the NodeSet's conditions with the verdict in them.
-func (r *Reconciler) withCondition(nodeSet *v1beta1.NodeSet, v *wakeUpCondition) (conditions []metav1.Condition, changed bool) {
+// withCondition returns the NodeSet's conditions with the condition WakeUp set, or removed if it is
+// nil.
+func (r *Reconciler) withCondition(
+	nodeSet *v1beta1.NodeSet, v *wakeUpCondition,
+) (conditions []metav1.Condition, changed bool) {
 	conditions = nodeSet.DeepCopy().Status.Conditions
 	if v == nil {
 		changed = meta.RemoveStatusCondition(&conditions, v1beta1.ConditionWakeUp)
@@ -124,11 +129,13 @@ func (r *Reconciler) withCondition(nodeSet *v1beta1.NodeSet, v *wakeUpCondition)
 	return conditions, changed
 }
 
-// patchStatus replaces the conditions of the very version of the NodeSet that was
-// seen, and returns the version that this made.
-func (r *Reconciler) patchStatus(ctx context.Context, nodeSet *v1beta1.NodeSet, conditions []metav1.Condition) (version string, err error) {
+// patchStatus replaces the conditions of the observed version of the NodeSet, and returns the
+// resulting version.
+func (r *Reconciler) patchStatus(
+	ctx context.Context, nodeSet *v1beta1.NodeSet, conditions []metav1.Condition,
+) (version string, err error) {
 	status := map[string]any{"conditions": conditions}
-	// No status is valid without these. Whoever fills them in has not come by yet.
+	// The schema requires these fields. The reconciler of NodeSets has not set them yet.
 	if nodeSet.Status.Selector == "" {
 		status["selector"] = ""
 	}
@@ -143,7 +150,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, nodeSet *v1beta1.NodeSet, 
 		return "", fmt.Errorf("encoding conditions: %w", err)
 	}
 	out := nodeSet.DeepCopy()
-	if err := r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+	err = r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+	if err != nil {
 		return "", fmt.Errorf("writing the condition of nodeset: %w", err)
 	}
 	return out.ResourceVersion, nil

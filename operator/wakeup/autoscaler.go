@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// hasTakenToZero reports whether an HPA says that it took its target to zero itself. It
-// then computes its metrics at zero and wakes the target.
+// hasTakenToZero reports whether an HPA's condition says that it scaled its target to zero itself.
+// Such an HPA computes its metrics at zero and wakes the target.
 func hasTakenToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	for _, c := range hpa.Status.Conditions {
 		if c.Type == autoscalingv2.ScaledToZero {
@@ -21,10 +21,9 @@ func hasTakenToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return false
 }
 
-// isAsleep reports whether an HPA whose target is at zero leaves it there whatever its
-// metrics are: when it says so, or never looked at its target. One that computes
-// metrics at zero is awake, and so is one that has not looked since the target went
-// to zero; the latter soon says which it is.
+// isAsleep reports whether an HPA whose target is at zero ignores its metrics: its condition says
+// so, or it has no conditions yet. An HPA that computes metrics at zero is awake. An HPA that has not
+// reconciled since the target was scaled to zero counts as awake until its condition changes.
 func isAsleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	if hasTakenToZero(hpa) {
 		return false
@@ -37,7 +36,7 @@ func isAsleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return true
 }
 
-// minReplicasOf returns the HPA's minReplicas.
+// minReplicasOf returns the HPA's minReplicas; the API's default is 1.
 func minReplicasOf(hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	if hpa.Spec.MinReplicas == nil {
 		return 1
@@ -58,6 +57,6 @@ func joinNames(hpas []autoscalingv2.HorizontalPodAutoscaler) string {
 	for _, hpa := range hpas {
 		out = append(out, hpa.Name)
 	}
-	slices.Sort(out) // the list has no order, and a message should stay what it is
+	slices.Sort(out) // the list has no order, and the message must not change
 	return strings.Join(out, ", ")
 }

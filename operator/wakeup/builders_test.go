@@ -14,11 +14,11 @@ import (
 // now is the time in tests.
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// option changes what is seen.
+// option changes an observation.
 type option func(*observation)
 
-// newObservation returns a NodeSet "gpu" that was created at zero, its HPA asleep with
-// minReplicas 0 and maxReplicas 10, and no demand asked for, as the options change it.
+// newObservation returns a NodeSet "gpu" that was created at zero, with an HPA that is asleep and
+// has minReplicas 0 and maxReplicas 10, and without a demand reading, changed by the options.
 func newObservation(options ...option) observation {
 	s := observation{
 		nodeSet: &v1beta1.NodeSet{
@@ -55,21 +55,21 @@ func withAnnotation(key, value string) option {
 	return func(s *observation) { s.nodeSet.Annotations[key] = value }
 }
 
-// withOwner makes a manager the only owner of spec.replicas that writes the object.
+// withOwner makes a manager that writes the object the only owner of spec.replicas.
 func withOwner(manager string) option {
 	return func(s *observation) {
 		s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{replicasOwner(manager, "")}
 	}
 }
 
-// withoutOwner is what remains of the owners after a zero through the scale subresource.
+// withoutOwner removes the owner of spec.replicas, as a zero through the scale subresource does.
 func withoutOwner(s *observation) {
 	entry := replicasOwner("kubectl-create", "")
 	entry.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:extraConf":{}}}`)
 	s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{entry}
 }
 
-// withClaim is a zero that is an autoscaler's.
+// withClaim makes the zero that of an autoscaler.
 func withClaim(s *observation) { withOwner(FieldManager)(s) }
 
 func replicasOwner(manager, subresource string) metav1.ManagedFieldsEntry {
@@ -102,13 +102,13 @@ func withHPACondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, s
 	}
 }
 
-// withAwakeHPA is what an HPA says that took the target to zero itself.
+// withAwakeHPA sets the conditions of an HPA that scaled its target to zero itself.
 func withAwakeHPA(s *observation) {
 	withHPACondition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound")(s)
 	withHPACondition(autoscalingv2.ScaledToZero, corev1.ConditionTrue, "ScaledToZero")(s)
 }
 
-// withNewHPA is an HPA that was made a moment ago.
+// withNewHPA removes the conditions of the HPA, as if it was just created.
 func withNewHPA(s *observation) { s.hpas[0].Status.Conditions = nil }
 
 func withMinReplicas(n int32) option { return func(s *observation) { s.hpas[0].Spec.MinReplicas = &n } }

@@ -15,30 +15,28 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// DemandSource says how many nodes the work of a NodeSet asks for.
+// DemandSource returns how many nodes the jobs of a NodeSet require.
 type DemandSource interface {
-	// RequiredNodes returns the number of nodes that the NodeSet should run now,
-	// and when the queue was in the state that the number is of. An error means
-	// that nobody knows; it is never to be taken for zero. It returns when ctx
-	// ends at the latest.
+	// RequiredNodes returns the number of nodes that the NodeSet should run now, and the time of
+	// the queue that the number is computed from. An error means that the number is unknown; it
+	// must never be taken for zero. It blocks until ctx ends at the latest.
 	RequiredNodes(ctx context.Context, namespace, name string) (n int64, at time.Time, err error)
 }
 
-// RequiredNodesMetric is the custom metric that CustomMetrics reads, and that HPAs of
-// NodeSets should ask for.
+// RequiredNodesMetric is the custom metric that CustomMetrics reads, and that HPAs of NodeSets
+// should use.
 const RequiredNodesMetric = "slurm_nodeset_required_nodes"
 
-// CustomMetrics is a Demand that asks custom.metrics.k8s.io, as an HPA does: the
-// number that the HPA would get, without any access to Slurm.
+// CustomMetrics is a DemandSource that reads custom.metrics.k8s.io as an HPA does. It returns the
+// number that the HPA would get and needs no access to Slurm.
 type CustomMetrics struct{ client rest.Interface }
 
-// NewCustomMetrics returns a Demand over the API server of cfg. A request goes
-// through client, which has the identity and the TLS settings of cfg. It reads
-// nothing before it is asked.
+// NewCustomMetrics returns CustomMetrics that send requests to the API server of cfg through
+// client, which has the identity and the TLS settings of cfg. It sends no request itself.
 func NewCustomMetrics(cfg *rest.Config, client *http.Client) (*CustomMetrics, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	cfg.AcceptContentTypes = "application/json" // an aggregated API may know nothing else
+	cfg.AcceptContentTypes = "application/json" // an aggregated API may support only this type
 	restClient, err := rest.UnversionedRESTClientForConfigAndClient(cfg, client)
 	if err != nil {
 		return nil, fmt.Errorf("making a client of custom metrics: %w", err)
@@ -46,8 +44,8 @@ func NewCustomMetrics(cfg *rest.Config, client *http.Client) (*CustomMetrics, er
 	return &CustomMetrics{client: restClient}, nil
 }
 
-// RequiredNodes asks for the metric. Errors of the API server can be told by
-// k8s.io/apimachinery/pkg/api/errors.
+// RequiredNodes implements DemandSource. It wraps the errors of the API server
+// (k8s.io/apimachinery/pkg/api/errors).
 func (c *CustomMetrics) RequiredNodes(ctx context.Context, namespace, name string) (int64, time.Time, error) {
 	body, err := c.client.Get().
 		AbsPath("apis", custommetrics.SchemeGroupVersion.Group, custommetrics.SchemeGroupVersion.Version,
@@ -59,8 +57,8 @@ func (c *CustomMetrics) RequiredNodes(ctx context.Context, namespace, name strin
 	return decodeMetric(body, name)
 }
 
-// decodeMetric takes the number from an answer and refuses whatever is not one number,
-// of this NodeSet, with its time.
+// decodeMetric decodes a response. It refuses anything but exactly one number with a time, for this
+// NodeSet.
 func decodeMetric(body []byte, name string) (int64, time.Time, error) {
 	var list custommetrics.MetricValueList
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -84,16 +82,17 @@ func decodeMetric(body []byte, name string) (int64, time.Time, error) {
 	return n, item.Timestamp.Time, nil
 }
 
-// explainError says in a few words that do not change from one try to the next why
-// there is no number.
+// explainError returns a short reason why there is no number. The text does not change between
+// attempts.
 func explainError(err error) string {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return "the operator may not read it"
 	case apierrors.IsNotFound(err):
 		return "no metrics adapter serves it for this NodeSet"
-	case apierrors.IsServiceUnavailable(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
+	case apierrors.IsServiceUnavailable(err), apierrors.IsTimeout(err),
+		apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
 		return "the metrics adapter has no fresh value"
 	}
-	return "the metrics adapter gives no answer that can be used"
+	return "the metrics adapter returns no usable answer"
 }

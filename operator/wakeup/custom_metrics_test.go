@@ -32,21 +32,21 @@ func TestCustomMetrics(t *testing.T) {
 		why    string // what the condition makes of it
 	}{
 		{"a number", 200, metricAnswer, 3, "", ""},
-		{"part of a node is a node", 200, strings.Replace(metricAnswer, `"3"`, `"2100m"`, 1), 3, "", ""},
+		{"part of a node is rounded up", 200, strings.Replace(metricAnswer, `"3"`, `"2100m"`, 1), 3, "", ""},
 		{"zero", 200, strings.Replace(metricAnswer, `"3"`, `"0"`, 1), 0, "", ""},
-		{"below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-1"`, 1), 0, "the value is -1", "no answer that can be used"},
-		{"far below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-20102071111000000000"`, 1), 0, "the value is -20102071111G", "no answer that can be used"},
-		{"more than replicas can be", 200, strings.Replace(metricAnswer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647", "no answer that can be used"},
-		{"without a value", 200, `{"items":[]}`, 0, "0 values", "no answer that can be used"},
-		{"two values", 200, strings.Replace(metricAnswer, metricItem, metricItem+","+metricItem, 1), 0, "2 values", "no answer that can be used"},
-		{"of another NodeSet", 200, strings.Replace(metricAnswer, `"gpu"`, `"cpu"`, 1), 0, `of "cpu"`, "no answer that can be used"},
-		{"without a time", 200, strings.Replace(metricAnswer, `"timestamp":"2026-03-01T12:00:00Z",`, "", 1), 0, "no time", "no answer that can be used"},
-		{"garbage", 200, "<html>", 0, "decoding", "no answer that can be used"},
-		{"an error inside", 500, "oops", 0, "reading", "no answer that can be used"},
+		{"below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-1"`, 1), 0, "the value is -1", "no usable answer"},
+		{"far below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-20102071111000000000"`, 1), 0, "the value is -20102071111G", "no usable answer"},
+		{"more than replicas can be", 200, strings.Replace(metricAnswer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647", "no usable answer"},
+		{"without a value", 200, `{"items":[]}`, 0, "0 values", "no usable answer"},
+		{"two values", 200, strings.Replace(metricAnswer, metricItem, metricItem+","+metricItem, 1), 0, "2 values", "no usable answer"},
+		{"of another NodeSet", 200, strings.Replace(metricAnswer, `"gpu"`, `"cpu"`, 1), 0, `of "cpu"`, "no usable answer"},
+		{"without a time", 200, strings.Replace(metricAnswer, `"timestamp":"2026-03-01T12:00:00Z",`, "", 1), 0, "no time", "no usable answer"},
+		{"garbage", 200, "<html>", 0, "decoding", "no usable answer"},
+		{"an error inside", 500, "oops", 0, "reading", "no usable answer"},
 		{"not found", 404, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`, 0, "reading", "no metrics adapter serves it"},
 		{"not allowed", 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`, 0, "reading", "may not read it"},
 		{"data too old", 503, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`, 0, "reading", "no fresh value"},
-		{"an adapter that is not there", 503, "service unavailable\n", 0, "reading", "no fresh value"},
+		{"an adapter that does not run", 503, "service unavailable\n", 0, "reading", "no fresh value"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var path string
@@ -63,7 +63,7 @@ func TestCustomMetrics(t *testing.T) {
 			}
 			n, at, err := demand.RequiredNodes(t.Context(), "slurm", "gpu")
 			if want := "/apis/custom.metrics.k8s.io/v1beta2/namespaces/slurm/nodesets.slinky.slurm.net/gpu/slurm_nodeset_required_nodes"; path != want {
-				t.Errorf("it asks for %s", path)
+				t.Errorf("it requests %s", path)
 			}
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
@@ -91,20 +91,20 @@ func TestCustomMetricsWithoutAServer(t *testing.T) {
 	if n, _, err := demand.RequiredNodes(t.Context(), "slurm", "gpu"); err == nil {
 		t.Errorf("got %d", n)
 	}
-	if got := explainError(errors.New("connection refused")); !strings.Contains(got, "no answer") {
+	if got := explainError(errors.New("connection refused")); !strings.Contains(got, "no usable answer") {
 		t.Errorf("it is explained by %q", got)
 	}
 }
 
-// FuzzMetricAnswers gives any answer to the decoder of the metric: a number is that of the
-// answer, rounded up, and never a zero that it does not have.
+// FuzzMetricAnswers decodes arbitrary answers: a decoded number is that of the answer, rounded up,
+// and is zero only if the answer says so.
 func FuzzMetricAnswers(f *testing.F) {
 	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296", "-20102071111000000000"} {
 		f.Add([]byte(metricAnswer), value)
 	}
 	f.Add([]byte(`{"items":[`+metricItem+","+metricItem+`]}`), "1")
 	f.Add([]byte(`{"items":null}`), "1")
-	far := regexp.MustCompile(`[eE][+-]?[0-9]{4}`) // Kubernetes' parser does not end in time
+	far := regexp.MustCompile(`[eE][+-]?[0-9]{4}`) // parsing such an exponent takes too long
 	f.Fuzz(func(t *testing.T, body []byte, value string) {
 		body = bytes.Replace(body, []byte(`"3"`), []byte(`"`+value+`"`), 1)
 		if far.Match(body) {

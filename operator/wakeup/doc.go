@@ -1,12 +1,12 @@
-// Package wakeup wakes NodeSets at zero replicas that their HorizontalPodAutoscaler
-// leaves asleep, and takes idle ones to zero where an HPA cannot.
+// Package wakeup wakes NodeSets at zero replicas that their HorizontalPodAutoscaler does not wake,
+// and scales idle NodeSets to zero where an HPA cannot.
 //
-// From Kubernetes 1.36 on an HPA computes metrics for a target at zero only when it
-// took the target there itself (its condition ScaledToZero says so). A NodeSet that
-// was created at zero, that a manifest set to zero, or whose HPA was made anew sleeps
-// for ever. Without the feature HPAScaleToZero (before 1.37 by default) every target
-// at zero does. The reconciler sets spec.replicas of such a NodeSet to what its work
-// requires, and leaves the rest to the HPA, which is then awake:
+// Since Kubernetes 1.36, an HPA computes metrics for a target at zero only if it scaled the target
+// to zero itself (condition ScaledToZero). It never wakes a NodeSet that was created at zero, that a
+// manifest set to zero, or whose HPA was deleted and created again. Without the feature gate
+// HPAScaleToZero (off by default before 1.37), it wakes no target at zero. The reconciler sets
+// spec.replicas of such a NodeSet to what its jobs require, and leaves the rest to the HPA, which is
+// then awake:
 //
 //	                HPA, or idle for zero-after
 //	   ┌────────────────────────────────────────────────┐
@@ -16,23 +16,22 @@
 //	   ├────── asleep, demand: we ──────────────────────┤
 //	   └────── asleep, paused by hand: only by hand ────┘
 //
-// Who wants a NodeSet at zero is read from its managed fields. A zero that was set
-// through the scale subresource (kubectl scale) is a pause, and lasts until somebody
-// raises it. A zero that came with the object (Helm, GitOps, kubectl apply, kubectl
-// edit) is where the NodeSet starts, and no pause. HPAs use the scale subresource too:
-// while an HPA says that the zero is its own, the reconciler claims the zero by
-// applying it once more as FieldManager. So it is still known for no pause when that
-// HPA is gone. The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter
-// say otherwise.
+// The managed fields show who set a NodeSet to zero. A zero that was set through the scale
+// subresource (kubectl scale) is a pause, and lasts until somebody raises it. A zero that was written
+// with the object (Helm, GitOps, kubectl apply, kubectl edit) is the initial size and no pause. HPAs
+// use the scale subresource too: while an HPA reports that the zero is its own, the reconciler
+// claims the zero by applying it again as FieldManager, so that it does not count as a pause after
+// the HPA is deleted. The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter
+// override this.
 //
-// What always holds:
+// Invariants:
 //
-//   - An HPA, its status included, is never written.
+//   - HPAs and their status are never written.
 //   - Replicas other than zero are changed only to zero, and only by zero-after.
-//   - No write follows from demand that is unknown or old.
+//   - Unknown or stale demand never causes a write.
 //   - Replicas are never set above the maxReplicas of the HPA or of the NodeSet.
-//   - A write goes only to the very version of the NodeSet that was decided on.
-//   - A NodeSet that two HPAs scale is left alone.
+//   - A write applies only to the version of the NodeSet that the decision was based on.
+//   - A NodeSet that several HPAs scale is not changed.
 //
-// How long a NodeSet was idle is kept in memory: after a restart it counts anew.
+// The idle time of a NodeSet is kept in memory and starts again after a restart.
 package wakeup

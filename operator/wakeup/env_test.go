@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// fakeDemand is a Demand that says what a test wants.
+// fakeDemand is a DemandSource that returns what a test sets.
 type fakeDemand struct {
 	required int64
 	age      time.Duration
@@ -28,7 +28,7 @@ type fakeDemand struct {
 	requests int
 }
 
-// env is a reconciler on a store that behaves as the API server does about scale.
+// env is a reconciler with a store that behaves like the API server for the scale subresource.
 type env struct {
 	*Reconciler
 	client.Client
@@ -37,7 +37,7 @@ type env struct {
 	events *events.FakeRecorder
 	// scales, zeros and patches count the writes to replicas, of zero, and to the status.
 	scales, zeros, patches int
-	// conflict makes the next write of replicas meet one.
+	// conflict makes the next write of replicas fail with a conflict.
 	conflict bool
 }
 
@@ -72,7 +72,7 @@ func (r *env) updateScale(ctx context.Context, c client.Client, name string, obj
 	options.ApplyOptions(opts)
 	scale, ok := options.SubResourceBody.(*autoscalingv1.Scale)
 	if name != "scale" || !ok || options.FieldManager != FieldManager {
-		return errors.New("this is no write to scale by its field manager")
+		return errors.New("not a write to scale by its field manager")
 	}
 	live := &v1beta1.NodeSet{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), live); err != nil {
@@ -87,7 +87,7 @@ func (r *env) updateScale(ctx context.Context, c client.Client, name string, obj
 	return c.Update(ctx, live)
 }
 
-// applyZero counts the applies of a zero, which the store knows how to do.
+// applyZero counts the applies of a zero and passes them to the store.
 func (r *env) applyZero(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	if r.conflict {
 		r.conflict = false

@@ -10,21 +10,21 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// idleTime is a stretch of time in which every look found no demand. The zero value
-// is no such time.
+// idleTime is a period in which every reading showed no demand. The zero value means that there is
+// none.
 type idleTime struct {
 	since time.Time
-	// last is the time of the last of these looks.
+	// last is the time of the last of these readings.
 	last time.Time
 }
 
-// idleTimes keeps the idle times of NodeSets from one look to the next.
+// idleTimes keeps the idle times of NodeSets between reconciliations.
 type idleTimes struct {
 	mu    sync.Mutex
 	times map[types.NamespacedName]ownedIdleTime
 }
 
-// ownedIdleTime belongs to one NodeSet, not to the next of the same name.
+// ownedIdleTime belongs to one NodeSet, not to a later one of the same name.
 type ownedIdleTime struct {
 	idleTime
 	uid types.UID

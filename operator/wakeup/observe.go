@@ -11,25 +11,25 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// observation is all that a decision looks at.
+// observation is everything that a plan is based on.
 type observation struct {
 	nodeSet *v1beta1.NodeSet
 	// hpas are those that scale the NodeSet and are not being deleted.
 	hpas []autoscalingv2.HorizontalPodAutoscaler
-	// demand is nil until it was asked for.
+	// demand is nil until it was read.
 	demand *demandReading
-	// idle is since when the NodeSet was found without demand at every look.
+	// idle is the period in which every reading showed no demand.
 	idle idleTime
 }
 
-// demandReading is what came of one question for demand.
+// demandReading is the result of one reading of demand.
 type demandReading struct {
 	required int64
 	at       time.Time
 	err      error
 }
 
-// observe reads all but the demand, which is asked for only when it matters.
+// observe reads everything but the demand, which is read only if the plan needs it.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (observation, error) {
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{NodeSetIndex: nodeSet.Name})
@@ -45,7 +45,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (obs
 	return out, nil
 }
 
-// readDemand asks for the demand. That there is no answer is an observation too.
+// readDemand reads the demand. An error is an observation too.
 func (r *Reconciler) readDemand(ctx context.Context, nodeSet *v1beta1.NodeSet) *demandReading {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
 	defer cancel()

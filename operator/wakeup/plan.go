@@ -11,23 +11,24 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ReasonSeveralAutoscalers is a reason of the condition WakeUp (False): several HPAs
-// scale the NodeSet, so nobody can say what it should be.
+// ReasonSeveralAutoscalers is a reason of the condition WakeUp (False): several HPAs scale the
+// NodeSet, so the desired replicas are ambiguous.
 const ReasonSeveralAutoscalers = "SeveralAutoscalers"
 
-// actions is what a plan wants done.
+// actions is what the plan decided.
 type actions struct {
-	// ask: the demand decides, and must be read first. Nothing else is set.
+	// needsDemand: the decision depends on the demand, which must be read first. No other field
+	// is set.
 	needsDemand bool
-	// replicas is what spec.replicas becomes; nil leaves it.
+	// replicas is the new value of spec.replicas; nil keeps it.
 	replicas *int32
-	// claim: the zero comes from an autoscaler, and is to be marked as such.
+	// claimZero: the zero was set by an autoscaler and must be marked as such.
 	claimZero bool
-	// condition is what the condition says; nil for no condition.
+	// condition is the condition WakeUp; nil removes it.
 	condition *wakeUpCondition
 	// idle is the idle time to keep.
 	idle idleTime
-	// requeueAfter is when to look again without a change; 0 for never.
+	// requeueAfter is the time until the next reconciliation without a change; 0 for none.
 	requeueAfter time.Duration
 }
 
@@ -45,10 +46,10 @@ func conditionUnknown(reason, format string, args ...any) *wakeUpCondition {
 	return &wakeUpCondition{metav1.ConditionUnknown, reason, fmt.Sprintf(format, args...)}
 }
 
-// takenToZeroMessage is the same text when it is done and as long as it lasts.
-const takenToZeroMessage = "it was taken to zero after it was idle (%s); it wakes when jobs need it"
+// takenToZeroMessage stays the same while the NodeSet is at zero.
+const takenToZeroMessage = "it was scaled to zero after it was idle (%s); it wakes when jobs need it"
 
-// plan decides what to do about a NodeSet. It has an answer to whatever was seen.
+// plan decides what to do with a NodeSet. It is total: every observation has actions.
 func (c Config) plan(now time.Time, s observation) actions {
 	switch {
 	case !s.nodeSet.DeletionTimestamp.IsZero(), s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
@@ -56,7 +57,8 @@ func (c Config) plan(now time.Time, s observation) actions {
 	case len(s.hpas) == 0:
 		return planWithoutAutoscaler(s.nodeSet)
 	case len(s.hpas) > 1:
-		return actions{condition: conditionFalse(ReasonSeveralAutoscalers, "HPAs %s all scale it: leave one", joinNames(s.hpas))}
+		return actions{condition: conditionFalse(ReasonSeveralAutoscalers,
+			"HPAs %s all scale it: keep only one", joinNames(s.hpas))}
 	}
 	w, err := parseWakeAnnotations(s.nodeSet)
 	if err != nil {
@@ -68,7 +70,8 @@ func (c Config) plan(now time.Time, s observation) actions {
 	return c.planAboveZero(now, s, w)
 }
 
-// planWithoutAutoscaler tells those who may expect something that nothing will happen.
+// planWithoutAutoscaler reports that a NodeSet is not woken or scaled to zero, if its annotations or
+// replicas suggest that it should be.
 func planWithoutAutoscaler(nodeSet *v1beta1.NodeSet) actions {
 	_, wake := nodeSet.Annotations[v1beta1.AnnotationWake]
 	_, zeroAfter := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
@@ -85,11 +88,16 @@ func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) acti
 	from := zeroOriginOf(s.nodeSet.ManagedFields)
 	switch {
 	case w.wake == v1beta1.WakeNever:
-		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake, "the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
+		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake,
+			"the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
 	case !isAsleep(hpa):
-		return actions{claimZero: from == zeroByHand && hasTakenToZero(hpa), condition: conditionFalse(v1beta1.ReasonNotNeeded, "HPA %s wakes it by itself", hpa.Name)}
+		return actions{
+			claimZero: from == zeroByHand && hasTakenToZero(hpa),
+			condition: conditionFalse(v1beta1.ReasonNotNeeded, "HPA %s wakes it", hpa.Name),
+		}
 	case from == zeroByHand && w.wake != v1beta1.WakeAlways:
-		return actions{condition: conditionFalse(v1beta1.ReasonPaused, "it was scaled to zero by hand: scale it up to go on, or set the annotation %s to %q",
+		return actions{condition: conditionFalse(v1beta1.ReasonPaused,
+			"it was scaled to zero by hand: scale it up to resume, or set the annotation %s to %q",
 			v1beta1.AnnotationWake, v1beta1.WakeAlways)}
 	case limit < 1:
 		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "its maxReplicas is %d", limit)}
@@ -102,15 +110,17 @@ func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) acti
 		return c.planUnknown(why)
 	case required > 0:
 		n := int32(min(required, int64(limit)))
-		return actions{replicas: &n, requeueAfter: c.PollInterval, condition: &wakeUpCondition{metav1.ConditionTrue, v1beta1.ReasonWoken,
-			fmt.Sprintf("it was at zero with HPA %s asleep and needed %d: set to %d", hpa.Name, required, n)}}
+		message := fmt.Sprintf("it was at zero with HPA %s asleep and needed %d: set to %d", hpa.Name, required, n)
+		return actions{replicas: &n, requeueAfter: c.PollInterval,
+			condition: &wakeUpCondition{metav1.ConditionTrue, v1beta1.ReasonWoken, message}}
 	case from == zeroByAutoscaler && w.zeroAfter > 0:
-		return actions{condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, w.zeroAfter), requeueAfter: c.PollInterval}
+		return actions{requeueAfter: c.PollInterval,
+			condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, w.zeroAfter)}
 	}
 	return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "no job needs it"), requeueAfter: c.PollInterval}
 }
 
-// planAboveZero decides whether to go to zero, which only zero-after asks for.
+// planAboveZero decides whether to scale to zero, which requires the annotation zero-after.
 func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) actions {
 	hpa := &s.hpas[0]
 	awake := conditionFalse(v1beta1.ReasonNotNeeded, "it has replicas")
@@ -121,9 +131,12 @@ func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) a
 	case w.zeroAfter == 0:
 		return actions{condition: awake}
 	case w.wake == v1beta1.WakeNever:
-		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake, "it is not taken to zero either, since the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
+		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake,
+			"it is not scaled to zero either, since the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
 	case minReplicasOf(hpa) != 1:
-		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded, "it is not taken to zero: that is for an HPA with minReplicas 1, and HPA %s has %d", hpa.Name, minReplicasOf(hpa))}
+		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded,
+			"it is not scaled to zero: that requires an HPA with minReplicas 1, and HPA %s has %d",
+			hpa.Name, minReplicasOf(hpa))}
 	case s.demand == nil:
 		return actions{needsDemand: true}
 	}
@@ -137,7 +150,7 @@ func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) a
 	return c.planIdle(now, s.idle, w.zeroAfter)
 }
 
-// planIdle decides about a NodeSet that nothing waits for and that has no work.
+// planIdle decides about a NodeSet without pending and running jobs.
 func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) actions {
 	idle := idleTime{since: now, last: now}
 	if !was.since.IsZero() && now.Sub(was.last) <= c.StaleAfter {
@@ -145,17 +158,19 @@ func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) a
 	}
 	if now.Sub(idle.since) < zeroAfter {
 		return actions{idle: idle, requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonNotNeeded,
-			"it is idle since %s and is taken to zero after %s", idle.since.UTC().Format(time.RFC3339), zeroAfter)}
+			"it has been idle since %s and is scaled to zero after %s", idle.since.UTC().Format(time.RFC3339), zeroAfter)}
 	}
 	// The idle time is kept in case the write meets a conflict.
-	return actions{replicas: new(int32), idle: idle, requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, zeroAfter)}
+	return actions{replicas: new(int32), idle: idle, requeueAfter: c.PollInterval,
+		condition: conditionFalse(v1beta1.ReasonTakenToZero, takenToZeroMessage, zeroAfter)}
 }
 
 func (c Config) planUnknown(why string) actions {
-	return actions{condition: conditionUnknown(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", RequiredNodesMetric, why), requeueAfter: c.PollInterval}
+	return actions{requeueAfter: c.PollInterval,
+		condition: conditionUnknown(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", RequiredNodesMetric, why)}
 }
 
-// knownDemand returns the number of a reading that can be relied on, or why it cannot.
+// knownDemand returns the number of a reading, or why it is unknown.
 func (c Config) knownDemand(now time.Time, r *demandReading) (required int64, why string) {
 	age := now.Sub(r.at)
 	switch {

@@ -35,13 +35,13 @@ func TestPlan(t *testing.T) {
 		// At zero.
 		{"created at zero, with work", []option{withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"created at zero, without work", []option{withDemand(0, 0)}, unchanged, "NotNeeded", pollInterval, false},
-		{"created at zero with an HPA that has not looked yet", []option{withNewHPA, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
+		{"created at zero with an HPA that has not reconciled yet", []option{withNewHPA, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"taken to zero by its HPA", []option{withoutOwner, withAwakeHPA, withDemand(3, 0)}, unchanged, "NotNeeded", 0, true},
 		{"taken to zero by its HPA, and claimed", []option{withClaim, withAwakeHPA, withDemand(3, 0)}, unchanged, "NotNeeded", 0, false},
 		{"taken to zero by its HPA, and applied at zero", []option{withOwner("helm"), withAwakeHPA, withDemand(3, 0)}, unchanged, "NotNeeded", 0, false},
 		{"an HPA that failed to read its metric at zero is awake", []option{withClaim, withAwakeHPA,
 			withHPACondition(autoscalingv2.ScalingActive, corev1.ConditionFalse, "FailedGetObjectMetric"), withDemand(3, 0)}, unchanged, "NotNeeded", 0, false},
-		{"just set to zero and the HPA has not looked since", []option{paused,
+		{"just set to zero and the HPA has not reconciled since", []option{paused,
 			withHPACondition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound"), withDemand(3, 0)}, unchanged, "NotNeeded", 0, false},
 		{"an HPA that did not take it to zero says so", []option{withHPACondition(autoscalingv2.ScaledToZero, corev1.ConditionFalse, "NotScaledToZero"), withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"taken to zero by kubectl scale", []option{paused, withDemand(3, 0)}, unchanged, "Paused", 0, false},
@@ -49,8 +49,8 @@ func TestPlan(t *testing.T) {
 			s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, replicasOwner("kubectl", "scale"))
 		}, withDemand(3, 0)}, unchanged, "Paused", 0, false},
 		{"taken to zero by a Helm upgrade", []option{withOwner("helm"), withDemand(3, 0)}, 3, "Woken", pollInterval, false},
-		{"taken to zero by its HPA, which was deleted and made anew", []option{withClaim, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
-		{"taken to zero by its HPA, which was made anew a moment ago", []option{withClaim, withNewHPA, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
+		{"taken to zero by its HPA, which was deleted and created again", []option{withClaim, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
+		{"taken to zero by its HPA, which was just created again", []option{withClaim, withNewHPA, withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"paused, but always to be woken", []option{paused, withAnnotation(wake, "always"), withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"always to be woken by an HPA that is awake", []option{withAwakeHPA, withAnnotation(wake, "always"), withDemand(3, 0)}, unchanged, "NotNeeded", 0, false},
 		{"never to be woken", []option{withAnnotation(wake, "never"), withDemand(3, 0)}, unchanged, "NeverWake", 0, false},
@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 		{"idle for less than zero-after", append(ten, withDemand(0, 0), withIdleTime(9*time.Minute, pollInterval)), unchanged, "NotNeeded", pollInterval, false},
 		{"idle for zero-after", append(ten, withDemand(0, 0), withIdleTime(10*time.Minute, pollInterval)), 0, "TakenToZero", pollInterval, false},
 		{"idle for zero-after with a default minReplicas", append(ten, withDemand(0, 0), withIdleTime(10*time.Minute, pollInterval), func(s *observation) { s.hpas[0].Spec.MinReplicas = nil }), 0, "TakenToZero", pollInterval, false},
-		{"idle for zero-after, not looked at meanwhile", append(ten, withDemand(0, 0), withIdleTime(time.Hour, 3*time.Minute)), unchanged, "NotNeeded", pollInterval, false},
+		{"idle for zero-after, not reconciled meanwhile", append(ten, withDemand(0, 0), withIdleTime(time.Hour, 3*time.Minute)), unchanged, "NotNeeded", pollInterval, false},
 		{"work again when zero-after is over", append(ten, withDemand(1, 0), withIdleTime(10*time.Minute, pollInterval)), unchanged, "NotNeeded", pollInterval, false},
 		{"no demand but busy", append(ten, withDemand(0, 0), withIdleTime(time.Hour, pollInterval), func(s *observation) { s.nodeSet.Status.SlurmAllocated = 1 }), unchanged, "NotNeeded", pollInterval, false},
 		{"demand unknown when zero-after is over", append(ten, withDemandError(errors.New("no")), withIdleTime(time.Hour, pollInterval)), unchanged, "DemandUnknown", pollInterval, false},
@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := DefaultConfig().plan(now, newObservation(tc.seen...))
 			if got.needsDemand {
-				t.Fatal("it asks for demand, which is there")
+				t.Fatal("it needs the demand, which is known")
 			}
 			if n := writtenReplicas(got); n != tc.replicas {
 				t.Errorf("replicas become %d, not %d", n, tc.replicas)
@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("it claims the zero: %v", got.claimZero)
 			}
 			if got.requeueAfter != tc.again {
-				t.Errorf("it looks again after %s, not %s", got.requeueAfter, tc.again)
+				t.Errorf("it requeues after %s, not %s", got.requeueAfter, tc.again)
 			}
 			reason := ""
 			if got.condition != nil {
@@ -122,7 +122,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfHPAsDoesNotMatter(t *testing.T) {
+func TestOrderOfHPAsDoesNotMatter(t *testing.T) {
 	both := func(names ...string) option {
 		return func(s *observation) {
 			s.hpas = nil
@@ -134,7 +134,7 @@ func TestTheOrderOfHPAsDoesNotMatter(t *testing.T) {
 	cfg := DefaultConfig()
 	one, other := cfg.plan(now, newObservation(both("a", "b"))), cfg.plan(now, newObservation(both("b", "a")))
 	if *one.condition != *other.condition {
-		t.Errorf("it says %+v, and %+v the other way round", one.condition, other.condition)
+		t.Errorf("the condition is %+v, and %+v in reverse order", one.condition, other.condition)
 	}
 }
 
@@ -169,10 +169,10 @@ func TestDemandIsReadOnlyWhenItDecides(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := DefaultConfig().plan(now, newObservation(tc.seen...))
 			if got.needsDemand != tc.want {
-				t.Errorf("it asks: %v", got.needsDemand)
+				t.Errorf("needsDemand is %v", got.needsDemand)
 			}
 			if got.needsDemand && (got.replicas != nil || got.condition != nil) {
-				t.Errorf("it decides without the demand it asks for: %+v", got)
+				t.Errorf("it decides without the demand that it needs: %+v", got)
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func TestIdleTimeContinuesOnlyWhileEveryReadingShowsNoDemand(t *testing.T) {
 		{"unknown", withDemandError(errors.New("no")), idleTime{}},
 		{"old", withDemand(0, time.Hour), idleTime{}},
 		{"at zero", withReplicas(0), idleTime{}},
-		{"not looked at for long", func(s *observation) { withDemand(0, 0)(s); withIdleTime(time.Hour, time.Hour)(s) }, idleTime{since: now, last: now}},
+		{"not reconciled for long", func(s *observation) { withDemand(0, 0)(s); withIdleTime(time.Hour, time.Hour)(s) }, idleTime{since: now, last: now}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := DefaultConfig().plan(now, newObservation(append(base, tc.seen)...)).idle; got != tc.want {

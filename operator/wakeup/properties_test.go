@@ -15,7 +15,7 @@ import (
 
 func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// randomObservation returns what might be seen.
+// randomObservation returns a random observation.
 func randomObservation(r *rand.Rand) observation {
 	s := newObservation(withReplicas(pickOne[int32](r, 0, 0, 1, 3)), withMinReplicas(pickOne[int32](r, 0, 1, 1, 1, 2)))
 	if v := pickOne(r, "", "", "", "", "", "always", "never", "x"); v != "" {
@@ -58,7 +58,7 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		s := randomObservation(r)
 		d := cfg.plan(now, s)
 		if d.claimZero && (d.replicas != nil || specReplicas(s.nodeSet) != 0 || !hasTakenToZero(&s.hpas[0])) {
-			t.Fatalf("claimed what is not the HPA's: %+v", s)
+			t.Fatalf("claimed a zero that is not the HPA's: %+v", s)
 		}
 		if d.replicas == nil {
 			continue
@@ -67,13 +67,13 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		age := now.Sub(s.demand.at).Abs()
 		switch {
 		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil, s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
-			t.Fatalf("written to a NodeSet that is none of ours: %+v", s)
+			t.Fatalf("wrote to a NodeSet that we do not scale: %+v", s)
 		case s.demand.err != nil, age > cfg.StaleAfter:
-			t.Fatalf("written without knowing the demand: %+v", s)
+			t.Fatalf("wrote although the demand is unknown: %+v", s)
 		case s.nodeSet.Annotations[v1beta1.AnnotationWake] == v1beta1.WakeNever:
-			t.Fatalf("written against the annotation: %+v", s)
+			t.Fatalf("wrote against the annotation: %+v", s)
 		case was == 0 && n == 0:
-			t.Fatalf("written for nothing: %+v", s)
+			t.Fatalf("wrote without a reason: %+v", s)
 		case was == 0:
 			woken++
 			own := s.nodeSet.Spec.MaxReplicas
@@ -90,11 +90,11 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 			}
 		}
 		if d.condition == nil || d.requeueAfter == 0 {
-			t.Fatalf("written without a word or a second look: %+v", d)
+			t.Fatalf("wrote without a condition or a requeue: %+v", d)
 		}
 	}
 	if woken < 100 || zeroed < 100 {
-		t.Errorf("only %d were woken and %d taken to zero: the test looks at too little", woken, zeroed)
+		t.Errorf("only %d were woken and %d scaled to zero: the test covers too little", woken, zeroed)
 	}
 }
 

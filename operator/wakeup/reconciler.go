@@ -15,22 +15,21 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-wakeup"
 
-// conflictRetryDelay is time for the caches to learn what a write met.
+// conflictRetryDelay gives the caches time to receive the object that a write conflicted with.
 const conflictRetryDelay = 100 * time.Millisecond
 
-// Config is what may differ from one operator to the next. Every field is needed;
-// DefaultConfig has all.
+// Config configures a Reconciler. Every field is required; DefaultConfig sets all.
 type Config struct {
-	// PollInterval is the pause between two readings of the demand of a NodeSet that
-	// waits for some, or for the end of it.
+	// PollInterval is the pause between two readings of the demand of a NodeSet that may have to
+	// be woken or scaled to zero.
 	PollInterval time.Duration
-	// StaleAfter is the age from which on demand counts as unknown.
+	// StaleAfter is the age from which demand counts as unknown.
 	StaleAfter time.Duration
-	// ReadTimeout is the time that one reading of demand may take.
+	// ReadTimeout is the longest that one reading of demand may take.
 	ReadTimeout time.Duration
 }
 
-// DefaultConfig returns what the program does when it is not told otherwise.
+// DefaultConfig returns the defaults of the program.
 func DefaultConfig() Config {
 	return Config{
 		PollInterval: 5 * time.Second,
@@ -39,7 +38,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Reconciler wakes NodeSets and takes them to zero.
+// Reconciler wakes NodeSets and scales them to zero.
 type Reconciler struct {
 	client client.Client
 	demand DemandSource
@@ -49,14 +48,14 @@ type Reconciler struct {
 	idle   *idleTimes
 }
 
-// New returns a reconciler. It reads NodeSets and HPAs through c, whose HPAs need the
-// index that SetupWithManager makes, demand from demand, and the time from now.
+// New returns a reconciler. It reads NodeSets and HPAs through c, which must have the index of
+// IndexByNodeSet, the demand from demand, and the time from now.
 func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes()}
 }
 
-// Reconcile looks at one NodeSet, and wakes it or takes it to zero if that is due.
-// It may be called for several NodeSets at a time.
+// Reconcile wakes one NodeSet or scales it to zero if that is due. It may be called concurrently
+// for several NodeSets.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nodeSet := &v1beta1.NodeSet{}
 	err := r.client.Get(ctx, req.NamespacedName, nodeSet)
@@ -67,20 +66,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen, err := r.observe(ctx, nodeSet)
+	observed, err := r.observe(ctx, nodeSet)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	todo := r.cfg.plan(r.now(), seen)
-	if todo.needsDemand {
-		seen.demand = r.readDemand(ctx, nodeSet)
-		todo = r.cfg.plan(r.now(), seen)
+	planned := r.cfg.plan(r.now(), observed)
+	if planned.needsDemand {
+		observed.demand = r.readDemand(ctx, nodeSet)
+		planned = r.cfg.plan(r.now(), observed)
 	}
-	r.idle.set(nodeSet, todo.idle)
-	err = r.apply(ctx, seen, todo)
+	r.idle.set(nodeSet, planned.idle)
+	err = r.apply(ctx, observed, planned)
 	if apierrors.IsConflict(err) {
-		// What was decided on has changed: look at what it is now.
+		// The observed object has changed: reconcile it again.
 		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: todo.requeueAfter}, err
+	return ctrl.Result{RequeueAfter: planned.requeueAfter}, err
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func TestWaking(t *testing.T) {
+func TestWakeUp(t *testing.T) {
 	r := newEnv(t)
 	if got := r.reconcile(t); got.RequeueAfter != pollInterval {
-		t.Errorf("it looks again after %s", got.RequeueAfter)
+		t.Errorf("it requeues after %s", got.RequeueAfter)
 	}
 	r.expect(t, 0, "NotNeeded")
 	r.fake.required = 3
@@ -28,14 +28,14 @@ func TestWaking(t *testing.T) {
 		t.Errorf("the event is %q", got)
 	}
 	if got := r.reconcile(t); got.RequeueAfter != 0 {
-		t.Errorf("it looks again after %s", got.RequeueAfter)
+		t.Errorf("it requeues after %s", got.RequeueAfter)
 	}
 	if r.scales != 1 || r.patches != 2 || r.fake.requests != 2 {
-		t.Errorf("%d writes to scale, %d to status, %d questions", r.scales, r.patches, r.fake.requests)
+		t.Errorf("%d writes to scale, %d to status, %d readings of demand", r.scales, r.patches, r.fake.requests)
 	}
 }
 
-func TestGoingToZero(t *testing.T) {
+func TestScaleToZero(t *testing.T) {
 	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	for range 12 {
 		r.reconcile(t)
@@ -52,7 +52,7 @@ func TestGoingToZero(t *testing.T) {
 	}
 }
 
-func TestAnHPAsZeroIsClaimed(t *testing.T) {
+func TestZeroOfAnHPAIsClaimed(t *testing.T) {
 	r := newEnv(t, withoutOwner, withAwakeHPA)
 	r.reconcile(t)
 	r.reconcile(t)
@@ -80,12 +80,12 @@ func TestUnknownDemandRestartsTheIdleTime(t *testing.T) {
 	r.expect(t, 0, "TakenToZero")
 }
 
-func TestAConflictIsRetried(t *testing.T) {
+func TestConflictIsRetried(t *testing.T) {
 	r := newEnv(t)
 	r.fake.required = 3
 	r.conflict = true
 	if got := r.reconcile(t); got.RequeueAfter != conflictRetryDelay {
-		t.Errorf("it looks again after %s", got.RequeueAfter)
+		t.Errorf("it requeues after %s", got.RequeueAfter)
 	}
 	if got := r.nodeSet(t); specReplicas(got) != 0 || len(r.events.Events) != 0 {
 		t.Errorf("there are %d replicas and %d events", specReplicas(got), len(r.events.Events))
@@ -99,7 +99,7 @@ func TestAConflictIsRetried(t *testing.T) {
 	}
 }
 
-func TestAConflictDoesNotRestartTheIdleTime(t *testing.T) {
+func TestConflictDoesNotRestartTheIdleTime(t *testing.T) {
 	r := newEnv(t, withReplicas(2), withMinReplicas(1), withAnnotation(v1beta1.AnnotationZeroAfter, "1m"))
 	r.reconcile(t)
 	r.now = r.now.Add(time.Minute)
@@ -113,7 +113,7 @@ func TestAConflictDoesNotRestartTheIdleTime(t *testing.T) {
 	r.expect(t, 0, "TakenToZero")
 }
 
-func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {
+func TestConditionKeepsTheRestOfTheStatus(t *testing.T) {
 	ready := metav1.Condition{Type: "Ready", Status: "True", Reason: "Available", LastTransitionTime: metav1.NewTime(now)}
 	r := newEnv(t, func(s *observation) {
 		s.nodeSet.Status = v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2, Conditions: []metav1.Condition{ready}}
@@ -121,7 +121,7 @@ func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {
 	r.reconcile(t)
 	got := r.nodeSet(t).Status
 	if !meta.RemoveStatusCondition(&got.Conditions, v1beta1.ConditionWakeUp) {
-		t.Error("there is no condition")
+		t.Error("the condition is missing")
 	}
 	got.Conditions[0].LastTransitionTime = metav1.NewTime(now)
 	want := v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2, Conditions: []metav1.Condition{ready}}
@@ -130,7 +130,7 @@ func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {
 	}
 }
 
-func TestTheConditionIsRemovedWithTheHPA(t *testing.T) {
+func TestConditionIsRemovedWithTheHPA(t *testing.T) {
 	r := newEnv(t, withReplicas(2), withWakeUpCondition("False", "NotNeeded", "it has replicas"), func(s *observation) { s.hpas = nil })
 	r.reconcile(t)
 	if got := r.nodeSet(t).Status.Conditions; len(got) != 0 {
@@ -145,7 +145,7 @@ func TestDeletedNodeSetsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := r.reconcile(t); got != (ctrl.Result{}) {
-		t.Errorf("it looks again: %+v", got)
+		t.Errorf("it requeues: %+v", got)
 	}
 	if len(r.idle.times) != 0 {
 		t.Error("its idle time is kept")

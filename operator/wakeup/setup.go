@@ -19,11 +19,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale; Index makes it.
+// NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale. IndexByNodeSet adds
+// it.
 const NodeSetIndex = "scaledNodeSet"
 
-// IndexByNodeSet makes the index TargetField, which whoever looks for a NodeSet's HPAs needs. It is
-// made once for a manager.
+// IndexByNodeSet adds the index NodeSetIndex, which listing a NodeSet's HPAs requires. It must be
+// called once per manager.
 func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, NodeSetIndex, NodeSetNames); err != nil {
 		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
@@ -31,25 +32,25 @@ func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// SetupWithManager makes the manager run the reconciler for every NodeSet that
-// changes other than in its status, and for the targets of every HPA that changes.
-// Waiting NodeSets are looked at again without a change; others are not. It needs Index.
+// SetupWithManager makes the manager run the reconciler for every NodeSet whose spec or annotations
+// change, and for the targets of every HPA that changes. NodeSets that wait for demand or for its
+// end are reconciled again without a change. It requires IndexByNodeSet.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("wakeup").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsForHPA)).
-		// Several at a time, since one may wait for its demand until ReadTimeout.
+		// Several run concurrently, because each may wait for its demand until ReadTimeout.
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
-			EnableWarmup:            new(true), // a new leader begins with what it knows
+			EnableWarmup:            new(true), // a new leader starts with filled caches
 			LogConstructor:          logConstructor(mgr.GetLogger()),
 		}).
 		Complete(r)
 }
 
-// logConstructor puts what a line is about into each.
+// logConstructor adds the controller and the NodeSet to each log line.
 func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "wakeup")
 	return func(r *reconcile.Request) logr.Logger {

@@ -7,11 +7,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// wakeAnnotations are what the annotations of a NodeSet ask for.
+// wakeAnnotations are the parsed annotations of a NodeSet.
 type wakeAnnotations struct {
 	// wake is WakeAlways, WakeNever or empty.
 	wake string
-	// zeroAfter is 0 when it is not asked for.
+	// zeroAfter is 0 if the annotation is not set.
 	zeroAfter time.Duration
 }
 
@@ -20,7 +20,8 @@ func parseWakeAnnotations(nodeSet *v1beta1.NodeSet) (wakeAnnotations, error) {
 	switch w.wake {
 	case "", v1beta1.WakeAlways, v1beta1.WakeNever:
 	default:
-		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it may be %q or %q", v1beta1.AnnotationWake, w.wake, v1beta1.WakeAlways, v1beta1.WakeNever)
+		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be %q or %q",
+			v1beta1.AnnotationWake, w.wake, v1beta1.WakeAlways, v1beta1.WakeNever)
 	}
 	text := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
 	if text == "" {
@@ -28,7 +29,8 @@ func parseWakeAnnotations(nodeSet *v1beta1.NodeSet) (wakeAnnotations, error) {
 	}
 	var err error
 	if w.zeroAfter, err = time.ParseDuration(text); err != nil || w.zeroAfter <= 0 {
-		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be a time like 10m", v1beta1.AnnotationZeroAfter, text)
+		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be a positive duration such as 10m",
+			v1beta1.AnnotationZeroAfter, text)
 	}
 	return w, nil
 }

@@ -10,26 +10,25 @@ import (
 type zeroOrigin int
 
 const (
-	// byHand: through the scale subresource, by somebody who is not known.
+	// zeroByHand: through the scale subresource, by an unknown client.
 	zeroByHand zeroOrigin = iota
-	// byManifest: by a write of the object itself, such as its creation.
+	// zeroByManifest: by a write of the object itself, such as its creation.
 	zeroByManifest
-	// byAutoscaler: by an HPA or by us; the zero is claimed.
+	// zeroByAutoscaler: by an HPA or by us; the zero is claimed.
 	zeroByAutoscaler
 )
 
-// zeroOriginOf reads from its managed fields where the zero of a NodeSet comes from. The
-// API server makes who writes another value the owner of spec.replicas, and takes the
-// field from all others. But a zero that comes through the scale subresource, be it
-// from kubectl or from an HPA, has no owner, since Scale leaves out a zero (and so has
-// what comes that way later, until the object itself is written). Hence we claim the
-// zeros of autoscalers; a claim falls with the next other value.
+// zeroOriginOf determines the origin of a NodeSet's zero from its managed fields. The API server
+// makes the writer of another value the only owner of spec.replicas. But a zero that is written
+// through the scale subresource, by kubectl or by an HPA, has no owner, since Scale omits a zero;
+// nor has a later value that is written that way, until the object itself is written. Therefore we
+// claim the zeros of autoscalers. A claim ends with the next other value.
 func zeroOriginOf(entries []metav1.ManagedFieldsEntry) zeroOrigin {
 	var claimed, scaled, written bool
 	for _, e := range entries {
 		if ownsReplicas(e.FieldsV1) {
 			claimed = claimed || e.Manager == FieldManager
-			scaled = scaled || e.Subresource == "scale" // an API server may tell one day
+			scaled = scaled || e.Subresource == "scale" // a later API server may record it
 			written = true
 		}
 	}
@@ -49,7 +48,7 @@ func ownsReplicas(fields *metav1.FieldsV1) bool {
 			Replicas *struct{} `json:"f:replicas"`
 		} `json:"f:spec"`
 	}
-	// What cannot be read names no owner.
+	// Fields that cannot be decoded name no owner.
 	err := json.NewDecoder(fields.GetRawReader()).Decode(&owned)
 	return err == nil && owned.Spec.Replicas != nil
 }

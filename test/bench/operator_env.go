@@ -26,7 +26,7 @@ import (
 // Kubernetes at: more than they manage here.
 const benchQPS, benchBurst = "2000", "4000"
 
-// operatorEnv is a Kubernetes with fake kubelets, a simulated Slurm, and the operator.
+// operatorEnv is a Kubernetes cluster with fake kubelets, a simulated Slurm, and the operator.
 type operatorEnv struct {
 	control       *loop.ControlPlane
 	dir           string

@@ -26,8 +26,8 @@ func main() {
 	fmt.Print(renderPage(definitions))
 }
 
-// readDefinitions returns the definitions of a folder, by the names of their files. What Helm
-// would do with them is in comments.
+// readDefinitions returns the definitions of a folder, sorted by file name. Helm's instructions in
+// the files are comments.
 func readDefinitions(folder string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -20,7 +20,7 @@ written ` + "`false`, `0` or `\"\"`" + ` counts, and fields that are not known h
 
 `
 
-// renderPage is the whole page, with kinds in the order of the definitions.
+// renderPage returns the whole page, with the kinds in the order of the definitions.
 func renderPage(definitions []apiextensionsv1.CustomResourceDefinition) string {
 	var out strings.Builder
 	out.WriteString(pageHeader)
@@ -33,7 +33,7 @@ func renderPage(definitions []apiextensionsv1.CustomResourceDefinition) string {
 	return out.String()
 }
 
-// renderKind is the section of one kind.
+// renderKind returns the section of one kind.
 func renderKind(d apiextensionsv1.CustomResourceDefinition) string {
 	var out strings.Builder
 	v := storedVersionOf(d)
@@ -55,7 +55,7 @@ func renderKind(d apiextensionsv1.CustomResourceDefinition) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// renderOtherVersions tells in what versions that are not stored differ.
+// renderOtherVersions lists how the versions that are not stored differ.
 func renderOtherVersions(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSONSchemaProps) string {
 	var out strings.Builder
 	for _, v := range d.Spec.Versions {
@@ -81,7 +81,7 @@ func renderOtherVersions(d apiextensionsv1.CustomResourceDefinition, root apiext
 	return out.String()
 }
 
-// specFields are those of spec, by path, without those inside of them.
+// specFields returns the direct fields of spec, by path.
 func specFields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1.JSONSchemaProps {
 	out := map[string]apiextensionsv1.JSONSchemaProps{}
 	for name, s := range root.Properties["spec"].Properties {
@@ -95,7 +95,7 @@ func storedVersionOf(d apiextensionsv1.CustomResourceDefinition) apiextensionsv1
 	return d.Spec.Versions[max(i, 0)]
 }
 
-// oneLine is text in one line, fit for a cell of a table.
+// oneLine returns the text in one line, escaped for a table cell.
 func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

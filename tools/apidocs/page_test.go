@@ -45,12 +45,12 @@ func TestThePageDescribesEachField(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "More info") {
-		t.Error("the page tells of fields of Kubernetes' own types")
+		t.Error("the page lists fields of Kubernetes' own types")
 	}
 }
 
 func TestAFolderWithoutDefinitionsIsAnError(t *testing.T) {
 	if _, err := readDefinitions(t.TempDir()); err == nil {
-		t.Error("it was read")
+		t.Error("reading succeeded")
 	}
 }

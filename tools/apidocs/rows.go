@@ -9,10 +9,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// row is a field of a table.
+// row is a row of a table of fields.
 type row struct{ path, kind, meaning string }
 
-// fieldRows are a field's own row, unless it is a whole part, and those of the fields in it.
+// fieldRows returns the row of a field, unless it is spec or status, and those of the fields in it.
 func fieldRows(path string, s apiextensionsv1.JSONSchemaProps, required bool) []row {
 	var out []row
 	if strings.Contains(path, ".") || len(s.XValidations) > 0 {
@@ -36,8 +36,8 @@ func fieldRows(path string, s apiextensionsv1.JSONSchemaProps, required bool) []
 	return out
 }
 
-// wellKnownType is the name of one of Kubernetes' own types, whose fields need no telling;
-// "" for others.
+// wellKnownType returns the name of a type of Kubernetes, whose fields are not listed; "" for
+// others.
 func wellKnownType(s apiextensionsv1.JSONSchemaProps, path string) string {
 	names := strings.Join(slices.Sorted(maps.Keys(s.Properties)), " ")
 	switch name := path[strings.LastIndex(path, ".")+1:]; {
@@ -53,7 +53,8 @@ func wellKnownType(s apiextensionsv1.JSONSchemaProps, path string) string {
 	return ""
 }
 
-// borrowedMeaning says whose field it is that Kubernetes tells of itself; "" for ours.
+// borrowedMeaning returns where Kubernetes documents a field that we take from its types; "" for
+// our own fields.
 func borrowedMeaning(path string) string {
 	switch {
 	case path == "spec.persistence.enabled" || path == "spec.persistence.existingClaim":
@@ -87,7 +88,7 @@ func typeOf(path string, s apiextensionsv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-// describeField is the description, and what the schema demands.
+// describeField returns the description and the constraints of the schema.
 func describeField(s apiextensionsv1.JSONSchemaProps, required bool) string {
 	parts := []string{oneLine(s.Description)}
 	add := func(there bool, format string, args ...any) {

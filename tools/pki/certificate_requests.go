@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// controlPlane says what files to make.
+// controlPlane describes the files to create.
 type controlPlane struct {
 	dir    string
 	server string
@@ -14,7 +14,7 @@ type controlPlane struct {
 	ips    []net.IP
 }
 
-// certificateRequest is one certificate to be made.
+// certificateRequest is one certificate to create.
 type certificateRequest struct {
 	name      string
 	authority string
@@ -24,11 +24,11 @@ type certificateRequest struct {
 	ips       []net.IP
 }
 
-// authorities are apart because each is trusted for one thing: who a user is,
-// whose word about a user counts, and who may read the store.
+// authorities returns the names of the authorities. They are separate because each is trusted for
+// one purpose: identifying users, asserting users (front proxy), and reading etcd.
 func (controlPlane) authorities() []string { return []string{"ca", "front-proxy-ca", "etcd-ca"} }
 
-// users have a kubeconfig.
+// users returns the names of the users that get a kubeconfig.
 func (controlPlane) users() []string {
 	return []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
 }
@@ -41,7 +41,7 @@ func (p controlPlane) requests() []certificateRequest {
 		return pkix.Name{CommonName: common, Organization: groups}
 	}
 	service := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
-	// The first address of the Services' range is that of Service kubernetes.
+	// The first address of the service range is that of Service kubernetes.
 	addresses := append([]net.IP{net.IPv4(10, 96, 0, 1)}, p.ips...)
 	return []certificateRequest{
 		{"apiserver", "ca", name("kube-apiserver"), server, service, addresses},

@@ -27,7 +27,7 @@ func newAuthority(name string) (identity, error) {
 	}, nil)
 }
 
-// issue makes a certificate that this authority answers for.
+// issue returns a certificate that this authority has signed.
 func (ca identity) issue(r certificateRequest) (identity, error) {
 	return signCertificate(&x509.Certificate{
 		Subject:     r.subject,
@@ -38,8 +38,8 @@ func (ca identity) issue(r certificateRequest) (identity, error) {
 	}, &ca)
 }
 
-// signCertificate completes template and signs it with a new key, by itself without an
-// authority. The serial number is chosen by the library.
+// signCertificate completes template with a new key and signs it, with its own key if there is no
+// authority. The library chooses the serial number.
 func signCertificate(template *x509.Certificate, ca *identity) (identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -59,7 +59,7 @@ func signCertificate(template *x509.Certificate, ca *identity) (identity, error)
 	return identity{certificate, key}, err
 }
 
-// writeFiles puts the two halves into base.crt and base.key.
+// writeFiles writes the certificate to base.crt and the key to base.key.
 func (id identity) writeFiles(base string) error {
 	key, err := keyPEM(id.key)
 	if err != nil {
@@ -71,8 +71,8 @@ func (id identity) writeFiles(base string) error {
 	return os.WriteFile(base+".crt", certificatePEM(id.certificate), 0o600)
 }
 
-// writeServiceAccountKeys makes the pair that signs and checks the tokens of
-// service accounts.
+// writeServiceAccountKeys writes the key pair that signs and verifies the tokens of service
+// accounts.
 func writeServiceAccountKeys(dir string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

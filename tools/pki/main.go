@@ -1,7 +1,6 @@
-// Command pki makes the keys, certificates and kubeconfigs of one Kubernetes
-// control plane for development and tests. All are good for ten years, since a
-// cluster and its files are thrown away together; all keys are readable by
-// their owner alone.
+// Command pki creates the keys, certificates and kubeconfigs of one Kubernetes control plane for
+// development and tests. They are valid for ten years, since a cluster and its files are deleted
+// together. Only the owner can read the keys.
 package main
 
 import (
@@ -44,7 +43,7 @@ func writePKI(p controlPlane, ips string) error {
 	return writeFiles(p)
 }
 
-// writeFiles makes every file of the plan.
+// writeFiles writes all certificates and kubeconfigs.
 func writeFiles(p controlPlane) error {
 	issued := map[string]identity{}
 	for _, name := range p.authorities() {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newTestPKI writes everything once into a folder of the test's own.
+// newTestPKI writes all files into a temporary folder.
 func newTestPKI(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pki")
@@ -68,7 +68,7 @@ func TestEtcdAndFrontProxyClientsAreNoClusterUsers(t *testing.T) {
 	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	for _, name := range []string{"apiserver-etcd-client", "front-proxy-client"} {
 		if _, err := loadCertificate(t, filepath.Join(dir, name)).Verify(x509.VerifyOptions{Roots: roots, KeyUsages: usage}); err == nil {
-			t.Errorf("the cluster's authority answers for %s", name)
+			t.Errorf("the cluster's authority has signed %s", name)
 		}
 	}
 }

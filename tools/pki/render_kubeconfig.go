@@ -2,8 +2,7 @@ package main
 
 import "encoding/json"
 
-// renderKubeconfig returns a kubeconfig with everything in it, in JSON, which is YAML
-// too.
+// renderKubeconfig returns a self-contained kubeconfig in JSON, which is also YAML.
 func renderKubeconfig(server string, ca, user identity) ([]byte, error) {
 	key, err := keyPEM(user.key)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
@@ -141,4 +142,177 @@ func (r *servedResource) mustAdmit(t *testing.T, manifest string) map[string]any
 		t.Fatalf("refused: %v", errs.ToAggregate())
 	}
 	return obj
+}
+
+func TestTheChartContainsOnlyTheDefinitions(t *testing.T) {
+	entries, err := os.ReadDir(templates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	for _, plural := range plurals() {
+		want = append(want, plural+".yaml")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("templates (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefinitionsAreKeptOnUninstallUnlessKeepIsFalse(t *testing.T) {
+	const policy = "helm.sh/resource-policy"
+	for _, plural := range plurals() {
+		if got := parseCRD(t, renderTemplate(t, plural, true)).Annotations[policy]; got != "keep" {
+			t.Errorf("%s with keep: the policy is %q", plural, got)
+		}
+		// Helm's behaviour is undefined for other values, so the annotation must be absent.
+		if got, there := parseCRD(t, renderTemplate(t, plural, false)).Annotations[policy]; there {
+			t.Errorf("%s without keep: the policy is %q", plural, got)
+		}
+	}
+}
+
+func TestDefinitionsApplyWithoutHelm(t *testing.T) {
+	for _, plural := range plurals() {
+		text, err := os.ReadFile(templates + "/" + plural + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(parseCRD(t, renderTemplate(t, plural, true)), parseCRD(t, text)); diff != "" {
+			t.Errorf("%s: the file differs from what Helm renders (-rendered +file):\n%s", plural, diff)
+		}
+		// kubectl apply without --server-side keeps a copy in an annotation.
+		if limit := 128 << 10; len(text) > limit {
+			t.Errorf("%s has %d bytes, want at most %d", plural, len(text), limit)
+		}
+	}
+}
+
+func TestNamesAndVersionsOfDefinitions(t *testing.T) {
+	want := map[string]apiextensionsv1.CustomResourceDefinitionNames{
+		"nodesets":    {Kind: "NodeSet", ShortNames: []string{"nodesets", "nss", "slurmd"}},
+		"controllers": {Kind: "Controller", ShortNames: []string{"slurmctld"}},
+		"clusters":    {Kind: "Cluster", ShortNames: []string{"slurmcluster"}},
+		"restapis":    {Kind: "RestApi", ShortNames: []string{"slurmrestd"}},
+		"accountings": {Kind: "Accounting", ShortNames: []string{"slurmdbd"}},
+		"loginsets":   {Kind: "LoginSet", ShortNames: []string{"loginsets", "lss", "sackd"}},
+		"tokens":      {Kind: "Token", ShortNames: []string{"tokens", "jwt"}},
+	}
+	for _, plural := range plurals() {
+		crd := loadResource(t, plural).crd
+		names := apiextensionsv1.CustomResourceDefinitionNames{
+			Kind: crd.Spec.Names.Kind, ShortNames: crd.Spec.Names.ShortNames,
+		}
+		if diff := cmp.Diff(want[plural], names); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+		if crd.Name != plural+".slinky.slurm.net" || crd.Spec.Group != "slinky.slurm.net" {
+			t.Errorf("%s is named %s, group %s", plural, crd.Name, crd.Spec.Group)
+		}
+		if crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
+			t.Errorf("%s is %s", plural, crd.Spec.Scope)
+		}
+		for _, v := range crd.Spec.Versions {
+			if sub := v.Subresources; sub == nil || sub.Status == nil {
+				t.Errorf("%s has no status subresource in %s", plural, v.Name)
+			}
+		}
+	}
+}
+
+// Without the operator there is no conversion, so the installed definitions serve only the stored version.
+func TestDefinitionsServeOnlyTheStoredVersion(t *testing.T) {
+	type version struct {
+		Name           string
+		Served, Stored bool
+	}
+	beta := version{"v1beta1", true, true}
+	for _, plural := range plurals() {
+		want := []version{beta}
+		if plural == "nodesets" || plural == "clusters" {
+			want = []version{{"v1alpha1", false, false}, beta}
+		}
+		crd := loadResource(t, plural).crd
+		var got []version
+		for _, v := range crd.Spec.Versions {
+			got = append(got, version{v.Name, v.Served, v.Storage})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+		if c := crd.Spec.Conversion; c == nil || c.Strategy != apiextensionsv1.NoneConverter {
+			t.Errorf("%s is converted by %+v", plural, c)
+		}
+	}
+}
+
+func TestVersionsHaveTheSameColumnsAndSubresources(t *testing.T) {
+	for _, plural := range plurals() {
+		versions := loadResource(t, plural).crd.Spec.Versions
+		for _, v := range versions {
+			if diff := cmp.Diff(versions[0].AdditionalPrinterColumns, v.AdditionalPrinterColumns); diff != "" {
+				t.Errorf("%s: columns of %s (-first +this):\n%s", plural, v.Name, diff)
+			}
+			if diff := cmp.Diff(versions[0].Subresources, v.Subresources); diff != "" {
+				t.Errorf("%s: subresources of %s (-first +this):\n%s", plural, v.Name, diff)
+			}
+		}
+	}
+}
+
+func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
+	selector := ".status.selector"
+	for _, plural := range plurals() {
+		var want *apiextensionsv1.CustomResourceSubresourceScale
+		if plural == "nodesets" || plural == "loginsets" {
+			want = &apiextensionsv1.CustomResourceSubresourceScale{
+				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
+			}
+		}
+		if diff := cmp.Diff(want, storedVersion(loadResource(t, plural).crd).Subresources.Scale); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+	}
+}
+
+func TestPrintColumns(t *testing.T) {
+	type column struct {
+		Name, Type, Path string
+		Priority         int32
+	}
+	age := column{"AGE", "date", ".metadata.creationTimestamp", 0}
+	want := map[string][]column{
+		"nodesets": {
+			{"DESIRED", "integer", ".status.desired", 0},
+			{"REPLICAS", "integer", ".status.replicas", 0},
+			{"UPDATED", "integer", ".status.updatedReplicas", 0},
+			{"READY", "integer", ".status.readyReplicas", 0},
+			{"IDLE", "integer", ".status.slurmIdle", 1},
+			{"ALLOCATED", "integer", ".status.slurmAllocated", 1},
+			{"DOWN", "integer", ".status.slurmDown", 1},
+			{"DRAIN", "integer", ".status.slurmDrain", 1},
+			age,
+		},
+		"controllers": {age},
+		"restapis":    {age},
+		"accountings": {age},
+		"loginsets":   {{"REPLICAS", "integer", ".status.replicas", 0}, age},
+		"tokens":      {{"USER", "string", ".spec.username", 0}, {"IAT", "date", ".status.issuedAt", 0}, age},
+		"clusters": {
+			{"READY", "string", `.status.conditions[?(@.type=="Ready")].status`, 0},
+			{"VERSION", "string", ".status.slurmVersion", 0},
+			age,
+		},
+	}
+	for _, plural := range plurals() {
+		var got []column
+		for _, c := range storedVersion(loadResource(t, plural).crd).AdditionalPrinterColumns {
+			got = append(got, column{c.Name, c.Type, c.JSONPath, c.Priority})
+		}
+		if diff := cmp.Diff(want[plural], got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+	}
 }

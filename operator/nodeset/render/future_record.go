@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/slurmtide/slurmtide/operator/api/shape"
-	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // FutureOptions returns the options with which Slurm creates the FUTURE records of workers
@@ -27,17 +26,4 @@ func FutureOptions(in Input, worker shape.Shape) string {
 	o.addNumber("RealMemory", worker.MemoryMiB)
 	o.list = append(o.list, option{"State", "FUTURE"})
 	return o.String()
-}
-
-// Hostlist returns the host list of the Slurm nodes of the workers with ordinals from 0 to max-1.
-// It is empty if there are none or if their names are not known.
-func (n Names) Hostlist(max int) string {
-	if n.perKubeNode || n.hostNetwork {
-		return ""
-	}
-	list := make([]string, max)
-	for i := range list {
-		list[i] = n.SlurmName(i)
-	}
-	return hostlist.Compress(list)
 }

@@ -28,7 +28,7 @@ type release struct {
 // releases are the releases that the scenarios run on.
 var releases = []release{{"26.05", false}, {"24.11", true}}
 
-// scenario runs in a Kubernetes and a Slurm cluster that other scenarios may share.
+// scenario runs in Kubernetes and Slurm clusters that other scenarios may share.
 type scenario = func(*testing.T, *nodeset.Env)
 
 // TestRealWorkers runs the scenarios on each release, each in its own Kubernetes and Slurm cluster.

@@ -71,7 +71,7 @@ func (s *env) testRealSlurm(t *testing.T) {
 	}
 	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil ||
 		!strings.Contains(err.Error(), "Forbidden") {
-		t.Errorf("listing jobs as bob, who has no role in the namespace: %v", err)
+		t.Errorf("listing jobs as bob without a role in the namespace: %v", err)
 	}
 	s.applyManifest(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: view-bob, namespace: team-r}\n"+
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slurm-view}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testForbidden lists objects as users who have no role, or none in that namespace.
+// testForbidden lists objects as users without a role, or without one in that namespace.
 func (s *env) testForbidden(t *testing.T) {
 	for _, tc := range []struct {
 		name string
