@@ -27,31 +27,19 @@ type listCall[T any] struct {
 	op, name string
 	key      string
 	since    slurm.Time
-	bind     func(*Client, context.Context) (wire.Binding, error)
+	bind     bindFunc
 	send     func(context.Context, wire.Binding) (*http.Response, error)
 	decode   func(io.Reader, *wire.Interner, func(*T) error) (wire.Envelope, error)
 }
 
 // run sends the request and calls yield for each record. A record is only valid during the call. If
 // run returns an error, the caller must discard all records.
-func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (wire.Outline, error) {
+func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (out wire.Outline, err error) {
 	ctx = transport.WithOp(ctx, l.name)
-	b, err := l.bind(c, ctx)
-	if err != nil {
-		return wire.Outline{}, err
-	}
-	out, err := l.attempt(ctx, c, b, yield)
-	if CodeOf(err) == CodeUnsupported && c.dropVersion(b) {
-		again, bindErr := l.bind(c, ctx)
-		if bindErr != nil {
-			return wire.Outline{}, bindErr
-		}
-		// The server still offers the same version, so it lacks only the path.
-		if again.Version() == b.Version() {
-			return wire.Outline{}, err
-		}
-		out, err = l.attempt(ctx, c, again, yield)
-	}
+	err = c.renegotiate(ctx, l.bind, func(b wire.Binding) (err error) {
+		out, err = l.attempt(ctx, c, b, yield)
+		return err
+	})
 	return out, err
 }
 

@@ -3,7 +3,6 @@ package slurmclient
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,29 +25,15 @@ type call[T any] struct {
 	timeout time.Duration
 }
 
-func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
+func (k call[T]) run(ctx context.Context, c *Client) (v T, out wire.Outline, err error) {
 	ctx = transport.WithOp(ctx, k.name)
-	var zero T
-	b, err := c.bind(ctx)
-	if err != nil {
-		return zero, wire.Outline{}, err
-	}
-	v, out, err := k.attempt(ctx, c, b)
-	if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
-		return zero, wire.Outline{}, &Error{Code: CodeNoAccounting, Op: k.op,
-			Message: "the cluster has no slurmdbd", Err: err}
-	}
-	if CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported) && c.dropVersion(b) {
-		again, bindErr := c.bind(ctx)
-		if bindErr != nil {
-			return zero, wire.Outline{}, bindErr
+	err = c.renegotiate(ctx, (*Client).bind, func(b wire.Binding) (err error) {
+		v, out, err = k.attempt(ctx, c, b)
+		if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
+			err = &Error{Code: CodeNoAccounting, Op: k.op, Message: "the cluster has no slurmdbd", Err: err}
 		}
-		// The server still offers the same version, so it lacks only the path.
-		if again.Version() == b.Version() {
-			return zero, wire.Outline{}, err
-		}
-		v, out, err = k.attempt(ctx, c, again)
-	}
+		return err
+	})
 	return v, out, err
 }
 
