@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -28,7 +29,7 @@ func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], 
 			switch {
 			case c.New == nil:
 				delete(out, c.Old.Name)
-			case gotWork(c.Old, c.New):
+			case occupancy.GotWork(c.Old, c.New):
 				e, there := out[c.New.Name]
 				if !there {
 					e = BusyNode{Before: c.Old, BeforeReadAt: was.ReadAt}
@@ -38,7 +39,7 @@ func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], 
 					out = map[string]BusyNode{}
 				}
 				out[c.New.Name] = e
-			case !hasWork(c.New):
+			case !c.New.State.Allocated():
 				delete(out, c.New.Name)
 			}
 		}
@@ -47,16 +48,4 @@ func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], 
 		return nil
 	}
 	return out
-}
-
-// hasWork reports whether the state of a node says that jobs run on it.
-func hasWork(n *slurm.Node) bool {
-	return n.State.Base == slurm.NodeAllocated || n.State.Base == slurm.NodeMixed
-}
-
-// gotWork reports whether a node was given work between two readings. was is nil for a node that is
-// new.
-func gotWork(was, is *slurm.Node) bool {
-	return hasWork(is) &&
-		(was == nil || !hasWork(was) || is.AllocCPUs > was.AllocCPUs || is.AllocMemoryMiB > was.AllocMemoryMiB)
 }

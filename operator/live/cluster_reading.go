@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -16,7 +17,7 @@ type Reading struct {
 	// Work is what the list of jobs has on Slurm nodes, by their names: unfinished jobs
 	// that hold them, and finished ones that are still completing. It is nil while
 	// Problem is set.
-	Work map[string]Work
+	Work map[string]occupancy.Work
 	// DrainedSince is from when on DRAIN is known to have been in effect, by the name of
 	// the Slurm node: the end of the first poll, of an unbroken run of polls of this
 	// connection, that showed it. A list of jobs that was asked for later knows every
@@ -55,12 +56,22 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 		}
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
-		if err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) }); err != nil {
-			next.Work, next.Problem = nil, err.Error()
-		}
+		next.Work, next.Problem = workOf(s.Jobs.Value)
 	}
 	r.last = next
 	return next
+}
+
+// workOf returns the work on Slurm nodes, or why it is unknown.
+func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) {
+	var err error
+	if panicked := slurmclient.Guard("finding the nodes of jobs", func() { work, err = occupancy.ByNode(jobs) }); panicked != nil {
+		err = panicked
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return work, ""
 }
 
 // drainedSince goes on with the run of polls of nodes. A poll that failed, one that was not seen
