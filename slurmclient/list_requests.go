@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -154,7 +155,7 @@ func jobsCall(since slurm.Time) listCall[slurm.Job] {
 // that changed.
 func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node], error) {
 	var items []*slurm.Node
-	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, copyRecord(n)); return nil })
+	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, records.Copy(n)); return nil })
 	if err != nil {
 		return List[*slurm.Node]{}, err
 	}
@@ -177,7 +178,7 @@ func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slu
 // (slurm.conf(5), MinJobAge). since is as for Nodes.
 func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], error) {
 	var items []*slurm.Job
-	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, copyRecord(j)); return nil })
+	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
 	if err != nil {
 		return List[*slurm.Job]{}, err
 	}
@@ -194,7 +195,7 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	var found *slurm.Node
 	_, err := call.run(ctx, c, func(n *slurm.Node) error {
 		if n.Name == name {
-			found = copyRecord(n)
+			found = records.Copy(n)
 		}
 		return nil
 	})
@@ -222,7 +223,7 @@ func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 		bind: (*Client).bindJobs, decode: wire.DecodeJobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Job(ctx, text) }}
 	var items []*slurm.Job
-	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, copyRecord(j)); return nil })
+	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
 	if err == nil && len(items) == 0 {
 		err = &Error{Code: CodeNotFound, Op: call.op}
 	}
@@ -230,9 +231,4 @@ func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 		return nil, err
 	}
 	return items, nil
-}
-
-func copyRecord[T any](t *T) *T {
-	c := *t
-	return &c
 }

@@ -95,7 +95,7 @@ func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatu
 func (c *Client) jobStatesOf(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	var out []slurm.JobStatus
 	for {
-		n := countFitting(ids, c.maxQueryBytes)
+		n := transport.CountFittingIDs(ids, c.maxQueryBytes)
 		rows, err := c.requestJobStates(ctx, ids[:n])
 		if err != nil {
 			return nil, err
@@ -107,19 +107,12 @@ func (c *Client) jobStatesOf(ctx context.Context, ids []string) ([]slurm.JobStat
 	}
 }
 
-// countFitting returns how many of the ids fit into a query of room bytes, but at least one.
-func countFitting(ids []string, room int) int {
-	for i, id := range ids {
-		if room -= len("job_id=&") + len(id); room < 0 {
-			return max(i, 1)
-		}
-	}
-	return len(ids)
-}
-
 func (c *Client) requestJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	return c.jobStatesWithin(ctx, c.cfg.Timeout, ids)
 }
+
+// allStatesTimeout is the least deadline of the request for the states of all jobs.
+const allStatesTimeout = 5 * time.Minute
 
 // allJobStates reads the states of all jobs, which may take long.
 func (c *Client) allJobStates(ctx context.Context) ([]slurm.JobStatus, error) {
