@@ -4,6 +4,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -24,22 +26,22 @@ func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], 
 	out := maps.Clone(old)
 	maps.DeleteFunc(out, func(_ string, e BusyNode) bool { return !e.BusyAt.After(jobsAt) })
 	if was.Known && is.ReadAt.After(jobsAt) && is.Sequence != was.Sequence {
-		for _, c := range diffSorted(was.Value, is.Value, func(n *slurm.Node) string { return n.Name }) {
+		for before, node := range records.NodeChanges(was.Value, is.Value) {
 			switch {
-			case c.New == nil:
-				delete(out, c.Old.Name)
-			case gotWork(c.Old, c.New):
-				e, there := out[c.New.Name]
+			case node == nil:
+				delete(out, before.Name)
+			case occupancy.GotWork(before, node):
+				e, there := out[node.Name]
 				if !there {
-					e = BusyNode{Before: c.Old, BeforeReadAt: was.ReadAt}
+					e = BusyNode{Before: before, BeforeReadAt: was.ReadAt}
 				}
 				e.BusyAt = is.ReadAt
 				if out == nil {
 					out = map[string]BusyNode{}
 				}
-				out[c.New.Name] = e
-			case !hasWork(c.New):
-				delete(out, c.New.Name)
+				out[node.Name] = e
+			case !node.State.Allocated():
+				delete(out, node.Name)
 			}
 		}
 	}
@@ -47,16 +49,4 @@ func nextBusySinceJobs(old map[string]BusyNode, was, is Reading[[]*slurm.Node], 
 		return nil
 	}
 	return out
-}
-
-// hasWork reports whether the state of a node says that jobs run on it.
-func hasWork(n *slurm.Node) bool {
-	return n.State.Base == slurm.NodeAllocated || n.State.Base == slurm.NodeMixed
-}
-
-// gotWork reports whether a node was given work between two readings. was is nil for a node that is
-// new.
-func gotWork(was, is *slurm.Node) bool {
-	return hasWork(is) &&
-		(was == nil || !hasWork(was) || is.AllocCPUs > was.AllocCPUs || is.AllocMemoryMiB > was.AllocMemoryMiB)
 }

@@ -1,9 +1,7 @@
 package slurmclient
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
-	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // defaultTimeout is the deadline of one request. It is longer than slurmctld's default
@@ -106,141 +103,3 @@ func (c *Client) Version() string {
 
 // Close closes idle connections. Requests in flight continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
-
-// bind returns the binding of the version in use and negotiates the version first if necessary.
-func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
-	c.mu.Lock()
-	b := c.binding
-	c.mu.Unlock()
-	if b != nil {
-		return b, nil
-	}
-	version := c.cfg.Version
-	if version == "" {
-		var err error
-		if version, err = c.negotiate(ctx); err != nil {
-			return nil, err
-		}
-	}
-	b, err := wire.NewBinding(version, c.base, c.http)
-	if err != nil {
-		return nil, &Error{Code: CodeInvalid, Op: "choosing an API version", Err: err}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version, c.binding, c.jobsBinding = version, b, nil
-	return b, nil
-}
-
-// bindJobs returns the binding to read job records with. It is that of another version than the one
-// in use if the records of that version contain more and the server offers it.
-func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
-	b, err := c.bind(ctx)
-	if err != nil || c.cfg.Version != "" {
-		return b, err
-	}
-	other := wire.JobsVersion(b.Version())
-	if other == "" {
-		return b, nil
-	}
-	c.mu.Lock()
-	jobs := c.jobsBinding
-	c.mu.Unlock()
-	if jobs != nil {
-		return jobs, nil
-	}
-	jobs, found, err := c.tryVersion(ctx, other)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		jobs = b
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.binding == b {
-		c.jobsBinding = jobs
-	}
-	return jobs, nil
-}
-
-// negotiate sends a ping in every version, newest first, until the server accepts one. The server
-// answers 404 for a version that it lacks.
-func (c *Client) negotiate(ctx context.Context) (string, error) {
-	for _, version := range wire.Versions() {
-		if _, found, err := c.tryVersion(ctx, version); found || err != nil {
-			return version, err
-		}
-	}
-	return "", &Error{Code: CodeUnsupported, Op: versionOp, Status: http.StatusNotFound, Message: fmt.Sprintf(
-		"the server offers none of %s: is %s a slurmrestd of Slurm 23.11 or later?",
-		strings.Join(wire.Versions(), ", "), c.cfg.URL)}
-}
-
-const versionOp = "finding a common API version"
-
-// tryVersion sends a ping in a version; found is whether the server offers the version.
-func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
-	ctx = transport.WithOp(ctx, "ping")
-	b, err = wire.NewBinding(version, c.base, c.http)
-	if err != nil {
-		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
-	}
-	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) {
-		return b.Ping(ctx)
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	if ans.status == http.StatusNotFound {
-		return nil, false, nil
-	}
-	if err := ans.problem(versionOp); err != nil {
-		return nil, false, err
-	}
-	return b, true, nil
-}
-
-// recordServer records which release answered. If the release differs from the last one, the server
-// was replaced, and the next request negotiates the version again.
-func (c *Client) recordServer(s slurm.Server) {
-	if s.Release == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.release != "" && c.release != s.Release {
-		c.binding, c.jobsBinding = nil, nil
-	}
-	c.release, c.noAccounting = s.Release, s.NoAccounting
-}
-
-// lacksAccounting reports whether a request for accounting data failed because the cluster has no
-// slurmdbd. slurmrestd then lacks the path, as it does for an API version that it no longer offers;
-// but it answers a ping of the version, and that answer names no accounting storage.
-func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure error) bool {
-	var e *Error
-	if !errors.As(failure, &e) || e.Status != http.StatusNotFound {
-		return false
-	}
-	if _, found, err := c.tryVersion(ctx, b.Version()); err != nil || !found {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.noAccounting
-}
-
-// dropVersion discards the negotiated version after the server answered that it has no such path.
-// It reports whether it makes sense to try again.
-func (c *Client) dropVersion(b wire.Binding) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cfg.Version != "" {
-		return false
-	}
-	if c.binding == b || c.jobsBinding == b {
-		c.binding, c.jobsBinding = nil, nil
-	}
-	return true
-}

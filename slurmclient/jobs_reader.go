@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/delta"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -24,30 +26,11 @@ const (
 	ReadAuto JobsReader = "auto"
 )
 
-// jobsReading is the result of one poll of the jobs. changed is false if the jobs did not change.
-type jobsReading struct {
-	jobs       []*slurm.Job
-	changed    bool
-	serverTime slurm.Time
-	server     slurm.Server
-	// exceptional means that this poll did work that the next ones need not repeat.
-	exceptional bool
-	// oldest is when the oldest fact in the jobs was last known to be right. Zero means when the
-	// poll began.
-	oldest time.Time
-	// reader is how the poll read jobs: ReadList also if a delta reader requested the list.
-	reader JobsReader
-	// round is the number of polls after which every record has been read again. 0 means that
-	// each poll reads every record.
-	round int
-}
-
-// jobsReader returns a function that chooses between the two readers and turns their result into a
-// reading.
+// jobsReader returns a function that chooses between the two readers.
 func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	list := &listReader{cache: c}
-	delta := &deltaReader{client: c.client, now: c.cfg.Now,
-		progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
+	byDelta := delta.NewReader(deltaSource{c.client}, c.cfg.Now,
+		func(done, total int) { c.cfg.Progress(Jobs, done, total) })
 	choice := readerChooser{mode: c.cfg.JobsReader}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
@@ -58,14 +41,14 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		}
 		use := choice.choose(len(old.Value))
 		begin := c.cfg.Now()
-		var got jobsReading
+		var got reading
 		var err error
 		if use == ReadDelta {
 			list.gate = gate{}
-			got, err = delta.read(ctx, old.Value, old.AsOf())
+			got, err = readDelta(ctx, byDelta, old)
 		} else {
-			delta.reset()
-			got, err = list.read(ctx, old.Value)
+			byDelta.Reset()
+			got, err = list.read(ctx, old)
 		}
 		if err != nil {
 			if choice.choseList(use) {
@@ -78,13 +61,54 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if !got.exceptional {
 			choice.recordCost(use, len(old.Value), c.cfg.Now().Sub(begin))
 		}
-		out := reading{serverTime: got.serverTime, server: got.server,
-			exceptional: got.exceptional, oldest: got.oldest, round: got.round, reader: got.reader}
-		if got.changed || !old.Known {
-			out.update = func(s *Snapshot) { s.Jobs.Value = got.jobs }
-		}
-		return out, nil
+		return got, nil
 	}
+}
+
+// readDelta polls with the delta reader.
+func readDelta(ctx context.Context, d *delta.Reader, old Reading[[]*slurm.Job]) (reading, error) {
+	got, err := d.Read(ctx, old.Value, old.AsOf())
+	if err != nil {
+		return reading{}, err
+	}
+	out := reading{serverTime: got.ServerTime, exceptional: got.Exceptional, oldest: got.Oldest, round: got.Round,
+		reader: ReadDelta, update: jobsUpdate(old, got.Jobs, got.Changed)}
+	if got.FromList {
+		out.reader = ReadList
+	}
+	return out, nil
+}
+
+// jobsUpdate returns the update of a reading of jobs, nil if the jobs are the known ones.
+func jobsUpdate(old Reading[[]*slurm.Job], jobs []*slurm.Job, changed bool) func(*Snapshot) {
+	if !changed && old.Known {
+		return nil
+	}
+	return func(s *Snapshot) { s.Jobs.Value = jobs }
+}
+
+// deltaSource lets the delta reader use a client.
+type deltaSource struct{ *Client }
+
+func (d deltaSource) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
+	jobs, err := d.Client.Job(ctx, id)
+	if IsNotFound(err) {
+		return nil, nil
+	}
+	return jobs, err
+}
+
+func (d deltaSource) JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	return d.jobStatesOf(ctx, ids)
+}
+
+func (d deltaSource) AllJobStates(ctx context.Context) ([]slurm.JobStatus, error) {
+	return d.allJobStates(ctx)
+}
+
+func (d deltaSource) EachJob(ctx context.Context, yield func(*slurm.Job) error) error {
+	_, err := jobsCall(0).run(ctx, d.Client, yield)
+	return err
 }
 
 // queueLength returns how many jobs and array tasks are pending or running, from diag, which is
@@ -206,20 +230,19 @@ type listReader struct {
 	gate  gate
 }
 
-func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsReading, error) {
+func (l *listReader) read(ctx context.Context, old Reading[[]*slurm.Job]) (reading, error) {
 	now := l.cache.cfg.Now()
 	since := l.gate.updateTime(now)
-	m := merger[slurm.Job, uint32]{old: old, same: (*slurm.Job).Same,
-		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(old)+16)}
-	out, err := jobsCall(since).run(ctx, l.cache.client, m.addCopy)
+	m := records.NewJobMerger(old.Value)
+	out, err := jobsCall(since).run(ctx, l.cache.client, m.AddCopy)
 	if IsUnchanged(err) {
-		return jobsReading{reader: ReadList}, nil
+		return reading{reader: ReadList, update: jobsUpdate(old, nil, false)}, nil
 	}
 	if err != nil {
-		return jobsReading{}, err
+		return reading{}, err
 	}
 	l.gate.recordAnswer(now, since, out.LastUpdate)
-	items, changed := m.merge()
-	return jobsReading{jobs: items, changed: changed,
+	items, changed := m.Merge()
+	return reading{update: jobsUpdate(old, items, changed),
 		serverTime: out.LastUpdate, server: out.Server, reader: ReadList}, nil
 }

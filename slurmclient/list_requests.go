@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -27,31 +28,19 @@ type listCall[T any] struct {
 	op, name string
 	key      string
 	since    slurm.Time
-	bind     func(*Client, context.Context) (wire.Binding, error)
+	bind     bindFunc
 	send     func(context.Context, wire.Binding) (*http.Response, error)
 	decode   func(io.Reader, *wire.Interner, func(*T) error) (wire.Envelope, error)
 }
 
 // run sends the request and calls yield for each record. A record is only valid during the call. If
 // run returns an error, the caller must discard all records.
-func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (wire.Outline, error) {
+func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (out wire.Outline, err error) {
 	ctx = transport.WithOp(ctx, l.name)
-	b, err := l.bind(c, ctx)
-	if err != nil {
-		return wire.Outline{}, err
-	}
-	out, err := l.attempt(ctx, c, b, yield)
-	if CodeOf(err) == CodeUnsupported && c.dropVersion(b) {
-		again, bindErr := l.bind(c, ctx)
-		if bindErr != nil {
-			return wire.Outline{}, bindErr
-		}
-		// The server still offers the same version, so it lacks only the path.
-		if again.Version() == b.Version() {
-			return wire.Outline{}, err
-		}
-		out, err = l.attempt(ctx, c, again, yield)
-	}
+	err = c.renegotiate(ctx, l.bind, func(b wire.Binding) (err error) {
+		out, err = l.attempt(ctx, c, b, yield)
+		return err
+	})
 	return out, err
 }
 
@@ -166,7 +155,7 @@ func jobsCall(since slurm.Time) listCall[slurm.Job] {
 // that changed.
 func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node], error) {
 	var items []*slurm.Node
-	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, copyRecord(n)); return nil })
+	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, records.Copy(n)); return nil })
 	if err != nil {
 		return List[*slurm.Node]{}, err
 	}
@@ -189,7 +178,7 @@ func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slu
 // (slurm.conf(5), MinJobAge). since is as for Nodes.
 func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], error) {
 	var items []*slurm.Job
-	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, copyRecord(j)); return nil })
+	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
 	if err != nil {
 		return List[*slurm.Job]{}, err
 	}
@@ -206,7 +195,7 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	var found *slurm.Node
 	_, err := call.run(ctx, c, func(n *slurm.Node) error {
 		if n.Name == name {
-			found = copyRecord(n)
+			found = records.Copy(n)
 		}
 		return nil
 	})
@@ -234,7 +223,7 @@ func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 		bind: (*Client).bindJobs, decode: wire.DecodeJobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Job(ctx, text) }}
 	var items []*slurm.Job
-	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, copyRecord(j)); return nil })
+	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
 	if err == nil && len(items) == 0 {
 		err = &Error{Code: CodeNotFound, Op: call.op}
 	}
@@ -242,9 +231,4 @@ func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 		return nil, err
 	}
 	return items, nil
-}
-
-func copyRecord[T any](t *T) *T {
-	c := *t
-	return &c
 }

@@ -84,5 +84,5 @@ func (l *newJobsChecker) shouldPoll(now time.Time, stats *slurm.Stats, jobs Poll
 
 // hasJobChanges reports whether jobs were submitted or updated between two readings of diag.
 func hasJobChanges(old, now *slurm.Stats) bool {
-	return now.JobsSubmitted != old.JobsSubmitted || jobUpdates(now) != jobUpdates(old)
+	return now.JobsSubmitted != old.JobsSubmitted || now.JobUpdates() != old.JobUpdates()
 }

@@ -3,7 +3,6 @@ package slurmclient
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,29 +25,15 @@ type call[T any] struct {
 	timeout time.Duration
 }
 
-func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
+func (k call[T]) run(ctx context.Context, c *Client) (v T, out wire.Outline, err error) {
 	ctx = transport.WithOp(ctx, k.name)
-	var zero T
-	b, err := c.bind(ctx)
-	if err != nil {
-		return zero, wire.Outline{}, err
-	}
-	v, out, err := k.attempt(ctx, c, b)
-	if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
-		return zero, wire.Outline{}, &Error{Code: CodeNoAccounting, Op: k.op,
-			Message: "the cluster has no slurmdbd", Err: err}
-	}
-	if CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported) && c.dropVersion(b) {
-		again, bindErr := c.bind(ctx)
-		if bindErr != nil {
-			return zero, wire.Outline{}, bindErr
+	err = c.renegotiate(ctx, (*Client).bind, func(b wire.Binding) (err error) {
+		v, out, err = k.attempt(ctx, c, b)
+		if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
+			err = &Error{Code: CodeNoAccounting, Op: k.op, Message: "the cluster has no slurmdbd", Err: err}
 		}
-		// The server still offers the same version, so it lacks only the path.
-		if again.Version() == b.Version() {
-			return zero, wire.Outline{}, err
-		}
-		v, out, err = k.attempt(ctx, c, again)
-	}
+		return err
+	})
 	return v, out, err
 }
 
@@ -110,7 +95,7 @@ func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatu
 func (c *Client) jobStatesOf(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	var out []slurm.JobStatus
 	for {
-		n := countFitting(ids, c.maxQueryBytes)
+		n := transport.CountFittingIDs(ids, c.maxQueryBytes)
 		rows, err := c.requestJobStates(ctx, ids[:n])
 		if err != nil {
 			return nil, err
@@ -122,19 +107,12 @@ func (c *Client) jobStatesOf(ctx context.Context, ids []string) ([]slurm.JobStat
 	}
 }
 
-// countFitting returns how many of the ids fit into a query of room bytes, but at least one.
-func countFitting(ids []string, room int) int {
-	for i, id := range ids {
-		if room -= len("job_id=&") + len(id); room < 0 {
-			return max(i, 1)
-		}
-	}
-	return len(ids)
-}
-
 func (c *Client) requestJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	return c.jobStatesWithin(ctx, c.cfg.Timeout, ids)
 }
+
+// allStatesTimeout is the least deadline of the request for the states of all jobs.
+const allStatesTimeout = 5 * time.Minute
 
 // allJobStates reads the states of all jobs, which may take long.
 func (c *Client) allJobStates(ctx context.Context) ([]slurm.JobStatus, error) {

@@ -1,12 +1,11 @@
 package slurmclient
 
 import (
-	"cmp"
 	"context"
 	"reflect"
-	"slices"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -146,58 +145,6 @@ func changedReading[T any](
 	return got
 }
 
-// merger collects the records of a list. It keeps the old object if nothing in it changed, so that
-// snapshots share unchanged objects.
-type merger[T any, K cmp.Ordered] struct {
-	key  func(*T) K
-	same func(a, b *T) bool
-	old  []*T // sorted by key
-
-	items []*T
-}
-
-// addCopy adds a record that is only valid during the call.
-func (m *merger[T, K]) addCopy(t *T) error {
-	if !m.addUnchanged(t) {
-		m.items = append(m.items, copyRecord(t))
-	}
-	return nil
-}
-
-// addOwned adds a record that belongs to the merger from now on.
-func (m *merger[T, K]) addOwned(t *T) {
-	if !m.addUnchanged(t) {
-		m.items = append(m.items, t)
-	}
-}
-
-// addUnchanged adds the old object if the record equals it, and reports whether it does.
-func (m *merger[T, K]) addUnchanged(t *T) bool {
-	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
-	if !ok || !m.same(m.old[i], t) {
-		return false
-	}
-	m.items = append(m.items, m.old[i])
-	return true
-}
-
-// merge returns the items sorted by key. changed is false if they are the old ones. Of several records
-// with the same key, the last one counts.
-func (m *merger[T, K]) merge() (items []*T, changed bool) {
-	byKey := func(a, b *T) int { return cmp.Compare(m.key(a), m.key(b)) }
-	if !slices.IsSortedFunc(m.items, byKey) {
-		slices.SortStableFunc(m.items, byKey)
-	}
-	items = m.items[:0]
-	for i, t := range m.items {
-		if i+1 < len(m.items) && m.key(m.items[i+1]) == m.key(t) {
-			continue
-		}
-		items = append(items, t)
-	}
-	return items, !slices.Equal(items, m.old)
-}
-
 // maxUngatedNodes is the number of nodes up to which the list is requested without update_time. That
 // costs milliseconds, and servers have been observed to report an unchanged list that still contained
 // a deleted node.
@@ -217,10 +164,8 @@ func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 		now := c.cfg.Now()
 		old := c.Snapshot().Nodes
 		since := g.nodesUpdateTime(now, len(old.Value))
-		m := merger[slurm.Node, string]{old: old.Value,
-			key: func(n *slurm.Node) string { return n.Name }, same: (*slurm.Node).Same,
-			items: make([]*slurm.Node, 0, len(old.Value))}
-		out, err := c.client.eachNode(ctx, since, m.addCopy)
+		m := records.NewNodeMerger(old.Value)
+		out, err := c.client.eachNode(ctx, since, m.AddCopy)
 		if IsUnchanged(err) {
 			return reading{}, nil
 		}
@@ -229,7 +174,7 @@ func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 		}
 		g.recordAnswer(now, since, out.LastUpdate)
 		got := reading{serverTime: out.LastUpdate, server: out.Server}
-		if items, changed := m.merge(); changed || !old.Known {
+		if items, changed := m.Merge(); changed || !old.Known {
 			got.update = func(s *Snapshot) { s.Nodes.Value = items }
 		}
 		return got, nil

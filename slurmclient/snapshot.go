@@ -3,6 +3,7 @@ package slurmclient
 import (
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -171,7 +172,7 @@ func (s *Snapshot) poll(r Resource) *Poll {
 }
 
 // Job returns the record with the id, or nil.
-func (s *Snapshot) Job(id uint32) *slurm.Job { return findJob(s.Jobs.Value, id) }
+func (s *Snapshot) Job(id uint32) *slurm.Job { return records.FindJob(s.Jobs.Value, id) }
 
 // Node returns the node with the name, or nil.
-func (s *Snapshot) Node(name string) *slurm.Node { return findNode(s.Nodes.Value, name) }
+func (s *Snapshot) Node(name string) *slurm.Node { return records.FindNode(s.Nodes.Value, name) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -16,7 +17,7 @@ type Reading struct {
 	// Work is the work on each Slurm node, by name, according to the job list: unfinished jobs
 	// that occupy nodes, and finished jobs that are still completing. It is nil while Problem is
 	// set.
-	Work map[string]Work
+	Work map[string]occupancy.Work
 	// DrainedSince is the time since when DRAIN is known to be in effect, by the name of the
 	// Slurm node: the end of the first poll that showed it, in an unbroken run of polls of this
 	// connection. A job list that is requested later contains every job that started before. It
@@ -55,13 +56,22 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 		}
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
-		err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) })
-		if err != nil {
-			next.Work, next.Problem = nil, err.Error()
-		}
+		next.Work, next.Problem = workOf(s.Jobs.Value)
 	}
 	r.last = next
 	return next
+}
+
+// workOf returns the work on Slurm nodes, or why it is unknown.
+func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) {
+	var err error
+	if panicked := slurmclient.Guard("finding the nodes of jobs", func() { work, err = occupancy.ByNode(jobs) }); panicked != nil {
+		err = panicked
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return work, ""
 }
 
 // drainedSince continues the run of node polls. A poll that failed, was missed or was answered by

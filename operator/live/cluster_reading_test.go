@@ -78,6 +78,10 @@ func TestSinceWhenADrainIsKnown(t *testing.T) {
 	}
 }
 
+func jobOnNodes(id uint32, nodes string) *slurm.Job {
+	return &slurm.Job{ID: id, State: slurm.ParseJobState("RUNNING"), Nodes: nodes}
+}
+
 func TestAReadingIsCompleteWhenNodesAndJobsWereRead(t *testing.T) {
 	var r readingBuilder
 	s := newNodePoll(1, 0)
@@ -87,13 +91,13 @@ func TestAReadingIsCompleteWhenNodesAndJobsWereRead(t *testing.T) {
 	}
 	next := *s
 	next.Jobs.Poll = slurmclient.Poll{Known: true, Sequence: 1}
-	next.Jobs.Value = []*slurm.Job{newJob(1, "RUNNING", onNodes("a"))}
+	next.Jobs.Value = []*slurm.Job{jobOnNodes(1, "a")}
 	got = r.next(&next)
 	if !got.Complete() || got.Work["a"].Jobs != 1 {
 		t.Errorf("with jobs it is %v: %v", got.Complete(), got.Work)
 	}
 	lost := next
-	lost.Jobs.Sequence, lost.Jobs.Value = 2, []*slurm.Job{newJob(1, "RUNNING", onNodes("a[")), newJob(2, "RUNNING", onNodes("b"))}
+	lost.Jobs.Sequence, lost.Jobs.Value = 2, []*slurm.Job{jobOnNodes(1, "a["), jobOnNodes(2, "b")}
 	got = r.next(&lost)
 	if got.Complete() || got.Work != nil || got.Problem == "" {
 		t.Errorf("with a job that cannot be placed it is %v: %v, %q", got.Complete(), got.Work, got.Problem)

@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -95,7 +96,7 @@ func newObservation(workers int, change ...func(*observation)) *observation {
 		nodeSet: gpuNodeSet(int32(workers)), clusterRef: "slurm", revision: render.Revision{Hash: "new"},
 		pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, slurmNodes: map[string]*slurm.Node{},
 		expectations: &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}},
-		slurm:        plan.SlurmReading{Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]plan.Record{}, Work: map[string]plan.Work{}},
+		slurm:        plan.SlurmReading{Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}},
 	}
 	for i := range workers {
 		pod := workerPod(i)

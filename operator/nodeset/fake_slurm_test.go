@@ -13,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -71,7 +72,7 @@ func (f *fakeSlurm) poll() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
 		w := r.Work[f.jobs[id]]
-		r.Work[f.jobs[id]] = live.Work{Jobs: w.Jobs + 1, LastJob: id, End: noon.Add(24 * time.Hour)}
+		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: noon.Add(24 * time.Hour)}
 	}
 	r.Snapshot.Reservations.ReadAt = f.now()
 	for name, have := range f.reservations {

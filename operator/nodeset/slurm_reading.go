@@ -10,6 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -46,7 +47,7 @@ func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid
 	if s == nil {
 		return plan.SlurmReading{Problem: "its Controller or Cluster does not exist"}
 	}
-	out := plan.SlurmReading{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, DrainedSince: r.DrainedSince}
+	out := plan.SlurmReading{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}, DrainedSince: r.DrainedSince}
 	if !out.Known {
 		out.Problem = cmp.Or(s.Problem(), r.Problem, "Slurm has not been read yet")
 		return out
@@ -69,7 +70,7 @@ func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid
 		}
 		out.Records[name] = record
 		if w, ok := r.Work[name]; ok {
-			out.Work[name] = plan.Work{Jobs: w.Jobs, LastJob: w.LastJob, End: w.End}
+			out.Work[name] = w
 		}
 	}
 	return out

@@ -10,12 +10,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // newReading is one of nodes and jobs at noon.
 func newReading(change ...func(*live.Reading)) *live.Reading {
-	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{}, Work: map[string]live.Work{}, DrainedSince: map[string]time.Time{}}
+	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{}, Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}
 	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: noon}
 	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true, ReadAt: noon.Add(time.Second)}
 	for _, c := range change {
@@ -69,7 +70,7 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 			r.Nodes[n.Name] = n
 		}
 		end := noon.Add(time.Hour)
-		r.Work["gpu-0"], r.Work["cpu-0"] = live.Work{Jobs: 2, LastJob: 7, End: end}, live.Work{Jobs: 1}
+		r.Work["gpu-0"], r.Work["cpu-0"] = occupancy.Work{Jobs: 2, LastJob: 7, End: end}, occupancy.Work{Jobs: 1}
 		r.DrainedSince["gpu-0"] = noon
 	})
 	gpus := func(name string) bool { return name == "gpu-0" || name == "gpu-1" || name == "gpu-2" }
@@ -81,7 +82,7 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 			"gpu-1": {Name: "gpu-1", Dynamic: true, Future: true},
 			"old-7": {Name: "old-7", Dynamic: true, OwnerUID: nodeSetUID, KubeNodeGone: true},
 		},
-		Work:         map[string]plan.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: noon.Add(time.Hour)}},
+		Work:         map[string]occupancy.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: noon.Add(time.Hour)}},
 		DrainedSince: r.DrainedSince, JobsReadAt: noon.Add(time.Second), NodesReadAt: noon,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -17,7 +17,7 @@ func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 		Name:          n.Name,
 		Future:        state.Base == slurm.NodeFuture,
 		Dynamic:       state.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture),
-		Busy:          isBusy(state),
+		Busy:          state.MayHaveJobs(),
 		Down:          state.Base == slurm.NodeDown || state.Has(slurm.NodeNotResponding),
 		NotResponding: state.Base != slurm.NodeDown && state.Has(slurm.NodeNotResponding),
 		Drain:         state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
@@ -52,14 +52,4 @@ func isDownByOthers(n *slurm.Node) bool {
 // absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
 func absenceReasons() []string {
 	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
-}
-
-// isBusy reports whether a Slurm node has work, or a state that does not rule work out: an unknown
-// state never counts as idle.
-func isBusy(s slurm.NodeState) bool {
-	switch s.Base {
-	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:
-		return s.Has(slurm.NodeCompleting)
-	}
-	return true
 }

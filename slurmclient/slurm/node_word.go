@@ -11,11 +11,6 @@ var nodeWords = [...]string{
 // NodeWords returns every word that NodeState.Word can return.
 func NodeWords() []string { return slices.Clone(nodeWords[:]) }
 
-// busy reports whether jobs run on the node or are completing there.
-func (s NodeState) busy() bool {
-	return s.Base == NodeAllocated || s.Base == NodeMixed || s.Has(NodeCompleting)
-}
-
 // Word returns the word that sinfo(1) shows for the state ("%T"), in lower case and without the signs
 // that sinfo appends for power saving, reboots and nodes that do not respond. Every state has exactly
 // one word.
@@ -25,11 +20,11 @@ func (s NodeState) Word() string {
 		return "inval"
 	case s.Has(NodeMaintenance) && !s.Has(NodeDrain) && (s.Base == NodeIdle || s.Base == NodeUnknown):
 		return "maint"
-	case s.Has(NodeDrain) && s.busy():
+	case s.Has(NodeDrain) && s.Busy():
 		return "draining"
 	case s.Has(NodeDrain):
 		return "drained"
-	case s.Has(NodeFail) && s.busy():
+	case s.Has(NodeFail) && s.Busy():
 		return "failing"
 	case s.Has(NodeFail):
 		return "fail"

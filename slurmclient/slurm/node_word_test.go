@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -45,6 +46,31 @@ func TestEveryNodeStateHasAListedWord(t *testing.T) {
 					t.Errorf("%v has the word %q, which is not listed", NodeState{base, flags}, w)
 				}
 			}
+		}
+	}
+}
+
+func TestWhichStatesHaveJobs(t *testing.T) {
+	for _, tc := range []struct {
+		state                      string
+		allocated, busy, mayBeBusy bool
+	}{
+		{"IDLE", false, false, false},
+		{"DOWN", false, false, false},
+		{"FUTURE", false, false, false},
+		{"IDLE+COMPLETING", false, true, true},
+		{"DOWN+COMPLETING", false, true, true},
+		{"IDLE+DRAIN", false, false, false},
+		{"ALLOCATED", true, true, true},
+		{"MIXED+DRAIN", true, true, true},
+		{"ERROR", false, false, true},
+		{"UNKNOWN", false, false, true},
+		{"EXTERNAL", false, false, true},
+		{"DREAMING", false, false, true},
+	} {
+		s := ParseNodeState(strings.Split(tc.state, "+")...)
+		if s.Allocated() != tc.allocated || s.Busy() != tc.busy || s.MayHaveJobs() != tc.mayBeBusy {
+			t.Errorf("%s: allocated %v, busy %v, may have jobs %v", tc.state, s.Allocated(), s.Busy(), s.MayHaveJobs())
 		}
 	}
 }

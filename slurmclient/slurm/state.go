@@ -211,8 +211,23 @@ func (s NodeState) Drained() bool {
 }
 
 // Draining reports whether the node has the DRAIN flag and jobs are left on it.
-func (s NodeState) Draining() bool {
-	return s.Has(NodeDrain) && (s.Base == NodeAllocated || s.Base == NodeMixed || s.Has(NodeCompleting))
+func (s NodeState) Draining() bool { return s.Has(NodeDrain) && s.Busy() }
+
+// Allocated reports whether resources of the node are allocated to jobs.
+func (s NodeState) Allocated() bool { return s.Base == NodeAllocated || s.Base == NodeMixed }
+
+// Busy reports whether the state shows that jobs run on the node or are completing there. Suspended
+// jobs do not show in it.
+func (s NodeState) Busy() bool { return s.Allocated() || s.Has(NodeCompleting) }
+
+// MayHaveJobs reports whether the state does not rule out that jobs run on the node or are completing
+// there. Only IDLE, DOWN and FUTURE do, without COMPLETING; an unknown state never does.
+func (s NodeState) MayHaveJobs() bool {
+	switch s.Base {
+	case NodeIdle, NodeDown, NodeFuture:
+		return s.Has(NodeCompleting)
+	}
+	return true
 }
 
 // Names lists Slurm's names of the base state and the flags.

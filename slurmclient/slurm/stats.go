@@ -59,3 +59,16 @@ type RPC struct {
 	// Queued and Dropped are absent before API v0.0.41.
 	Queued, Dropped Number
 }
+
+// JobUpdates returns the number of requests that changed jobs (scontrol hold, release, update, requeue
+// and top) and of those that changed limits.
+func (s *Stats) JobUpdates() (n uint64) {
+	for _, r := range s.RPCsByType {
+		switch r.Name {
+		case "REQUEST_UPDATE_JOB", "REQUEST_JOB_REQUEUE", "REQUEST_TOP_JOB", "REQUEST_SUSPEND", "ACCOUNTING_UPDATE_MSG",
+			"REQUEST_UPDATE_PARTITION", "REQUEST_RECONFIGURE":
+			n += r.Count
+		}
+	}
+	return n
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
 // noon is when tests plan.
@@ -29,7 +30,7 @@ func newInput(replicas, workers int, change ...func(*planInput)) *planInput {
 			Update:      Update{Allowed: true, MaxUnavailable: 1},
 		},
 		observed: Observation{Slurm: SlurmReading{
-			Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]Record{}, Work: map[string]Work{},
+			Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]Record{}, Work: map[string]occupancy.Work{},
 			DrainedSince: map[string]time.Time{}, JobsReadAt: noon, NodesReadAt: noon,
 		}},
 	}
@@ -71,7 +72,7 @@ func withRecord(i int, change func(*Record)) func(*planInput) {
 // withJob puts a job on a worker, that ends after a while; 0 for no limit.
 func withJob(i int, id uint32, end time.Duration) func(*planInput) {
 	return func(s *planInput) {
-		w := Work{Jobs: 1, LastJob: id}
+		w := occupancy.Work{Jobs: 1, LastJob: id}
 		if end > 0 {
 			w.End = noon.Add(end)
 		}

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+)
 
 // Slot is the place of a worker: an ordinal, or a Kubernetes node. In scaling mode DaemonSet the
 // ordinal is NoOrdinal. Otherwise KubeNode is empty.
@@ -164,15 +168,6 @@ func (r Record) hasLeftoverReason() bool {
 // set it DOWN or FAIL. Only they take that back.
 func (r Record) OutOfServiceByOthers() bool { return r.DownByOthers || r.Drain && !r.OurReason }
 
-// Work summarizes the listed jobs of a Slurm node.
-type Work struct {
-	Jobs int
-	// LastJob is the job that ends last, at End. End is zero without a time limit, or if it is not
-	// known.
-	LastJob uint32
-	End     time.Time
-}
-
 // SlurmReading is what was last read of the Slurm cluster.
 type SlurmReading struct {
 	// Connected reports that the Controller or Cluster exists.
@@ -193,7 +188,7 @@ type SlurmReading struct {
 	Records    map[string]Record
 	TotalNodes int
 	// Work is keyed by Slurm node.
-	Work map[string]Work
+	Work map[string]occupancy.Work
 	// DrainedSince is the time since which every reading shows a node with DRAIN, by name.
 	// JobsReadAt is when the last reading of jobs began. Both use the same clock.
 	DrainedSince map[string]time.Time

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
 // readNodes is a poll of the nodes.
@@ -70,13 +72,13 @@ func (w *simulation) readJobs() {
 	if w.operator.failed = w.slurmrestdDown; w.slurmrestdDown {
 		return
 	}
-	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]Work{}, w.now, w.answering()
+	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]occupancy.Work{}, w.now, w.answering()
 	if w.otherClusterAnswers {
 		return
 	}
 	for id, j := range w.jobs {
 		have := w.operator.work[j.node]
-		w.operator.work[j.node] = Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
+		w.operator.work[j.node] = occupancy.Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
 	}
 }
 

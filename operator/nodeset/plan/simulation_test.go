@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
 // simulation is Kubernetes, Slurm and an operator that sees both late and in part.
@@ -115,7 +117,7 @@ type operator struct {
 	pods         map[string]simPod
 	nodes        map[string]Record
 	total        int
-	work         map[string]Work
+	work         map[string]occupancy.Work
 	drained      map[string]time.Time
 	nodesAt      time.Time
 	jobsAt       time.Time

@@ -119,3 +119,13 @@ func ParseURL(raw string) (base, socket string, err error) {
 	}
 	return "", "", fmt.Errorf("the slurmrestd URL %q must begin with http://, https:// or unix://", raw)
 }
+
+// CountFittingIDs returns how many of the job ids fit into a query of room bytes, but at least one.
+func CountFittingIDs(ids []string, room int) int {
+	for i, id := range ids {
+		if room -= len("job_id=&") + len(id); room < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(ids)
+}

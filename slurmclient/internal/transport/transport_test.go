@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -215,5 +216,24 @@ func TestMaxQueryBytes(t *testing.T) {
 	}
 	if MaxQueryBytes("http://slurmrestd", "/run/restd.sock") <= 1500 {
 		t.Error("a socket allows only the query of a segment")
+	}
+}
+
+func TestQueriesFitTheirLimit(t *testing.T) {
+	var ids []string
+	for id := 99990; id <= 100010; id++ {
+		ids = append(ids, strconv.Itoa(id))
+	}
+	var sizes []int
+	for len(ids) > 0 {
+		n := CountFittingIDs(ids, 60)
+		sizes = append(sizes, n)
+		ids = ids[n:]
+	}
+	if diff := cmp.Diff([]int{4, 4, 4, 4, 4, 1}, sizes); diff != "" {
+		t.Error(diff)
+	}
+	if n := CountFittingIDs([]string{"123456"}, 3); n != 1 {
+		t.Errorf("%d ids are sent where one is too long, want 1", n)
 	}
 }

@@ -47,12 +47,7 @@ func recordOf(n *slurm.Node) plan.Record {
 	r := plan.Record{
 		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown ||
 			s.Has(slurm.NodeNotResponding),
-		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.Has(slurm.NodeCompleting),
-	}
-	switch s.Base {
-	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:
-	default:
-		r.Busy = true
+		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.MayHaveJobs(),
 	}
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()

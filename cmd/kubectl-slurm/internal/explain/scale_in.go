@@ -10,7 +10,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -52,6 +52,9 @@ func explainScaleIn(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) Scale
 		return ScaleIn{}
 	}
 	look := newPlanInput(observed)
+	if problem := look.observed.Slurm.Problem; problem != "" {
+		e.Gaps = append(e.Gaps, "which workers have work, so that the operator chooses none: "+problem)
+	}
 	out := ScaleIn{Order: look.order}
 	byPod := map[string]*plan.Worker{}
 	active := 0
@@ -112,7 +115,7 @@ type planInput struct {
 func newPlanInput(observed *Observation) planInput {
 	l := planInput{states: map[string]string{}}
 	l.observed.Slurm = plan.SlurmReading{
-		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{},
+		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{},
 		JobsReadAt: observed.Now,
 	}
 	for i := range observed.Pods {
@@ -133,29 +136,19 @@ func newPlanInput(observed *Observation) planInput {
 			l.observed.Slurm.TotalNodes++
 		}
 	}
-	for _, j := range observed.Slurm.Jobs {
-		if j.State.Base == slurm.JobPending || j.State.Base.Finished() && !j.State.Has(slurm.JobCompleting) {
-			continue
-		}
-		l.addWork(j)
-	}
+	l.addWork(observed.Slurm.Jobs)
 	return l
 }
 
-func (l *planInput) addWork(j *slurm.Job) {
-	names, err := hostlist.Expand(j.Nodes)
+// addWork adds the work of Slurm nodes. If a job cannot be placed on its nodes, the operator knows the
+// work of no node and chooses no worker.
+func (l *planInput) addWork(jobs []*slurm.Job) {
+	work, err := occupancy.ByNode(jobs)
 	if err != nil {
-		return // the state of its nodes says that they are busy
+		l.observed.Slurm.Known, l.observed.Slurm.Fresh, l.observed.Slurm.Problem = false, false, err.Error()
+		return
 	}
-	for _, name := range names {
-		w := l.observed.Slurm.Work[name]
-		end := j.EndTime.Time()
-		if w.Jobs == 0 || !w.End.IsZero() && (end.IsZero() || end.After(w.End)) {
-			w.LastJob, w.End = j.ID, end
-		}
-		w.Jobs++
-		l.observed.Slurm.Work[name] = w
-	}
+	l.observed.Slurm.Work = work
 }
 
 func (l *planInput) addPod(pod *corev1.Pod) {
@@ -179,7 +172,7 @@ func (l *planInput) addPod(pod *corev1.Pod) {
 	l.observed.Slurm.Records[name] = r
 	l.observed.Slurm.TotalNodes++
 	if deadline, err := time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline]); err == nil && r.Busy {
-		l.observed.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
+		l.observed.Slurm.Work[name] = occupancy.Work{Jobs: 1, End: deadline}
 	}
 }
 
@@ -195,16 +188,18 @@ func (l *planInput) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker)
 		c.Since = &w.DrainMark.Since
 	}
 	record := l.observed.Slurm.Records[w.SlurmName]
-	policy := n.Spec.DrainPolicy
+	policy, known := n.Spec.DrainPolicy, l.observed.Slurm.Known
 	switch {
 	case !w.DeletedAt.IsZero():
 		c.Why = "it is being deleted"
-	case w.KubeNode == "":
+	case known && w.KubeNode == "":
 		c.Why = "at once: it was never scheduled"
 	case policy != nil && policy.Type == v1beta1.DrainForce:
 		c.Why = "at once: the drain policy is Force"
-	case work.Jobs == 0 && !record.Busy:
+	case known && work.Jobs == 0 && !record.Busy:
 		c.Why = "at once: it has no work"
+	case !known && (policy == nil || policy.Type != v1beta1.DrainTimeout):
+		c.Why = "when the operator knows which nodes have work: " + l.observed.Slurm.Problem
 	default:
 		c.describeWait(now, policy, work, w)
 	}
@@ -212,7 +207,7 @@ func (l *planInput) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker)
 }
 
 // describeWait says how long the deletion of a worker with work would wait.
-func (c *Candidate) describeWait(now time.Time, policy *v1beta1.DrainPolicy, work plan.Work, w *plan.Worker) {
+func (c *Candidate) describeWait(now time.Time, policy *v1beta1.DrainPolicy, work occupancy.Work, w *plan.Worker) {
 	c.Why = "when its work ends, which has no time limit"
 	if !work.End.IsZero() {
 		end := work.End.UTC().Truncate(time.Second)

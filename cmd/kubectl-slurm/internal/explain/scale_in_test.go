@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,11 @@ func TestNextScaleInCandidates(t *testing.T) {
 		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 1h30m0s"}},
 		{"the input order does not matter", func(s *Observation) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
 			[]string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
+		{"a suspended job ends last", func(s *Observation) { s.Slurm.Jobs[0].State.Base = slurm.JobSuspended },
+			[]string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated"}},
+		{"a job that was requeued and still completes", func(s *Observation) {
+			s.Slurm.Jobs[0].State = slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobCompleting}
+		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
 		{"no candidates without pods", func(s *Observation) { s.Pods = nil }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -105,5 +111,23 @@ func TestWithoutTheViewPodConditionsGiveTheStates(t *testing.T) {
 	got, _ := OfNodeSet(s, "gpu")
 	if diff := cmp.Diff([]string{"gpu-2 down", "gpu-1 idle", "gpu-0 busy until 1h0m0s"}, nextCandidates(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestWhileAJobCannotBePlacedNoWorkerIsChosen(t *testing.T) {
+	s := newTestObservation().withMetrics()
+	s.Pods = workerPods()
+	s.Pods[2].Annotations[v1beta1.AnnotationDrainCause] = v1beta1.DrainCauseScaleIn
+	s.Slurm.Jobs[0].Nodes = "gpu-[0"
+	got, _ := OfNodeSet(s, "gpu")
+	const problem = "the nodes of job 1 cannot be read"
+	if next := got.ScaleIn.Next; len(next) != 0 {
+		t.Errorf("the candidates are %+v", next)
+	}
+	if going := got.ScaleIn.Going; len(going) != 1 || !strings.Contains(going[0].Why, problem) {
+		t.Errorf("going are %+v", going)
+	}
+	if n := len(got.Gaps); n == 0 || !strings.Contains(got.Gaps[n-1], problem) {
+		t.Errorf("the gaps are %q", got.Gaps)
 	}
 }

@@ -25,7 +25,7 @@ func WorkerState(p Pod, n *slurm.Node) timeline.State {
 		return timeline.Starting
 	case n.State.Has(slurm.NodeDrain):
 		return timeline.Draining
-	case n.State.Base == slurm.NodeAllocated, n.State.Base == slurm.NodeMixed, n.State.Has(slurm.NodeCompleting):
+	case n.State.Busy():
 		return timeline.Busy
 	case n.State.Has(slurm.NodeNotResponding):
 		return timeline.Starting

@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-func TestCheaperReader(t *testing.T) {
+func TestCheaperMethod(t *testing.T) {
 	held := func(tasks uint64) *slurm.Stats { return &slurm.Stats{JobsPending: tasks} }
 	waiting := func(tasks, records uint64) *slurm.Stats {
 		s := held(tasks)
@@ -23,23 +23,23 @@ func TestCheaperReader(t *testing.T) {
 	for name, c := range map[string]struct {
 		known []*slurm.Job
 		stats *slurm.Stats
-		want  JobsReader
+		want  method
 	}{
-		"an empty queue by either":                                {nil, held(0), ReadDelta},
-		"a few hundred jobs by states":                            {nil, waiting(300, 300), ReadDelta},
-		"an array of some thousand tasks by states":               {nil, held(10_000), ReadDelta},
-		"an unknown large array by the list":                      {nil, held(100_000), ReadList},
-		"an unknown large array that the gauges do not count yet": {nil, &slurm.Stats{JobsSubmitted: 100_000}, ReadList},
-		"a large array besides hundreds of jobs by the list":      {nil, waiting(100_000, 500), ReadList},
-		"many separate jobs by states":                            {nil, waiting(100_000, 100_000), ReadDelta},
-		"many running jobs by states":                             {nil, &slurm.Stats{JobsRunning: 60_000}, ReadDelta},
-		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, held(0), ReadList},
-		"many known separate jobs by states":                      {known(maxListedRecords + 1), held(100_000), ReadDelta},
-		"a large array besides more records than a list may have": {append(known(maxListedRecords), jobIn(90_000, "PENDING", arrayBase("1-100000"))), held(0), ReadDelta},
-		"jobs that have ended do not count":                       {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
-		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
+		"an empty queue by either":                                {nil, held(0), byStates},
+		"a few hundred jobs by states":                            {nil, waiting(300, 300), byStates},
+		"an array of some thousand tasks by states":               {nil, held(10_000), byStates},
+		"an unknown large array by the list":                      {nil, held(100_000), byList},
+		"an unknown large array that the gauges do not count yet": {nil, &slurm.Stats{JobsSubmitted: 100_000}, byList},
+		"a large array besides hundreds of jobs by the list":      {nil, waiting(100_000, 500), byList},
+		"many separate jobs by states":                            {nil, waiting(100_000, 100_000), byStates},
+		"many running jobs by states":                             {nil, &slurm.Stats{JobsRunning: 60_000}, byStates},
+		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, held(0), byList},
+		"many known separate jobs by states":                      {known(maxListedRecords + 1), held(100_000), byStates},
+		"a large array besides more records than a list may have": {append(known(maxListedRecords), jobIn(90_000, "PENDING", arrayBase("1-100000"))), held(0), byStates},
+		"jobs that have ended do not count":                       {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, byStates},
+		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, byList},
 	} {
-		if got := queueSizeOf(c.known, c.stats).cheaperReader(); got != c.want {
+		if got := queueSizeOf(c.known, c.stats).cheaperMethod(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestCostEstimatesMatchMeasurements(t *testing.T) {
 }
 
 func TestSubmittedAs(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("3-9"))})
+	p := newPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("3-9"))})
 	p.addRecords(5, []*slurm.Job{jobIn(5, "PENDING", arrayBase("3-9")), jobIn(10, "RUNNING", taskOf(5, 1))})
 	p.addRecords(11, []*slurm.Job{jobIn(11, "PENDING", arrayBase("0-99999"))})
 	p.addRecords(12, []*slurm.Job{jobIn(12, "PENDING")})

@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"context"
@@ -8,7 +8,42 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// deltaReader reads jobs without requesting the list of all jobs in every poll. A poll reads:
+// Source answers the requests of a Reader.
+type Source interface {
+	// Stats reads slurmctld's statistics.
+	Stats(ctx context.Context) (*slurm.Stats, error)
+	// Job reads the records of an id: those of all split tasks for the id of an array, and none
+	// if there is no such job.
+	Job(ctx context.Context, id uint32) ([]*slurm.Job, error)
+	// JobStates reads the states of ids, at least one, which may be single tasks ("7_3"), and
+	// leaves out those that do not exist. For a task that is not split off it returns all such
+	// tasks of its array.
+	JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
+	// AllJobStates reads the states of all jobs and tasks, which may take minutes.
+	AllJobStates(ctx context.Context) ([]slurm.JobStatus, error)
+	// EachJob requests the list of all jobs and calls yield for each record, which is only valid
+	// during the call.
+	EachJob(ctx context.Context, yield func(*slurm.Job) error) error
+}
+
+// Reading is the result of one poll.
+type Reading struct {
+	// Jobs are all jobs, sorted by id. Changed is false if they are the known jobs.
+	Jobs    []*slurm.Job
+	Changed bool
+	// ServerTime is slurmctld's time.
+	ServerTime slurm.Time
+	// Exceptional means that this poll did work that the next ones need not repeat.
+	Exceptional bool
+	// Oldest is when the oldest fact in the jobs was last known to be right.
+	Oldest time.Time
+	// Round is the number of polls after which every record has been read again.
+	Round int
+	// FromList is whether the poll requested the list of all jobs.
+	FromList bool
+}
+
+// Reader reads jobs without requesting the list of all jobs in every poll. A poll reads:
 //
 //  1. The states of all known jobs, by id and in chunks. This costs the server about 10 µs per job;
 //     the list costs over a millisecond per job.
@@ -21,7 +56,7 @@ import (
 //     change of state: somebody updated some job (diag counts these requests), a job that it
 //     depends on changed, or a limit that holds it back may have room. One poll reads a sixth of
 //     the jobs, and at least 1,000 records, for that reason, so a doubt lasts seven polls at most.
-//     Until then the reading is as old as its oldest doubt (jobsReading.oldest). slurmctld may
+//     Until then the reading is as old as its oldest doubt (Reading.Oldest). slurmctld may
 //     report only later that the end of a job released another one: see releasedJobs.
 //  5. A few more records in turn, each at least every 128 polls or so. These contain changes that
 //     are not urgent, such as an expected start time and, after a restart of slurmctld, fields of
@@ -33,10 +68,9 @@ import (
 //
 // The reader compares with the jobs of the last snapshot and keeps little state of its own. It
 // returns either all jobs or an error.
-type deltaReader struct {
-	client *Client
-	now    func() time.Time
-	// progress is called with the number of records that a poll has read and will read.
+type Reader struct {
+	source   Source
+	now      func() time.Time
 	progress func(done, total int)
 
 	// cursor is the newest job id; greater ids belong to new jobs.
@@ -83,39 +117,45 @@ const (
 	maxSplitTasks = 100
 )
 
-// reset makes the next poll start from the snapshot only, because another reader read in between.
-func (d *deltaReader) reset() {
-	*d = deltaReader{client: d.client, now: d.now, progress: d.progress, useAlternative: d.useAlternative}
+// NewReader returns a Reader that has read nothing yet. now is the clock. progress is called with the
+// number of records that a poll has read and will read.
+func NewReader(source Source, now func() time.Time, progress func(done, total int)) *Reader {
+	return &Reader{source: source, now: now, progress: progress}
 }
 
-// read polls once. old are the jobs of the last snapshot, which were right at asOf.
-func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time) (jobsReading, error) {
+// Reset makes the next poll start from the known jobs only, because another reader read in between.
+func (d *Reader) Reset() {
+	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative}
+}
+
+// Read polls once. old are the jobs of the last snapshot, sorted by id, which were right at asOf.
+func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Reading, error) {
 	begin := d.now()
-	p := newDeltaPoll(old)
-	full, by := d.stats == nil || d.pollsSinceFull >= fullEvery, ReadDelta
+	p := newPoll(old)
+	full, by := d.stats == nil || d.pollsSinceFull >= fullEvery, byStates
 	if !full {
 		if err := d.readKnown(ctx, p); err != nil {
-			return jobsReading{}, err
+			return Reading{}, err
 		}
 	}
 	// diag is read just before the window, so that it counts a large array whose id is in there.
-	stats, err := d.client.Stats(ctx)
+	stats, err := d.source.Stats(ctx)
 	if err != nil {
-		return jobsReading{}, err
+		return Reading{}, err
 	}
 	didRestart := d.stats != nil && hasRestarted(d.stats, stats)
 	full = full || didRestart
 	if !full {
 		found, err := d.readNew(ctx, p, stats)
 		if err != nil {
-			return jobsReading{}, err
+			return Reading{}, err
 		}
 		full = !found || p.isSuspicious(d.stats, stats)
 	}
 	if full {
-		p = newDeltaPoll(old)
+		p = newPoll(old)
 		if by, err = d.readFull(ctx, p, stats); err != nil {
-			return jobsReading{}, err
+			return Reading{}, err
 		}
 		p.wantLargeArrays()
 	}
@@ -126,11 +166,11 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 	due := p.dueIDs(d.lastDue, part)
 	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf), p.unevaluated(stats.At))
 	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
-		return jobsReading{}, err
+		return Reading{}, err
 	}
 	if !full {
 		if err := d.readMissed(ctx, p, stats); err != nil {
-			return jobsReading{}, err
+			return Reading{}, err
 		}
 	}
 	d.outdated = max(0, d.outdated-len(due))
@@ -144,13 +184,13 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 	d.doubts.settle(p)
 	d.lastPoll = begin
 	jobs, changed := p.mergeJobs()
-	return jobsReading{jobs: jobs, changed: changed, serverTime: stats.At, exceptional: rare,
-		oldest: d.doubts.oldestFact(begin), round: p.pollsPerRound(), reader: by}, nil
+	return Reading{Jobs: jobs, Changed: changed, ServerTime: stats.At, Exceptional: rare,
+		Oldest: d.doubts.oldestFact(begin), Round: p.pollsPerRound(), FromList: by == byList}, nil
 }
 
 // updateDoubts puts jobs in doubt according to what the poll has read so far, and lists the jobs that
 // the poll reads again. Doubts raised by a poll that failed remain.
-func (d *deltaReader) updateDoubts(p *deltaPoll, stats *slurm.Stats, asOf time.Time) []uint32 {
+func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time) []uint32 {
 	if d.doubts == nil {
 		d.doubts = doubts{}
 	}
@@ -159,7 +199,7 @@ func (d *deltaReader) updateDoubts(p *deltaPoll, stats *slurm.Stats, asOf time.T
 		d.doubts.raiseAll(p, asOf)
 		return d.doubts.nextBatch(p)
 	}
-	if jobUpdates(stats) != jobUpdates(d.stats) {
+	if stats.JobUpdates() != d.stats.JobUpdates() {
 		d.doubts.raiseAll(p, d.lastPoll)
 	}
 	if d.released == nil {
@@ -175,7 +215,7 @@ func (d *deltaReader) updateDoubts(p *deltaPoll, stats *slurm.Stats, asOf time.T
 
 // commit stores the state for the next poll. Until a poll has succeeded as a whole, this state does
 // not change.
-func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, full bool) {
+func (d *Reader) commit(p *poll, stats *slurm.Stats, due []uint32, full bool) {
 	d.stats = stats
 	d.pollsSinceFull++
 	d.wasFull = full
@@ -191,9 +231,9 @@ func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, ful
 }
 
 // readKnown reads the states of the known jobs and marks those that changed or are gone.
-func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
+func (d *Reader) readKnown(ctx context.Context, p *poll) error {
 	if ids := p.stateIDs(); len(ids) > 0 {
-		rows, err := d.client.jobStatesOf(ctx, ids)
+		rows, err := d.source.JobStates(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -204,7 +244,7 @@ func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 }
 
 // readDetails reads the records that the poll wants, those in doubt and those that are due.
-func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, doubtful, due []uint32) error {
+func (d *Reader) readDetails(ctx context.Context, p *poll, doubtful, due []uint32) error {
 	wanted := p.wantedRecords()
 	done, total := 0, len(wanted)+len(doubtful)+len(due)
 	for _, ids := range [][]uint32{wanted, doubtful, due} {
@@ -226,19 +266,15 @@ func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, doubtful, d
 	return nil
 }
 
-func (d *deltaReader) readRecord(ctx context.Context, p *deltaPoll, id uint32) error {
+func (d *Reader) readRecord(ctx context.Context, p *poll, id uint32) error {
 	if p.hasRead(id) {
 		return nil
 	}
-	jobs, err := d.client.Job(ctx, id)
-	switch {
-	case IsNotFound(err):
-		p.markGone(id)
-	case err != nil:
+	jobs, err := d.source.Job(ctx, id)
+	if err != nil {
 		return err
-	default:
-		p.addRecords(id, jobs)
 	}
+	p.addRecords(id, jobs)
 	return nil
 }
 

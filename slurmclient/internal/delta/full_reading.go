@@ -1,9 +1,10 @@
-package slurmclient
+package delta
 
 import (
 	"context"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -24,8 +25,6 @@ const (
 	maxListedRecords = 20_000
 	// cheapStates is the cost of the states of all jobs up to which the list is not considered.
 	cheapStates = 2 * time.Second
-	// allStatesTimeout is the deadline of the request for the states of all jobs.
-	allStatesTimeout = 5 * time.Minute
 )
 
 // statesCost estimates how long slurmrestd takes to answer with this many rows of jobs/state.
@@ -74,32 +73,40 @@ func taskCount(j *slurm.Job) uint64 {
 	return max(1, count)
 }
 
-// cheaperReader decides how everything is read: as a list (ReadList) or by states (ReadDelta). Cheap
-// states are preferred, since the estimate does not count records that wait for anything but nodes.
-func (q queueSize) cheaperReader() JobsReader {
+// method is how a full reading finds every job.
+type method string
+
+const (
+	byStates method = "states"
+	byList   method = "list"
+)
+
+// cheaperMethod decides how everything is read. Cheap states are preferred, since the estimate does not
+// count records that wait for anything but nodes.
+func (q queueSize) cheaperMethod() method {
 	states := statesCost(q.tasks)
 	if states > cheapStates && q.records <= maxListedRecords && listCost(q.records) < states {
-		return ReadList
+		return byList
 	}
-	return ReadDelta
+	return byStates
 }
 
-// alternative returns the reader to try when this one failed.
-func (r JobsReader) alternative() JobsReader {
-	if r == ReadList {
-		return ReadDelta
+// alternative returns the method to try when this one failed.
+func (m method) alternative() method {
+	if m == byList {
+		return byStates
 	}
-	return ReadList
+	return byList
 }
 
-// readFull reads all jobs with the cheaper reader. After a failure the next poll uses the other
-// reader, and so on until one of them succeeds.
-func (d *deltaReader) readFull(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (by JobsReader, err error) {
-	by = queueSizeOf(p.old, stats).cheaperReader()
+// readFull reads all jobs by the cheaper method. After a failure the next poll uses the other
+// method, and so on until one of them succeeds.
+func (d *Reader) readFull(ctx context.Context, p *poll, stats *slurm.Stats) (by method, err error) {
+	by = queueSizeOf(p.old, stats).cheaperMethod()
 	if d.useAlternative {
 		by = by.alternative()
 	}
-	if by == ReadList {
+	if by == byList {
 		err = d.readList(ctx, p)
 	} else {
 		err = d.readAllStates(ctx, p)
@@ -109,8 +116,8 @@ func (d *deltaReader) readFull(ctx context.Context, p *deltaPoll, stats *slurm.S
 }
 
 // readList reads the records of all jobs.
-func (d *deltaReader) readList(ctx context.Context, p *deltaPoll) error {
-	_, err := jobsCall(0).run(ctx, d.client, func(j *slurm.Job) error { p.addListed(copyRecord(j)); return nil })
+func (d *Reader) readList(ctx context.Context, p *poll) error {
+	err := d.source.EachJob(ctx, func(j *slurm.Job) error { p.addListed(records.Copy(j)); return nil })
 	if err != nil {
 		return err
 	}
@@ -119,8 +126,8 @@ func (d *deltaReader) readList(ctx context.Context, p *deltaPoll) error {
 }
 
 // readAllStates reads the states of all jobs. Each task of an array has its own row.
-func (d *deltaReader) readAllStates(ctx context.Context, p *deltaPoll) error {
-	rows, err := d.client.allJobStates(ctx)
+func (d *Reader) readAllStates(ctx context.Context, p *poll) error {
+	rows, err := d.source.AllJobStates(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,14 +137,14 @@ func (d *deltaReader) readAllStates(ctx context.Context, p *deltaPoll) error {
 }
 
 // addListed adds a record of the list of all jobs.
-func (p *deltaPoll) addListed(j *slurm.Job) {
+func (p *poll) addListed(j *slurm.Job) {
 	p.read[j.ID] = j
 	p.indexTask(j)
 	p.rows[j.ID] = &stateRow{state: j.State}
 }
 
 // dropUnlisted marks the jobs as gone that are not in the list of all jobs.
-func (p *deltaPoll) dropUnlisted() {
+func (p *poll) dropUnlisted() {
 	for _, j := range p.old {
 		if !p.hasRead(j.ID) {
 			p.markGone(j.ID)

@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -45,16 +46,16 @@ func (d doubts) oldestFact(now time.Time) time.Time {
 }
 
 // settle drops the jobs that the poll has read and those that are no longer pending.
-func (d doubts) settle(p *deltaPoll) {
+func (d doubts) settle(p *poll) {
 	maps.DeleteFunc(d, func(id uint32, _ time.Time) bool {
-		j := findJob(p.old, id)
+		j := records.FindJob(p.old, id)
 		return p.hasRead(id) || j == nil || j.State.Base != slurm.JobPending
 	})
 }
 
 // nextBatch lists the jobs in doubt that one poll reads, those longest in doubt first. Reading an
 // array returns the records of its split tasks too, which count against the batch.
-func (d doubts) nextBatch(p *deltaPoll) []uint32 {
+func (d doubts) nextBatch(p *poll) []uint32 {
 	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
 		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
 	})
@@ -70,7 +71,7 @@ func (d doubts) nextBatch(p *deltaPoll) []uint32 {
 
 // raiseAll puts every pending job in doubt, because somebody updated a job and slurmctld does not
 // report which one.
-func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
+func (d doubts) raiseAll(p *poll, since time.Time) {
 	for _, j := range p.old {
 		if j.State.Base == slurm.JobPending {
 			d.raise(j.ID, since)
@@ -95,18 +96,18 @@ type releasedJob struct {
 }
 
 // add adds the jobs with these ids as they were last read.
-func (w releasedJobs) add(p *deltaPoll, ids []uint32, now time.Time) {
+func (w releasedJobs) add(p *poll, ids []uint32, now time.Time) {
 	for _, id := range ids {
-		if j := findJob(p.old, id); j != nil {
+		if j := records.FindJob(p.old, id); j != nil {
 			w[id] = releasedJob{j.Dependency, j.Reason, now.Add(evaluationTimeout)}
 		}
 	}
 }
 
 // settle drops the jobs whose record changed or whose time has passed.
-func (w releasedJobs) settle(p *deltaPoll, now time.Time) {
+func (w releasedJobs) settle(p *poll, now time.Time) {
 	maps.DeleteFunc(w, func(id uint32, was releasedJob) bool {
-		j := findJob(p.old, id)
+		j := records.FindJob(p.old, id)
 		return j == nil || j.State.Base != slurm.JobPending ||
 			j.Dependency != was.dependency || j.Reason != was.reason || now.After(was.until)
 	})
@@ -116,7 +117,7 @@ func (w releasedJobs) settle(p *deltaPoll, now time.Time) {
 // dependency, and one job for each limit that holds jobs back, whichever costs least to read. An
 // array of which only tasks changed is not among them, since the states of its tasks show how many
 // of them wait.
-func dependentJobs(p *deltaPoll) (ids []uint32) {
+func dependentJobs(p *poll) (ids []uint32) {
 	moved := p.findMoved()
 	if len(moved.ids) == 0 {
 		return nil
@@ -144,10 +145,10 @@ func dependentJobs(p *deltaPoll) (ids []uint32) {
 
 // raiseSameLimit puts all jobs held by the same limit in doubt when the job that was read for them is
 // no longer held by it.
-func (d doubts) raiseSameLimit(p *deltaPoll, since time.Time) {
+func (d doubts) raiseSameLimit(p *poll, since time.Time) {
 	freed := map[limitKind]bool{}
 	for id := range d {
-		old, now := findJob(p.old, id), p.read[id]
+		old, now := records.FindJob(p.old, id), p.read[id]
 		if old != nil && now != nil && heldByLimit(old) && now.State.Base == slurm.JobPending &&
 			now.Reason != old.Reason {
 			freed[limitKindOf(old)] = true
@@ -169,7 +170,7 @@ type movedJobs struct {
 	userNames map[string]bool // user and job name, for singletons
 }
 
-func (p *deltaPoll) findMoved() movedJobs {
+func (p *poll) findMoved() movedJobs {
 	m := movedJobs{ids: map[uint32]bool{}, userNames: map[string]bool{}}
 	for _, j := range p.old {
 		row := p.rows[j.ID]
@@ -233,7 +234,7 @@ func heldByLimit(j *slurm.Job) bool {
 
 // unevaluated lists the newest pending jobs that the scheduler has not evaluated. Their reason is
 // unknown until it has.
-func (p *deltaPoll) unevaluated(now slurm.Time) []uint32 {
+func (p *poll) unevaluated(now slurm.Time) []uint32 {
 	var ids []uint32
 	for _, j := range slices.Backward(p.old) {
 		if len(ids) == maxUnevaluated {
@@ -245,17 +246,4 @@ func (p *deltaPoll) unevaluated(now slurm.Time) []uint32 {
 		}
 	}
 	return ids
-}
-
-// jobUpdates counts the requests that changed jobs (scontrol hold, release, update, requeue and top)
-// and those that changed limits.
-func jobUpdates(s *slurm.Stats) (n uint64) {
-	for _, r := range s.RPCsByType {
-		switch r.Name {
-		case "REQUEST_UPDATE_JOB", "REQUEST_JOB_REQUEUE", "REQUEST_TOP_JOB", "REQUEST_SUSPEND", "ACCOUNTING_UPDATE_MSG",
-			"REQUEST_UPDATE_PARTITION", "REQUEST_RECONFIGURE":
-			n += r.Count
-		}
-	}
-	return n
 }

@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -81,10 +82,10 @@ func TestAStateChangePutsDependentJobsInDoubt(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newDeltaPoll(tc.old)
+			p := newPoll(tc.old)
 			p.addStates(tc.rows)
 			p.compareKnown()
-			d := deltaReader{now: func() time.Time { return time.Unix(100, 0) }, stats: &slurm.Stats{}}
+			d := Reader{now: func() time.Time { return time.Unix(100, 0) }, stats: &slurm.Stats{}}
 			if diff := cmp.Diff(tc.want, d.updateDoubts(p, d.stats, time.Time{})); diff != "" {
 				t.Error(diff)
 			}
@@ -98,11 +99,11 @@ func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 	waits, limited := dependsOn("afterok:1(unfulfilled)"), waitsFor("QOSMaxJobsPerUserLimit")
 	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited), jobIn(4, "PENDING")}
 	now := time.Unix(1000, 0)
-	d := deltaReader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
+	d := Reader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
 	// poll reads the jobs in doubt: as in changed, or else unchanged.
 	poll := func(changed ...*slurm.Job) []uint32 {
 		t.Helper()
-		p := newDeltaPoll(old)
+		p := newPoll(old)
 		for _, j := range old[1:] {
 			p.addStates([]slurm.JobStatus{jobRow(j.ID, "PENDING")})
 		}
@@ -110,7 +111,7 @@ func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 		p.compareKnown()
 		ids := d.updateDoubts(p, d.stats, time.Time{})
 		for _, id := range append([]uint32{1}, ids...) {
-			p.addRecords(id, []*slurm.Job{findJob(old, id)})
+			p.addRecords(id, []*slurm.Job{records.FindJob(old, id)})
 			if id == 1 {
 				p.addRecords(id, []*slurm.Job{jobIn(1, "COMPLETED")})
 			}
@@ -142,7 +143,7 @@ func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 
 func TestAFreedLimitPutsEveryJobItHeldInDoubt(t *testing.T) {
 	limit := waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))
-	p := newDeltaPoll([]*slurm.Job{jobIn(2, "PENDING", limit), jobIn(3, "PENDING", limit), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))})
+	p := newPoll([]*slurm.Job{jobIn(2, "PENDING", limit), jobIn(3, "PENDING", limit), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))})
 	d := doubts{2: time.Unix(100, 0)}
 	p.addRecords(2, []*slurm.Job{jobIn(2, "PENDING", waitsFor("Resources", ownedBy("ada")))})
 	d.raiseSameLimit(p, time.Unix(200, 0))
@@ -158,13 +159,13 @@ func TestDoubtsEndWithinABound(t *testing.T) {
 		old = append(old, jobIn(id, "PENDING"))
 	}
 	d, polls, now := doubts{}, 0, time.Unix(1000, 0)
-	d.raiseAll(newDeltaPoll(old), now)
+	d.raiseAll(newPoll(old), now)
 	for ; len(d) > 0 && polls < 100; polls++ {
 		now = now.Add(10 * time.Second)
 		if got := d.oldestFact(now); !got.Equal(time.Unix(1000, 0)) {
 			t.Fatalf("after %d polls the oldest fact is from %v", polls, got)
 		}
-		p := newDeltaPoll(old)
+		p := newPoll(old)
 		for _, id := range d.nextBatch(p) {
 			p.addRecords(id, []*slurm.Job{jobIn(id, "PENDING")})
 		}
@@ -179,7 +180,7 @@ func TestDoubtsEndWithinABound(t *testing.T) {
 }
 
 func TestANewJobIsReadAgainUntilItIsEvaluated(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{
+	p := newPoll([]*slurm.Job{
 		jobIn(1, "PENDING", waitsFor("None")),
 		jobIn(2, "PENDING", waitsFor("None", func(j *slurm.Job) { j.LastSchedEval = 1500 })),
 		jobIn(3, "PENDING", waitsFor("Resources")),

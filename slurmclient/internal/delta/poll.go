@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"cmp"
@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// deltaPoll is one poll of the delta reader: the jobs known from before, the states, and the records
+// poll is one poll of the delta reader: the jobs known from before, the states, and the records
 // that were read. It does no I/O.
-type deltaPoll struct {
+type poll struct {
 	old []*slurm.Job // sorted by id
 	// split maps array tasks to their records, for tasks that have a record of their own. API
 	// v0.0.40 names such tasks by their array, later versions by their record.
@@ -46,8 +47,8 @@ type stateRow struct {
 	mixed bool // the rows differ in state
 }
 
-func newDeltaPoll(old []*slurm.Job) *deltaPoll {
-	p := &deltaPoll{
+func newPoll(old []*slurm.Job) *poll {
+	p := &poll{
 		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, inWindow: map[uint32]bool{},
 		fresh: map[uint32]bool{}, wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
 	}
@@ -57,14 +58,14 @@ func newDeltaPoll(old []*slurm.Job) *deltaPoll {
 	return p
 }
 
-func (p *deltaPoll) indexTask(j *slurm.Job) {
+func (p *poll) indexTask(j *slurm.Job) {
 	if task, ok := j.ArrayTaskID.Value(); ok && j.ArrayJobID != 0 {
 		p.split[arrayTask{j.ArrayJobID, task}] = j.ID
 	}
 }
 
 // recordOf returns the id of the record that a row belongs to, as far as known.
-func (p *deltaPoll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
+func (p *poll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
 	if task, ok := r.TaskID.Value(); ok {
 		if id, ok := p.split[arrayTask{r.ID, task}]; ok {
 			return id, true
@@ -75,7 +76,7 @@ func (p *deltaPoll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
 
 // stateIDs lists the ids to request the states of. It leaves out the base record of an array if
 // reading that record is cheaper, and marks the record as wanted instead.
-func (p *deltaPoll) stateIDs() []string {
+func (p *poll) stateIDs() []string {
 	split := p.splitTasks()
 	ids := make([]string, 0, len(p.old))
 	for _, j := range p.old {
@@ -103,7 +104,7 @@ func taskID(id uint32, task uint64) string {
 }
 
 // splitTasks counts the split records of each array.
-func (p *deltaPoll) splitTasks() map[uint32]int {
+func (p *poll) splitTasks() map[uint32]int {
 	split := map[uint32]int{}
 	for _, j := range p.old {
 		if j.ArrayJobID != 0 && j.ArrayJobID != j.ID {
@@ -125,7 +126,7 @@ func recordIsCheaper(base *slurm.Job, split int) bool {
 	return time.Duration(1+split)*recordCost < statesCost(count)
 }
 
-func (p *deltaPoll) addStates(rows []slurm.JobStatus) {
+func (p *poll) addStates(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, own := p.recordOf(r)
 		seen := p.rows[id]
@@ -143,21 +144,21 @@ func (p *deltaPoll) addStates(rows []slurm.JobStatus) {
 
 // addWindow adds the rows of the window. An array task that is named by its array has a new record,
 // which a request for the array returns.
-func (p *deltaPoll) addWindow(rows []slurm.JobStatus) {
+func (p *poll) addWindow(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, _ := p.recordOf(r)
 		p.inWindow[id] = true
-		if findJob(p.old, id) == nil {
+		if records.FindJob(p.old, id) == nil {
 			p.fresh[id] = true
 		}
-		if findJob(p.old, id) == nil || id == r.ID {
+		if records.FindJob(p.old, id) == nil || id == r.ID {
 			p.wantedIDs[id] = true
 		}
 	}
 }
 
 // compareKnown marks the known jobs that are gone or changed.
-func (p *deltaPoll) compareKnown() {
+func (p *poll) compareKnown() {
 	for _, j := range p.old {
 		finished := j.State.Base.Finished()
 		if !finished {
@@ -182,16 +183,16 @@ func (p *deltaPoll) compareKnown() {
 }
 
 // compareAll is compareKnown for rows that cover all jobs; it also marks the new jobs.
-func (p *deltaPoll) compareAll() {
+func (p *poll) compareAll() {
 	p.compareKnown()
 	for id := range p.rows {
-		if findJob(p.old, id) == nil {
+		if records.FindJob(p.old, id) == nil {
 			p.wantedIDs[id] = true
 		}
 	}
 }
 
-func (p *deltaPoll) hasChanged(j *slurm.Job, row *stateRow) bool {
+func (p *poll) hasChanged(j *slurm.Job, row *stateRow) bool {
 	if row.mixed || row.state != j.State {
 		return true
 	}
@@ -205,7 +206,7 @@ func (p *deltaPoll) hasChanged(j *slurm.Job, row *stateRow) bool {
 // isSuspicious reports whether the poll is inconsistent. Unfinished jobs vanish only if they end and
 // are purged between two polls, so many of them at once mean another job table. It is suspicious as
 // well that jobs were submitted but the window contains none.
-func (p *deltaPoll) isSuspicious(old, now *slurm.Stats) bool {
+func (p *poll) isSuspicious(old, now *slurm.Stats) bool {
 	if p.vanished > 8 && p.vanished > p.unfinished/10 {
 		return true
 	}
@@ -213,23 +214,23 @@ func (p *deltaPoll) isSuspicious(old, now *slurm.Stats) bool {
 }
 
 // wantedRecords lists the ids whose record must be read.
-func (p *deltaPoll) wantedRecords() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
+func (p *poll) wantedRecords() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
 
 // shrunkArray returns the array that the new record id was split off, if the array's base record has
 // not been read in this poll.
-func (p *deltaPoll) shrunkArray(id uint32) (array uint32, ok bool) {
+func (p *poll) shrunkArray(id uint32) (array uint32, ok bool) {
 	j := p.read[id]
 	if j == nil || j.ArrayJobID == 0 || j.ArrayJobID == id || p.hasRead(j.ArrayJobID) {
 		return 0, false
 	}
-	return j.ArrayJobID, findJob(p.old, id) == nil
+	return j.ArrayJobID, records.FindJob(p.old, id) == nil
 }
 
 // dueIDs lists the jobs to read again in turn, a fraction of all jobs: those after the id after, in
 // order of id, wrapping around at the end. It includes finished jobs, since slurmctld changes some
 // of them when it restarts. It leaves out arrays with many split tasks, since reading one returns
 // all those tasks; see wantLargeArrays.
-func (p *deltaPoll) dueIDs(after uint32, part int) []uint32 {
+func (p *poll) dueIDs(after uint32, part int) []uint32 {
 	split := p.splitTasks()
 	n := min(len(p.old), max(minDue, len(p.old)/part))
 	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int {
@@ -246,7 +247,7 @@ func (p *deltaPoll) dueIDs(after uint32, part int) []uint32 {
 
 // pollsPerRound returns the number of polls after which every record has been read again, provided
 // that the queue does not change.
-func (p *deltaPoll) pollsPerRound() int {
+func (p *poll) pollsPerRound() int {
 	for _, n := range p.splitTasks() {
 		if n > maxSplitTasks {
 			return fullEvery
@@ -257,24 +258,24 @@ func (p *deltaPoll) pollsPerRound() int {
 }
 
 // wantLargeArrays marks the arrays that dueIDs leaves out as wanted.
-func (p *deltaPoll) wantLargeArrays() {
+func (p *poll) wantLargeArrays() {
 	for id, n := range p.splitTasks() {
-		if n > maxSplitTasks && findJob(p.old, id) != nil {
+		if n > maxSplitTasks && records.FindJob(p.old, id) != nil {
 			p.wantedIDs[id] = true
 		}
 	}
 }
 
-func (p *deltaPoll) hasRead(id uint32) bool {
+func (p *poll) hasRead(id uint32) bool {
 	_, ok := p.read[id]
 	return ok
 }
 
-func (p *deltaPoll) markGone(id uint32) { p.read[id] = nil }
+func (p *poll) markGone(id uint32) { p.read[id] = nil }
 
 // addRecords adds the records that a request for an id returned. A request for an array may return
 // only the records of its tasks, if its base record no longer exists.
-func (p *deltaPoll) addRecords(id uint32, jobs []*slurm.Job) {
+func (p *poll) addRecords(id uint32, jobs []*slurm.Job) {
 	for _, j := range jobs {
 		p.read[j.ID] = j
 		p.indexTask(j)
@@ -286,10 +287,10 @@ func (p *deltaPoll) addRecords(id uint32, jobs []*slurm.Job) {
 
 // newestRead returns the newest id of those records read that are new or in the window. The ids of
 // other records do not count, since ids may have started over.
-func (p *deltaPoll) newestRead() uint32 {
+func (p *poll) newestRead() uint32 {
 	var top uint32
 	for id, j := range p.read {
-		if j != nil && (p.inWindow[id] || findJob(p.old, id) == nil) {
+		if j != nil && (p.inWindow[id] || records.FindJob(p.old, id) == nil) {
 			top = max(top, id)
 		}
 	}
@@ -299,12 +300,12 @@ func (p *deltaPoll) newestRead() uint32 {
 // missedIDs lists the ids to read for rows whose record has not been read; before is the first new
 // id. An array may have split off a task since it was read, and API v0.0.40 names that task by the
 // array.
-func (p *deltaPoll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
+func (p *poll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
 	ids := map[uint32]bool{}
 	for _, r := range rows {
 		id, own := p.recordOf(r)
 		switch {
-		case own || p.hasRead(id) && id >= before || findJob(p.old, id) != nil && id >= before:
+		case own || p.hasRead(id) && id >= before || records.FindJob(p.old, id) != nil && id >= before:
 		case id < before:
 			delete(p.read, id) // read it again
 			ids[id] = true
@@ -318,7 +319,7 @@ func (p *deltaPoll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
 // nextCursor returns the id after which the next window begins. After a full reading it is the id of
 // the job that was submitted last, among the jobs whose state was read, since ids may have started
 // over.
-func (p *deltaPoll) nextCursor(cursor uint32, full bool) uint32 {
+func (p *poll) nextCursor(cursor uint32, full bool) uint32 {
 	if !full {
 		return max(cursor, p.newestComplete)
 	}
@@ -340,20 +341,19 @@ func (p *deltaPoll) nextCursor(cursor uint32, full bool) uint32 {
 
 // mergeJobs merges the records that were read into the known jobs. If changed is false, the jobs are
 // the old ones and the same objects.
-func (p *deltaPoll) mergeJobs() (jobs []*slurm.Job, changed bool) {
-	m := merger[slurm.Job, uint32]{old: p.old, same: (*slurm.Job).Same,
-		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(p.old)+len(p.fresh))}
+func (p *poll) mergeJobs() (jobs []*slurm.Job, changed bool) {
+	m := records.NewJobMerger(p.old)
 	for _, j := range p.old {
 		if !p.hasRead(j.ID) {
-			m.items = append(m.items, j)
+			m.Keep(j)
 		}
 	}
 	for _, j := range p.read {
 		if j != nil {
-			m.addOwned(j)
+			m.Add(j)
 		}
 	}
-	return m.merge()
+	return m.Merge()
 }
 
 // taskBounds returns the first index and the number of tasks of an array's task text, such as

@@ -1,9 +1,10 @@
-package slurmclient
+package delta
 
 import (
 	"context"
 	"strconv"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // readNew looks for new jobs. found is false if it cannot find them because many of the submitted
 // tasks are not near the newest known id.
-func (d *deltaReader) readNew(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (found bool, err error) {
+func (d *Reader) readNew(ctx context.Context, p *poll, stats *slurm.Stats) (found bool, err error) {
 	next, missing, err := d.readArrays(ctx, p, tasksSubmitted(d.stats, stats))
 	if err != nil || missing > maxExpandedTasks {
 		return false, err
@@ -28,8 +29,8 @@ func (d *deltaReader) readNew(ctx context.Context, p *deltaPoll, stats *slurm.St
 // since jobs/state would answer with one row for each of their tasks. It continues until all but
 // maxExpandedTasks of the submitted tasks have been found. It returns the next id to read and how
 // many tasks are missing.
-func (d *deltaReader) readArrays(
-	ctx context.Context, p *deltaPoll, submitted uint64,
+func (d *Reader) readArrays(
+	ctx context.Context, p *poll, submitted uint64,
 ) (next uint32, missing uint64, err error) {
 	next, missing = d.cursor+1, submitted
 	for absent := 0; missing > maxExpandedTasks && absent < maxMissingIDs && next <= maxJobID; next++ {
@@ -48,10 +49,10 @@ func (d *deltaReader) readArrays(
 // readWindow reads the states of ids starting with first. It ends when a whole window has no job and
 // it has checked as many ids as may have been taken since the last poll, since jobs that were
 // submitted and purged in between leave gaps.
-func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, first, taken uint32) error {
+func (d *Reader) readWindow(ctx context.Context, p *poll, first, taken uint32) error {
 	size := max(minWindow, d.windowSize)
 	for from := first; from <= maxJobID; from += size {
-		rows, err := d.client.jobStatesOf(ctx, idsBetween(from, min(from+size-1, maxJobID)))
+		rows, err := d.source.JobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
 		if err != nil {
 			return err
 		}
@@ -88,10 +89,19 @@ func idsBetween(first, last uint32) []string {
 	return ids
 }
 
+// formatIDs returns the ids as a request names them.
+func formatIDs(ids []uint32) []string {
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, strconv.FormatUint(uint64(id), 10))
+	}
+	return out
+}
+
 // readMissed checks the ids up to the newest record again, since a job may have been submitted after
 // the window was read and before a record with a greater id was read. Afterwards every record up to
 // that id is known.
-func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm.Stats) error {
+func (d *Reader) readMissed(ctx context.Context, p *poll, stats *slurm.Stats) error {
 	top := p.newestRead()
 	if top <= d.cursor {
 		return nil
@@ -111,20 +121,20 @@ func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm
 
 // findMissed lists which of the unread ids must be read: those that have a state, or all of them if a
 // large array may be among them.
-func (d *deltaReader) findMissed(
-	ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32,
+func (d *Reader) findMissed(
+	ctx context.Context, p *poll, stats *slurm.Stats, unread []uint32,
 ) ([]uint32, error) {
 	if len(unread) == 0 {
 		return nil, nil
 	}
-	now, err := d.client.Stats(ctx)
+	now, err := d.source.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if tasksSubmitted(stats, now) > maxExpandedTasks {
 		return unread, nil
 	}
-	rows, err := d.client.JobStates(ctx, unread...)
+	rows, err := d.source.JobStates(ctx, formatIDs(unread))
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +143,13 @@ func (d *deltaReader) findMissed(
 
 // markArrived reports whether an id that was read is a job, and marks it as new. Otherwise it unmarks
 // the id as read, since a job may get the id before the poll ends.
-func (p *deltaPoll) markArrived(id uint32) bool {
+func (p *poll) markArrived(id uint32) bool {
 	if p.read[id] == nil {
 		delete(p.read, id)
 		return false
 	}
 	p.inWindow[id] = true
-	if findJob(p.old, id) == nil {
+	if records.FindJob(p.old, id) == nil {
 		p.fresh[id] = true
 	}
 	return true
@@ -147,16 +157,16 @@ func (p *deltaPoll) markArrived(id uint32) bool {
 
 // submittedAs returns how many of the tasks submitted since the last poll a record stands for: none
 // if the record was known or was split off a known array.
-func (p *deltaPoll) submittedAs(id uint32) uint64 {
+func (p *poll) submittedAs(id uint32) uint64 {
 	j := p.read[id]
-	if findJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id && findJob(p.old, j.ArrayJobID) != nil {
+	if records.FindJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id && records.FindJob(p.old, j.ArrayJobID) != nil {
 		return 0
 	}
 	return taskCount(j)
 }
 
 // unreadIDs lists the ids from first to last, both included, that this poll has not read.
-func (p *deltaPoll) unreadIDs(first, last uint32) (ids []uint32) {
+func (p *poll) unreadIDs(first, last uint32) (ids []uint32) {
 	for id := first; id <= last; id++ {
 		if !p.hasRead(id) {
 			ids = append(ids, id)

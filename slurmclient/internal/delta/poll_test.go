@@ -1,4 +1,4 @@
-package slurmclient
+package delta
 
 import (
 	"maps"
@@ -120,7 +120,7 @@ func TestWhichRecordsADeltaPollReads(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newDeltaPoll(tc.old)
+			p := newPoll(tc.old)
 			p.addStates(tc.rows)
 			p.compareKnown()
 			p.addWindow(tc.window)
@@ -140,7 +140,7 @@ func TestWhichStatesADeltaPollRequests(t *testing.T) {
 		jobIn(20, "PENDING", arrayBase("0-49999")), jobIn(30, "PENDING", arrayBase("0-19,...")),
 		jobIn(40, "CANCELLED", arrayBase("")),
 	}
-	p := newDeltaPoll(old)
+	p := newPoll(old)
 	if diff := cmp.Diff([]string{"1", "5_4", "7", "8_3", "40"}, p.stateIDs()); diff != "" {
 		t.Error(diff)
 	}
@@ -152,7 +152,7 @@ func TestWhichStatesADeltaPollRequests(t *testing.T) {
 
 func TestADeltaPollMergesRecords(t *testing.T) {
 	kept, changed := jobIn(1, "RUNNING"), jobIn(2, "PENDING")
-	p := newDeltaPoll([]*slurm.Job{kept, changed, jobIn(3, "COMPLETED")})
+	p := newPoll([]*slurm.Job{kept, changed, jobIn(3, "COMPLETED")})
 	p.markGone(3)
 	p.addRecords(2, []*slurm.Job{jobIn(2, "RUNNING")})
 	p.addRecords(4, []*slurm.Job{jobIn(4, "PENDING")})
@@ -164,7 +164,7 @@ func TestADeltaPollMergesRecords(t *testing.T) {
 	if !differs || !slices.Equal(ids, []uint32{1, 2, 4}) || jobs[0] != kept || jobs[1].State.Base != slurm.JobRunning {
 		t.Errorf("the jobs are %v, %v", ids, differs)
 	}
-	same := newDeltaPoll([]*slurm.Job{kept})
+	same := newPoll([]*slurm.Job{kept})
 	same.addRecords(1, []*slurm.Job{jobIn(1, "RUNNING")})
 	if jobs, differs := same.mergeJobs(); differs || jobs[0] != kept {
 		t.Error("an unchanged record counts as a change")
@@ -172,7 +172,7 @@ func TestADeltaPollMergesRecords(t *testing.T) {
 }
 
 func TestAPurgedArrayLeavesNoRecord(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("2")), jobIn(7, "RUNNING", taskOf(5, 1))})
+	p := newPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("2")), jobIn(7, "RUNNING", taskOf(5, 1))})
 	p.addRecords(5, []*slurm.Job{jobIn(7, "COMPLETED", taskOf(5, 1))}) // a request for the array returns only its task
 	jobs, _ := p.mergeJobs()
 	if len(jobs) != 1 || jobs[0].ID != 7 || jobs[0].State.Base != slurm.JobCompleted {
@@ -181,7 +181,7 @@ func TestAPurgedArrayLeavesNoRecord(t *testing.T) {
 }
 
 func TestMissedIDs(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-3"))})
+	p := newPoll([]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-3"))})
 	p.addRecords(5, []*slurm.Job{jobIn(5, "PENDING", arrayBase("3")), jobIn(12, "RUNNING", taskOf(5, 1))})
 	if top := p.newestRead(); top != 12 {
 		t.Errorf("the newest is %d", top)
@@ -218,7 +218,7 @@ func TestIsSuspicious(t *testing.T) {
 		{"a few unfinished jobs vanished", many(5), nil, nil, slurm.Stats{JobsSubmitted: 5}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newDeltaPoll(tc.old)
+			p := newPoll(tc.old)
 			p.addStates(tc.rows)
 			p.compareKnown()
 			p.addWindow(tc.window)
@@ -256,7 +256,7 @@ func TestEveryJobIsReadInTurn(t *testing.T) {
 		}
 		old = append(old, jobIn(id, state))
 	}
-	p := newDeltaPoll(old)
+	p := newPoll(old)
 	seen, after, polls := map[uint32]bool{}, uint32(0), 0
 	for ; len(seen) < len(old) && polls < 100; polls++ {
 		due := p.dueIDs(after, dueDivisor)
@@ -268,7 +268,7 @@ func TestEveryJobIsReadInTurn(t *testing.T) {
 	if len(seen) != len(old) || polls > len(old)/minDue+1 {
 		t.Errorf("after %d polls %d jobs have been read", polls, len(seen))
 	}
-	if due := newDeltaPoll(nil).dueIDs(7, dueDivisor); len(due) != 0 {
+	if due := newPoll(nil).dueIDs(7, dueDivisor); len(due) != 0 {
 		t.Errorf("without jobs %v are due", due)
 	}
 }
@@ -278,7 +278,7 @@ func TestArraysWithManySplitTasksAreReadRarely(t *testing.T) {
 	for i := range uint32(maxSplitTasks + 1) {
 		old = append(old, jobIn(i+2, "PENDING", taskOf(1, uint64(i+6))))
 	}
-	p := newDeltaPoll(old)
+	p := newPoll(old)
 	if slices.Contains(p.dueIDs(0, 1), 1) {
 		t.Error("the array is read in turn")
 	}
@@ -289,7 +289,7 @@ func TestArraysWithManySplitTasksAreReadRarely(t *testing.T) {
 }
 
 func TestTheWindowBeginsBehindTheNewestKnownRecord(t *testing.T) {
-	p := newDeltaPoll([]*slurm.Job{jobIn(900, "COMPLETED"), jobIn(3, "RUNNING", func(j *slurm.Job) { j.SubmitTime = 5000 })})
+	p := newPoll([]*slurm.Job{jobIn(900, "COMPLETED"), jobIn(3, "RUNNING", func(j *slurm.Job) { j.SubmitTime = 5000 })})
 	slices.SortFunc(p.old, func(a, b *slurm.Job) int { return int(a.ID) - int(b.ID) })
 	p.addStates([]slurm.JobStatus{jobRow(3, "RUNNING"), jobRow(900, "COMPLETED")})
 	if got := p.nextCursor(0, true); got != 3 {
@@ -301,32 +301,16 @@ func TestTheWindowBeginsBehindTheNewestKnownRecord(t *testing.T) {
 	}
 }
 
-func TestQueriesFitTheirLimit(t *testing.T) {
-	ids := idsBetween(99990, 100010)
-	var sizes []int
-	for len(ids) > 0 {
-		n := countFitting(ids, 60)
-		sizes = append(sizes, n)
-		ids = ids[n:]
-	}
-	if diff := cmp.Diff([]int{4, 4, 4, 4, 4, 1}, sizes); diff != "" {
-		t.Error(diff)
-	}
-	if n := countFitting([]string{"123456"}, 3); n != 1 {
-		t.Errorf("%d ids are sent where one is too long, want 1", n)
-	}
-}
-
 func TestAnOldJobDoesNotMoveTheWindow(t *testing.T) {
 	const old, cursor = 67_000_000, 3
-	p := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(old, "RUNNING")})
+	p := newPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(old, "RUNNING")})
 	p.addWindow([]slurm.JobStatus{jobRow(4, "PENDING")})
 	p.addRecords(old, []*slurm.Job{jobIn(old, "COMPLETED")}) // read in turn, or because it ended, after ids started over
 	p.addRecords(4, []*slurm.Job{jobIn(4, "PENDING")})
 	if top := p.newestRead(); top != 4 {
 		t.Errorf("after %d the newest is %d", cursor, top)
 	}
-	seen := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(5, "RUNNING")})
+	seen := newPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(5, "RUNNING")})
 	seen.addWindow([]slurm.JobStatus{jobRow(5, "RUNNING")})
 	seen.addRecords(5, []*slurm.Job{jobIn(5, "RUNNING")})
 	if top := seen.newestRead(); top != 5 {

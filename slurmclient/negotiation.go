@@ -1,0 +1,183 @@
+package slurmclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// bind returns the binding of the version in use and negotiates the version first if necessary.
+func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
+	c.mu.Lock()
+	b := c.binding
+	c.mu.Unlock()
+	if b != nil {
+		return b, nil
+	}
+	version := c.cfg.Version
+	if version == "" {
+		var err error
+		if version, err = c.negotiate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	b, err := wire.NewBinding(version, c.base, c.http)
+	if err != nil {
+		return nil, &Error{Code: CodeInvalid, Op: "choosing an API version", Err: err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version, c.binding, c.jobsBinding = version, b, nil
+	return b, nil
+}
+
+// bindJobs returns the binding to read job records with. It is that of another version than the one
+// in use if the records of that version contain more and the server offers it.
+func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
+	b, err := c.bind(ctx)
+	if err != nil || c.cfg.Version != "" {
+		return b, err
+	}
+	other := wire.JobsVersion(b.Version())
+	if other == "" {
+		return b, nil
+	}
+	c.mu.Lock()
+	jobs := c.jobsBinding
+	c.mu.Unlock()
+	if jobs != nil {
+		return jobs, nil
+	}
+	jobs, found, err := c.tryVersion(ctx, other)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		jobs = b
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.binding == b {
+		c.jobsBinding = jobs
+	}
+	return jobs, nil
+}
+
+// negotiate sends a ping in every version, newest first, until the server accepts one. The server
+// answers 404 for a version that it lacks.
+func (c *Client) negotiate(ctx context.Context) (string, error) {
+	for _, version := range wire.Versions() {
+		if _, found, err := c.tryVersion(ctx, version); found || err != nil {
+			return version, err
+		}
+	}
+	return "", &Error{Code: CodeUnsupported, Op: versionOp, Status: http.StatusNotFound, Message: fmt.Sprintf(
+		"the server offers none of %s: is %s a slurmrestd of Slurm 23.11 or later?",
+		strings.Join(wire.Versions(), ", "), c.cfg.URL)}
+}
+
+const versionOp = "finding a common API version"
+
+// tryVersion sends a ping in a version; found is whether the server offers the version.
+func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
+	ctx = transport.WithOp(ctx, "ping")
+	b, err = wire.NewBinding(version, c.base, c.http)
+	if err != nil {
+		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
+	}
+	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) {
+		return b.Ping(ctx)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if ans.status == http.StatusNotFound {
+		return nil, false, nil
+	}
+	if err := ans.problem(versionOp); err != nil {
+		return nil, false, err
+	}
+	return b, true, nil
+}
+
+// recordServer records which release answered. If the release differs from the last one, the server
+// was replaced, and the next request negotiates the version again.
+func (c *Client) recordServer(s slurm.Server) {
+	if s.Release == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.release != "" && c.release != s.Release {
+		c.binding, c.jobsBinding = nil, nil
+	}
+	c.release, c.noAccounting = s.Release, s.NoAccounting
+}
+
+// lacksAccounting reports whether a request for accounting data failed because the cluster has no
+// slurmdbd. slurmrestd then lacks the path, as it does for an API version that it no longer offers;
+// but it answers a ping of the version, and that answer names no accounting storage.
+func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure error) bool {
+	var e *Error
+	if !errors.As(failure, &e) || e.Status != http.StatusNotFound {
+		return false
+	}
+	if _, found, err := c.tryVersion(ctx, b.Version()); err != nil || !found {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.noAccounting
+}
+
+// bindFunc chooses the binding of a request: bind, or bindJobs for job records.
+type bindFunc = func(*Client, context.Context) (wire.Binding, error)
+
+// renegotiate calls attempt with the binding in use. If the server answers that it has no such path,
+// the version is negotiated again, and attempt is called once more if the version differs. A server
+// that still offers the same version lacks only the path.
+func (c *Client) renegotiate(ctx context.Context, bind bindFunc, attempt func(wire.Binding) error) error {
+	b, err := bind(c, ctx)
+	if err != nil {
+		return err
+	}
+	failure := attempt(b)
+	if !suggestsOtherVersion(failure) || !c.dropVersion(b) {
+		return failure
+	}
+	again, err := bind(c, ctx)
+	if err != nil {
+		return err
+	}
+	if again.Version() == b.Version() {
+		return failure
+	}
+	return attempt(again)
+}
+
+// suggestsOtherVersion reports whether the server answered that it has no such path, which it also
+// does when it no longer offers the version. An operation that the version does not have fails
+// without a request, so it says nothing about the server.
+func suggestsOtherVersion(err error) bool {
+	return CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported)
+}
+
+// dropVersion discards the negotiated version and reports whether another one may be negotiated,
+// which a configured version rules out.
+func (c *Client) dropVersion(b wire.Binding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cfg.Version != "" {
+		return false
+	}
+	if c.binding == b || c.jobsBinding == b {
+		c.binding, c.jobsBinding = nil, nil
+	}
+	return true
+}
