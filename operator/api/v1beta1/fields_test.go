@@ -191,7 +191,7 @@ func setOptional(spec reflect.Value, path string) []string {
 		return []string{path + ".optional"}
 	}
 	switch spec.Type() {
-	case reflect.TypeFor[*corev1.SecretKeySelector](), reflect.TypeFor[*NodeSetSSH](), reflect.TypeFor[*StorageConfig]():
+	case reflect.TypeFor[*corev1.SecretKeySelector](), reflect.TypeFor[*v1beta1.NodeSetSSH](), reflect.TypeFor[*v1beta1.StorageConfig]():
 		spec.Set(reflect.New(spec.Type().Elem()))
 		return setOptional(spec.Elem(), path)
 	}
