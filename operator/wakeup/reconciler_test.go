@@ -47,7 +47,7 @@ func TestScaleToZero(t *testing.T) {
 	}
 	r.reconcile(t)
 	r.expect(t, 0, "TakenToZero")
-	if got := <-r.events.Events; !strings.HasPrefix(got, "Normal TakenToZero it was taken to zero after it was idle (1m0s)") {
+	if got := <-r.events.Events; !strings.HasPrefix(got, "Normal TakenToZero it was scaled to zero after it was idle (1m0s)") {
 		t.Errorf("the event is %q", got)
 	}
 }
