@@ -3,6 +3,7 @@ package exporter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/common/model"
 
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -30,8 +34,8 @@ type Config struct {
 	// Collectors enables or disables native collectors by name; others keep their default.
 	Collectors map[string]bool
 	// Compat lists the sets of other exporters' names to show in addition.
-	Compat []Set
-	Limits Limits
+	Compat []exposition.Set
+	Limits tally.Limits
 	// ClientMetrics are the metrics of the slurmrestd client; nil for none.
 	ClientMetrics *ClientMetrics
 	// TokenExpiry returns when the token in use expires, zero if unknown. It may be nil.
@@ -59,15 +63,15 @@ type Config struct {
 type Exporter struct {
 	cfg        Config
 	source     Source
-	collectors []collector
-	labels     constLabels
-	history    *jobHistory
-	panics     *panicCounter
-	pages      *pageCache
+	collectors []exposition.Collector
+	labels     exposition.ConstLabels
+	history    *collector.JobHistory
+	panics     *exposition.PanicCounter
+	pages      *exposition.PageCache
 	// exporterRegistry has the metrics of polling and rendering, clientRegistry those of
 	// requests to slurmrestd, and processRegistry those of this program.
 	exporterRegistry, clientRegistry, processRegistry *prometheus.Registry
-	limiter                                           scrapeLimiter
+	limiter                                           exposition.ScrapeLimiter
 }
 
 // New returns an Exporter. It returns an error if cfg names an unknown collector or set, or an
@@ -86,12 +90,12 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), history: newJobHistory(),
-		panics:           newPanicCounter(cfg.OnPanic),
+		cfg: cfg, source: source, collectors: chosen, labels: exposition.NewConstLabels(cfg.Labels), history: collector.NewJobHistory(),
+		panics:           exposition.NewPanicCounter(cfg.OnPanic),
 		exporterRegistry: prometheus.NewRegistry(), clientRegistry: prometheus.NewRegistry(), processRegistry: prometheus.NewRegistry(),
-		limiter: newScrapeLimiter(cfg.MaxScrapes),
+		limiter: exposition.NewScrapeLimiter(cfg.MaxScrapes),
 	}
-	e.pages = newPageCache(cfg, e.newRenderer)
+	e.pages = exposition.NewPageCache(cfg.Now, cfg.RenderAhead, e.newRenderer)
 	e.exporterRegistry.MustRegister(newExporterMetrics(e))
 	e.processRegistry.MustRegister(
 		version.NewCollector("slurm_exporter"),
@@ -104,43 +108,44 @@ func New(source Source, cfg Config) (*Exporter, error) {
 	return e, nil
 }
 
-func (e *Exporter) newRenderer() *renderer {
+func (e *Exporter) newRenderer() *exposition.Renderer {
 	compute := e.cfg.Demand
 	if compute == nil {
-		compute = cachedDemand()
+		compute = exposition.CachedDemand()
 	}
-	return &renderer{
-		collectors: e.collectors, labels: e.labels, compressor: newCompressor(), history: e.history, panics: e.panics,
-		views: viewCache{limits: e.cfg.Limits, panics: e.panics, compute: compute},
+	return &exposition.Renderer{
+		Collectors: e.collectors,
+		Labels:     e.labels, Compressor: exposition.NewCompressor(), JobHistory: e.history.Families, Panics: e.panics,
+		Views: exposition.ViewCache{Limits: e.cfg.Limits, Panics: e.panics, Compute: compute},
 	}
 }
 
-func chooseCollectors(cfg Config) ([]collector, error) {
-	all := allCollectors()
+func chooseCollectors(cfg Config) ([]exposition.Collector, error) {
+	all := collector.All()
 	known := map[string]bool{}
-	var out []collector
+	var out []exposition.Collector
 	for _, c := range all {
-		on := !c.optIn
-		if c.set == Native {
-			known[c.name] = true
-			if enabled, ok := cfg.Collectors[c.name]; ok {
+		on := !c.OptIn
+		if c.Set == exposition.Native {
+			known[c.Name] = true
+			if enabled, ok := cfg.Collectors[c.Name]; ok {
 				on = enabled
 			}
 		} else {
-			on = slices.Contains(cfg.Compat, c.set)
+			on = slices.Contains(cfg.Compat, c.Set)
 		}
 		if on {
 			out = append(out, c)
 		}
 	}
-	for _, name := range sortedKeys(cfg.Collectors) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Collectors)) {
 		if !known[name] {
-			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(sortedKeys(known), ", "))
+			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	for _, s := range cfg.Compat {
-		if !slices.Contains(Sets(), s) {
-			return nil, fmt.Errorf("unknown compatibility set %q; known are %v", s, Sets())
+		if !slices.Contains(collector.Sets(), s) {
+			return nil, fmt.Errorf("unknown compatibility set %q; known are %v", s, collector.Sets())
 		}
 	}
 	return out, nil
@@ -156,10 +161,10 @@ func (cfg Config) Resources() ([]slurmclient.Resource, error) {
 	return neededResources(chosen), err
 }
 
-func neededResources(chosen []collector) []slurmclient.Resource {
+func neededResources(chosen []exposition.Collector) []slurmclient.Resource {
 	want := coreResources()
 	for _, c := range chosen {
-		want = append(want, c.needs...)
+		want = append(want, c.Needs...)
 	}
 	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
 		func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
@@ -176,7 +181,7 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		e.panics.guard(stageObserve, "jobs", func() { e.history.record(s) })
-		e.pages.setSnapshot(s)
+		e.panics.Guard(exposition.StageObserve, "jobs", func() { e.history.Record(s) })
+		e.pages.SetSnapshot(s)
 	}
 }

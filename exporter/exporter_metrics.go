@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -18,7 +20,7 @@ func coreResources() []slurmclient.Resource {
 // isUp reports whether a slurmctld responds and the last poll of every core resource succeeded.
 func isUp(s *slurmclient.Snapshot) bool {
 	for _, r := range coreResources() {
-		if p := pollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
+		if p := tally.PollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
 			return false
 		}
 	}
@@ -42,18 +44,18 @@ type exporterMetrics struct {
 // exporterMetric is one metric of exporterMetrics.
 type exporterMetric struct {
 	name, help string
-	kind       metricKind
+	kind       exposition.Kind
 	labels     []string
 	desc       *prometheus.Desc
 }
 
 func newMetric(name, help string, labels ...string) *exporterMetric {
-	return &exporterMetric{name, help, gauge, labels, prometheus.NewDesc(name, help, labels, nil)}
+	return &exporterMetric{name, help, exposition.Gauge, labels, prometheus.NewDesc(name, help, labels, nil)}
 }
 
 func newCounter(name, help string, labels ...string) *exporterMetric {
 	m := newMetric(name, help, labels...)
-	m.kind = counter
+	m.kind = exposition.Counter
 	return m
 }
 
@@ -109,19 +111,19 @@ func (s *exporterMetrics) Describe(out chan<- *prometheus.Desc) {
 func (s *exporterMetrics) Collect(out chan<- prometheus.Metric) {
 	put := func(m *exporterMetric, value float64, labels ...string) {
 		as := prometheus.GaugeValue
-		if m.kind == counter {
+		if m.kind == exposition.Counter {
 			as = prometheus.CounterValue
 		}
 		out <- prometheus.MustNewConstMetric(m.desc, as, value, labels...)
 	}
 	now := s.exporter.source.Snapshot()
-	put(s.up, oneIf(isUp(now)))
+	put(s.up, exposition.OneIf(isUp(now)))
 	if now.Version != "" {
 		put(s.clusterInfo, 1, now.Server.Cluster, now.Server.Release, now.Version)
 	}
 	s.collectPolls(now, put)
 	s.collectSections(now, put)
-	s.exporter.panics.each(func(c computation, n uint64) { put(s.panics, float64(n), string(c.stage), c.part) })
+	s.exporter.panics.Each(func(c exposition.Computation, n uint64) { put(s.panics, float64(n), string(c.Stage), c.Part) })
 	if s.exporter.cfg.TokenExpiry == nil {
 		return
 	}
@@ -139,9 +141,9 @@ func (s *exporterMetrics) collectPolls(now *slurmclient.Snapshot, put putMetric)
 			continue
 		}
 		r := string(p.Resource)
-		put(s.resourceUp, oneIf(p.Known && p.Err == nil), r)
+		put(s.resourceUp, exposition.OneIf(p.Known && p.Err == nil), r)
 		put(s.pollFailures, float64(p.Failures), r)
-		put(s.panics, float64(p.Panics), string(stagePoll), r)
+		put(s.panics, float64(p.Panics), string(exposition.StagePoll), r)
 		if p.Known {
 			put(s.snapshotAge, p.Age(clock).Seconds(), r)
 		}
@@ -158,19 +160,19 @@ func (s *exporterMetrics) collectPolls(now *slurmclient.Snapshot, put putMetric)
 }
 
 func (s *exporterMetrics) collectSections(now *slurmclient.Snapshot, put putMetric) {
-	page := s.exporter.pages.page.Load()
+	page := s.exporter.pages.LastPage()
 	for i, c := range s.exporter.collectors {
-		put(s.success, oneIf(hasSucceeded(now, c) && (page == nil || !page.sections[i].failed)), c.name)
+		put(s.success, exposition.OneIf(hasSucceeded(now, c) && (page == nil || !page.Sections[i].Failed)), c.Name)
 		if page != nil {
-			put(s.duration, page.sections[i].took.Seconds(), c.name)
-			put(s.series, float64(page.sections[i].series), c.name)
+			put(s.duration, page.Sections[i].Took.Seconds(), c.Name)
+			put(s.series, float64(page.Sections[i].Series), c.Name)
 		}
 	}
 }
 
-func hasSucceeded(s *slurmclient.Snapshot, c collector) bool {
-	for _, r := range c.needs {
-		if p := pollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
+func hasSucceeded(s *slurmclient.Snapshot, c exposition.Collector) bool {
+	for _, r := range c.Needs {
+		if p := tally.PollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
 			return false
 		}
 	}
@@ -180,12 +182,12 @@ func hasSucceeded(s *slurmclient.Snapshot, c collector) bool {
 // Ready returns nil once there is something to scrape, and before that an error with the reason.
 // It stays nil if Slurm fails later, because the last values are still served.
 func (e *Exporter) Ready() error {
-	if e.pages.newest.Load() == nil {
+	if e.pages.NewestSnapshot() == nil {
 		return errNotReady("nothing has been read yet")
 	}
 	s := e.source.Snapshot()
 	for _, r := range []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions} {
-		p := pollOf(s, r)
+		p := tally.PollOf(s, r)
 		if p.Known || !p.Enabled {
 			continue
 		}
@@ -205,7 +207,7 @@ func (e errNotReady) Error() string { return string(e) }
 func oldestAge(s *slurmclient.Snapshot, now time.Time) (time.Duration, bool) {
 	var oldest time.Duration
 	for _, r := range coreResources() {
-		p := pollOf(s, r)
+		p := tally.PollOf(s, r)
 		if p.Enabled && !p.Known {
 			return 0, false
 		}

@@ -23,6 +23,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	"github.com/slurmtide/slurmtide/exporter/exportertest"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -30,7 +33,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 // fixedClock is the clock of most tests.
-func fixedClock() time.Time { return epoch }
+func fixedClock() time.Time { return exportertest.Epoch }
 
 // allCollectorsConfig enables all native collectors.
 func allCollectorsConfig() Config {
@@ -40,12 +43,12 @@ func allCollectorsConfig() Config {
 // renderedExporter returns an exporter that has processed s.
 func renderedExporter(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	t.Helper()
-	e, err := New(newSource(s), cfg)
+	e, err := New(exportertest.NewSource(s), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.history.record(s)
-	e.pages.setSnapshot(s)
+	e.history.Record(s)
+	e.pages.SetSnapshot(s)
 	return e
 }
 
@@ -61,7 +64,7 @@ func serveGet(t *testing.T, h http.Handler, target string, header ...string) *ht
 	return w
 }
 
-func scrapeText(t *testing.T, e *Exporter, set Set) string {
+func scrapeText(t *testing.T, e *Exporter, set exposition.Set) string {
 	t.Helper()
 	w := serveGet(t, e.Metrics(set), "/metrics")
 	if w.Code != http.StatusOK {
@@ -85,16 +88,16 @@ func slurmOnly(text string) string {
 
 func TestExpositions(t *testing.T) {
 	for _, tc := range []struct {
-		set Set
+		set exposition.Set
 		cfg Config
 	}{
-		{Native, allCollectorsConfig()},
-		{Slinky, Config{Compat: Sets(), Now: fixedClock}},
-		{OpenMetrics, Config{Compat: Sets(), Now: fixedClock}},
-		{Vpenso, Config{Compat: Sets(), Now: fixedClock}},
+		{exposition.Native, allCollectorsConfig()},
+		{exposition.Slinky, Config{Compat: collector.Sets(), Now: fixedClock}},
+		{exposition.OpenMetrics, Config{Compat: collector.Sets(), Now: fixedClock}},
+		{exposition.Vpenso, Config{Compat: collector.Sets(), Now: fixedClock}},
 	} {
 		t.Run(string(tc.set), func(t *testing.T) {
-			e := renderedExporter(t, smallCluster(), tc.cfg)
+			e := renderedExporter(t, exportertest.SmallCluster(), tc.cfg)
 			got := slurmOnly(scrapeText(t, e, tc.set))
 			golden := filepath.Join("testdata", string(tc.set)+".prom")
 			if *update {
@@ -114,8 +117,8 @@ func TestExpositions(t *testing.T) {
 }
 
 func TestNativeMetricsPassTheLinter(t *testing.T) {
-	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
-	problems, err := promlint.New(strings.NewReader(slurmOnly(scrapeText(t, e, Native)))).Lint()
+	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
+	problems, err := promlint.New(strings.NewReader(slurmOnly(scrapeText(t, e, exposition.Native)))).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +130,16 @@ func TestNativeMetricsPassTheLinter(t *testing.T) {
 // TestEveryNativeFamilyHasSamples keeps the small cluster, the golden file and the linter
 // complete.
 func TestEveryNativeFamilyHasSamples(t *testing.T) {
-	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
-	families := parseText(t, scrapeText(t, e, Native))
-	for _, c := range allCollectors() {
-		if c.set != Native {
+	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
+	families := parseText(t, scrapeText(t, e, exposition.Native))
+	for _, c := range collector.All() {
+		if c.Set != exposition.Native {
 			continue
 		}
-		for _, f := range c.families {
+		for _, f := range c.Families {
 			// Every job of the small cluster can run.
-			if families[f.name] == 0 && f.name != "slurm_partition_unsatisfiable_jobs" {
-				t.Errorf("%s has no sample", f.name)
+			if families[f.Name] == 0 && f.Name != "slurm_partition_unsatisfiable_jobs" {
+				t.Errorf("%s has no sample", f.Name)
 			}
 		}
 	}
@@ -159,8 +162,8 @@ func parseText(t *testing.T, text string) map[string]int {
 
 func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 	cfg := allCollectorsConfig()
-	cfg.Compat = Sets()
-	text := scrapeText(t, renderedExporter(t, smallCluster(), cfg), Native)
+	cfg.Compat = collector.Sets()
+	text := scrapeText(t, renderedExporter(t, exportertest.SmallCluster(), cfg), exposition.Native)
 	families := parseText(t, text)
 	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending", "slurm_bf_active"} {
 		if families[name] == 0 {
@@ -176,8 +179,8 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 }
 
 func TestNoSampleIsShownBeforeTheFirstReading(t *testing.T) {
-	e := renderedExporter(t, emptySnapshot(), allCollectorsConfig())
-	for line := range strings.Lines(scrapeText(t, e, Native)) {
+	e := renderedExporter(t, exportertest.EmptySnapshot(), allCollectorsConfig())
+	for line := range strings.Lines(scrapeText(t, e, exposition.Native)) {
 		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") || strings.HasPrefix(line, "slurm_exporter_") {
 			continue
 		}
@@ -188,8 +191,8 @@ func TestNoSampleIsShownBeforeTheFirstReading(t *testing.T) {
 }
 
 func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
-	good := smallCluster()
-	before := seriesOf(scrapeText(t, renderedExporter(t, good, allCollectorsConfig()), Native))
+	good := exportertest.SmallCluster()
+	before := seriesOf(scrapeText(t, renderedExporter(t, good, allCollectorsConfig()), exposition.Native))
 	bad := *good
 	for _, p := range []*slurmclient.Poll{
 		&bad.Pings.Poll, &bad.Nodes.Poll, &bad.Jobs.Poll, &bad.Partitions.Poll, &bad.Reservations.Poll,
@@ -197,7 +200,7 @@ func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 	} {
 		p.Err, p.Failures = errors.New("connection refused"), 3
 	}
-	text := scrapeText(t, renderedExporter(t, &bad, allCollectorsConfig()), Native)
+	text := scrapeText(t, renderedExporter(t, &bad, allCollectorsConfig()), exposition.Native)
 	after := seriesOf(text)
 	for s := range before {
 		if !after[s] {
@@ -222,7 +225,7 @@ func seriesOf(text string) map[string]bool {
 }
 
 func TestFormats(t *testing.T) {
-	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
+	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
 	const openAccept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
 	for _, tc := range []struct {
 		name, accept, contentType, end string
@@ -232,7 +235,7 @@ func TestFormats(t *testing.T) {
 		{"text when protobuf is preferred", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "text/plain; version=0.0.4; charset=utf-8", "\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plain := serveGet(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
+			plain := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
 			if got := plain.Header().Get("Content-Type"); got != tc.contentType {
 				t.Errorf("Content-Type is %q", got)
 			}
@@ -242,7 +245,7 @@ func TestFormats(t *testing.T) {
 			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, plain.Body.Len())
 			}
-			packed := serveGet(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
+			packed := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
 			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, packed.Body.Len())
 			}
@@ -285,14 +288,14 @@ func TestAcceptEncoding(t *testing.T) {
 	for header, want := range map[string]bool{
 		"": false, "gzip": true, "gzip;q=0": false, "br": false, "*": true, "br, gzip; q=0.5": true, "identity": false, "gzip;q=x": false,
 	} {
-		if got := acceptsGzip(http.Header{"Accept-Encoding": {header}}); got != want {
+		if got := exposition.AcceptsGzip(http.Header{"Accept-Encoding": {header}}); got != want {
 			t.Errorf("%q: %v", header, got)
 		}
 	}
 }
 
 func TestParametersChooseCollectors(t *testing.T) {
-	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
+	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
 	for _, tc := range []struct {
 		name, query   string
 		status        int
@@ -305,7 +308,7 @@ func TestParametersChooseCollectors(t *testing.T) {
 		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"cannot be used together"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := serveGet(t, e.Metrics(Native), "/metrics?"+tc.query)
+			w := serveGet(t, e.Metrics(exposition.Native), "/metrics?"+tc.query)
 			if w.Code != tc.status {
 				t.Errorf("HTTP %d", w.Code)
 			}
@@ -326,20 +329,20 @@ func TestParametersChooseCollectors(t *testing.T) {
 func TestTooManyScrapesAreTurnedAway(t *testing.T) {
 	cfg := allCollectorsConfig()
 	cfg.MaxScrapes = 1
-	e := renderedExporter(t, smallCluster(), cfg)
+	e := renderedExporter(t, exportertest.SmallCluster(), cfg)
 	e.limiter <- struct{}{}
-	if w := serveGet(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
+	if w := serveGet(t, e.Metrics(exposition.Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("HTTP %d", w.Code)
 	}
 	<-e.limiter
-	if w := serveGet(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusOK {
+	if w := serveGet(t, e.Metrics(exposition.Native), "/metrics"); w.Code != http.StatusOK {
 		t.Errorf("HTTP %d", w.Code)
 	}
 }
 
 func TestUnknownNamesAreErrors(t *testing.T) {
-	for _, cfg := range []Config{{Collectors: map[string]bool{"node": true}}, {Compat: []Set{"vpens"}}} {
-		if _, err := New(newSource(emptySnapshot()), cfg); err == nil {
+	for _, cfg := range []Config{{Collectors: map[string]bool{"node": true}}, {Compat: []exposition.Set{"vpens"}}} {
+		if _, err := New(exportertest.NewSource(exportertest.EmptySnapshot()), cfg); err == nil {
 			t.Errorf("%+v was accepted", cfg)
 		}
 	}
@@ -347,7 +350,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 
 func TestOnlyResourcesOfEnabledCollectorsAreNeeded(t *testing.T) {
 	off := map[string]bool{}
-	for _, c := range Collectors() {
+	for _, c := range collector.Native() {
 		off[c.Name] = false
 	}
 	got, err := Config{Collectors: off}.Resources()
@@ -366,7 +369,7 @@ func TestOnlyResourcesOfEnabledCollectorsAreNeeded(t *testing.T) {
 
 func TestRunShowsWhatIsPublished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := newSource(emptySnapshot())
+		source := exportertest.NewSource(exportertest.EmptySnapshot())
 		e, err := New(source, allCollectorsConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -381,16 +384,16 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 		if err := e.Ready(); err == nil || !strings.Contains(err.Error(), "nodes have not been read yet") {
 			t.Errorf("ready before the first reading: %v", err)
 		}
-		source.publish(func(s *slurmclient.Snapshot) {
+		source.Publish(func(s *slurmclient.Snapshot) {
 			n := s.Sequence
-			*s = *smallCluster()
+			*s = *exportertest.SmallCluster()
 			s.Sequence = n
 		})
 		synctest.Wait()
 		if err := e.Ready(); err != nil {
 			t.Error(err)
 		}
-		if text := scrapeText(t, e, Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
+		if text := scrapeText(t, e, exposition.Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
 			t.Errorf("the snapshot is not shown:\n%s", text)
 		}
 		cancel()
@@ -400,7 +403,7 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 
 func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := newSource(smallCluster())
+		source := exportertest.NewSource(exportertest.SmallCluster())
 		e, err := New(source, allCollectorsConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -410,17 +413,17 @@ func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 		go func() { e.Run(ctx); close(done) }()
 		synctest.Wait()
 		for id := range uint32(2) {
-			source.publish(func(s *slurmclient.Snapshot) {
-				failed := newJob(90+id, func(j *slurm.Job) { setRunning(j); j.State = slurm.ParseJobState("FAILED") })
+			source.Publish(func(s *slurmclient.Snapshot) {
+				failed := exportertest.NewJob(90+id, func(j *slurm.Job) { exportertest.SetRunning(j); j.State = slurm.ParseJobState("FAILED") })
 				s.Jobs.Sequence++
 				s.Jobs.Value = append(slices.Clone(s.Jobs.Value), failed)
 			})
 			synctest.Wait()
 		}
-		if e.pages.page.Load() != nil {
+		if e.pages.LastPage() != nil {
 			t.Error("a page was rendered without a scrape")
 		}
-		if text := scrapeText(t, e, Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
+		if text := scrapeText(t, e, exposition.Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
 			t.Errorf("the ended jobs are not all counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
 		}
 		cancel()
@@ -429,25 +432,25 @@ func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 }
 
 func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
-	e := renderedExporter(t, smallCluster(), allCollectorsConfig())
+	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
 	r := e.newRenderer()
-	first := r.render(epoch, smallCluster())
-	s := smallCluster()
+	first := r.Render(exportertest.Epoch, exportertest.SmallCluster())
+	s := exportertest.SmallCluster()
 	s.Sequence++
 	s.Jobs.Err = errors.New("failed")
 	s.Licenses.Sequence++
-	second := r.render(epoch.Add(time.Second), s)
+	second := r.Render(exportertest.Epoch.Add(time.Second), s)
 	for i, c := range e.collectors {
-		same := &first.sections[i].families[0] == &second.sections[i].families[0]
-		if same == slices.Contains(c.needs, slurmclient.Licenses) {
-			t.Errorf("%s: rendered again is %v", c.name, !same)
+		same := &first.Sections[i].Families[0] == &second.Sections[i].Families[0]
+		if same == slices.Contains(c.Needs, slurmclient.Licenses) {
+			t.Errorf("%s: rendered again is %v", c.Name, !same)
 		}
 	}
-	third := r.render(epoch.Add(demandMaxAge+time.Second), s)
+	third := r.Render(exportertest.Epoch.Add(exposition.DemandMaxAge+time.Second), s)
 	for i, c := range e.collectors {
-		same := &second.sections[i].families[0] == &third.sections[i].families[0]
-		if same == c.timeDependent {
-			t.Errorf("%s after a while: rendered again is %v", c.name, !same)
+		same := &second.Sections[i].Families[0] == &third.Sections[i].Families[0]
+		if same == c.TimeDependent {
+			t.Errorf("%s after a while: rendered again is %v", c.Name, !same)
 		}
 	}
 }
@@ -467,7 +470,7 @@ func TestUp(t *testing.T) {
 		{"ping is not polled", func(s *slurmclient.Snapshot) { s.Pings = slurmclient.Reading[[]slurm.Ping]{} }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := smallCluster()
+			s := exportertest.SmallCluster()
 			tc.change(s)
 			if got := isUp(s); got != tc.want {
 				t.Errorf("up is %v", got)
@@ -494,10 +497,10 @@ func TestMetricsPageIsUpToDate(t *testing.T) {
 }
 
 func TestLandingPageShowsTheCluster(t *testing.T) {
-	s := smallCluster()
+	s := exportertest.SmallCluster()
 	s.Shares.Err = errors.New("slurmdbd <is> gone")
 	cfg := allCollectorsConfig()
-	cfg.Compat = []Set{Vpenso}
+	cfg.Compat = []exposition.Set{exposition.Vpenso}
 	landing, err := renderedExporter(t, s, cfg).Landing("/metrics")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -85,19 +87,19 @@ func (e *Exporter) summarize() clusterSummary {
 			out.Problems = append(out.Problems, fmt.Sprintf("%s: %v", p.Resource, p.Err))
 		}
 	}
-	page := e.pages.current()
+	page := e.pages.Current()
 	if page == nil {
 		return out
 	}
-	v := page.view
-	if v.nodes != nil {
+	v := page.View
+	if v.NodeTotals != nil {
 		for _, w := range slurm.NodeWords() {
-			out.Nodes = appendCount(out.Nodes, w, v.nodes.all.byWord[w])
+			out.Nodes = appendCount(out.Nodes, w, v.NodeTotals.All.ByWord[w])
 		}
 	}
-	if v.jobs != nil {
+	if v.JobTotals != nil {
 		for _, b := range slurm.JobBases() {
-			out.Jobs = appendCount(out.Jobs, labelSpelling(b.String()), v.jobs.all.inState(b))
+			out.Jobs = appendCount(out.Jobs, exposition.LabelSpelling(b.String()), v.JobTotals.All.InState(b))
 		}
 	}
 	out.Partitions = summarizePartitions(v)
@@ -111,19 +113,19 @@ func appendCount(list []stateCount, name string, n uint64) []stateCount {
 	return append(list, stateCount{name, n})
 }
 
-func summarizePartitions(v *snapshotView) []partitionSummary {
-	if v.nodes == nil || v.jobs == nil {
+func summarizePartitions(v *tally.View) []partitionSummary {
+	if v.NodeTotals == nil || v.JobTotals == nil {
 		return nil
 	}
 	var out []partitionSummary
 	for _, p := range v.Partitions.Value {
-		d, _ := v.demand.Partition(p.Name)
+		d, _ := v.Demand.Partition(p.Name)
 		row := partitionSummary{
-			Name: p.Name, State: labelSpelling(string(p.State)), Idle: d.IdleNodes, Required: d.RequiredNodes,
+			Name: p.Name, State: exposition.LabelSpelling(string(p.State)), Idle: d.IdleNodes, Required: d.RequiredNodes,
 			Pending: d.PendingJobs, Eligible: d.EligiblePendingJobs, Runs: d.RunningJobs,
 		}
-		if t := v.nodes.byPartition[p.Name]; t != nil {
-			row.Nodes, row.CPUs, row.CPUsAllocated = t.total, t.cpus.total(), t.cpus.allocated
+		if t := v.NodeTotals.ByPartition[p.Name]; t != nil {
+			row.Nodes, row.CPUs, row.CPUsAllocated = t.Total, t.CPUs.Total(), t.CPUs.Allocated
 		}
 		out = append(out, row)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -22,22 +24,22 @@ these metrics too, and in addition the [metrics of NodeSets](metrics-nodesets.md
 
 - [The exporter itself](#the-exporter-itself)
 `)
-	for _, c := range allCollectors() {
+	for _, c := range collector.All() {
 		fmt.Fprintf(&b, "- [%s](#%s)\n", collectorTitle(c), strings.ReplaceAll(strings.ToLower(collectorTitle(c)), " ", "-"))
 	}
 	b.WriteString("\n## The exporter itself\n\nThese metrics are always shown.\n\n")
 	writeTable(&b, append(exporterRows(), clientRows()...))
-	for _, c := range allCollectors() {
+	for _, c := range collector.All() {
 		writeCollector(&b, c)
 	}
 	return b.String()
 }
 
-func collectorTitle(c collector) string {
-	if c.set != Native {
-		return "Compatibility set " + c.name
+func collectorTitle(c exposition.Collector) string {
+	if c.Set != exposition.Native {
+		return "Compatibility set " + c.Name
 	}
-	return "Collector " + c.name
+	return "Collector " + c.Name
 }
 
 type metricRow struct {
@@ -45,33 +47,33 @@ type metricRow struct {
 	labels           []string
 }
 
-func writeCollector(b *strings.Builder, c collector) {
+func writeCollector(b *strings.Builder, c exposition.Collector) {
 	fmt.Fprintf(b, "\n## %s\n\n", collectorTitle(c))
 	var needs []string
-	for _, r := range c.needs {
+	for _, r := range c.Needs {
 		needs = append(needs, string(r))
 	}
 	switch {
-	case c.set != Native:
+	case c.Set != exposition.Native:
 		fmt.Fprintf(b, "Enabled by `--compat=%s`; `/metrics/%s` shows only this set. It contains the %s. It reads "+
 			"%s.\n"+
-			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.set, c.set,
-			c.help, strings.Join(needs, ", "), c.set)
-	case c.optIn:
-		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.name, c.help,
+			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.Set, c.Set,
+			c.Help, strings.Join(needs, ", "), c.Set)
+	case c.OptIn:
+		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.Name, c.Help,
 			strings.Join(needs, ", "))
 	default:
-		fmt.Fprintf(b, "Enabled by default; `--no-collector.%s` disables it. It shows %s. It reads %s.\n\n", c.name,
-			c.help, strings.Join(needs, ", "))
+		fmt.Fprintf(b, "Enabled by default; `--no-collector.%s` disables it. It shows %s. It reads %s.\n\n", c.Name,
+			c.Help, strings.Join(needs, ", "))
 	}
-	if c.note != "" {
-		b.WriteString(c.note + "\n\n")
+	if c.Note != "" {
+		b.WriteString(c.Note + "\n\n")
 	}
 	var rows []metricRow
-	for _, f := range c.families {
-		rows = append(rows, metricRow{f.name, string(f.kind), f.help, f.labels})
+	for _, f := range c.Families {
+		rows = append(rows, metricRow{f.Name, string(f.Kind), f.Help, f.Labels})
 	}
-	if c.hasJobHistory {
+	if c.HasJobHistory {
 		rows = append(rows, jobHistoryRows()...)
 	}
 	writeTable(b, rows)
@@ -94,7 +96,7 @@ func exporterRows() []metricRow {
 	for _, d := range s.allMetrics() {
 		out = append(out, metricRow{d.name, string(d.kind), d.help, d.labels})
 	}
-	return append(out, metricRow{"slurm_exporter_build_info", string(gauge),
+	return append(out, metricRow{"slurm_exporter_build_info", string(exposition.Gauge),
 		"Always 1; the labels describe the build.",
 		[]string{"version", "revision", "branch", "goversion", "goos", "goarch", "tags"}})
 }
@@ -103,20 +105,20 @@ func clientRows() []metricRow {
 	r := NewClientMetrics()
 	r.Request("get nodes", 200, 0, 1)
 	r.Polled(slurmclient.Nodes, 0, nil)
-	return rowsOfCollectors(r)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(r)
+	return rowsOfGatherer(registry)
 }
 
 func jobHistoryRows() []metricRow {
-	o := newJobHistory()
-	o.addPartition("batch")
-	return rowsOfCollectors(o.eligibleWait, o.startWait, o.ended)
+	o := collector.NewJobHistory()
+	o.AddPartition("batch")
+	return rowsOfGatherer(o.Gatherer())
 }
 
-// rowsOfCollectors describes collectors of client_golang by the families that they gather.
-func rowsOfCollectors(from ...prometheus.Collector) []metricRow {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(from...)
-	families, err := registry.Gather()
+// rowsOfGatherer describes metrics of client_golang by the families that are gathered.
+func rowsOfGatherer(from prometheus.Gatherer) []metricRow {
+	families, err := from.Gather()
 	if err != nil {
 		return nil // families of one registry do not conflict
 	}

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/exporter/exportertest"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -13,15 +16,15 @@ func TestAPanicLeavesOtherCollectorsWorking(t *testing.T) {
 	var failures []error
 	cfg := allCollectorsConfig()
 	cfg.OnPanic = func(err error) { failures = append(failures, err) }
-	e := renderedExporter(t, smallCluster(), cfg)
-	before := scrapeText(t, e, Native)
-	next := *smallCluster()
+	e := renderedExporter(t, exportertest.SmallCluster(), cfg)
+	before := scrapeText(t, e, exposition.Native)
+	next := *exportertest.SmallCluster()
 	next.Sequence++
 	next.Jobs.Sequence++
 	next.Jobs.Value = []*slurm.Job{nil}
-	e.panics.guard(stageObserve, "jobs", func() { e.history.record(&next) })
-	e.pages.setSnapshot(&next)
-	after := scrapeText(t, e, Native)
+	e.panics.Guard(exposition.StageObserve, "jobs", func() { e.history.Record(&next) })
+	e.pages.SetSnapshot(&next)
+	after := scrapeText(t, e, exposition.Native)
 	for _, family := range []string{"slurm_nodes", "slurm_jobs", "slurm_partition_pending_jobs"} {
 		if linesOf(after, family) != linesOf(before, family) {
 			t.Errorf("%s changes from\n%sto\n%s", family, linesOf(before, family), linesOf(after, family))
@@ -44,20 +47,21 @@ func TestAPanicLeavesOtherCollectorsWorking(t *testing.T) {
 
 func TestACollectorThatPanicsIsNotASuccess(t *testing.T) {
 	cfg := allCollectorsConfig()
-	s := smallCluster()
+	s := exportertest.SmallCluster()
 	e := renderedExporter(t, s, cfg)
-	before := linesOf(scrapeText(t, e, Native), "slurm_node_info")
+	before := linesOf(scrapeText(t, e, exposition.Native), "slurm_node_info")
 	next := *s
 	next.Sequence++
 	next.Nodes.Sequence++
 	broken := e.collectors[0]
-	broken.families = []family{{"slurm_broken", gauge, "It panics.", nil, func(*snapshotView, *samples) { panic("no such node") }}}
+	broken.Families = []exposition.Family{{Name: "slurm_broken", Kind: exposition.Gauge, Help: "It panics.",
+		Labels: nil, Values: func(*tally.View, *exposition.Samples) { panic("no such node") }}}
 	e.collectors[0] = broken
-	e.pages.setSnapshot(&next)
-	after := scrapeText(t, e, Native)
+	e.pages.SetSnapshot(&next)
+	after := scrapeText(t, e, exposition.Native)
 	for _, want := range []string{
-		`slurm_exporter_panics_total{part="` + broken.name + `",stage="render"} 1`,
-		`slurm_exporter_collector_success{collector="` + broken.name + `"} 0`,
+		`slurm_exporter_panics_total{part="` + broken.Name + `",stage="render"} 1`,
+		`slurm_exporter_collector_success{collector="` + broken.Name + `"} 0`,
 	} {
 		if !strings.Contains(after, want) {
 			t.Errorf("the exposition lacks %s", want)

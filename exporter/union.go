@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/exporter/exposition"
 )
 
 // Union serves several Exporters as one exposition, which contains each family once with the
@@ -11,7 +13,7 @@ import (
 type Union struct {
 	members func() Members
 	process prometheus.Gatherer
-	limiter scrapeLimiter
+	limiter exposition.ScrapeLimiter
 }
 
 // Members are the clusters of a Union.
@@ -26,17 +28,17 @@ type Members struct {
 // samples. process has the metrics of this program, which replace those of the Exporters.
 // maxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
 func NewUnion(members func() Members, process prometheus.Gatherer, maxScrapes int) *Union {
-	return &Union{members, process, newScrapeLimiter(maxScrapes)}
+	return &Union{members, process, exposition.NewScrapeLimiter(maxScrapes)}
 }
 
 // Metrics returns a handler for the exposition, as Exporter.Metrics does.
-func (j *Union) Metrics(set Set) http.Handler {
-	return j.limiter.guard(func(w http.ResponseWriter, r *http.Request) {
-		want, f := parseCollectorFilter(set, r), negotiateFormat(r.Header)
-		var all mergedFamilies
+func (j *Union) Metrics(set exposition.Set) http.Handler {
+	return j.limiter.Guard(func(w http.ResponseWriter, r *http.Request) {
+		want, f := exposition.ParseCollectorFilter(set, r), exposition.NegotiateFormat(r.Header)
+		var all exposition.MergedFamilies
 		members := j.members()
 		for _, e := range members.Exporters {
-			if err := want.check(e.collectors); err != nil {
+			if err := want.Check(e.collectors); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
@@ -45,45 +47,22 @@ func (j *Union) Metrics(set Set) http.Handler {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			all.add(shown)
+			all.Add(shown)
 		}
 		down, err := unreachableClusters(members.Unreachable).families(f)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		all.add(down)
-		if want.selectsEverything() {
-			own, err := gatherFamilies(j.process, constLabels{}, f)
+		all.Add(down)
+		if want.SelectsEverything() {
+			own, err := exposition.GatherFamilies(j.process, exposition.ConstLabels{}, f)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			all.add(own)
+			all.Add(own)
 		}
-		serveFamilies(w, r, f, all.list)
+		exposition.ServeFamilies(w, r, f, all.List)
 	})
-}
-
-// mergedFamilies contains each family of several exporters once. The zero value is empty.
-type mergedFamilies struct {
-	list        []renderedFamily
-	indexByName map[string]int // in list, by name
-}
-
-// add appends samples to the families of the same name, and appends new families.
-func (a *mergedFamilies) add(shown []renderedFamily) {
-	if a.indexByName == nil {
-		a.indexByName = map[string]int{}
-	}
-	for _, f := range shown {
-		i, known := a.indexByName[f.name]
-		if !known {
-			a.indexByName[f.name] = len(a.list)
-			f.samples = append([]fragment(nil), f.samples...) // the page is immutable
-			a.list = append(a.list, f)
-			continue
-		}
-		a.list[i].samples = append(a.list[i].samples, f.samples...)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slurmtide/slurmtide/exporter/exportertest"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -22,7 +24,8 @@ func inCluster(t *testing.T, s *slurmclient.Snapshot, cluster string) *Exporter 
 // unionOf returns a Union of the exporters, with one metric of the program.
 func unionOf(most int, of ...*Exporter) *Union {
 	process := prometheus.NewRegistry()
-	process.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "program", Help: "It runs."}, func() float64 { return 1 }))
+	process.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "program",
+		Help: "It runs."}, func() float64 { return 1 }))
 	return NewUnion(func() Members { return Members{Exporters: of} }, process, most)
 }
 
@@ -39,7 +42,7 @@ func linesOf(text, family string) string {
 }
 
 func TestLabelsArePutOnEverySample(t *testing.T) {
-	text := scrapeText(t, inCluster(t, smallCluster(), `te"am\`), Native)
+	text := scrapeText(t, inCluster(t, exportertest.SmallCluster(), `te"am\`), exposition.Native)
 	parseText(t, text)
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") && !strings.Contains(line, `{cluster="te\"am\\"`) {
@@ -58,15 +61,15 @@ func TestLabelsArePutOnEverySample(t *testing.T) {
 }
 
 func TestInvalidLabelNamesAreErrors(t *testing.T) {
-	if _, err := New(newSource(emptySnapshot()), Config{Labels: map[string]string{"a-b": "c"}}); err == nil {
+	if _, err := New(exportertest.NewSource(exportertest.EmptySnapshot()), Config{Labels: map[string]string{"a-b": "c"}}); err == nil {
 		t.Error("a-b was accepted")
 	}
 }
 
 func TestAUnionShowsEachFamilyOnceWithTheSamplesOfAll(t *testing.T) {
-	small := smallCluster()
-	joint := unionOf(0, inCluster(t, small, "a"), inCluster(t, small, "b"), inCluster(t, emptySnapshot(), "c"))
-	text := serveGet(t, joint.Metrics(Native), "/metrics").Body.String()
+	small := exportertest.SmallCluster()
+	joint := unionOf(0, inCluster(t, small, "a"), inCluster(t, small, "b"), inCluster(t, exportertest.EmptySnapshot(), "c"))
+	text := serveGet(t, joint.Metrics(exposition.Native), "/metrics").Body.String()
 	parseText(t, text)
 	for family, want := range map[string]string{
 		"slurm_up": `# HELP slurm_up 1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded.
@@ -89,10 +92,10 @@ slurm_jobs_held{cluster="b"} 1
 	if strings.Contains(text, "go_goroutines") {
 		t.Error("the metrics of an exporter's own process are shown")
 	}
-	if got := withoutDurations(unzipBody(t, serveGet(t, joint.Metrics(Native), "/metrics", "Accept-Encoding", "gzip").Body)); got != withoutDurations(text) {
+	if got := withoutDurations(unzipBody(t, serveGet(t, joint.Metrics(exposition.Native), "/metrics", "Accept-Encoding", "gzip").Body)); got != withoutDurations(text) {
 		t.Error("the gzip body differs")
 	}
-	again := serveGet(t, joint.Metrics(Native), "/metrics").Body.String()
+	again := serveGet(t, joint.Metrics(exposition.Native), "/metrics").Body.String()
 	if diff := cmp.Diff(withoutDurations(text), withoutDurations(again)); diff != "" {
 		t.Errorf("the second scrape differs: %s", diff)
 	}
@@ -106,12 +109,12 @@ func TestAUnionObeysTheRequest(t *testing.T) {
 		status        int
 		shown, hidden string
 	}{
-		{"with parameters the program is not shown", "?collect[]=nodes", []*Exporter{inCluster(t, smallCluster(), "a")}, http.StatusOK, "slurm_nodes{", "program"},
-		{"an unknown collector is an error", "?collect[]=nope", []*Exporter{inCluster(t, smallCluster(), "a")}, http.StatusBadRequest, "is not enabled", "slurm"},
+		{"with parameters the program is not shown", "?collect[]=nodes", []*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusOK, "slurm_nodes{", "program"},
+		{"an unknown collector is an error", "?collect[]=nope", []*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusBadRequest, "is not enabled", "slurm"},
 		{"without exporters the program is shown", "", nil, http.StatusOK, "program 1", "slurm"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := serveGet(t, unionOf(0, tc.of...).Metrics(Native), "/metrics"+tc.query, "Accept", openAccept)
+			w := serveGet(t, unionOf(0, tc.of...).Metrics(exposition.Native), "/metrics"+tc.query, "Accept", openAccept)
 			body := w.Body.String()
 			if w.Code != tc.status || !strings.Contains(body, tc.shown) || strings.Contains(body, tc.hidden) {
 				t.Errorf("HTTP %d: %s", w.Code, body)
@@ -123,18 +126,18 @@ func TestAUnionObeysTheRequest(t *testing.T) {
 	}
 	joint := unionOf(1)
 	joint.limiter <- struct{}{}
-	if w := serveGet(t, joint.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
+	if w := serveGet(t, joint.Metrics(exposition.Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("too many scrapes: HTTP %d", w.Code)
 	}
 }
 
 func TestAClusterWithoutAConnectionIsNotUp(t *testing.T) {
-	there := inCluster(t, smallCluster(), "hpc/there")
+	there := inCluster(t, exportertest.SmallCluster(), "hpc/there")
 	j := NewUnion(func() Members {
 		return Members{Exporters: []*Exporter{there}, Unreachable: []map[string]string{{"cluster": "hpc/lost"}, {"cluster": "hpc/undialled"}}}
 	}, prometheus.NewRegistry(), 0)
 	for _, target := range []string{"/metrics", "/metrics?collect[]=nodes"} {
-		got := linesOf(serveGet(t, j.Metrics(Native), target).Body.String(), "slurm_up")
+		got := linesOf(serveGet(t, j.Metrics(exposition.Native), target).Body.String(), "slurm_up")
 		want := "# HELP slurm_up " + upHelp + "\n# TYPE slurm_up gauge\n" +
 			"slurm_up{cluster=\"hpc/there\"} 1\nslurm_up{cluster=\"hpc/lost\"} 0\nslurm_up{cluster=\"hpc/undialled\"} 0\n"
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -1,6 +1,10 @@
 package exporter
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+)
 
 const (
 	upName = "slurm_up"
@@ -27,10 +31,10 @@ func (a unreachableClusters) Collect(out chan<- prometheus.Metric) {
 }
 
 // families renders slurm_up of the clusters in a format.
-func (a unreachableClusters) families(f format) ([]renderedFamily, error) {
+func (a unreachableClusters) families(f exposition.Format) ([]exposition.RenderedFamily, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(a); err != nil {
 		return nil, err
 	}
-	return gatherFamilies(registry, constLabels{}, f)
+	return exposition.GatherFamilies(registry, exposition.ConstLabels{}, f)
 }

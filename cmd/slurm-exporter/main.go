@@ -20,6 +20,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -130,7 +131,7 @@ func localAddress(address string) string {
 func newRoutes(exp *exporter.Exporter, o *options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	path := "/" + strings.Trim(o.metricsPath, "/")
-	mux.Handle("GET "+path, exp.Metrics(exporter.Native))
+	mux.Handle("GET "+path, exp.Metrics(exposition.Native))
 	for _, set := range o.compat {
 		mux.Handle("GET "+path+"/"+string(set), exp.Metrics(set))
 	}

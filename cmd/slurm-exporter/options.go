@@ -16,6 +16,9 @@ import (
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
 	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -32,8 +35,8 @@ type options struct {
 
 	cluster     string
 	collectors  map[string]*bool
-	compat      []exporter.Set
-	limits      exporter.Limits
+	compat      []exposition.Set
+	limits      tally.Limits
 	metricsPath string
 	maxRequests int
 	web         *web.FlagConfig
@@ -114,13 +117,13 @@ func (o *options) pollFlags(app *kingpin.Application) {
 }
 
 func (o *options) metricFlags(app *kingpin.Application) {
-	for _, c := range exporter.Collectors() {
+	for _, c := range collector.Native() {
 		on := new(bool)
 		o.collectors[c.Name] = on
 		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
 	}
 	var names []string
-	for _, s := range exporter.Sets() {
+	for _, s := range collector.Sets() {
 		names = append(names, string(s))
 	}
 	app.Flag("cluster", "Name of the Slurm cluster. Every metric gets it as the label cluster, by which dashboards "+
@@ -140,16 +143,16 @@ func (o *options) metricFlags(app *kingpin.Application) {
 }
 
 // setList is a repeatable flag value: comma-separated sets.
-type setList []exporter.Set
+type setList []exposition.Set
 
 func (l *setList) Set(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
-		s := exporter.Set(strings.TrimSpace(name))
+		s := exposition.Set(strings.TrimSpace(name))
 		if s == "" {
 			continue
 		}
-		if !slices.Contains(exporter.Sets(), s) {
-			return fmt.Errorf("there is no set %q, only %v", s, exporter.Sets())
+		if !slices.Contains(collector.Sets(), s) {
+			return fmt.Errorf("there is no set %q, only %v", s, collector.Sets())
 		}
 		if !slices.Contains(*l, s) {
 			*l = append(*l, s)

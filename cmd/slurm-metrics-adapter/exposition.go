@@ -17,6 +17,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
+	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/operator/api/access"
@@ -186,7 +187,7 @@ func clusterLabel(key access.ClusterKey, taken map[string]bool) string {
 // routes returns the HTTP handler. settled returns why the pages are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+e.path, e.union.Metrics(exporter.Native))
+	mux.Handle("GET "+e.path, e.union.Metrics(metricset.Native))
 	for _, set := range e.cfg.Compat {
 		mux.Handle("GET "+e.path+"/"+string(set), e.union.Metrics(set))
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/common/version"
 	liboptions "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd/options"
 
-	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/metricsapi"
 )
 
@@ -37,8 +39,8 @@ type options struct {
 	metricsPath      string
 	maxScrapes       int
 	collectors       map[string]*bool
-	compat           []exporter.Set
-	limits           exporter.Limits
+	compat           []metricset.Set
+	limits           tally.Limits
 
 	logLevel, logFormat string
 }
@@ -122,13 +124,13 @@ func (o *options) expositionFlags(app *kingpin.Application) {
 	app.Flag("metrics.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
 	app.Flag("metrics.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
 		IntVar(&o.maxScrapes)
-	for _, c := range exporter.Collectors() {
+	for _, c := range collector.Native() {
 		on := new(bool)
 		o.collectors[c.Name] = on
 		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
 	}
 	var names []string
-	for _, s := range exporter.Sets() {
+	for _, s := range collector.Sets() {
 		names = append(names, string(s))
 	}
 	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
@@ -167,16 +169,16 @@ func (o *options) check() error {
 }
 
 // setList is a repeatable flag value: comma-separated sets.
-type setList []exporter.Set
+type setList []metricset.Set
 
 func (l *setList) Set(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
-		s := exporter.Set(strings.TrimSpace(name))
+		s := metricset.Set(strings.TrimSpace(name))
 		if s == "" {
 			continue
 		}
-		if !slices.Contains(exporter.Sets(), s) {
-			return fmt.Errorf("there is no set %q, only %v", s, exporter.Sets())
+		if !slices.Contains(collector.Sets(), s) {
+			return fmt.Errorf("there is no set %q, only %v", s, collector.Sets())
 		}
 		if !slices.Contains(*l, s) {
 			*l = append(*l, s)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
@@ -97,13 +98,8 @@ func jobArrayValues(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
 
 func jobObject(s placement, j *slurm.Job) *v1alpha1.SlurmJob {
 	key := strconv.FormatUint(uint64(j.ID), 10)
-	partitions := j.Partitions()
-	return &v1alpha1.SlurmJob{
-		TypeMeta:   typeOf(v1alpha1.KindJob),
-		ObjectMeta: s.meta(v1alpha1.KindJob, key, j.SubmitTime, jobLabels(s.ref, j, partitions)),
-		Spec:       jobSpec(s, j, partitions),
-		Status:     jobStatus(j),
-	}
+	meta := s.meta(v1alpha1.KindJob, key, j.SubmitTime, jobLabels(s.ref, j, j.Partitions()))
+	return convert.JobObject(meta, s.cluster(), j)
 }
 
 func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]string {
@@ -115,36 +111,4 @@ func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]strin
 		pairs[v1alpha1.LabelNode] = j.Nodes
 	}
 	return labelsOf(pairs, partitions)
-}
-
-func jobSpec(s placement, j *slurm.Job, partitions []string) v1alpha1.SlurmJobSpec {
-	spec := v1alpha1.SlurmJobSpec{
-		Cluster: s.cluster(), JobID: int64(j.ID), Name: j.Name,
-		User: j.UserName, UserID: int64(j.UserID), Group: j.GroupName, Account: j.Account, QOS: j.QOS,
-		Partitions: partitions, TimeLimitMinutes: limitOf(j.TimeLimit),
-		Hold: j.Hold, Nice: int64(j.Nice), Requeue: j.Requeue,
-		ArrayJobID: int64(j.ArrayJobID), ArrayTaskID: numberOf(j.ArrayTaskID), ArrayTasks: j.ArrayTasks,
-		ArrayMaxRunning: int64(j.ArrayMaxRunning), HetJobID: int64(j.HetJobID),
-		MaxNodes: positiveNumber(j.MaxNodes), Tasks: numberOf(j.Tasks), CPUsPerTask: numberOf(j.CPUsPerTask),
-		MemoryPerCPUMiB: numberOf(j.MemoryPerCPU), MemoryPerNodeMiB: numberOf(j.MemoryPerNode),
-		TRES: j.TRESRequested, TRESPerNode: j.TRESPerNode, Features: j.Features,
-		RequiredNodes: j.RequiredNodes, ExcludedNodes: j.ExcludedNodes, Shared: j.Shared,
-		Licenses: j.Licenses, Dependency: j.Dependency, Reservation: j.Reservation, Deadline: timeOf(j.Deadline),
-	}
-	if j.HetJobID != 0 {
-		offset := int64(j.HetOffset)
-		spec.HetOffset = &offset
-	}
-	return spec
-}
-
-func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
-	return v1alpha1.SlurmJobStatus{
-		State: j.State.Base.String(), Flags: j.State.Names()[1:],
-		Reason: j.Reason, ReasonText: j.ReasonText, Priority: numberOf(j.Priority), Restarts: int64(j.Restarts),
-		EligibleTime: timeOf(j.EligibleTime), StartTime: timeOf(j.StartTime), EndTime: timeOf(j.EndTime),
-		SuspendTime: timeOf(j.SuspendTime), LastSchedulerEvaluation: timeOf(j.LastSchedEval),
-		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes, BatchHost: j.BatchHost,
-		NodeCount: numberOf(j.NodeCount), CPUs: numberOf(j.CPUs), TRES: j.TRESAllocated,
-	}
 }

@@ -2,11 +2,11 @@ package view
 
 import (
 	"cmp"
-	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -56,39 +56,8 @@ func nodeStateValues(_ ClusterRef, n *slurm.Node, yield func(string) bool) {
 }
 
 func nodeObject(s placement, n *slurm.Node) *v1alpha1.SlurmNode {
-	return &v1alpha1.SlurmNode{
-		TypeMeta: typeOf(v1alpha1.KindNode),
-		ObjectMeta: s.meta(v1alpha1.KindNode, n.Name, 0, labelsOf(map[string]string{
-			v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: n.State.Word(), v1alpha1.LabelNode: n.Name,
-		}, n.Partitions)),
-		Spec:   nodeSpec(s, n),
-		Status: nodeStatus(n),
-	}
-}
-
-func nodeSpec(s placement, n *slurm.Node) v1alpha1.SlurmNodeSpec {
-	return v1alpha1.SlurmNodeSpec{
-		Cluster: s.cluster(), Name: n.Name, Address: n.Address, Hostname: n.Hostname,
-		Partitions: n.Partitions, Features: n.Features, CPUs: int64(n.CPUs), MemoryMiB: int64(n.MemoryMiB),
-		TmpDiskMiB: int64(n.TmpDiskMiB), Weight: int64(n.Weight), GRES: knownText(n.GRES), TRES: n.TRES,
-		Topology: n.Topology, Comment: n.Comment, Extra: n.Extra, InstanceID: n.InstanceID,
-		InstanceType: n.InstanceType,
-	}
-}
-
-func nodeStatus(n *slurm.Node) v1alpha1.SlurmNodeStatus {
-	status := v1alpha1.SlurmNodeStatus{
-		State: n.State.Word(), States: n.State.Names(), Reason: n.Reason, ReasonBy: n.ReasonBy,
-		ReasonTime:     timeOf(n.ReasonAt),
-		ActiveFeatures: n.ActiveFeatures, EffectiveCPUs: int64(n.EffectiveCPUs), AllocatedCPUs: int64(n.AllocCPUs),
-		IdleCPUs: int64(n.IdleCPUs), AllocatedMemoryMiB: int64(n.AllocMemoryMiB),
-		FreeMemoryMiB: numberOf(n.FreeMemoryMiB),
-		GRESUsed:      knownText(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: knownText(n.Owner),
-		BootTime: timeOf(n.BootTime), SlurmdStartTime: timeOf(n.SlurmdStartTime), LastBusy: timeOf(n.LastBusy),
-		ResumeAfter: timeOf(n.ResumeAfter), Version: n.Version, Architecture: n.Architecture, OS: n.OS,
-	}
-	if load, ok := n.Load.Value(); ok {
-		status.Load = strconv.FormatFloat(load, 'f', 2, 64)
-	}
-	return status
+	meta := s.meta(v1alpha1.KindNode, n.Name, 0, labelsOf(map[string]string{
+		v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: n.State.Word(), v1alpha1.LabelNode: n.Name,
+	}, n.Partitions))
+	return convert.NodeObject(meta, s.cluster(), n)
 }

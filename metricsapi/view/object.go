@@ -3,13 +3,11 @@ package view
 import (
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
@@ -26,16 +24,12 @@ type placement struct {
 // meta returns the metadata of the object with the key. born distinguishes two records that had
 // the same key one after the other; it may be 0.
 func (s placement) meta(kind, key string, born slurm.Time, labels map[string]string) metav1.ObjectMeta {
-	m := metav1.ObjectMeta{
+	return metav1.ObjectMeta{
 		Namespace: s.ref.Namespace, Name: s.prefix + key, Labels: labels,
 		ResourceVersion: strconv.FormatUint(s.version, 10),
 		UID: uidOf(s.ref.Kind, s.ref.Namespace, s.ref.Name, kind, key,
 			strconv.FormatInt(int64(born), 10)),
 	}
-	if t := timeOf(born); t != nil {
-		m.CreationTimestamp = *t
-	}
-	return m
 }
 
 func (s placement) cluster() v1alpha1.ClusterReference {
@@ -70,51 +64,7 @@ func labelsOf(pairs map[string]string, partitions []string) map[string]string {
 
 func isLabelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }
 
-// timeOf converts a time; an unset time and never become nil.
-func timeOf(t slurm.Time) *metav1.Time {
-	at := t.Time()
-	if at.IsZero() {
-		return nil
-	}
-	out := metav1.NewTime(at.UTC())
-	return &out
-}
-
-// numberOf converts a number; an absent, unset or infinite number becomes nil.
-func numberOf(n slurm.Number) *int64 {
-	v, ok := n.Value()
-	if !ok {
-		return nil
-	}
-	out := int64(min(v, math.MaxInt64))
-	return &out
-}
-
-// unlimited represents Slurm's infinite.
-const unlimited = "unlimited"
-
-// limitOf converts a number; infinite becomes "unlimited", and absent or unset becomes nil. A
-// number that does not fit the type becomes a string.
-func limitOf(n slurm.Number) *intstr.IntOrString {
-	v, ok := n.Value()
-	switch {
-	case n.IsInfinite():
-		out := intstr.FromString(unlimited)
-		return &out
-	case !ok:
-		return nil
-	case v > math.MaxInt32:
-		out := intstr.FromString(strconv.FormatUint(v, 10))
-		return &out
-	}
-	out := intstr.FromInt32(int32(v))
-	return &out
-}
-
-// knownText returns the text, or "" for Slurm's placeholders of an unset text.
-func knownText(text string) string {
-	if text == "(null)" || text == "N/A" {
-		return ""
-	}
-	return text
+// placement returns the placement of the cluster's objects.
+func (p *clusterRecords[T]) placement(version uint64) placement {
+	return placement{p.ref, p.prefix, version}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -47,20 +48,8 @@ func partitionResource() *resource[slurm.Partition] {
 }
 
 func partitionObject(s placement, p *slurm.Partition) *v1alpha1.SlurmPartition {
-	return &v1alpha1.SlurmPartition{
-		TypeMeta: typeOf(v1alpha1.KindPartition),
-		ObjectMeta: s.meta(v1alpha1.KindPartition, p.Name, 0, labelsOf(map[string]string{
-			v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: string(p.State),
-		}, []string{p.Name})),
-		Spec: v1alpha1.SlurmPartitionSpec{
-			Cluster: s.cluster(), Name: p.Name, Default: p.Default, Nodes: p.Nodes, NodeSets: p.NodeSets,
-			MinNodes: int64(p.MinNodes), MaxNodes: limitOf(p.MaxNodes), MaxTimeMinutes: limitOf(p.MaxTime),
-			DefaultTimeMinutes: limitOf(p.DefaultTime), PriorityTier: int64(p.PriorityTier), QOS: p.QOS,
-			AllowAccounts: p.AllowAccounts, DenyAccounts: p.DenyAccounts, AllowGroups: p.AllowGroups,
-			AllowQOS: p.AllowQOS, DenyQOS: p.DenyQOS, PreemptMode: p.PreemptMode,
-		},
-		Status: v1alpha1.SlurmPartitionStatus{
-			State: string(p.State), TotalNodes: int64(p.TotalNodes), TotalCPUs: int64(p.TotalCPUs), TRES: p.TRES,
-		},
-	}
+	meta := s.meta(v1alpha1.KindPartition, p.Name, 0, labelsOf(map[string]string{
+		v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: string(p.State),
+	}, []string{p.Name}))
+	return convert.PartitionObject(meta, s.cluster(), p)
 }

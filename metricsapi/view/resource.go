@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,4 +55,33 @@ func (n *resource[T]) sortedRecords(items []*T) []*T {
 // isOwnedBy reports whether a record belongs to a Slurm user.
 func (n *resource[T]) isOwnedBy(t *T, user string) bool {
 	return n.owner != nil && user != "" && n.owner(t) == user
+}
+
+// clusterValues yields the name of the cluster's object.
+func clusterValues[T any](h ClusterRef, _ *T, yield func(string) bool) { yield(h.Name) }
+
+// textValues returns an attribute that yields a field unless it is empty.
+func textValues[T any](field func(*T) string) attributeValues[T] {
+	return func(_ ClusterRef, t *T, yield func(string) bool) {
+		if v := field(t); v != "" {
+			yield(v)
+		}
+	}
+}
+
+func yieldAll(list []string, yield func(string) bool) {
+	for _, v := range list {
+		if !yield(v) {
+			return
+		}
+	}
+}
+
+// yieldList yields the non-empty items of a comma-separated list.
+func yieldList(list string, yield func(string) bool) {
+	for v := range strings.SplitSeq(list, ",") {
+		if v != "" && !yield(v) {
+			return
+		}
+	}
 }

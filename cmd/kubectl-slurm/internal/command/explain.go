@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
@@ -242,7 +243,7 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 // hasJobID reports whether a job has the ID. A task that is not split off yet belongs to the record
 // of its array.
 func hasJobID(v *view.SlurmJob, id, first string) bool {
-	j := records.Job(v)
+	j := convert.JobRecord(v)
 	return strconv.FormatInt(v.Spec.JobID, 10) == id || records.JobID(j) == id ||
 		strings.HasPrefix(id, first+"_") && j.IsArrayBase() && records.HasTask(j, strings.TrimPrefix(id, first+"_"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -32,7 +33,7 @@ func readJobs(ctx context.Context, api *observe.API, a tableRequest) (rowTable, 
 		return nil, []string{withoutViewNote}, wrapReadError(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool {
-		return !a.matches(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(records.Job(&j)))
+		return !a.matches(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(convert.JobRecord(&j)))
 	})
 	t, err := makeTable(jobs, clusterOfJob,
 		func(part []view.SlurmJob) rowTable { return top.Jobs(a.now, a.namespaces, a.filter, part) })

@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -43,13 +44,13 @@ type SlurmRecords struct {
 func NewSlurmRecords(jobs []view.SlurmJob, nodes []view.SlurmNode, partitions []view.SlurmPartition) *SlurmRecords {
 	s := &SlurmRecords{}
 	for i := range jobs {
-		s.Jobs = append(s.Jobs, records.Job(&jobs[i]))
+		s.Jobs = append(s.Jobs, convert.JobRecord(&jobs[i]))
 	}
 	for i := range nodes {
-		s.Nodes = append(s.Nodes, records.Node(&nodes[i]))
+		s.Nodes = append(s.Nodes, convert.NodeRecord(&nodes[i]))
 	}
 	for i := range partitions {
-		s.Partitions = append(s.Partitions, records.Partition(&partitions[i]))
+		s.Partitions = append(s.Partitions, convert.PartitionRecord(&partitions[i]))
 	}
 	return s
 }

@@ -1,7 +1,3 @@
-// Package records converts the objects of the view back to Slurm's records, so that package demand
-// can use them. It is pure.
-//
-// The view lacks some fields that demand uses: tasks and CPUs per node, GRES per job, per task and
-// per socket, reservations, and QOS limits. Compare numbers that are based on these records with
-// those of the metrics adapter before showing them.
+// Package records reads what the plugin needs from Slurm's records: the ids and tasks of jobs, and a
+// snapshot for package demand. It is pure. Package convert makes records of the view's objects.
 package records

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -43,7 +44,7 @@ type Job struct {
 func Jobs(now time.Time, placed NamespaceColumn, which RowFilter, jobs []view.SlurmJob) *table.Table[Job] {
 	t := &table.Table[Job]{Name: func(r *Job) string { return "slurmjob.view.slinky.slurm.net/" + r.Object }}
 	for i := range jobs {
-		j := records.Job(&jobs[i])
+		j := convert.JobRecord(&jobs[i])
 		if which == All || !j.State.Base.Finished() || j.State.Has(slurm.JobCompleting) {
 			t.Rows = append(t.Rows, jobRow(now, &jobs[i], j))
 		}

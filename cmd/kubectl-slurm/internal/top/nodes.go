@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -43,7 +43,7 @@ type Node struct {
 func Nodes(now time.Time, placed NamespaceColumn, which RowFilter, nodes []view.SlurmNode) *table.Table[Node] {
 	var rows []Node
 	for i := range nodes {
-		n := records.Node(&nodes[i])
+		n := convert.NodeRecord(&nodes[i])
 		if which == All || n.State.Base != slurm.NodeFuture {
 			rows = append(rows, nodeRow(&nodes[i], n))
 		}

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -37,7 +37,7 @@ func Users(placed NamespaceColumn, jobs []view.SlurmJob) *table.Table[User] {
 	rows := map[key]*User{}
 	for i := range jobs {
 		v := &jobs[i]
-		j := records.Job(v)
+		j := convert.JobRecord(v)
 		if j.State.Base.Finished() {
 			continue
 		}
