@@ -210,10 +210,10 @@ func (p *poller) requestPoll() func(context.Context) error {
 // millisecond regardless of the length of the queue, and requests a poll of the jobs if jobs were
 // submitted or updated.
 type newJobsChecker struct {
-	cache    *Cache
-	stats    func(context.Context) (*slurm.Stats, error)
-	jobs     *poller
-	newJobs  pacing.NewJobs
+	cache   *Cache
+	stats   func(context.Context) (*slurm.Stats, error)
+	jobs    *poller
+	newJobs pacing.NewJobs
 }
 
 func (l *newJobsChecker) run(ctx context.Context) {
