@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,68 +17,8 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
-
-// serveVersions answers like a server that offers some API versions.
-func serveVersions(t *testing.T, offered *atomic.Pointer[[]string], asked *[]string) responder {
-	return func(r *http.Request) (reply, error) {
-		version := strings.Split(r.URL.Path, "/")[2]
-		*asked = append(*asked, version)
-		for _, v := range *offered.Load() {
-			if v == version && strings.HasSuffix(r.URL.Path, "/ping/") {
-				return recordedAnywhere(t, "26.05/"+v, "ping.json"), nil
-			}
-			if v == version {
-				return recordedAnywhere(t, "26.05/"+v, "nodes.json"), nil
-			}
-		}
-		return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
-	}
-}
-
-func TestTheNewestCommonVersionIsUsed(t *testing.T) {
-	var offered atomic.Pointer[[]string]
-	offered.Store(&[]string{"v0.0.42", "v0.0.43"})
-	var asked []string
-	client := newTestClient(t, "", serveVersions(t, &offered, &asked))
-	if client.Version() != "" {
-		t.Errorf("before the first request the version is %q", client.Version())
-	}
-	_, err := client.Nodes(t.Context(), 0)
-	wantCode(t, "listing nodes", err, "")
-	if client.Version() != "v0.0.43" {
-		t.Errorf("the version is %q, want v0.0.43", client.Version())
-	}
-	before := len(asked)
-	_, err = client.Nodes(t.Context(), 0)
-	wantCode(t, "listing nodes again", err, "")
-	if len(asked) != before+1 {
-		t.Errorf("the client negotiated the version again: %v", asked[before:])
-	}
-	offered.Store(&[]string{"v0.0.44", "v0.0.45"}) // the server is upgraded
-	_, err = client.Nodes(t.Context(), 0)
-	wantCode(t, "listing nodes of the new server", err, "")
-	if client.Version() != "v0.0.45" {
-		t.Errorf("after the upgrade the version is %q, want v0.0.45", client.Version())
-	}
-}
-
-func TestNoCommonVersionSaysWhatToDo(t *testing.T) {
-	offered := atomic.Pointer[[]string]{}
-	offered.Store(&[]string{})
-	var asked []string
-	_, err := newTestClient(t, "", serveVersions(t, &offered, &asked)).Nodes(t.Context(), 0)
-	wantCode(t, "a server without a common version", err, slurmclient.CodeUnsupported)
-	if !strings.Contains(err.Error(), "Slurm 23.11 or later") {
-		t.Errorf("the error is %v", err)
-	}
-	_, err = newTestClient(t, "v0.0.42", serveVersions(t, &offered, &asked)).Nodes(t.Context(), 0)
-	wantCode(t, "a server without the pinned version", err, slurmclient.CodeUnsupported)
-	_, err = slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: "v0.0.39"})
-	wantCode(t, "a version without bindings", err, slurmclient.CodeInvalid)
-	_, err = slurmclient.New(slurmclient.Config{URL: "localhost:6820"})
-	wantCode(t, "a URL without a scheme", err, slurmclient.CodeInvalid)
-}
 
 func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -331,54 +270,6 @@ func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
 	})
 }
 
-func TestJobsAreReadInTheMostDetailedVersion(t *testing.T) {
-	for _, tc := range []struct {
-		offered []string
-		want    string
-	}{
-		{[]string{"v0.0.44", "v0.0.45"}, "v0.0.44"},
-		{[]string{"v0.0.45"}, "v0.0.45"},
-		{[]string{"v0.0.43", "v0.0.44"}, "v0.0.44"},
-	} {
-		jobs := map[string]int{}
-		client := newTestClient(t, "", func(r *http.Request) (reply, error) {
-			version := strings.Split(r.URL.Path, "/")[2]
-			switch {
-			case !slices.Contains(tc.offered, version):
-				return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
-			case strings.HasSuffix(r.URL.Path, "/jobs/"):
-				jobs[version]++
-				return recordedAnywhere(t, "26.05/"+version, "jobs.json"), nil
-			}
-			return recordedAnywhere(t, "26.05/"+version, "ping.json"), nil
-		})
-		for range 2 {
-			_, err := client.Jobs(t.Context(), 0)
-			wantCode(t, "listing jobs", err, "")
-		}
-		newest := tc.offered[len(tc.offered)-1]
-		if jobs[tc.want] != 2 || len(jobs) != 1 || client.Version() != newest {
-			t.Errorf("with versions %v offered it reads jobs in %v and reports version %s", tc.offered, jobs, client.Version())
-		}
-	}
-}
-
-func TestAMissingPathIsNotTriedAgain(t *testing.T) {
-	var lists atomic.Int32
-	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
-		if strings.HasSuffix(r.URL.Path, "/nodes/") {
-			lists.Add(1)
-			return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
-		}
-		return recordedAnywhere(t, "26.05/v0.0.45", "ping.json"), nil
-	})
-	_, err := client.Nodes(t.Context(), 0)
-	wantCode(t, "a missing path", err, slurmclient.CodeUnsupported)
-	if n := lists.Load(); n != 1 {
-		t.Errorf("the list was requested %d times", n)
-	}
-}
-
 func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
@@ -419,4 +310,15 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	if s := cache.Snapshot(); s == nil || s.Jobs.Known || !s.Jobs.Enabled {
 		t.Errorf("before the first poll the snapshot is %+v", s)
 	}
+}
+
+// staticToken is a token that never changes.
+type staticToken string
+
+func (t staticToken) Token() (string, error) { return string(t), nil }
+func (staticToken) Reload() (bool, error)    { return false, nil }
+func (staticToken) Expiry() time.Time        { return time.Time{} }
+
+func testJobRequest() slurm.JobRequest {
+	return slurm.JobRequest{Name: "j", Script: "#!/bin/sh\n", Environment: []string{"A=B"}, WorkingDirectory: "/tmp"}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/delta"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -44,7 +45,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		var got reading
 		var err error
 		if use == ReadDelta {
-			list.gate = gate{}
+			list.gate = pacing.Gate{}
 			got, err = readDelta(ctx, byDelta, old)
 		} else {
 			byDelta.Reset()
@@ -227,12 +228,12 @@ func (k *readerChooser) choseList(r JobsReader) bool { return k.mode == ReadAuto
 // listReader reads the list of all jobs, with update_time.
 type listReader struct {
 	cache *Cache
-	gate  gate
+	gate  pacing.Gate
 }
 
 func (l *listReader) read(ctx context.Context, old Reading[[]*slurm.Job]) (reading, error) {
 	now := l.cache.cfg.Now()
-	since := l.gate.updateTime(now)
+	since := l.gate.UpdateTime(now)
 	m := records.NewJobMerger(old.Value)
 	out, err := jobsCall(since).run(ctx, l.cache.client, m.AddCopy)
 	if IsUnchanged(err) {
@@ -241,7 +242,7 @@ func (l *listReader) read(ctx context.Context, old Reading[[]*slurm.Job]) (readi
 	if err != nil {
 		return reading{}, err
 	}
-	l.gate.recordAnswer(now, since, out.LastUpdate)
+	l.gate.RecordAnswer(now, since, out.LastUpdate)
 	items, changed := m.Merge()
 	return reading{update: jobsUpdate(old, items, changed),
 		serverTime: out.LastUpdate, server: out.Server, reader: ReadList}, nil

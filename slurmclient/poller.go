@@ -2,18 +2,16 @@ package slurmclient
 
 import (
 	"context"
-	"math/rand/v2"
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-const (
-	// maxBackoff limits the pause after failures, so that a recovered server is noticed soon.
-	maxBackoff = 30 * time.Second
-	// pollDeadline limits one poll with all its requests.
-	pollDeadline = 15 * time.Minute
-)
+// pollDeadline limits one poll with all its requests.
+const pollDeadline = 15 * time.Minute
 
 // poller polls one resource. Only its own goroutine polls, so that never more than one request for
 // the resource is in flight.
@@ -116,12 +114,12 @@ func (p *poller) publishPoll(
 		if err == nil && got.exceptional {
 			spent = 0
 		}
-		pause = pauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
+		pause = pacing.PauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
 		poll.Period = pause
 		poll.Round = time.Duration(got.round) * (pause + took)
 	})
 	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
-	return addJitter(pause), err
+	return pacing.AddJitter(pause), err
 }
 
 // writePoll writes the result of a poll into a snapshot that is not published yet, and returns why the
@@ -178,26 +176,6 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 	p.Err, p.FailingSince, p.Failures = nil, time.Time{}, 0
 }
 
-// pauseAfter returns how long to pause after a poll: at least the period, and longer if polling would
-// otherwise take more than its share of the time. Every failure after the first one doubles the
-// pause, up to eight periods or maxBackoff, whichever is shorter.
-func pauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
-	pause := max(period, time.Duration(float64(took)*(1-share)/share))
-	if failures == 0 {
-		return pause
-	}
-	most := max(pause, min(8*period, maxBackoff))
-	return min(most, pause<<min(failures-1, 10))
-}
-
-// addJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.
-func addJitter(pause time.Duration) time.Duration {
-	if pause < 10 {
-		return pause
-	}
-	return pause - pause/10 + rand.N(pause/5)
-}
-
 // requestPoll requests a poll that begins after the call and returns a function that waits for it to
 // end.
 func (p *poller) requestPoll() func(context.Context) error {
@@ -226,4 +204,53 @@ func (p *poller) requestPoll() func(context.Context) error {
 			}
 		}
 	}
+}
+
+// newJobsChecker checks for new jobs between the polls. It reads diag, which costs slurmrestd a
+// millisecond regardless of the length of the queue, and requests a poll of the jobs if jobs were
+// submitted or updated.
+type newJobsChecker struct {
+	cache   *Cache
+	stats   func(context.Context) (*slurm.Stats, error)
+	jobs    *poller
+	newJobs pacing.NewJobs
+}
+
+func (l *newJobsChecker) run(ctx context.Context) {
+	interval := l.cache.cfg.NewJobsInterval
+	for {
+		timer := time.NewTimer(pacing.AddJitter(interval))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		interval = l.cache.cfg.NewJobsInterval
+		if err := l.checkForJobs(ctx); err != nil {
+			// The polls report the failure; the checks continue at their pace.
+			interval = l.cache.cfg.Period
+		}
+	}
+}
+
+// checkForJobs reads diag once and waits for a poll of the jobs if it is due. A panic becomes an
+// error.
+func (l *newJobsChecker) checkForJobs(ctx context.Context) (err error) {
+	panicked := Guard("looking for new jobs", func() {
+		var stats *slurm.Stats
+		if stats, err = l.stats(ctx); err != nil {
+			return
+		}
+		last := l.cache.Snapshot().Jobs.Poll
+		if l.newJobs.ShouldPoll(l.cache.cfg.Now(), stats, pacing.LastPoll{
+			Succeeded: last.Known && last.Err == nil, ReadAt: last.ReadAt, Took: last.Took,
+		}) {
+			_ = l.jobs.requestPoll()(ctx) // the poll reports its own failure
+		}
+	})
+	if panicked != nil {
+		return panicked
+	}
+	return err
 }

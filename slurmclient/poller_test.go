@@ -2,50 +2,13 @@ package slurmclient
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
-
-func TestPauseAfter(t *testing.T) {
-	const s = time.Second
-	for name, c := range map[string]struct {
-		period, took time.Duration
-		share        float64
-		failures     int
-		want         time.Duration
-	}{
-		"a quick poll keeps the period":                    {10 * s, s, 0.25, 0, 10 * s},
-		"a long poll extends the pause":                    {10 * s, 10 * s, 0.25, 0, 30 * s},
-		"half of the time is allowed":                      {s, 10 * s, 0.5, 0, 10 * s},
-		"the first failure keeps the period":               {5 * s, 0, 0.25, 1, 5 * s},
-		"every later failure doubles the pause":            {5 * s, 0, 0.25, 3, 20 * s},
-		"a pause after failures is never longer than 30 s": {5 * s, 0, 0.25, 9, 30 * s},
-		"nor longer than eight periods":                    {s / 10, 0, 0.25, 9, 8 * s / 10},
-		"a long period is not shortened by failures":       {300 * s, 0, 0.25, 2, 300 * s},
-		"very many failures do not overflow":               {5 * s, 0, 0.25, 1 << 30, 30 * s},
-	} {
-		if got := pauseAfter(c.period, c.took, c.share, c.failures); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-func TestJitterStaysWithinATenth(t *testing.T) {
-	seen := map[time.Duration]bool{}
-	for range 1000 {
-		got := addJitter(time.Second)
-		if got < 900*time.Millisecond || got > 1100*time.Millisecond {
-			t.Fatalf("a second became %v", got)
-		}
-		seen[got] = true
-	}
-	if len(seen) < 100 {
-		t.Errorf("only %d different pauses of 1,000", len(seen))
-	}
-}
 
 func TestReaderChooser(t *testing.T) {
 	poll := func(r JobsReader, jobs int, took time.Duration) func(*readerChooser) {
@@ -102,25 +65,6 @@ func TestAFailedListOfALongQueueSwitchesToDelta(t *testing.T) {
 	}
 }
 
-func TestAShortNodeListHasNoGate(t *testing.T) {
-	begin := time.Unix(1795219836, 0)
-	for name, c := range map[string]struct {
-		known int
-		after time.Duration
-		want  slurm.Time
-	}{
-		"no node known":               {0, 0, 0},
-		"a short list":                {maxUngatedNodes, 0, 0},
-		"a longer one":                {maxUngatedNodes + 1, 0, 7},
-		"a longer one, after a while": {maxUngatedNodes + 1, gateLifetime, 0},
-	} {
-		g := gate{since: 7, opened: begin}
-		if got := g.nodesUpdateTime(begin.Add(c.after), c.known); got != c.want {
-			t.Errorf("%s: update_time is %d, want %d", name, got, c.want)
-		}
-	}
-}
-
 func TestAPollThatPanicsFailsAndTheNextContinues(t *testing.T) {
 	client, err := New(Config{URL: "http://127.0.0.1:1", Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
 	if err != nil {
@@ -160,5 +104,17 @@ func TestAPollThatPanicsFailsAndTheNextContinues(t *testing.T) {
 	p.pollOnce(t.Context()) // a new reader, which gets no answer at that address
 	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 3 || poll.Failures != 4 {
 		t.Errorf("the poll after a panic: %d panics, %v", poll.Panics, poll.Err)
+	}
+}
+
+func TestACheckForNewJobsThatPanicsIsAnError(t *testing.T) {
+	l := newJobsChecker{stats: func(context.Context) (*slurm.Stats, error) { panic("no such field") }}
+	if err := l.checkForJobs(t.Context()); CodeOf(err) != CodePanic {
+		t.Errorf("the error is %v", err)
+	}
+	unreachable := errors.New("no answer")
+	l.stats = func(context.Context) (*slurm.Stats, error) { return nil, unreachable }
+	if err := l.checkForJobs(t.Context()); !errors.Is(err, unreachable) {
+		t.Errorf("the error is %v", err)
 	}
 }

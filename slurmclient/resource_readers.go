@@ -3,37 +3,11 @@ package slurmclient
 import (
 	"context"
 	"reflect"
-	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
-
-// gateLifetime is how long update_time is trusted before the list is read without it. This limits how
-// long a change that the server does not count as an update stays unnoticed.
-const gateLifetime = 5 * time.Minute
-
-// gate determines the update_time of the next request.
-type gate struct {
-	since  slurm.Time
-	opened time.Time // when the list was last read without update_time
-}
-
-func (g *gate) updateTime(now time.Time) slurm.Time {
-	if g.opened.IsZero() || now.Sub(g.opened) >= gateLifetime {
-		return 0
-	}
-	return g.since
-}
-
-// recordAnswer records that a list was read with since. It always takes the server's time, so that
-// a server whose clock went back does not get the old time.
-func (g *gate) recordAnswer(now time.Time, since, serverTime slurm.Time) {
-	if since == 0 {
-		g.opened = now
-	}
-	g.since = serverTime
-}
 
 // readerOf returns a function that reads a resource. The function keeps state between polls and must
 // only be called from one goroutine.
@@ -77,10 +51,10 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 func gatedReader[T any](
 	c *Cache, list func(context.Context, slurm.Time) (List[T], error), at func(*Snapshot) *Reading[[]T],
 ) func(context.Context) (reading, error) {
-	var g gate
+	var g pacing.Gate
 	return func(ctx context.Context) (reading, error) {
 		now := c.cfg.Now()
-		since := g.updateTime(now)
+		since := g.UpdateTime(now)
 		l, err := list(ctx, since)
 		if IsUnchanged(err) {
 			return reading{}, nil
@@ -88,7 +62,7 @@ func gatedReader[T any](
 		if err != nil {
 			return reading{}, err
 		}
-		g.recordAnswer(now, since, l.ServerTime)
+		g.RecordAnswer(now, since, l.ServerTime)
 		return changedReading(c, l.Items, at, l.ServerTime, l.Server), nil
 	}
 }
@@ -145,25 +119,12 @@ func changedReading[T any](
 	return got
 }
 
-// maxUngatedNodes is the number of nodes up to which the list is requested without update_time. That
-// costs milliseconds, and servers have been observed to report an unchanged list that still contained
-// a deleted node.
-const maxUngatedNodes = 32
-
-// nodesUpdateTime is updateTime for the list of nodes, of which this many are known.
-func (g *gate) nodesUpdateTime(now time.Time, known int) slurm.Time {
-	if known <= maxUngatedNodes {
-		return 0
-	}
-	return g.updateTime(now)
-}
-
 func (c *Cache) nodesReader() func(context.Context) (reading, error) {
-	var g gate
+	var g pacing.Gate
 	return func(ctx context.Context) (reading, error) {
 		now := c.cfg.Now()
 		old := c.Snapshot().Nodes
-		since := g.nodesUpdateTime(now, len(old.Value))
+		since := g.NodesUpdateTime(now, len(old.Value))
 		m := records.NewNodeMerger(old.Value)
 		out, err := c.client.eachNode(ctx, since, m.AddCopy)
 		if IsUnchanged(err) {
@@ -172,7 +133,7 @@ func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 		if err != nil {
 			return reading{}, err
 		}
-		g.recordAnswer(now, since, out.LastUpdate)
+		g.RecordAnswer(now, since, out.LastUpdate)
 		got := reading{serverTime: out.LastUpdate, server: out.Server}
 		if items, changed := m.Merge(); changed || !old.Known {
 			got.update = func(s *Snapshot) { s.Nodes.Value = items }

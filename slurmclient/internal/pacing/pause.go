@@ -1,0 +1,29 @@
+package pacing
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// maxBackoff limits the pause after failures, so that a recovered server is noticed soon.
+const maxBackoff = 30 * time.Second
+
+// PauseAfter returns how long to pause after a poll: at least the period, and longer if polling would
+// otherwise take more than its share of the time. Every failure after the first one doubles the
+// pause, up to eight periods or maxBackoff, whichever is shorter.
+func PauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
+	pause := max(period, time.Duration(float64(took)*(1-share)/share))
+	if failures == 0 {
+		return pause
+	}
+	most := max(pause, min(8*period, maxBackoff))
+	return min(most, pause<<min(failures-1, 10))
+}
+
+// AddJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.
+func AddJitter(pause time.Duration) time.Duration {
+	if pause < 10 {
+		return pause
+	}
+	return pause - pause/10 + rand.N(pause/5)
+}

@@ -1,0 +1,47 @@
+package pacing
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// gateLifetime is how long update_time is trusted before the list is read without it. This limits how
+// long a change that the server does not count as an update stays unnoticed.
+const gateLifetime = 5 * time.Minute
+
+// Gate determines the update_time of the next request.
+type Gate struct {
+	since  slurm.Time
+	opened time.Time // when the list was last read without update_time
+}
+
+// UpdateTime returns the update_time to send, 0 for none.
+func (g *Gate) UpdateTime(now time.Time) slurm.Time {
+	if g.opened.IsZero() || now.Sub(g.opened) >= gateLifetime {
+		return 0
+	}
+	return g.since
+}
+
+// RecordAnswer records that a list was read with since. It always takes the server's time, so that
+// a server whose clock went back does not get the old time.
+func (g *Gate) RecordAnswer(now time.Time, since, serverTime slurm.Time) {
+	if since == 0 {
+		g.opened = now
+	}
+	g.since = serverTime
+}
+
+// maxUngatedNodes is the number of nodes up to which the list is requested without update_time. That
+// costs milliseconds, and servers have been observed to report an unchanged list that still contained
+// a deleted node.
+const maxUngatedNodes = 32
+
+// NodesUpdateTime is UpdateTime for the list of nodes, of which this many are known.
+func (g *Gate) NodesUpdateTime(now time.Time, known int) slurm.Time {
+	if known <= maxUngatedNodes {
+		return 0
+	}
+	return g.UpdateTime(now)
+}
