@@ -90,10 +90,12 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: exposition.NewConstLabels(cfg.Labels), history: collector.NewJobHistory(),
+		cfg: cfg, source: source, collectors: chosen, labels: exposition.NewConstLabels(cfg.Labels),
+		history:          collector.NewJobHistory(),
 		panics:           exposition.NewPanicCounter(cfg.OnPanic),
-		exporterRegistry: prometheus.NewRegistry(), clientRegistry: prometheus.NewRegistry(), processRegistry: prometheus.NewRegistry(),
-		limiter: exposition.NewScrapeLimiter(cfg.MaxScrapes),
+		exporterRegistry: prometheus.NewRegistry(), clientRegistry: prometheus.NewRegistry(),
+		processRegistry: prometheus.NewRegistry(),
+		limiter:         exposition.NewScrapeLimiter(cfg.MaxScrapes),
 	}
 	e.pages = exposition.NewPageCache(cfg.Now, cfg.RenderAhead, e.newRenderer)
 	e.exporterRegistry.MustRegister(newExporterMetrics(e))
@@ -115,7 +117,7 @@ func (e *Exporter) newRenderer() *exposition.Renderer {
 	}
 	return &exposition.Renderer{
 		Collectors: e.collectors,
-		Labels:     e.labels, Compressor: exposition.NewCompressor(), JobHistory: e.history.Families, Panics: e.panics,
+		Labels:     e.labels, JobHistory: e.history.Families, Panics: e.panics,
 		Views: exposition.ViewCache{Limits: e.cfg.Limits, Panics: e.panics, Compute: compute},
 	}
 }
@@ -140,7 +142,8 @@ func chooseCollectors(cfg Config) ([]exposition.Collector, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Collectors)) {
 		if !known[name] {
-			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("unknown collector %q; known are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	for _, s := range cfg.Compat {

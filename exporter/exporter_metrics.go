@@ -69,7 +69,8 @@ func newExporterMetrics(e *Exporter) *exporterMetrics {
 		resourceUp: newMetric("slurm_exporter_resource_up",
 			"1 if the last poll of the resource succeeded, 0 if it failed or there was none yet.", "resource"),
 		snapshotAge: newMetric("slurm_exporter_snapshot_age_seconds",
-			"Time since the start of the last successful poll of the resource; no sample before the first.", "resource"),
+			"Time since the start of the last successful poll of the resource; no sample before the first.",
+			"resource"),
 		pollPeriod: newMetric("slurm_exporter_poll_period_seconds", "Current pause between polls of the resource.",
 			"resource"),
 		pollRound: newMetric("slurm_exporter_poll_round_seconds",
@@ -96,7 +97,8 @@ func newExporterMetrics(e *Exporter) *exporterMetrics {
 }
 
 func (s *exporterMetrics) allMetrics() []*exporterMetric {
-	return []*exporterMetric{s.up, s.clusterInfo, s.resourceUp, s.snapshotAge, s.pollPeriod, s.pollRound, s.jobsReader, s.pollFailures, s.success, s.duration,
+	return []*exporterMetric{s.up, s.clusterInfo, s.resourceUp, s.snapshotAge, s.pollPeriod, s.pollRound, s.jobsReader,
+		s.pollFailures, s.success, s.duration,
 		s.series, s.panics, s.tokenExpiry}
 }
 
@@ -123,7 +125,10 @@ func (s *exporterMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	s.collectPolls(now, put)
 	s.collectSections(now, put)
-	s.exporter.panics.Each(func(c exposition.Computation, n uint64) { put(s.panics, float64(n), string(c.Stage), c.Part) })
+	s.exporter.panics.Each(func(c exposition.Computation,
+		n uint64) {
+		put(s.panics, float64(n), string(c.Stage), c.Part)
+	})
 	if s.exporter.cfg.TokenExpiry == nil {
 		return
 	}

@@ -165,7 +165,8 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 	cfg.Compat = collector.Sets()
 	text := scrapeText(t, renderedExporter(t, exportertest.SmallCluster(), cfg), exposition.Native)
 	families := parseText(t, text)
-	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending", "slurm_bf_active"} {
+	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending",
+		"slurm_bf_active"} {
 		if families[name] == 0 {
 			t.Errorf("%s is missing", name)
 		}
@@ -181,7 +182,8 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 func TestNoSampleIsShownBeforeTheFirstReading(t *testing.T) {
 	e := renderedExporter(t, exportertest.EmptySnapshot(), allCollectorsConfig())
 	for line := range strings.Lines(scrapeText(t, e, exposition.Native)) {
-		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") || strings.HasPrefix(line, "slurm_exporter_") {
+		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") ||
+			strings.HasPrefix(line, "slurm_exporter_") {
 			continue
 		}
 		if line != "slurm_up 0\n" {
@@ -207,7 +209,8 @@ func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 			t.Errorf("%s vanished", s)
 		}
 	}
-	for _, want := range []string{"slurm_up 0\n", `slurm_exporter_resource_up{resource="jobs"} 0`, `slurm_exporter_collector_success{collector="nodes"} 0`} {
+	for _, want := range []string{"slurm_up 0\n", `slurm_exporter_resource_up{resource="jobs"} 0`,
+		`slurm_exporter_collector_success{collector="nodes"} 0`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -231,8 +234,11 @@ func TestFormats(t *testing.T) {
 		name, accept, contentType, end string
 	}{
 		{"text without an Accept header", "", "text/plain; version=0.0.4; charset=utf-8", "\n"},
-		{"OpenMetrics when it is preferred", openAccept, "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n"},
-		{"text when protobuf is preferred", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "text/plain; version=0.0.4; charset=utf-8", "\n"},
+		{"OpenMetrics when it is preferred", openAccept, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+			"# EOF\n"},
+		{"text when protobuf is preferred",
+			"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
+			"text/plain; version=0.0.4; charset=utf-8", "\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plain := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
@@ -245,11 +251,13 @@ func TestFormats(t *testing.T) {
 			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, plain.Body.Len())
 			}
-			packed := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
+			packed := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept,
+				"Accept-Encoding", "deflate, gzip;q=0.8")
 			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, packed.Body.Len())
 			}
-			if diff := cmp.Diff(withoutDurations(plain.Body.String()), withoutDurations(unzipBody(t, packed.Body))); diff != "" {
+			if diff := cmp.Diff(withoutDurations(plain.Body.String()),
+				withoutDurations(unzipBody(t, packed.Body))); diff != "" {
 				t.Errorf("the gzip body differs:\n%s", diff)
 			}
 		})
@@ -284,16 +292,6 @@ func unzipBody(t *testing.T, from *bytes.Buffer) string {
 	return string(text)
 }
 
-func TestAcceptEncoding(t *testing.T) {
-	for header, want := range map[string]bool{
-		"": false, "gzip": true, "gzip;q=0": false, "br": false, "*": true, "br, gzip; q=0.5": true, "identity": false, "gzip;q=x": false,
-	} {
-		if got := exposition.AcceptsGzip(http.Header{"Accept-Encoding": {header}}); got != want {
-			t.Errorf("%q: %v", header, got)
-		}
-	}
-}
-
 func TestParametersChooseCollectors(t *testing.T) {
 	e := renderedExporter(t, exportertest.SmallCluster(), allCollectorsConfig())
 	for _, tc := range []struct {
@@ -301,11 +299,16 @@ func TestParametersChooseCollectors(t *testing.T) {
 		status        int
 		shown, hidden []string
 	}{
-		{"collect[] shows only those named, and slurm_up", "collect[]=nodes&collect[]=licenses", 200, []string{"slurm_nodes{", "slurm_license_used{", "slurm_up "}, []string{"slurm_jobs{", "go_goroutines"}},
-		{"exclude[] hides those named", "exclude[]=nodes", 200, []string{"slurm_jobs{", "slurm_up "}, []string{"slurm_nodes{"}},
-		{"without parameters all collectors are shown", "", 200, []string{"slurm_jobs{", "slurm_nodes{", "go_goroutines"}, nil},
-		{"an unknown collector is an error that lists the known ones", "collect[]=nope", 400, []string{`collector "nope" is not enabled`, "licenses"}, nil},
-		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"cannot be used together"}, nil},
+		{"collect[] shows only those named, and slurm_up", "collect[]=nodes&collect[]=licenses", 200,
+			[]string{"slurm_nodes{", "slurm_license_used{", "slurm_up "}, []string{"slurm_jobs{", "go_goroutines"}},
+		{"exclude[] hides those named", "exclude[]=nodes", 200, []string{"slurm_jobs{", "slurm_up "},
+			[]string{"slurm_nodes{"}},
+		{"without parameters all collectors are shown", "", 200,
+			[]string{"slurm_jobs{", "slurm_nodes{", "go_goroutines"}, nil},
+		{"an unknown collector is an error that lists the known ones", "collect[]=nope", 400,
+			[]string{`collector "nope" is not enabled`, "licenses"}, nil},
+		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"cannot be used together"},
+			nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := serveGet(t, e.Metrics(exposition.Native), "/metrics?"+tc.query)
@@ -357,7 +360,8 @@ func TestOnlyResourcesOfEnabledCollectorsAreNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []slurmclient.Resource{slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats}
+	want := []slurmclient.Resource{slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions,
+		slurmclient.Stats}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -393,7 +397,8 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 		if err := e.Ready(); err != nil {
 			t.Error(err)
 		}
-		if text := scrapeText(t, e, exposition.Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
+		if text := scrapeText(t, e, exposition.Native); !strings.Contains(text, "slurm_up 1\n") ||
+			!strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
 			t.Errorf("the snapshot is not shown:\n%s", text)
 		}
 		cancel()
@@ -414,7 +419,8 @@ func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 		synctest.Wait()
 		for id := range uint32(2) {
 			source.Publish(func(s *slurmclient.Snapshot) {
-				failed := exportertest.NewJob(90+id, func(j *slurm.Job) { exportertest.SetRunning(j); j.State = slurm.ParseJobState("FAILED") })
+				failed := exportertest.NewJob(90+id,
+					func(j *slurm.Job) { exportertest.SetRunning(j); j.State = slurm.ParseJobState("FAILED") })
 				s.Jobs.Sequence++
 				s.Jobs.Value = append(slices.Clone(s.Jobs.Value), failed)
 			})
@@ -423,7 +429,8 @@ func TestJobsThatEndBetweenScrapesAreCounted(t *testing.T) {
 		if e.pages.LastPage() != nil {
 			t.Error("a page was rendered without a scrape")
 		}
-		if text := scrapeText(t, e, exposition.Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
+		if text := scrapeText(t, e, exposition.Native); !strings.Contains(
+			text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
 			t.Errorf("the ended jobs are not all counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
 		}
 		cancel()
@@ -506,7 +513,8 @@ func TestLandingPageShowsTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := serveGet(t, landing, "/")
-	for _, want := range []string{"Cluster c1", "26.05.5", "read 3s ago", "1 idle", "2 running", "<td>gpu</td>", "slurmdbd &lt;is&gt; gone", "metrics/vpenso"} {
+	for _, want := range []string{"Cluster c1", "26.05.5", "read 3s ago", "1 idle", "2 running", "<td>gpu</td>",
+		"slurmdbd &lt;is&gt; gone", "metrics/vpenso"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is missing", want)
 		}

@@ -35,7 +35,8 @@ func (e *Exporter) Metrics(set exposition.Set) http.Handler {
 
 // families returns the families that the request selects and the current metrics of the
 // exporter itself. If the request selects everything, the families of process are included.
-func (e *Exporter) families(want exposition.CollectorFilter, f exposition.Format, process ...prometheus.Gatherer) ([]exposition.RenderedFamily, error) {
+func (e *Exporter) families(want exposition.CollectorFilter, f exposition.Format, process ...prometheus.Gatherer) (
+	[]exposition.RenderedFamily, error) {
 	var out []exposition.RenderedFamily
 	if page := e.pages.Current(); page != nil {
 		out = page.SelectFamilies(want.Selects)

@@ -121,8 +121,9 @@ func summarizePartitions(v *tally.View) []partitionSummary {
 	for _, p := range v.Partitions.Value {
 		d, _ := v.Demand.Partition(p.Name)
 		row := partitionSummary{
-			Name: p.Name, State: exposition.LabelSpelling(string(p.State)), Idle: d.IdleNodes, Required: d.RequiredNodes,
-			Pending: d.PendingJobs, Eligible: d.EligiblePendingJobs, Runs: d.RunningJobs,
+			Name: p.Name, State: exposition.LabelSpelling(string(p.State)), Idle: d.IdleNodes,
+			Required: d.RequiredNodes,
+			Pending:  d.PendingJobs, Eligible: d.EligiblePendingJobs, Runs: d.RunningJobs,
 		}
 		if t := v.NodeTotals.ByPartition[p.Name]; t != nil {
 			row.Nodes, row.CPUs, row.CPUsAllocated = t.Total, t.CPUs.Total(), t.CPUs.Allocated

@@ -25,7 +25,8 @@ these metrics too, and in addition the [metrics of NodeSets](metrics-nodesets.md
 - [The exporter itself](#the-exporter-itself)
 `)
 	for _, c := range collector.All() {
-		fmt.Fprintf(&b, "- [%s](#%s)\n", collectorTitle(c), strings.ReplaceAll(strings.ToLower(collectorTitle(c)), " ", "-"))
+		fmt.Fprintf(&b, "- [%s](#%s)\n", collectorTitle(c),
+			strings.ReplaceAll(strings.ToLower(collectorTitle(c)), " ", "-"))
 	}
 	b.WriteString("\n## The exporter itself\n\nThese metrics are always shown.\n\n")
 	writeTable(&b, append(exporterRows(), clientRows()...))
@@ -57,7 +58,8 @@ func writeCollector(b *strings.Builder, c exposition.Collector) {
 	case c.Set != exposition.Native:
 		fmt.Fprintf(b, "Enabled by `--compat=%s`; `/metrics/%s` shows only this set. It contains the %s. It reads "+
 			"%s.\n"+
-			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.Set, c.Set,
+			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.Set,
+			c.Set,
 			c.Help, strings.Join(needs, ", "), c.Set)
 	case c.OptIn:
 		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.Name, c.Help,

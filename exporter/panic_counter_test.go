@@ -30,7 +30,8 @@ func TestAPanicLeavesOtherCollectorsWorking(t *testing.T) {
 			t.Errorf("%s changes from\n%sto\n%s", family, linesOf(before, family), linesOf(after, family))
 		}
 	}
-	for _, want := range []string{`{part="jobs",stage="total"} 1`, `{part="demand",stage="total"} 1`, `{part="nodes",stage="total"} 0`} {
+	for _, want := range []string{`{part="jobs",stage="total"} 1`, `{part="demand",stage="total"} 1`,
+		`{part="nodes",stage="total"} 0`} {
 		if want = "slurm_exporter_panics_total" + want; !strings.Contains(after, want) {
 			t.Errorf("the exposition lacks %s:\n%s", want, linesOf(after, "slurm_exporter_panics_total"))
 		}

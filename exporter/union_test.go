@@ -61,14 +61,16 @@ func TestLabelsArePutOnEverySample(t *testing.T) {
 }
 
 func TestInvalidLabelNamesAreErrors(t *testing.T) {
-	if _, err := New(exportertest.NewSource(exportertest.EmptySnapshot()), Config{Labels: map[string]string{"a-b": "c"}}); err == nil {
+	if _, err := New(exportertest.NewSource(exportertest.EmptySnapshot()),
+		Config{Labels: map[string]string{"a-b": "c"}}); err == nil {
 		t.Error("a-b was accepted")
 	}
 }
 
 func TestAUnionShowsEachFamilyOnceWithTheSamplesOfAll(t *testing.T) {
 	small := exportertest.SmallCluster()
-	joint := unionOf(0, inCluster(t, small, "a"), inCluster(t, small, "b"), inCluster(t, exportertest.EmptySnapshot(), "c"))
+	joint := unionOf(0, inCluster(t, small, "a"), inCluster(t, small, "b"),
+		inCluster(t, exportertest.EmptySnapshot(), "c"))
 	text := serveGet(t, joint.Metrics(exposition.Native), "/metrics").Body.String()
 	parseText(t, text)
 	for family, want := range map[string]string{
@@ -92,7 +94,8 @@ slurm_jobs_held{cluster="b"} 1
 	if strings.Contains(text, "go_goroutines") {
 		t.Error("the metrics of an exporter's own process are shown")
 	}
-	if got := withoutDurations(unzipBody(t, serveGet(t, joint.Metrics(exposition.Native), "/metrics", "Accept-Encoding", "gzip").Body)); got != withoutDurations(text) {
+	if got := withoutDurations(unzipBody(t, serveGet(t, joint.Metrics(exposition.Native), "/metrics", "Accept-Encoding",
+		"gzip").Body)); got != withoutDurations(text) {
 		t.Error("the gzip body differs")
 	}
 	again := serveGet(t, joint.Metrics(exposition.Native), "/metrics").Body.String()
@@ -109,8 +112,11 @@ func TestAUnionObeysTheRequest(t *testing.T) {
 		status        int
 		shown, hidden string
 	}{
-		{"with parameters the program is not shown", "?collect[]=nodes", []*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusOK, "slurm_nodes{", "program"},
-		{"an unknown collector is an error", "?collect[]=nope", []*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusBadRequest, "is not enabled", "slurm"},
+		{"with parameters the program is not shown", "?collect[]=nodes",
+			[]*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusOK, "slurm_nodes{", "program"},
+		{"an unknown collector is an error", "?collect[]=nope",
+			[]*Exporter{inCluster(t, exportertest.SmallCluster(), "a")}, http.StatusBadRequest, "is not enabled",
+			"slurm"},
 		{"without exporters the program is shown", "", nil, http.StatusOK, "program 1", "slurm"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -134,7 +140,8 @@ func TestAUnionObeysTheRequest(t *testing.T) {
 func TestAClusterWithoutAConnectionIsNotUp(t *testing.T) {
 	there := inCluster(t, exportertest.SmallCluster(), "hpc/there")
 	j := NewUnion(func() Members {
-		return Members{Exporters: []*Exporter{there}, Unreachable: []map[string]string{{"cluster": "hpc/lost"}, {"cluster": "hpc/undialled"}}}
+		return Members{Exporters: []*Exporter{there},
+			Unreachable: []map[string]string{{"cluster": "hpc/lost"}, {"cluster": "hpc/undialled"}}}
 	}, prometheus.NewRegistry(), 0)
 	for _, target := range []string{"/metrics", "/metrics?collect[]=nodes"} {
 		got := linesOf(serveGet(t, j.Metrics(exposition.Native), target).Body.String(), "slurm_up")

@@ -27,7 +27,8 @@ func CheckFresh(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) 
 		case age > maxAge && p.Err == nil:
 			return fmt.Errorf("its %s were last read %s ago, which is more than %s", p.Resource, roundAge(age), maxAge)
 		case age > maxAge:
-			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, roundAge(age), maxAge,
+			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, roundAge(age),
+				maxAge,
 				formatOneLine(p.Err))
 		}
 	}

@@ -17,12 +17,15 @@ func TestExternalMetricsAreSeriesWithLabels(t *testing.T) {
 	}{
 		{"a value for each partition of each cluster", "slurm_partition_pending_jobs", "",
 			map[string]int64{"red//a": 4, "red//b": 4, "red//both": 0, "blue//a": 1}},
-		{"one partition of one cluster", "slurm_partition_idle_nodes", "cluster=red,partition=both", map[string]int64{"red//both": 2}},
-		{"a value for each NodeSet", "slurm_nodeset_required_nodes", "nodeset!=new", map[string]int64{"red/a/": 2, "red/b/": 4}},
+		{"one partition of one cluster", "slurm_partition_idle_nodes", "cluster=red,partition=both",
+			map[string]int64{"red//both": 2}},
+		{"a value for each NodeSet", "slurm_nodeset_required_nodes", "nodeset!=new",
+			map[string]int64{"red/a/": 2, "red/b/": 4}},
 		{"one NodeSet", "slurm_nodeset_busy_nodes", "nodeset=a,namespace=team", map[string]int64{"red/a/": 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := p.GetExternalMetric(t.Context(), "team", selectorOf(t, tc.selector), provider.ExternalMetricInfo{Metric: tc.metric})
+			got, err := p.GetExternalMetric(t.Context(), "team", selectorOf(t, tc.selector),
+				provider.ExternalMetricInfo{Metric: tc.metric})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +50,8 @@ func TestExternalMetricsThatDoNotExistOrAreUnavailable(t *testing.T) {
 	site["namespaces"][0].Clusters = append(site["namespaces"][0].Clusters, down)
 	p := providerOf(site, noon())
 	ask := func(namespace, metric, selector string) error {
-		_, err := p.GetExternalMetric(t.Context(), namespace, selectorOf(t, selector), provider.ExternalMetricInfo{Metric: metric})
+		_, err := p.GetExternalMetric(t.Context(), namespace, selectorOf(t, selector),
+			provider.ExternalMetricInfo{Metric: metric})
 		return err
 	}
 	for _, tc := range []struct {
@@ -56,10 +60,13 @@ func TestExternalMetricsThatDoNotExistOrAreUnavailable(t *testing.T) {
 	}{
 		{"an unknown metric", "team", "slurm_nothing", "", apierrors.IsNotFound},
 		{"another namespace", "nobody", "slurm_partition_pending_jobs", "", apierrors.IsNotFound},
-		{"a partition that does not exist", "team", "slurm_partition_pending_jobs", "cluster=red,partition=z", apierrors.IsNotFound},
+		{"a partition that does not exist", "team", "slurm_partition_pending_jobs", "cluster=red,partition=z",
+			apierrors.IsNotFound},
 		{"a cluster that is down", "team", "slurm_partition_pending_jobs", "", apierrors.IsServiceUnavailable},
-		{"a NodeSet that nothing was computed for", "team", "slurm_nodeset_required_nodes", "", apierrors.IsServiceUnavailable},
-		{"a cluster that is down and not selected", "team", "slurm_partition_pending_jobs", "cluster=red", func(err error) bool { return err == nil }},
+		{"a NodeSet that nothing was computed for", "team", "slurm_nodeset_required_nodes", "",
+			apierrors.IsServiceUnavailable},
+		{"a cluster that is down and not selected", "team", "slurm_partition_pending_jobs", "cluster=red",
+			func(err error) bool { return err == nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := ask(tc.namespace, tc.metric, tc.selector); !tc.is(err) {

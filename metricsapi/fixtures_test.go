@@ -45,9 +45,11 @@ func aNode(name, feature, partitions string, state slurm.NodeBase) *slurm.Node {
 func aJob(id uint32, partitions, reason string) *slurm.Job {
 	submitted := slurm.At(noon().Add(-time.Hour))
 	return &slurm.Job{
-		ID: id, Partition: partitions, State: slurm.JobState{Base: slurm.JobPending}, Reason: reason, Priority: slurm.Num(100),
+		ID: id, Partition: partitions, State: slurm.JobState{Base: slurm.JobPending}, Reason: reason,
+		Priority:   slurm.Num(100),
 		SubmitTime: submitted, EligibleTime: submitted, LastSchedEval: submitted,
-		NodeCount: slurm.Num(1), CPUs: slurm.Num(8), Tasks: slurm.Num(1), CPUsPerTask: slurm.Num(8), MinCPUsPerNode: slurm.Num(8), Shared: "none",
+		NodeCount: slurm.Num(1), CPUs: slurm.Num(8), Tasks: slurm.Num(1), CPUsPerTask: slurm.Num(8),
+		MinCPUsPerNode: slurm.Num(8), Shared: "none",
 		ArrayTaskID: slurm.Unset(),
 	}
 }
@@ -110,7 +112,8 @@ func testDirectory(change ...func(*slurmclient.Snapshot)) fakeDirectory {
 			aNode("a0", "a", "a,both", slurm.NodeAllocated), aNode("a1", "a", "a,both", slurm.NodeIdle),
 			aNode("b0", "b", "b,both", slurm.NodeIdle),
 		},
-		[]*slurm.Job{aJob(1, "a", "Resources"), aJob(2, "a,b", "Resources"), aJob(3, "a", "Dependency"), held, running, array},
+		[]*slurm.Job{aJob(1, "a", "Resources"), aJob(2, "a,b", "Resources"), aJob(3, "a", "Dependency"), held, running,
+			array},
 		aPartition("a"), aPartition("b"), aPartition("both"),
 	)
 	red.Jobs.Value[2].Dependency = "afterok:1"
@@ -122,7 +125,8 @@ func testDirectory(change ...func(*slurmclient.Snapshot)) fakeDirectory {
 		{Name: "team/b", Feature: "b", Replicas: 1},
 	}
 	redCluster := clusterOf("red", red, pools...)
-	blue := clusterOf("blue", snapshotOf([]*slurm.Node{aNode("n0", "c", "a", slurm.NodeIdle)}, []*slurm.Job{aJob(1, "a", "Resources")}, aPartition("a")))
+	blue := clusterOf("blue", snapshotOf([]*slurm.Node{aNode("n0", "c", "a", slurm.NodeIdle)},
+		[]*slurm.Job{aJob(1, "a", "Resources")}, aPartition("a")))
 	object := func(namespace, name, pool string, set labels.Set, of ...Cluster) fakeObject {
 		return fakeObject{Object{Namespace: namespace, Name: name, Pool: pool, Clusters: of}, set}
 	}

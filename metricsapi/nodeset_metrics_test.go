@@ -46,16 +46,20 @@ func testNodeSets(change ...func(*slurmclient.Snapshot)) nodeSetList {
 	array := aJob(6, "a", "Resources")
 	array.ArrayJobID, array.ArrayTasks = 6, "1-3"
 	s := snapshotOf(
-		[]*slurm.Node{aNode("a0", "a", "a", slurm.NodeAllocated), idle, down, boots, aNode("a4", "a", "a", slurm.NodeFuture)},
+		[]*slurm.Node{aNode("a0", "a", "a", slurm.NodeAllocated), idle, down, boots,
+			aNode("a4", "a", "a", slurm.NodeFuture)},
 		[]*slurm.Job{aJob(1, "a", "Resources"), running, held, array, large, wide}, aPartition("a"),
 	)
 	for _, f := range change {
 		f(s)
 	}
-	red := clusterOf("red", s, demand.Pool{Name: "team/a", Feature: "a", Partitions: []string{"a"}, Max: 6, Replicas: 4, IdleGrace: 10 * time.Minute})
+	red := clusterOf("red", s, demand.Pool{Name: "team/a", Feature: "a", Partitions: []string{"a"}, Max: 6, Replicas: 4,
+		IdleGrace: 10 * time.Minute})
 	return nodeSetList{
-		{Namespace: "team", Name: "a", Pool: "team/a", Clusters: []Cluster{red}, ScaleBounds: &ScaleBounds{Replicas: 4, Min: ptr[uint64](0), Max: ptr[uint64](6)}},
-		{Namespace: "team", Name: "new", Pool: "team/new", Clusters: []Cluster{red}, ScaleBounds: &ScaleBounds{Replicas: 1}},
+		{Namespace: "team", Name: "a", Pool: "team/a", Clusters: []Cluster{red},
+			ScaleBounds: &ScaleBounds{Replicas: 4, Min: ptr[uint64](0), Max: ptr[uint64](6)}},
+		{Namespace: "team", Name: "new", Pool: "team/new", Clusters: []Cluster{red},
+			ScaleBounds: &ScaleBounds{Replicas: 1}},
 	}
 }
 
@@ -127,7 +131,8 @@ func TestMetricsOfNodeSetsAreThoseOfHPAs(t *testing.T) {
 		if err := m.add(e, plant[0], "red", plant[0].Clusters[0].(fakeCluster).reading, matchEverything()); err != nil {
 			t.Fatal(err)
 		}
-		if line := fmt.Sprintf("%s{cluster=\"team/red\",namespace=\"team\",nodeset=\"a\"} %d\n", e.Name, m.value); !strings.Contains(text, line) {
+		if line := fmt.Sprintf("%s{cluster=\"team/red\",namespace=\"team\",nodeset=\"a\"} %d\n", e.Name,
+			m.value); !strings.Contains(text, line) {
 			t.Errorf("no %s", line)
 		}
 	}
@@ -149,14 +154,23 @@ func TestUnknownNumbersHaveNoSample(t *testing.T) {
 		known string
 		also  string
 	}{
-		{"a reading is too old", testNodeSets()[:1], noon().Add(DefaultMaxAge + time.Minute), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
-		{"jobs were never read", testNodeSets(func(s *slurmclient.Snapshot) { s.Jobs.Known = false })[:1], noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
-		{"a cluster cannot be read", unread, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
-		{"a NodeSet was not computed yet", nodeSetList{{Namespace: "team", Name: "a", Pool: "team/other", Clusters: testNodeSets()[0].Clusters, ScaleBounds: testNodeSets()[0].ScaleBounds}}, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
+		{"a reading is too old", testNodeSets()[:1], noon().Add(DefaultMaxAge + time.Minute),
+			`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`,
+			"slurm_nodeset_snapshot_age_seconds"},
+		{"jobs were never read", testNodeSets(func(s *slurmclient.Snapshot) { s.Jobs.Known = false })[:1], noon(),
+			`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
+		{"a cluster cannot be read", unread, noon(),
+			`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
+		{"a NodeSet was not computed yet",
+			nodeSetList{{Namespace: "team", Name: "a", Pool: "team/other", Clusters: testNodeSets()[0].Clusters,
+				ScaleBounds: testNodeSets()[0].ScaleBounds}}, noon(),
+			`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`,
+			"slurm_nodeset_snapshot_age_seconds"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := metricsOf(tc.of, tc.now)
-			if err := testutil.CollectAndCompare(m, strings.NewReader(head+tc.known+"\n"), "slurm_nodeset_known"); err != nil {
+			if err := testutil.CollectAndCompare(m, strings.NewReader(head+tc.known+"\n"),
+				"slurm_nodeset_known"); err != nil {
 				t.Error(err)
 			}
 			want := map[string]bool{"slurm_nodeset_known": true}

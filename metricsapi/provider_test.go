@@ -31,10 +31,12 @@ func selectorOf(t *testing.T, text string) labels.Selector {
 }
 
 // getByName queries a metric as the library does.
-func getByName(t *testing.T, p *Provider, of Resource, namespace, name, metric, selector string) (*custom_metrics.MetricValue, error) {
+func getByName(t *testing.T, p *Provider, of Resource, namespace, name, metric, selector string) (
+	*custom_metrics.MetricValue, error) {
 	t.Helper()
 	return p.GetMetricByName(context.Background(), types.NamespacedName{Namespace: namespace, Name: name},
-		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}, selectorOf(t, selector))
+		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric},
+		selectorOf(t, selector))
 }
 
 func TestEveryMetricIsOfItsObject(t *testing.T) {
@@ -49,34 +51,45 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 	}{
 		{"a NodeSet's busy nodes", NodeSets(), "a", "slurm_nodeset_busy_nodes", "", 1},
 		{"a NodeSet's idle nodes", NodeSets(), "a", "slurm_nodeset_idle_nodes", "", 1},
-		{"a NodeSet requires busy nodes and idle nodes that jobs will use", NodeSets(), "a", "slurm_nodeset_required_nodes", "", 2},
+		{"a NodeSet requires busy nodes and idle nodes that jobs will use", NodeSets(), "a",
+			"slurm_nodeset_required_nodes", "", 2},
 		{"a NodeSet's pending nodes", NodeSets(), "b", "slurm_nodeset_pending_nodes", "", 3},
 		{"no node is booting", NodeSets(), "a", "slurm_nodeset_booting_nodes", "", 0},
 		{"no node is unusable", NodeSets(), "a", "slurm_nodeset_unusable_nodes", "", 0},
 		{"no job is too large", NodeSets(), "a", "slurm_nodeset_unsatisfiable_jobs", "", 0},
-		{"a NodeSet requires one node per array task in addition to the idle node that another job will use", NodeSets(), "b", "slurm_nodeset_required_nodes", "", 4},
+		{"a NodeSet requires one node per array task in addition to the idle node that another job will use",
+			NodeSets(), "b", "slurm_nodeset_required_nodes", "", 4},
 
 		{"a job in two partitions counts once for a cluster", Clusters(), "red", "slurm_partition_pending_jobs", "", 7},
-		{"a job in two partitions counts in each if it is selected", Clusters(), "red", "slurm_partition_pending_jobs", "partition=a", 4},
+		{"a job in two partitions counts in each if it is selected", Clusters(), "red", "slurm_partition_pending_jobs",
+			"partition=a", 4},
 		{"an array counts its tasks", Clusters(), "red", "slurm_partition_pending_jobs", "partition=b", 4},
-		{"any selector over partitions is allowed", Clusters(), "red", "slurm_partition_pending_jobs", "partition in (b,both)", 4},
-		{"held and dependent jobs are not eligible", Clusters(), "red", "slurm_partition_eligible_pending_jobs", "partition=a", 2},
-		{"eligible jobs count once too", Clusters(), "red", "slurm_partition_eligible_pending_jobs", "partition!=both", 5},
+		{"any selector over partitions is allowed", Clusters(), "red", "slurm_partition_pending_jobs",
+			"partition in (b,both)", 4},
+		{"held and dependent jobs are not eligible", Clusters(), "red", "slurm_partition_eligible_pending_jobs",
+			"partition=a", 2},
+		{"eligible jobs count once too", Clusters(), "red", "slurm_partition_eligible_pending_jobs", "partition!=both",
+			5},
 		{"a node in two partitions counts once", Clusters(), "red", "slurm_partition_idle_nodes", "", 2},
 		{"a busy node too", Clusters(), "red", "slurm_partition_busy_nodes", "", 1},
 		{"all nodes of one partition count", Clusters(), "red", "slurm_partition_idle_nodes", "partition=both", 2},
 		{"running jobs", Clusters(), "red", "slurm_partition_running_jobs", "", 1},
 		{"pending nodes of a cluster", Clusters(), "red", "slurm_partition_pending_nodes", "", 3},
 		{"required nodes are busy and pending nodes", Clusters(), "red", "slurm_partition_required_nodes", "", 4},
-		{"the oldest job has waited an hour at the time of the reading", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "", 3599},
-		{"no job waits in a partition", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "partition=both", 0},
+		{"the oldest job has waited an hour at the time of the reading", Clusters(), "red",
+			"slurm_partition_oldest_pending_seconds", "", 3599},
+		{"no job waits in a partition", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "partition=both",
+			0},
 		{"a Controller is a cluster too", Controllers(), "blue", "slurm_partition_pending_jobs", "", 1},
 
 		{"a NodeSet has the partitions that it serves", NodeSets(), "a", "slurm_partition_pending_jobs", "", 4},
-		{"a NodeSet has the one partition that is selected", NodeSets(), "a", "slurm_partition_idle_nodes", "partition=a", 1},
+		{"a NodeSet has the one partition that is selected", NodeSets(), "a", "slurm_partition_idle_nodes",
+			"partition=a", 1},
 		{"a namespace has all its clusters", Namespaces(), "team", "slurm_partition_pending_jobs", "", 8},
-		{"a selector chooses clusters of a namespace", Namespaces(), "team", "slurm_partition_pending_jobs", "cluster=blue", 1},
-		{"a namespace sums partitions of the same name", Namespaces(), "team", "slurm_partition_pending_jobs", "partition=a", 5},
+		{"a selector chooses clusters of a namespace", Namespaces(), "team", "slurm_partition_pending_jobs",
+			"cluster=blue", 1},
+		{"a namespace sums partitions of the same name", Namespaces(), "team", "slurm_partition_pending_jobs",
+			"partition=a", 5},
 		{"ages are not summed", Namespaces(), "team", "slurm_partition_oldest_pending_seconds", "", 3599},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -118,12 +131,15 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 		{"a namespace without a cluster", Namespaces(), "", "nobody", "slurm_partition_pending_jobs", ""},
 		{"a metric that the resource does not have", Clusters(), "team", "red", "slurm_nodeset_busy_nodes", ""},
 		{"a partition that does not exist", Clusters(), "team", "red", "slurm_partition_pending_jobs", "partition=z"},
-		{"a partition that the NodeSet does not serve", NodeSets(), "team", "a", "slurm_partition_pending_jobs", "partition=b"},
+		{"a partition that the NodeSet does not serve", NodeSets(), "team", "a", "slurm_partition_pending_jobs",
+			"partition=b"},
 		{"a label that the metric does not have", NodeSets(), "team", "a", "slurm_nodeset_busy_nodes", "partition=a"},
-		{"another resource", Resource{GroupResource: Namespaces().GroupResource, Namespaced: true}, "team", "red", "slurm_partition_pending_jobs", ""},
+		{"another resource", Resource{GroupResource: Namespaces().GroupResource, Namespaced: true}, "team", "red",
+			"slurm_partition_pending_jobs", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if v, err := getByName(t, p, tc.of, tc.namespace, tc.object, tc.metric, tc.selector); !apierrors.IsNotFound(err) {
+			if v, err := getByName(t, p, tc.of, tc.namespace, tc.object, tc.metric, tc.selector); !apierrors.IsNotFound(
+				err) {
 				t.Errorf("the answer is %v, %v", v, err)
 			}
 		})
@@ -139,12 +155,15 @@ func TestAStaleOrUnreadClusterIsAnError(t *testing.T) {
 		want   []string // in the message
 	}{
 		{"jobs are too old", noon().Add(3 * time.Minute), func(s *slurmclient.Snapshot) {
-			s.Nodes.ReadAt, s.Partitions.ReadAt, s.Jobs.Err = noon().Add(3*time.Minute), noon().Add(3*time.Minute), refused
+			s.Nodes.ReadAt, s.Partitions.ReadAt, s.Jobs.Err = noon().Add(3*time.Minute), noon().Add(3*time.Minute),
+				refused
 		},
 			[]string{"team/red", "jobs", "3m1s ago", "more than 2m0s", "connection refused"}},
-		{"partitions are too old without an error", noon(), func(s *slurmclient.Snapshot) { s.Partitions.ReadAt = noon().Add(-5 * time.Minute) },
+		{"partitions are too old without an error", noon(),
+			func(s *slurmclient.Snapshot) { s.Partitions.ReadAt = noon().Add(-5 * time.Minute) },
 			[]string{"team/red", "partitions", "5m0s ago"}},
-		{"nodes have not been read yet", noon(), func(s *slurmclient.Snapshot) { s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes} },
+		{"nodes have not been read yet", noon(),
+			func(s *slurmclient.Snapshot) { s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes} },
 			[]string{"team/red", "nodes", "not been read yet"}},
 		{"jobs have never been read", noon(), func(s *slurmclient.Snapshot) {
 			s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
@@ -179,23 +198,27 @@ func TestAStaleOrUnreadClusterIsAnError(t *testing.T) {
 
 func TestDataIsGoodUntilItsLimit(t *testing.T) {
 	at := noon().Add(-time.Second + DefaultMaxAge)
-	if _, err := getByName(t, providerOf(testDirectory(), at), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); err != nil {
+	if _, err := getByName(t, providerOf(testDirectory(), at), Clusters(), "team", "red",
+		"slurm_partition_pending_jobs", ""); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if _, err := getByName(t, providerOf(testDirectory(), at.Add(time.Second)), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); !apierrors.IsServiceUnavailable(err) {
+	if _, err := getByName(t, providerOf(testDirectory(), at.Add(time.Second)), Clusters(), "team", "red",
+		"slurm_partition_pending_jobs", ""); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 }
 
 func TestANodeSetThatNothingWasComputedForIsAnError(t *testing.T) {
-	_, err := getByName(t, providerOf(testDirectory(), noon()), NodeSets(), "team", "new", "slurm_nodeset_required_nodes", "")
+	_, err := getByName(t, providerOf(testDirectory(), noon()), NodeSets(), "team", "new",
+		"slurm_nodeset_required_nodes", "")
 	if !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestAClusterThatIsNotThereIsAnError(t *testing.T) {
-	d := fakeDirectory{"nodesets": {{Object: Object{Namespace: "team", Name: "x", Pool: "team/x", Clusters: []Cluster{fakeCluster{name: "gone", err: errors.New("no Cluster of this name exists")}}}}}}
+	d := fakeDirectory{"nodesets": {{Object: Object{Namespace: "team", Name: "x", Pool: "team/x",
+		Clusters: []Cluster{fakeCluster{name: "gone", err: errors.New("no Cluster of this name exists")}}}}}}
 	_, err := getByName(t, providerOf(d, noon()), NodeSets(), "team", "x", "slurm_nodeset_required_nodes", "")
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "team/gone: no Cluster") {
 		t.Errorf("the error is %v", err)
@@ -206,7 +229,8 @@ func TestListsAreWholeOrErrors(t *testing.T) {
 	p := providerOf(testDirectory(), noon())
 	list := func(matching string) (map[string]int64, error) {
 		got, err := p.GetMetricBySelector(t.Context(), "team", selectorOf(t, matching),
-			provider.CustomMetricInfo{GroupResource: NodeSets().GroupResource, Namespaced: true, Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
+			provider.CustomMetricInfo{GroupResource: NodeSets().GroupResource, Namespaced: true,
+				Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +258,8 @@ func TestTheCatalogueIsListed(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, e := range Catalogue() {
-		if names[e.Name] || !strings.HasPrefix(e.Name, "slurm_") || !strings.HasSuffix(e.Help, ".") && !strings.HasSuffix(e.Help, "HPAs.") {
+		if names[e.Name] || !strings.HasPrefix(e.Name, "slurm_") || !strings.HasSuffix(e.Help, ".") &&
+			!strings.HasSuffix(e.Help, "HPAs.") {
 			t.Errorf("the entry %s is a duplicate, or its name or help is invalid", e.Name)
 		}
 		names[e.Name] = true
@@ -242,7 +267,8 @@ func TestTheCatalogueIsListed(t *testing.T) {
 			t.Errorf("%s has no value function, or two", e.Name)
 		}
 		for _, on := range e.Resources {
-			info := provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name}
+			info := provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced,
+				Metric: e.Name}
 			if !listed[info.String()] {
 				t.Errorf("%s is not listed", info)
 			}

@@ -28,11 +28,13 @@ func TestHowLongAShortageLasts(t *testing.T) {
 		{"raised in steps", []step{{0, 9, 0}, {15, 9, 4}, {30, 9, 8}, {45, 9, 9}}, []time.Duration{45 * time.Second}},
 		{"raised above the required number", []step{{0, 3, 0}, {7, 3, 5}}, []time.Duration{7 * time.Second}},
 		{"more workers become required", []step{{0, 3, 0}, {5, 6, 3}, {9, 6, 6}}, []time.Duration{9 * time.Second}},
-		{"fewer workers become required, and replicas are raised to that number", []step{{0, 9, 2}, {5, 5, 5}}, []time.Duration{5 * time.Second}},
+		{"fewer workers become required, and replicas are raised to that number", []step{{0, 9, 2}, {5, 5, 5}},
+			[]time.Duration{5 * time.Second}},
 		{"the requirement ends without a change of replicas", []step{{0, 9, 2}, {5, 2, 2}}, nil},
 		{"replicas are lowered, and the requirement ends", []step{{0, 9, 2}, {5, 9, 1}, {9, 1, 1}}, nil},
 		{"never raised", []step{{0, 9, 2}, {5, 9, 2}, {3600, 9, 2}}, nil},
-		{"replicas are lowered below the required number", []step{{0, 4, 4}, {5, 4, 2}, {8, 4, 4}}, []time.Duration{3 * time.Second}},
+		{"replicas are lowered below the required number", []step{{0, 4, 4}, {5, 4, 2}, {8, 4, 4}},
+			[]time.Duration{3 * time.Second}},
 		{"twice", []step{{0, 1, 0}, {2, 1, 1}, {5, 3, 1}, {6, 3, 3}}, []time.Duration{2 * time.Second, time.Second}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -63,7 +65,8 @@ func readingWith(required int, replicas uint64) *Reading {
 	for i := range required {
 		jobs = append(jobs, aJob(uint32(i+1), "a", "Resources"))
 	}
-	pool := demand.Pool{Name: "team/a", Feature: "a", Partitions: []string{"a"}, Replicas: replicas, Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000}}
+	pool := demand.Pool{Name: "team/a", Feature: "a", Partitions: []string{"a"}, Replicas: replicas,
+		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000}}
 	return new(Reader).Read(noon(), snapshotOf(nil, jobs, aPartition("a")), []demand.Pool{pool})
 }
 
@@ -74,7 +77,8 @@ func TestReactionTimes(t *testing.T) {
 	since := func(t *testing.T, m *ReactionTimes, want string) {
 		t.Helper()
 		if want != "" {
-			want = "# HELP " + name + " " + shortSinceHelp + "\n# TYPE " + name + " gauge\n" + name + `{cluster="team/red",namespace="team",nodeset="a"} ` + want + "\n"
+			want = "# HELP " + name + " " + shortSinceHelp + "\n# TYPE " + name + " gauge\n" + name +
+				`{cluster="team/red",namespace="team",nodeset="a"} ` + want + "\n"
 		}
 		if err := testutil.CollectAndCompare(m, strings.NewReader(want), name); err != nil {
 			t.Error(err)
@@ -86,7 +90,8 @@ func TestReactionTimes(t *testing.T) {
 			t.Errorf("the exposition lacks %q:\n%s", want, text)
 		}
 	}
-	const count, sum = `slurm_nodeset_reaction_seconds_count{cluster="team/red",namespace="team",nodeset="a"} `, `slurm_nodeset_reaction_seconds_sum{cluster="team/red",namespace="team",nodeset="a"} `
+	const count, sum = `slurm_nodeset_reaction_seconds_count{cluster="team/red",namespace="team",nodeset="a"} `,
+		`slurm_nodeset_reaction_seconds_sum{cluster="team/red",namespace="team",nodeset="a"} `
 
 	t.Run("a shortage that ends", func(t *testing.T) {
 		m := NewReactionTimes()

@@ -130,7 +130,8 @@ func hasSameInputs(a, b *slurmclient.Snapshot) bool {
 	return same(a.Nodes.Poll, b.Nodes.Poll) && same(a.Jobs.Poll, b.Jobs.Poll) &&
 		same(a.Partitions.Poll, b.Partitions.Poll) && same(a.Reservations.Poll, b.Reservations.Poll) &&
 		same(a.QOS.Poll, b.QOS.Poll) && same(a.Associations.Poll, b.Associations.Poll) &&
-		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) && maps.Equal(a.BusySinceJobs, b.BusySinceJobs)
+		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) &&
+		maps.Equal(a.BusySinceJobs, b.BusySinceJobs)
 }
 
 // Known reports whether there are numbers, whatever their age.

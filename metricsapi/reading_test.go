@@ -27,13 +27,19 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 		again bool
 	}{
 		{"the snapshot is the same", time.Second, func(*slurmclient.Snapshot) {}, pools, false},
-		{"a poll found no change", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ }, pools, false},
+		{"a poll found no change", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ },
+			pools, false},
 		{"the jobs have changed", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.Sequence++ }, pools, true},
-		{"the reservations have changed", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ }, pools, true},
-		{"the limits of accounts have changed", time.Second, func(s *slurmclient.Snapshot) { s.Associations.Sequence++ }, pools, true},
-		{"the licences have changed", time.Second, func(s *slurmclient.Snapshot) { s.Licenses.Sequence++ }, pools, true},
-		{"the configuration has changed", time.Second, func(s *slurmclient.Snapshot) { s.Conf.Sequence++ }, pools, true},
-		{"a pool has changed", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
+		{"the reservations have changed", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ },
+			pools, true},
+		{"the limits of accounts have changed", time.Second,
+			func(s *slurmclient.Snapshot) { s.Associations.Sequence++ }, pools, true},
+		{"the licences have changed", time.Second, func(s *slurmclient.Snapshot) { s.Licenses.Sequence++ }, pools,
+			true},
+		{"the configuration has changed", time.Second, func(s *slurmclient.Snapshot) { s.Conf.Sequence++ }, pools,
+			true},
+		{"a pool has changed", time.Second, func(*slurmclient.Snapshot) {},
+			[]demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
 		{"time has passed", ComputeEvery, func(*slurmclient.Snapshot) {}, pools, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -78,7 +84,8 @@ func TestPartitionsThatAPoolServes(t *testing.T) {
 	future := aNode("f0", "gpu", "future", slurm.NodeFuture)
 	s := snapshotOf([]*slurm.Node{aNode("n0", "gpu", "nodes", slurm.NodeIdle), future}, nil,
 		byNodeSet, everything, aPartition("else"), aPartition("own"), aPartition("nodes"), aPartition("future"))
-	r := new(Reader).Read(noon(), s, []demand.Pool{{Name: "team/gpu", Feature: "gpu", Partitions: []string{"own"}}, {Name: "team/none", Feature: "none"}})
+	r := new(Reader).Read(noon(), s, []demand.Pool{{Name: "team/gpu", Feature: "gpu", Partitions: []string{"own"}},
+		{Name: "team/none", Feature: "none"}})
 	got := [][]string{r.demand.Pools[0].Partitions, r.demand.Pools[1].Partitions}
 	want := [][]string{{"by-nodeset", "everything", "future", "nodes", "own"}, {"everything"}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -102,12 +109,14 @@ func BenchmarkQuery(b *testing.B) {
 	}
 	c := clusterOf("large", snapshotOf(nil, jobs, partitions...), pools...)
 	for _, p := range pools {
-		d["nodesets"] = append(d["nodesets"], fakeObject{Object{Namespace: "team", Name: p.Feature, Pool: p.Name, Clusters: []Cluster{c}}, labels.Set{}})
+		d["nodesets"] = append(d["nodesets"],
+			fakeObject{Object{Namespace: "team", Name: p.Feature, Pool: p.Name, Clusters: []Cluster{c}}, labels.Set{}})
 	}
 	p := providerOf(d, noon())
 	for b.Loop() {
 		for _, metric := range []string{"slurm_nodeset_required_nodes", "slurm_partition_pending_jobs"} {
-			if _, err := p.GetMetricByName(b.Context(), nameInTeam("p77"), infoOf(metric), labels.Everything()); err != nil {
+			if _, err := p.GetMetricByName(b.Context(), nameInTeam("p77"), infoOf(metric),
+				labels.Everything()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -119,12 +128,15 @@ func BenchmarkQuery(b *testing.B) {
 func TestAPanicIsAnErrorOfItsClusterOnly(t *testing.T) {
 	d := testDirectory(func(s *slurmclient.Snapshot) { s.Jobs.Value = append(s.Jobs.Value, nil) })
 	p := providerOf(d, noon())
-	_, err := p.GetMetricByName(t.Context(), nameInTeam("a"), infoOf("slurm_nodeset_required_nodes"), labels.Everything())
+	_, err := p.GetMetricByName(t.Context(), nameInTeam("a"), infoOf("slurm_nodeset_required_nodes"),
+		labels.Everything())
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "computing the demand: panic: ") {
 		t.Errorf("the answer is %v", err)
 	}
-	blue := provider.CustomMetricInfo{GroupResource: Controllers().GroupResource, Namespaced: true, Metric: "slurm_partition_pending_jobs"}
-	if v, err := p.GetMetricByName(t.Context(), nameInTeam("blue"), blue, labels.Everything()); err != nil || v.Value.Value() != 1 {
+	blue := provider.CustomMetricInfo{GroupResource: Controllers().GroupResource, Namespaced: true,
+		Metric: "slurm_partition_pending_jobs"}
+	if v, err := p.GetMetricByName(t.Context(), nameInTeam("blue"), blue, labels.Everything()); err != nil ||
+		v.Value.Value() != 1 {
 		t.Errorf("another cluster answers %v, %v", v, err)
 	}
 }

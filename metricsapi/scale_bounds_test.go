@@ -23,12 +23,18 @@ func TestScaleBoundsOfANodeSet(t *testing.T) {
 		want ScaleBounds
 	}{
 		{"without an HPA the bounds are unknown", aNodeSet(), nil, ScaleBounds{Replicas: 2}},
-		{"an HPA has both bounds", aNodeSet(), hpa(ptr[int32](3), 20), ScaleBounds{Replicas: 2, Min: ptr[uint64](3), Max: ptr[uint64](20)}},
-		{"a minimum of zero is known", aNodeSet(), hpa(ptr[int32](0), 20), ScaleBounds{Replicas: 2, Min: ptr[uint64](0), Max: ptr[uint64](20)}},
-		{"an HPA without a minimum keeps one worker", aNodeSet(), hpa(nil, 20), ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
-		{"the NodeSet's own maximum applies if it is smaller", aNodeSet(most(5)), hpa(nil, 20), ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](5)}},
-		{"the HPA's maximum applies if it is smaller", aNodeSet(most(100)), hpa(nil, 20), ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
-		{"a NodeSet has a maximum without an HPA", aNodeSet(most(5)), nil, ScaleBounds{Replicas: 2, Max: ptr[uint64](5)}},
+		{"an HPA has both bounds", aNodeSet(), hpa(ptr[int32](3), 20),
+			ScaleBounds{Replicas: 2, Min: ptr[uint64](3), Max: ptr[uint64](20)}},
+		{"a minimum of zero is known", aNodeSet(), hpa(ptr[int32](0), 20),
+			ScaleBounds{Replicas: 2, Min: ptr[uint64](0), Max: ptr[uint64](20)}},
+		{"an HPA without a minimum keeps one worker", aNodeSet(), hpa(nil, 20),
+			ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
+		{"the NodeSet's own maximum applies if it is smaller", aNodeSet(most(5)), hpa(nil, 20),
+			ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](5)}},
+		{"the HPA's maximum applies if it is smaller", aNodeSet(most(100)), hpa(nil, 20),
+			ScaleBounds{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
+		{"a NodeSet has a maximum without an HPA", aNodeSet(most(5)), nil,
+			ScaleBounds{Replicas: 2, Max: ptr[uint64](5)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, ScaleBoundsOf(tc.n, tc.hpa)); diff != "" {

@@ -51,8 +51,9 @@ var codeOfNumber = map[int]Code{
 	errProtocolAuth: CodeUnauthorized, errAccessDenied: CodeUnauthorized, errInvalidUser: CodeUnauthorized,
 	errCtldConnection: CodeUnavailable, errTimeout: CodeUnavailable, errDBConnection: CodeUnavailable,
 	errBadPartition: CodeNotFound, errBadJob: CodeNotFound, errBadNode: CodeNotFound,
-	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errInTransition: CodeConflict,
-	errReservation: CodeNotFound,
+	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict,
+	errInTransition: CodeConflict,
+	errReservation:  CodeNotFound,
 }
 
 // answer is one complete answer.

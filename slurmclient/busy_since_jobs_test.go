@@ -17,9 +17,11 @@ func TestNextBusySinceJobs(t *testing.T) {
 		return &slurm.Node{Name: "n1", State: slurm.NodeState{Base: base}, AllocCPUs: cpus}
 	}
 	read := func(second int, nodes ...*slurm.Node) Reading[[]*slurm.Node] {
-		return Reading[[]*slurm.Node]{Value: nodes, Poll: Poll{Known: true, ReadAt: at(second), Sequence: uint64(second)}}
+		return Reading[[]*slurm.Node]{Value: nodes,
+			Poll: Poll{Known: true, ReadAt: at(second), Sequence: uint64(second)}}
 	}
-	idle, some, more, all := node(slurm.NodeIdle, 0), node(slurm.NodeMixed, 1), node(slurm.NodeMixed, 2), node(slurm.NodeAllocated, 4)
+	idle, some, more, all := node(slurm.NodeIdle, 0), node(slurm.NodeMixed, 1), node(slurm.NodeMixed, 2),
+		node(slurm.NodeAllocated, 4)
 	kept := map[string]BusyNode{"n1": {Before: idle, BeforeReadAt: at(1), BusyAt: at(10)}}
 	for _, tc := range []struct {
 		name    string
@@ -28,13 +30,16 @@ func TestNextBusySinceJobs(t *testing.T) {
 		jobsAt  int
 		want    map[string]BusyNode
 	}{
-		{"a node got its first job", nil, read(1, idle), read(10, all), 5, map[string]BusyNode{"n1": {idle, at(1), at(10)}}},
-		{"a node got another job", nil, read(1, some), read(10, more), 5, map[string]BusyNode{"n1": {some, at(1), at(10)}}},
+		{"a node got its first job", nil, read(1, idle), read(10, all), 5,
+			map[string]BusyNode{"n1": {idle, at(1), at(10)}}},
+		{"a node got another job", nil, read(1, some), read(10, more), 5,
+			map[string]BusyNode{"n1": {some, at(1), at(10)}}},
 		{"a new node with jobs", nil, read(1), read(10, all), 5, map[string]BusyNode{"n1": {nil, at(1), at(10)}}},
 		{"jobs were read later", nil, read(1, idle), read(10, all), 10, nil},
 		{"jobs are read now", kept, read(10, all), read(10, all), 11, nil},
 		{"jobs were read before", kept, read(10, all), read(10, all), 9, kept},
-		{"another job later keeps the first record", kept, read(10, some), read(20, more), 5, map[string]BusyNode{"n1": {idle, at(1), at(20)}}},
+		{"another job later keeps the first record", kept, read(10, some), read(20, more), 5,
+			map[string]BusyNode{"n1": {idle, at(1), at(20)}}},
 		{"a node lost a job", nil, read(1, more), read(10, some), 5, nil},
 		{"a node lost its last job", kept, read(10, all), read(20, idle), 5, nil},
 		{"a node was deleted", kept, read(10, all), read(20), 5, nil},

@@ -146,7 +146,8 @@ func (c *Cache) Refresh(ctx context.Context, resources ...Resource) error {
 			continue
 		}
 		waits = append(waits, func(context.Context) error {
-			return &Error{Code: CodeInvalid, Op: "refreshing " + string(r), Message: "the cache does not poll this resource"}
+			return &Error{Code: CodeInvalid, Op: "refreshing " + string(r),
+				Message: "the cache does not poll this resource"}
 		})
 	}
 	var errs []error

@@ -47,7 +47,8 @@ func TestAnAnswerThatStallsTimesOut(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"), Timeout: 200 * time.Millisecond})
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"),
+		Timeout: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestTLSWithAClientCertificate(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	list := func(cfg *tls.Config) error {
-		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"), TLS: cfg})
+		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: staticToken("t"),
+			TLS: cfg})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +136,8 @@ func TestTokenRotationFailsNoRequest(t *testing.T) {
 		_, _ = w.Write(body)
 	}))
 	defer server.Close()
-	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: slurmclient.TokenFromFile(file)})
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45",
+		Token: slurmclient.TokenFromFile(file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +186,8 @@ func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
 		time.Sleep(time.Minute) // the bubble's
 		synctest.Wait()
 		during := cache.Snapshot()
-		if !during.Nodes.Known || during.Nodes.Err == nil || during.Nodes.Failures < 2 || &during.Nodes.Value[0] != &before.Nodes.Value[0] {
+		if !during.Nodes.Known || during.Nodes.Err == nil || during.Nodes.Failures < 2 ||
+			&during.Nodes.Value[0] != &before.Nodes.Value[0] {
 			t.Errorf("while polls fail it is %+v", during.Nodes.Poll)
 		}
 		if age := during.Nodes.Age(time.Now()); age < 30*time.Second {
@@ -195,7 +199,8 @@ func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
 		fail.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if after := cache.Snapshot(); after.Nodes.Err != nil || after.Nodes.Failures != 0 || after.Nodes.Age(time.Now()) > 20*time.Second {
+		if after := cache.Snapshot(); after.Nodes.Err != nil || after.Nodes.Failures != 0 ||
+			after.Nodes.Age(time.Now()) > 20*time.Second {
 			t.Errorf("after it recovered it is %+v", after.Nodes.Poll)
 		}
 	})
@@ -213,7 +218,8 @@ func TestADamagedPollKeepsTheLastGoodSnapshot(t *testing.T) {
 				return cutInHalf(good), nil
 			}
 			return reply{200, "application/json", []byte(`{"jobs": [{"job_id": "x"}]}`)}, nil
-		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList,
+			Resources: []slurmclient.Resource{slurmclient.Jobs}})
 		defer stop()
 		synctest.Wait()
 		jobs := len(cache.Snapshot().Jobs.Value)
@@ -255,7 +261,8 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 		if begun.Load() != 2 || most.Load() != 1 {
 			t.Errorf("%d polls for twenty calls, %d at a time", begun.Load(), most.Load())
 		}
-		wantCode(t, "refreshing a resource that is not polled", cache.Refresh(t.Context(), slurmclient.Shares), slurmclient.CodeInvalid)
+		wantCode(t, "refreshing a resource that is not polled", cache.Refresh(t.Context(), slurmclient.Shares),
+			slurmclient.CodeInvalid)
 	})
 }
 
@@ -266,7 +273,8 @@ func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
 			slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Nodes}})
 		synctest.Wait()
 		stop()
-		wantCode(t, "refreshing a cache that has stopped", cache.Refresh(t.Context(), slurmclient.Nodes), slurmclient.CodeUnavailable)
+		wantCode(t, "refreshing a cache that has stopped", cache.Refresh(t.Context(), slurmclient.Nodes),
+			slurmclient.CodeUnavailable)
 	})
 }
 
@@ -281,12 +289,14 @@ func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 				return good, nil
 			}
 			return other, nil
-		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList,
+			Resources: []slurmclient.Resource{slurmclient.Jobs}})
 		defer stop()
 		synctest.Wait()
 		first := cache.Snapshot()
 		second, err := cache.Next(t.Context(), first.Sequence)
-		if err != nil || len(slurmclient.JobChanges(first, second)) != 0 || second.Jobs.Sequence != first.Jobs.Sequence {
+		if err != nil || len(slurmclient.JobChanges(first, second)) != 0 ||
+			second.Jobs.Sequence != first.Jobs.Sequence {
 			t.Errorf("an unchanged list has %d changes, %v", len(slurmclient.JobChanges(first, second)), err)
 		}
 		third, err := cache.Next(t.Context(), second.Sequence)
@@ -294,7 +304,8 @@ func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 			t.Fatal(err)
 		}
 		changes := slurmclient.JobChanges(first, third)
-		if len(changes) != 1 || changes[0].Old == nil || changes[0].New == nil || changes[0].Old == changes[0].New || *changes[0].Old == *changes[0].New {
+		if len(changes) != 1 || changes[0].Old == nil || changes[0].New == nil || changes[0].Old == changes[0].New ||
+			*changes[0].Old == *changes[0].New {
 			t.Errorf("the changes are %+v", changes)
 		}
 	})

@@ -51,20 +51,51 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 	}
 	ctx := t.Context()
 	sources := []source{
-		{"job_het_8.json", func(c *slurmclient.Client) (int, error) { l, err := c.Jobs(ctx, 0); return len(l.Items), err }},
-		{"node_n1.json", func(c *slurmclient.Client) (int, error) { l, err := c.Nodes(ctx, 0); return len(l.Items), err }},
-		{"partitions.json", func(c *slurmclient.Client) (int, error) { l, err := c.Partitions(ctx, 0); return len(l.Items), err }},
-		{"licenses.json", func(c *slurmclient.Client) (int, error) { l, err := c.Licenses(ctx); return len(l.Items), err }},
+		{"job_het_8.json", func(c *slurmclient.Client) (int, error) {
+			l, err := c.Jobs(ctx, 0)
+			return len(l.Items),
+				err
+		}},
+		{"node_n1.json", func(c *slurmclient.Client) (int, error) {
+			l, err := c.Nodes(ctx, 0)
+			return len(l.Items),
+				err
+		}},
+		{"partitions.json", func(c *slurmclient.Client) (
+			int, error) {
+			l, err := c.Partitions(ctx, 0)
+			return len(l.Items), err
+		}},
+		{"licenses.json", func(c *slurmclient.Client) (int, error) {
+			l, err := c.Licenses(ctx)
+			return len(l.Items),
+				err
+		}},
 		{"diag.json", func(c *slurmclient.Client) (int, error) { _, err := c.Stats(ctx); return 1, err }},
-		{"jobs_state.json", func(c *slurmclient.Client) (int, error) { l, err := c.JobStates(ctx, 1); return len(l), err }},
+		{"jobs_state.json", func(c *slurmclient.Client) (int, error) {
+			l, err := c.JobStates(ctx, 1)
+			return len(l),
+				err
+		}},
 		{"ping.json", func(c *slurmclient.Client) (int, error) { l, err := c.Ping(ctx); return len(l), err }},
 		{"shares.json", func(c *slurmclient.Client) (int, error) { l, err := c.Shares(ctx); return len(l.Items), err }},
-		{"reservations.json", func(c *slurmclient.Client) (int, error) { l, err := c.Reservations(ctx, 0); return len(l.Items), err }},
+		{"reservations.json", func(c *slurmclient.Client) (
+			int, error) {
+			l, err := c.Reservations(ctx, 0)
+			return len(l.Items), err
+		}},
 		{"conf.json", func(c *slurmclient.Client) (int, error) { _, err := c.Conf(ctx); return 1, err }},
-		{"slurmdb_qos_limits.json", func(c *slurmclient.Client) (int, error) { l, err := c.QOS(ctx); return len(l.Items), err }},
-		{"slurmdb_associations_limits.json", func(c *slurmclient.Client) (int, error) { l, err := c.Associations(ctx); return len(l.Items), err }},
-		{"slurmdb_accounts.json", func(c *slurmclient.Client) (int, error) { l, err := c.Accounts(ctx); return len(l.Items), err }},
-		{"slurmdb_users.json", func(c *slurmclient.Client) (int, error) { l, err := c.Users(ctx); return len(l.Items), err }},
+		{"slurmdb_qos_limits.json",
+			func(c *slurmclient.Client) (int, error) { l, err := c.QOS(ctx); return len(l.Items), err }},
+		{"slurmdb_associations_limits.json",
+			func(c *slurmclient.Client) (int, error) { l, err := c.Associations(ctx); return len(l.Items), err }},
+		{"slurmdb_accounts.json",
+			func(c *slurmclient.Client) (int, error) { l, err := c.Accounts(ctx); return len(l.Items), err }},
+		{"slurmdb_users.json", func(c *slurmclient.Client) (int, error) {
+			l, err := c.Users(ctx)
+			return len(l.Items),
+				err
+		}},
 	}
 	failed, fine := 0, 0
 	for i := range mutations {
@@ -78,7 +109,8 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 		case err == nil:
 			fine++
 			if truncated && len(bytes.TrimSpace(body)) < len(bytes.TrimSpace(whole.body)) {
-				t.Errorf("mutation %d: %s of %s, truncated after %d bytes, was read as a list of %d", i, s.file, release, len(body), n)
+				t.Errorf("mutation %d: %s of %s, truncated after %d bytes, was read as a list of %d", i, s.file,
+					release, len(body), n)
 			}
 			if n == 0 && json.Valid(whole.body) && !json.Valid(body) {
 				t.Errorf("mutation %d: %s of %s is not JSON and was read as an empty list", i, s.file, release)
@@ -105,7 +137,8 @@ func TestDamagedJobStatesAreAnError(t *testing.T) {
 		for range 500 {
 			body := bytes.Clone(whole)
 			body[rnd.IntN(len(body))] = "{}[],:\"@"[rnd.IntN(8)]
-			rows, err := newTestClient(t, versionOf(release), alwaysReply(reply{200, "application/json", body})).JobStates(t.Context())
+			rows, err := newTestClient(t, versionOf(release),
+				alwaysReply(reply{200, "application/json", body})).JobStates(t.Context())
 			if err != nil {
 				refused++
 				continue
@@ -118,7 +151,8 @@ func TestDamagedJobStatesAreAnError(t *testing.T) {
 	if refused < 1000 {
 		t.Errorf("only %d answers were refused", refused)
 	}
-	_, err := newTestClient(t, "v0.0.45", alwaysReply(reply{200, "application/json", []byte(`{"jobs": {"job_id": 1}}`)})).JobStates(t.Context())
+	_, err := newTestClient(t, "v0.0.45",
+		alwaysReply(reply{200, "application/json", []byte(`{"jobs": {"job_id": 1}}`)})).JobStates(t.Context())
 	wantCode(t, "an object where the list should be", err, slurmclient.CodeUnavailable)
 }
 
@@ -134,7 +168,8 @@ func TestErrorsDoNotQuoteAForeignServer(t *testing.T) {
 		{"text that is fine", "text/plain", secret, http.StatusOK},
 		{"a page", "text/html", "<html>" + secret, http.StatusInternalServerError},
 		{"JSON", "application/json", `{"error":"` + secret + `"}`, http.StatusBadGateway},
-		{"JSON with a list of errors", "application/json", `{"errors":[{"error":"` + secret + `","description":"` + secret + `"}]}`, http.StatusInternalServerError},
+		{"JSON with a list of errors", "application/json", `{"errors":[{"error":"` + secret + `","description":"` +
+			secret + `"}]}`, http.StatusInternalServerError},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

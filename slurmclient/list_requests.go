@@ -117,7 +117,8 @@ type idleDeadline struct {
 
 func newIdleDeadline(ctx context.Context, after time.Duration) (context.Context, *idleDeadline) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, &idleDeadline{after: after, cancel: cancel, timer: time.AfterFunc(after, func() { cancel(errDeadline) })}
+	return ctx, &idleDeadline{after: after, cancel: cancel,
+		timer: time.AfterFunc(after, func() { cancel(errDeadline) })}
 }
 
 func (d *idleDeadline) stop() {
@@ -178,7 +179,8 @@ func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slu
 // (slurm.conf(5), MinJobAge). since is as for Nodes.
 func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], error) {
 	var items []*slurm.Job
-	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
+	out, err := jobsCall(since).run(
+		ctx, c, func(j *slurm.Job) error { items = append(items, records.Copy(j)); return nil })
 	if err != nil {
 		return List[*slurm.Job]{}, err
 	}

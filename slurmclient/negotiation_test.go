@@ -29,14 +29,22 @@ func TestRenegotiation(t *testing.T) {
 		want   slurmclient.Code
 		tries  []string // the versions of the requests that the new server gets, without pings
 	}{
-		{"a list after an upgrade", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.44"}, false, "", []string{"v0.0.43", "v0.0.44"}},
-		{"a whole answer after an upgrade", partitions, "partitions", []string{"v0.0.43"}, []string{"v0.0.44"}, false, "", []string{"v0.0.43", "v0.0.44"}},
-		{"job records after an upgrade", jobs, "jobs", []string{"v0.0.43"}, []string{"v0.0.44"}, false, "", []string{"v0.0.43", "v0.0.44"}},
-		{"a list that the server lacks", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.43"}, true, slurmclient.CodeUnsupported, []string{"v0.0.43"}},
-		{"a whole answer that the server lacks", partitions, "partitions", []string{"v0.0.43"}, []string{"v0.0.43"}, true, slurmclient.CodeUnsupported, []string{"v0.0.43"}},
-		{"a list that the upgraded server lacks", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.44"}, true, slurmclient.CodeUnsupported, []string{"v0.0.43", "v0.0.44"}},
-		{"a whole answer that the upgraded server lacks", partitions, "partitions", []string{"v0.0.43"}, []string{"v0.0.44"}, true, slurmclient.CodeUnsupported, []string{"v0.0.43", "v0.0.44"}},
-		{"an operation that the version does not have", conf, "", []string{"v0.0.43"}, []string{"v0.0.44"}, false, slurmclient.CodeUnsupported, nil},
+		{"a list after an upgrade", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.44"}, false, "",
+			[]string{"v0.0.43", "v0.0.44"}},
+		{"a whole answer after an upgrade", partitions, "partitions", []string{"v0.0.43"}, []string{"v0.0.44"}, false,
+			"", []string{"v0.0.43", "v0.0.44"}},
+		{"job records after an upgrade", jobs, "jobs", []string{"v0.0.43"}, []string{"v0.0.44"}, false, "",
+			[]string{"v0.0.43", "v0.0.44"}},
+		{"a list that the server lacks", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.43"}, true,
+			slurmclient.CodeUnsupported, []string{"v0.0.43"}},
+		{"a whole answer that the server lacks", partitions, "partitions", []string{"v0.0.43"}, []string{"v0.0.43"},
+			true, slurmclient.CodeUnsupported, []string{"v0.0.43"}},
+		{"a list that the upgraded server lacks", nodes, "nodes", []string{"v0.0.43"}, []string{"v0.0.44"}, true,
+			slurmclient.CodeUnsupported, []string{"v0.0.43", "v0.0.44"}},
+		{"a whole answer that the upgraded server lacks", partitions, "partitions", []string{"v0.0.43"},
+			[]string{"v0.0.44"}, true, slurmclient.CodeUnsupported, []string{"v0.0.43", "v0.0.44"}},
+		{"an operation that the version does not have", conf, "", []string{"v0.0.43"}, []string{"v0.0.44"}, false,
+			slurmclient.CodeUnsupported, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			offered, lacks := tc.before, false
@@ -48,7 +56,8 @@ func TestRenegotiation(t *testing.T) {
 				}
 				switch {
 				case !slices.Contains(offered, version), lacks && !isPing:
-					return reply{http.StatusNotFound, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
+					return reply{http.StatusNotFound, "text/plain", []byte("Unable to find requested URL endpoint.")},
+						nil
 				case isPing:
 					return recordedAnywhere(t, "26.05/"+version, "ping.json"), nil
 				}
@@ -160,7 +169,8 @@ func TestJobsAreReadInTheMostDetailedVersion(t *testing.T) {
 		}
 		newest := tc.offered[len(tc.offered)-1]
 		if jobs[tc.want] != 2 || len(jobs) != 1 || client.Version() != newest {
-			t.Errorf("with versions %v offered it reads jobs in %v and reports version %s", tc.offered, jobs, client.Version())
+			t.Errorf("with versions %v offered it reads jobs in %v and reports version %s", tc.offered, jobs,
+				client.Version())
 		}
 	}
 }
@@ -192,7 +202,8 @@ func TestAnUnsupportedConfigurationIsNotRequested(t *testing.T) {
 		}
 		return recordedReply(t, "26.05/v0.0.44/ping.json"), nil
 	})
-	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Conf}})
+	cache := slurmclient.NewCache(client,
+		slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Conf}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go cache.Run(ctx)

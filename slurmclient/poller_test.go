@@ -23,19 +23,32 @@ func TestReaderChooser(t *testing.T) {
 		jobs    int
 		want    JobsReader
 	}{
-		"the list when configured":                      {ReadList, []func(*readerChooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
-		"delta when configured":                         {ReadDelta, nil, 3, ReadDelta},
-		"a short queue begins with the list":            {ReadAuto, []func(*readerChooser){begin(100)}, 0, ReadList},
-		"a long queue begins with delta":                {ReadAuto, []func(*readerChooser){begin(50000)}, 0, ReadDelta},
-		"an unknown queue begins with the list":         {ReadAuto, nil, 0, ReadList},
-		"a cheap list stays":                            {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
-		"a list that became expensive tries delta":      {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
-		"a list that would become expensive":            {ReadAuto, []func(*readerChooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
-		"delta stays while it is cheaper":               {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000, ReadDelta},
-		"back to the list when delta is no better":      {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000, ReadList},
-		"back to the list when the queue has shrunk":    {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400, ReadList},
-		"a long queue that shrank is read as a list":    {ReadAuto, []func(*readerChooser){begin(50000), poll(ReadDelta, 50000, s)}, 200, ReadList},
-		"a list mostly unchanged counts as the cheaper": {ReadAuto, []func(*readerChooser){begin(9), poll(ReadList, 900, s), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0)}, 900, ReadList},
+		"the list when configured": {ReadList, []func(*readerChooser){poll(ReadList, 90000, 60*s)},
+			90000, ReadList},
+		"delta when configured":                 {ReadDelta, nil, 3, ReadDelta},
+		"a short queue begins with the list":    {ReadAuto, []func(*readerChooser){begin(100)}, 0, ReadList},
+		"a long queue begins with delta":        {ReadAuto, []func(*readerChooser){begin(50000)}, 0, ReadDelta},
+		"an unknown queue begins with the list": {ReadAuto, nil, 0, ReadList},
+		"a cheap list stays": {ReadAuto,
+			[]func(*readerChooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
+		"a list that became expensive tries delta": {ReadAuto,
+			[]func(*readerChooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
+		"a list that would become expensive": {ReadAuto,
+			[]func(*readerChooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
+		"delta stays while it is cheaper": {ReadAuto,
+			[]func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000,
+			ReadDelta},
+		"back to the list when delta is no better": {ReadAuto,
+			[]func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000,
+			ReadList},
+		"back to the list when the queue has shrunk": {ReadAuto,
+			[]func(*readerChooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400,
+			ReadList},
+		"a long queue that shrank is read as a list": {ReadAuto,
+			[]func(*readerChooser){begin(50000), poll(ReadDelta, 50000, s)}, 200, ReadList},
+		"a list mostly unchanged counts as the cheaper": {ReadAuto,
+			[]func(*readerChooser){begin(9), poll(ReadList, 900, s), poll(ReadList, 900, 0), poll(ReadList, 900, 0),
+				poll(ReadList, 900, 0), poll(ReadList, 900, 0)}, 900, ReadList},
 	} {
 		k := readerChooser{mode: c.mode}
 		for _, h := range c.history {
@@ -66,7 +79,8 @@ func TestAFailedListOfALongQueueSwitchesToDelta(t *testing.T) {
 }
 
 func TestAPollThatPanicsFailsAndTheNextContinues(t *testing.T) {
-	client, err := New(Config{URL: "http://127.0.0.1:1", Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
+	client, err := New(Config{URL: "http://127.0.0.1:1",
+		Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +109,10 @@ func TestAPollThatPanicsFailsAndTheNextContinues(t *testing.T) {
 		return reading{update: func(s *Snapshot) { s.Nodes.Value = nil; panic("halfway") }}, nil
 	}
 	p.pollOnce(t.Context())
-	if poll := c.Snapshot().Nodes; len(poll.Value) != 1 || poll.Panics != 2 || CodeOf(poll.Err) != CodePanic || CodeOf(p.err) != CodePanic {
-		t.Errorf("after a panic while storing: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err, p.err)
+	if poll := c.Snapshot().Nodes; len(poll.Value) != 1 || poll.Panics != 2 || CodeOf(poll.Err) != CodePanic ||
+		CodeOf(p.err) != CodePanic {
+		t.Errorf("after a panic while storing: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err,
+			p.err)
 	}
 	p.read = func(context.Context) (reading, error) { panic("no such index") }
 	p.pollOnce(t.Context())

@@ -80,25 +80,37 @@ func jobFields(j *slurm.Job) map[string]string {
 	u := func(x uint32) string { return fmt.Sprint(x) }
 	at := func(x slurm.Time) string { return fmt.Sprint(int64(x)) }
 	return map[string]string{
-		"job_id": u(j.ID), "name": j.Name, "user_name": j.UserName, "user_id": u(j.UserID), "account": j.Account, "partition": j.Partition,
-		"job_state": sortedStates(j.State.Names()), "state_reason": j.Reason, "priority": n(j.Priority), "nice": fmt.Sprint(j.Nice),
-		"requeue": fmt.Sprint(j.Requeue), "restart_cnt": u(j.Restarts), "array_job_id": u(j.ArrayJobID), "array_task_id": n(j.ArrayTaskID),
-		"array_task_string": j.ArrayTasks, "array_max_tasks": u(j.ArrayMaxRunning), "het_job_id": u(j.HetJobID), "het_job_offset": u(j.HetOffset),
-		"het_job_id_set": j.HetJobIDs, "submit_time": at(j.SubmitTime), "eligible_time": at(j.EligibleTime), "start_time": at(j.StartTime),
-		"end_time": at(j.EndTime), "last_sched_evaluation": at(j.LastSchedEval), "time_limit": n(j.TimeLimit), "nodes": j.Nodes,
-		"batch_host": j.BatchHost, "required_nodes": j.RequiredNodes, "excluded_nodes": j.ExcludedNodes, "features": j.Features,
+		"job_id": u(j.ID), "name": j.Name, "user_name": j.UserName, "user_id": u(j.UserID), "account": j.Account,
+		"partition": j.Partition,
+		"job_state": sortedStates(j.State.Names()), "state_reason": j.Reason, "priority": n(j.Priority),
+		"nice":    fmt.Sprint(j.Nice),
+		"requeue": fmt.Sprint(j.Requeue), "restart_cnt": u(j.Restarts), "array_job_id": u(j.ArrayJobID),
+		"array_task_id":     n(j.ArrayTaskID),
+		"array_task_string": j.ArrayTasks, "array_max_tasks": u(j.ArrayMaxRunning), "het_job_id": u(j.HetJobID),
+		"het_job_offset": u(j.HetOffset),
+		"het_job_id_set": j.HetJobIDs, "submit_time": at(j.SubmitTime), "eligible_time": at(j.EligibleTime),
+		"start_time": at(j.StartTime),
+		"end_time":   at(j.EndTime), "last_sched_evaluation": at(j.LastSchedEval), "time_limit": n(j.TimeLimit),
+		"nodes":      j.Nodes,
+		"batch_host": j.BatchHost, "required_nodes": j.RequiredNodes, "excluded_nodes": j.ExcludedNodes,
+		"features":   j.Features,
 		"node_count": n(j.NodeCount), "cpus": n(j.CPUs), "tasks": n(j.Tasks), "cpus_per_task": n(j.CPUsPerTask),
-		"memory_per_cpu": n(j.MemoryPerCPU), "memory_per_node": n(j.MemoryPerNode), "contiguous": fmt.Sprint(j.Contiguous),
-		"shared": j.Shared, "tres_req_str": j.TRESRequested, "tres_alloc_str": j.TRESAllocated, "tres_per_job": j.TRESPerJob,
-		"tres_per_node": j.TRESPerNode, "licenses": j.Licenses, "dependency": j.Dependency, "resv_name": j.Reservation, "flags": j.Flags,
-		"hold": fmt.Sprint(j.Hold), "qos": j.QOS, "group_name": j.GroupName,
+		"memory_per_cpu": n(j.MemoryPerCPU), "memory_per_node": n(j.MemoryPerNode),
+		"contiguous": fmt.Sprint(j.Contiguous),
+		"shared":     j.Shared, "tres_req_str": j.TRESRequested, "tres_alloc_str": j.TRESAllocated,
+		"tres_per_job":  j.TRESPerJob,
+		"tres_per_node": j.TRESPerNode, "licenses": j.Licenses, "dependency": j.Dependency, "resv_name": j.Reservation,
+		"flags": j.Flags,
+		"hold":  fmt.Sprint(j.Hold), "qos": j.QOS, "group_name": j.GroupName,
 	}
 }
 
 // zeroWhenUnset lists the fields that are 0 if they are unset.
 var zeroWhenUnset = []string{
-	"array_job_id", "array_max_tasks", "het_job_id", "het_job_offset", "submit_time", "eligible_time", "start_time", "end_time",
-	"last_sched_evaluation", "boot_time", "slurmd_start_time", "last_busy", "reason_changed_at", "resume_after", "restart_cnt", "user_id",
+	"array_job_id", "array_max_tasks", "het_job_id", "het_job_offset", "submit_time", "eligible_time", "start_time",
+	"end_time",
+	"last_sched_evaluation", "boot_time", "slurmd_start_time", "last_busy", "reason_changed_at", "resume_after",
+	"restart_cnt", "user_id",
 }
 
 func nodeFields(n *slurm.Node) map[string]string {
@@ -106,15 +118,25 @@ func nodeFields(n *slurm.Node) map[string]string {
 	m := func(x uint64) string { return fmt.Sprint(x) }
 	at := func(x slurm.Time) string { return fmt.Sprint(int64(x)) }
 	return map[string]string{
-		"name": n.Name, "address": n.Address, "hostname": n.Hostname, "port": u(n.Port), "state": sortedStates(n.State.Names()),
-		"partitions": strings.Join(n.Partitions, ","), "features": strings.Join(n.Features, ","), "active_features": strings.Join(n.ActiveFeatures, ","),
-		"boards": u(n.Boards), "sockets": u(n.Sockets), "cores": u(n.CoresPerSocket), "threads": u(n.ThreadsPerCore), "cpus": u(n.CPUs),
-		"effective_cpus": u(n.EffectiveCPUs), "alloc_cpus": u(n.AllocCPUs), "alloc_idle_cpus": u(n.IdleCPUs), "real_memory": m(n.MemoryMiB),
-		"alloc_memory": m(n.AllocMemoryMiB), "specialized_memory": m(n.SpecializedMemoryMiB), "free_mem": n.FreeMemoryMiB.String(),
-		"temporary_disk": m(n.TmpDiskMiB), "weight": u(n.Weight), "gres": n.GRES, "gres_used": n.GRESUsed, "tres": n.TRES, "tres_used": n.TRESUsed,
-		"reason": n.Reason, "reason_set_by_user": n.ReasonBy, "reason_changed_at": at(n.ReasonAt), "boot_time": at(n.BootTime),
-		"slurmd_start_time": at(n.SlurmdStartTime), "last_busy": at(n.LastBusy), "reservation": n.Reservation, "owner": n.Owner,
-		"comment": n.Comment, "extra": n.Extra, "architecture": n.Architecture, "operating_system": n.OS, "version": n.Version,
+		"name": n.Name, "address": n.Address, "hostname": n.Hostname, "port": u(n.Port),
+		"state":      sortedStates(n.State.Names()),
+		"partitions": strings.Join(n.Partitions, ","), "features": strings.Join(n.Features, ","),
+		"active_features": strings.Join(n.ActiveFeatures, ","),
+		"boards":          u(n.Boards), "sockets": u(n.Sockets), "cores": u(n.CoresPerSocket),
+		"threads":        u(n.ThreadsPerCore),
+		"cpus":           u(n.CPUs),
+		"effective_cpus": u(n.EffectiveCPUs), "alloc_cpus": u(n.AllocCPUs), "alloc_idle_cpus": u(n.IdleCPUs),
+		"real_memory":  m(n.MemoryMiB),
+		"alloc_memory": m(n.AllocMemoryMiB), "specialized_memory": m(n.SpecializedMemoryMiB),
+		"free_mem":       n.FreeMemoryMiB.String(),
+		"temporary_disk": m(n.TmpDiskMiB), "weight": u(n.Weight), "gres": n.GRES, "gres_used": n.GRESUsed,
+		"tres": n.TRES, "tres_used": n.TRESUsed,
+		"reason": n.Reason, "reason_set_by_user": n.ReasonBy, "reason_changed_at": at(n.ReasonAt),
+		"boot_time":         at(n.BootTime),
+		"slurmd_start_time": at(n.SlurmdStartTime), "last_busy": at(n.LastBusy), "reservation": n.Reservation,
+		"owner":   n.Owner,
+		"comment": n.Comment, "extra": n.Extra, "architecture": n.Architecture, "operating_system": n.OS,
+		"version": n.Version,
 	}
 }
 
@@ -186,28 +208,57 @@ func TestSmallTablesMatchTheRecording(t *testing.T) {
 				return newTestClient(t, versionOf(release), alwaysReply(recordedAnywhere(t, release, file)))
 			}
 			for name, n := range map[string]func() (int, error){
-				"partitions": func() (int, error) { l, err := client("partitions.json").Partitions(ctx, 0); return len(l.Items), err },
+				"partitions": func() (int, error) {
+					l, err := client("partitions.json").Partitions(ctx, 0)
+					return len(
+						l.Items), err
+				},
 				"reservations": func() (int, error) {
 					l, err := client("reservations.json").Reservations(ctx, 0)
 					return len(l.Items), err
 				},
-				"licenses": func() (int, error) { l, err := client("licenses.json").Licenses(ctx); return len(l.Items), err },
-				"shares":   func() (int, error) { l, err := client("shares.json").Shares(ctx); return len(l.Items), err },
-				"accounts": func() (int, error) { l, err := client("slurmdb_accounts.json").Accounts(ctx); return len(l.Items), err },
+				"licenses": func() (int, error) {
+					l, err := client("licenses.json").Licenses(ctx)
+					return len(l.Items),
+						err
+				},
+				"shares": func() (int, error) {
+					l, err := client("shares.json").Shares(ctx)
+					return len(l.Items),
+						err
+				},
+				"accounts": func() (int, error) {
+					l, err := client("slurmdb_accounts.json").Accounts(ctx)
+					return len(
+						l.Items), err
+				},
 				"associations": func() (int, error) {
 					l, err := client("slurmdb_associations.json").Associations(ctx)
 					return len(l.Items), err
 				},
-				"users":  func() (int, error) { l, err := client("slurmdb_users.json").Users(ctx); return len(l.Items), err },
-				"QOS":    func() (int, error) { l, err := client("slurmdb_qos.json").QOS(ctx); return len(l.Items), err },
-				"states": func() (int, error) { l, err := client("jobs_state.json").JobStates(ctx); return len(l), err },
+				"users": func() (int, error) {
+					l, err := client("slurmdb_users.json").Users(ctx)
+					return len(l.Items),
+						err
+				},
+				"QOS": func() (int, error) {
+					l, err := client("slurmdb_qos.json").QOS(ctx)
+					return len(l.Items),
+						err
+				},
+				"states": func() (int, error) {
+					l, err := client("jobs_state.json").JobStates(ctx)
+					return len(l),
+						err
+				},
 			} {
 				if got, err := n(); err != nil || got == 0 {
 					t.Errorf("%d %s, %v", got, name, err)
 				}
 			}
 			stats, err := client("diag.json").Stats(ctx)
-			if err != nil || !stats.At.IsSet() || stats.JobsSubmitted == 0 || len(stats.RPCsByType) == 0 || stats.Main.Cycles == 0 {
+			if err != nil || !stats.At.IsSet() || stats.JobsSubmitted == 0 || len(stats.RPCsByType) == 0 ||
+				stats.Main.Cycles == 0 {
 				t.Errorf("the statistics are %+v, %v", stats, err)
 			}
 			conf, err := client("conf.json").Conf(ctx)
@@ -240,12 +291,15 @@ func TestLimitsMatchTheRecording(t *testing.T) {
 				t.Fatalf("the associations are %+v, %v", assocs.Items, err)
 			}
 			account := slurm.Association{
-				GrpJobs: slurm.Num(11), GrpSubmitJobs: slurm.Num(13), GrpTRES: map[string]uint64{"cpu": 16, "gres/gpu": 15},
-				MaxJobs: slurm.Num(12), MaxSubmitJobs: slurm.Num(14), MaxTRESPerJob: map[string]uint64{"cpu": 17, "node": 18},
+				GrpJobs: slurm.Num(11), GrpSubmitJobs: slurm.Num(13),
+				GrpTRES: map[string]uint64{"cpu": 16, "gres/gpu": 15},
+				MaxJobs: slurm.Num(12), MaxSubmitJobs: slurm.Num(14),
+				MaxTRESPerJob:        map[string]uint64{"cpu": 17, "node": 18},
 				MaxWallMinutesPerJob: slurm.Num(200), MinuteLimits: true,
 			}
 			user := account
-			user.GrpJobs, user.GrpSubmitJobs, user.GrpTRES, user.MinuteLimits = slurm.Infinite(), slurm.Infinite(), nil, false
+			user.GrpJobs, user.GrpSubmitJobs, user.GrpTRES, user.MinuteLimits = slurm.Infinite(), slurm.Infinite(), nil,
+				false
 			for i, want := range []slurm.Association{account, user} {
 				if diff := cmp.Diff(limitsOf(want), limitsOf(assocs.Items[i])); diff != "" {
 					t.Errorf("association %d: %s", i, diff)
@@ -256,9 +310,12 @@ func TestLimitsMatchTheRecording(t *testing.T) {
 				t.Fatalf("the QOS are %+v, %v", qos.Items, err)
 			}
 			q := qos.Items[0]
-			cpus := []uint64{q.GrpTRES["cpu"], q.MaxTRESPerUser["cpu"], q.MaxTRESPerAccount["cpu"], q.MaxTRESPerJob["cpu"], q.MinTRESPerJob["cpu"]}
-			jobs := []string{q.MaxJobs.String(), q.MaxJobsPerUser.String(), q.MaxJobsPerAccount.String(), q.MaxWallMinutesPerJob.String()}
-			if !slices.Equal(cpus, []uint64{16, 17, 18, 19, 1}) || !slices.Equal(jobs, []string{"11", "12", "13", "200"}) || !q.MinuteLimits {
+			cpus := []uint64{q.GrpTRES["cpu"], q.MaxTRESPerUser["cpu"], q.MaxTRESPerAccount["cpu"],
+				q.MaxTRESPerJob["cpu"], q.MinTRESPerJob["cpu"]}
+			jobs := []string{q.MaxJobs.String(), q.MaxJobsPerUser.String(), q.MaxJobsPerAccount.String(),
+				q.MaxWallMinutesPerJob.String()}
+			if !slices.Equal(cpus, []uint64{16, 17, 18, 19, 1}) ||
+				!slices.Equal(jobs, []string{"11", "12", "13", "200"}) || !q.MinuteLimits {
 				t.Errorf("the QOS is %+v", q)
 			}
 		})

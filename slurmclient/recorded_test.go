@@ -88,7 +88,8 @@ func alwaysReply(a reply) responder { return func(*http.Request) (reply, error) 
 // newTestClient returns a client of one API version whose requests p answers.
 func newTestClient(t testing.TB, version string, p responder) *slurmclient.Client {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version, Token: staticToken("t")})
+	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version,
+		Token: staticToken("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,26 +146,39 @@ func TestMisleadingAnswers(t *testing.T) {
 			give reply
 			want slurmclient.Code
 		}{
-			{"unchanged jobs are 200, an empty list and a warning", jobsSince, file("jobs_nochange.json"), slurmclient.CodeUnchanged},
-			{"unchanged nodes are 304 without a body", nodesSince, reply{status: http.StatusNotModified}, slurmclient.CodeUnchanged},
-			{"an unknown node is 200 with an error numbered 0", node, file("node_unknown.json"), slurmclient.CodeNotFound},
-			{"slurmctld is down", nodes, inline(502, "application/json", string(file("nodes_ctld_down.json").body)), slurmclient.CodeUnavailable},
+			{"unchanged jobs are 200, an empty list and a warning", jobsSince, file("jobs_nochange.json"),
+				slurmclient.CodeUnchanged},
+			{"unchanged nodes are 304 without a body", nodesSince, reply{status: http.StatusNotModified},
+				slurmclient.CodeUnchanged},
+			{"an unknown node is 200 with an error numbered 0", node, file("node_unknown.json"),
+				slurmclient.CodeNotFound},
+			{"slurmctld is down", nodes, inline(502, "application/json", string(file("nodes_ctld_down.json").body)),
+				slurmclient.CodeUnavailable},
 			{"cancelling a finished job is 200", cancel, file("job_delete_finished.json"), slurmclient.CodeConflict},
 			{"cancelling an unknown job is 200", cancel, file("job_delete_unknown.json"), slurmclient.CodeNotFound},
-			{"an unknown path is text", nodes, inline(404, "text/plain", string(file("unknown_path_404.txt").body)), slurmclient.CodeUnsupported},
-			{"no token is 401 and text", nodes, inline(401, "text/plain", "Authentication failure"), slurmclient.CodeUnauthorized},
-			{"the page of a proxy is not a list", nodes, inline(200, "text/html", "<html>"), slurmclient.CodeUnavailable},
-			{"an empty answer is not an empty list", nodes, inline(200, "application/json", "{}"), slurmclient.CodeUnavailable},
-			{"an empty body is not an empty list", nodes, inline(200, "application/json", ""), slurmclient.CodeUnavailable},
-			{"a truncated answer is not a shorter list", nodes, cutInHalf(file("nodes.json")), slurmclient.CodeUnavailable},
-			{"an empty list without a warning is a list", jobsSince, inline(200, "application/json", `{"jobs": [], "last_update": {"set": true, "infinite": false, "number": 5}, "warnings": [], "errors": []}`), ""},
+			{"an unknown path is text", nodes, inline(404, "text/plain", string(file("unknown_path_404.txt").body)),
+				slurmclient.CodeUnsupported},
+			{"no token is 401 and text", nodes, inline(401, "text/plain", "Authentication failure"),
+				slurmclient.CodeUnauthorized},
+			{"the page of a proxy is not a list", nodes, inline(200, "text/html", "<html>"),
+				slurmclient.CodeUnavailable},
+			{"an empty answer is not an empty list", nodes, inline(200, "application/json", "{}"),
+				slurmclient.CodeUnavailable},
+			{"an empty body is not an empty list", nodes, inline(200, "application/json", ""),
+				slurmclient.CodeUnavailable},
+			{"a truncated answer is not a shorter list", nodes, cutInHalf(file("nodes.json")),
+				slurmclient.CodeUnavailable},
+			{"an empty list without a warning is a list", jobsSince,
+				inline(200, "application/json",
+					`{"jobs": [], "last_update": {"set": true, "infinite": false, "number": 5}, "warnings": [], "errors": []}`), ""},
 		} {
 			t.Run(release+"/"+tc.name, func(t *testing.T) {
 				wantCode(t, "the call", tc.ask(newTestClient(t, version, alwaysReply(tc.give))), tc.want)
 			})
 		}
 	}
-	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
+	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42",
+		"26.05/errors-v0.0.45"} {
 		version := strings.TrimPrefix(versionOf(dir), "errors-")
 		for _, tc := range []struct {
 			file string
@@ -173,12 +187,16 @@ func TestMisleadingAnswers(t *testing.T) {
 		}{
 			{"expired.txt", nodes, slurmclient.CodeUnauthorized}, {"garbage.txt", nodes, slurmclient.CodeUnauthorized},
 			{"badkey.txt", nodes, slurmclient.CodeUnauthorized}, {"no-exp.txt", nodes, slurmclient.CodeUnauthorized},
-			{"empty-token.txt", nodes, slurmclient.CodeUnauthorized}, {"expired-submit.txt", submit, slurmclient.CodeUnauthorized},
-			{"alice-drain.txt", drain, slurmclient.CodeUnauthorized}, {"wrong-version.txt", nodes, slurmclient.CodeUnsupported},
-			{"expired-slurmdb.txt", func(c *slurmclient.Client) error { _, err := c.Users(t.Context()); return err }, slurmclient.CodeUnavailable},
+			{"empty-token.txt", nodes, slurmclient.CodeUnauthorized},
+			{"expired-submit.txt", submit, slurmclient.CodeUnauthorized},
+			{"alice-drain.txt", drain, slurmclient.CodeUnauthorized},
+			{"wrong-version.txt", nodes, slurmclient.CodeUnsupported},
+			{"expired-slurmdb.txt", func(c *slurmclient.Client) error { _, err := c.Users(t.Context()); return err },
+				slurmclient.CodeUnavailable},
 		} {
 			t.Run(dir+"/"+tc.file, func(t *testing.T) {
-				wantCode(t, tc.file, tc.ask(newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/"+tc.file)))), tc.want)
+				wantCode(t, tc.file, tc.ask(newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/"+tc.file)))),
+					tc.want)
 			})
 		}
 	}
@@ -196,7 +214,8 @@ func TestAGatedNodeListThatFailsIsReadWithoutTheGate(t *testing.T) {
 	client := newTestClient(t, "v0.0.41", func(r *http.Request) (reply, error) {
 		gates = append(gates, r.URL.Query().Get("update_time"))
 		if r.URL.Query().Has("update_time") {
-			return reply{500, "application/json", []byte(`{"nodes": [], "errors": [{"description": "Unable to query partitions", "error_number": -1, "error": "Unspecified error"}], "warnings": []}`)}, nil
+			return reply{500, "application/json",
+				[]byte(`{"nodes": [], "errors": [{"description": "Unable to query partitions", "error_number": -1, "error": "Unspecified error"}], "warnings": []}`)}, nil
 		}
 		return recordedReply(t, "24.11/v0.0.41/nodes.json"), nil
 	})
@@ -212,9 +231,11 @@ func TestAGatedNodeListThatFailsIsReadWithoutTheGate(t *testing.T) {
 // TestPingWithABadTokenDoesNotRespond answers like servers that answer a ping with 200 regardless of the
 // token.
 func TestPingWithABadTokenDoesNotRespond(t *testing.T) {
-	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
+	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42",
+		"26.05/errors-v0.0.45"} {
 		version := strings.TrimPrefix(versionOf(dir), "errors-")
-		pings, err := newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/expired-ping.txt"))).Ping(t.Context())
+		pings, err := newTestClient(t, version, alwaysReply(recordedReply(t, dir+"/expired-ping.txt"))).Ping(
+			t.Context())
 		for _, p := range pings {
 			if p.Responding {
 				t.Errorf("%s: slurmctld responds: %+v", dir, p)
@@ -249,10 +270,12 @@ func TestAnAnswerFromAnotherClusterIsAConflict(t *testing.T) {
 		{"a node of another cluster", "c1", file("node_n1.json"), node("n1"), slurmclient.CodeConflict},
 		{"a node of any cluster", "", file("node_n1.json"), node("n1"), ""},
 		{"a node of a cluster that does not send its name", "c1", untold, node("n1"), ""},
-		{"the expected cluster has no such node", "c2605", file("node_unknown.json"), node("nosuch"), slurmclient.CodeNotFound},
+		{"the expected cluster has no such node", "c2605", file("node_unknown.json"), node("nosuch"),
+			slurmclient.CodeNotFound},
 		{"another cluster has no such node", "c1", file("node_unknown.json"), node("nosuch"), slurmclient.CodeConflict},
 		{"the nodes of another cluster", "c1", file("nodes.json"), nodes, slurmclient.CodeConflict},
-		{"a write that another cluster answers", "c1", file("job_delete_unknown.json"), cancel, slurmclient.CodeConflict},
+		{"a write that another cluster answers", "c1", file("job_delete_unknown.json"), cancel,
+			slurmclient.CodeConflict},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			client := newTestClient(t, versionOf(release), alwaysReply(tc.answer))
@@ -267,7 +290,8 @@ func TestConfPrivateData(t *testing.T) {
 	whole := recordedReply(t, "26.05/v0.0.45/conf.json")
 	with := func(old, text string) reply {
 		changed := whole
-		if changed.body = bytes.Replace(whole.body, []byte(old), []byte(text), 1); bytes.Equal(changed.body, whole.body) {
+		if changed.body = bytes.Replace(whole.body, []byte(old), []byte(text), 1); bytes.Equal(
+			changed.body, whole.body) {
 			t.Fatalf("%s was not recorded", old)
 		}
 		return changed

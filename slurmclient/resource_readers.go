@@ -18,7 +18,8 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 	case Jobs:
 		return c.jobsReader()
 	case Partitions:
-		return gatedReader(c, c.client.Partitions, func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
+		return gatedReader(c, c.client.Partitions,
+			func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
 	case Reservations:
 		return gatedReader(c, c.client.Reservations,
 			func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })

@@ -12,7 +12,8 @@ import (
 
 func signToken(t *testing.T, expires time.Time) string {
 	t.Helper()
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": expires.Unix(), "sun": "slurm"}).SignedString([]byte("key"))
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
+		jwt.MapClaims{"exp": expires.Unix(), "sun": "slurm"}).SignedString([]byte("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func TestAMintedTokenIsRenewedBeforeItEnds(t *testing.T) {
 	}
 	claims := jwt.MapClaims{}
 	parser := jwt.NewParser(jwt.WithTimeFunc(func() time.Time { return now }))
-	if _, err := parser.ParseWithClaims(first, claims, func(*jwt.Token) (any, error) { return []byte("0123456789abcdef"), nil }); err != nil {
+	if _, err := parser.ParseWithClaims(first, claims,
+		func(*jwt.Token) (any, error) { return []byte("0123456789abcdef"), nil }); err != nil {
 		t.Fatalf("the token does not verify: %v", err)
 	}
 	if claims["sun"] != "slurm" || int64(claims["exp"].(float64)) != now.Add(time.Hour).Unix() {

@@ -22,7 +22,8 @@ func TestExitStatus(t *testing.T) {
 		{"an argument too few", t.Context(), []string{"explain", "job"}, 2},
 		{"nobody answers", t.Context(),
 			[]string{"top", "jobs", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 2},
-		{"interrupted", gone, []string{"doctor", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, exitInterrupted},
+		{"interrupted", gone, []string{"doctor", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"},
+			exitInterrupted},
 		{"interrupted while watching", gone,
 			[]string{"top", "jobs", "--watch", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 0},
 	} {

@@ -54,7 +54,8 @@ func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
 		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
 		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
-		programRegistry: prometheus.NewRegistry(), reactions: metricsapi.NewReactionTimes(), panicLog: polls.NewPanicLog(log),
+		programRegistry: prometheus.NewRegistry(), reactions: metricsapi.NewReactionTimes(),
+		panicLog: polls.NewPanicLog(log),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_metrics_adapter_panics_total",
 			Help: "Panics while computing the data of a cluster: its metrics for HPAs (demand) or its objects (view).",
@@ -105,7 +106,8 @@ func (e *exposition) recordPanic(cluster, part string, err error) {
 }
 
 // showCluster shows the cluster on the page until ctx ends.
-func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to clusters.Connected, requests *exporter.ClientMetrics) {
+func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to clusters.Connected,
+	requests *exporter.ClientMetrics) {
 	for _, part := range []string{"demand", "view"} {
 		e.panics.WithLabelValues(key.String(), part) // 0, not absent
 	}
@@ -125,7 +127,8 @@ func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to 
 }
 
 // addExporter adds an exporter whose samples have the label of the cluster.
-func (e *exposition) addExporter(key access.ClusterKey, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
+func (e *exposition) addExporter(key access.ClusterKey, cache *slurmclient.Cache, cfg exporter.Config) (
+	*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	taken := map[string]bool{}
@@ -146,7 +149,8 @@ func (e *exposition) addExporter(key access.ClusterKey, cache *slurmclient.Cache
 func (e *exposition) removeExporter(exp *exporter.Exporter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.shownClusters = slices.DeleteFunc(slices.Clone(e.shownClusters), func(c shownCluster) bool { return c.exporter == exp })
+	e.shownClusters = slices.DeleteFunc(slices.Clone(e.shownClusters),
+		func(c shownCluster) bool { return c.exporter == exp })
 }
 
 func (e *exposition) clusters() []shownCluster {

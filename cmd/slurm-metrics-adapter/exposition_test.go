@@ -58,7 +58,8 @@ func newTestExposition(t *testing.T, keys ...access.ClusterKey) *exposition {
 
 func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 	e := newTestExposition(t, access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "a"},
-		access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "a"}, access.ClusterKey{Kind: "Cluster", Name: "slurm"})
+		access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "a"},
+		access.ClusterKey{Kind: "Cluster", Name: "slurm"})
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
 	var text string
@@ -88,7 +89,8 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	if !strings.HasSuffix(fetchPage(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK),
+	if !strings.HasSuffix(fetchPage(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0",
+		http.StatusOK),
 		"\n# EOF\n") {
 		t.Error("the OpenMetrics exposition has no EOF line")
 	}

@@ -40,7 +40,8 @@ func (o *options) connectKube() (kubeClients, error) {
 		cfg, err = clientcmd.BuildConfigFromFlags("", o.kubeConfig)
 	}
 	if err != nil {
-		return kubeClients{}, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
+		return kubeClients{}, fmt.Errorf(
+			"finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
 	}
 	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
 	cfg.UserAgent = "slurm-metrics-adapter/" + version.Version

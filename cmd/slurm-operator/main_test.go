@@ -57,7 +57,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlagsReachTheConfiguration(t *testing.T) {
-	o, err := parseFlags([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure", "--no-leader-election",
+	o, err := parseFlags([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure",
+		"--no-leader-election",
 		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s"})
 	if err != nil {
 		t.Fatal(err)

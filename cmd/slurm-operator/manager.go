@@ -165,8 +165,9 @@ func (o *options) cache() cache.Options {
 		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}),
 			Transform: cache.TransformStripManagedFields()},
 		// Only the claims of workers are needed.
-		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
-		&corev1.Node{}:                  {Transform: withoutImages},
+		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(
+			labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
+		&corev1.Node{}: {Transform: withoutImages},
 	}}
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {

@@ -97,7 +97,8 @@ func nodeSetFlags(app *kingpin.Application, c *nodeset.Config) {
 		"Maximum share of a NodeSet's workers, but at least one, that the operator may delete in each brake "+
 			"interval because they are not registered.").
 		Default("0.1").FloatVar(&c.Plan.UnregisteredDeletionShare)
-	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(c.Plan.UnregisteredDeletionInterval.String()).
+	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(
+		c.Plan.UnregisteredDeletionInterval.String()).
 		DurationVar(&c.Plan.UnregisteredDeletionInterval)
 	app.Flag("nodeset.concurrency", "Maximum number of NodeSets to reconcile concurrently.").Default("4").
 		IntVar(&c.Concurrent)

@@ -37,7 +37,8 @@ func (o *options) playDemo(ctx context.Context) error {
 		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: maxCPUWorkers},
 		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: maxGPUWorkers})
 	defer demo.Close()
-	return o.showDemo(ctx, "Slurm "+local.SlurmVersion+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(),
+	return o.showDemo(ctx, "Slurm "+local.SlurmVersion+" in pods, a stock HorizontalPodAutoscaler, slurmtide",
+		demo.Steps(),
 		demo)
 }
 
@@ -67,12 +68,14 @@ func (o *options) showDemo(ctx context.Context, how string, todo []steps.Step, w
 	return nil
 }
 
-func (o *options) runStepsAndPlay(ctx context.Context, screen display, todo []steps.Step, world play.Environment) (play.Result, error) {
+func (o *options) runStepsAndPlay(ctx context.Context, screen display, todo []steps.Step, world play.Environment) (
+	play.Result, error) {
 	if err := steps.Run(ctx, time.Now, todo, screen.Steps); err != nil {
 		return play.Result{}, err
 	}
 	return play.Run(ctx, world, play.Config{
-		Templates: burst.JobTemplates(maxCPUWorkers), SampleInterval: 500 * time.Millisecond, ZeroPeriod: 3 * time.Second, Timeout: 5 * time.Minute,
+		Templates: burst.JobTemplates(maxCPUWorkers), SampleInterval: 500 * time.Millisecond,
+		ZeroPeriod: 3 * time.Second, Timeout: 5 * time.Minute,
 		Show: screen.Play,
 	})
 }
@@ -133,7 +136,8 @@ func (o *options) lockFolder() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking the demo's folder: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a small number
+	if err := syscall.Flock(int(file.Fd()),
+		syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a small number
 		return nil, errors.Join(fmt.Errorf("another demo uses %s; stop it with Ctrl-C first", o.dir), file.Close())
 	}
 	return func() { _ = file.Close() }, nil

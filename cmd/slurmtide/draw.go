@@ -29,7 +29,8 @@ func (o *options) drawPictures(r play.Result, how string) error {
 	return errors.Join(err,
 		o.writePicture("demo.svg", p.SVG), o.writePicture("demo.png", p.PNG),
 		o.writePicture("timeline.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(r.Timeline) }),
-		o.writePicture("summary.txt", func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
+		o.writePicture("summary.txt",
+			func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
 }
 
 // writePicture writes one file to the folder of the pictures.

@@ -42,7 +42,8 @@ func parseFlags(args []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.subcommand = map[string]func(context.Context) error{play.FullCommand(): o.playDemo, down.FullCommand(): o.removeDemo}[command]
+	o.subcommand = map[string]func(context.Context) error{play.FullCommand(): o.playDemo,
+		down.FullCommand(): o.removeDemo}[command]
 	return o, o.resolveFolders()
 }
 

@@ -98,7 +98,8 @@ func openmetricsNodes() []exposition.Family {
 		return sum
 	}
 	return []exposition.Family{
-		nodeFamily("slurm_node_cpus", "CPUs.", func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.CPUs), n.Name) }),
+		nodeFamily("slurm_node_cpus", "CPUs.",
+			func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.CPUs), n.Name) }),
 		nodeFamily("slurm_node_cpus_alloc", "Allocated CPUs.",
 			func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.AllocCPUs), n.Name) }),
 		nodeFamily("slurm_node_cpus_effective", "CPUs that jobs may use.",

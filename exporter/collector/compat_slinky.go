@@ -14,7 +14,8 @@ import (
 // slinkyCollector uses the names of Slinky's slurm-exporter. All of them are gauges, including
 // those that end in _total.
 func slinkyCollector() exposition.Collector {
-	jobs := func(prefix string, labels []string, of func(*tally.View) []labelledTally[*tally.Jobs]) []exposition.Family {
+	jobs := func(prefix string, labels []string,
+		of func(*tally.View) []labelledTally[*tally.Jobs]) []exposition.Family {
 		return tallyFamilies(prefix, labels, slinkyJobs(), of)
 	}
 	families := slices.Concat(
@@ -150,7 +151,8 @@ func slinkyNodeStates() []tallyFigure[*tally.Nodes] {
 		nodeFlagFigure("nodes_maintenance_total", "Nodes with the flag MAINTENANCE", slurm.NodeMaintenance),
 		nodeFlagFigure("nodes_notresponding_total", "Nodes with the flag NOT_RESPONDING", slurm.NodeNotResponding),
 		nodeFlagFigure("nodes_planned_total", "Nodes with the flag PLANNED", slurm.NodePlanned),
-		nodeFlagFigure("nodes_rebootrequested_total", "Nodes with the flag REBOOT_REQUESTED", slurm.NodeRebootRequested),
+		nodeFlagFigure("nodes_rebootrequested_total", "Nodes with the flag REBOOT_REQUESTED",
+			slurm.NodeRebootRequested),
 		nodeFlagFigure("nodes_reserved_total", "Nodes with the flag RESERVED", slurm.NodeReserved),
 	}
 }
@@ -176,7 +178,8 @@ func slinkyPartitionNodes() []tallyFigure[*tally.Nodes] {
 
 func slinkyNodeResources() []exposition.Family {
 	return []exposition.Family{
-		nodeFamily("slurm_node_cpus_total", "CPUs.", func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.CPUs), n.Name) }),
+		nodeFamily("slurm_node_cpus_total", "CPUs.",
+			func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.CPUs), n.Name) }),
 		nodeFamily("slurm_node_cpus_effective_total", "CPUs that jobs may use.",
 			func(n *tally.NodeFacts, out *exposition.Samples) { out.AddCount(uint64(n.EffectiveCPUs), n.Name) }),
 		nodeFamily("slurm_node_cpus_alloc_total", "Allocated CPUs.",

@@ -17,11 +17,12 @@ type statFigure struct {
 func statFamilies(prefix string, figures []statFigure) []exposition.Family {
 	var out []exposition.Family
 	for _, f := range figures {
-		out = append(out, statFamily(prefix+f.name, exposition.Gauge, f.help+".", func(s *slurm.Stats, out *exposition.Samples) {
-			if value := f.value(s); !math.IsNaN(value) {
-				out.Add(value)
-			}
-		}))
+		out = append(out, statFamily(prefix+f.name, exposition.Gauge, f.help+".",
+			func(s *slurm.Stats, out *exposition.Samples) {
+				if value := f.value(s); !math.IsNaN(value) {
+					out.Add(value)
+				}
+			}))
 	}
 	return out
 }

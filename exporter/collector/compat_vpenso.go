@@ -18,12 +18,14 @@ func vpensoCollector() exposition.Collector {
 			slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats, slurmclient.Shares,
 		},
 		Families: slices.Concat(
-			tallyFamilies("slurm_account_", []string{"account"}, vpensoJobs(), func(v *tally.View) []labelledTally[*tally.Jobs] {
-				return talliesByName(tally.LimitJobs(v.JobTotals.ByAccount, v.Limits.Accounts), asLabels)
-			}),
-			tallyFamilies("slurm_user_", []string{"user"}, vpensoJobs(), func(v *tally.View) []labelledTally[*tally.Jobs] {
-				return talliesByName(tally.LimitJobs(v.JobTotals.ByUser, v.Limits.Users), asLabels)
-			}),
+			tallyFamilies("slurm_account_", []string{"account"}, vpensoJobs(),
+				func(v *tally.View) []labelledTally[*tally.Jobs] {
+					return talliesByName(tally.LimitJobs(v.JobTotals.ByAccount, v.Limits.Accounts), asLabels)
+				}),
+			tallyFamilies("slurm_user_", []string{"user"}, vpensoJobs(),
+				func(v *tally.View) []labelledTally[*tally.Jobs] {
+					return talliesByName(tally.LimitJobs(v.JobTotals.ByUser, v.Limits.Users), asLabels)
+				}),
 			tallyFamilies("slurm_", nil, vpensoCluster(), clusterTally),
 			vpensoNodes(),
 			tallyFamilies("slurm_partition_", []string{"partition"}, vpensoPartition(), nodeTalliesByPartition),

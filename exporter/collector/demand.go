@@ -8,7 +8,10 @@ import (
 func demandCollector() exposition.Collector {
 	gaugeOf := func(name, help string, value func(p *demand.Partition) uint64) exposition.Family {
 		return exposition.Family{Name: name, Kind: exposition.Gauge, Help: help, Labels: []string{"partition"},
-			Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddCount(value(p), p.Name) })}
+			Values: readPartitionDemand(func(p *demand.Partition,
+				out *exposition.Samples) {
+				out.AddCount(value(p), p.Name)
+			})}
 	}
 	return exposition.Collector{
 		Name: "demand", Set: exposition.Native,
@@ -67,11 +70,17 @@ func demandCollector() exposition.Collector {
 			{Name: "slurm_partition_oldest_pending_submit_time_seconds", Kind: exposition.Gauge,
 				Help:   "Submit time of the job that has been pending longest, in Unix time; no sample if no job is pending.",
 				Labels: []string{"partition"},
-				Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddTime(p.OldestPending, p.Name) })},
+				Values: readPartitionDemand(func(p *demand.Partition,
+					out *exposition.Samples) {
+					out.AddTime(p.OldestPending, p.Name)
+				})},
 			{Name: "slurm_partition_oldest_eligible_time_seconds", Kind: exposition.Gauge,
 				Help:   "Eligible time of the eligible job that has waited longest, in Unix time; no sample if there is none.",
 				Labels: []string{"partition"},
-				Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddTime(p.OldestEligible, p.Name) })},
+				Values: readPartitionDemand(func(p *demand.Partition,
+					out *exposition.Samples) {
+					out.AddTime(p.OldestEligible, p.Name)
+				})},
 		},
 	}
 }

@@ -11,18 +11,19 @@ func fairshareCollector() exposition.Collector {
 	return exposition.Collector{
 		Name: "fairshare", Set: exposition.Native, Help: "accounts in the fair-share tree",
 		Needs: []slurmclient.Resource{slurmclient.Shares},
-		Families: shareFamilies("slurm_fairshare_account_", []string{"account", "parent"}, func(v *tally.View) []shareRow {
-			var out []shareRow
-			for _, s := range v.Shares.Value {
-				if !s.User {
-					out = append(out, shareRow{[]string{s.Name, s.Parent}, s})
+		Families: shareFamilies("slurm_fairshare_account_", []string{"account", "parent"},
+			func(v *tally.View) []shareRow {
+				var out []shareRow
+				for _, s := range v.Shares.Value {
+					if !s.User {
+						out = append(out, shareRow{[]string{s.Name, s.Parent}, s})
+					}
 				}
-			}
-			if n := v.Limits.Accounts; n > 0 && len(out) > n {
-				out = out[:n]
-			}
-			return out
-		}),
+				if n := v.Limits.Accounts; n > 0 && len(out) > n {
+					out = out[:n]
+				}
+				return out
+			}),
 	}
 }
 
@@ -33,7 +34,8 @@ type shareRow struct {
 }
 
 func shareFamilies(prefix string, labels []string, rows func(*tally.View) []shareRow) []exposition.Family {
-	share := func(name, help string, put func(s slurm.Share, out *exposition.Samples, labels []string)) exposition.Family {
+	share := func(name, help string, put func(s slurm.Share, out *exposition.Samples,
+		labels []string)) exposition.Family {
 		return exposition.Family{Name: prefix + name, Kind: exposition.Gauge, Help: help, Labels: labels,
 			Values: func(v *tally.View, out *exposition.Samples) {
 				for _, r := range rows(v) {
@@ -60,6 +62,9 @@ func shareFamilies(prefix string, labels []string, rows func(*tally.View) []shar
 		share("factor", "Fair-share factor, 0 to 1, which contributes to the priority of jobs.",
 			func(s slurm.Share, out *exposition.Samples, labels []string) { out.AddFloat(s.Factor, labels...) }),
 		share("level", "Shares divided by usage among siblings (LevelFS), +Inf without usage; below 1 means "+
-			"over-served.", func(s slurm.Share, out *exposition.Samples, labels []string) { out.AddFloat(s.Level, labels...) }),
+			"over-served.", func(s slurm.Share, out *exposition.Samples,
+			labels []string) {
+			out.AddFloat(s.Level, labels...)
+		}),
 	}
 }

@@ -29,11 +29,12 @@ func jobGroupFamilies(label, owner string, of func(*tally.View) map[string]*tall
 		return func(t *tally.Jobs, out *exposition.Samples, name string) { putAmounts(t, out, of, unit, name) }
 	}
 	return []exposition.Family{
-		group("jobs", "Unfinished jobs of the "+owner+" by state.", func(t *tally.Jobs, out *exposition.Samples, name string) {
-			for _, b := range []slurm.JobBase{slurm.JobPending, slurm.JobRunning, slurm.JobSuspended} {
-				out.AddCount(t.InState(b), name, exposition.LabelSpelling(b.String()))
-			}
-		}),
+		group("jobs", "Unfinished jobs of the "+owner+" by state.",
+			func(t *tally.Jobs, out *exposition.Samples, name string) {
+				for _, b := range []slurm.JobBase{slurm.JobPending, slurm.JobRunning, slurm.JobSuspended} {
+					out.AddCount(t.InState(b), name, exposition.LabelSpelling(b.String()))
+				}
+			}),
 		group("cpus", "CPUs that jobs of the "+owner+" have or request.",
 			amount(func(a tally.Amounts) uint64 { return a.CPUs }, 1)),
 		group("gpus", "GPUs that jobs of the "+owner+" have or request.",
@@ -50,18 +51,19 @@ func usersCollector() exposition.Collector {
 		Needs: []slurmclient.Resource{slurmclient.Jobs, slurmclient.Shares},
 		Families: append(jobGroupFamilies("user", "user",
 			func(v *tally.View) map[string]*tally.Jobs { return tally.LimitJobs(v.JobTotals.ByUser, v.Limits.Users) }),
-			shareFamilies("slurm_fairshare_user_", []string{"account", "user", "partition"}, func(v *tally.View) []shareRow {
-				var out []shareRow
-				for _, s := range v.Shares.Value {
-					if s.User {
-						out = append(out, shareRow{[]string{s.Parent, s.Name, s.Partition}, s})
+			shareFamilies("slurm_fairshare_user_", []string{"account", "user", "partition"},
+				func(v *tally.View) []shareRow {
+					var out []shareRow
+					for _, s := range v.Shares.Value {
+						if s.User {
+							out = append(out, shareRow{[]string{s.Parent, s.Name, s.Partition}, s})
+						}
 					}
-				}
-				if n := v.Limits.Users; n > 0 && len(out) > n {
-					out = out[:n]
-				}
-				return out
-			})...),
+					if n := v.Limits.Users; n > 0 && len(out) > n {
+						out = out[:n]
+					}
+					return out
+				})...),
 	}
 }
 
@@ -89,8 +91,10 @@ func qosCollector() exposition.Collector {
 		Name: "qos", Set: exposition.Native,
 		Help:  "jobs by quality of service, and its limits if there is a slurmdbd",
 		Needs: []slurmclient.Resource{slurmclient.Jobs, slurmclient.QOS},
-		Families: append(jobGroupFamilies("qos", "QOS", func(v *tally.View) map[string]*tally.Jobs { return v.JobTotals.ByQOS }),
-			limit("slurm_qos_priority", "Priority of the QOS.", func(q slurm.QOS) slurm.Number { return q.Priority }, 1),
+		Families: append(jobGroupFamilies("qos", "QOS",
+			func(v *tally.View) map[string]*tally.Jobs { return v.JobTotals.ByQOS }),
+			limit("slurm_qos_priority", "Priority of the QOS.", func(q slurm.QOS) slurm.Number { return q.Priority },
+				1),
 			limit("slurm_qos_max_jobs", "Limit on running jobs of the QOS (GrpJobs), +Inf for no limit.",
 				func(q slurm.QOS) slurm.Number { return q.MaxJobs }, 1),
 			limit("slurm_qos_max_jobs_per_user", "Limit on running jobs of one user in the QOS, +Inf for no limit.",

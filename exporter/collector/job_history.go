@@ -28,6 +28,7 @@ type JobHistory struct {
 var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600,
 	3 * 24 * 3600, 7 * 24 * 3600}
 
+// NewJobHistory returns a history without snapshots.
 func NewJobHistory() *JobHistory {
 	o := &JobHistory{
 		registry: prometheus.NewRegistry(),

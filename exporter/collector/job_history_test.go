@@ -66,14 +66,26 @@ func TestJobHistoryBetweenSnapshots(t *testing.T) {
 	}{
 		{"jobs that ended before the first snapshot do not count", [][]*slurm.Job{one(ended("FAILED"))}, 0, nil},
 		{"a job that starts has waited", [][]*slurm.Job{one(asIs), one(exportertest.SetRunning)}, 1, nil},
-		{"its wait counts once", [][]*slurm.Job{one(asIs), one(exportertest.SetRunning), one(ended("COMPLETED"))}, 1, map[string]float64{"completed": 1}},
-		{"a job that was submitted, ran and ended between snapshots counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))}, 1, map[string]float64{"timeout": 1}},
-		{"a job cancelled while it waits has not started", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED") })}, 0, map[string]float64{"cancelled": 1}},
-		{"a job that another cluster of the federation started has not ended", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED", "REVOKED") })}, 0, nil},
-		{"the end of COMPLETING is not counted again", [][]*slurm.Job{one(exportertest.SetRunning), one(ended("COMPLETED")), one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0, map[string]float64{"completed": 1}},
+		{"its wait counts once", [][]*slurm.Job{one(asIs), one(exportertest.SetRunning), one(ended("COMPLETED"))}, 1,
+			map[string]float64{"completed": 1}},
+		{"a job that was submitted, ran and ended between snapshots counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))},
+			1, map[string]float64{"timeout": 1}},
+		{"a job cancelled while it waits has not started",
+			[][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED") })}, 0,
+			map[string]float64{"cancelled": 1}},
+		{"a job that another cluster of the federation started has not ended",
+			[][]*slurm.Job{one(asIs),
+				one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED", "REVOKED") })}, 0, nil},
+		{"the end of COMPLETING is not counted again",
+			[][]*slurm.Job{one(exportertest.SetRunning), one(ended("COMPLETED")),
+				one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0,
+			map[string]float64{"completed": 1}},
 		{"a purged record does not count", [][]*slurm.Job{one(exportertest.SetRunning), nil}, 0, nil},
-		{"a job that is requeued and starts again waits again", [][]*slurm.Job{one(asIs), one(exportertest.SetRunning), one(asIs), one(exportertest.SetRunning)}, 2, nil},
-		{"a start before the eligible time does not count", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { exportertest.SetRunning(j); j.EligibleTime = j.StartTime + 1 })}, 0, nil},
+		{"a job that is requeued and starts again waits again",
+			[][]*slurm.Job{one(asIs), one(exportertest.SetRunning), one(asIs), one(exportertest.SetRunning)}, 2, nil},
+		{"a start before the eligible time does not count",
+			[][]*slurm.Job{one(asIs),
+				one(func(j *slurm.Job) { exportertest.SetRunning(j); j.EligibleTime = j.StartTime + 1 })}, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			waits, got := recordJobLists(t, tc.lists...)
@@ -102,7 +114,12 @@ func TestJobHistoryBeginsAfterTheFirstReading(t *testing.T) {
 	next := *s
 	next.Jobs.Sequence++
 	next.Jobs.Value = append([]*slurm.Job{}, s.Jobs.Value...)
-	next.Jobs.Value = append(next.Jobs.Value, exportertest.NewJob(99, func(j *slurm.Job) { exportertest.SetRunning(j); j.State = slurm.ParseJobState("FAILED") }))
+	next.Jobs.Value = append(next.Jobs.Value,
+		exportertest.NewJob(99, func(j *slurm.Job) {
+			exportertest.SetRunning(j)
+			j.State = slurm.ParseJobState(
+				"FAILED")
+		}))
 	o.Record(&next)
 	if n := endedIn(t, o, "failed"); n != 1 {
 		t.Errorf("the second reading counted %v jobs", n)

@@ -40,7 +40,10 @@ func nodeSumFamilies() []exposition.Family {
 		{Name: "slurm_memory_bytes", Kind: exposition.Gauge,
 			Help:   "Memory of the nodes by state: allocated, idle, or other (idle on a node that is down or drained).",
 			Labels: []string{"state"},
-			Values: readAllNodes(func(t *tally.Nodes, out *exposition.Samples) { putUsage(out, t.MemoryMiB, mebibyte) })},
+			Values: readAllNodes(func(t *tally.Nodes,
+				out *exposition.Samples) {
+				putUsage(out, t.MemoryMiB, mebibyte)
+			})},
 		{Name: "slurm_gpus", Kind: exposition.Gauge,
 			Help: "GPUs of the nodes by type and state: allocated, idle, or other (idle on a node that " +
 				"is down or drained).",
@@ -92,7 +95,8 @@ func nodeFamily(name, help string, put func(n *tally.NodeFacts, out *exposition.
 	return labelledNodeFamily(name, help, nil, put)
 }
 
-func labelledNodeFamily(name, help string, labels []string, put func(n *tally.NodeFacts, out *exposition.Samples)) exposition.Family {
+func labelledNodeFamily(name, help string, labels []string,
+	put func(n *tally.NodeFacts, out *exposition.Samples)) exposition.Family {
 	return exposition.Family{Name: name, Kind: exposition.Gauge, Help: help,
 		Labels: append([]string{"node"}, labels...), Values: func(v *tally.View, out *exposition.Samples) {
 			for _, n := range nodesWithSeries(v) {
@@ -130,11 +134,12 @@ func nodeResourceFamilies() []exposition.Family {
 			func(n *tally.NodeFacts, out *exposition.Samples) { out.Add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
 		nodeFamily("slurm_node_memory_free_bytes", "Free memory as the node's operating system reports it.",
 			func(n *tally.NodeFacts, out *exposition.Samples) { out.AddNumber(n.FreeMemoryMiB, mebibyte, n.Name) }),
-		labelledNodeFamily("slurm_node_gpus", "GPUs of the node by type.", []string{"type"}, func(n *tally.NodeFacts, out *exposition.Samples) {
-			for _, g := range n.GPUs {
-				out.AddCount(g.Total, n.Name, g.Kind)
-			}
-		}),
+		labelledNodeFamily("slurm_node_gpus", "GPUs of the node by type.", []string{"type"},
+			func(n *tally.NodeFacts, out *exposition.Samples) {
+				for _, g := range n.GPUs {
+					out.AddCount(g.Total, n.Name, g.Kind)
+				}
+			}),
 		labelledNodeFamily("slurm_node_gpus_allocated", "Allocated GPUs of the node by type.", []string{"type"},
 			func(n *tally.NodeFacts, out *exposition.Samples) {
 				for _, g := range n.GPUs {

@@ -18,16 +18,25 @@ func partitionsCollector() exposition.Collector {
 				Help: "Pending jobs of the partition, whatever their reason; every array task counts, and a job in several " +
 					"partitions counts in each.",
 				Labels: []string{"partition"},
-				Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddCount(p.PendingJobs, p.Name) })},
+				Values: readPartitionDemand(func(p *demand.Partition,
+					out *exposition.Samples) {
+					out.AddCount(p.PendingJobs, p.Name)
+				})},
 			{Name: "slurm_partition_eligible_pending_jobs", Kind: exposition.Gauge,
 				Help: "Pending jobs that more nodes would help: neither held nor waiting for a time, another job, a licence or " +
 					"a limit.",
 				Labels: []string{"partition"},
-				Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddCount(p.EligiblePendingJobs, p.Name) })},
+				Values: readPartitionDemand(func(p *demand.Partition,
+					out *exposition.Samples) {
+					out.AddCount(p.EligiblePendingJobs, p.Name)
+				})},
 			{Name: "slurm_partition_idle_nodes", Kind: exposition.Gauge,
 				Help:   "Nodes of the partition that have no job and can start one now.",
 				Labels: []string{"partition"},
-				Values: readPartitionDemand(func(p *demand.Partition, out *exposition.Samples) { out.AddCount(p.IdleNodes, p.Name) })},
+				Values: readPartitionDemand(func(p *demand.Partition,
+					out *exposition.Samples) {
+					out.AddCount(p.IdleNodes, p.Name)
+				})},
 			{Name: "slurm_partition_jobs", Kind: exposition.Gauge,
 				Help: "Jobs of the partition by state; every array task counts, and a pending job in several partitions counts " +
 					"in each.",
@@ -35,12 +44,18 @@ func partitionsCollector() exposition.Collector {
 			{Name: "slurm_partition_nodes", Kind: exposition.Gauge,
 				Help:   "Nodes of the partition by state as sinfo shows it; a node is in exactly one state.",
 				Labels: []string{"partition", "state"},
-				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples, name string) { putWords(t, out, name) })},
+				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples,
+					name string) {
+					putWords(t, out, name)
+				})},
 			{Name: "slurm_partition_cpus", Kind: exposition.Gauge,
 				Help: "CPUs of the partition that jobs may use, by state: allocated (also to jobs of other partitions), idle, " +
 					"or other (idle on a node that is down or drained).",
 				Labels: []string{"partition", "state"},
-				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples, name string) { putUsage(out, t.CPUs, 1, name) })},
+				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples,
+					name string) {
+					putUsage(out, t.CPUs, 1, name)
+				})},
 			{Name: "slurm_partition_memory_bytes", Kind: exposition.Gauge,
 				Help:   "Memory of the partition's nodes by state: allocated, idle or other.",
 				Labels: []string{"partition", "state"},
@@ -50,13 +65,17 @@ func partitionsCollector() exposition.Collector {
 			{Name: "slurm_partition_gpus", Kind: exposition.Gauge,
 				Help:   "GPUs of the partition's nodes by state: allocated, idle or other.",
 				Labels: []string{"partition", "state"},
-				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples, name string) { putUsage(out, t.AllGPUs, 1, name) })},
+				Values: readPartitionNodes(func(t *tally.Nodes, out *exposition.Samples,
+					name string) {
+					putUsage(out, t.AllGPUs, 1, name)
+				})},
 		}, partitionSettingFamilies()...),
 	}
 }
 
 // readPartitionDemand calls put with the demand of each partition.
-func readPartitionDemand(put func(p *demand.Partition, out *exposition.Samples)) func(*tally.View, *exposition.Samples) {
+func readPartitionDemand(put func(p *demand.Partition, out *exposition.Samples)) func(
+	*tally.View, *exposition.Samples) {
 	return func(v *tally.View, out *exposition.Samples) {
 		for i := range v.Demand.Partitions {
 			put(&v.Demand.Partitions[i], out)
@@ -84,7 +103,8 @@ func putJobStates(out *exposition.Samples, t *tally.Jobs, labels ...string) {
 	}
 }
 
-func readPartitionNodes(put func(t *tally.Nodes, out *exposition.Samples, name string)) func(*tally.View, *exposition.Samples) {
+func readPartitionNodes(put func(t *tally.Nodes, out *exposition.Samples, name string)) func(
+	*tally.View, *exposition.Samples) {
 	return func(v *tally.View, out *exposition.Samples) {
 		if v.NodeTotals == nil {
 			return

@@ -11,26 +11,30 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
+// Epoch is the time of the snapshots.
 var Epoch = time.Unix(1_800_000_000, 0)
 
-// fakeSource is a Source that a test sets.
-type fakeSource struct {
+// Source is an exporter.Source that a test sets.
+type Source struct {
 	mu      sync.Mutex
 	now     *slurmclient.Snapshot
 	changed chan struct{}
 }
 
-func NewSource(s *slurmclient.Snapshot) *fakeSource {
-	return &fakeSource{now: s, changed: make(chan struct{})}
+// NewSource returns a source of the snapshot.
+func NewSource(s *slurmclient.Snapshot) *Source {
+	return &Source{now: s, changed: make(chan struct{})}
 }
 
-func (f *fakeSource) Snapshot() *slurmclient.Snapshot {
+// Snapshot returns the newest snapshot.
+func (f *Source) Snapshot() *slurmclient.Snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.now
 }
 
-func (f *fakeSource) Next(ctx context.Context, after uint64) (*slurmclient.Snapshot, error) {
+// Next waits for a snapshot whose sequence is greater than after.
+func (f *Source) Next(ctx context.Context, after uint64) (*slurmclient.Snapshot, error) {
 	for {
 		f.mu.Lock()
 		s, changed := f.now, f.changed
@@ -47,7 +51,7 @@ func (f *fakeSource) Next(ctx context.Context, after uint64) (*slurmclient.Snaps
 }
 
 // Publish publishes a changed copy of the snapshot.
-func (f *fakeSource) Publish(change func(*slurmclient.Snapshot)) {
+func (f *Source) Publish(change func(*slurmclient.Snapshot)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := *f.now
@@ -73,9 +77,11 @@ func knownReading[T any](r slurmclient.Resource, v T) slurmclient.Reading[T] {
 func EmptySnapshot() *slurmclient.Snapshot {
 	unread := func(r slurmclient.Resource) slurmclient.Poll { return slurmclient.Poll{Resource: r, Enabled: true} }
 	s := &slurmclient.Snapshot{Sequence: 1, PublishedAt: Epoch}
-	s.Pings.Poll, s.Nodes.Poll, s.Jobs.Poll = unread(slurmclient.Pings), unread(slurmclient.Nodes), unread(slurmclient.Jobs)
+	s.Pings.Poll, s.Nodes.Poll, s.Jobs.Poll = unread(slurmclient.Pings), unread(slurmclient.Nodes),
+		unread(slurmclient.Jobs)
 	s.Partitions.Poll, s.Reservations.Poll = unread(slurmclient.Partitions), unread(slurmclient.Reservations)
-	s.Licenses.Poll, s.Stats.Poll, s.Shares.Poll = unread(slurmclient.Licenses), unread(slurmclient.Stats), unread(slurmclient.Shares)
+	s.Licenses.Poll, s.Stats.Poll, s.Shares.Poll = unread(slurmclient.Licenses), unread(slurmclient.Stats),
+		unread(slurmclient.Shares)
 	s.QOS.Poll = unread(slurmclient.QOS)
 	return s
 }
@@ -85,27 +91,37 @@ func SmallCluster() *slurmclient.Snapshot {
 	s := EmptySnapshot()
 	s.Server = slurm.Server{Cluster: "c1", Release: "26.05.5", Accounting: "accounting_storage/slurmdbd"}
 	s.Version = "v0.0.45"
-	s.Pings = knownReading(slurmclient.Pings, []slurm.Ping{{Hostname: "ctl", Responding: true, Primary: true, LatencyMicros: 250, Status: "UP"}})
+	s.Pings = knownReading(slurmclient.Pings,
+		[]slurm.Ping{{Hostname: "ctl", Responding: true, Primary: true, LatencyMicros: 250, Status: "UP"}})
 	s.Nodes = knownReading(slurmclient.Nodes, smallNodes())
 	s.Jobs = knownReading(slurmclient.Jobs, smallJobs())
 	s.Jobs.Round, s.Jobs.Reader = 10*time.Minute, slurmclient.ReadDelta
 	s.Partitions = knownReading(slurmclient.Partitions, []*slurm.Partition{
-		{Name: "cpu", State: slurm.PartitionUp, Nodes: "n[1-3]", TotalNodes: 3, MaxTime: slurm.Num(60), DefaultTime: slurm.Num(30), MaxNodes: slurm.Infinite(), PriorityTier: 1},
-		{Name: "gpu", State: slurm.PartitionDrain, Nodes: "g1", TotalNodes: 1, MaxTime: slurm.Infinite(), MaxNodes: slurm.Num(4), PriorityTier: 2},
+		{Name: "cpu", State: slurm.PartitionUp, Nodes: "n[1-3]", TotalNodes: 3, MaxTime: slurm.Num(60),
+			DefaultTime: slurm.Num(30), MaxNodes: slurm.Infinite(), PriorityTier: 1},
+		{Name: "gpu", State: slurm.PartitionDrain, Nodes: "g1", TotalNodes: 1, MaxTime: slurm.Infinite(),
+			MaxNodes: slurm.Num(4), PriorityTier: 2},
 	})
 	s.Reservations = knownReading(slurmclient.Reservations, []*slurm.Reservation{
-		{Name: "maint", StartTime: slurm.At(Epoch) - 60, EndTime: slurm.At(Epoch) + 3600, Nodes: "n3", NodeCount: 1, CoreCount: 8, Users: "root"},
+		{Name: "maint", StartTime: slurm.At(Epoch) - 60, EndTime: slurm.At(Epoch) + 3600, Nodes: "n3", NodeCount: 1,
+			CoreCount: 8, Users: "root"},
 	})
-	s.Licenses = knownReading(slurmclient.Licenses, []slurm.License{{Name: `mat"lab`, Total: 20, Used: 3, Free: 15, Reserved: 2}})
+	s.Licenses = knownReading(slurmclient.Licenses,
+		[]slurm.License{{Name: `mat"lab`, Total: 20, Used: 3, Free: 15, Reserved: 2}})
 	s.Stats = knownReading(slurmclient.Stats, smallStats())
 	s.Shares = knownReading(slurmclient.Shares, []slurm.Share{
-		{Name: "root", Shares: slurm.Unset(), SharesNormalized: slurm.Flt(2.3e-10), Factor: slurm.UnsetFloat(), Level: slurm.UnsetFloat()},
-		{Name: "ml", Parent: "root", Shares: slurm.Num(5), SharesNormalized: slurm.Flt(0.5), EffectiveUsage: slurm.Flt(0.25), Usage: 3600, Factor: slurm.Flt(0.75), Level: slurm.InfiniteFloat()},
-		{Name: "alice", Parent: "ml", User: true, Shares: slurm.Num(1), SharesNormalized: slurm.Flt(1), EffectiveUsage: slurm.Flt(1), Usage: 3600, Factor: slurm.Flt(0.6), Level: slurm.Flt(1)},
+		{Name: "root", Shares: slurm.Unset(), SharesNormalized: slurm.Flt(2.3e-10), Factor: slurm.UnsetFloat(),
+			Level: slurm.UnsetFloat()},
+		{Name: "ml", Parent: "root", Shares: slurm.Num(5), SharesNormalized: slurm.Flt(0.5),
+			EffectiveUsage: slurm.Flt(0.25), Usage: 3600, Factor: slurm.Flt(0.75), Level: slurm.InfiniteFloat()},
+		{Name: "alice", Parent: "ml", User: true, Shares: slurm.Num(1), SharesNormalized: slurm.Flt(1),
+			EffectiveUsage: slurm.Flt(1), Usage: 3600, Factor: slurm.Flt(0.6), Level: slurm.Flt(1)},
 	})
 	s.QOS = knownReading(slurmclient.QOS, []slurm.QOS{
-		{Name: "normal", Priority: slurm.Num(0), MaxJobs: slurm.Infinite(), MaxJobsPerUser: slurm.Num(50), GrpTRES: map[string]uint64{"gres/gpu": 8, "cpu": 64},
-			MaxTRESPerUser: map[string]uint64{"gres/gpu": 2}, MaxJobsPerAccount: slurm.Num(70), MaxSubmitPerUser: slurm.Num(500), MaxWallMinutesPerJob: slurm.Num(90)},
+		{Name: "normal", Priority: slurm.Num(0), MaxJobs: slurm.Infinite(), MaxJobsPerUser: slurm.Num(50),
+			GrpTRES:        map[string]uint64{"gres/gpu": 8, "cpu": 64},
+			MaxTRESPerUser: map[string]uint64{"gres/gpu": 2}, MaxJobsPerAccount: slurm.Num(70),
+			MaxSubmitPerUser: slurm.Num(500), MaxWallMinutesPerJob: slurm.Num(90)},
 	})
 	return s
 }
@@ -113,10 +129,12 @@ func SmallCluster() *slurmclient.Snapshot {
 func smallNodes() []*slurm.Node {
 	node := func(name, partition string, state slurm.NodeState, change func(n *slurm.Node)) *slurm.Node {
 		n := &slurm.Node{
-			Name: name, Address: "10.0.0.1", State: state, Partitions: []string{partition}, CPUs: 16, EffectiveCPUs: 16, IdleCPUs: 16,
+			Name: name, Address: "10.0.0.1", State: state, Partitions: []string{partition}, CPUs: 16, EffectiveCPUs: 16,
+			IdleCPUs:  16,
 			MemoryMiB: 64000, FreeMemoryMiB: slurm.Num(1000), Load: slurm.Flt(0.5), Weight: 1, Version: "26.05.5",
-			Architecture: "x86_64", Features: []string{"rack1", "fast"}, BootTime: 1_799_000_000, LastBusy: 1_799_999_000,
-			TRES: "cpu=16,mem=64000M,billing=16",
+			Architecture: "x86_64", Features: []string{"rack1", "fast"}, BootTime: 1_799_000_000,
+			LastBusy: 1_799_999_000,
+			TRES:     "cpu=16,mem=64000M,billing=16",
 		}
 		change(n)
 		return n
@@ -127,9 +145,12 @@ func smallNodes() []*slurm.Node {
 			n.AllocCPUs, n.IdleCPUs, n.AllocMemoryMiB = 4, 12, 32000
 			n.Reason, n.ReasonBy, n.ReasonAt = `fan "3" is \broken\`, "root", 1_799_990_000
 		}),
-		node("n1", "cpu", slurm.ParseNodeState("ALLOCATED"), func(n *slurm.Node) { n.AllocCPUs, n.IdleCPUs, n.AllocMemoryMiB = 16, 0, 1600 }),
-		node("n2", "cpu", slurm.ParseNodeState("IDLE"), func(n *slurm.Node) { n.FreeMemoryMiB, n.Load = slurm.Unset(), slurm.UnsetFloat() }),
-		node("n3", "cpu", slurm.ParseNodeState("DOWN", "NOT_RESPONDING"), func(n *slurm.Node) { n.Reason = "not responding" }),
+		node("n1", "cpu", slurm.ParseNodeState("ALLOCATED"),
+			func(n *slurm.Node) { n.AllocCPUs, n.IdleCPUs, n.AllocMemoryMiB = 16, 0, 1600 }),
+		node("n2", "cpu", slurm.ParseNodeState("IDLE"),
+			func(n *slurm.Node) { n.FreeMemoryMiB, n.Load = slurm.Unset(), slurm.UnsetFloat() }),
+		node("n3", "cpu", slurm.ParseNodeState("DOWN", "NOT_RESPONDING"),
+			func(n *slurm.Node) { n.Reason = "not responding" }),
 		node("n4", "cpu", slurm.ParseNodeState("FUTURE"), func(*slurm.Node) {}),
 	}
 }
@@ -137,8 +158,11 @@ func smallNodes() []*slurm.Node {
 // NewJob returns a pending job of user alice that waits for resources.
 func NewJob(id uint32, change func(j *slurm.Job)) *slurm.Job {
 	j := &slurm.Job{
-		ID: id, Name: fmt.Sprint("job", id), UserName: "alice", UserID: 3001, Account: "ml", QOS: "normal", Partition: "cpu",
-		State: slurm.ParseJobState("PENDING"), Reason: "Resources", Priority: slurm.Num(100), NodeCount: slurm.Num(1), CPUs: slurm.Num(4),
+		ID: id, Name: fmt.Sprint("job", id), UserName: "alice", UserID: 3001, Account: "ml", QOS: "normal",
+		Partition: "cpu",
+		State:     slurm.ParseJobState("PENDING"), Reason: "Resources", Priority: slurm.Num(100),
+		NodeCount:  slurm.Num(1),
+		CPUs:       slurm.Num(4),
 		SubmitTime: slurm.At(Epoch) - 1000, EligibleTime: slurm.At(Epoch) - 900, LastSchedEval: slurm.At(Epoch) - 10,
 		TRESRequested: "cpu=4,mem=400M,node=1,billing=4",
 	}
@@ -146,6 +170,7 @@ func NewJob(id uint32, change func(j *slurm.Job)) *slurm.Job {
 	return j
 }
 
+// SetRunning makes j a job that runs on n1.
 func SetRunning(j *slurm.Job) {
 	j.State, j.Reason, j.Nodes = slurm.ParseJobState("RUNNING"), "None", "n1"
 	j.StartTime = slurm.At(Epoch) - 600
@@ -177,19 +202,27 @@ func smallJobs() []*slurm.Job {
 
 func smallStats() *slurm.Stats {
 	return &slurm.Stats{
-		At: slurm.At(Epoch), Since: slurm.At(Epoch) - 5000, ServerThreads: 3, AgentQueue: 1, Agents: 2, AgentThreads: 4, DBDAgentQueue: 5,
-		JobsSubmitted: 100, JobsStarted: 90, JobsCompleted: 70, JobsCanceled: 6, JobsFailed: 1, JobsPending: 14, JobsRunning: 2,
+		At: slurm.At(Epoch), Since: slurm.At(Epoch) - 5000, ServerThreads: 3, AgentQueue: 1, Agents: 2, AgentThreads: 4,
+		DBDAgentQueue: 5,
+		JobsSubmitted: 100, JobsStarted: 90, JobsCompleted: 70, JobsCanceled: 6, JobsFailed: 1, JobsPending: 14,
+		JobsRunning: 2,
 		Main: slurm.MainScheduler{
-			CycleMaxMicros: 2500, CycleLastMicros: 500, CycleMeanMicros: 800, Cycles: 40, MeanDepth: 3, CyclesPerMinute: 2, QueueLength: 14,
-			CycleSumMicros: slurm.Num(32_000), Depth: slurm.Num(120), Exit: map[string]uint64{"end_job_queue": 39, "default_queue_depth": 1},
+			CycleMaxMicros: 2500, CycleLastMicros: 500, CycleMeanMicros: 800, Cycles: 40, MeanDepth: 3,
+			CyclesPerMinute: 2, QueueLength: 14,
+			CycleSumMicros: slurm.Num(32_000), Depth: slurm.Num(120),
+			Exit: map[string]uint64{"end_job_queue": 39, "default_queue_depth": 1},
 		},
 		Backfill: slurm.Backfill{
-			BackfilledJobs: 9, LastBackfilledJobs: 4, BackfilledHetJobs: 1, Cycles: 20, CycleMeanMicros: 900, CycleSumMicros: 18_000,
-			CycleLastMicros: 700, LastDepth: 14, LastDepthTry: 6, DepthSum: 280, DepthTrySum: 100, DepthMean: 14, DepthTryMean: 5,
-			QueueLength: 14, QueueLengthMean: 13, QueueLengthSum: 260, TableSize: 5, TableSizeMean: 4, CycleMaxMicros: slurm.Num(1500), TableSizeSum: slurm.Num(80),
+			BackfilledJobs: 9, LastBackfilledJobs: 4, BackfilledHetJobs: 1, Cycles: 20, CycleMeanMicros: 900,
+			CycleSumMicros:  18_000,
+			CycleLastMicros: 700, LastDepth: 14, LastDepthTry: 6, DepthSum: 280, DepthTrySum: 100, DepthMean: 14,
+			DepthTryMean: 5,
+			QueueLength:  14, QueueLengthMean: 13, QueueLengthSum: 260, TableSize: 5, TableSizeMean: 4,
+			CycleMaxMicros: slurm.Num(1500), TableSizeSum: slurm.Num(80),
 			LastCycleAt: slurm.At(Epoch) - 30, Active: true, Exit: map[string]uint64{"end_job_queue": 20},
 		},
-		RPCsByType:  []slurm.RPC{{Name: "REQUEST_PING", ID: 1008, Count: 12, TotalMicros: 3000, Queued: slurm.Num(0), Dropped: slurm.Num(2)}},
+		RPCsByType: []slurm.RPC{{Name: "REQUEST_PING", ID: 1008, Count: 12, TotalMicros: 3000, Queued: slurm.Num(0),
+			Dropped: slurm.Num(2)}},
 		PendingRPCs: []slurm.RPC{{Name: "REQUEST_TERMINATE_JOB", ID: 6011, Count: 3}},
 	}
 }

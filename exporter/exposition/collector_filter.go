@@ -25,7 +25,8 @@ func ParseCollectorFilter(set Set, r *http.Request) CollectorFilter {
 func (c CollectorFilter) Check(enabled []Collector) error {
 	for _, name := range slices.Concat(c.collect, c.exclude) {
 		if !slices.ContainsFunc(enabled, func(c Collector) bool { return c.Name == name }) {
-			return fmt.Errorf("collector %q is not enabled; enabled are %s", name, strings.Join(collectorNames(enabled), ", "))
+			return fmt.Errorf("collector %q is not enabled; enabled are %s", name,
+				strings.Join(collectorNames(enabled), ", "))
 		}
 	}
 	if len(c.collect) > 0 && len(c.exclude) > 0 {
@@ -42,7 +43,8 @@ func collectorNames(collectors []Collector) []string {
 	return out
 }
 
-func (c CollectorFilter) Selects(s section) bool {
+// Selects reports whether the request wants the section.
+func (c CollectorFilter) Selects(s Section) bool {
 	if c.set != Native && s.set != c.set {
 		return false
 	}

@@ -14,6 +14,7 @@ type ConstLabels struct {
 	text string
 }
 
+// NewConstLabels returns the labels, sorted by name.
 func NewConstLabels(labels map[string]string) ConstLabels {
 	var out ConstLabels
 	var text []byte

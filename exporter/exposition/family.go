@@ -13,6 +13,7 @@ import (
 // Kind is the type of a metric, as in the exposition.
 type Kind string
 
+// The kinds of metrics.
 const (
 	Gauge   Kind = "gauge"
 	Counter Kind = "counter"

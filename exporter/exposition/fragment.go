@@ -33,7 +33,7 @@ type compressor struct {
 	w   *flate.Writer
 }
 
-func NewCompressor() *compressor {
+func newCompressor() *compressor {
 	p := &compressor{}
 	w, err := flate.NewWriter(&p.buf, flate.BestSpeed)
 	if err != nil {

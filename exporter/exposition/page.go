@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// section is the exposition of one collector.
-type section struct {
+// Section is the exposition of one collector.
+type Section struct {
 	name     string
 	set      Set
 	Families []RenderedFamily
@@ -30,7 +30,7 @@ type RenderedFamily struct {
 // page is the exposition of a snapshot. It is immutable once published.
 type page struct {
 	View     *tally.View
-	Sections []section
+	Sections []Section
 }
 
 // Renderer renders pages and reuses the sections whose resources have not changed. Only one
@@ -39,10 +39,10 @@ type Renderer struct {
 	Collectors []Collector
 	Labels     ConstLabels
 	Views      ViewCache
-	Compressor *compressor
 	// JobHistory renders the job history for the collector that shows it.
 	JobHistory func(ConstLabels) []RenderedFamily
 	Panics     *PanicCounter
+	compressor *compressor
 	last       *page
 	renderedAt []time.Time // of each section
 }
@@ -50,7 +50,10 @@ type Renderer struct {
 // Render returns the page of a snapshot.
 func (r *Renderer) Render(now time.Time, s *slurmclient.Snapshot) *page {
 	v := r.Views.viewOf(now, s)
-	p := &page{View: v, Sections: make([]section, len(r.Collectors))}
+	p := &page{View: v, Sections: make([]Section, len(r.Collectors))}
+	if r.compressor == nil {
+		r.compressor = newCompressor()
+	}
 	if r.renderedAt == nil {
 		r.renderedAt = make([]time.Time, len(r.Collectors))
 	}
@@ -78,12 +81,12 @@ func (r *Renderer) isStale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 
 // renderGuarded renders a section. If rendering panics, it returns the previous section, marked
 // as failed.
-func (r *Renderer) renderGuarded(i int, v *tally.View) (out section) {
+func (r *Renderer) renderGuarded(i int, v *tally.View) (out Section) {
 	c := r.Collectors[i]
 	if r.Panics.Guard(stageRender, c.Name, func() { out = r.renderSection(c, v) }) {
 		return out
 	}
-	out = section{name: c.Name, set: c.Set}
+	out = Section{name: c.Name, set: c.Set}
 	if r.last != nil {
 		out = r.last.Sections[i]
 	}
@@ -91,9 +94,9 @@ func (r *Renderer) renderGuarded(i int, v *tally.View) (out section) {
 	return out
 }
 
-func (r *Renderer) renderSection(c Collector, v *tally.View) section {
+func (r *Renderer) renderSection(c Collector, v *tally.View) Section {
 	begin := time.Now()
-	out := section{name: c.Name, set: c.Set}
+	out := Section{name: c.Name, set: c.Set}
 	for _, f := range c.Families {
 		shown, n := r.renderFamily(f, v)
 		out.Families = append(out.Families, shown)
@@ -113,13 +116,13 @@ func (r *Renderer) renderFamily(f Family, v *tally.View) (RenderedFamily, int) {
 	return RenderedFamily{
 		name:    f.Name,
 		head:    fragment{text: [formatCount][]byte{[]byte(text), []byte(open)}},
-		samples: []fragment{{body: lines.buf, compressed: r.Compressor.compress(lines.buf)}},
+		samples: []fragment{{body: lines.buf, compressed: r.compressor.compress(lines.buf)}},
 	}, lines.count
 }
 
 // SelectFamilies returns the families of the sections that want accepts. It omits names of
 // earlier sections, because an exposition may contain a name only once.
-func (p *page) SelectFamilies(want func(section) bool) []RenderedFamily {
+func (p *page) SelectFamilies(want func(Section) bool) []RenderedFamily {
 	seen := map[string]bool{}
 	var out []RenderedFamily
 	for _, s := range p.Sections {

@@ -28,7 +28,8 @@ func newTestPageCache(ahead time.Duration) *testPageCache {
 	c := Collector{Name: "counted", Needs: []slurmclient.Resource{slurmclient.Nodes}, Families: []Family{counting}}
 	b.PageCache = NewPageCache(func() time.Time { return b.clock }, ahead, func() *Renderer {
 		none := NewPanicCounter(nil)
-		return &Renderer{Collectors: []Collector{c}, Compressor: NewCompressor(), Panics: none, Views: ViewCache{Panics: none, Compute: CachedDemand()}}
+		return &Renderer{Collectors: []Collector{c}, Panics: none,
+			Views: ViewCache{Panics: none, Compute: CachedDemand()}}
 	})
 	return b
 }
@@ -58,14 +59,16 @@ func TestPagesAreRenderedOnDemandAndAhead(t *testing.T) {
 		{"no snapshot without a scrape", 0, func(b *testPageCache) { b.publish(1); b.publish(2) }, 0},
 		{"the newest snapshot at a scrape", 0, func(b *testPageCache) { b.publish(1); b.publish(2); b.scrape() }, 1},
 		{"each snapshot once", 0, func(b *testPageCache) { b.publish(1); b.scrape(); b.scrape() }, 1},
-		{"every snapshot after a scrape", 0, func(b *testPageCache) { b.publish(1); b.scrape(); b.publish(2); b.publish(3) }, 3},
+		{"every snapshot after a scrape", 0,
+			func(b *testPageCache) { b.publish(1); b.scrape(); b.publish(2); b.publish(3) }, 3},
 		{"no snapshot long after the last scrape", 0, func(b *testPageCache) {
 			b.publish(1)
 			b.scrape()
 			b.clock = b.clock.Add(DefaultRenderAhead + 1)
 			b.publish(2)
 		}, 1},
-		{"no snapshot ahead of a scrape if that is disabled", -1, func(b *testPageCache) { b.publish(1); b.scrape(); b.publish(2) }, 1},
+		{"no snapshot ahead of a scrape if that is disabled", -1,
+			func(b *testPageCache) { b.publish(1); b.scrape(); b.publish(2) }, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newTestPageCache(tc.ahead)

@@ -11,6 +11,7 @@ import (
 // stage is the step of processing a snapshot in which a computation panicked.
 type stage string
 
+// The stages.
 const (
 	StagePoll    stage = "poll"    // reading a resource
 	stageTotal   stage = "total"   // summing nodes, jobs or demand for several collectors
@@ -32,6 +33,7 @@ type PanicCounter struct {
 	counts map[Computation]uint64
 }
 
+// NewPanicCounter returns a counter that calls failed with each error. failed may be nil.
 func NewPanicCounter(failed func(error)) *PanicCounter {
 	return &PanicCounter{onPanic: failed, counts: map[Computation]uint64{
 		{stageTotal, "nodes"}: 0, {stageTotal, "jobs"}: 0, {stageTotal, "demand"}: 0, {StageObserve, "jobs"}: 0,

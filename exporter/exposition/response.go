@@ -22,7 +22,7 @@ func ServeFamilies(w http.ResponseWriter, r *http.Request, f Format, families []
 	header.Set("Content-Type", string(f.expfmt()))
 	header.Set("Vary", "Accept, Accept-Encoding")
 	write, size := writePlain, plainSize(f, pieces)
-	if AcceptsGzip(r.Header) {
+	if acceptsGzip(r.Header) {
 		header.Set("Content-Encoding", "gzip")
 		write, size = writeGzip, gzipSize(f, pieces)
 	}
@@ -43,8 +43,8 @@ func NegotiateFormat(h http.Header) Format {
 	return textFormat
 }
 
-// AcceptsGzip reports whether Accept-Encoding allows gzip (RFC 9110, 12.5.3).
-func AcceptsGzip(h http.Header) bool {
+// acceptsGzip reports whether Accept-Encoding allows gzip (RFC 9110, 12.5.3).
+func acceptsGzip(h http.Header) bool {
 	for item := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(item, ";")
 		name = strings.TrimSpace(name)

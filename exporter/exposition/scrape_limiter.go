@@ -8,6 +8,7 @@ import (
 // ScrapeLimiter bounds the number of concurrent scrapes; nil means no limit.
 type ScrapeLimiter chan struct{}
 
+// NewScrapeLimiter returns a limiter of most concurrent scrapes; 0 or less means no limit.
 func NewScrapeLimiter(most int) ScrapeLimiter {
 	if most <= 0 {
 		return nil
@@ -15,6 +16,7 @@ func NewScrapeLimiter(most int) ScrapeLimiter {
 	return make(ScrapeLimiter, most)
 }
 
+// Guard returns a handler that answers 503 while the maximum number of scrapes is being served.
 func (s ScrapeLimiter) Guard(serve http.HandlerFunc) http.Handler {
 	if s == nil {
 		return serve

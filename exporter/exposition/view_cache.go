@@ -23,7 +23,8 @@ type ViewCache struct {
 
 func (m *ViewCache) viewOf(now time.Time, s *slurmclient.Snapshot) *tally.View {
 	old := m.last
-	v := tally.View{Snapshot: s, Limits: m.Limits, NodeTotals: old.NodeTotals, JobTotals: old.JobTotals, Demand: old.Demand}
+	v := tally.View{Snapshot: s, Limits: m.Limits, NodeTotals: old.NodeTotals, JobTotals: old.JobTotals,
+		Demand: old.Demand}
 	if s.Nodes.Known && tally.HasChanged(old.Snapshot, s, slurmclient.Nodes) {
 		m.Panics.Guard(stageTotal, "nodes", func() { v.NodeTotals = tally.TotalNodes(s.Nodes.Value) })
 	}

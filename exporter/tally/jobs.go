@@ -84,6 +84,7 @@ func (t *Jobs) WithFlag(f slurm.JobFlags) uint64 {
 	return t.ByFlag[bits.TrailingZeros32(uint32(f))]
 }
 
+// Finished returns the number of finished jobs.
 func (t *Jobs) Finished() uint64 {
 	var n uint64
 	for _, b := range slurm.JobBases() {
@@ -116,6 +117,7 @@ type JobTotals struct {
 	partitionsByText map[string][]string
 }
 
+// TotalJobs returns the sums over the jobs.
 func TotalJobs(jobs []*slurm.Job) *JobTotals {
 	t := &JobTotals{
 		ByPartition: map[string]*Jobs{}, ByUser: map[string]*Jobs{},

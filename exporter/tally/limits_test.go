@@ -13,7 +13,8 @@ func TestLimitedKeepsTheLargestAndAddsUpTheRest(t *testing.T) {
 	all := map[string]*Jobs{}
 	for name, n := range map[string]int{"a": 5, "b": 1, "c": 3, "d": 3} {
 		for range n {
-			valueAt(all, name).add(exportertest.NewJob(1, exportertest.SetRunning), jobFacts{tasks: 1, allocated: slurm.TRES{CPUs: 2}})
+			valueAt(all, name).add(exportertest.NewJob(1, exportertest.SetRunning),
+				jobFacts{tasks: 1, allocated: slurm.TRES{CPUs: 2}})
 		}
 	}
 	got := map[string]uint64{}

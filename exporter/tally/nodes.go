@@ -23,6 +23,7 @@ func (s *Usage) add(total, allocated uint64, usable bool) {
 	}
 }
 
+// Total returns the whole amount.
 func (s Usage) Total() uint64 { return s.Allocated + s.Idle + s.Other }
 
 // Nodes counts nodes. FUTURE records count as nodes without resources.
@@ -70,8 +71,10 @@ func (t *Nodes) add(n *NodeFacts) {
 	}
 }
 
+// InState returns the number of nodes with the base state.
 func (t *Nodes) InState(b slurm.NodeBase) uint64 { return t.byState[b] }
 
+// WithFlag returns the number of nodes with the flag, which must be a single one.
 func (t *Nodes) WithFlag(f slurm.NodeFlags) uint64 {
 	return t.ByFlag[bits.TrailingZeros64(uint64(f))]
 }
@@ -140,6 +143,7 @@ type NodeTotals struct {
 	ByPartition map[string]*Nodes
 }
 
+// TotalNodes returns the sums over the nodes, which must be sorted by name.
 func TotalNodes(nodes []*slurm.Node) *NodeTotals {
 	t := &NodeTotals{ByPartition: map[string]*Nodes{}}
 	gres := map[string]map[string]uint64{}

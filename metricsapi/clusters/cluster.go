@@ -83,18 +83,19 @@ func (c *cluster) run(ctx context.Context) {
 		attached = c.cfg.attachmentOf(c.key)
 		return c.cfg.dial(ctx, c.target, attached.Observer)
 	}
-	access.KeepConnected(ctx, c.cfg.Cache, dial, c.setConnectionError, func(ctx context.Context, conn access.Connection) {
-		var wg sync.WaitGroup
-		defer wg.Wait()
-		reader := new(metricsapi.Reader)
-		if attached.Run != nil {
-			numbers := func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-				return reader.Read(now, s, c.currentPools()).Demand()
+	access.KeepConnected(ctx, c.cfg.Cache, dial, c.setConnectionError,
+		func(ctx context.Context, conn access.Connection) {
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			reader := new(metricsapi.Reader)
+			if attached.Run != nil {
+				numbers := func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
+					return reader.Read(now, s, c.currentPools()).Demand()
+				}
+				wg.Go(func() { attached.Run(ctx, Connected{conn.Cache, conn.Token, numbers}) })
 			}
-			wg.Go(func() { attached.Run(ctx, Connected{conn.Cache, conn.Token, numbers}) })
-		}
-		c.read(ctx, conn.Cache, reader)
-	})
+			c.read(ctx, conn.Cache, reader)
+		})
 }
 
 // read computes a reading of every snapshot until ctx ends.

@@ -89,14 +89,16 @@ func (s *inventory) addFoundClusters(observed Objects) {
 		k := access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.ClusterEndpoint(c)
 		s.settings[k] = ObjectSettings{Annotations: c.Annotations}
-		s.addObject(metricsapi.Clusters(), c.Namespace, c.Name, metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
+		s.addObject(metricsapi.Clusters(), c.Namespace, c.Name,
+			metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
 	}
 	apis := sortByName(observed.RestApis)
 	for _, c := range observed.Controllers {
 		k := access.ClusterKey{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.ControllerEndpoint(c, apis)
 		s.settings[k] = settingsOfController(c)
-		s.addObject(metricsapi.Controllers(), c.Namespace, c.Name, metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
+		s.addObject(metricsapi.Controllers(), c.Namespace, c.Name,
+			metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
 	}
 }
 
@@ -108,7 +110,8 @@ func (s *inventory) addFixedCluster(f *FixedCluster, observed Objects) {
 	if f.Name == "" {
 		return
 	}
-	cluster, controller := metricObject{clusters: []access.ClusterKey{k}}, metricObject{clusters: []access.ClusterKey{k}}
+	cluster, controller := metricObject{clusters: []access.ClusterKey{k}},
+		metricObject{clusters: []access.ClusterKey{k}}
 	for _, c := range observed.Clusters {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			cluster.labels = c.Labels
@@ -153,7 +156,8 @@ func (s *inventory) addNodeSets(observed Objects, fixed *FixedCluster, defaults 
 	for _, h := range sortByName(observed.HPAs) {
 		target := types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.ScaleTargetRef.Name}
 		// Of several HPAs the one with the highest maximum counts, as in the operator.
-		if best := hpas[target]; metricsapi.TargetsNodeSet(h) && (best == nil || h.Spec.MaxReplicas > best.Spec.MaxReplicas) {
+		if best := hpas[target]; metricsapi.TargetsNodeSet(h) &&
+			(best == nil || h.Spec.MaxReplicas > best.Spec.MaxReplicas) {
 			hpas[target] = h
 		}
 	}

@@ -28,7 +28,8 @@ func localRef(name string) *corev1.LocalObjectReference {
 
 func aCluster(namespace, name, server string) *v1beta1.Cluster {
 	return &v1beta1.Cluster{ObjectMeta: objectMeta(namespace, name), Spec: v1beta1.ClusterSpec{
-		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token", Key: "jwt"}},
+		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token",
+			Key: "jwt"}},
 	}}
 }
 
@@ -39,14 +40,17 @@ func newNodeSet(namespace, name string, change func(*v1beta1.NodeSetSpec)) *v1be
 }
 
 func hpaOf(namespace, name, target string, most int32) *autoscalingv2.HorizontalPodAutoscaler {
-	return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: objectMeta(namespace, name), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: target}, MaxReplicas: most,
-	}}
+	return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: objectMeta(namespace, name),
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+				Kind: "NodeSet", Name: target}, MaxReplicas: most,
+		}}
 }
 
 // testObjects has two namespaces with one cluster each, and NodeSets.
 func testObjects() Objects {
-	gold := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"tier": "gold"}}}
+	gold := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team",
+		Labels: map[string]string{"tier": "gold"}}}
 	return Objects{
 		Clusters:    []*v1beta1.Cluster{aCluster("team", "red", "http://red")},
 		Controllers: []*v1beta1.Controller{{ObjectMeta: objectMeta("lab", "blue")}},
@@ -57,8 +61,10 @@ func testObjects() Objects {
 			newNodeSet("lab", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = localRef("nobody") }),
 			newNodeSet("lab", "alone", func(*v1beta1.NodeSetSpec) {}),
 		},
-		HPAs:       []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "z", "a", 9), hpaOf("team", "y", "a", 5), hpaOf("lab", "x", "b", 7)},
-		Namespaces: []*metav1.PartialObjectMetadata{gold, {ObjectMeta: metav1.ObjectMeta{Name: "empty"}}, {ObjectMeta: metav1.ObjectMeta{Name: "lab"}}},
+		HPAs: []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "z", "a", 9), hpaOf("team", "y", "a", 5),
+			hpaOf("lab", "x", "b", 7)},
+		Namespaces: []*metav1.PartialObjectMetadata{gold, {ObjectMeta: metav1.ObjectMeta{Name: "empty"}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "lab"}}},
 	}
 }
 
@@ -70,7 +76,8 @@ var (
 // describeInventory returns the clusters of each object as text.
 func describeInventory(s inventory) map[string][]string {
 	out := map[string][]string{}
-	for _, of := range []metricsapi.Resource{metricsapi.NodeSets(), metricsapi.Clusters(), metricsapi.Controllers(), metricsapi.Namespaces()} {
+	for _, of := range []metricsapi.Resource{metricsapi.NodeSets(), metricsapi.Clusters(), metricsapi.Controllers(),
+		metricsapi.Namespaces()} {
 		for name, r := range s.metricObjects[of.Resource] {
 			id := of.Resource + " " + name.String()
 			out[id] = []string{}
@@ -97,7 +104,8 @@ func TestFoundClusters(t *testing.T) {
 		t.Errorf("the targets are %+v", s.targets)
 	}
 	pools := s.pools[red]
-	if len(pools) != 2 || pools[0].Name != "team/a" || pools[0].Max != 9 || pools[0].IdleGrace != time.Minute || pools[1].Max != 0 {
+	if len(pools) != 2 || pools[0].Name != "team/a" || pools[0].Max != 9 || pools[0].IdleGrace != time.Minute ||
+		pools[1].Max != 0 {
 		t.Errorf("the pools are %+v", pools)
 	}
 	if s.metricObjects["namespaces"][namespacedName("", "team")].labels["tier"] != "gold" {
@@ -113,13 +121,17 @@ func TestAFixedCluster(t *testing.T) {
 	}{
 		{"represents an object", FixedCluster{"team", "red"}, map[string][]string{
 			"nodesets team/a": {"Cluster team/red"}, "nodesets team/b": {"Cluster team/red"},
-			"nodesets lab/a": {"Controller lab/blue"}, "nodesets lab/lost": {"Cluster lab/nobody"}, // clusters that do not exist
-			"clusters team/red": {"Cluster team/red"}, "controllers team/red": {"Cluster team/red"}, "namespaces /team": {"Cluster team/red"},
+			"nodesets lab/a":    {"Controller lab/blue"},
+			"nodesets lab/lost": {"Cluster lab/nobody"}, // clusters that do not exist
+			"clusters team/red": {"Cluster team/red"}, "controllers team/red": {"Cluster team/red"},
+			"namespaces /team": {"Cluster team/red"},
 		}},
 		{"represents no object and has every NodeSet", FixedCluster{}, map[string][]string{
-			"nodesets team/a": {"Cluster slurm"}, "nodesets team/b": {"Cluster slurm"}, "nodesets lab/a": {"Cluster slurm"},
+			"nodesets team/a": {"Cluster slurm"}, "nodesets team/b": {"Cluster slurm"},
+			"nodesets lab/a":    {"Cluster slurm"},
 			"nodesets lab/lost": {"Cluster slurm"}, "nodesets lab/alone": {"Cluster slurm"},
-			"namespaces /team": {"Cluster slurm"}, "namespaces /lab": {"Cluster slurm"}, "namespaces /empty": {"Cluster slurm"},
+			"namespaces /team": {"Cluster slurm"}, "namespaces /lab": {"Cluster slurm"},
+			"namespaces /empty": {"Cluster slurm"},
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -142,7 +154,8 @@ func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
 		r.Shuffle(len(o.NodeSets), func(i, j int) { o.NodeSets[i], o.NodeSets[j] = o.NodeSets[j], o.NodeSets[i] })
 		r.Shuffle(len(o.HPAs), func(i, j int) { o.HPAs[i], o.HPAs[j] = o.HPAs[j], o.HPAs[i] })
 		slices.Reverse(o.Namespaces)
-		if diff := cmp.Diff(want, planInventory(o, nil, metricsapi.PoolDefaults{}), cmp.AllowUnexported(inventory{}, metricObject{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, planInventory(o, nil, metricsapi.PoolDefaults{}),
+			cmp.AllowUnexported(inventory{}, metricObject{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -159,7 +172,8 @@ func TestNodeSetsOfAllNamespacesAreListed(t *testing.T) {
 		}
 		got = append(got, o.Pool+" in "+o.Clusters[0].String()+", at most "+most)
 	}
-	want := []string{"lab/a in lab/blue, at most any number", "lab/lost in lab/nobody, at most any number", "team/a in team/red, at most 9", "team/b in team/red, at most any number"}
+	want := []string{"lab/a in lab/blue, at most any number", "lab/lost in lab/nobody, at most any number",
+		"team/a in team/red, at most 9", "team/b in team/red, at most any number"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

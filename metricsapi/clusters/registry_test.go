@@ -40,7 +40,8 @@ func namespacedName(namespace, name string) types.NamespacedName {
 // startSlurm returns a simulated cluster with the nodes, and its URL.
 func startSlurm(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 	t.Helper()
-	c := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: nodes, CPUs: 4, MemoryMiB: 8000, Features: []string{"a"}}}})
+	c := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: nodes, CPUs: 4, MemoryMiB: 8000,
+		Features: []string{"a"}}}})
 	server := httptest.NewServer(c.Handler())
 	t.Cleanup(server.Close)
 	return c, server.URL
@@ -78,7 +79,8 @@ func newTestRegistry(t *testing.T) *testRegistry {
 	t.Helper()
 	r := &testRegistry{attached: map[access.ClusterKey]int{}, readings: map[access.ClusterKey]int{}}
 	r.Registry = New(Config{
-		Access: access.Config{Secrets: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observer: r,
+		Access: access.Config{Secrets: oneSecret{}, User: "slurm", Lifetime: time.Hour},
+		Cache:  slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observer: r,
 		Attach: func(k access.ClusterKey) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ Connected) {
 				r.addAttachment(k, 1)
@@ -107,7 +109,8 @@ func (r *testRegistry) attachedTo(k access.ClusterKey) int {
 func (r *testRegistry) idleNodes(of metricsapi.Resource, namespace, name string) (int64, error) {
 	p := metricsapi.New(r, metricsapi.Config{})
 	v, err := p.GetMetricByName(context.Background(), namespacedName(namespace, name),
-		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: "slurm_partition_idle_nodes"}, labels.Everything())
+		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced,
+			Metric: "slurm_partition_idle_nodes"}, labels.Everything())
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +173,8 @@ func TestClustersAreAddedAndRemovedSeparately(t *testing.T) {
 func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 	c, url := startSlurm(t, "n[1-2]")
 	for range 9 {
-		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{Exclusive: true}, Forever: true}); err != nil {
+		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{Exclusive: true},
+			Forever: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,7 +182,8 @@ func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 	r := newTestRegistry(t)
 	required := func() int64 {
 		v, err := metricsapi.New(r, metricsapi.Config{}).GetMetricByName(t.Context(), namespacedName("team", "a"),
-			provider.CustomMetricInfo{GroupResource: metricsapi.NodeSets().GroupResource, Namespaced: true, Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
+			provider.CustomMetricInfo{GroupResource: metricsapi.NodeSets().GroupResource, Namespaced: true,
+				Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
 		if err != nil {
 			return -1
 		}
@@ -186,7 +191,8 @@ func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 	}
 	objects := Objects{
 		Clusters: []*v1beta1.Cluster{aCluster("team", "red", url)},
-		NodeSets: []*v1beta1.NodeSet{newNodeSet("team", "a", func(s *v1beta1.NodeSetSpec) { s.ClusterRef, s.ExtraConf = localRef("red"), "CPUs=1 RealMemory=1000" })},
+		NodeSets: []*v1beta1.NodeSet{newNodeSet("team", "a",
+			func(s *v1beta1.NodeSetSpec) { s.ClusterRef, s.ExtraConf = localRef("red"), "CPUs=1 RealMemory=1000" })},
 	}
 	r.Apply(t.Context(), objects)
 	waitUntil(t, "the jobs are counted", func() bool { return required() == 9 })
@@ -207,7 +213,8 @@ func TestAClusterThatCannotBeReadSaysWhy(t *testing.T) {
 	r.Apply(t.Context(), Objects{
 		Clusters:    []*v1beta1.Cluster{aCluster("team", "down", url), withCA},
 		Controllers: []*v1beta1.Controller{{ObjectMeta: objectMeta("team", "alone")}},
-		NodeSets:    []*v1beta1.NodeSet{newNodeSet("team", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = localRef("nobody") })},
+		NodeSets: []*v1beta1.NodeSet{newNodeSet("team", "lost",
+			func(s *v1beta1.NodeSetSpec) { s.ClusterRef = localRef("nobody") })},
 	})
 	waitUntil(t, "each has failed once", func() bool { return r.Settled() == nil })
 	for _, tc := range []struct {
@@ -225,13 +232,15 @@ func TestAClusterThatCannotBeReadSaysWhy(t *testing.T) {
 		}
 	}
 	c.ClearFaults()
-	waitUntil(t, "it has recovered", func() bool { n, err := r.idleNodes(metricsapi.Clusters(), "team", "down"); return err == nil && n == 1 })
+	waitUntil(t, "it has recovered",
+		func() bool { n, err := r.idleNodes(metricsapi.Clusters(), "team", "down"); return err == nil && n == 1 })
 }
 
 func TestAFixedClusterIsReadByItsOwnClient(t *testing.T) {
 	_, url := startSlurm(t, "n[1-3]")
 	r := New(Config{
-		Fixed: &FixedCluster{Namespace: "team", Name: "red"}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Fixed: &FixedCluster{Namespace: "team", Name: "red"},
+		Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
 		Connect: func(o slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error) {
 			token := slurmclient.TokenFromKey([]byte("any"), "root", time.Hour, time.Now)
 			c, err := slurmclient.New(slurmclient.Config{URL: url, Token: token, Observer: o})
@@ -253,7 +262,8 @@ func TestAFixedClusterIsReadByItsOwnClient(t *testing.T) {
 
 func TestObjectsAreConverted(t *testing.T) {
 	object := func(spec map[string]any) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"kind": "NodeSet", "metadata": map[string]any{"name": "a", "namespace": "team"}, "spec": spec}}
+		return &unstructured.Unstructured{Object: map[string]any{"kind": "NodeSet",
+			"metadata": map[string]any{"name": "a", "namespace": "team"}, "spec": spec}}
 	}
 	limit := func(cpu any) map[string]any {
 		return map[string]any{"resources": map[string]any{"limits": map[string]any{"cpu": cpu}}}
@@ -263,25 +273,31 @@ func TestObjectsAreConverted(t *testing.T) {
 		spec map[string]any
 		want func(n *v1beta1.NodeSet) error
 	}{
-		{"the limits are kept", map[string]any{"slurmd": limit("4"), "template": map[string]any{"spec": map[string]any{"containers": "nonsense"}}}, func(n *v1beta1.NodeSet) error {
-			slurmd, err := n.Spec.Slurmd.Container()
-			if err == nil && slurmd.Resources.Limits.Cpu().Value() != 4 {
-				err = errors.New("the limits are lost")
-			}
-			return err
-		}},
-		{"the fields that determine worker names are kept", map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}}, func(n *v1beta1.NodeSet) error {
-			if got := shape.WorkerPrefix(n); got != "rack-" {
-				return fmt.Errorf("the prefix of worker names is %q", got)
-			}
-			return nil
-		}},
-		{"an invalid container does not affect other fields", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
-			if _, err := n.Spec.Slurmd.Container(); n.Spec.ClusterRef == nil || err == nil {
-				return errors.New("other fields are lost, or the container is valid")
-			}
-			return nil
-		}},
+		{"the limits are kept", map[string]any{"slurmd": limit("4"),
+			"template": map[string]any{"spec": map[string]any{"containers": "nonsense"}}},
+			func(n *v1beta1.NodeSet) error {
+				slurmd, err := n.Spec.Slurmd.Container()
+				if err == nil && slurmd.Resources.Limits.Cpu().Value() != 4 {
+					err = errors.New("the limits are lost")
+				}
+				return err
+			}},
+		{"the fields that determine worker names are kept",
+			map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}},
+			func(n *v1beta1.NodeSet) error {
+				if got := shape.WorkerPrefix(n); got != "rack-" {
+					return fmt.Errorf("the prefix of worker names is %q", got)
+				}
+				return nil
+			}},
+		{"an invalid container does not affect other fields",
+			map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}},
+			func(n *v1beta1.NodeSet) error {
+				if _, err := n.Spec.Slurmd.Container(); n.Spec.ClusterRef == nil || err == nil {
+					return errors.New("other fields are lost, or the container is valid")
+				}
+				return nil
+			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := convertObject[v1beta1.NodeSet](object(tc.spec))

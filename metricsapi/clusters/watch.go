@@ -64,7 +64,8 @@ func NewWatch(client dynamic.Interface, onError func(resource string, err error)
 		{ours.WithResource("restapis"), convertObject[v1beta1.RestApi]},
 		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"),
 			convertObject[autoscalingv2.HorizontalPodAutoscaler]},
-		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, convertObject[metav1.PartialObjectMetadata]},
+		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"},
+			convertObject[metav1.PartialObjectMetadata]},
 	} {
 		w.kinds = append(w.kinds, w.watchKind(client, k.resource, k.convert, onError))
 	}

@@ -50,7 +50,8 @@ func sourceOf(h ClusterRef, sequence uint64, things ...any) Source {
 	s := &slurmclient.Snapshot{}
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: sequence, ReadAt: noon()}
 	s.Jobs.Poll, s.Nodes.Poll, s.Partitions.Poll = poll, poll, poll
-	s.Jobs.Resource, s.Nodes.Resource, s.Partitions.Resource = slurmclient.Jobs, slurmclient.Nodes, slurmclient.Partitions
+	s.Jobs.Resource, s.Nodes.Resource, s.Partitions.Resource = slurmclient.Jobs, slurmclient.Nodes,
+		slurmclient.Partitions
 	for _, thing := range things {
 		switch t := thing.(type) {
 		case *slurm.Job:
@@ -91,7 +92,10 @@ func (s Source) withConfReading(conf slurmclient.Reading[*slurm.Conf]) Source {
 
 // unreadSource returns a cluster that could not be read.
 func unreadSource(h ClusterRef) Source {
-	return Source{Ref: h, Snapshot: func() (*slurmclient.Snapshot, error) { return nil, errors.New("it does not answer") }}
+	return Source{Ref: h, Snapshot: func() (*slurmclient.Snapshot, error) {
+		return nil,
+			errors.New("it does not answer")
+	}}
 }
 
 func newJob(id uint32, state slurm.JobBase, change ...func(*slurm.Job)) *slurm.Job {
@@ -117,12 +121,15 @@ func waitsFor(reason string) func(*slurm.Job) { return func(j *slurm.Job) { j.Re
 
 func newNode(name string, state ...string) *slurm.Node {
 	return &slurm.Node{
-		Name: name, Partitions: []string{"gpu", "all"}, State: slurm.ParseNodeState(state...), CPUs: 8, EffectiveCPUs: 8, IdleCPUs: 8,
-		MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{"h100"}, ActiveFeatures: []string{"h100"}, Version: "26.05.5",
-		Load: slurm.Flt(0.25), Address: name, Hostname: name, Weight: 1,
+		Name: name, Partitions: []string{"gpu", "all"}, State: slurm.ParseNodeState(state...), CPUs: 8,
+		EffectiveCPUs: 8, IdleCPUs: 8,
+		MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{"h100"}, ActiveFeatures: []string{"h100"},
+		Version: "26.05.5",
+		Load:    slurm.Flt(0.25), Address: name, Hostname: name, Weight: 1,
 	}
 }
 
 func newPartition(name string) *slurm.Partition {
-	return &slurm.Partition{Name: name, State: slurm.PartitionUp, TotalNodes: 2, TotalCPUs: 16, Nodes: "n[0-1]", MaxTime: slurm.Infinite(), MaxNodes: slurm.Num(2), PriorityTier: 1}
+	return &slurm.Partition{Name: name, State: slurm.PartitionUp, TotalNodes: 2, TotalCPUs: 16, Nodes: "n[0-1]",
+		MaxTime: slurm.Infinite(), MaxNodes: slurm.Num(2), PriorityTier: 1}
 }

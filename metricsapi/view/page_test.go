@@ -39,7 +39,8 @@ func queueOf(h ClusterRef, sequence uint64, n int) Source {
 }
 
 // listPages returns the object names of each page, separated by bars.
-func listPages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (string, error) {
+func listPages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (
+	string, error) {
 	t.Helper()
 	var out []string
 	for {
@@ -72,15 +73,20 @@ func TestPages(t *testing.T) {
 		private   bool
 		want      string
 	}{
-		{"across two clusters", "root", internalversion.ListOptions{Limit: 2}, false, "red.1 red.2 +4 | red.3 blue.1 +2 | blue.2 blue.3"},
-		{"with the limit at the number of jobs", "root", internalversion.ListOptions{Limit: 6}, false, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
-		{"with a selector, without a remaining count", "root", internalversion.ListOptions{Limit: 1, LabelSelector: even}, false, "red.2 | blue.2"},
-		{"with private jobs, without a remaining count", "alice", internalversion.ListOptions{Limit: 3}, true, "red.1 red.3 blue.1 | blue.3"},
+		{"across two clusters", "root", internalversion.ListOptions{Limit: 2}, false,
+			"red.1 red.2 +4 | red.3 blue.1 +2 | blue.2 blue.3"},
+		{"with the limit at the number of jobs", "root", internalversion.ListOptions{Limit: 6}, false,
+			"red.1 red.2 red.3 blue.1 blue.2 blue.3"},
+		{"with a selector, without a remaining count", "root",
+			internalversion.ListOptions{Limit: 1, LabelSelector: even}, false, "red.2 | blue.2"},
+		{"with private jobs, without a remaining count", "alice", internalversion.ListOptions{Limit: 3}, true,
+			"red.1 red.3 blue.1 | blue.3"},
 		{"without a limit", "root", internalversion.ListOptions{}, true, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := PrivateData{Jobs: tc.private}
-			s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, 3).withDefault(p), queueOf(clusterRef("b", "blue"), 1, 3).withDefault(p)))
+			s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, 3).withDefault(p),
+				queueOf(clusterRef("b", "blue"), 1, 3).withDefault(p)))
 			got, err := listPages(t, s, tc.who, tc.opts, func() {})
 			if err != nil || got != tc.want {
 				t.Errorf("pages are %q, %v, want %q", got, err, tc.want)
@@ -92,7 +98,8 @@ func TestPages(t *testing.T) {
 func TestPagesAreOfOneFrame(t *testing.T) {
 	d := newDirectory(queueOf(clusterRef("a", "red"), 1, 5))
 	s := newJobStore(d)
-	got, err := listPages(t, s, "root", internalversion.ListOptions{Limit: 2}, func() { d.set(queueOf(clusterRef("a", "red"), 2, 3)) })
+	got, err := listPages(t, s, "root", internalversion.ListOptions{Limit: 2},
+		func() { d.set(queueOf(clusterRef("a", "red"), 2, 3)) })
 	if want := "red.1 red.2 +3 | red.3 red.4 +1 | red.5"; err != nil || got != want {
 		t.Errorf("pages are %q, %v, want %q", got, err, want)
 	}
@@ -109,7 +116,8 @@ func TestAPageOfADroppedFrameIsExpired(t *testing.T) {
 		d.set(queueOf(clusterRef("a", "red"), uint64(i+2), 6+i%2))
 		refreshed(t, s.timeline)
 	}
-	_, err = s.List(asUser("root"), &internalversion.ListOptions{Limit: 2, Continue: first.(*v1alpha1.SlurmJobList).Continue})
+	_, err = s.List(asUser("root"),
+		&internalversion.ListOptions{Limit: 2, Continue: first.(*v1alpha1.SlurmJobList).Continue})
 	if !apierrors.IsResourceExpired(err) {
 		t.Fatalf("the error is %v", err)
 	}
@@ -125,7 +133,8 @@ func TestAPageOfADroppedFrameIsExpired(t *testing.T) {
 
 func TestAListIsBounded(t *testing.T) {
 	s := newJobStore(newDirectory(queueOf(clusterRef("a", "red"), 1, maxItems+1)))
-	if _, err := s.List(asUser("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "request pages") {
+	if _, err := s.List(asUser("root"), nil); !apierrors.IsBadRequest(err) ||
+		!strings.Contains(err.Error(), "request pages") {
 		t.Errorf("without a limit the error is %v", err)
 	}
 	got, err := s.List(asUser("root"), &internalversion.ListOptions{Limit: 1_000_000})
@@ -151,10 +160,12 @@ func TestObjectsShowWhatSlurmReports(t *testing.T) {
 	}
 	for path, want := range map[string]any{
 		"kind": "SlurmJob", "apiVersion": "view.slinky.slurm.net/v1alpha1",
-		"metadata.name": "red.7", "metadata.creationTimestamp": "2026-03-01T11:00:00Z", "metadata.labels.cluster": "red",
-		"metadata.labels.user": nil, "metadata.labels.node": "n0", "metadata.labels.partition": "cpu",
+		"metadata.name": "red.7", "metadata.creationTimestamp": "2026-03-01T11:00:00Z",
+		"metadata.labels.cluster": "red",
+		"metadata.labels.user":    nil, "metadata.labels.node": "n0", "metadata.labels.partition": "cpu",
 		"metadata.resourceVersion": fmt.Sprint(noon().UnixMicro()),
-		"spec.user":                "alice@site", "spec.timeLimitMinutes": "unlimited", "spec.arrayTaskID": 0.0, "spec.arrayJobID": 5.0,
+		"spec.user":                "alice@site", "spec.timeLimitMinutes": "unlimited", "spec.arrayTaskID": 0.0,
+		"spec.arrayJobID": 5.0,
 		"status.priority": nil, "status.endTime": nil, "status.startTime": "2026-03-01T11:50:00Z", "status.cpus": 4.0,
 	} {
 		if at := lookupPath(got, path); at != want {

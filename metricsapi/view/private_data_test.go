@@ -32,29 +32,47 @@ func TestPrivateDataOf(t *testing.T) {
 	}{
 		{"the configuration of an external cluster is unknown", Settings{}, unset, unknown},
 		{"the annotation is none", Settings{Annotations: annotated("none")}, unset, PrivateData{}},
-		{"the annotation has the value of slurm.conf", Settings{Annotations: annotated("accounts, Jobs,nodes,usage")}, unset, PrivateData{Jobs: true, Nodes: true}},
+		{"the annotation has the value of slurm.conf", Settings{Annotations: annotated("accounts, Jobs,nodes,usage")},
+			unset, PrivateData{Jobs: true, Nodes: true}},
 		{"the annotation is all", Settings{Annotations: annotated("all")}, unset, allPrivate()},
 		{"the annotation is invalid", Settings{Annotations: annotated("job")}, unset, allPrivate()},
 		{"slurm.conf does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, unset, PrivateData{}},
-		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, unset, PrivateData{Jobs: true, Partitions: true}},
-		{"a line has several settings", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, unset, PrivateData{Jobs: true}},
-		{"an include is followed by a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, unset, unknown},
-		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, unset, PrivateData{Nodes: true}},
-		{"a setting continues on the next line", Settings{Configured: true, ExtraConf: "Private\\\nData \\ \n = jobs"}, unset, PrivateData{Jobs: true}},
-		{"the last line ends with a backslash", Settings{Configured: true, ExtraConf: `PrivateData=jobs \`}, unset, PrivateData{Jobs: true}},
-		{"two backslashes end a line", Settings{Configured: true, ExtraConf: "A=b\\\\\nPrivateData=jobs"}, unset, PrivateData{Jobs: true}},
+		{"slurm.conf sets it", Settings{Configured: true,
+			ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, unset,
+			PrivateData{Jobs: true, Partitions: true}},
+		{"a line has several settings",
+			Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, unset,
+			PrivateData{Jobs: true}},
+		{"an include is followed by a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, unset,
+			unknown},
+		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, unset,
+			PrivateData{Nodes: true}},
+		{"a setting continues on the next line", Settings{Configured: true, ExtraConf: "Private\\\nData \\ \n = jobs"},
+			unset, PrivateData{Jobs: true}},
+		{"the last line ends with a backslash", Settings{Configured: true, ExtraConf: `PrivateData=jobs \`}, unset,
+			PrivateData{Jobs: true}},
+		{"two backslashes end a line", Settings{Configured: true, ExtraConf: "A=b\\\\\nPrivateData=jobs"}, unset,
+			PrivateData{Jobs: true}},
 		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, unset, PrivateData{}},
-		{"another key has the same end", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, unset, PrivateData{}},
-		{"slurm.conf includes another file", Settings{Configured: true, ExtraConf: "Include more.conf"}, unset, unknown},
-		{"slurm.conf has an unknown value", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, unset, allPrivate()},
-		{"the annotation overrides slurm.conf", Settings{Configured: true, ExtraConf: "PrivateData=nodes", Annotations: annotated("")}, unset, PrivateData{}},
+		{"another key has the same end", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, unset,
+			PrivateData{}},
+		{"slurm.conf includes another file", Settings{Configured: true, ExtraConf: "Include more.conf"}, unset,
+			unknown},
+		{"slurm.conf has an unknown value", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, unset,
+			allPrivate()},
+		{"the annotation overrides slurm.conf", Settings{Configured: true, ExtraConf: "PrivateData=nodes",
+			Annotations: annotated("")}, unset, PrivateData{}},
 		{"slurmctld reports that nothing is private", Settings{}, reported(), PrivateData{}},
-		{"slurmctld reports a value", Settings{}, reported("accounts", "jobs", "nodes"), PrivateData{Jobs: true, Nodes: true}},
-		{"slurmctld overrides ExtraConf", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, reported("jobs"), PrivateData{Jobs: true}},
+		{"slurmctld reports a value", Settings{}, reported("accounts", "jobs", "nodes"),
+			PrivateData{Jobs: true, Nodes: true}},
+		{"slurmctld overrides ExtraConf", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, reported("jobs"),
+			PrivateData{Jobs: true}},
 		{"slurmctld reports an unknown value", Settings{}, reported("steps"), allPrivate()},
-		{"the annotation overrides slurmctld", Settings{Annotations: annotated("none")}, reported("jobs"), PrivateData{}},
+		{"the annotation overrides slurmctld", Settings{Annotations: annotated("none")}, reported("jobs"),
+			PrivateData{}},
 		{"slurmctld's configuration cannot be read", Settings{}, failed, unknown},
-		{"slurmctld's configuration cannot be read, but slurm.conf is rendered from the object", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, failed, PrivateData{Nodes: true}},
+		{"slurmctld's configuration cannot be read, but slurm.conf is rendered from the object",
+			Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, failed, PrivateData{Nodes: true}},
 		{"slurmctld's configuration is not polled", Settings{}, slurmclient.Reading[*slurm.Conf]{}, unknown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,7 +85,8 @@ func TestPrivateDataOf(t *testing.T) {
 	if got, settled := PrivateDataOf(Settings{Default: unknown}, pending); got != allPrivate() || settled {
 		t.Errorf("before the first poll PrivateData is %+v, %t", got, settled)
 	}
-	if got, settled := PrivateDataOf(Settings{Annotations: annotated("none")}, pending); got != (PrivateData{}) || !settled {
+	if got, settled := PrivateDataOf(Settings{Annotations: annotated("none")}, pending); got != (PrivateData{}) ||
+		!settled {
 		t.Errorf("before the first poll, with the annotation, PrivateData is %+v, %t", got, settled)
 	}
 }
@@ -103,7 +122,8 @@ func TestTheWarningThatNotAllIsShown(t *testing.T) {
 		want string
 	}{
 		{"nothing is private", viewer{name: "bob", user: "bob"}, ""},
-		{"the viewer may see all", viewer{name: "bob", user: "bob", viewAll: map[ClusterRef]bool{clusterRef("a", "red"): true}}, ""},
+		{"the viewer may see all",
+			viewer{name: "bob", user: "bob", viewAll: map[ClusterRef]bool{clusterRef("a", "red"): true}}, ""},
 		{"a Slurm user", viewer{name: "oidc:bob", user: "bob", viewAll: kept("red")},
 			"PrivateData hides jobs of the Slurm cluster a/red: only those of bob are shown; the role slurm-view-all shows all"},
 		{"not a Slurm user", viewer{name: "oidc:bob", viewAll: kept("red")},
@@ -135,7 +155,8 @@ func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 // applies whatever precedes it, and invalid text makes everything private.
 func FuzzPrivateData(f *testing.F) {
 	for _, text := range []string{
-		"jobs,nodes", "none", "ALL", " jobs , partitions ", "job", "PrivateData=jobs\nPrivateData=none", "privatedata = \"jobs\" # why",
+		"jobs,nodes", "none", "ALL", " jobs , partitions ", "job", "PrivateData=jobs\nPrivateData=none",
+		"privatedata = \"jobs\" # why",
 		"include\tmore.conf", "MyPrivateData=nodes", "PrivateData=", "PrivateData==jobs", "a=\\\nPrivateData=jobs",
 	} {
 		f.Add(text)
@@ -147,7 +168,8 @@ func FuzzPrivateData(f *testing.F) {
 			t.Errorf("%q is %+v, with none %+v", text, p, again)
 		}
 		words := strings.Split(strings.ToLower(strings.ReplaceAll(text, " ", "")), ",")
-		if err == nil && slices.Contains(words, "jobs") && !p.Jobs || slices.Contains(words, "all") && err == nil && p != allPrivate() {
+		if err == nil && slices.Contains(words, "jobs") && !p.Jobs || slices.Contains(words, "all") && err == nil &&
+			p != allPrivate() {
 			t.Errorf("%q keeps %+v", text, p)
 		}
 		conf := text + "\n\nPrivateData=jobs,nodes\n"
@@ -155,7 +177,8 @@ func FuzzPrivateData(f *testing.F) {
 		if !settled || !got.Jobs || !got.Nodes {
 			t.Errorf("%q keeps %+v", conf, got)
 		}
-		if value, ok := privateDataInConf(text); !ok && value != "" || !strings.Contains(text, `\`) && !strings.Contains(text, value) {
+		if value, ok := privateDataInConf(text); !ok && value != "" || !strings.Contains(text, `\`) &&
+			!strings.Contains(text, value) {
 			t.Errorf("%q sets PrivateData to %q", text, value)
 		}
 	})

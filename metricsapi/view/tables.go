@@ -100,7 +100,8 @@ func jobTable() table {
 			}
 			return []any{
 				j.Name, strings.Join(j.Spec.Partitions, ","), j.Spec.Name, j.Spec.User, j.Status.State,
-				formatElapsed(now, j), formatCount(j.Status.NodeCount), cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
+				formatElapsed(now, j), formatCount(j.Status.NodeCount),
+				cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
 				j.Spec.Account, j.Spec.QOS, formatCount(j.Status.CPUs), formatMinutes(j.Spec.TimeLimitMinutes),
 				formatCount(j.Status.Priority),
 				cmp.Or(formatCount(j.Spec.ArrayTaskID), j.Spec.ArrayTasks), formatAge(now, &j.CreationTimestamp),
@@ -166,7 +167,8 @@ func partitionTable() table {
 			}
 			return []any{
 				p.Name, p.Status.State, formatFlag(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
-				formatMinutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets), formatLimit(p.Spec.MaxNodes),
+				formatMinutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets),
+				formatLimit(p.Spec.MaxNodes),
 				p.Spec.PriorityTier, p.Spec.QOS, p.Spec.AllowAccounts, p.Status.TRES,
 			}
 		},

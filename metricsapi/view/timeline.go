@@ -208,7 +208,8 @@ func (f *frame[T]) cluster(h ClusterRef) *clusterRecords[T] {
 	if f == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(f.clusters, h, func(p *clusterRecords[T], h ClusterRef) int { return p.ref.Compare(h) })
+	i, ok := slices.BinarySearchFunc(f.clusters, h,
+		func(p *clusterRecords[T], h ClusterRef) int { return p.ref.Compare(h) })
 	if !ok {
 		return nil
 	}

@@ -51,12 +51,17 @@ func TestFramesDifferByWhatClientsSee(t *testing.T) {
 		want     string // "" for no new frame
 	}{
 		{"the same snapshot", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 1, one, two)}, ""},
-		{"a job was added, one modified and one deleted", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, newJob(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
-		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)}, []Source{sourceOf(red, 1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, ""},
+		{"a job was added, one modified and one deleted", []Source{sourceOf(red, 1, one, two)},
+			[]Source{sourceOf(red, 2, newJob(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
+		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)},
+			[]Source{sourceOf(red, 1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, ""},
 		{"a new connection has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unreadSource(red)}, ""},
-		{"a cluster is added", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, "+blue.2"},
-		{"a cluster is removed", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, []Source{sourceOf(blue, 1, two)}, "-red.1"},
-		{"a cluster is read for the first time", []Source{unreadSource(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
+		{"a cluster is added", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)},
+			"+blue.2"},
+		{"a cluster is removed", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)},
+			[]Source{sourceOf(blue, 1, two)}, "-red.1"},
+		{"a cluster is read for the first time", []Source{unreadSource(red)}, []Source{sourceOf(red, 1, one)},
+			"+red.1"},
 		{"the last job is deleted", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 2)}, "-red.1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -105,12 +110,14 @@ func TestUnreadPrivateDataHidesEverything(t *testing.T) {
 	d := newDirectory(s.withUnreadConf())
 	line := newJobTimeline(d)
 	if p := refreshed(t, line).clusters[0]; p.known || !p.private || len(p.records) != 0 {
-		t.Errorf("before PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records), p.known, p.private)
+		t.Errorf("before PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records),
+			p.known, p.private)
 	}
 	d.set(s.withConf("accounts"))
 	open := refreshed(t, line)
 	if p := open.clusters[0]; !p.known || p.private || len(p.records) != 1 {
-		t.Errorf("after PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records), p.known, p.private)
+		t.Errorf("after PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.records),
+			p.known, p.private)
 	}
 	d.set(s.withUnreadConf())
 	if f := refreshed(t, line); f != open {
@@ -128,7 +135,8 @@ func TestUnreadPrivateDataHidesEverything(t *testing.T) {
 
 func TestClustersOfOneNameHaveObjectsOfDifferentNames(t *testing.T) {
 	a, b := ClusterRef{"Cluster", "a", "red"}, ClusterRef{"Controller", "a", "red"}
-	f := refreshed(t, newJobTimeline(newDirectory(sourceOf(a, 1, newJob(1, slurm.JobRunning)), sourceOf(b, 1, newJob(1, slurm.JobRunning)))))
+	f := refreshed(t, newJobTimeline(newDirectory(sourceOf(a, 1, newJob(1, slurm.JobRunning)),
+		sourceOf(b, 1, newJob(1, slurm.JobRunning)))))
 	if p, q := f.clusters[0].prefix, f.clusters[1].prefix; p != "cluster:red." || q != "red." {
 		t.Errorf("names begin with %q and %q", p, q)
 	}
@@ -141,7 +149,8 @@ func TestOldFramesAreDropped(t *testing.T) {
 	jobs := make([]any, 100)
 	for round := range 300 {
 		for i := range jobs {
-			jobs[i] = newJob(uint32(i+1), slurm.JobPending, func(j *slurm.Job) { j.Priority = slurm.Num(uint64(round)) })
+			jobs[i] = newJob(uint32(i+1), slurm.JobPending,
+				func(j *slurm.Job) { j.Priority = slurm.Num(uint64(round)) })
 		}
 		d.set(sourceOf(clusterRef("a", "red"), uint64(round+1), jobs...))
 		refreshed(t, line)

@@ -82,6 +82,7 @@ func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
 func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
 		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
-		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural, hasOwners: line.resource.owner != nil},
+		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural,
+			hasOwners: line.resource.owner != nil},
 	}
 }

@@ -23,7 +23,8 @@ func formatEvent(e watch.Event) string {
 	case *metav1.Status:
 		return fmt.Sprintf("%s %s", e.Type, o.Reason)
 	case metav1.Object:
-		return strings.TrimSpace(fmt.Sprintf("%s %s%s", e.Type, o.GetName(), map[bool]string{true: "(end of state)"}[o.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"]))
+		return strings.TrimSpace(fmt.Sprintf("%s %s%s", e.Type, o.GetName(),
+			map[bool]string{true: "(end of state)"}[o.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"]))
 	}
 	return "?"
 }
@@ -109,21 +110,24 @@ func TestAWatchThatSelects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runWatchTest(t, internalversion.ListOptions{LabelSelector: running}, []Source{redSource(1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, func(w *watchTest) {
-		w.expect("ADDED red.1")
-		w.dir.set(redSource(2, newJob(1, slurm.JobCompleted), newJob(2, slurm.JobRunning)))
-		w.expect("DELETED red.1, ADDED red.2")
-	})
+	runWatchTest(t, internalversion.ListOptions{LabelSelector: running},
+		[]Source{redSource(1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, func(w *watchTest) {
+			w.expect("ADDED red.1")
+			w.dir.set(redSource(2, newJob(1, slurm.JobCompleted), newJob(2, slurm.JobRunning)))
+			w.expect("DELETED red.1, ADDED red.2")
+		})
 }
 
 func TestAWatchOfPrivateJobs(t *testing.T) {
 	mine, other := newJob(1, slurm.JobRunning, ofUser("alice")), newJob(2, slurm.JobRunning, ofUser("bob"))
 	private := PrivateData{Jobs: true}
-	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, mine, other).withDefault(private)}, func(w *watchTest) {
-		w.expect("ADDED red.1")
-		w.dir.set(redSource(2, mine, other, newJob(3, slurm.JobPending, ofUser("bob")), newJob(4, slurm.JobPending, ofUser("alice"))).withDefault(private))
-		w.expect("ADDED red.4")
-	})
+	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, mine, other).withDefault(private)},
+		func(w *watchTest) {
+			w.expect("ADDED red.1")
+			w.dir.set(redSource(2, mine, other, newJob(3, slurm.JobPending, ofUser("bob")),
+				newJob(4, slurm.JobPending, ofUser("alice"))).withDefault(private))
+			w.expect("ADDED red.4")
+		})
 	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, mine, other)}, func(w *watchTest) {
 		w.expect("ADDED red.1, ADDED red.2")
 		w.dir.set(redSource(2, mine, newJob(2, slurm.JobCompleted, ofUser("bob"))).withDefault(private))
@@ -133,7 +137,8 @@ func TestAWatchOfPrivateJobs(t *testing.T) {
 
 func TestAWatchThatBeginsWithTheState(t *testing.T) {
 	yes := true
-	opts := internalversion.ListOptions{SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true}
+	opts := internalversion.ListOptions{SendInitialEvents: &yes,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true}
 	runWatchTest(t, opts, []Source{redSource(1, newJob(1, slurm.JobRunning))}, func(w *watchTest) {
 		w.expect("ADDED red.1, BOOKMARK (end of state)")
 		time.Sleep(bookmarkEvery)
@@ -156,35 +161,39 @@ func TestAWatchFromAVersion(t *testing.T) {
 	if got := formatEvent(<-w.ResultChan()); got != "ADDED red.2" {
 		t.Errorf("the first event is %s", got)
 	}
-	if _, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: "17"}); err == nil || !strings.Contains(err.Error(), "list again") {
+	if _, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: "17"}); err == nil ||
+		!strings.Contains(err.Error(), "list again") {
 		t.Errorf("from an unknown version: %v", err)
 	}
 }
 
 func TestAWatchOfStaleJobsEnds(t *testing.T) {
-	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, newJob(1, slurm.JobRunning))}, func(w *watchTest) {
-		w.expect("ADDED red.1")
-		time.Sleep(time.Minute)
-		w.expect("")
-		time.Sleep(2 * time.Minute)
-		w.expect("ERROR ServiceUnavailable, end")
-	})
+	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, newJob(1, slurm.JobRunning))},
+		func(w *watchTest) {
+			w.expect("ADDED red.1")
+			time.Sleep(time.Minute)
+			w.expect("")
+			time.Sleep(2 * time.Minute)
+			w.expect("ERROR ServiceUnavailable, end")
+		})
 }
 
 func TestANewConnectionDeletesNothing(t *testing.T) {
-	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(7, newJob(1, slurm.JobRunning))}, func(w *watchTest) {
-		w.expect("ADDED red.1")
-		w.dir.set(redSource(1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning)))
-		w.expect("ADDED red.2")
-	})
+	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(7, newJob(1, slurm.JobRunning))},
+		func(w *watchTest) {
+			w.expect("ADDED red.1")
+			w.dir.set(redSource(1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning)))
+			w.expect("ADDED red.2")
+		})
 }
 
 func TestASlowClientGetsTheSum(t *testing.T) {
-	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending))}, func(w *watchTest) {
-		for i := range 5 {
-			w.dir.set(redSource(uint64(i+2), newJob(1, slurm.JobRunning), newJob(uint32(3+i), slurm.JobPending)))
-			synctest.Wait()
-		}
-		w.expect("ADDED red.1, ADDED red.2, MODIFIED red.1, DELETED red.2, ADDED red.7")
-	})
+	runWatchTest(t, internalversion.ListOptions{},
+		[]Source{redSource(1, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending))}, func(w *watchTest) {
+			for i := range 5 {
+				w.dir.set(redSource(uint64(i+2), newJob(1, slurm.JobRunning), newJob(uint32(3+i), slurm.JobPending)))
+				synctest.Wait()
+			}
+			w.expect("ADDED red.1, ADDED red.2, MODIFIED red.1, DELETED red.2, ADDED red.7")
+		})
 }

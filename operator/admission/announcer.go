@@ -40,13 +40,15 @@ func definitionNames() []string {
 // else writes them. A conflict with another replica is not an error.
 func (a *Announcer) Announce(ctx context.Context, caBundle []byte) error {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	err := a.updateObject(ctx, a.Configuration, configuration, func() bool { return a.setCABundles(configuration, caBundle) })
+	err := a.updateObject(ctx, a.Configuration, configuration,
+		func() bool { return a.setCABundles(configuration, caBundle) })
 	if err != nil {
 		return fmt.Errorf("announcing the webhooks: %w", err)
 	}
 	for _, name := range definitionNames() {
 		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := a.updateObject(ctx, name, definition, func() bool { return a.setConversion(definition, caBundle) }); err != nil {
+		if err := a.updateObject(ctx, name, definition,
+			func() bool { return a.setConversion(definition, caBundle) }); err != nil {
 			return fmt.Errorf("announcing the conversion webhook: %w", err)
 		}
 	}

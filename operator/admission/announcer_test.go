@@ -22,7 +22,8 @@ func newEndpoint() admission.WebhookEndpoint {
 func newDefinition(name string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for _, v := range versions {
-		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: v == "v1beta1", Storage: v == "v1beta1"})
+		d.Spec.Versions = append(d.Spec.Versions,
+			apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: v == "v1beta1", Storage: v == "v1beta1"})
 	}
 	return d
 }
@@ -32,10 +33,12 @@ func newConfiguration(hooks ...admissionregistrationv1.ValidatingWebhook) *admis
 }
 
 // announceCAs returns the objects after announcements of CAs.
-func announceCAs(t *testing.T, objects []client.Object, cas ...string) (*admissionregistrationv1.ValidatingWebhookConfiguration, *apiextensionsv1.CustomResourceDefinition) {
+func announceCAs(t *testing.T, objects []client.Object, cas ...string) (
+	*admissionregistrationv1.ValidatingWebhookConfiguration, *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme,
+		apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +54,8 @@ func announceCAs(t *testing.T, objects []client.Object, cas ...string) (*admissi
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "slurm-operator"}, hooks); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	if err := c.Get(t.Context(), client.ObjectKey{Name: "nodesets.slinky.slurm.net"}, d); client.IgnoreNotFound(err) != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "nodesets.slinky.slurm.net"}, d); client.IgnoreNotFound(
+		err) != nil {
 		t.Fatal(err)
 	}
 	return hooks, d
@@ -72,7 +76,8 @@ func TestWebhooksAreAnnounced(t *testing.T) {
 		t.Error("v1alpha1 is not served")
 	}
 	if c := d.Spec.Conversion; c == nil || c.Strategy != apiextensionsv1.WebhookConverter ||
-		c.Webhook.ClientConfig.Service.Name != "slurm-operator-webhook" || string(c.Webhook.ClientConfig.CABundle) != "second" {
+		c.Webhook.ClientConfig.Service.Name != "slurm-operator-webhook" ||
+		string(c.Webhook.ClientConfig.CABundle) != "second" {
 		t.Errorf("conversion is %+v", c)
 	}
 }
@@ -97,7 +102,8 @@ func TestForeignCABundleIsKept(t *testing.T) {
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook:  &apiextensionsv1.WebhookConversion{ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: []byte("theirs")}},
 	}
-	hooks, d := announceCAs(t, []client.Object{newConfiguration(admission.ValidatingWebhooks(newEndpoint(), []byte("theirs"))...), d}, "")
+	hooks, d := announceCAs(t,
+		[]client.Object{newConfiguration(admission.ValidatingWebhooks(newEndpoint(), []byte("theirs"))...), d}, "")
 	if got := string(d.Spec.Conversion.Webhook.ClientConfig.CABundle); got != "theirs" || !d.Spec.Versions[0].Served {
 		t.Errorf("the definition trusts %q, v1alpha1 is served: %v", got, d.Spec.Versions[0].Served)
 	}
@@ -107,8 +113,10 @@ func TestForeignCABundleIsKept(t *testing.T) {
 }
 
 func TestForeignWebhooksAreNotChanged(t *testing.T) {
-	elsewhere := admission.ValidatingWebhooks(admission.WebhookEndpoint{URL: "https://elsewhere.example.com"}, []byte("theirs"))
-	hooks, d := announceCAs(t, []client.Object{newConfiguration(elsewhere...), newDefinition("nodesets.slinky.slurm.net", "v1beta1")}, "ours")
+	elsewhere := admission.ValidatingWebhooks(admission.WebhookEndpoint{URL: "https://elsewhere.example.com"},
+		[]byte("theirs"))
+	hooks, d := announceCAs(t, []client.Object{newConfiguration(elsewhere...),
+		newDefinition("nodesets.slinky.slurm.net", "v1beta1")}, "ours")
 	if diff := cmp.Diff(elsewhere, hooks.Webhooks); diff != "" {
 		t.Errorf("webhooks (-before +after):\n%s", diff)
 	}

@@ -66,7 +66,8 @@ func SetupWithManager(mgr ctrl.Manager, cfg Config) error {
 
 func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme,
+		apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
 		}

@@ -64,7 +64,8 @@ func ValidateLoginSet(_, new *v1beta1.LoginSet) (warnings []string, errs field.E
 	case "", appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType:
 	default:
 		f.errs = append(f.errs, field.NotSupported(strategy.Child("type"), s.Strategy.Type,
-			[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType}))
+			[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType,
+				appsv1.RollingUpdateDeploymentStrategyType}))
 	}
 	if r := s.Strategy.RollingUpdate; r != nil {
 		checkCountOrPercent(f, strategy.Child("rollingUpdate", "maxSurge"), r.MaxSurge)

@@ -54,7 +54,8 @@ func checkClusterUnchanged(f *findings, at *field.Path, old, now v1beta1.NodeSet
 		old, now *corev1.LocalObjectReference
 	}{{"controllerRef", old.ControllerRef, now.ControllerRef}, {"clusterRef", old.ClusterRef, now.ClusterRef}} {
 		if !equality.Semantic.DeepEqual(ref.old, ref.now) {
-			f.invalid(at.Child(ref.name), field.OmitValueType{}, "is immutable: workers stay in the cluster that they joined")
+			f.invalid(at.Child(ref.name), field.OmitValueType{},
+				"is immutable: workers stay in the cluster that they joined")
 			return // one error is enough
 		}
 	}
@@ -124,7 +125,8 @@ func checkUpdateStrategy(f *findings, at *field.Path, u v1beta1.NodeSetUpdateStr
 		f.checkDuration(scheduled.Child("duration"), s.Duration)
 		for i, flag := range s.Flags {
 			if flag == "" || strings.ContainsAny(flag, ", \t\n") {
-				f.invalid(scheduled.Child("flags").Index(i), flag, "must be one flag of a reservation, such as MAGNETIC")
+				f.invalid(scheduled.Child("flags").Index(i), flag,
+					"must be one flag of a reservation, such as MAGNETIC")
 			}
 		}
 	}
@@ -184,7 +186,8 @@ func checkNumbers(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 // feature, so it is a warning.
 func checkAnnotations(f *findings, n *v1beta1.NodeSet) {
 	at := field.NewPath("metadata", "annotations")
-	if wake, ok := n.Annotations[v1beta1.AnnotationWake]; ok && wake != v1beta1.WakeAlways && wake != v1beta1.WakeNever {
+	if wake, ok := n.Annotations[v1beta1.AnnotationWake]; ok && wake != v1beta1.WakeAlways &&
+		wake != v1beta1.WakeNever {
 		f.warn(at.Key(v1beta1.AnnotationWake), `is neither "always" nor "never"`)
 	}
 	for _, name := range []string{v1beta1.AnnotationZeroAfter, v1beta1.AnnotationIdleGrace} {

@@ -37,13 +37,20 @@ func Register(server webhook.Server) error {
 		}
 	}
 	for plural, hook := range map[string]*webhook.Admission{
-		"accountings": newValidatingWebhook(scheme, v1beta1.KindAccounting, ValidateAccounting, func(o *v1beta1.Accounting) any { return &o.Spec }),
-		"clusters":    newValidatingWebhook(scheme, v1beta1.KindCluster, ValidateCluster, func(o *v1beta1.Cluster) any { return &o.Spec }),
-		"controllers": newValidatingWebhook(scheme, v1beta1.KindController, ValidateController, func(o *v1beta1.Controller) any { return &o.Spec }),
-		"loginsets":   newValidatingWebhook(scheme, v1beta1.KindLoginSet, ValidateLoginSet, func(o *v1beta1.LoginSet) any { return &o.Spec }),
-		"nodesets":    newValidatingWebhook(scheme, v1beta1.KindNodeSet, ValidateNodeSet, func(o *v1beta1.NodeSet) any { return &o.Spec }),
-		"restapis":    newValidatingWebhook(scheme, v1beta1.KindRestApi, ValidateRestApi, func(o *v1beta1.RestApi) any { return &o.Spec }),
-		"tokens":      newValidatingWebhook(scheme, v1beta1.KindToken, ValidateToken, func(o *v1beta1.Token) any { return &o.Spec }),
+		"accountings": newValidatingWebhook(scheme, v1beta1.KindAccounting, ValidateAccounting,
+			func(o *v1beta1.Accounting) any { return &o.Spec }),
+		"clusters": newValidatingWebhook(scheme, v1beta1.KindCluster, ValidateCluster,
+			func(o *v1beta1.Cluster) any { return &o.Spec }),
+		"controllers": newValidatingWebhook(scheme, v1beta1.KindController, ValidateController,
+			func(o *v1beta1.Controller) any { return &o.Spec }),
+		"loginsets": newValidatingWebhook(scheme, v1beta1.KindLoginSet, ValidateLoginSet,
+			func(o *v1beta1.LoginSet) any { return &o.Spec }),
+		"nodesets": newValidatingWebhook(scheme, v1beta1.KindNodeSet, ValidateNodeSet,
+			func(o *v1beta1.NodeSet) any { return &o.Spec }),
+		"restapis": newValidatingWebhook(scheme, v1beta1.KindRestApi, ValidateRestApi,
+			func(o *v1beta1.RestApi) any { return &o.Spec }),
+		"tokens": newValidatingWebhook(scheme, v1beta1.KindToken, ValidateToken,
+			func(o *v1beta1.Token) any { return &o.Spec }),
 	} {
 		server.Register(ValidatePath(plural), hook)
 	}
@@ -59,24 +66,26 @@ func Register(server webhook.Server) error {
 func newConverters(scheme *runtime.Scheme) (conversion.Registry, error) {
 	registry := conversion.NewRegistry()
 	for kind, converter := range map[string]func(*runtime.Scheme) (conversion.Converter, error){
-		v1beta1.KindNodeSet: conversion.NewHubSpokeConverter(&v1beta1.NodeSet{}, conversion.NewSpokeConverter(&v1alpha1.NodeSet{},
-			func(_ context.Context, beta *v1beta1.NodeSet, alpha *v1alpha1.NodeSet) error {
-				alpha.FromBeta(beta)
-				return nil
-			},
-			func(_ context.Context, alpha *v1alpha1.NodeSet, beta *v1beta1.NodeSet) error {
-				alpha.ToBeta(beta)
-				return nil
-			})),
-		v1beta1.KindCluster: conversion.NewHubSpokeConverter(&v1beta1.Cluster{}, conversion.NewSpokeConverter(&v1alpha1.Cluster{},
-			func(_ context.Context, beta *v1beta1.Cluster, alpha *v1alpha1.Cluster) error {
-				alpha.FromBeta(beta)
-				return nil
-			},
-			func(_ context.Context, alpha *v1alpha1.Cluster, beta *v1beta1.Cluster) error {
-				alpha.ToBeta(beta)
-				return nil
-			})),
+		v1beta1.KindNodeSet: conversion.NewHubSpokeConverter(
+			&v1beta1.NodeSet{}, conversion.NewSpokeConverter(&v1alpha1.NodeSet{},
+				func(_ context.Context, beta *v1beta1.NodeSet, alpha *v1alpha1.NodeSet) error {
+					alpha.FromBeta(beta)
+					return nil
+				},
+				func(_ context.Context, alpha *v1alpha1.NodeSet, beta *v1beta1.NodeSet) error {
+					alpha.ToBeta(beta)
+					return nil
+				})),
+		v1beta1.KindCluster: conversion.NewHubSpokeConverter(
+			&v1beta1.Cluster{}, conversion.NewSpokeConverter(&v1alpha1.Cluster{},
+				func(_ context.Context, beta *v1beta1.Cluster, alpha *v1alpha1.Cluster) error {
+					alpha.FromBeta(beta)
+					return nil
+				},
+				func(_ context.Context, alpha *v1alpha1.Cluster, beta *v1beta1.Cluster) error {
+					alpha.ToBeta(beta)
+					return nil
+				})),
 	} {
 		made, err := converter(scheme)
 		if err != nil {

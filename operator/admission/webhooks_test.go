@@ -74,10 +74,13 @@ func TestEveryKindHasAWebhook(t *testing.T) {
 	}
 	for _, plural := range admission.Resources() {
 		review := &admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
-			UID: "1", Operation: admissionv1.Create, Object: rawObject(t, kinds[plural], "metadata: {name: a}\nspec: {template: {spec: {hostname: 5}}, server: none, username: ''}"),
+			UID: "1", Operation: admissionv1.Create,
+			Object: rawObject(t, kinds[plural],
+				"metadata: {name: a}\nspec: {template: {spec: {hostname: 5}}, server: none, username: ''}"),
 		}}
 		postReview(t, url+admission.ValidatePath(plural), review)
-		if r := review.Response; r == nil || r.Allowed || !strings.HasPrefix(r.Result.Message, kinds[plural]+`.slinky.slurm.net "a" is invalid: `) {
+		if r := review.Response; r == nil || r.Allowed ||
+			!strings.HasPrefix(r.Result.Message, kinds[plural]+`.slinky.slurm.net "a" is invalid: `) {
 			t.Errorf("%s: %+v", plural, r)
 		}
 	}
@@ -98,13 +101,16 @@ func TestInvalidWritesAreRefused(t *testing.T) {
 		{"creating an invalid object", admissionv1.Create, "", bad, refused},
 		{"making a valid object invalid", admissionv1.Update, good, bad, refused},
 		{"making an invalid object valid", admissionv1.Update, bad, good, ""},
-		{"labeling an invalid object", admissionv1.Update, bad, "metadata: {name: a, labels: {a: b}}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}", ""},
-		{"updating an invalid object that is being deleted", admissionv1.Update, bad, "metadata: {name: a, deletionTimestamp: '2026-09-01T00:00:00Z'}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 6}}", ""},
+		{"labeling an invalid object", admissionv1.Update, bad,
+			"metadata: {name: a, labels: {a: b}}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}", ""},
+		{"updating an invalid object that is being deleted", admissionv1.Update, bad,
+			"metadata: {name: a, deletionTimestamp: '2026-09-01T00:00:00Z'}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 6}}", ""},
 		{"deleting an invalid object", admissionv1.Delete, bad, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			review := &admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
-				UID: "1", Operation: c.do, Object: rawObject(t, "NodeSet", c.new), OldObject: rawObject(t, "NodeSet", c.old),
+				UID: "1", Operation: c.do, Object: rawObject(t, "NodeSet", c.new),
+				OldObject: rawObject(t, "NodeSet", c.old),
 			}}
 			postReview(t, url, review)
 			got := ""
@@ -124,7 +130,8 @@ func TestConversion(t *testing.T) {
 	const alpha = `{"apiVersion":"slinky.slurm.net/v1alpha1","kind":"NodeSet","metadata":{"name":"a","uid":"1","annotations":{"slinky.slurm.net/cluster-kind":"Controller"}},"spec":{"clusterName":"slurm","replicas":0,"slurmd":{"image":"b","new":[false]},"template":{"new":1}}}`
 	convert := func(text, version string) map[string]any {
 		review := &apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{
-			UID: "1", DesiredAPIVersion: "slinky.slurm.net/" + version, Objects: []runtime.RawExtension{{Raw: []byte(text)}},
+			UID: "1", DesiredAPIVersion: "slinky.slurm.net/" + version,
+			Objects: []runtime.RawExtension{{Raw: []byte(text)}},
 		}}
 		postReview(t, url, review)
 		if r := review.Response; r == nil || r.Result.Status != metav1.StatusSuccess || len(r.ConvertedObjects) != 1 {

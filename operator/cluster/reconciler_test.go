@@ -27,7 +27,8 @@ const secretToken = "a token that nobody may see"
 type fakeSecrets struct{}
 
 func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
-	return access.SecretContent{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secretToken, " ", "-"))}, TokenAnnotation: "true"}, nil
+	return access.SecretContent{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secretToken, " ", "-"))},
+		TokenAnnotation: "true"}, nil
 }
 
 func TestStatusFollowsSlurm(t *testing.T) {
@@ -38,11 +39,14 @@ func TestStatusFollowsSlurm(t *testing.T) {
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	object := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "red", Generation: 1}, Spec: v1beta1.ClusterSpec{
-		Server: server.URL, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: "token", Key: "jwt"}},
-	}}
+	object := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "red", Generation: 1},
+		Spec: v1beta1.ClusterSpec{
+			Server: server.URL, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: "token",
+				Key: "jwt"}},
+		}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).WithStatusSubresource(object).Build()
-	clients := live.New(live.Config{Access: access.Config{Secrets: fakeSecrets{}}, Cache: slurmclient.CacheConfig{Period: 10 * time.Millisecond}})
+	clients := live.New(live.Config{Access: access.Config{Secrets: fakeSecrets{}},
+		Cache: slurmclient.CacheConfig{Period: 10 * time.Millisecond}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- clients.Start(ctx) }()

@@ -98,7 +98,8 @@ func readyConditionOf(now time.Time, s observation) readyCondition {
 	case s.err != nil && !(fresh && slurmclient.CodeOf(s.err) == slurmclient.CodeUnavailable):
 		return conditionOfError(s.err)
 	case contact.IsZero():
-		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "nodes and jobs have not been read yet"}
+		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved,
+			"nodes and jobs have not been read yet"}
 	case s.reading.Problem != "":
 		return readyCondition{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, s.reading.Problem}
 	case now.Sub(contact) >= staleAfter:

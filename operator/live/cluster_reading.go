@@ -65,7 +65,8 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 // workOf returns the work on Slurm nodes, or why it is unknown.
 func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) {
 	var err error
-	if panicked := slurmclient.Guard("finding the nodes of jobs", func() { work, err = occupancy.ByNode(jobs) }); panicked != nil {
+	if panicked := slurmclient.Guard("finding the nodes of jobs",
+		func() { work, err = occupancy.ByNode(jobs) }); panicked != nil {
 		err = panicked
 	}
 	if err != nil {
@@ -113,6 +114,7 @@ func (r *Reading) hasChangesSince(old *Reading) bool {
 		return [3]bool{s.Nodes.Err != nil, s.Jobs.Err != nil, s.Pings.Err != nil}
 	}
 	return !s.Nodes.ReadAt.Equal(before.Nodes.ReadAt) || !s.Jobs.ReadAt.Equal(before.Jobs.ReadAt) ||
-		s.Partitions.Sequence != before.Partitions.Sequence || s.Reservations.Sequence != before.Reservations.Sequence ||
+		s.Partitions.Sequence != before.Partitions.Sequence ||
+		s.Reservations.Sequence != before.Reservations.Sequence ||
 		failing(s) != failing(before)
 }

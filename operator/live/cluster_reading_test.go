@@ -17,7 +17,8 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // newNodePoll is a poll of nodes that began so many seconds after zero and took one.
 func newNodePoll(sequence uint64, begin int, drained ...string) *slurmclient.Snapshot {
 	s := &slurmclient.Snapshot{}
-	s.Nodes.Poll = slurmclient.Poll{Known: true, Sequence: sequence, ReadAt: epoch.Add(time.Duration(begin) * time.Second), Took: time.Second}
+	s.Nodes.Poll = slurmclient.Poll{Known: true, Sequence: sequence,
+		ReadAt: epoch.Add(time.Duration(begin) * time.Second), Took: time.Second}
 	for _, name := range []string{"a", "b"} {
 		n := &slurm.Node{Name: name, State: slurm.ParseNodeState("IDLE")}
 		for _, d := range drained {
@@ -49,17 +50,31 @@ func TestSinceWhenADrainIsKnown(t *testing.T) {
 		want  since
 	}{
 		{"nothing was read", []*slurmclient.Snapshot{{}}, since{}},
-		{"the end of the first poll that shows it", []*slurmclient.Snapshot{newNodePoll(1, 0), newNodePoll(2, 10, "a")}, since{"a": 11}},
-		{"it stays while polls show it", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(2, 10, "a", "b"), newNodePoll(3, 20, "a", "b")}, since{"a": 1, "b": 11}},
-		{"also when nothing has changed", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(1, 10, "a"), newNodePoll(1, 20, "a")}, since{"a": 1}},
-		{"one that is undrained is forgotten", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(2, 10), newNodePoll(3, 20, "a")}, since{"a": 21}},
-		{"another snapshot of the same poll", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(1, 0, "a")}, since{"a": 1}},
-		{"a poll that was missed breaks the run", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(3, 20, "a")}, since{"a": 21}},
-		{"so does one that failed", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a")), newNodePoll(1, 20, "a")}, since{"a": 21}},
-		{"while polls fail nothing is known", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a"))}, since{}},
-		{"nor before the next that succeeds", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a")), withFailure(newNodePoll(1, 0, "a"))}, since{}},
-		{"nor one that another cluster answers", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), answeredBy("b", newNodePoll(2, 10, "a")), newNodePoll(3, 20, "a")}, since{"a": 21}},
-		{"also with the same records", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), answeredBy("b", newNodePoll(1, 10, "a")), newNodePoll(1, 20, "a")}, since{"a": 21}},
+		{"the end of the first poll that shows it", []*slurmclient.Snapshot{newNodePoll(1, 0), newNodePoll(2, 10, "a")},
+			since{"a": 11}},
+		{"it stays while polls show it", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(2, 10, "a", "b"),
+			newNodePoll(3, 20, "a", "b")}, since{"a": 1, "b": 11}},
+		{"also when nothing has changed", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(1, 10, "a"),
+			newNodePoll(1, 20, "a")}, since{"a": 1}},
+		{"one that is undrained is forgotten", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(2, 10),
+			newNodePoll(3, 20, "a")}, since{"a": 21}},
+		{"another snapshot of the same poll", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(1, 0, "a")},
+			since{"a": 1}},
+		{"a poll that was missed breaks the run",
+			[]*slurmclient.Snapshot{newNodePoll(1, 0, "a"), newNodePoll(3, 20, "a")}, since{"a": 21}},
+		{"so does one that failed", []*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a")),
+			newNodePoll(1, 20, "a")}, since{"a": 21}},
+		{"while polls fail nothing is known",
+			[]*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a"))}, since{}},
+		{"nor before the next that succeeds",
+			[]*slurmclient.Snapshot{newNodePoll(1, 0, "a"), withFailure(newNodePoll(1, 0, "a")),
+				withFailure(newNodePoll(1, 0, "a"))}, since{}},
+		{"nor one that another cluster answers",
+			[]*slurmclient.Snapshot{newNodePoll(1, 0, "a"), answeredBy("b", newNodePoll(2, 10, "a")),
+				newNodePoll(3, 20, "a")}, since{"a": 21}},
+		{"also with the same records",
+			[]*slurmclient.Snapshot{newNodePoll(1, 0, "a"), answeredBy("b", newNodePoll(1, 10, "a")),
+				newNodePoll(1, 20, "a")}, since{"a": 21}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r readingBuilder
@@ -104,7 +119,8 @@ func TestAReadingIsCompleteWhenNodesAndJobsWereRead(t *testing.T) {
 	}
 	wild := lost
 	wild.Jobs.Sequence, wild.Jobs.Value = 3, []*slurm.Job{nil}
-	if got := (&readingBuilder{last: got}).next(&wild); got.Complete() || got.Work != nil || !strings.Contains(got.Problem, "panic") {
+	if got := (&readingBuilder{last: got}).next(&wild); got.Complete() || got.Work != nil ||
+		!strings.Contains(got.Problem, "panic") {
 		t.Errorf("with a job that makes it panic it is %v: %v, %q", got.Complete(), got.Work, got.Problem)
 	}
 	again := lost

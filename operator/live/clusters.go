@@ -132,7 +132,8 @@ func (c *Clusters) Keys() []access.ClusterKey {
 // ChangeSource returns a source for reconcilers that depend on Slurm. For each new reading of a
 // cluster, when its problem changes, and when it is added or removed, the source enqueues what
 // requests returns for its object. requests must not block.
-func (c *Clusters) ChangeSource(requests func(ctx context.Context, k access.ClusterKey) []reconcile.Request) source.Source {
+func (c *Clusters) ChangeSource(
+	requests func(ctx context.Context, k access.ClusterKey) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		stop := c.subscribe(func(k access.ClusterKey) {
 			for _, r := range requests(ctx, k) {

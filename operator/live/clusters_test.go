@@ -36,7 +36,8 @@ func endpointAt(url string) access.Endpoint {
 // newSimulatedCluster starts a simulated cluster of four nodes and returns its URL.
 func newSimulatedCluster(t *testing.T, release string) (*slurmtest.Cluster, string) {
 	t.Helper()
-	c := slurmtest.New(slurmtest.Config{Release: release, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 8000, Dynamic: true}}})
+	c := slurmtest.New(slurmtest.Config{Release: release,
+		Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 8000, Dynamic: true}}})
 	server := httptest.NewServer(c.Handler())
 	t.Cleanup(server.Close)
 	return c, server.URL
@@ -45,7 +46,8 @@ func newSimulatedCluster(t *testing.T, release string) (*slurmtest.Cluster, stri
 // startClusters starts Clusters that read until the test ends.
 func startClusters(t *testing.T, scontrol Scontrol) *Clusters {
 	t.Helper()
-	c := New(Config{Access: access.Config{Secrets: fakeSecrets{}}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Scontrol: scontrol})
+	c := New(Config{Access: access.Config{Secrets: fakeSecrets{}},
+		Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Scontrol: scontrol})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- c.Start(ctx) }()
@@ -134,7 +136,8 @@ func TestAnUnreachableClusterKeepsItsLastReading(t *testing.T) {
 	if s := c.For(blue); s.Problem() != "no RestApi" || s.Reading().Complete() {
 		t.Errorf("without a target the problem is %q", s.Problem())
 	}
-	if err := c.For(blue).Undrain(t.Context(), "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable || !strings.Contains(err.Error(), "no RestApi") {
+	if err := c.For(blue).Undrain(t.Context(), "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable ||
+		!strings.Contains(err.Error(), "no RestApi") {
 		t.Errorf("a write fails with %v", err)
 	}
 	c.Set(red, endpointAt(url))
@@ -158,7 +161,8 @@ func TestWritesShowInReadings(t *testing.T) {
 	c.Set(red, endpointAt(url))
 	waitUntil(t, "the cluster is read", isComplete(c, red))
 	s, ctx := c.For(red), t.Context()
-	id, err := slurmd.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{RequiredNodes: "n2", TimeLimit: slurm.Num(60)}, Forever: true})
+	id, err := slurmd.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{RequiredNodes: "n2",
+		TimeLimit: slurm.Num(60)}, Forever: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +183,8 @@ func TestWritesShowInReadings(t *testing.T) {
 	for _, step := range []error{
 		s.Future(ctx, "n1"),
 		s.CreateNodes(ctx, "new-[0-2]", "CPUs=4 RealMemory=1000 Features=a,b State=FUTURE"),
-		s.UpdateNode(ctx, "n3", slurmclient.NodeUpdate{Topology: new("topo:a"), Comment: new("c"), Features: []string{"a"}}),
+		s.UpdateNode(ctx, "n3", slurmclient.NodeUpdate{Topology: new("topo:a"), Comment: new("c"),
+			Features: []string{"a"}}),
 		s.DeleteNode(ctx, "n4"), s.Refresh(ctx),
 	} {
 		if step != nil {
@@ -248,8 +253,9 @@ func TestScontrolWritesToOlderServers(t *testing.T) {
 	if err := s.CreateNodes(ctx, "gpu-1,gpu-0", "CPUs=4 Gres=gpu:h100:4 State=FUTURE"); err != nil {
 		t.Fatal(err)
 	}
-	err := s.SetReservation(ctx, slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: 2_000_000_000, Duration: slurm.Num(30),
-		Nodes: []string{"n1", "n2"}, Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}})
+	err := s.SetReservation(ctx, slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: 2_000_000_000,
+		Duration: slurm.Num(30),
+		Nodes:    []string{"n1", "n2"}, Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +269,8 @@ func TestScontrolWritesToOlderServers(t *testing.T) {
 	if err := s.CreateNodes(ctx, "gpu-2,n3", "CPUs=4"); !slurmclient.IsConflict(err) || len(scontrol.commands) != 2 {
 		t.Errorf("a record that is there: %v after %q", err, scontrol.commands)
 	}
-	if err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("x")}); slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+	if err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("x")}); slurmclient.CodeOf(
+		err) != slurmclient.CodeUnsupported {
 		t.Errorf("a topology: %v", err)
 	}
 	without := startClusters(t, nil)
@@ -287,7 +294,8 @@ func TestInvalidNodeLinesAreNotSent(t *testing.T) {
 		{"a substitution", "n1", "Features=$(id)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, got, err := scontrolNodeArgs(tc.names, tc.options); slurmclient.CodeOf(err) != slurmclient.CodeInvalid {
+			if _, got, err := scontrolNodeArgs(tc.names, tc.options); slurmclient.CodeOf(
+				err) != slurmclient.CodeInvalid {
 				t.Errorf("it is %q, %v", got, err)
 			}
 		})

@@ -20,7 +20,8 @@ func TestNothingIsWrittenToAnotherCluster(t *testing.T) {
 	if name == "" {
 		t.Fatal("the cluster has no name")
 	}
-	reservation := slurm.ReservationRequest{Name: "r", StartTime: 4e9, Duration: slurm.Num(60), Nodes: []string{"n1"}, Users: []string{"root"}}
+	reservation := slurm.ReservationRequest{Name: "r", StartTime: 4e9, Duration: slurm.Num(60), Nodes: []string{"n1"},
+		Users: []string{"root"}}
 	for _, expected := range []string{"another", name} {
 		ctx, want := slurmclient.WithCluster(t.Context(), expected), slurmclient.CodeConflict
 		if expected == name {

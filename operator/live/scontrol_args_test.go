@@ -14,7 +14,8 @@ import (
 // another one or another command.
 func checkWords(t *testing.T, words []string) {
 	for i, word := range words {
-		if strings.ContainsAny(word, " \t\r\n\"'`$;&|<>#\\") || strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if strings.ContainsAny(word, " \t\r\n\"'`$;&|<>#\\") ||
+			strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("%q is no single option", word)
 		}
 		if i > 0 && strings.HasPrefix(strings.ToLower(word), strings.ToLower(strings.SplitAfter(words[0], "=")[0])) {

@@ -125,9 +125,10 @@ func (p *podScontrol) readyPod(ctx context.Context, k access.ClusterKey) (*corev
 }
 
 func isReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return pod.DeletionTimestamp.IsZero() &&
+		slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
 }
 
 func slurmctldContainerOf(pod *corev1.Pod) string {

@@ -25,10 +25,13 @@ func TestClustersFollowTheirObjects(t *testing.T) {
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	controller := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "blue"}, Spec: v1beta1.ControllerSpec{
-		JWTKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "key"}, Key: "jwt"},
-	}}
-	cluster := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "red"}, Spec: v1beta1.ClusterSpec{Server: "http://red:6820"}}
+	controller := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "blue"},
+		Spec: v1beta1.ControllerSpec{
+			JWTKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "key"},
+				Key: "jwt"},
+		}}
+	cluster := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "red"},
+		Spec: v1beta1.ClusterSpec{Server: "http://red:6820"}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(controller, cluster).Build()
 	clients := New(Config{})
 	f := &objectFollower{client: kube, clients: clients}
@@ -36,11 +39,13 @@ func TestClustersFollowTheirObjects(t *testing.T) {
 		t.Helper()
 		for name, one := range map[string]func() error{
 			"blue": func() error {
-				_, err := f.reconcileController(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "blue"}})
+				_, err := f.reconcileController(t.Context(),
+					reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "blue"}})
 				return err
 			},
 			"red": func() error {
-				_, err := f.reconcileCluster(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "red"}})
+				_, err := f.reconcileCluster(t.Context(),
+					reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "red"}})
 				return err
 			},
 		} {
@@ -78,7 +83,8 @@ func TestClustersFollowTheirObjects(t *testing.T) {
 	if keys := clients.Keys(); len(keys) != 0 {
 		t.Errorf("when the objects are gone there are %v", keys)
 	}
-	if r := requestsForRestAPI(t.Context(), newRestAPI("r")); len(r) != 1 || r[0].Name != "blue" || r[0].Namespace != "team" {
+	if r := requestsForRestAPI(t.Context(), newRestAPI("r")); len(r) != 1 || r[0].Name != "blue" ||
+		r[0].Namespace != "team" {
 		t.Errorf("a RestApi wakes %v", r)
 	}
 }

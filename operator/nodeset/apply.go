@@ -182,7 +182,8 @@ func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.
 		return err
 	}
 	written := pod.DeepCopy()
-	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)); err != nil {
 		return ignoreNotFound(fmt.Errorf("annotating pod %s: %w", step.Pod, err))
 	}
 	s.rememberPod(written)
@@ -221,7 +222,8 @@ func (s *observation) pod(name string) *corev1.Pod {
 func (r *Reconciler) deletePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	uid, version := types.UID(step.UID), pod.ResourceVersion
-	err := r.client.Delete(ctx, pod, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+	err := r.client.Delete(ctx, pod,
+		&client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 	if err != nil {
 		return ignoreNotFound(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
 	}
@@ -255,7 +257,8 @@ func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step pl
 	case plan.Resume:
 		err = s.slurmCluster.Resume(ctx, step.SlurmName)
 	case plan.ClearReason:
-		err = s.slurmCluster.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
+		err = s.slurmCluster.UpdateNode(ctx, step.SlurmName,
+			slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
 	case plan.MarkFuture:
 		err = s.slurmCluster.Future(ctx, step.SlurmName)
 	case plan.DeleteRecord:

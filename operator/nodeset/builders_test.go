@@ -24,8 +24,10 @@ const nodeSetUID = "uid-gpu"
 // gpuNodeSet is NodeSet gpu with so many workers, of Controller slurm.
 func gpuNodeSet(replicas int32, change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	n := &v1beta1.NodeSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "slurm", UID: nodeSetUID, Generation: 1, CreationTimestamp: metav1.NewTime(noon)},
-		Spec:       v1beta1.NodeSetSpec{ControllerRef: &corev1.LocalObjectReference{Name: "slurm"}, Replicas: &replicas},
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "slurm", UID: nodeSetUID, Generation: 1,
+			CreationTimestamp: metav1.NewTime(noon)},
+		Spec: v1beta1.NodeSetSpec{ControllerRef: &corev1.LocalObjectReference{Name: "slurm"},
+			Replicas: &replicas},
 	}
 	for _, c := range change {
 		c(n)
@@ -47,8 +49,10 @@ func workerPod(ordinal int, change ...func(*corev1.Pod)) *corev1.Pod {
 	name := fmt.Sprintf("gpu-%d", ordinal)
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "slurm", UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour)),
-			Labels:      map[string]string{v1beta1.LabelPodIndex: fmt.Sprint(ordinal), v1beta1.LabelPodHostname: name, render.LabelRevision: "new"},
+			Name: name, Namespace: "slurm", UID: types.UID("uid-" + name),
+			CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour)),
+			Labels: map[string]string{v1beta1.LabelPodIndex: fmt.Sprint(ordinal), v1beta1.LabelPodHostname: name,
+				render.LabelRevision: "new"},
 			Annotations: map[string]string{},
 		},
 		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("kube-%d", ordinal)},
@@ -66,7 +70,8 @@ func setRunning(p *corev1.Pod, since time.Time) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{
 		{Name: render.ContainerSlurmd, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
 	}
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(since)}}
 }
 
 func withAnnotation(key, value string) func(*corev1.Pod) {
@@ -75,7 +80,8 @@ func withAnnotation(key, value string) func(*corev1.Pod) {
 
 // newKubeNode returns a Kubernetes node.
 func newKubeNode(name string, change ...func(*corev1.Node)) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}, Annotations: map[string]string{}}}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name},
+		Annotations: map[string]string{}}}
 	for _, c := range change {
 		c(n)
 	}
@@ -96,7 +102,8 @@ func newObservation(workers int, change ...func(*observation)) *observation {
 		nodeSet: gpuNodeSet(int32(workers)), clusterRef: "slurm", revision: render.Revision{Hash: "new"},
 		pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, slurmNodes: map[string]*slurm.Node{},
 		expectations: &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}},
-		slurm:        plan.SlurmReading{Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}},
+		slurm: plan.SlurmReading{Connected: true, Known: true, Fresh: true, TotalNodes: workers,
+			Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}},
 	}
 	for i := range workers {
 		pod := workerPod(i)
@@ -105,7 +112,8 @@ func newObservation(workers int, change ...func(*observation)) *observation {
 		s.slurm.Records[pod.Name] = plan.Record{Name: pod.Name, Dynamic: true, OwnerUID: nodeSetUID}
 	}
 	top := workers
-	s.desired = plan.Desired{UID: nodeSetUID, Replicas: workers, MaxWorkers: &top, CanCreateRecords: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
+	s.desired = plan.Desired{UID: nodeSetUID, Replicas: workers, MaxWorkers: &top, CanCreateRecords: true,
+		Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
 	for _, c := range change {
 		c(s)
 	}

@@ -43,7 +43,8 @@ func (r *Reconciler) applyBudget(ctx context.Context, s *observation) error {
 	if err := r.client.Patch(ctx, changed, patch, client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("correcting PodDisruptionBudget %s: %w", have.Name, err)
 	}
-	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update", "PodDisruptionBudget %s allowed the eviction of workers with jobs", have.Name)
+	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update",
+		"PodDisruptionBudget %s allowed the eviction of workers with jobs", have.Name)
 	return nil
 }
 
@@ -52,7 +53,8 @@ func allowsEvictions(have, want *policyv1.PodDisruptionBudget) bool {
 	least := have.Spec.MinAvailable
 	return least == nil || least.Type != intstr.Int || least.IntVal < want.Spec.MinAvailable.IntVal ||
 		!apiequality.Semantic.DeepEqual(have.Spec.Selector, want.Spec.Selector) ||
-		have.Spec.UnhealthyPodEvictionPolicy != nil && *have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
+		have.Spec.UnhealthyPodEvictionPolicy != nil &&
+			*have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
 }
 
 // createIfMissing creates an object that does not exist. It leaves an existing object as it is,
@@ -62,7 +64,8 @@ func (r *Reconciler) createIfMissing(ctx context.Context, have, want client.Obje
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	if err := r.client.Create(ctx, want, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := r.client.Create(ctx, want, client.FieldOwner(FieldManager)); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating %s %s: %w", want.GetObjectKind().GroupVersionKind().Kind, want.GetName(), err)
 	}
 	return nil
@@ -116,7 +119,8 @@ func (r *Reconciler) reportCreateFailure(s *observation, err error) error {
 	}
 	wait := s.expectations.createAfter.Sub(r.now())
 	s.requeueAfter(wait)
-	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; the next attempt is in %s", err, wait)
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; the next attempt is in %s",
+		err, wait)
 	return err
 }
 
@@ -128,7 +132,8 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 	}
 	for _, claim := range claims {
 		applyRetention(s.nodeSet, claim, true)
-		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
 		}
 	}
@@ -143,7 +148,8 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 		return ignoreNotFound(fmt.Errorf("reading pod %s: %w", name, err))
 	}
 	if nodeSetOf(pod) != s.nodeSet.Name {
-		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create", "pod %s already exists and does not belong to this NodeSet", name)
+		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create",
+			"pod %s already exists and does not belong to this NodeSet", name)
 	}
 	return nil
 }

@@ -72,20 +72,24 @@ func claimsInUse(s *observation) map[string]bool {
 // surplusClaims returns the claims whose worker was removed for good by scale-in under a policy
 // that deletes them. It returns none while a worker is missing or terminating, since the next
 // worker may use its name.
-func surplusClaims(s *observation, actions *plan.Actions, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
-	if s.problem.reason != "" || s.desired.Deleting || s.desired.PerKubeNode || retentionPolicy(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
+func surplusClaims(s *observation, actions *plan.Actions,
+	claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
+	if s.problem.reason != "" || s.desired.Deleting || s.desired.PerKubeNode ||
+		retentionPolicy(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
 		return nil
 	}
 	if slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return !w.DeletedAt.IsZero() || w.Finished }) {
 		return nil
 	}
 	needed := claimsInUse(s)
-	if len(s.workers) < s.desired.WorkerCount() || slices.ContainsFunc(actions.Steps, func(step plan.Step) bool { return step.Verb == plan.CreatePod }) {
+	if len(s.workers) < s.desired.WorkerCount() ||
+		slices.ContainsFunc(actions.Steps, func(step plan.Step) bool { return step.Verb == plan.CreatePod }) {
 		return nil
 	}
 	var out []*corev1.PersistentVolumeClaim
 	for i := range claims {
-		if c := &claims[i]; !needed[c.Name] && c.DeletionTimestamp == nil && c.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true" {
+		if c := &claims[i]; !needed[c.Name] && c.DeletionTimestamp == nil &&
+			c.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true" {
 			out = append(out, c)
 		}
 	}
@@ -98,7 +102,8 @@ func (r *Reconciler) pruneClaims(ctx context.Context, s *observation, actions *p
 		return nil
 	}
 	list := &corev1.PersistentVolumeClaimList{}
-	selector := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(render.Selector(s.nodeSet.Name, s.clusterRef))}
+	selector := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(
+		render.Selector(s.nodeSet.Name, s.clusterRef))}
 	if err := r.client.List(ctx, list, client.InNamespace(s.nodeSet.Namespace), selector); err != nil {
 		return fmt.Errorf("listing claims: %w", err)
 	}
@@ -120,7 +125,8 @@ func (r *Reconciler) pruneClaims(ctx context.Context, s *observation, actions *p
 		if err := ignoreNotFound(err); err != nil {
 			return fmt.Errorf("deleting claim %s: %w", claim.Name, err)
 		}
-		r.events.Eventf(s.nodeSet, claim, corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "deleted claim %s of a worker that scale-in removed", claim.Name)
+		r.events.Eventf(s.nodeSet, claim, corev1.EventTypeNormal, "SuccessfulDelete", "Delete",
+			"deleted claim %s of a worker that scale-in removed", claim.Name)
 	}
 	return nil
 }

@@ -25,8 +25,10 @@ func TestClaimsThatScaleInLeaves(t *testing.T) {
 	}{
 		{"are kept where nothing is said", nil, nil, nil},
 		{"are kept where that is asked for", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimRetain}, nil, nil},
-		{"are kept that were kept before it was asked for", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete}, unmark, nil},
-		{"are deleted where that is asked for", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete}, nil, []string{"data-n-1"}},
+		{"are kept that were kept before it was asked for",
+			&v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete}, unmark, nil},
+		{"are deleted where that is asked for", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete}, nil,
+			[]string{"data-n-1"}},
 		{"stay while a worker is on its way out", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
 			func(s *observation, _ *plan.Actions) { s.workers[0].DeletedAt = time.Now() }, nil},
 		{"stay while a worker is missing", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
@@ -89,7 +91,8 @@ func TestClaimsFollowTheRetentionPolicy(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := gpuNodeSet(1, func(n *v1beta1.NodeSet) {
-				n.Spec.PersistentVolumeClaimRetentionPolicy = &v1beta1.ClaimRetentionPolicy{WhenDeleted: tc.whenDeleted, WhenScaled: tc.whenScaled}
+				n.Spec.PersistentVolumeClaimRetentionPolicy = &v1beta1.ClaimRetentionPolicy{WhenDeleted: tc.whenDeleted,
+					WhenScaled: tc.whenScaled}
 			})
 			claim := &corev1.PersistentVolumeClaim{}
 			if tc.owned {
@@ -99,9 +102,11 @@ func TestClaimsFollowTheRetentionPolicy(t *testing.T) {
 				claim.Annotations = map[string]string{v1beta1.AnnotationDeleteWhenScaled: "true"}
 			}
 			changed := applyRetention(n, claim, tc.inUse)
-			owned := slices.ContainsFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == nodeSetUID })
+			owned := slices.ContainsFunc(claim.OwnerReferences,
+				func(o metav1.OwnerReference) bool { return o.UID == nodeSetUID })
 			marked := claim.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true"
-			if owned != tc.wantOwned || marked != tc.wantMarked || changed != (owned != tc.owned || marked != tc.marked) {
+			if owned != tc.wantOwned || marked != tc.wantMarked ||
+				changed != (owned != tc.owned || marked != tc.marked) {
 				t.Errorf("owned %t, marked %t, changed %t", owned, marked, changed)
 			}
 			if applyRetention(n, claim, tc.inUse) {

@@ -59,7 +59,8 @@ func cordonChanges(s *observation, actions *plan.Actions) []cordonChange {
 	}
 	over := func(kubeNode, slurmNode string) bool {
 		elsewhere := at[slurmNode] != "" && at[slurmNode] != kubeNode
-		return !s.nodeSet.Spec.CordonKubeNodes || actions.DeletionDone || elsewhere || !s.slurm.Records[slurmNode].OutOfServiceByOthers()
+		return !s.nodeSet.Spec.CordonKubeNodes || actions.DeletionDone || elsewhere ||
+			!s.slurm.Records[slurmNode].OutOfServiceByOthers()
 	}
 	var out []cordonChange
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
@@ -85,23 +86,28 @@ func (r *Reconciler) applyCordons(ctx context.Context, s *observation, actions *
 			mark = s.cordonMark(c.slurmNode)
 		}
 		data, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"resourceVersion": node.ResourceVersion, "annotations": map[string]any{v1beta1.AnnotationCordonedFor: mark}},
-			"spec":     map[string]any{"unschedulable": c.slurmNode != ""},
+			"metadata": map[string]any{"resourceVersion": node.ResourceVersion,
+				"annotations": map[string]any{v1beta1.AnnotationCordonedFor: mark}},
+			"spec": map[string]any{"unschedulable": c.slurmNode != ""},
 		})
 		if err != nil {
 			return err
 		}
-		err = r.client.Patch(ctx, node.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager))
+		err = r.client.Patch(ctx, node.DeepCopy(), client.RawPatch(types.MergePatchType, data),
+			client.FieldOwner(FieldManager))
 		switch {
 		case apierrors.IsForbidden(err):
-			r.events.Eventf(s.nodeSet, node, corev1.EventTypeWarning, "CordonForbidden", "Cordon", "the operator is not allowed to cordon Kubernetes nodes (set the chart's rbac.cordonKubeNodes)")
+			r.events.Eventf(s.nodeSet, node, corev1.EventTypeWarning, "CordonForbidden", "Cordon",
+				"the operator is not allowed to cordon Kubernetes nodes (set the chart's rbac.cordonKubeNodes)")
 			return nil
 		case err != nil:
 			return ignoreNotFound(fmt.Errorf("cordoning kubernetes node %s: %w", c.kubeNode, err))
 		case c.slurmNode != "":
-			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Cordon", "cordoned %s: slurm node %s was drained", c.kubeNode, c.slurmNode)
+			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Cordon",
+				"cordoned %s: slurm node %s was drained", c.kubeNode, c.slurmNode)
 		default:
-			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Uncordon", "uncordoned %s: the drain in slurm ended, or cordons do not follow it any more", c.kubeNode)
+			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Uncordon",
+				"uncordoned %s: the drain in slurm ended, or cordons do not follow it any more", c.kubeNode)
 		}
 	}
 	return nil

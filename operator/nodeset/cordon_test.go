@@ -28,31 +28,37 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 		{"our own drain is no reason", true, false, "", ours, nil, nil},
 		{"it stays cordoned while the drain lasts", true, true, mine, others, nil, nil},
 		{"it is uncordoned when the drain is gone", true, true, mine, none, nil, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when nobody asks for it any more", false, true, mine, others, nil, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when nobody asks for it any more", false, true, mine, others, nil,
+			[]cordonChange{{"k", ""}}},
 		{"a cordon of others is left", true, true, "", none, nil, nil},
 		{"a cordon for another NodeSet's worker is left", true, true, "slurm/other/n-0", none, nil, nil},
 		{"so is one for a NodeSet of that name elsewhere", true, true, "blue/n/n-0", none, nil, nil},
 		{"an uncordoned one with a mark is left", true, false, mine, none, nil, nil},
-		{"it stays cordoned while the NodeSet cannot be followed", true, true, mine, none, func(s *observation, _ *plan.Actions) {
-			s.problem = readyProblem{v1beta1.ReasonInvalidSpec, "no"}
-		}, nil},
-		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, removeWorkers, nil},
+		{"it stays cordoned while the NodeSet cannot be followed", true, true, mine, none,
+			func(s *observation, _ *plan.Actions) {
+				s.problem = readyProblem{v1beta1.ReasonInvalidSpec, "no"}
+			}, nil},
+		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, removeWorkers,
+			nil},
 		{"it is uncordoned when both are gone", true, true, mine, none, removeWorkers, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *observation, actions *plan.Actions) {
-			removeWorkers(s, actions)
-			delete(s.slurm.Records, "n-0")
-		}, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others, func(s *observation, _ *plan.Actions) {
-			s.workers[0].KubeNode = "l"
-			s.kubeNodes["l"] = newKubeNode("l")
-		}, []cordonChange{{"k", ""}, {"l", "n-0"}}},
+		{"it is uncordoned when the record is gone too", true, true, mine, others,
+			func(s *observation, actions *plan.Actions) {
+				removeWorkers(s, actions)
+				delete(s.slurm.Records, "n-0")
+			}, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others,
+			func(s *observation, _ *plan.Actions) {
+				s.workers[0].KubeNode = "l"
+				s.kubeNodes["l"] = newKubeNode("l")
+			}, []cordonChange{{"k", ""}, {"l", "n-0"}}},
 		{"it stays cordoned while the NodeSet is deleted", true, true, mine, others, setDeleting, nil},
 		{"none is cordoned any more while it is", true, false, "", others, setDeleting, nil},
-		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *observation, actions *plan.Actions) {
-			setDeleting(s, actions)
-			removeWorkers(s, actions)
-			s.slurm.Fresh, actions.DeletionDone = false, true
-		}, []cordonChange{{"k", ""}}},
+		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others,
+			func(s *observation, actions *plan.Actions) {
+				setDeleting(s, actions)
+				removeWorkers(s, actions)
+				s.slurm.Fresh, actions.DeletionDone = false, true
+			}, []cordonChange{{"k", ""}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: tc.unschedulable}}

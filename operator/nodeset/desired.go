@@ -24,7 +24,8 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 	spec := &s.nodeSet.Spec
 	w := plan.Desired{
 		ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
-		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil, Orphaning: isOrphaning(s.nodeSet, s.revisions),
+		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil,
+		Orphaning:   isOrphaning(s.nodeSet, s.revisions),
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: desiredReplicas(s.nodeSet),
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
@@ -201,8 +202,9 @@ func canRunOn(spec *corev1.PodSpec, node *corev1.Node) bool {
 	if err != nil || !match || node.DeletionTimestamp != nil {
 		return false
 	}
-	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, spec.Tolerations, func(t *corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-	}, false)
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, spec.Tolerations,
+		func(t *corev1.Taint) bool {
+			return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+		}, false)
 	return !untolerated
 }

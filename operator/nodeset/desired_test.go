@@ -36,9 +36,13 @@ func TestWishes(t *testing.T) {
 		want   plan.Desired
 	}{
 		{"as many as the NodeSet says", nil, plan.Desired{Replicas: 2, Update: open}},
-		{"one without a number", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = nil }}, plan.Desired{Replicas: 1, Update: open}},
-		{"none below zero", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = new(int32(-3)) }}, plan.Desired{Update: open}},
-		{"records where names and shape are known", []func(*observation){func(s *observation) { withMaxReplicas(7)(s.nodeSet) }}, plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
+		{"one without a number", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = nil }},
+			plan.Desired{Replicas: 1, Update: open}},
+		{"none below zero", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = new(int32(-3)) }},
+			plan.Desired{Update: open}},
+		{"records where names and shape are known",
+			[]func(*observation){func(s *observation) { withMaxReplicas(7)(s.nodeSet) }},
+			plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
 		{"no records where names are those of Kubernetes nodes", []func(*observation){func(s *observation) {
 			withMaxReplicas(7)(s.nodeSet)
 			s.nodeSet.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`)
@@ -51,8 +55,10 @@ func TestWishes(t *testing.T) {
 			s.nodeSet.DeletionTimestamp = new(metav1.NewTime(noon))
 			s.nodeSet.Spec.MinReadySeconds, s.nodeSet.Spec.PruneSlurmNodeRecords = 30, v1beta1.PruneNodeNotFound
 			s.nodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce}
-		}}, plan.Desired{Replicas: 2, Deleting: true, DeletingSince: noon, PruneRecords: true, MinReady: 30 * time.Second, DrainPolicy: plan.DrainPolicy{Force: true}, Update: open}},
-		{"one on each Kubernetes node that fits", []func(*observation){perKubeNode}, plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"kube-0", "kube-2"}, Update: open}},
+		}}, plan.Desired{Replicas: 2, Deleting: true, DeletingSince: noon, PruneRecords: true,
+			MinReady: 30 * time.Second, DrainPolicy: plan.DrainPolicy{Force: true}, Update: open}},
+		{"one on each Kubernetes node that fits", []func(*observation){perKubeNode},
+			plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"kube-0", "kube-2"}, Update: open}},
 		{"what there is of a broken one", []func(*observation){broken, func(s *observation) {
 			withMaxReplicas(7)(s.nodeSet)
 			s.nodeSet.Spec.Replicas = new(int32(5))
@@ -61,7 +67,8 @@ func TestWishes(t *testing.T) {
 			s.workers[0].DeletedAt = noon
 			s.workers[1].DrainMark.Cause = v1beta1.DrainCauseScaleIn
 		}}, plan.Desired{}},
-		{"what there is of a broken one on each Kubernetes node", []func(*observation){perKubeNode, broken}, plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"", "kube-7"}}},
+		{"what there is of a broken one on each Kubernetes node", []func(*observation){perKubeNode, broken},
+			plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"", "kube-7"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newObservation(2, func(s *observation) { s.workers[1].Slot.KubeNode = "kube-7" })
@@ -70,7 +77,8 @@ func TestWishes(t *testing.T) {
 			}
 			setNames(s)
 			tc.want.UID, tc.want.Revision, tc.want.ClusterRef = nodeSetUID, "new", "slurm"
-			if diff := cmp.Diff(tc.want, desiredOf(noon, s, nil), cmpopts.IgnoreFields(plan.Desired{}, "SlurmName", "SlurmNameOn"), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, desiredOf(noon, s, nil),
+				cmpopts.IgnoreFields(plan.Desired{}, "SlurmName", "SlurmNameOn"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -89,11 +97,15 @@ func TestTheMostWorkers(t *testing.T) {
 	}{
 		{"are not known without anything", gpuNodeSet(2), nil, nil},
 		{"are those of the HPA", gpuNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
-		{"are those of the HPA that goes highest, of two", gpuNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(12), hpa(3)}, new(12)},
-		{"are no more than the operator keeps records of", gpuNodeSet(2, withMaxReplicas(4_000_000)), nil, new(maxRecords)},
+		{"are those of the HPA that goes highest, of two", gpuNodeSet(2),
+			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(12), hpa(3)}, new(12)},
+		{"are no more than the operator keeps records of", gpuNodeSet(2, withMaxReplicas(4_000_000)), nil,
+			new(maxRecords)},
 		{"but at least those there are to be", gpuNodeSet(20_000, withMaxReplicas(4_000_000)), nil, new(20_000)},
-		{"are those that the NodeSet says", gpuNodeSet(2, withMaxReplicas(4)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
-		{"are those of the HPA where it allows fewer than the NodeSet", gpuNodeSet(2, withMaxReplicas(100)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
+		{"are those that the NodeSet says", gpuNodeSet(2, withMaxReplicas(4)),
+			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
+		{"are those of the HPA where it allows fewer than the NodeSet", gpuNodeSet(2, withMaxReplicas(100)),
+			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
 		{"are never fewer than there should be", gpuNodeSet(6, withMaxReplicas(4)), nil, new(6)},
 		{"are none when the NodeSet says so", gpuNodeSet(0, withMaxReplicas(0)), nil, new(0)},
 	} {
@@ -144,18 +156,29 @@ func TestUpdates(t *testing.T) {
 		want     plan.Update
 	}{
 		{"a quarter is the default", v1beta1.NodeSetUpdateStrategy{}, 8, plan.Update{Allowed: true, MaxUnavailable: 2}},
-		{"a share is rounded up", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("30%", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 3}},
-		{"a share is one at least", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("1%", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 1}},
+		{"a share is rounded up", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("30%", 0)}, 7,
+			plan.Update{Allowed: true, MaxUnavailable: 3}},
+		{"a share is one at least", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("1%", 0)}, 7,
+			plan.Update{Allowed: true, MaxUnavailable: 1}},
 		{"of none it is one", v1beta1.NodeSetUpdateStrategy{}, 0, plan.Update{Allowed: true, MaxUnavailable: 1}},
-		{"a number is itself", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(3, 2)}, 7, plan.Update{Allowed: true, MaxUnavailable: 3, Partition: 2}},
-		{"zero is no update", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(0, 0)}, 7, plan.Update{MaxUnavailable: 1}},
-		{"nor is a share of zero", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("0%", 0)}, 7, plan.Update{MaxUnavailable: 1}},
-		{"what is no share is one", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("many", 0)}, 7, plan.Update{Allowed: true, MaxUnavailable: 1}},
+		{"a number is itself", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(3, 2)}, 7,
+			plan.Update{Allowed: true, MaxUnavailable: 3, Partition: 2}},
+		{"zero is no update", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(0, 0)}, 7,
+			plan.Update{MaxUnavailable: 1}},
+		{"nor is a share of zero", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("0%", 0)}, 7,
+			plan.Update{MaxUnavailable: 1}},
+		{"what is no share is one", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("many", 0)}, 7,
+			plan.Update{Allowed: true, MaxUnavailable: 1}},
 		{"paused is not open", v1beta1.NodeSetUpdateStrategy{Paused: true}, 4, plan.Update{MaxUnavailable: 1}},
-		{"OnDelete is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete}, 4, plan.Update{MaxUnavailable: 1}},
-		{"at its time all may go", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now}, 4, plan.Update{Allowed: true, MaxUnavailable: 4}},
-		{"paused at its time is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now, Paused: true}, 4, plan.Update{MaxUnavailable: 4}},
-		{"without a time it is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}, 4, plan.Update{MaxUnavailable: 4}},
+		{"OnDelete is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete}, 4,
+			plan.Update{MaxUnavailable: 1}},
+		{"at its time all may go", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now},
+			4, plan.Update{Allowed: true, MaxUnavailable: 4}},
+		{"paused at its time is not open",
+			v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: now, Paused: true}, 4,
+			plan.Update{MaxUnavailable: 4}},
+		{"without a time it is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}, 4,
+			plan.Update{MaxUnavailable: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, updateOf(noon, tc.strategy, tc.desired)); diff != "" {
@@ -198,7 +221,8 @@ func TestWhereAWorkerFits(t *testing.T) {
 	}
 	in := func(values ...string) *corev1.Affinity {
 		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: values}}}}}}}
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+				Operator: corev1.NodeSelectorOpIn, Values: values}}}}}}}
 	}
 	malformed := in("kube-0")
 	malformed.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Near"
@@ -210,17 +234,23 @@ func TestWhereAWorkerFits(t *testing.T) {
 		want bool
 	}{
 		{"anywhere if it asks for nothing", corev1.PodSpec{}, nil, true},
-		{"where it selects", corev1.PodSpec{NodeSelector: map[string]string{corev1.LabelHostname: "kube-0"}}, nil, true},
+		{"where it selects", corev1.PodSpec{NodeSelector: map[string]string{corev1.LabelHostname: "kube-0"}}, nil,
+			true},
 		{"not where it does not", corev1.PodSpec{NodeSelector: map[string]string{"gpu": "yes"}}, nil, false},
 		{"by its affinity", corev1.PodSpec{Affinity: in("kube-1", "kube-0")}, nil, true},
 		{"not against it", corev1.PodSpec{Affinity: in("kube-1")}, nil, false},
 		{"nowhere with an affinity that says nothing", corev1.PodSpec{Affinity: malformed}, nil, false},
-		{"not where a taint keeps it off", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectNoSchedule)}, false},
-		{"not where a taint would throw it out", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectNoExecute)}, false},
-		{"where a taint would rather not have it", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectPreferNoSchedule)}, true},
-		{"where it tolerates the taints", tolerant, []func(*corev1.Node){taint(corev1.TaintEffectNoSchedule), taint(corev1.TaintEffectNoExecute)}, true},
+		{"not where a taint keeps it off", corev1.PodSpec{}, []func(*corev1.Node){taint(corev1.TaintEffectNoSchedule)},
+			false},
+		{"not where a taint would throw it out", corev1.PodSpec{},
+			[]func(*corev1.Node){taint(corev1.TaintEffectNoExecute)}, false},
+		{"where a taint would rather not have it", corev1.PodSpec{},
+			[]func(*corev1.Node){taint(corev1.TaintEffectPreferNoSchedule)}, true},
+		{"where it tolerates the taints", tolerant,
+			[]func(*corev1.Node){taint(corev1.TaintEffectNoSchedule), taint(corev1.TaintEffectNoExecute)}, true},
 		{"on a cordoned one", corev1.PodSpec{}, []func(*corev1.Node){setCordoned}, true},
-		{"not on one that goes", corev1.PodSpec{}, []func(*corev1.Node){func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }}, false},
+		{"not on one that goes", corev1.PodSpec{},
+			[]func(*corev1.Node){func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := canRunOn(&tc.spec, newKubeNode("kube-0", tc.node...)); got != tc.want {

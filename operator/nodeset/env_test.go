@@ -55,16 +55,22 @@ type testEnv struct {
 // that was read at noon.
 func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *testEnv {
 	t.Helper()
-	r := &testEnv{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{}, before: func() error { return nil }, after: func(err error) error { return err }, events: events.NewFakeRecorder(10000)}
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme} {
+	r := &testEnv{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{},
+		before: func() error { return nil }, after: func(err error) error { return err },
+		events: events.NewFakeRecorder(10000)}
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme,
+		policyv1.AddToScheme, autoscalingv2.AddToScheme} {
 		if err := add(r.scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
 	store := clienttesting.NewObjectTracker(r.scheme, serializer.NewCodecFactory(r.scheme).UniversalDecoder())
-	b := fake.NewClientBuilder().WithScheme(r.scheme).WithObjectTracker(store).WithGlobalResourceVersionCounter().WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(nodeSet).WithObjects(others...).
+	b := fake.NewClientBuilder().WithScheme(r.scheme).WithObjectTracker(
+		store).WithGlobalResourceVersionCounter().WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(
+		nodeSet).WithObjects(others...).
 		WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, wakeup.NodeSetIndex, wakeup.NodeSetNames).
-		WithInterceptorFuncs(interceptor.Funcs{List: r.interceptList, Create: r.interceptCreate, Delete: r.interceptDelete, Patch: r.interceptPatch, SubResourcePatch: r.interceptStatusPatch})
+		WithInterceptorFuncs(interceptor.Funcs{List: r.interceptList, Create: r.interceptCreate,
+			Delete: r.interceptDelete, Patch: r.interceptPatch, SubResourcePatch: r.interceptStatusPatch})
 	if err := addIndexes(t.Context(), fakeIndexer{b}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +81,10 @@ func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object)
 	r.Client = b.Build()
 	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "auth"}, Key: "slurm.key"}
 	b = nil
-	r.createObject(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("secret")}})
-	r.createObject(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}, Spec: v1beta1.ControllerSpec{SlurmKeyRef: key}})
+	r.createObject(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},
+		Data: map[string][]byte{"slurm.key": []byte("secret")}})
+	r.createObject(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"},
+		Spec: v1beta1.ControllerSpec{SlurmKeyRef: key}})
 	r.writes = nil
 	r.slurm = newFakeSlurm(func() time.Time { return r.now })
 	r.slurm.before = func() error { return r.before() }

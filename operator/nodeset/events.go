@@ -40,7 +40,8 @@ func (r *Reconciler) reportStep(ctx context.Context, s *observation, step plan.S
 		log.FromContext(ctx).Info("cleared our drain reason", "slurmNode", step.SlurmName)
 		return
 	case plan.MarkFuture, plan.DeleteRecord:
-		log.FromContext(ctx).Info("removed or reset a slurm node record", "slurmNode", step.SlurmName, "verb", string(step.Verb))
+		log.FromContext(ctx).Info("removed or reset a slurm node record", "slurmNode", step.SlurmName, "verb",
+			string(step.Verb))
 		return
 	}
 	log.FromContext(ctx).Info(reason, "pod", step.Pod, "slurmNode", step.SlurmName, "reason", step.Reason)
@@ -87,7 +88,8 @@ func (r *Reconciler) emitStepEvents(s *observation) {
 				if who.pod != nil {
 					related = who.pod
 				}
-				r.events.Eventf(s.nodeSet, related, corev1.EventTypeNormal, n.reason, n.action, "%s: %s", who.text, n.why)
+				r.events.Eventf(s.nodeSet, related, corev1.EventTypeNormal, n.reason, n.action, "%s: %s", who.text,
+					n.why)
 			}
 			continue
 		}
@@ -97,7 +99,8 @@ func (r *Reconciler) emitStepEvents(s *observation) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, n.reason, n.action, "%d workers: %s: %s", len(names), n.why, cleanReason(hostlist.Compress(names)))
+		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, n.reason, n.action, "%d workers: %s: %s", len(names),
+			n.why, cleanReason(hostlist.Compress(names)))
 	}
 }
 
@@ -106,7 +109,8 @@ func (r *Reconciler) emitCreatedEvents(s *observation) {
 	slices.SortFunc(s.created, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(s.created) <= maxSingleEvents {
 		for _, pod := range s.created {
-			r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
+			r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s",
+				pod.Name)
 		}
 		return
 	}
@@ -114,7 +118,8 @@ func (r *Reconciler) emitCreatedEvents(s *observation) {
 	for i, pod := range s.created {
 		names[i] = pod.Name
 	}
-	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s", len(names), cleanReason(hostlist.Compress(names)))
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s",
+		len(names), cleanReason(hostlist.Compress(names)))
 }
 
 // reportedWait is what was last reported of a worker that waits for its removal: the job that it
@@ -168,5 +173,6 @@ func (r *Reconciler) emitWaitEventsFor(s *observation, reason string, waits []pl
 	for i, w := range waits {
 		names[i] = w.Pod
 	}
-	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), cleanReason(hostlist.Compress(names)), formatWait(waits[0]))
+	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits),
+		cleanReason(hostlist.Compress(names)), formatWait(waits[0]))
 }

@@ -93,7 +93,8 @@ func (m *expectations) forNodeSet(name types.NamespacedName, now time.Time) *nod
 	defer m.mu.Unlock()
 	s := m.nodeSets[name]
 	if s == nil {
-		s = &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}, pendingUpdates: map[string]pendingUpdate{}, pods: newPodExpectations()}
+		s = &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}, pendingUpdates: map[string]pendingUpdate{},
+			pods: newPodExpectations()}
 		for range 1000 {
 			s.unregisteredDeletions = append(s.unregisteredDeletions, now)
 		}
@@ -207,7 +208,8 @@ func (s *nodeSetExpectations) expectsUpdate(name string, u slurmclient.NodeUpdat
 
 // overlayWrites applies to a reading the writes since the reading of the nodes began. Such a write
 // must not be repeated, and proves nothing. It forgets the writes that the reading shows.
-func (s *nodeSetExpectations) overlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, brake time.Duration, now time.Time) {
+func (s *nodeSetExpectations) overlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, brake time.Duration,
+	now time.Time) {
 	for name, w := range s.pendingWrites {
 		// slurmrestd may report a list as unchanged that still contains a deleted node.
 		unchanged := w.verb == plan.DeleteRecord && w.sequence == s.sequence
@@ -245,5 +247,6 @@ func (s *nodeSetExpectations) overlayWrites(to *plan.SlurmReading, nodesReadAt t
 		to.Records[name] = record
 	}
 	maps.DeleteFunc(s.pendingUpdates, func(_ string, u pendingUpdate) bool { return u.at.Before(nodesReadAt) })
-	s.unregisteredDeletions = slices.DeleteFunc(s.unregisteredDeletions, func(t time.Time) bool { return !now.Before(t.Add(brake)) })
+	s.unregisteredDeletions = slices.DeleteFunc(s.unregisteredDeletions,
+		func(t time.Time) bool { return !now.Before(t.Add(brake)) })
 }

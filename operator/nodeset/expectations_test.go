@@ -24,8 +24,10 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 		{"a drain is not repeated", plan.Drain, &idle, &drained},
 		{"an undrain is not repeated", plan.Undrain, &drained, &idle},
 		{"a resume is not repeated", plan.Resume, &down, &idle},
-		{"a record that was made FUTURE is", plan.MarkFuture, &drained, &plan.Record{Name: "gpu-0", Future: true, Dynamic: true, OwnerUID: nodeSetUID}},
-		{"a record that was made is there", plan.CreateRecords, nil, &plan.Record{Name: "gpu-0", Future: true, Dynamic: true}},
+		{"a record that was made FUTURE is", plan.MarkFuture, &drained,
+			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true, OwnerUID: nodeSetUID}},
+		{"a record that was made is there", plan.CreateRecords, nil,
+			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true}},
 		{"a record that was made and has registered is what was read", plan.CreateRecords, &idle, &idle},
 		{"a record that was deleted is gone", plan.DeleteRecord, &drained, nil},
 	} {

@@ -34,7 +34,8 @@ func TestTheLastLookKeepsAPod(t *testing.T) {
 			if got := r.podNames(); got != "gpu-0" {
 				t.Errorf("the pods are %q", got)
 			}
-			if failed := name == "when it fails"; (err != nil) != failed || !failed && result.RequeueAfter != preconditionRetryDelay {
+			if failed := name == "when it fails"; (err != nil) != failed || !failed &&
+				result.RequeueAfter != preconditionRetryDelay {
 				t.Errorf("it is %+v, %v", result, err)
 			}
 		})
@@ -47,7 +48,8 @@ func TestRecordsThatCannotBeMade(t *testing.T) {
 	r.slurm.fail["create"] = errors.New("no such operation")
 	r.change(withMaxReplicas(3))
 	r.pollAndReconcile()
-	if c := r.expectCondition("Submittable", "False", "RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
+	if c := r.expectCondition("Submittable", "False",
+		"RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
 		t.Errorf("it says %q", c.Message)
 	}
 	delete(r.slurm.fail, "create")
@@ -64,7 +66,8 @@ func TestRecordsThatCannotBeMade(t *testing.T) {
 
 func TestConflictsAreNoErrors(t *testing.T) {
 	conflict := apierrors.NewConflict(v1beta1.Resource("nodesets"), "gpu", errors.New("it has changed"))
-	for _, words := range []string{"patch NodeSet gpu", "patch status NodeSet gpu", "patch Pod gpu-0", "delete Pod gpu-0"} {
+	for _, words := range []string{"patch NodeSet gpu", "patch status NodeSet gpu", "patch Pod gpu-0",
+		"delete Pod gpu-0"} {
 		t.Run(words, func(t *testing.T) {
 			r := newTestEnv(t, gpuNodeSet(1))
 			met := false
@@ -98,12 +101,17 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 		with func(*testEnv)
 		want string
 	}{
-		{"when a pod cannot be created", func(r *testEnv) { r.fail["create Pod gpu-2"] = no; r.scale(5) }, "gpu-0 gpu-1 gpu-3 gpu-4"},
+		{"when a pod cannot be created", func(r *testEnv) { r.fail["create Pod gpu-2"] = no; r.scale(5) },
+			"gpu-0 gpu-1 gpu-3 gpu-4"},
 		{"when a pod cannot be deleted", func(r *testEnv) { r.fail["delete Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
 		{"when a pod cannot be noted on", func(r *testEnv) { r.fail["patch Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
-		{"when a Slurm node cannot be drained", func(r *testEnv) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
-		{"when a Slurm node cannot be looked at", func(r *testEnv) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
-		{"when the comment cannot be written to Slurm", func(r *testEnv) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
+		{"when a Slurm node cannot be drained", func(r *testEnv) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) },
+			"gpu-1"},
+		{"when a Slurm node cannot be looked at", func(r *testEnv) { r.slurm.fail["look gpu-1"] = no; r.scale(0) },
+			"gpu-1"},
+		{"when the comment cannot be written to Slurm",
+			func(r *testEnv) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) },
+			""},
 		{"when its state cannot be shown", func(r *testEnv) {
 			r.fail["patch status Pod gpu-0"] = no
 			r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodePlanned
@@ -137,7 +145,8 @@ func TestAFailureToCreateIsAnEvent(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("it is no error")
 	}
-	expectStrings(t, "the events", r.takeEvents(), "Warning FailedCreate creating pod gpu-0: quota; the next attempt is in 1s")
+	expectStrings(t, "the events", r.takeEvents(),
+		"Warning FailedCreate creating pod gpu-0: quota; the next attempt is in 1s")
 }
 
 func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
@@ -181,7 +190,8 @@ func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
 		r.slurm.poll()
 		_, _ = r.Reconcile(t.Context(), request)
 	}
-	if c := r.expectCondition("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-0") || !strings.Contains(c.Message, "node is in use") {
+	if c := r.expectCondition("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-0") ||
+		!strings.Contains(c.Message, "node is in use") {
 		t.Errorf("it says %q", c.Message)
 	}
 	clear(r.slurm.fail)
@@ -213,7 +223,8 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 	if len(told) != 3 {
 		t.Fatalf("the events of three outages are %q", told)
 	}
-	expectStrings(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to be removed (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
+	expectStrings(t, "the first", told[:1],
+		"Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to be removed (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
 }
 
 func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
@@ -226,7 +237,8 @@ func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
 		r.pollAndReconcile()
 	}
 	expectStrings(t, "the calls", r.slurm.calls, "update gpu-0")
-	if n := r.slurm.nodes["gpu-0"]; r.podNames() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown || !n.State.Has(slurm.NodeDrain) {
+	if n := r.slurm.nodes["gpu-0"]; r.podNames() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown ||
+		!n.State.Has(slurm.NodeDrain) {
 		t.Errorf("the pods are %q, the record %+v", r.podNames(), n)
 	}
 	r.scale(1)
@@ -240,7 +252,8 @@ func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
 }
 
 func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
+	r := newTestEnv(t, gpuNodeSet(2,
+		func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
 	r.fail["create Pod gpu-0"] = errors.New("quota")
 	if _, err := r.Reconcile(t.Context(), request); err == nil || r.podNames() != "gpu-1" {
 		t.Errorf("it is %v, the pods are %q", err, r.podNames())

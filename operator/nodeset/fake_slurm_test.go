@@ -156,11 +156,13 @@ func (f *fakeSlurm) changeNode(change func(n *slurm.Node)) func(string) error {
 }
 
 func (f *fakeSlurm) Drain(_ context.Context, name, reason string) error {
-	return f.write("drain", name, ": "+reason, f.changeNode(func(n *slurm.Node) { n.State.Flags, n.Reason = n.State.Flags|slurm.NodeDrain, reason }))
+	return f.write("drain", name, ": "+reason,
+		f.changeNode(func(n *slurm.Node) { n.State.Flags, n.Reason = n.State.Flags|slurm.NodeDrain, reason }))
 }
 
 func (f *fakeSlurm) Undrain(_ context.Context, name string) error {
-	return f.write("undrain", name, "", f.changeNode(func(n *slurm.Node) { n.State.Flags, n.Reason = n.State.Flags&^slurm.NodeDrain, "" }))
+	return f.write("undrain", name, "",
+		f.changeNode(func(n *slurm.Node) { n.State.Flags, n.Reason = n.State.Flags&^slurm.NodeDrain, "" }))
 }
 
 func (f *fakeSlurm) Resume(_ context.Context, name string) error {
@@ -213,7 +215,8 @@ func (f *fakeSlurm) UpdateNode(_ context.Context, names string, u slurmclient.No
 }
 
 func (f *fakeSlurm) SetReservation(_ context.Context, r slurm.ReservationRequest) error {
-	return f.write("reserve", hostlist.Compress(r.Nodes), "", func(string) error { f.reservations[r.Name] = r; return nil })
+	return f.write("reserve", hostlist.Compress(r.Nodes), "",
+		func(string) error { f.reservations[r.Name] = r; return nil })
 }
 
 func (f *fakeSlurm) DeleteReservation(_ context.Context, name string) error {

@@ -41,7 +41,8 @@ func (r *testEnv) recordWrite(verb string, obj client.Object) error {
 	return nil
 }
 
-func (r *testEnv) interceptCreate(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+func (r *testEnv) interceptCreate(ctx context.Context, c client.WithWatch, obj client.Object,
+	opts ...client.CreateOption) error {
 	if err := r.recordWrite("create", obj); err != nil {
 		return err
 	}
@@ -51,13 +52,15 @@ func (r *testEnv) interceptCreate(ctx context.Context, c client.WithWatch, obj c
 }
 
 // interceptDelete holds deletions of pods to the safety promise, and to their preconditions.
-func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj client.Object,
+	opts ...client.DeleteOption) error {
 	if err := r.recordWrite("delete", obj); err != nil {
 		return err
 	}
 	if pod, ok := obj.(*corev1.Pod); ok {
 		options := (&client.DeleteOptions{}).ApplyOptions(opts)
-		if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID || p.ResourceVersion == nil || *p.ResourceVersion != pod.ResourceVersion {
+		if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID || p.ResourceVersion == nil ||
+			*p.ResourceVersion != pod.ResourceVersion {
 			r.t.Errorf("pod %s is deleted on the conditions %+v", pod.Name, p)
 		}
 		if set := r.nodeSet(); r.slurm.busy(slurmNameOf(pod)) && set.Spec.DrainPolicy == nil {
@@ -67,14 +70,16 @@ func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj c
 	return r.after(c.Delete(ctx, obj, opts...))
 }
 
-func (r *testEnv) interceptPatch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (r *testEnv) interceptPatch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+	opts ...client.PatchOption) error {
 	if err := r.recordWrite("patch", obj); err != nil {
 		return err
 	}
 	return r.after(c.Patch(ctx, obj, patch, opts...))
 }
 
-func (r *testEnv) interceptStatusPatch(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (r *testEnv) interceptStatusPatch(ctx context.Context, c client.Client, name string, obj client.Object,
+	patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	if err := r.recordWrite("patch "+name, obj); err != nil {
 		return err
 	}
@@ -85,7 +90,8 @@ func (r *testEnv) interceptStatusPatch(ctx context.Context, c client.Client, nam
 type cachedObject struct{ given, was runtime.Object }
 
 // interceptList remembers what the cache of a manager would not copy.
-func (r *testEnv) interceptList(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+func (r *testEnv) interceptList(ctx context.Context, c client.WithWatch, list client.ObjectList,
+	opts ...client.ListOption) error {
 	if err := c.List(ctx, list, opts...); err != nil {
 		return err
 	}

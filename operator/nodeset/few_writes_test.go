@@ -71,7 +71,8 @@ func TestNothingIsShownOnAWorkerThatIsDeleted(t *testing.T) {
 	for range 3 {
 		r.pollAndReconcile()
 	}
-	if diff := cmp.Diff([]string{"delete Pod gpu-0"}, filterWrites(r.writes, "delete Pod gpu-0", "patch status Pod gpu-0")); diff != "" {
+	if diff := cmp.Diff([]string{"delete Pod gpu-0"},
+		filterWrites(r.writes, "delete Pod gpu-0", "patch status Pod gpu-0")); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
@@ -82,7 +83,10 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 		p.ResourceVersion = version
 		return []corev1.Pod{*p}
 	}
-	written := workerPod(0, func(p *corev1.Pod) { p.ResourceVersion, p.Annotations = "10", map[string]string{"ours": "yes"} })
+	written := workerPod(0, func(p *corev1.Pod) {
+		p.ResourceVersion, p.Annotations = "10",
+			map[string]string{"ours": "yes"}
+	})
 	for _, tc := range []struct {
 		name    string
 		version string
@@ -114,7 +118,8 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 		m := newPodExpectations()
 		m.expectDeletion(written.UID, noon)
 		pods := cached("9")
-		if m.overlayWrites(pods); pods[0].DeletionTimestamp == nil || !pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: noon}) {
+		if m.overlayWrites(pods); pods[0].DeletionTimestamp == nil ||
+			!pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: noon}) {
 			t.Errorf("it goes at %v", pods[0].DeletionTimestamp)
 		}
 		if m.overlayWrites(nil); len(m.deleted) > 0 {
@@ -124,7 +129,9 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 	t.Run("a pod that was created is awaited for a while, or until it is there", func(t *testing.T) {
 		m := newPodExpectations()
 		m.expectCreation("gpu-0", noon)
-		got := []time.Duration{m.creationPendingFor("gpu-0", noon), m.creationPendingFor("gpu-0", noon.Add(time.Second)), m.creationPendingFor("gpu-0", noon.Add(time.Minute)), m.creationPendingFor("gpu-1", noon)}
+		got := []time.Duration{m.creationPendingFor("gpu-0", noon),
+			m.creationPendingFor("gpu-0", noon.Add(time.Second)), m.creationPendingFor("gpu-0", noon.Add(time.Minute)),
+			m.creationPendingFor("gpu-1", noon)}
 		if diff := cmp.Diff([]time.Duration{creationTimeout, creationTimeout - time.Second, 0, 0}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -143,7 +150,8 @@ func TestManyCreatedWorkersAreOneEvent(t *testing.T) {
 
 func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
 	r := newTestEnv(t, gpuNodeSet(1))
-	r.expectations.forNodeSet(request.NamespacedName, r.now).pods.expectCreation("gpu-0", r.now) // and is gone before the cache had it
+	r.expectations.forNodeSet(request.NamespacedName, r.now).pods.expectCreation(
+		"gpu-0", r.now) // and is gone before the cache had it
 	if again := r.reconcile().RequeueAfter; again == 0 || again > creationTimeout {
 		t.Errorf("it is looked at again after %s", again)
 	}

@@ -37,11 +37,13 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, n *v1beta1.NodeSet) er
 }
 
 func (r *Reconciler) patchFinalizers(ctx context.Context, n *v1beta1.NodeSet, finalizers []string) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": n.ResourceVersion}})
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
+		"resourceVersion": n.ResourceVersion}})
 	if err != nil {
 		return err
 	}
-	if err := r.client.Patch(ctx, n, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Patch(ctx, n, client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("changing the finalizers of nodeset %s: %w", n.Name, err)
 	}
 	return nil

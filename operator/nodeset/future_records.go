@@ -47,7 +47,8 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 // the process may have been killed between the two writes.
 func (s *observation) isUnmarkedRecord(name string) bool {
 	n := s.slurmNodes[name]
-	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" && slices.Contains(n.Features, s.nodeSet.Name)
+	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" &&
+		slices.Contains(n.Features, s.nodeSet.Name)
 }
 
 // assumeOwnership treats unmarked records of workers as the NodeSet's own.
@@ -75,7 +76,8 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation) error {
 		return nil
 	}
 	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
-	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names), slurmclient.NodeUpdate{Comment: &owner}); err != nil {
+	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names),
+		slurmclient.NodeUpdate{Comment: &owner}); err != nil {
 		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
 	}
 	r.expectations.expectWrite(s.expectations, names, plan.CreateRecords, r.now())

@@ -23,7 +23,8 @@ func observeCost(t *testing.T, r *testEnv) uint64 {
 	runtime.ReadMemStats(&before)
 	s, err := r.observe(t.Context(), nodeSet)
 	r.must(err)
-	actions := r.planner.Plan(r.now, s.desired, plan.Observation{Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions})
+	actions := r.planner.Plan(r.now, s.desired, plan.Observation{Workers: s.workers, Slurm: s.slurm,
+		UnregisteredDeletions: s.expectations.unregisteredDeletions})
 	status := statusOf(r.now, s, &actions)
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(status)
@@ -32,7 +33,8 @@ func observeCost(t *testing.T, r *testEnv) uint64 {
 
 func hpaOfGPU(most int32) *autoscalingv2.HorizontalPodAutoscaler {
 	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu"}}
-	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet, Name: "gpu"}
+	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(),
+		Kind: v1beta1.KindNodeSet, Name: "gpu"}
 	h.Spec.MaxReplicas = most
 	return h
 }
@@ -79,10 +81,12 @@ func TestAVeryHighMaximumCostsNoMoreThanTheMostRecords(t *testing.T) {
 		well := t.Run(tc.name, func(t *testing.T) {
 			usual := observeCost(t, newEnvWithMax(t, maxRecords, tc.ofHPA, tc.recorded))
 			if usual < maxRecords*8 {
-				t.Errorf("a look at %d possible workers allocates %d bytes: the test looks at too little", maxRecords, usual)
+				t.Errorf("a look at %d possible workers allocates %d bytes: the test looks at too little", maxRecords,
+					usual)
 			}
 			if high := observeCost(t, newEnvWithMax(t, 4_000_000, tc.ofHPA, tc.recorded)); high > 2*usual {
-				t.Errorf("a look allocates %d bytes, and %d with as many workers as there are records at most", high, usual)
+				t.Errorf("a look allocates %d bytes, and %d with as many workers as there are records at most", high,
+					usual)
 			}
 		})
 		if !well {

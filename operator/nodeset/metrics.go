@@ -26,13 +26,16 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		created: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_operator_workers_created_total", Help: "Worker pods that were created."}, set),
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurm_operator_workers_deleted_total", Help: "Worker pods that were deleted, by cause. The cause is empty for pods whose containers had ended."},
+			Name: "slurm_operator_workers_deleted_total",
+			Help: "Worker pods that were deleted, by cause. The cause is empty for pods whose containers had ended."},
 			[]string{"namespace", "nodeset", "cause"}),
 		drain: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_operator_worker_drain_duration_seconds", Help: "Time from the choice of a worker for removal to its deletion.",
+			Name:    "slurm_operator_worker_drain_duration_seconds",
+			Help:    "Time from the choice of a worker for removal to its deletion.",
 			Buckets: []float64{1, 5, 15, 60, 300, 1800, 7200, 43200, 172800}}, []string{"cause"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slurm_operator_workers_waiting", Help: "Workers that are to be removed, by cause and by what they wait for: jobs, or a reading of Slurm."},
+			Name: "slurm_operator_workers_waiting",
+			Help: "Workers that are to be removed, by cause and by what they wait for: jobs, or a reading of Slurm."},
 			[]string{"namespace", "nodeset", "cause", "for"}),
 	}
 	registry.MustRegister(m.created, m.deleted, m.drain, m.waiting)
@@ -82,7 +85,8 @@ func (m *Metrics) setWaiting(s *observation, actions *plan.Actions) {
 	}
 	for _, cause := range drainCauses() {
 		for _, reason := range []string{waitingForJobs, waitingForSlurm} {
-			m.waiting.WithLabelValues(s.nodeSet.Namespace, s.nodeSet.Name, cause, reason).Set(float64(counts[[2]string{cause, reason}]))
+			m.waiting.WithLabelValues(s.nodeSet.Namespace, s.nodeSet.Name, cause, reason).Set(
+				float64(counts[[2]string{cause, reason}]))
 		}
 	}
 }

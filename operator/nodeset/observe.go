@@ -73,7 +73,8 @@ type readyProblem struct{ reason, message string }
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*observation, error) {
 	now := r.now()
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
-	s := &observation{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, expectations: r.expectations.forNodeSet(name, now)}
+	s := &observation{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{},
+		expectations: r.expectations.forNodeSet(name, now)}
 	if err := r.observeReferences(ctx, s); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,8 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 		return nil, err
 	}
 	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
-	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace), client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
+	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace),
+		client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.desired = desiredOf(now, s, hpas.Items)
@@ -102,7 +104,8 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		s.kubeNodes[nodes.Items[i].Name] = &nodes.Items[i]
 	}
 	pods := &corev1.PodList{}
-	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{nodeSetField: s.nodeSet.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace),
+		client.MatchingFields{nodeSetField: s.nodeSet.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
 	s.expectations.pods.overlayWrites(pods.Items)
@@ -114,7 +117,8 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		s.workers = append(s.workers, w)
 	}
 	revisions := &appsv1.ControllerRevisionList{}
-	if err := r.client.List(ctx, revisions, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{nodeSetField: s.nodeSet.Name}); err != nil {
+	if err := r.client.List(ctx, revisions, client.InNamespace(s.nodeSet.Namespace),
+		client.MatchingFields{nodeSetField: s.nodeSet.Name}); err != nil {
 		return fmt.Errorf("listing controller revisions: %w", err)
 	}
 	s.revisions = revisions.Items
@@ -124,7 +128,8 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 // awaitsFirstReading reports whether Slurm has not been read since the process started and no
 // problem is known: the first reading will arrive soon.
 func (s *observation) awaitsFirstReading() bool {
-	return s.clusterFound && s.problem.reason == "" && s.slurm.ClusterMismatch == "" && !s.slurm.Known && (s.slurmCluster == nil || s.slurmCluster.Problem() == "")
+	return s.clusterFound && s.problem.reason == "" && s.slurm.ClusterMismatch == "" && !s.slurm.Known &&
+		(s.slurmCluster == nil || s.slurmCluster.Problem() == "")
 }
 
 // possibleSlurmNames returns the Slurm node names of the workers that may exist. None are known

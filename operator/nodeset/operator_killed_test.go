@@ -33,11 +33,14 @@ func killScenarios() []killScenario {
 	remove := func(r *testEnv) { r.must(r.Delete(r.t.Context(), r.nodeSet())) }
 	return []killScenario{
 		{"creation", gpuNodeSet(2, withMaxReplicas(3)), 0, nil, false},
-		{"scale-in", gpuNodeSet(3, withMaxReplicas(3)), 2, map[int]func(*testEnv){2: func(r *testEnv) { r.scale(1) }}, false},
-		{"scale-in and out again", gpuNodeSet(3), 2, map[int]func(*testEnv){2: func(r *testEnv) { r.scale(0) }, 4: func(r *testEnv) { r.scale(2) }}, true},
+		{"scale-in", gpuNodeSet(3, withMaxReplicas(3)), 2, map[int]func(*testEnv){2: func(r *testEnv) { r.scale(1) }},
+			false},
+		{"scale-in and out again", gpuNodeSet(3), 2,
+			map[int]func(*testEnv){2: func(r *testEnv) { r.scale(0) }, 4: func(r *testEnv) { r.scale(2) }}, true},
 		{"update", gpuNodeSet(2, withMaxReplicas(2)), 2, map[int]func(*testEnv){2: update}, false},
 		{"deletion", gpuNodeSet(2, withMaxReplicas(3)), 2, map[int]func(*testEnv){2: remove}, false},
-		{"deletion right after creation", gpuNodeSet(1, withMaxReplicas(3)), 0, map[int]func(*testEnv){1: remove}, false},
+		{"deletion right after creation", gpuNodeSet(1, withMaxReplicas(3)), 0, map[int]func(*testEnv){1: remove},
+			false},
 		{"deletion during an update", gpuNodeSet(2), 2, map[int]func(*testEnv){2: update, 4: remove}, false},
 	}
 }
@@ -77,7 +80,8 @@ func (s killScenario) play(t *testing.T, k *killer) string {
 	quiet := 0
 	for turn := 0; quiet < 2; turn++ {
 		if turn > 40 {
-			t.Fatalf("it does not end; the pods are %s, the last writes %q", r.podNames(), r.writes[max(0, len(r.writes)-5):])
+			t.Fatalf("it does not end; the pods are %s, the last writes %q", r.podNames(),
+				r.writes[max(0, len(r.writes)-5):])
 		}
 		if f := s.events[turn]; f != nil {
 			f(r)

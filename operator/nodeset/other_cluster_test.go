@@ -55,7 +55,8 @@ func TestAStepIsNotTakenOnALookAtAnotherCluster(t *testing.T) {
 		begin         func(*testEnv)
 		state, reason string
 	}{
-		{"a drained worker is not deleted", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) { r.scale(0); drained(r) }, "DRAIN", reason},
+		{"a drained worker is not deleted", gpuNodeSet(1, withMaxReplicas(1)),
+			func(r *testEnv) { r.scale(0); drained(r) }, "DRAIN", reason},
 		{"an idle one is not drained", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) { r.scale(0) }, "IDLE", ""},
 		{"a drained one is not undrained", gpuNodeSet(1, withMaxReplicas(1)), drained, "DRAIN", reason},
 		{"one that did not register is not deleted", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) {

@@ -69,8 +69,9 @@ func missingOwnersOf(pod *corev1.Pod, s *observation) plan.MissingOwners {
 		return plan.MissingOwners{}
 	}
 	return plan.MissingOwners{
-		NodeSet:   !metav1.IsControlledBy(pod, s.nodeSet),
-		Namespace: !slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.namespaceUID }),
+		NodeSet: !metav1.IsControlledBy(pod, s.nodeSet),
+		Namespace: !slices.ContainsFunc(pod.OwnerReferences,
+			func(ref metav1.OwnerReference) bool { return ref.UID == s.namespaceUID }),
 	}
 }
 
@@ -114,7 +115,8 @@ func (r *Reconciler) adoptPod(ctx context.Context, s *observation, step plan.Ste
 		return err
 	}
 	written := pod.DeepCopy()
-	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)); err != nil {
 		return ignoreNotFound(fmt.Errorf("adopting pod %s: %w", step.Pod, err))
 	}
 	s.rememberPod(written)
@@ -132,12 +134,14 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, s *observation) error {
 			return err
 		}
 		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": revision.ResourceVersion, "ownerReferences": []metav1.OwnerReference{render.Owner(s.nodeSet)},
+			"resourceVersion": revision.ResourceVersion,
+			"ownerReferences": []metav1.OwnerReference{render.Owner(s.nodeSet)},
 		}})
 		if err != nil {
 			return err
 		}
-		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data),
+			client.FieldOwner(FieldManager)); err != nil {
 			return ignoreNotFound(fmt.Errorf("adopting controller revision %s: %w", revision.Name, err))
 		}
 	}
@@ -157,5 +161,6 @@ func isOrphaning(n *v1beta1.NodeSet, revisions []appsv1.ControllerRevision) bool
 	case slices.Contains(n.Finalizers, metav1.FinalizerDeleteDependents):
 		return false
 	}
-	return slices.ContainsFunc(revisions, func(r appsv1.ControllerRevision) bool { return metav1.GetControllerOf(&r) == nil })
+	return slices.ContainsFunc(revisions,
+		func(r appsv1.ControllerRevision) bool { return metav1.GetControllerOf(&r) == nil })
 }

@@ -80,7 +80,10 @@ func TestOrphansAreLeftAndAdopted(t *testing.T) {
 			r.startWorkers()
 			r.slurm.start(7, "gpu-0")
 			if !late {
-				r.change(func(n *v1beta1.NodeSet) { n.Finalizers = append(n.Finalizers, metav1.FinalizerOrphanDependents) })
+				r.change(func(n *v1beta1.NodeSet) {
+					n.Finalizers = append(n.Finalizers,
+						metav1.FinalizerOrphanDependents)
+				})
 			}
 			r.must(r.Delete(t.Context(), r.nodeSet()))
 			r.removeOwner(false)
@@ -127,7 +130,8 @@ func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
 	r.clearWrites()
 	r.pollAndReconcile()
 	expectStrings(t, "the writes", r.writes, "patch Pod gpu-0")
-	if got := r.pod("gpu-0"); got.UID != pod.UID || len(got.OwnerReferences) != 2 || !metav1.IsControlledBy(got, r.nodeSet()) {
+	if got := r.pod("gpu-0"); got.UID != pod.UID || len(got.OwnerReferences) != 2 ||
+		!metav1.IsControlledBy(got, r.nodeSet()) {
 		t.Errorf("the pod is %+v", got.ObjectMeta)
 	}
 }
@@ -155,7 +159,8 @@ func TestWhoseAPodIs(t *testing.T) {
 	}
 	owned := func(kind, name string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID("x"), Controller: new(true)}}
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID("x"),
+				Controller: new(true)}}
 		}
 	}
 	for _, tc := range []struct {
@@ -181,7 +186,8 @@ func TestWhoseAPodIs(t *testing.T) {
 func TestWhichDeletionLeavesOrphans(t *testing.T) {
 	deleted := func(finalizers ...string) *v1beta1.NodeSet {
 		return gpuNodeSet(1, func(n *v1beta1.NodeSet) {
-			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)), slices.Concat(finalizers, []string{v1beta1.FinalizerDrain})
+			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)),
+				slices.Concat(finalizers, []string{v1beta1.FinalizerDrain})
 		})
 	}
 	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpuNodeSet(1))}}}
@@ -216,7 +222,8 @@ func TestForeignOwnersOfAWorkerStay(t *testing.T) {
 		t.Errorf("it lacks %+v", got)
 	}
 	pod.OwnerReferences = ownersOf(pod, s)
-	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign || missingOwnersOf(pod, s) != (plan.MissingOwners{}) {
+	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign ||
+		missingOwnersOf(pod, s) != (plan.MissingOwners{}) {
 		t.Errorf("its owners are %+v", pod.OwnerReferences)
 	}
 }
@@ -227,7 +234,8 @@ type laggingClient struct {
 	nodeSet *v1beta1.NodeSet
 }
 
-func (l laggingClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (l laggingClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
+	opts ...client.GetOption) error {
 	if n, ok := obj.(*v1beta1.NodeSet); ok {
 		l.nodeSet.DeepCopyInto(n)
 		return nil

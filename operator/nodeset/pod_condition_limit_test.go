@@ -28,11 +28,16 @@ func TestWhatIsShownWaitsForWorkersOnTheirWayUp(t *testing.T) {
 	}{
 		{"with no worker on its way all may be shown, in parts", nil, noon, maxConditionWrites, time.Millisecond},
 		{"nor with a few", many(plan.Worker{Created: noon})[1:], noon, maxConditionWrites, time.Millisecond},
-		{"with many only some", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval), maxConditionWritesWhileStarting, conditionWriteInterval},
-		{"and none right after those", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval / 4), 0, conditionWriteInterval * 3 / 4},
-		{"those that are Ready are up", many(plan.Worker{Created: noon, Ready: true}), noon, maxConditionWrites, time.Millisecond},
-		{"those that do not get up hold nothing for long", many(plan.Worker{Created: noon.Add(-startingWithin)}), noon, maxConditionWrites, time.Millisecond},
-		{"nor do those that go", many(plan.Worker{Created: noon, DeletedAt: noon}), noon, maxConditionWrites, time.Millisecond},
+		{"with many only some", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval),
+			maxConditionWritesWhileStarting, conditionWriteInterval},
+		{"and none right after those", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval / 4), 0,
+			conditionWriteInterval * 3 / 4},
+		{"those that are Ready are up", many(plan.Worker{Created: noon, Ready: true}), noon, maxConditionWrites,
+			time.Millisecond},
+		{"those that do not get up hold nothing for long", many(plan.Worker{Created: noon.Add(-startingWithin)}), noon,
+			maxConditionWrites, time.Millisecond},
+		{"nor do those that go", many(plan.Worker{Created: noon, DeletedAt: noon}), noon, maxConditionWrites,
+			time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &observation{workers: tc.workers, expectations: &nodeSetExpectations{conditionsWrittenAt: tc.shown}}
@@ -68,12 +73,14 @@ func TestManyDrainedWorkersAreOneEventAndSlurmIsReadSoon(t *testing.T) {
 	r.startWorkers()
 	r.scale(0)
 	r.pollAndReconcile()
-	expectStrings(t, "the events", r.takeEvents(), "Normal DrainStarted 30 workers: slurm-operator: scale-in: gpu-[0-29]")
+	expectStrings(t, "the events", r.takeEvents(),
+		"Normal DrainStarted 30 workers: slurm-operator: scale-in: gpu-[0-29]")
 	if r.slurm.refreshes != 1 {
 		t.Errorf("a reading was asked for %d times", r.slurm.refreshes)
 	}
 	r.pollAndReconcile()
-	expectStrings(t, "the events", r.takeEvents(), "Normal Drained 30 workers: it is drained and has no job: gpu-[0-29]",
+	expectStrings(t, "the events", r.takeEvents(),
+		"Normal Drained 30 workers: it is drained and has no job: gpu-[0-29]",
 		"Normal SuccessfulDelete 30 workers: it is drained and has no job: gpu-[0-29]")
 	if r.slurm.refreshes != 1 {
 		t.Errorf("then a reading was asked for %d times", r.slurm.refreshes)

@@ -91,9 +91,13 @@ func podConditionsOf(have []corev1.PodCondition, node *slurm.Node, now metav1.Ti
 	}
 	var added []corev1.PodCondition
 	for kind := range want {
-		added = append(added, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: slurmStateReason, Message: reason, LastTransitionTime: now})
+		added = append(added, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: slurmStateReason,
+			Message: reason, LastTransitionTime: now})
 	}
-	slices.SortFunc(added, func(a, b corev1.PodCondition) int { return strings.Compare(string(a.Type), string(b.Type)) })
+	slices.SortFunc(added, func(a, b corev1.PodCondition) int {
+		return strings.Compare(string(a.Type),
+			string(b.Type))
+	})
 	return append(out, added...), changed || len(added) > 0
 }
 
@@ -132,7 +136,8 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 			continue
 		}
 		pod, node := s.pod(w.Pod), s.slurmNodes[w.SlurmName]
-		if conditions, changed := podConditionsOf(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed && !isOlderThanWorker(s.nodesReadAt, w, node) {
+		if conditions, changed := podConditionsOf(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed &&
+			!isOlderThanWorker(s.nodesReadAt, w, node) {
 			show := func() error { return r.patchPodStatus(ctx, s, pod, conditions) }
 			if needsAttention(node) {
 				first = append(first, show)
@@ -141,7 +146,8 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 			}
 		}
 		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
-			if update, differs := slurmNodeUpdateFor(s, w); differs && !s.expectations.expectsUpdate(w.SlurmName, update) {
+			if update, differs := slurmNodeUpdateFor(s, w); differs &&
+				!s.expectations.expectsUpdate(w.SlurmName, update) {
 				work = append(work, func() error { return r.updateSlurmNode(ctx, s, w, update) })
 			}
 		}
@@ -197,10 +203,12 @@ func conditionWriteLimit(now time.Time, s *observation) (room int, again time.Du
 }
 
 // patchPodStatus writes the conditions of a pod.
-func (r *Reconciler) patchPodStatus(ctx context.Context, s *observation, pod *corev1.Pod, conditions []corev1.PodCondition) error {
+func (r *Reconciler) patchPodStatus(ctx context.Context, s *observation, pod *corev1.Pod,
+	conditions []corev1.PodCondition) error {
 	changed := pod.DeepCopy()
 	changed.Status.Conditions = conditions
-	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod),
+		client.FieldOwner(FieldManager)); err != nil {
 		return ignoreNotFound(fmt.Errorf("writing the slurm state to pod %s: %w", pod.Name, err))
 	}
 	s.rememberPod(changed)

@@ -21,7 +21,8 @@ func stateCondition(state, message string, at time.Time) corev1.PodCondition {
 
 func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 	before := noon.Add(-time.Hour)
-	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(before)}
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(before)}
 	node := func(reason string, state ...string) *slurm.Node {
 		n := newSlurmNode("gpu-0", state...)
 		n.Reason = reason
@@ -37,18 +38,28 @@ func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 		want    list
 		changed bool
 	}{
-		{"the first state is added", list{ready}, node("", "IDLE"), list{ready, stateCondition("Idle", "", noon)}, true},
+		{"the first state is added", list{ready}, node("", "IDLE"), list{ready, stateCondition("Idle", "", noon)},
+			true},
 		{"flags are added by name", list{ready}, node("disk", "MIXED", "DRAIN", "COMPLETING"),
-			list{ready, stateCondition("Completing", "disk", noon), stateCondition("Drain", "disk", noon), stateCondition("Mixed", "disk", noon)}, true},
-		{"a state that stays keeps its time", list{stateCondition("Idle", "", before), ready}, node("", "IDLE"), list{stateCondition("Idle", "", before), ready}, false},
-		{"a state that is left goes", list{ready, stateCondition("Idle", "", before)}, node("", "ALLOCATED"), list{ready, stateCondition("Allocated", "", noon)}, true},
-		{"another reason changes the message alone", list{stateCondition("Down", "a", before)}, node("b", "DOWN"), list{stateCondition("Down", "b", before)}, true},
-		{"a state that somebody denied is shown again", list{falsely}, node("", "IDLE"), list{stateCondition("Idle", "", before)}, true},
-		{"one that Slurm does not know shows nothing", list{stateCondition("Idle", "", before), ready, stateCondition("Drain", "", before)}, nil, list{ready}, true},
+			list{ready, stateCondition("Completing", "disk", noon), stateCondition("Drain", "disk", noon),
+				stateCondition("Mixed", "disk", noon)}, true},
+		{"a state that stays keeps its time", list{stateCondition("Idle", "", before), ready}, node("", "IDLE"),
+			list{stateCondition("Idle", "", before), ready}, false},
+		{"a state that is left goes", list{ready, stateCondition("Idle", "", before)}, node("", "ALLOCATED"),
+			list{ready, stateCondition("Allocated", "", noon)}, true},
+		{"another reason changes the message alone", list{stateCondition("Down", "a", before)}, node("b", "DOWN"),
+			list{stateCondition("Down", "b", before)}, true},
+		{"a state that somebody denied is shown again", list{falsely}, node("", "IDLE"),
+			list{stateCondition("Idle", "", before)}, true},
+		{"one that Slurm does not know shows nothing",
+			list{stateCondition("Idle", "", before), ready, stateCondition("Drain", "", before)}, nil, list{ready},
+			true},
 		{"one that Slurm never knew changes nothing", list{ready}, nil, list{ready}, false},
 		{"no conditions at all are no trouble", nil, nil, nil, false},
-		{"a base state of a later Slurm is unknown", nil, node("", "HIBERNATING"), list{stateCondition("Unknown", "", noon)}, true},
-		{"a state that has no condition shows none", list{stateCondition("Idle", "", before)}, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeExternal}}, nil, true},
+		{"a base state of a later Slurm is unknown", nil, node("", "HIBERNATING"),
+			list{stateCondition("Unknown", "", noon)}, true},
+		{"a state that has no condition shows none", list{stateCondition("Idle", "", before)},
+			&slurm.Node{State: slurm.NodeState{Base: slurm.NodeExternal}}, nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, changed := podConditionsOf(tc.have, tc.node, metav1.NewTime(noon))
@@ -76,7 +87,8 @@ func TestEveryBaseStateAndFlagHasOneCondition(t *testing.T) {
 			t.Errorf("%s is there twice", f.condition)
 		}
 		seen[f.condition] = true
-		got, _ := podConditionsOf(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}}, metav1.NewTime(noon))
+		got, _ := podConditionsOf(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}},
+			metav1.NewTime(noon))
 		if len(got) != 2 {
 			t.Errorf("with %s the conditions are %v", f.condition, got)
 		}

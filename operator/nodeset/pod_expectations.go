@@ -24,7 +24,8 @@ type podExpectations struct {
 }
 
 func newPodExpectations() *podExpectations {
-	return &podExpectations{written: map[types.UID]*corev1.Pod{}, deleted: map[types.UID]time.Time{}, created: map[string]time.Time{}}
+	return &podExpectations{written: map[types.UID]*corev1.Pod{}, deleted: map[types.UID]time.Time{},
+		created: map[string]time.Time{}}
 }
 
 func (m *podExpectations) expectVersion(pod *corev1.Pod) {

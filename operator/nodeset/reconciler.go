@@ -70,10 +70,12 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, which needs the indexes that
 // SetupWithManager adds, Secrets and namespaces through direct, Slurm through slurms, and the time
 // from now.
-func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) SlurmCluster, recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
+func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) SlurmCluster,
+	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
 		client: c, uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
-		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, expectations: newExpectations(), metrics: metrics,
+		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, expectations: newExpectations(),
+		metrics: metrics,
 	}
 }
 
@@ -97,21 +99,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	actions := r.planner.Plan(r.now(), observed.desired, plan.Observation{Workers: observed.workers, Slurm: observed.slurm, UnregisteredDeletions: observed.expectations.unregisteredDeletions})
+	actions := r.planner.Plan(r.now(), observed.desired,
+		plan.Observation{Workers: observed.workers, Slurm: observed.slurm,
+			UnregisteredDeletions: observed.expectations.unregisteredDeletions})
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
 	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
-	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, &actions), r.applyCordons(ctx, observed, &actions), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed), r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions), r.patchPodConditions(ctx, observed, &actions))
+	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, &actions),
+		r.applyCordons(ctx, observed, &actions), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
+		r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions),
+		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {
 		err = r.removeFinalizer(ctx, nodeSet)
 	}
-	return resultOf(shorterDelay(shorterDelay(actions.RequeueAfter, observed.requeue), untilScheduledUpdate(r.now(), nodeSet)), err)
+	return resultOf(shorterDelay(shorterDelay(actions.RequeueAfter, observed.requeue),
+		untilScheduledUpdate(r.now(), nodeSet)), err)
 }
 
 // untilScheduledUpdate returns how long it takes until a scheduled update begins, 0 if none is
 // ahead.
 func untilScheduledUpdate(now time.Time, n *v1beta1.NodeSet) time.Duration {
-	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil && u.StartTime != nil {
+	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil &&
+		u.StartTime != nil {
 		return max(0, u.StartTime.Sub(now))
 	}
 	return 0

@@ -23,7 +23,8 @@ func expectStrings(t *testing.T, what string, got []string, want ...string) {
 
 func setClaims(n *v1beta1.NodeSet) {
 	n.Spec.VolumeClaimTemplates = []v1beta1.VolumeClaimTemplate{{
-		Metadata: v1beta1.Raw{Raw: []byte(`{"name": "data"}`)}, Spec: v1beta1.Raw{Raw: []byte(`{"accessModes": ["ReadWriteOnce"]}`)},
+		Metadata: v1beta1.Raw{Raw: []byte(`{"name": "data"}`)},
+		Spec:     v1beta1.Raw{Raw: []byte(`{"accessModes": ["ReadWriteOnce"]}`)},
 	}}
 }
 
@@ -34,9 +35,11 @@ func TestMakingWorkers(t *testing.T) {
 	expectStrings(t, "the writes", r.writes,
 		"patch NodeSet gpu", "create Service slurm-workers-slurm", "create PodDisruptionBudget slurm-workers-pdb-slurm",
 		"create ControllerRevision gpu-"+revision,
-		"create PersistentVolumeClaim data-gpu-0", "create Pod gpu-0", "create PersistentVolumeClaim data-gpu-1", "create Pod gpu-1",
+		"create PersistentVolumeClaim data-gpu-0", "create Pod gpu-0", "create PersistentVolumeClaim data-gpu-1",
+		"create Pod gpu-1",
 		"patch status NodeSet gpu")
-	expectStrings(t, "the events", r.takeEvents(), "Normal SuccessfulCreate created worker gpu-0", "Normal SuccessfulCreate created worker gpu-1")
+	expectStrings(t, "the events", r.takeEvents(), "Normal SuccessfulCreate created worker gpu-0",
+		"Normal SuccessfulCreate created worker gpu-1")
 	if !hasFinalizer(r.nodeSet()) {
 		t.Error("there is no finalizer")
 	}
@@ -56,7 +59,8 @@ func TestMakingWorkers(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(pod.Status.Conditions), "SlurmNodeStateIdle") {
 		t.Errorf("the pod shows %v", pod.Status.Conditions)
 	}
-	if got := r.slurm.nodes["gpu-1"].Comment; !strings.Contains(got, `"podName":"gpu-1","node":"kube-1","nodeSetName":"gpu","nodeSetUID":"uid-gpu"`) {
+	if got := r.slurm.nodes["gpu-1"].Comment; !strings.Contains(
+		got, `"podName":"gpu-1","node":"kube-1","nodeSetName":"gpu","nodeSetUID":"uid-gpu"`) {
 		t.Errorf("the comment is %s", got)
 	}
 }
@@ -70,9 +74,11 @@ func TestNothingIsWrittenWhenNothingChanges(t *testing.T) {
 		{"with workers", gpuNodeSet(2, withMaxReplicas(4)), func(*testEnv) {}},
 		{"with none", gpuNodeSet(0), func(*testEnv) {}},
 		{"when counts went back to zero", gpuNodeSet(2), func(r *testEnv) { r.scale(0) }},
-		{"while work is waited for", gpuNodeSet(2), func(r *testEnv) { r.slurm.start(7, "gpu-0"); r.slurm.start(8, "gpu-1"); r.scale(0) }},
+		{"while work is waited for", gpuNodeSet(2),
+			func(r *testEnv) { r.slurm.start(7, "gpu-0"); r.slurm.start(8, "gpu-1"); r.scale(0) }},
 		{"without Slurm", gpuNodeSet(2), func(r *testEnv) { r.slurmMissing = true }},
-		{"while Slurm fails", gpuNodeSet(2), func(r *testEnv) { r.slurm.latest.Snapshot.Jobs.Err = errors.New("no route") }},
+		{"while Slurm fails", gpuNodeSet(2),
+			func(r *testEnv) { r.slurm.latest.Snapshot.Jobs.Err = errors.New("no route") }},
 		{"with a broken spec", gpuNodeSet(2), func(r *testEnv) { r.change(breakSpec) }},
 		{"with pins that fell", gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }), func(r *testEnv) {
 			r.must(r.Delete(r.t.Context(), newKubeNode("kube-1")))
@@ -117,7 +123,8 @@ func TestScaleIn(t *testing.T) {
 		t.Fatalf("the pods are %s", got)
 	}
 	r.pollAndReconcile()
-	expectStrings(t, "the events", r.takeEvents(), "Normal Drained worker gpu-1: it is drained and has no job", "Normal SuccessfulDelete worker gpu-1: it is drained and has no job")
+	expectStrings(t, "the events", r.takeEvents(), "Normal Drained worker gpu-1: it is drained and has no job",
+		"Normal SuccessfulDelete worker gpu-1: it is drained and has no job")
 	if got := r.podNames(); got != "gpu-0" {
 		t.Errorf("the pods are %s", got)
 	}

@@ -47,7 +47,8 @@ func (r *Reconciler) observeReferences(ctx context.Context, s *observation) erro
 }
 
 func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
-	s.input = render.Input{NodeSet: s.nodeSet, NamespaceUID: s.namespaceUID, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
+	s.input = render.Input{NodeSet: s.nodeSet, NamespaceUID: s.namespaceUID, Image: r.cfg.Image,
+		ClusterDomain: r.cfg.ClusterDomain}
 	spec := &s.nodeSet.Spec
 	var err error
 	switch {
@@ -58,7 +59,8 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 		s.clusterRef = spec.ClusterRef.Name
 		s.input.Endpoint, s.input.SlurmKey, err = r.resolveClusterRef(ctx, s, s.clusterRef)
 	default:
-		err = problemError{readyProblem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is set"}}
+		err = problemError{readyProblem{v1beta1.ReasonInvalidSpec,
+			"neither spec.controllerRef nor spec.clusterRef is set"}}
 	}
 	s.input.Cluster = s.clusterRef
 	if err != nil {
@@ -69,33 +71,40 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	return err
 }
 
-func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (
+	render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Controller{}
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
 	at := render.Endpoint{Host: name + "-controller." + s.nodeSet.Namespace, Port: slurmctldPort}
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
-		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host, Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
+		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host,
+			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
 	}
 	if c.Spec.SlurmKeyRef == nil {
-		return at, corev1.SecretKeySelector{}, missingReference("Controller %s has no slurmKeyRef, which workers need", name)
+		return at, corev1.SecretKeySelector{}, missingReference("Controller %s has no slurmKeyRef, which workers need",
+			name)
 	}
 	return at, *c.Spec.SlurmKeyRef, nil
 }
 
-func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name string) (
+	render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Cluster{}
 	if err := r.getReference(ctx, s, name, v1beta1.KindCluster, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
 	switch {
 	case c.Spec.Slurmctld == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{}, missingReference("Cluster %s has no slurmctld, which workers join", name)
+		return render.Endpoint{}, corev1.SecretKeySelector{},
+			missingReference("Cluster %s has no slurmctld, which workers join", name)
 	case c.Spec.SlurmKeyRef == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{}, missingReference("Cluster %s has no slurmKeyRef, which workers need", name)
+		return render.Endpoint{}, corev1.SecretKeySelector{},
+			missingReference("Cluster %s has no slurmKeyRef, which workers need", name)
 	}
-	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
+	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, slurmctldPort)},
+		*c.Spec.SlurmKeyRef, nil
 }
 
 func (r *Reconciler) getReference(ctx context.Context, s *observation, name, kind string, into client.Object) error {

@@ -30,25 +30,40 @@ func TestWhatIsMissingIsACondition(t *testing.T) {
 		want   string
 	}{
 		{"no Controller", gpuNodeSet(1), nil, func(r *testEnv) {
-			r.must(r.Delete(r.t.Context(), &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
+			r.must(r.Delete(r.t.Context(),
+				&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", "Controller slurm does not exist in namespace slurm"},
-		{"no Cluster", gpuNodeSet(1, ofCluster), nil, nil, "ReferenceNotFound", "Cluster far does not exist in namespace slurm"},
-		{"no slurmctld", gpuNodeSet(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
+		{"no Cluster", gpuNodeSet(1, ofCluster), nil, nil, "ReferenceNotFound",
+			"Cluster far does not exist in namespace slurm"},
+		{"no slurmctld", gpuNodeSet(1, ofCluster),
+			[]client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmctld, which workers join"},
-		{"no key", gpuNodeSet(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
+		{"no key", gpuNodeSet(1, ofCluster),
+			[]client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmKeyRef, which workers need"},
 		{"no Secret", gpuNodeSet(1), nil, func(r *testEnv) {
-			r.must(r.Delete(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
+			r.must(r.Delete(r.t.Context(),
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
 		{"an empty Secret", gpuNodeSet(1), nil, func(r *testEnv) {
-			r.must(r.Update(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": {}}}))
+			r.must(r.Update(r.t.Context(),
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},
+					Data: map[string][]byte{"slurm.key": {}}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
-		{"no reference", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
+		{"no reference", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil,
+			"InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
 		{"a malformed slurmd", gpuNodeSet(1, breakSpec), nil, nil, "InvalidSpec", "spec.slurmd"},
-		{"a malformed pod", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil, "InvalidSpec", "spec.template.spec"},
-		{"a malformed logfile", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec", "spec.logfile"},
-		{"a malformed claim", gpuNodeSet(1, setClaims, func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil, nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
-		{"a name that is too long for a pod", gpuNodeSet(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }), nil, nil, "InvalidSpec", "naming the pod"},
+		{"a malformed pod", gpuNodeSet(
+			1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil,
+			"InvalidSpec", "spec.template.spec"},
+		{"a malformed logfile", gpuNodeSet(
+			1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec",
+			"spec.logfile"},
+		{"a malformed claim", gpuNodeSet(1, setClaims,
+			func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil,
+			nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
+		{"a name that is too long for a pod", gpuNodeSet(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }),
+			nil, nil, "InvalidSpec", "naming the pod"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newTestEnv(t, tc.set, tc.others...)
@@ -146,7 +161,8 @@ func TestAnotherKeyIsAnotherRevision(t *testing.T) {
 	r := newTestEnv(t, gpuNodeSet(0))
 	r.pollAndReconcile()
 	before := r.nodeSet().Status.NodeSetHash
-	r.must(r.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("another")}}))
+	r.must(r.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},
+		Data: map[string][]byte{"slurm.key": []byte("another")}}))
 	r.now = r.now.Add(keyReadInterval)
 	r.pollAndReconcile()
 	if got := r.nodeSet().Status.NodeSetHash; got == before {

@@ -55,7 +55,8 @@ func (s *observation) hasReservedNode(r *slurm.Reservation) bool {
 func desiredReservation(now time.Time, s *observation, name string, outdated int) *slurm.ReservationRequest {
 	strategy := s.nodeSet.Spec.UpdateStrategy
 	u := strategy.ScheduledUpdate
-	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.desired.Deleting {
+	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil ||
+		s.desired.Deleting {
 		return nil
 	}
 	end := u.StartTime.Add(scheduleDuration(u))
@@ -93,7 +94,8 @@ const (
 // reservationStepOf returns how to change the existing reservation, nil for none, to the wanted
 // one, nil for none. Slurm does not move the start of a reservation that has begun: it is deleted,
 // and created again once it is gone. A reservation whose update is still under way stays.
-func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest, underWay bool) reservationStep {
+func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest,
+	underWay bool) reservationStep {
 	switch {
 	case have == nil && want == nil:
 		return leaveReservation
@@ -153,7 +155,8 @@ func (r *Reconciler) applyReservation(ctx context.Context, s *observation, actio
 		return nil
 	}
 	if slurmclient.CodeOf(err) == slurmclient.CodeUnsupported {
-		log.FromContext(ctx).Info("slurmrestd cannot make reservations; the update goes on without one", "err", err.Error())
+		log.FromContext(ctx).Info("slurmrestd cannot make reservations; the update goes on without one", "err",
+			err.Error())
 		return nil
 	}
 	if err != nil {

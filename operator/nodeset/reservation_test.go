@@ -14,8 +14,10 @@ import (
 
 func withSchedule(start time.Time) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) {
-		n.Spec.UpdateStrategy = v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: &v1beta1.ScheduledUpdate{
-			StartTime: new(metav1.NewTime(start)), Duration: &metav1.Duration{Duration: time.Hour}, Flags: []string{"MAGNETIC"}}}
+		n.Spec.UpdateStrategy = v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled,
+			ScheduledUpdate: &v1beta1.ScheduledUpdate{
+				StartTime: new(metav1.NewTime(start)), Duration: &metav1.Duration{Duration: time.Hour},
+				Flags: []string{"MAGNETIC"}}}
 	}
 }
 
@@ -31,7 +33,8 @@ func TestAScheduledUpdateReservesItsTime(t *testing.T) {
 	got := r.slurm.reservations["SlurmOperatorMaint-gpu"]
 	expectStrings(t, "the slurmNodes", got.Nodes, "gpu-0", "gpu-1")
 	expectStrings(t, "the flags", got.Flags, "MAINT", "IGNORE_JOBS", "MAGNETIC")
-	if !got.StartTime.Time().Equal(start) || !got.EndTime.Time().Equal(start.Add(time.Hour)) || result.RequeueAfter > start.Sub(r.now) || result.RequeueAfter == 0 {
+	if !got.StartTime.Time().Equal(start) || !got.EndTime.Time().Equal(start.Add(time.Hour)) ||
+		result.RequeueAfter > start.Sub(r.now) || result.RequeueAfter == 0 {
 		t.Errorf("it is %+v, looked at again after %s", got, result.RequeueAfter)
 	}
 	r.expectCondition("Updated", "False", "Scheduled")
@@ -62,12 +65,16 @@ func TestTheReservationFollowsTheSchedule(t *testing.T) {
 	}{
 		{"it is made", noon, nil, want(start, time.Hour, "gpu-0", "gpu-1"), false, setReservation},
 		{"one that is right is left", noon, have, want(start, time.Hour, "gpu-1", "gpu-0"), false, leaveReservation},
-		{"it moves with the start", noon, have, want(start.Add(time.Minute), time.Hour, "gpu-0", "gpu-1"), false, setReservation},
+		{"it moves with the start", noon, have, want(start.Add(time.Minute), time.Hour, "gpu-0", "gpu-1"), false,
+			setReservation},
 		{"it ends with the duration", noon, have, want(start, 2*time.Hour, "gpu-0", "gpu-1"), false, setReservation},
-		{"it has the workers of now", noon, have, want(start, time.Hour, "gpu-0", "gpu-1", "gpu-2"), false, setReservation},
+		{"it has the workers of now", noon, have, want(start, time.Hour, "gpu-0", "gpu-1", "gpu-2"), false,
+			setReservation},
 		{"one that has begun keeps its nodes", start, have, want(start, time.Hour, "gpu-0"), false, leaveReservation},
-		{"one that has begun ends with the duration", start, have, want(start, 2*time.Hour, "gpu-0"), false, setReservation},
-		{"one that has begun is ended when it is to begin later", start, have, want(start.Add(time.Hour), time.Hour, "gpu-0"), false, deleteReservation},
+		{"one that has begun ends with the duration", start, have, want(start, 2*time.Hour, "gpu-0"), false,
+			setReservation},
+		{"one that has begun is ended when it is to begin later", start, have,
+			want(start.Add(time.Hour), time.Hour, "gpu-0"), false, deleteReservation},
 		{"it is ended when nothing is left to update", start, have, nil, false, deleteReservation},
 		{"but not under a job", start, have, nil, true, leaveReservation},
 		{"there is none and is to be none", noon, nil, nil, false, leaveReservation},
@@ -109,7 +116,8 @@ func TestReservationsOfNodeSetsOfOneNameDoNotCollide(t *testing.T) {
 	start := noon.Add(10 * time.Minute)
 	r := newTestEnv(t, gpuNodeSet(1, withSchedule(start)))
 	r.startWorkers()
-	other := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: slurm.At(start), EndTime: slurm.At(start.Add(time.Minute)), Nodes: []string{"other-0"}}
+	other := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: slurm.At(start),
+		EndTime: slurm.At(start.Add(time.Minute)), Nodes: []string{"other-0"}}
 	r.slurm.reservations[other.Name] = other
 	r.pollAndReconcile()
 	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })

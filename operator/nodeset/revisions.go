@@ -35,7 +35,8 @@ func keptRevisionsOf(s *observation) map[int]string {
 			continue
 		}
 		old[hash] = true
-		for _, ordinal := range parseOrdinals(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.desired.Update.Partition) {
+		for _, ordinal := range parseOrdinals(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals],
+			s.desired.Update.Partition) {
 			out[ordinal] = hash
 		}
 	}
@@ -111,7 +112,8 @@ func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
 	if !old {
 		return out, nil
 	}
-	i := slices.IndexFunc(s.revisions, func(r appsv1.ControllerRevision) bool { return r.Labels[render.LabelRevision] == hash })
+	i := slices.IndexFunc(s.revisions,
+		func(r appsv1.ControllerRevision) bool { return r.Labels[render.LabelRevision] == hash })
 	if i < 0 {
 		return workerSource{}, fmt.Errorf("worker %d keeps revision %s, which does not exist", ordinal, hash)
 	}
@@ -152,7 +154,8 @@ func (r *Reconciler) applyRevisions(ctx context.Context, s *observation) error {
 	}
 	if !there {
 		object := render.RevisionObject(s.input, s.revision, top+1)
-		if err := r.client.Create(ctx, object, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.client.Create(ctx, object, client.FieldOwner(FieldManager)); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating controller revision %s: %w", object.Name, err)
 		}
 	}
@@ -188,7 +191,8 @@ func (r *Reconciler) annotateKeptOrdinals(ctx context.Context, s *observation) e
 		if err != nil {
 			return err
 		}
-		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data),
+			client.FieldOwner(FieldManager)); err != nil {
 			return ignoreNotFound(fmt.Errorf("annotating controller revision %s: %w", revision.Name, err))
 		}
 	}

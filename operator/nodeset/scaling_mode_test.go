@@ -68,7 +68,8 @@ func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"0": "kube-0"}, r.nodeSet().Status.OrdinalToNode); diff != "" {
 		t.Fatal(diff)
 	}
-	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"), client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
+	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"),
+		client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
 	r.pollAndReconcile()
 	if got := requiredKubeNode(r.pod("gpu-0")); got != "kube-0" {
 		t.Errorf("it is pinned to %q", got)

@@ -44,7 +44,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionOrFinalizersChanged())
+	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		deletionOrFinalizersChanged())
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeset").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(specs)).
@@ -53,7 +54,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsOfHPA)).
 		Watches(&v1beta1.Controller{}, r.enqueueJoined(v1beta1.KindController)).
 		Watches(&v1beta1.Cluster{}, r.enqueueJoined(v1beta1.KindCluster)).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet), builder.WithPredicates(kubeNodeChanged())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet),
+			builder.WithPredicates(kubeNodeChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.cfg.Concurrent,
 			EnableWarmup:            new(true), // a new leader starts with filled caches
@@ -80,13 +82,16 @@ func (r *Reconciler) enqueueOwner() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		CreateFunc: func(_ context.Context, e event.CreateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			enqueue(e.Object, q)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			enqueue(e.ObjectNew, q)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			enqueue(e.Object, q)
 		},
 	}
@@ -95,7 +100,8 @@ func (r *Reconciler) enqueueOwner() handler.EventHandler {
 // Requests returns the NodeSets that join the cluster, for a source of readings.
 func (r *Reconciler) Requests(ctx context.Context, key access.ClusterKey) []reconcile.Request {
 	list := &v1beta1.NodeSetList{}
-	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
+	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace),
+		client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
 		return nil // the cache is not filled yet: every NodeSet is reconciled after that
 	}
 	return requestsOf(list)
@@ -146,7 +152,8 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		field string
 		value client.IndexerFunc
 	}{
-		{&corev1.Pod{}, nodeSetField, nodeSet}, {&appsv1.ControllerRevision{}, nodeSetField, nodeSet}, {&v1beta1.NodeSet{}, clusterField, cluster},
+		{&corev1.Pod{}, nodeSetField, nodeSet}, {&appsv1.ControllerRevision{}, nodeSetField, nodeSet},
+		{&v1beta1.NodeSet{}, clusterField, cluster},
 	} {
 		if err := indexer.IndexField(ctx, i.of, i.field, i.value); err != nil {
 			return fmt.Errorf("indexing %T: %w", i.of, err)
@@ -168,7 +175,8 @@ func kubeNodeChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok := e.ObjectOld.(*corev1.Node)
 		is, ok2 := e.ObjectNew.(*corev1.Node)
-		return !ok || !ok2 || was.Spec.Unschedulable != is.Spec.Unschedulable || !slices.Equal(was.Spec.Taints, is.Spec.Taints) ||
+		return !ok || !ok2 || was.Spec.Unschedulable != is.Spec.Unschedulable ||
+			!slices.Equal(was.Spec.Taints, is.Spec.Taints) ||
 			!maps.Equal(was.Labels, is.Labels) || !maps.Equal(was.Annotations, is.Annotations) ||
 			(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil)
 	}}
@@ -178,7 +186,8 @@ func kubeNodeChanged() predicate.Predicate {
 func requestsOfHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, name := range wakeup.NodeSetNames(hpa) {
-		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(),
+			Name: name}})
 	}
 	return out
 }

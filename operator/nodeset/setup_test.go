@@ -18,17 +18,20 @@ func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
 	other := gpuNodeSet(0)
 	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
 	r := newTestEnv(t, gpuNodeSet(0), other)
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm", Name: "slurm"}); len(got) != 1 || got[0] != request {
+	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm",
+		Name: "slurm"}); len(got) != 1 || got[0] != request {
 		t.Errorf("of a Controller they are %v", got)
 	}
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm", Name: "slurm"}); len(got) != 0 {
+	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm",
+		Name: "slurm"}); len(got) != 0 {
 		t.Errorf("of a Cluster of that name they are %v", got)
 	}
 	if got := r.everyNodeSet(t.Context(), newKubeNode("kube-0")); len(got) != 2 {
 		t.Errorf("of a Kubernetes node they are %v", got)
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet, Name: "gpu"}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(),
+		Kind: v1beta1.KindNodeSet, Name: "gpu"}
 	if got := requestsOfHPA(t.Context(), hpa); len(got) != 1 || got[0] != request {
 		t.Errorf("of an HPA they are %v", got)
 	}
@@ -49,7 +52,8 @@ func TestWhichChangesAreLookedAt(t *testing.T) {
 		{"a deletion is", node(func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := kubeNodeChanged().Update(event.UpdateEvent{ObjectOld: node(), ObjectNew: tc.now}); got != tc.want {
+			if got := kubeNodeChanged().Update(
+				event.UpdateEvent{ObjectOld: node(), ObjectNew: tc.now}); got != tc.want {
 				t.Errorf("it is %t", got)
 			}
 		})
@@ -71,7 +75,8 @@ func TestWhatIsOwnedByOthersIsNoWorker(t *testing.T) {
 		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, UID: "uid-gpu", Controller: new(true), Name: uid}}
 	}
 	foreign := workerPod(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
-	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm", OwnerReferences: owner("DaemonSet", "x")}}
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm",
+		OwnerReferences: owner("DaemonSet", "x")}}
 	r := newTestEnv(t, gpuNodeSet(0), foreign, revision)
 	for range 3 {
 		r.pollAndReconcile()

@@ -75,7 +75,8 @@ func (r *Reconciler) rememberCluster(ctx context.Context, s *observation) error 
 		return err
 	}
 	written := s.nodeSet.DeepCopy()
-	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)); err != nil {
 		return ignoreNotFound(fmt.Errorf("annotating nodeset %s with its slurm cluster: %w", s.nodeSet.Name, err))
 	}
 	s.nodeSet.ResourceVersion, s.nodeSet.Annotations = written.ResourceVersion, written.Annotations

@@ -39,7 +39,8 @@ func TestAnotherSlurmClusterIsNotBelieved(t *testing.T) {
 	if r.podNames() != "gpu-0 gpu-1" || len(r.slurm.calls) > 0 {
 		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.calls)
 	}
-	if c := r.expectCondition("Ready", "False", "OtherSlurmCluster"); !strings.Contains(c.Message, "one") || !strings.Contains(c.Message, "two") {
+	if c := r.expectCondition("Ready", "False", "OtherSlurmCluster"); !strings.Contains(c.Message, "one") ||
+		!strings.Contains(c.Message, "two") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 	r.setClusterName("one")
@@ -102,7 +103,8 @@ func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
 	if r.podNames() != "" || len(r.slurm.calls) > 0 {
 		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.calls)
 	}
-	if c := r.expectCondition("Ready", "False", "Progressing"); !strings.Contains(c.Message, "Slurm nodes gpu-0 respond and have no owner in their comment") {
+	if c := r.expectCondition("Ready", "False", "Progressing"); !strings.Contains(
+		c.Message, "Slurm nodes gpu-0 respond and have no owner in their comment") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 	delete(r.slurm.nodes, "gpu-0")
@@ -118,7 +120,8 @@ func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
 	r := newTestEnv(t, gpuNodeSet(1))
 	r.slurmMissing = true
 	r.reconcile()
-	if c := r.expectCondition("Ready", "Unknown", "NotObserved"); r.podNames() != "" || !strings.Contains(c.Message, "workers are created once Slurm has been read") {
+	if c := r.expectCondition("Ready", "Unknown", "NotObserved"); r.podNames() != "" ||
+		!strings.Contains(c.Message, "workers are created once Slurm has been read") {
 		t.Errorf("before a reading the pods are %q, and the condition says %q", r.podNames(), c.Message)
 	}
 	r.slurmMissing = false

@@ -14,7 +14,8 @@ import (
 
 // updateSlurmNode writes the comment, the features and the topology of a worker's Slurm node where
 // they differ, and expects them until a reading shows them. It never changes the state.
-func (r *Reconciler) updateSlurmNode(ctx context.Context, s *observation, w *plan.Worker, update slurmclient.NodeUpdate) error {
+func (r *Reconciler) updateSlurmNode(ctx context.Context, s *observation, w *plan.Worker,
+	update slurmclient.NodeUpdate) error {
 	asked := update
 	err := s.slurmCluster.UpdateNode(ctx, w.SlurmName, update)
 	if update.Topology != nil && slurmclient.CodeOf(err) == slurmclient.CodeUnsupported {
@@ -53,7 +54,8 @@ func slurmNodeUpdateFor(s *observation, w *plan.Worker) (slurmclient.NodeUpdate,
 // mergeFeatures replaces the features of a Slurm node that come from its Kubernetes node by those
 // of the annotation, a comma-separated list.
 func mergeFeatures(have []string, annotation string) []string {
-	out := slices.DeleteFunc(slices.Clone(have), func(f string) bool { return strings.HasPrefix(f, v1beta1.FeaturePrefix) })
+	out := slices.DeleteFunc(slices.Clone(have),
+		func(f string) bool { return strings.HasPrefix(f, v1beta1.FeaturePrefix) })
 	for f := range strings.SplitSeq(annotation, ",") {
 		if f = strings.TrimSpace(f); f != "" && !slices.Contains(out, v1beta1.FeaturePrefix+f) {
 			out = append(out, v1beta1.FeaturePrefix+f)

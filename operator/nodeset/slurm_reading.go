@@ -43,11 +43,13 @@ type freshness struct {
 // readingOf converts a reading for the plan. It includes the records whose name belongs to an
 // existing or possible worker, as ours reports, and those whose comment names the NodeSet. slurm is
 // nil if the cluster does not exist.
-func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid string, ours func(name string) bool, kubeNodes func(string) bool) plan.SlurmReading {
+func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid string, ours func(name string) bool,
+	kubeNodes func(string) bool) plan.SlurmReading {
 	if s == nil {
 		return plan.SlurmReading{Problem: "its Controller or Cluster does not exist"}
 	}
-	out := plan.SlurmReading{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}, DrainedSince: r.DrainedSince}
+	out := plan.SlurmReading{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{},
+		Work: map[string]occupancy.Work{}, DrainedSince: r.DrainedSince}
 	if !out.Known {
 		out.Problem = cmp.Or(s.Problem(), r.Problem, "Slurm has not been read yet")
 		return out

@@ -16,7 +16,8 @@ import (
 
 // newReading is one of nodes and jobs at noon.
 func newReading(change ...func(*live.Reading)) *live.Reading {
-	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{}, Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}
+	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
+		Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}
 	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: noon}
 	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true, ReadAt: noon.Add(time.Second)}
 	for _, c := range change {
@@ -39,25 +40,36 @@ func TestFreshness(t *testing.T) {
 		want         string
 	}{
 		{"a young reading is fresh", func(*live.Reading) {}, time.Minute, "", true, true, ""},
-		{"before nodes were read nothing is known", func(r *live.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false, "Slurm has not been read yet"},
+		{"before nodes were read nothing is known",
+			func(r *live.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false,
+			"Slurm has not been read yet"},
 		{"before jobs were read nothing is known", unread, 0, "", false, false, "Slurm has not been read yet"},
 		{"and why is told", unread, 0, "no token", false, false, "no token"},
-		{"jobs that cannot be placed leave all unknown", func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false, "the nodes of job 7 cannot be read"},
-		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false, "the reading of nodes is 1m0s old"},
-		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = noon.Add(-time.Hour) }, 0, "", true, false, "the reading of jobs is 1h0m0s old"},
-		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false, "the nodes were read from the Slurm cluster one, the jobs from two"},
+		{"jobs that cannot be placed leave all unknown",
+			func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false,
+			"the nodes of job 7 cannot be read"},
+		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false,
+			"the reading of nodes is 1m0s old"},
+		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = noon.Add(-time.Hour) }, 0, "", true, false,
+			"the reading of jobs is 1h0m0s old"},
+		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false,
+			"the nodes were read from the Slurm cluster one, the jobs from two"},
 		{"jobs of a cluster that does not tell its name", from("one", ""), 0, "", true, true, ""},
-		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0, "no route", true, false, "reading nodes: no route"},
-		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "", true, false, "reading jobs: no route"},
+		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0,
+			"no route", true, false, "reading nodes: no route"},
+		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "",
+			true, false, "reading jobs: no route"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := freshness{time.Minute}.readingOf(noon.Add(tc.after), &fakeSlurm{problem: tc.problem}, newReading(tc.change), nodeSetUID, isKnown, isKnown)
+			got := freshness{time.Minute}.readingOf(noon.Add(tc.after), &fakeSlurm{problem: tc.problem},
+				newReading(tc.change), nodeSetUID, isKnown, isKnown)
 			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want {
 				t.Errorf("it is %+v", got)
 			}
 		})
 	}
-	if got := (freshness{time.Minute}).readingOf(noon, nil, nil, nodeSetUID, isKnown, isKnown); got.Connected || got.Known || got.Fresh || got.Problem == "" {
+	if got := (freshness{time.Minute}).readingOf(noon, nil, nil, nodeSetUID, isKnown, isKnown); got.Connected ||
+		got.Known || got.Fresh || got.Problem == "" {
 		t.Errorf("of no cluster it is %+v", got)
 	}
 }
@@ -66,7 +78,8 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 	owned := newSlurmNode("old-7", "IDLE")
 	owned.Comment = `{"nodeSetName":"gpu","nodeSetUID":"uid-gpu","node":"kube-0"}`
 	r := newReading(func(r *live.Reading) {
-		for _, n := range []*slurm.Node{newSlurmNode("gpu-0", "ALLOCATED"), newSlurmNode("gpu-1", "FUTURE"), newSlurmNode("cpu-0", "ALLOCATED"), owned} {
+		for _, n := range []*slurm.Node{newSlurmNode("gpu-0", "ALLOCATED"), newSlurmNode("gpu-1", "FUTURE"),
+			newSlurmNode("cpu-0", "ALLOCATED"), owned} {
 			r.Nodes[n.Name] = n
 		}
 		end := noon.Add(time.Hour)
@@ -120,14 +133,16 @@ func TestTheLastLook(t *testing.T) {
 		{"finds it down", with("DOWN", "DRAIN"), plan.PreconditionUndrainable, false, false},
 	} {
 		t.Run("the look "+tc.name, func(t *testing.T) {
-			got, err := checkPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true }, plan.Step{SlurmName: "gpu-0", Precondition: tc.look})
+			got, err := checkPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true },
+				plan.Step{SlurmName: "gpu-0", Precondition: tc.look})
 			if got != tc.want || (err != nil) != tc.fails {
 				t.Errorf("it is %t, %v", got, err)
 			}
 		})
 	}
 	others := func(*slurm.Node) bool { return false }
-	if ok, err := checkPrecondition(t.Context(), with("IDLE", "DRAIN"), others, plan.Step{SlurmName: "gpu-0", Precondition: plan.PreconditionDrained}); ok || err != nil {
+	if ok, err := checkPrecondition(t.Context(), with("IDLE", "DRAIN"), others,
+		plan.Step{SlurmName: "gpu-0", Precondition: plan.PreconditionDrained}); ok || err != nil {
 		t.Errorf("the look at a Slurm node of another NodeSet is %t, %v", ok, err)
 	}
 }

@@ -44,9 +44,10 @@ func isDownByOthers(n *slurm.Node) bool {
 		return true
 	}
 	reason := strings.TrimSpace(n.Reason)
-	return n.State.Base == slurm.NodeDown && reason != "" && !slices.ContainsFunc(absenceReasons(), func(prefix string) bool {
-		return strings.HasPrefix(reason, prefix)
-	})
+	return n.State.Base == slurm.NodeDown && reason != "" &&
+		!slices.ContainsFunc(absenceReasons(), func(prefix string) bool {
+			return strings.HasPrefix(reason, prefix)
+		})
 }
 
 // absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.

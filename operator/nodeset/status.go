@@ -29,7 +29,8 @@ func statusOf(now time.Time, s *observation, actions *plan.Actions) v1beta1.Node
 	if s.desired.PerKubeNode || s.desired.Deleting {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
 	}
-	for _, c := range []metav1.Condition{readyCondition(&out, s, actions), drainingCondition(s, actions), updatedCondition(s, actions), submittableCondition(s)} {
+	for _, c := range []metav1.Condition{readyCondition(&out, s, actions), drainingCondition(s, actions),
+		updatedCondition(s, actions), submittableCondition(s)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
@@ -90,13 +91,16 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *observation, actions *plan.Ac
 	case s.problem.reason != "":
 		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
 	case s.slurm.ClusterMismatch != "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing", s.slurm.ClusterMismatch)
+		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing",
+			s.slurm.ClusterMismatch)
 	case !s.slurm.Known && int(out.Replicas) < desired:
-		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s; workers are created once Slurm has been read", s.slurm.Problem)
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved,
+			"%s; workers are created once Slurm has been read", s.slurm.Problem)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	case len(s.slurm.OwnedByOthers) > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them", formatOwnedByOthers(s.slurm.OwnedByOthers))
+		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them",
+			formatOwnedByOthers(s.slurm.OwnedByOthers))
 	case actions.Available < desired:
 		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, desired)
 		if len(actions.UnknownToSlurm) > 0 {
@@ -107,9 +111,11 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *observation, actions *plan.Ac
 		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed", formatWorkers(int(out.Replicas)-desired))
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed",
+			formatWorkers(int(out.Replicas)-desired))
 	default:
-		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available, desired)
+		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available,
+			desired)
 	}
 }
 
@@ -119,7 +125,8 @@ func drainingCondition(s *observation, actions *plan.Actions) metav1.Condition {
 		if text := formatRefusals(s); text != "" {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}
-		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to be removed")
+		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining,
+			"no worker is to be removed")
 	}
 	first, reason := actions.Waits[0], v1beta1.ReasonWaitingForSlurm
 	for _, w := range actions.Waits {
@@ -147,7 +154,8 @@ func formatRefusals(s *observation) string {
 		return ""
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0], s.expectations.refusedDeletions[names[0]])
+	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0],
+		s.expectations.refusedDeletions[names[0]])
 	if more := len(names) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more are refused", more)
 	}
@@ -174,7 +182,8 @@ func updatedCondition(s *observation, actions *plan.Actions) metav1.Condition {
 	case s.problem.reason != "", s.slurm.ClusterMismatch != "":
 		return metav1.Condition{}
 	case actions.Outdated == 0:
-		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker has revision %s", s.revision.Hash)
+		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate,
+			"every worker has revision %s", s.revision.Hash)
 	case strategy.Type == v1beta1.UpdateOnDelete:
 		reason = v1beta1.ReasonOnDelete
 	case strategy.Paused:
@@ -185,7 +194,8 @@ func updatedCondition(s *observation, actions *plan.Actions) metav1.Condition {
 		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
 			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", formatWorkers(actions.Outdated))
 	}
-	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", formatWorkers(actions.Outdated))
+	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision",
+		formatWorkers(actions.Outdated))
 }
 
 // formatWorkers returns "1 worker is" or "n workers are".
@@ -205,11 +215,14 @@ func submittableCondition(s *observation) metav1.Condition {
 	case s.desired.PerKubeNode || s.desired.Deleting || s.problem.reason != "":
 		return metav1.Condition{}
 	case s.desired.MaxWorkers == nil:
-		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum, "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
+		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum,
+			"neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
 	case s.desired.SlurmName(0) == "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork workers are named after Kubernetes nodes")
+		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown,
+			"with hostNetwork workers are named after Kubernetes nodes")
 	case !s.desired.CanCreateRecords:
-		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
+		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown,
+			"neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	}
@@ -224,7 +237,8 @@ func submittableCondition(s *observation) metav1.Condition {
 	case missing > 0 && s.recordsProblem != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
 	case missing > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing, *s.desired.MaxWorkers)
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing,
+			*s.desired.MaxWorkers)
 	}
 	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.desired.MaxWorkers)
 	if s.requestedMax != nil && int(*s.requestedMax) > *s.desired.MaxWorkers {

@@ -28,7 +28,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
 	}
-	if wait := s.expectations.statusWrittenAt.Add(statusInterval).Sub(r.now()); wait > 0 && isOnlyProgress(&s.nodeSet.Status, &status) {
+	if wait := s.expectations.statusWrittenAt.Add(statusInterval).Sub(r.now()); wait > 0 &&
+		isOnlyProgress(&s.nodeSet.Status, &status) {
 		s.requeueAfter(wait)
 		return nil
 	}
@@ -39,7 +40,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	if err != nil {
 		return err
 	}
-	if err := r.client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+	if err := r.client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)); err != nil {
 		return ignoreNotFound(fmt.Errorf("writing the status of nodeset %s: %w", s.nodeSet.Name, err))
 	}
 	s.nodeSet.ResourceVersion = written.ResourceVersion
@@ -75,7 +77,8 @@ func isOnlyProgress(from, to *v1beta1.NodeSetStatus) bool {
 // countFields returns the counts of workers in a status.
 func countFields(s *v1beta1.NodeSetStatus) []*int32 {
 	return []*int32{
-		&s.Replicas, &s.UpdatedReplicas, &s.ReadyReplicas, &s.AvailableReplicas, &s.UnavailableReplicas, &s.DrainingReplicas,
+		&s.Replicas, &s.UpdatedReplicas, &s.ReadyReplicas, &s.AvailableReplicas, &s.UnavailableReplicas,
+		&s.DrainingReplicas,
 		&s.SlurmIdle, &s.SlurmAllocated, &s.SlurmDown, &s.SlurmDrain,
 	}
 }

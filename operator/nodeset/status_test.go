@@ -15,8 +15,10 @@ import (
 )
 
 // conditionSince is a condition of a NodeSet of generation 1.
-func conditionSince(kind string, status metav1.ConditionStatus, reason, message string, since time.Time) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(since)}
+func conditionSince(kind string, status metav1.ConditionStatus, reason, message string,
+	since time.Time) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 1,
+		LastTransitionTime: metav1.NewTime(since)}
 }
 
 func TestTheStatusOfWorkersThatServe(t *testing.T) {
@@ -56,8 +58,10 @@ func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
 		actions plan.Actions
 		ready   metav1.Condition
 	}{
-		{"another message keeps the time", plan.Actions{Available: 0}, conditionSince("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
-		{"another status is of now", plan.Actions{Available: 2}, conditionSince("Ready", "True", "Available", "2 of 2 workers are in service", later)},
+		{"another message keeps the time", plan.Actions{Available: 0},
+			conditionSince("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
+		{"another status is of now", plan.Actions{Available: 2},
+			conditionSince("Ready", "True", "Available", "2 of 2 workers are in service", later)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := statusOf(later, s, &tc.actions).Conditions
@@ -82,31 +86,43 @@ func TestCounts(t *testing.T) {
 		actions plan.Actions
 		want    counts
 	}{
-		{"workers that go or have ended do not count", func(s *observation) { s.workers[0].DeletedAt, s.workers[1].Finished = noon, true }, plan.Actions{}, counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
-		{"workers of an old revision are not updated", func(s *observation) { s.workers[0].Revision = "old" }, plan.Actions{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
-		{"workers that are not Ready are not available", func(s *observation) { s.workers[0].Ready = false }, plan.Actions{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
+		{"workers that go or have ended do not count",
+			func(s *observation) { s.workers[0].DeletedAt, s.workers[1].Finished = noon, true }, plan.Actions{},
+			counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
+		{"workers of an old revision are not updated", func(s *observation) { s.workers[0].Revision = "old" },
+			plan.Actions{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
+		{"workers that are not Ready are not available", func(s *observation) { s.workers[0].Ready = false },
+			plan.Actions{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
 		{"workers are available after minReadySeconds", func(s *observation) {
 			s.desired.MinReady = time.Minute
 			s.workers[0].ReadySince, s.workers[1].ReadySince = noon.Add(-time.Minute), noon.Add(-time.Minute+1)
 		}, plan.Actions{}, counts{3, 3, 3, 2, 1, 3, 0, 0, 0, 0}},
-		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
-		{"drained without work is not idle", record("0", plan.Record{Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 1, 0}},
-		{"down goes before busy", record("0", plan.Record{Down: true, Busy: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 1, 0, 0}},
-		{"a FUTURE record is none of these", record("0", plan.Record{Future: true, Down: true, Drain: true}), plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
-		{"one that Slurm does not know is none of these", func(s *observation) { delete(s.slurm.Records, "gpu-0") }, plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
-		{"more workers than wanted are none too few", func(s *observation) { s.desired.Replicas = 1 }, plan.Actions{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
+		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Actions{},
+			counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
+		{"drained without work is not idle", record("0", plan.Record{Drain: true}), plan.Actions{},
+			counts{3, 3, 3, 3, 0, 2, 0, 0, 1, 0}},
+		{"down goes before busy", record("0", plan.Record{Down: true, Busy: true}), plan.Actions{},
+			counts{3, 3, 3, 3, 0, 2, 0, 1, 0, 0}},
+		{"a FUTURE record is none of these", record("0", plan.Record{Future: true, Down: true, Drain: true}),
+			plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
+		{"one that Slurm does not know is none of these", func(s *observation) { delete(s.slurm.Records, "gpu-0") },
+			plan.Actions{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
+		{"more workers than wanted are none too few", func(s *observation) { s.desired.Replicas = 1 },
+			plan.Actions{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
 		{"of what was not read the last counts stay", func(s *observation) {
 			s.slurm = plan.SlurmReading{Connected: true}
 			s.nodeSet.Status = v1beta1.NodeSetStatus{SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4}
 		}, plan.Actions{}, counts{3, 3, 3, 3, 0, 1, 2, 3, 4, 0}},
 		{"counts go back to zero", func(s *observation) {
 			s.workers = nil
-			s.nodeSet.Status = v1beta1.NodeSetStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4, DrainingReplicas: 5}
+			s.nodeSet.Status = v1beta1.NodeSetStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1,
+				AvailableReplicas: 1, SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4, DrainingReplicas: 5}
 		}, plan.Actions{}, counts{Unavailable: 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := statusOf(noon, newObservation(3, tc.change), &tc.actions)
-			if diff := cmp.Diff(tc.want, counts{got.Replicas, got.UpdatedReplicas, got.ReadyReplicas, got.AvailableReplicas, got.UnavailableReplicas,
+			if diff := cmp.Diff(tc.want, counts{got.Replicas, got.UpdatedReplicas, got.ReadyReplicas,
+				got.AvailableReplicas, got.UnavailableReplicas,
 				got.SlurmIdle, got.SlurmAllocated, got.SlurmDown, got.SlurmDrain, got.DrainingReplicas}); diff != "" {
 				t.Error(diff)
 			}
@@ -142,35 +158,60 @@ func TestConditions(t *testing.T) {
 		status          metav1.ConditionStatus
 		reason, message string
 	}{
-		{"workers are missing", func(*observation) {}, plan.Actions{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
-		{"there are too many", func(s *observation) { s.desired.Replicas = 1 }, plan.Actions{Available: 1}, "Ready", "False", "Progressing", "1 worker is to be removed"},
-		{"there are none and none should be", func(s *observation) { s.desired.Replicas, s.workers = 0, nil }, plan.Actions{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
-		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved", "slurmrestd does not answer"},
-		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound", "there is no Controller slurm"},
-		{"a deletion that waits", deleting, plan.Actions{}, "Ready", "False", "Progressing", "2 workers are to be removed"},
+		{"workers are missing", func(*observation) {}, plan.Actions{Available: 1}, "Ready", "False", "Progressing",
+			"1 of 2 workers are in service"},
+		{"there are too many", func(s *observation) { s.desired.Replicas = 1 }, plan.Actions{Available: 1}, "Ready",
+			"False", "Progressing", "1 worker is to be removed"},
+		{"there are none and none should be", func(s *observation) { s.desired.Replicas, s.workers = 0, nil },
+			plan.Actions{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
+		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved",
+			"slurmrestd does not answer"},
+		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound",
+			"there is no Controller slurm"},
+		{"a deletion that waits", deleting, plan.Actions{}, "Ready", "False", "Progressing",
+			"2 workers are to be removed"},
 
-		{"a wait for Slurm", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}}, "Draining", "True", "WaitingForSlurm",
+		{"a wait for Slurm", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}},
+			"Draining", "True", "WaitingForSlurm",
 			"worker gpu-1 is to be removed (ScaleIn) and waits: its Slurm node is not drained yet"},
-		{"a wait for a job goes first", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True", "WaitingForJobs",
+		{"a wait for a job goes first", func(*observation) {},
+			plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True",
+			"WaitingForJobs",
 			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
-		{"a wait for a job without a limit", func(*observation) {}, plan.Actions{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
+		{"a wait for a job without a limit", func(*observation) {},
+			plan.Actions{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
 			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, without a time limit"},
 
-		{"an update", func(*observation) {}, plan.Actions{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
-		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
-		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Actions{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
-		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Actions{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
-		{"a NodeSet in trouble does not report the revision of its workers", trouble, plan.Actions{Outdated: 2}, "Updated", "", "", ""},
+		{"an update", func(*observation) {}, plan.Actions{Outdated: 2}, "Updated", "False", "Updating",
+			"2 workers are of an old revision"},
+		{"an update that is paused",
+			strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}),
+			plan.Actions{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
+		{"an update of deleted workers alone",
+			strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}),
+			plan.Actions{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
+		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}),
+			plan.Actions{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
+		{"a NodeSet in trouble does not report the revision of its workers", trouble, plan.Actions{Outdated: 2},
+			"Updated", "", "", ""},
 
-		{"no maximum", func(s *observation) { s.desired.MaxWorkers = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
-		{"no names", func(s *observation) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
-		{"no shape", func(s *observation) { s.desired.CanCreateRecords = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
-		{"no fresh reading", both(stale, failed), serves, "Submittable", "Unknown", "NotObserved", "slurmrestd does not answer"},
-		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records do not exist yet"},
-		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "creating records of gpu-1: no"},
-		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm accepts jobs for 2 workers"},
+		{"no maximum", func(s *observation) { s.desired.MaxWorkers = nil }, serves, "Submittable", "False", "NoMaximum",
+			"neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
+		{"no names", func(s *observation) { s.desired.SlurmName = func(int) string { return "" } }, serves,
+			"Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
+		{"no shape", func(s *observation) { s.desired.CanCreateRecords = false }, serves, "Submittable", "False",
+			"ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
+		{"no fresh reading", both(stale, failed), serves, "Submittable", "Unknown", "NotObserved",
+			"slurmrestd does not answer"},
+		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing",
+			"1 of 2 records do not exist yet"},
+		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing",
+			"creating records of gpu-1: no"},
+		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady",
+			"Slurm accepts jobs for 2 workers"},
 		{"a NodeSet that is being deleted takes no jobs", deleting, serves, "Submittable", "", "", ""},
-		{"one worker per Kubernetes node has no maximum", func(s *observation) { s.desired.PerKubeNode = true }, serves, "Submittable", "", "", ""},
+		{"one worker per Kubernetes node has no maximum", func(s *observation) { s.desired.PerKubeNode = true }, serves,
+			"Submittable", "", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got metav1.Condition
@@ -202,11 +243,13 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	s.nodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
 	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
-	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.partition is not supported yet") {
+	if c == nil || c.Status != metav1.ConditionTrue ||
+		!strings.Contains(c.Message, "spec.partition is not supported yet") {
 		t.Fatalf("the condition is %+v", c)
 	}
 	s.nodeSet.Spec.Partition = nil
-	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{}).Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
+	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{}).Conditions,
+		v1beta1.ConditionFieldsIgnored); c != nil {
 		t.Errorf("there still is %+v", c)
 	}
 }
@@ -219,7 +262,8 @@ func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 		}
 		s := newObservation(1)
 		s.nodeSet.Spec.UpdateStrategy = u
-		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{Outdated: 1}).Conditions, v1beta1.ConditionUpdated)
+		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{Outdated: 1}).Conditions,
+			v1beta1.ConditionUpdated)
 		if c == nil || c.Reason != v1beta1.ReasonUpdatePaused || !strings.Contains(c.Message, "maxUnavailable is 0") {
 			t.Errorf("with %s the condition is %+v", limit.String(), c)
 		}
@@ -243,7 +287,8 @@ func TestOnlyProgressIsWhatCanWait(t *testing.T) {
 	onTheWay := func() v1beta1.NodeSetStatus {
 		return v1beta1.NodeSetStatus{
 			Desired: 100, Replicas: 60, ReadyReplicas: 20, SlurmIdle: 10, SlurmAllocated: 1, Selector: "s",
-			Conditions: []metav1.Condition{conditionSince("Ready", "False", "Progressing", "10 of 100 workers are in service", noon)},
+			Conditions: []metav1.Condition{conditionSince("Ready", "False", "Progressing",
+				"10 of 100 workers are in service", noon)},
 		}
 	}
 	for _, tc := range []struct {
@@ -252,14 +297,17 @@ func TestOnlyProgressIsWhatCanWait(t *testing.T) {
 		want   bool
 	}{
 		{"more of them are ready", func(s *v1beta1.NodeSetStatus) { s.ReadyReplicas = 30 }, true},
-		{"the words of a condition change with them", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Message = "30 of 100" }, true},
+		{"the words of a condition change with them",
+			func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Message = "30 of 100" }, true},
 		{"all that are wanted are ready", func(s *v1beta1.NodeSetStatus) { s.ReadyReplicas = 100 }, false},
 		{"all that are wanted are there", func(s *v1beta1.NodeSetStatus) { s.Replicas = 100 }, false},
 		{"the last one has no job any more", func(s *v1beta1.NodeSetStatus) { s.SlurmAllocated = 0 }, false},
 		{"another number is wanted", func(s *v1beta1.NodeSetStatus) { s.Desired = 50 }, false},
 		{"a condition has another status", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Status = "True" }, false},
-		{"a condition has another reason", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Reason = "Available" }, false},
-		{"a condition is of another generation", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].ObservedGeneration++ }, false},
+		{"a condition has another reason", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Reason = "Available" },
+			false},
+		{"a condition is of another generation",
+			func(s *v1beta1.NodeSetStatus) { s.Conditions[0].ObservedGeneration++ }, false},
 		{"a condition is gone", func(s *v1beta1.NodeSetStatus) { s.Conditions = nil }, false},
 		{"the selector is another", func(s *v1beta1.NodeSetStatus) { s.Selector = "t" }, false},
 	} {

@@ -85,7 +85,8 @@ func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 
 func TestOrdinalsKeepTheirRevision(t *testing.T) {
 	for text, want := range map[string][]int{
-		"": nil, "0": {0}, "0-2,5": {0, 1, 2, 5}, "3-1": nil, "x,1": {1}, "-1": nil, "0-99999999999": {0, 1, 2, 3, 4, 5},
+		"": nil, "0": {0}, "0-2,5": {0, 1, 2, 5}, "3-1": nil, "x,1": {1}, "-1": nil,
+		"0-99999999999": {0, 1, 2, 3, 4, 5},
 	} {
 		if diff := cmp.Diff(want, parseOrdinals(text, 6)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
@@ -127,7 +128,8 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 	}
 	lose := func(names ...string) {
 		for _, name := range names {
-			r.must(r.Client.Delete(t.Context(), r.pod(name), client.Preconditions{UID: &r.pod(name).UID, ResourceVersion: &r.pod(name).ResourceVersion}))
+			r.must(r.Client.Delete(t.Context(), r.pod(name),
+				client.Preconditions{UID: &r.pod(name).UID, ResourceVersion: &r.pod(name).ResourceVersion}))
 		}
 		r.restart()
 		settle()
@@ -178,8 +180,10 @@ func confOf(p *corev1.Pod) string {
 }
 
 func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm", Labels: map[string]string{"mine": "yes"}}}
-	r := newTestEnv(t, gpuNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }), service)
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm",
+		Labels: map[string]string{"mine": "yes"}}}
+	r := newTestEnv(t, gpuNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }),
+		service)
 	r.reconcile()
 	got := &corev1.Service{}
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(service), got))
@@ -210,8 +214,10 @@ func TestABudgetThatLeaksIsCorrected(t *testing.T) {
 		{"maxUnavailable", func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, new(intstr.FromInt32(0))
 		}, true},
-		{"a percentage", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromString("100%")) }, true},
-		{"a small number", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromInt32(1)) }, true},
+		{"a percentage", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromString("100%")) },
+			true},
+		{"a small number", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromInt32(1)) },
+			true},
 		{"other pods", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["x"] = "y" }, true},
 		{"unready pods go", func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
@@ -237,7 +243,8 @@ func TestFeaturesAndTopologyOfKubernetesNodes(t *testing.T) {
 	r.startWorkers()
 	n := newKubeNode("kube-0")
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(n), n))
-	n.Annotations = map[string]string{v1beta1.AnnotationFeatures: "ssd, rack1,ssd", v1beta1.AnnotationTopology: "topo:b0"}
+	n.Annotations = map[string]string{v1beta1.AnnotationFeatures: "ssd, rack1,ssd",
+		v1beta1.AnnotationTopology: "topo:b0"}
 	r.must(r.Update(t.Context(), n))
 	r.slurm.nodes["gpu-0"].Features = []string{"gpu", "k8s/old"}
 	r.slurm.fail["topology"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}

@@ -19,8 +19,9 @@ import (
 // is none or it is not known.
 func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision], ClusterRef: pod.Labels[v1beta1.LabelCluster],
-		Created: pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision],
+		ClusterRef: pod.Labels[v1beta1.LabelCluster],
+		Created:    pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
 		Slot:         plan.Slot{Ordinal: plan.NoOrdinal},
 		Finished:     pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
@@ -81,7 +82,8 @@ func slurmNameOf(pod *corev1.Pod) string {
 
 // drainMarkOf reads the drain mark of a pod. An unreadable time counts as none.
 func drainMarkOf(pod *corev1.Pod) plan.DrainMark {
-	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause], Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
+	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause],
+		Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
 	n.Deadline, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline])
 	return n

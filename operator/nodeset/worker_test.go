@@ -26,7 +26,8 @@ func requireTerm(term corev1.NodeSelectorTerm) func(*corev1.Pod) {
 }
 
 func termByName(values ...string) corev1.NodeSelectorTerm {
-	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: values}}}
+	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField,
+		Operator: corev1.NodeSelectorOpIn, Values: values}}}
 }
 
 func TestWorkers(t *testing.T) {
@@ -48,11 +49,16 @@ func TestWorkers(t *testing.T) {
 		change func(*corev1.Pod)
 		want   func(*plan.Worker)
 	}{
-		{"has its ordinal from its label", label(v1beta1.LabelPodIndex, "17"), func(w *plan.Worker) { w.Slot.Ordinal = 17 }},
-		{"has no ordinal when that is no number", label(v1beta1.LabelPodIndex, "x"), func(w *plan.Worker) { w.Slot = on("kube-3") }},
-		{"has no ordinal below zero", label(v1beta1.LabelPodIndex, "-2"), func(w *plan.Worker) { w.Slot = on("kube-3") }},
-		{"holds the Kubernetes node that it is pinned to", requireTerm(termByName("kube-7")), func(w *plan.Worker) { w.Slot = on("kube-7") }},
-		{"pinned to one of two runs where it runs", requireTerm(termByName("kube-7", "kube-8")), func(w *plan.Worker) { w.Slot = on("kube-3") }},
+		{"has its ordinal from its label", label(v1beta1.LabelPodIndex, "17"),
+			func(w *plan.Worker) { w.Slot.Ordinal = 17 }},
+		{"has no ordinal when that is no number", label(v1beta1.LabelPodIndex, "x"),
+			func(w *plan.Worker) { w.Slot = on("kube-3") }},
+		{"has no ordinal below zero", label(v1beta1.LabelPodIndex, "-2"),
+			func(w *plan.Worker) { w.Slot = on("kube-3") }},
+		{"holds the Kubernetes node that it is pinned to", requireTerm(termByName("kube-7")),
+			func(w *plan.Worker) { w.Slot = on("kube-7") }},
+		{"pinned to one of two runs where it runs", requireTerm(termByName("kube-7", "kube-8")),
+			func(w *plan.Worker) { w.Slot = on("kube-3") }},
 		{"that requires nothing runs where it runs", func(p *corev1.Pod) {
 			delete(p.Labels, v1beta1.LabelPodIndex)
 			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
@@ -61,24 +67,36 @@ func TestWorkers(t *testing.T) {
 			delete(p.Labels, v1beta1.LabelPodIndex)
 			p.Spec.NodeName = ""
 		}, func(w *plan.Worker) { w.Slot, w.KubeNode = unset, "" }},
-		{"has the name of its Kubernetes node without one of its own", unlabelled(v1beta1.LabelPodHostname), func(w *plan.Worker) { w.SlurmName = "kube-3" }},
+		{"has the name of its Kubernetes node without one of its own", unlabelled(v1beta1.LabelPodHostname),
+			func(w *plan.Worker) { w.SlurmName = "kube-3" }},
 		{"without a revision has none", unlabelled(render.LabelRevision), func(w *plan.Worker) { w.Revision = "" }},
 		{"that succeeded has ended", phase(corev1.PodSucceeded), func(w *plan.Worker) { w.Finished = true }},
 		{"that failed has ended", phase(corev1.PodFailed), func(w *plan.Worker) { w.Finished = true }},
 		{"that is pending has not ended", phase(corev1.PodPending), func(*plan.Worker) {}},
 		{"of an unknown phase has not ended", phase(corev1.PodUnknown), func(*plan.Worker) {}},
-		{"whose slurmd waits does not run", slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}), func(w *plan.Worker) { w.Running = false }},
-		{"whose slurmd crashed does not run", slurmd(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), func(w *plan.Worker) { w.Running = false }},
+		{"whose slurmd waits does not run", slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}),
+			func(w *plan.Worker) { w.Running = false }},
+		{"whose slurmd crashed does not run",
+			slurmd(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}),
+			func(w *plan.Worker) { w.Running = false }},
 		{"does not run by its sidecars", sidecar, func(w *plan.Worker) { w.Running = false }},
 		{"runs when a sidecar does not", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "sidecar"})
 		}, func(*plan.Worker) {}},
-		{"is not Ready when that is not known", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
-		{"is not Ready by another condition", func(p *corev1.Pod) { p.Status.Conditions[0].Type = corev1.ContainersReady }, func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
-		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }, func(w *plan.Worker) { w.DeletedAt = noon }},
-		{"costs what it says", withAnnotation(v1beta1.AnnotationPodDeletionCost, "-5"), func(w *plan.Worker) { w.DeletionCost = -5 }},
-		{"costs nothing when that is no number", withAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"), func(*plan.Worker) {}},
-		{"is cordoned by its user", withAnnotation(v1beta1.AnnotationPodCordon, "true"), func(w *plan.Worker) { w.CordonReason = "pod gpu-3 is cordoned" }},
+		{"is not Ready when that is not known",
+			func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown },
+			func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
+		{"is not Ready by another condition",
+			func(p *corev1.Pod) { p.Status.Conditions[0].Type = corev1.ContainersReady },
+			func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
+		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) },
+			func(w *plan.Worker) { w.DeletedAt = noon }},
+		{"costs what it says", withAnnotation(v1beta1.AnnotationPodDeletionCost, "-5"),
+			func(w *plan.Worker) { w.DeletionCost = -5 }},
+		{"costs nothing when that is no number", withAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"),
+			func(*plan.Worker) {}},
+		{"is cordoned by its user", withAnnotation(v1beta1.AnnotationPodCordon, "true"),
+			func(w *plan.Worker) { w.CordonReason = "pod gpu-3 is cordoned" }},
 		{"is not cordoned by another word", withAnnotation(v1beta1.AnnotationPodCordon, "yes"), func(*plan.Worker) {}},
 		{"is protected", label(v1beta1.LabelPodProtect, "true"), func(w *plan.Worker) { w.DrainMark.Protect = true }},
 		{"is not protected by another word", label(v1beta1.LabelPodProtect, "false"), func(*plan.Worker) {}},
@@ -97,7 +115,8 @@ func TestWorkers(t *testing.T) {
 	} {
 		t.Run("a worker "+tc.name, func(t *testing.T) {
 			want := plan.Worker{
-				Pod: "gpu-3", UID: "uid-gpu-3", Slot: plan.Slot{Ordinal: 3}, SlurmName: "gpu-3", Revision: "new", Created: noon.Add(-time.Hour),
+				Pod: "gpu-3", UID: "uid-gpu-3", Slot: plan.Slot{Ordinal: 3}, SlurmName: "gpu-3", Revision: "new",
+				Created:  noon.Add(-time.Hour),
 				KubeNode: "kube-3", Running: true, Ready: true, ReadySince: noon.Add(-time.Hour),
 			}
 			tc.want(&want)
@@ -114,7 +133,8 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 	}
 	condition := func(kind, status, message string) func(*corev1.Node) {
 		return func(n *corev1.Node) {
-			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), Message: message})
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(kind),
+				Status: corev1.ConditionStatus(status), Message: message})
 		}
 	}
 	for _, tc := range []struct {
@@ -123,16 +143,26 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 		want string
 	}{
 		{"it is not while its Kubernetes node is not", []func(*corev1.Node){reason("disk")}, ""},
-		{"a cordoned Kubernetes node is named", []func(*corev1.Node){setCordoned}, "Kubernetes node kube-1 is cordoned"},
+		{"a cordoned Kubernetes node is named", []func(*corev1.Node){setCordoned},
+			"Kubernetes node kube-1 is cordoned"},
 		{"the annotation says why", []func(*corev1.Node){setCordoned, reason("bad disk")}, "bad disk"},
 		{"it is cleaned", []func(*corev1.Node){setCordoned, reason("\tit's \"bad\"\nnow\u0007\u200b ")}, "its bad now"},
-		{"it is cut at 256 characters", []func(*corev1.Node){setCordoned, reason(strings.Repeat("ä", 300))}, strings.Repeat("ä", 256)},
-		{"an empty annotation says nothing", []func(*corev1.Node){setCordoned, reason(" \n")}, "Kubernetes node kube-1 is cordoned"},
-		{"conditions that are passed on say why", []func(*corev1.Node){setCordoned, condition("Broken", "True", "fan 2\nstands"), condition("Hot", "True", "")}, "Hot; Broken fan 2 stands"},
-		{"conditions that are not True do not", []func(*corev1.Node){setCordoned, condition("Broken", "False", "no"), condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
-		{"other conditions do not", []func(*corev1.Node){setCordoned, condition("Ready", "True", "yes")}, "Kubernetes node kube-1 is cordoned"},
-		{"the annotation goes before the conditions", []func(*corev1.Node){setCordoned, condition("Hot", "True", "90 C"), reason("maintenance")}, "maintenance"},
-		{"conditions are cut at 256 characters together", []func(*corev1.Node){setCordoned, condition("Hot", "True", strings.Repeat("x", 200)), condition("Broken", "True", strings.Repeat("y", 200))},
+		{"it is cut at 256 characters", []func(*corev1.Node){setCordoned, reason(strings.Repeat("ä", 300))},
+			strings.Repeat("ä", 256)},
+		{"an empty annotation says nothing", []func(*corev1.Node){setCordoned, reason(" \n")},
+			"Kubernetes node kube-1 is cordoned"},
+		{"conditions that are passed on say why",
+			[]func(*corev1.Node){setCordoned, condition("Broken", "True", "fan 2\nstands"),
+				condition("Hot", "True", "")}, "Hot; Broken fan 2 stands"},
+		{"conditions that are not True do not", []func(*corev1.Node){setCordoned, condition("Broken", "False", "no"),
+			condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
+		{"other conditions do not", []func(*corev1.Node){setCordoned, condition("Ready", "True", "yes")},
+			"Kubernetes node kube-1 is cordoned"},
+		{"the annotation goes before the conditions",
+			[]func(*corev1.Node){setCordoned, condition("Hot", "True", "90 C"), reason("maintenance")}, "maintenance"},
+		{"conditions are cut at 256 characters together",
+			[]func(*corev1.Node){setCordoned, condition("Hot", "True", strings.Repeat("x", 200)),
+				condition("Broken", "True", strings.Repeat("y", 200))},
 			"Hot " + strings.Repeat("x", 200) + "; Broken " + strings.Repeat("y", 256-4-200-2-7)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -142,30 +172,35 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 			}
 		})
 	}
-	if got := workerOf(workerPod(1, withAnnotation(v1beta1.AnnotationPodCordon, "true")), newKubeNode("kube-1", setCordoned, reason("disk")), nil).CordonReason; got != "pod gpu-1 is cordoned" {
+	if got := workerOf(workerPod(1, withAnnotation(v1beta1.AnnotationPodCordon, "true")),
+		newKubeNode("kube-1", setCordoned, reason("disk")), nil).CordonReason; got != "pod gpu-1 is cordoned" {
 		t.Errorf("with both it is %q", got)
 	}
 }
 
 func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 	for name, note := range map[string]plan.DrainMark{
-		"nothing":                {},
-		"a cause":                {Cause: v1beta1.DrainCauseScaleIn, Since: noon},
-		"work":                   {Protect: true, Deadline: noon.Add(time.Hour)},
-		"work without a limit":   {Protect: true},
-		"a cause while it works": {Cause: v1beta1.DrainCauseDeletion, Since: noon, Protect: true, Deadline: noon.Add(time.Minute)},
+		"nothing":              {},
+		"a cause":              {Cause: v1beta1.DrainCauseScaleIn, Since: noon},
+		"work":                 {Protect: true, Deadline: noon.Add(time.Hour)},
+		"work without a limit": {Protect: true},
+		"a cause while it works": {Cause: v1beta1.DrainCauseDeletion, Since: noon, Protect: true,
+			Deadline: noon.Add(time.Minute)},
 	} {
 		for before, had := range map[string]plan.DrainMark{
-			"none": {}, "another": {Cause: v1beta1.DrainCauseUpdate, Since: noon.Add(-time.Hour), Protect: true, Deadline: noon},
+			"none": {}, "another": {Cause: v1beta1.DrainCauseUpdate, Since: noon.Add(-time.Hour), Protect: true,
+				Deadline: noon},
 		} {
 			t.Run(name+" over "+before, func(t *testing.T) {
-				pod := applyPatch(t, applyPatch(t, workerPod(0, withAnnotation("other", "kept")), drainMarkPatch(had, plan.DrainMark{}, nil)), drainMarkPatch(note, had, nil))
+				pod := applyPatch(t, applyPatch(t, workerPod(0, withAnnotation("other", "kept")),
+					drainMarkPatch(had, plan.DrainMark{}, nil)), drainMarkPatch(note, had, nil))
 				if diff := cmp.Diff(note, drainMarkOf(pod)); diff != "" {
 					t.Error(diff)
 				}
 				_, evictable := pod.Annotations[v1beta1.AnnotationSafeToEvict]
 				_, disruptable := pod.Annotations[v1beta1.AnnotationDoNotDisrupt]
-				if evictable != note.Protect || disruptable != note.Protect || pod.Annotations["other"] != "kept" || pod.Labels[v1beta1.LabelPodHostname] != "gpu-0" {
+				if evictable != note.Protect || disruptable != note.Protect || pod.Annotations["other"] != "kept" ||
+					pod.Labels[v1beta1.LabelPodHostname] != "gpu-0" {
 					t.Errorf("the metadata are %v and %v", pod.Labels, pod.Annotations)
 				}
 			})
@@ -182,9 +217,13 @@ func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
 		notes []plan.DrainMark
 		want  string // of both, "-" for none
 	}{
-		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"}, []plan.DrainMark{chosen, idle}, "false -"},
-		{"work protects whatever the user says", map[string]string{v1beta1.AnnotationSafeToEvict: "true"}, []plan.DrainMark{busy}, "false true"},
-		{"a user's come back after the work", map[string]string{v1beta1.AnnotationSafeToEvict: "true", v1beta1.AnnotationDoNotDisrupt: "true"}, []plan.DrainMark{busy, idle}, "true true"},
+		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"},
+			[]plan.DrainMark{chosen, idle}, "false -"},
+		{"work protects whatever the user says", map[string]string{v1beta1.AnnotationSafeToEvict: "true"},
+			[]plan.DrainMark{busy}, "false true"},
+		{"a user's come back after the work",
+			map[string]string{v1beta1.AnnotationSafeToEvict: "true", v1beta1.AnnotationDoNotDisrupt: "true"},
+			[]plan.DrainMark{busy, idle}, "true true"},
 		{"without a user's there are none after the work", nil, []plan.DrainMark{busy, idle}, "- -"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -27,9 +27,11 @@ type tokenGrant struct {
 // sign returns a token that is valid from now on. It is pure.
 func (g tokenGrant) sign(now time.Time, id string, key []byte) (string, error) {
 	begin := jwt.NewNumericDate(now.Truncate(time.Second))
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
-		Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin, ExpiresAt: jwt.NewNumericDate(begin.Add(g.lifetime)),
-	}}).SignedString(key)
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
+		tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin,
+			ExpiresAt: jwt.NewNumericDate(begin.Add(g.lifetime)),
+		}}).SignedString(key)
 	if err != nil {
 		return "", errors.New("the key cannot sign tokens")
 	}

@@ -37,7 +37,8 @@ type Reconciler struct {
 
 // New returns a reconciler. c reads Tokens and does all writes; secrets reads Secrets from the API
 // server, kube reads the keys.
-func New(c client.Client, secrets client.Reader, kube access.SecretReader, recorder events.EventRecorder, now func() time.Time) *Reconciler {
+func New(c client.Client, secrets client.Reader, kube access.SecretReader, recorder events.EventRecorder,
+	now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, secrets: secrets, keys: kube, events: recorder, now: now}
 }
 
@@ -121,7 +122,8 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 	if !apiequality.Semantic.DeepEqual(t.status, s.token.Status) {
 		changed := s.token.DeepCopy()
 		changed.Status = t.status
-		if err := r.client.Status().Patch(ctx, changed, client.MergeFrom(s.token), client.FieldOwner(FieldManager)); err != nil {
+		if err := r.client.Status().Patch(ctx, changed, client.MergeFrom(s.token),
+			client.FieldOwner(FieldManager)); err != nil {
 			return fmt.Errorf("writing the status of the Token: %w", err)
 		}
 	}
@@ -145,7 +147,8 @@ func (r *Reconciler) writeSecret(ctx context.Context, s observation, t actions) 
 	if err != nil {
 		return fmt.Errorf("writing the Secret of the Token: %w", err)
 	}
-	r.events.Eventf(s.token, nil, corev1.EventTypeNormal, "Issued", "Issue", "wrote a token of user %s into Secret %s", s.token.Spec.Username, t.secret.Name)
+	r.events.Eventf(s.token, nil, corev1.EventTypeNormal, "Issued", "Issue", "wrote a token of user %s into Secret %s",
+		s.token.Spec.Username, t.secret.Name)
 	return nil
 }
 

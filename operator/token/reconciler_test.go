@@ -31,7 +31,8 @@ import (
 func parseClaims(t *testing.T, text string) jwt.MapClaims {
 	t.Helper()
 	claims := jwt.MapClaims{}
-	_, err := jwt.NewParser(jwt.WithoutClaimsValidation()).ParseWithClaims(text, claims, func(*jwt.Token) (any, error) { return []byte(signingKey), nil })
+	_, err := jwt.NewParser(jwt.WithoutClaimsValidation()).ParseWithClaims(
+		text, claims, func(*jwt.Token) (any, error) { return []byte(signingKey), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +53,11 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	keys := kubefake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"jwt": []byte(signingKey)}})
+	keys := kubefake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"},
+		Data: map[string][]byte{"jwt": []byte(signingKey)}})
 	r := &env{clock: noon, events: events.NewFakeRecorder(100)}
-	r.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Token{}).Build()
+	r.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(
+		&v1beta1.Token{}).Build()
 	r.Reconciler = New(r.kube, r.kube, access.NewSecretReader(keys), r.events, func() time.Time { return r.clock })
 	return r
 }
@@ -62,7 +65,8 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 // reconcile reconciles team/t.
 func (r *env) reconcile(t *testing.T) ctrl.Result {
 	t.Helper()
-	out, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "t"}})
+	out, err := r.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "t"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +128,8 @@ func TestTokenLifecycle(t *testing.T) {
 	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
 		t.Fatal(err)
 	}
-	if token.Status.IssuedAt == nil || !token.Status.IssuedAt.Time.Equal(r.clock) || token.Status.Conditions[0].Status != metav1.ConditionTrue {
+	if token.Status.IssuedAt == nil || !token.Status.IssuedAt.Time.Equal(r.clock) ||
+		token.Status.Conditions[0].Status != metav1.ConditionTrue {
 		t.Errorf("the status is %+v", token.Status)
 	}
 	for range len(r.events.Events) {
@@ -135,7 +140,8 @@ func TestTokenLifecycle(t *testing.T) {
 }
 
 func TestSecretOfAnotherOwnerIsNotChanged(t *testing.T) {
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t-jwt-alice"}, Data: map[string][]byte{"SLURM_JWT": []byte("mine")}}
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t-jwt-alice"},
+		Data: map[string][]byte{"SLURM_JWT": []byte("mine")}}
 	r := newEnv(t, newToken(), foreign)
 	r.reconcile(t)
 	if got := r.secretValue(t, "t-jwt-alice", "SLURM_JWT"); got != "mine" {
@@ -166,13 +172,15 @@ func TestAForbiddenSecretIsReported(t *testing.T) {
 	if err := allowed.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
 		t.Fatal(err)
 	}
-	if c := token.Status.Conditions[0]; c.Reason != v1beta1.ReasonForbidden || !strings.Contains(c.Message, "rbac.secretNamespaces") {
+	if c := token.Status.Conditions[0]; c.Reason != v1beta1.ReasonForbidden ||
+		!strings.Contains(c.Message, "rbac.secretNamespaces") {
 		t.Errorf("the condition is %+v", c)
 	}
 }
 
 func TestSlurmAcceptsTheTokens(t *testing.T) {
-	cluster := slurmtest.New(slurmtest.Config{Key: []byte(signingKey), Now: func() time.Time { return noon }, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
+	cluster := slurmtest.New(slurmtest.Config{Key: []byte(signingKey), Now: func() time.Time { return noon },
+		Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
 	server := httptest.NewServer(cluster.Handler())
 	defer server.Close()
 	r := newEnv(t, newToken(forUser("slurm")))

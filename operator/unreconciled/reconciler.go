@@ -61,7 +61,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
 	}
-	err = r.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+	err = r.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(FieldManager))
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
 	}
@@ -92,7 +93,8 @@ func conditionsOf(object client.Object) (conditions []metav1.Condition, does str
 	const nothing = "it makes no pods and no configuration for it"
 	switch o := object.(type) {
 	case *v1beta1.Controller:
-		return o.Status.Conditions, "it runs no slurmctld, and reads this only to find slurmctld, its keys and its slurmrestd"
+		return o.Status.Conditions,
+			"it runs no slurmctld, and reads this only to find slurmctld, its keys and its slurmrestd"
 	case *v1beta1.RestApi:
 		return o.Status.Conditions, "it runs no slurmrestd, and expects one at the Service of the RestApi"
 	case *v1beta1.Accounting:

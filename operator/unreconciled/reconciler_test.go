@@ -31,7 +31,8 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 			r := &reconciler{client: kube, now: time.Now, prototype: kind}
 			look := func() (metav1.Condition, string) {
 				t.Helper()
-				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}); err != nil {
+				if _, err := r.Reconcile(t.Context(),
+					ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}); err != nil {
 					t.Fatal(err)
 				}
 				if err := kube.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -45,7 +46,8 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 				return *ready, object.GetResourceVersion()
 			}
 			ready, version := look()
-			if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonNotReconciled || ready.ObservedGeneration != 3 || !strings.Contains(ready.Message, kindOf(kind)) {
+			if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonNotReconciled ||
+				ready.ObservedGeneration != 3 || !strings.Contains(ready.Message, kindOf(kind)) {
 				t.Errorf("the condition is %+v", ready)
 			}
 			if _, again := look(); again != version {
@@ -59,7 +61,8 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 	set := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
 	controller, accounting, login := &v1beta1.Controller{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}
 	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)
-	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting, "login": login} {
+	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting,
+		"login": login} {
 		status := statusOf(time.Now(), object)
 		conditions, ok := status["conditions"].([]metav1.Condition)
 		if !ok || len(conditions) != 2 || conditions[0].Type != v1beta1.ConditionReady {
@@ -69,7 +72,8 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 		if object == client.Object(login) {
 			want = "spec.sssdConfRef.optional has no effect: "
 		}
-		if c := conditions[1]; c.Type != v1beta1.ConditionFieldsIgnored || c.Status != metav1.ConditionTrue || !strings.HasPrefix(c.Message, want) {
+		if c := conditions[1]; c.Type != v1beta1.ConditionFieldsIgnored || c.Status != metav1.ConditionTrue ||
+			!strings.HasPrefix(c.Message, want) {
 			t.Errorf("%s: the condition is %+v", field, c)
 		}
 	}

@@ -42,7 +42,8 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 		return err
 	}
 	log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.condition.reason)
-	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.condition.reason, "Scale", "%s", t.condition.message)
+	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.condition.reason, "Scale", "%s",
+		t.condition.message)
 	return nil
 }
 
@@ -150,7 +151,8 @@ func (r *Reconciler) patchStatus(
 		return "", fmt.Errorf("encoding conditions: %w", err)
 	}
 	out := nodeSet.DeepCopy()
-	err = r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+	err = r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(FieldManager))
 	if err != nil {
 		return "", fmt.Errorf("writing the condition of nodeset: %w", err)
 	}

@@ -22,7 +22,8 @@ type option func(*observation)
 func newObservation(options ...option) observation {
 	s := observation{
 		nodeSet: &v1beta1.NodeSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1, Annotations: map[string]string{},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1,
+				Annotations:   map[string]string{},
 				ManagedFields: []metav1.ManagedFieldsEntry{replicasOwner("kubectl-create", "")}},
 			Spec: v1beta1.NodeSetSpec{Replicas: new(int32)},
 		},
@@ -39,9 +40,10 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: name},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"},
-			MinReplicas:    new(int32),
-			MaxReplicas:    10,
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+				Kind: "NodeSet", Name: "gpu"},
+			MinReplicas: new(int32),
+			MaxReplicas: 10,
 		},
 		Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
 			{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "ScalingDisabled"},
@@ -89,7 +91,8 @@ func withDemandError(err error) option {
 }
 
 // withHPACondition sets a condition of the HPA.
-func withHPACondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, status corev1.ConditionStatus, reason string) option {
+func withHPACondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, status corev1.ConditionStatus,
+	reason string) option {
 	return func(s *observation) {
 		conditions := &s.hpas[0].Status.Conditions
 		for i := range *conditions {
@@ -98,7 +101,8 @@ func withHPACondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, s
 				return
 			}
 		}
-		*conditions = append(*conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind, Status: status, Reason: reason})
+		*conditions = append(*conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind, Status: status,
+			Reason: reason})
 	}
 }
 

@@ -65,13 +65,15 @@ func decodeMetric(body []byte, name string) (int64, time.Time, error) {
 		return 0, time.Time{}, fmt.Errorf("decoding %s: %w", RequiredNodesMetric, err)
 	}
 	if len(list.Items) != 1 {
-		return 0, time.Time{}, fmt.Errorf("decoding %s: there are %d values, not one", RequiredNodesMetric, len(list.Items))
+		return 0, time.Time{}, fmt.Errorf("decoding %s: there are %d values, not one", RequiredNodesMetric,
+			len(list.Items))
 	}
 	item := list.Items[0]
 	n := item.Value.Value() // rounds up
 	switch {
 	case item.DescribedObject.Name != name:
-		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", RequiredNodesMetric, item.DescribedObject.Name)
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", RequiredNodesMetric,
+			item.DescribedObject.Name)
 	case item.Timestamp.IsZero():
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", RequiredNodesMetric)
 	case item.Value.AsApproximateFloat64() > math.MaxInt32: // Value is 0 or wraps around

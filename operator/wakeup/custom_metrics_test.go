@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	metricAnswer = `{"kind":"MetricValueList","apiVersion":"custom.metrics.k8s.io/v1beta2","items":[` + metricItem + `]}`
-	metricItem   = `{"describedObject":{"kind":"NodeSet","namespace":"slurm","name":"gpu","apiVersion":"slinky.slurm.net/v1beta1"},` +
+	metricAnswer = `{"kind":"MetricValueList","apiVersion":"custom.metrics.k8s.io/v1beta2","items":[` + metricItem +
+		`]}`
+	metricItem = `{"describedObject":{"kind":"NodeSet","namespace":"slurm","name":"gpu","apiVersion":"slinky.slurm.net/v1beta1"},` +
 		`"metric":{"name":"slurm_nodeset_required_nodes"},"timestamp":"2026-03-01T12:00:00Z","value":"3"}`
 )
 
@@ -35,16 +36,23 @@ func TestCustomMetrics(t *testing.T) {
 		{"part of a node is rounded up", 200, strings.Replace(metricAnswer, `"3"`, `"2100m"`, 1), 3, "", ""},
 		{"zero", 200, strings.Replace(metricAnswer, `"3"`, `"0"`, 1), 0, "", ""},
 		{"below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-1"`, 1), 0, "the value is -1", "no usable answer"},
-		{"far below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-20102071111000000000"`, 1), 0, "the value is -20102071111G", "no usable answer"},
-		{"more than replicas can be", 200, strings.Replace(metricAnswer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647", "no usable answer"},
+		{"far below zero", 200, strings.Replace(metricAnswer, `"3"`, `"-20102071111000000000"`, 1), 0,
+			"the value is -20102071111G", "no usable answer"},
+		{"more than replicas can be", 200, strings.Replace(metricAnswer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647",
+			"no usable answer"},
 		{"without a value", 200, `{"items":[]}`, 0, "0 values", "no usable answer"},
-		{"two values", 200, strings.Replace(metricAnswer, metricItem, metricItem+","+metricItem, 1), 0, "2 values", "no usable answer"},
-		{"of another NodeSet", 200, strings.Replace(metricAnswer, `"gpu"`, `"cpu"`, 1), 0, `of "cpu"`, "no usable answer"},
-		{"without a time", 200, strings.Replace(metricAnswer, `"timestamp":"2026-03-01T12:00:00Z",`, "", 1), 0, "no time", "no usable answer"},
+		{"two values", 200, strings.Replace(metricAnswer, metricItem, metricItem+","+metricItem, 1), 0, "2 values",
+			"no usable answer"},
+		{"of another NodeSet", 200, strings.Replace(metricAnswer, `"gpu"`, `"cpu"`, 1), 0, `of "cpu"`,
+			"no usable answer"},
+		{"without a time", 200, strings.Replace(metricAnswer, `"timestamp":"2026-03-01T12:00:00Z",`, "", 1), 0,
+			"no time", "no usable answer"},
 		{"garbage", 200, "<html>", 0, "decoding", "no usable answer"},
 		{"an error inside", 500, "oops", 0, "reading", "no usable answer"},
-		{"not found", 404, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`, 0, "reading", "no metrics adapter serves it"},
-		{"not allowed", 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`, 0, "reading", "may not read it"},
+		{"not found", 404, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`, 0,
+			"reading", "no metrics adapter serves it"},
+		{"not allowed", 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`,
+			0, "reading", "may not read it"},
 		{"data too old", 503, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`, 0, "reading", "no fresh value"},
 		{"an adapter that does not run", 503, "service unavailable\n", 0, "reading", "no fresh value"},
 	} {
@@ -99,7 +107,8 @@ func TestCustomMetricsWithoutAServer(t *testing.T) {
 // FuzzMetricAnswers decodes arbitrary answers: a decoded number is that of the answer, rounded up,
 // and is zero only if the answer says so.
 func FuzzMetricAnswers(f *testing.F) {
-	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296", "-20102071111000000000"} {
+	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296",
+		"-20102071111000000000"} {
 		f.Add([]byte(metricAnswer), value)
 	}
 	f.Add([]byte(`{"items":[`+metricItem+","+metricItem+`]}`), "1")
@@ -121,7 +130,8 @@ func FuzzMetricAnswers(f *testing.F) {
 		if err := json.Unmarshal(body, &list); err != nil {
 			t.Fatalf("%s is %d, and %v", body, n, err)
 		}
-		if want := math.Ceil(list.Items[0].Value.AsApproximateFloat64()); at.IsZero() || n < 0 || n > math.MaxInt32 || math.Abs(float64(n)-want) > 1 || n == 0 && !list.Items[0].Value.IsZero() {
+		if want := math.Ceil(list.Items[0].Value.AsApproximateFloat64()); at.IsZero() || n < 0 || n > math.MaxInt32 ||
+			math.Abs(float64(n)-want) > 1 || n == 0 && !list.Items[0].Value.IsZero() {
 			t.Errorf("%s is %d of %s, not %g", body, n, at, want)
 		}
 	})

@@ -49,7 +49,8 @@ func (r *env) RequiredNodes(context.Context, string, string) (int64, time.Time, 
 func newEnv(t *testing.T, options ...option) *env {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, autoscalingv1.AddToScheme,
+		autoscalingv2.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,8 @@ func newEnv(t *testing.T, options ...option) *env {
 	r := &env{fake: &fakeDemand{}, now: now, events: events.NewFakeRecorder(100)}
 	b := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(s.nodeSet).WithObjects(s.nodeSet).
 		WithReturnManagedFields().WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, NodeSetIndex, NodeSetNames).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: r.updateScale, SubResourcePatch: r.countStatusPatch, Apply: r.applyZero})
+		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: r.updateScale, SubResourcePatch: r.countStatusPatch,
+			Apply: r.applyZero})
 	for i := range s.hpas {
 		b.WithObjects(&s.hpas[i])
 	}
@@ -67,7 +69,8 @@ func newEnv(t *testing.T, options ...option) *env {
 	return r
 }
 
-func (r *env) updateScale(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+func (r *env) updateScale(ctx context.Context, c client.Client, name string, obj client.Object,
+	opts ...client.SubResourceUpdateOption) error {
 	options := &client.SubResourceUpdateOptions{}
 	options.ApplyOptions(opts)
 	scale, ok := options.SubResourceBody.(*autoscalingv1.Scale)
@@ -88,7 +91,8 @@ func (r *env) updateScale(ctx context.Context, c client.Client, name string, obj
 }
 
 // applyZero counts the applies of a zero and passes them to the store.
-func (r *env) applyZero(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (r *env) applyZero(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration,
+	opts ...client.ApplyOption) error {
 	if r.conflict {
 		r.conflict = false
 		return apierrors.NewConflict(v1beta1.Resource("nodesets"), "gpu", errors.New("it has changed"))
@@ -97,14 +101,16 @@ func (r *env) applyZero(ctx context.Context, c client.WithWatch, config runtime.
 	return c.Apply(ctx, config, opts...)
 }
 
-func (r *env) countStatusPatch(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (r *env) countStatusPatch(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	r.patches++
 	return c.SubResource(name).Patch(ctx, obj, patch, opts...)
 }
 
 func (r *env) reconcile(t *testing.T) ctrl.Result {
 	t.Helper()
-	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "gpu"}})
+	result, err := r.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ type demandReading struct {
 // observe reads everything but the demand, which is read only if the plan needs it.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (observation, error) {
 	var list autoscalingv2.HorizontalPodAutoscalerList
-	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{NodeSetIndex: nodeSet.Name})
+	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace),
+		client.MatchingFields{NodeSetIndex: nodeSet.Name})
 	if err != nil {
 		return observation{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}

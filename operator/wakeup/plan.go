@@ -124,7 +124,8 @@ func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) acti
 func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) actions {
 	hpa := &s.hpas[0]
 	awake := conditionFalse(v1beta1.ReasonNotNeeded, "it has replicas")
-	if was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp); was != nil && was.Reason == v1beta1.ReasonWoken {
+	if was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp); was != nil &&
+		was.Reason == v1beta1.ReasonWoken {
 		awake = &wakeUpCondition{was.Status, was.Reason, was.Message} // it is still what happened last
 	}
 	switch {
@@ -158,7 +159,8 @@ func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) a
 	}
 	if now.Sub(idle.since) < zeroAfter {
 		return actions{idle: idle, requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonNotNeeded,
-			"it has been idle since %s and is scaled to zero after %s", idle.since.UTC().Format(time.RFC3339), zeroAfter)}
+			"it has been idle since %s and is scaled to zero after %s", idle.since.UTC().Format(time.RFC3339),
+			zeroAfter)}
 	}
 	// The idle time is kept in case the write meets a conflict.
 	return actions{replicas: new(int32), idle: idle, requeueAfter: c.PollInterval,

@@ -32,11 +32,13 @@ func randomObservation(r *rand.Rand) observation {
 		s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, replicasOwner("kubectl", "scale"))
 	}
 	for range r.IntN(3) {
-		withHPACondition(pickOne(r, autoscalingv2.ScaledToZero, autoscalingv2.ScalingActive), pickOne(r, corev1.ConditionTrue, corev1.ConditionFalse),
+		withHPACondition(pickOne(r, autoscalingv2.ScaledToZero, autoscalingv2.ScalingActive),
+			pickOne(r, corev1.ConditionTrue, corev1.ConditionFalse),
 			pickOne(r, "ScalingDisabled", "ValidMetricFound"))(&s)
 	}
 	withIdleTime(pickOne(r, 0, 9*time.Minute, time.Hour), pickOne(r, 0, time.Second, time.Hour))(&s)
-	pickOne(r, withDemand(int64(r.IntN(20)), pickOne(r, 0, time.Minute, time.Hour, -time.Hour)), withDemand(0, 0), withDemand(0, 0), withDemand(3, 0), withDemandError(errors.New("no")))(&s)
+	pickOne(r, withDemand(int64(r.IntN(20)), pickOne(r, 0, time.Minute, time.Hour, -time.Hour)), withDemand(0, 0),
+		withDemand(0, 0), withDemand(3, 0), withDemandError(errors.New("no")))(&s)
 	switch r.IntN(20) {
 	case 0:
 		s.hpas = nil
@@ -66,7 +68,8 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		n, was := *d.replicas, specReplicas(s.nodeSet)
 		age := now.Sub(s.demand.at).Abs()
 		switch {
-		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil, s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
+		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil,
+			s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
 			t.Fatalf("wrote to a NodeSet that we do not scale: %+v", s)
 		case s.demand.err != nil, age > cfg.StaleAfter:
 			t.Fatalf("wrote although the demand is unknown: %+v", s)
@@ -84,7 +87,8 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 			t.Fatalf("%d replicas become %d: %+v", was, n, s)
 		default:
 			zeroed++
-			if s.nodeSet.Annotations[v1beta1.AnnotationZeroAfter] != "10m" || s.demand.required != 0 || s.nodeSet.Status.SlurmAllocated != 0 ||
+			if s.nodeSet.Annotations[v1beta1.AnnotationZeroAfter] != "10m" || s.demand.required != 0 ||
+				s.nodeSet.Status.SlurmAllocated != 0 ||
 				now.Sub(s.idle.since) < 10*time.Minute || minReplicasOf(&s.hpas[0]) != 1 {
 				t.Fatalf("taken to zero: %+v", s)
 			}

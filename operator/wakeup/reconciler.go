@@ -50,7 +50,8 @@ type Reconciler struct {
 
 // New returns a reconciler. It reads NodeSets and HPAs through c, which must have the index of
 // IndexByNodeSet, the demand from demand, and the time from now.
-func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
+func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time,
+	cfg Config) *Reconciler {
 	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes()}
 }
 

@@ -47,7 +47,8 @@ func TestScaleToZero(t *testing.T) {
 	}
 	r.reconcile(t)
 	r.expect(t, 0, "TakenToZero")
-	if got := <-r.events.Events; !strings.HasPrefix(got, "Normal TakenToZero it was scaled to zero after it was idle (1m0s)") {
+	if got := <-r.events.Events; !strings.HasPrefix(
+		got, "Normal TakenToZero it was scaled to zero after it was idle (1m0s)") {
 		t.Errorf("the event is %q", got)
 	}
 }
@@ -57,7 +58,8 @@ func TestZeroOfAnHPAIsClaimed(t *testing.T) {
 	r.reconcile(t)
 	r.reconcile(t)
 	if r.zeros != 1 || r.scales != 0 || r.patches != 1 || len(r.events.Events) != 0 {
-		t.Errorf("%d claims, %d writes to scale, %d to status, %d events", r.zeros, r.scales, r.patches, len(r.events.Events))
+		t.Errorf("%d claims, %d writes to scale, %d to status, %d events", r.zeros, r.scales, r.patches,
+			len(r.events.Events))
 	}
 	r.expect(t, 0, "NotNeeded")
 }
@@ -114,9 +116,11 @@ func TestConflictDoesNotRestartTheIdleTime(t *testing.T) {
 }
 
 func TestConditionKeepsTheRestOfTheStatus(t *testing.T) {
-	ready := metav1.Condition{Type: "Ready", Status: "True", Reason: "Available", LastTransitionTime: metav1.NewTime(now)}
+	ready := metav1.Condition{Type: "Ready", Status: "True", Reason: "Available",
+		LastTransitionTime: metav1.NewTime(now)}
 	r := newEnv(t, func(s *observation) {
-		s.nodeSet.Status = v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2, Conditions: []metav1.Condition{ready}}
+		s.nodeSet.Status = v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2,
+			Conditions: []metav1.Condition{ready}}
 	})
 	r.reconcile(t)
 	got := r.nodeSet(t).Status
@@ -124,14 +128,16 @@ func TestConditionKeepsTheRestOfTheStatus(t *testing.T) {
 		t.Error("the condition is missing")
 	}
 	got.Conditions[0].LastTransitionTime = metav1.NewTime(now)
-	want := v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2, Conditions: []metav1.Condition{ready}}
+	want := v1beta1.NodeSetStatus{Selector: "a=b", NodeSetHash: "x", SlurmIdle: 2,
+		Conditions: []metav1.Condition{ready}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestConditionIsRemovedWithTheHPA(t *testing.T) {
-	r := newEnv(t, withReplicas(2), withWakeUpCondition("False", "NotNeeded", "it has replicas"), func(s *observation) { s.hpas = nil })
+	r := newEnv(t, withReplicas(2), withWakeUpCondition("False", "NotNeeded", "it has replicas"),
+		func(s *observation) { s.hpas = nil })
 	r.reconcile(t)
 	if got := r.nodeSet(t).Status.Conditions; len(got) != 0 {
 		t.Errorf("the conditions are %+v", got)

@@ -26,7 +26,8 @@ const NodeSetIndex = "scaledNodeSet"
 // IndexByNodeSet adds the index NodeSetIndex, which listing a NodeSet's HPAs requires. It must be
 // called once per manager.
 func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
-	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, NodeSetIndex, NodeSetNames); err != nil {
+	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, NodeSetIndex,
+		NodeSetNames); err != nil {
 		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
 	}
 	return nil
@@ -36,7 +37,8 @@ func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
 // change, and for the targets of every HPA that changes. NodeSets that wait for demand or for its
 // end are reconciled again without a change. It requires IndexByNodeSet.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
+		predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("wakeup").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
@@ -78,7 +80,8 @@ func NodeSetNames(obj client.Object) []string {
 func requestsForHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, name := range NodeSetNames(hpa) {
-		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(),
+			Name: name}})
 	}
 	return out
 }

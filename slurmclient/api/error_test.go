@@ -24,7 +24,8 @@ func TestErrorsHaveTheirNumbers(t *testing.T) {
 		{"26.05/errors-v0.0.45", number45},
 	} {
 		got := map[string]int64{}
-		want := map[string]int64{"expired": 1007, "badkey": 1007, "no-exp": 1007, "expired-slurmdb": 7000, "alice-drain": 2010}
+		want := map[string]int64{"expired": 1007, "badkey": 1007, "no-exp": 1007, "expired-slurmdb": 7000,
+			"alice-drain": 2010}
 		for file := range want {
 			text := readAnswer(t, filepath.Join(recorded, folder.name, file+".txt"))
 			_, body, _ := bytes.Cut(text, []byte("\n")) // the first line contains status and type

@@ -16,27 +16,33 @@ type recording struct {
 }
 
 func recordedFolders() []recording {
-	t40 := typesByFile[v0040.OpenapiPingArrayResp, v0040.OpenapiNodesResp, v0040.OpenapiJobInfoResp, v0040.OpenapiGetJobsStateResp,
+	t40 := typesByFile[v0040.OpenapiPingArrayResp, v0040.OpenapiNodesResp, v0040.OpenapiJobInfoResp,
+		v0040.OpenapiGetJobsStateResp,
 		v0040.OpenapiPartitionResp, v0040.OpenapiReservationResp, v0040.OpenapiLicensesResp,
 		v0040.OpenapiDiagResp, v0040.OpenapiSharesResp, v0040.OpenapiAssocsResp, v0040.OpenapiAccountsResp,
 		v0040.OpenapiUsersResp, v0040.OpenapiSlurmdbdQOSResp, v0040.OpenapiJobSubmitResponse]()
-	t41 := typesByFile[v0041.OpenapiPingArrayResp, v0041.OpenapiNodesResp, v0041.OpenapiJobInfoResp, v0041.OpenapiGetJobsStateResp,
+	t41 := typesByFile[v0041.OpenapiPingArrayResp, v0041.OpenapiNodesResp, v0041.OpenapiJobInfoResp,
+		v0041.OpenapiGetJobsStateResp,
 		v0041.OpenapiPartitionResp, v0041.OpenapiReservationResp, v0041.OpenapiLicensesResp,
 		v0041.OpenapiDiagResp, v0041.OpenapiSharesResp, v0041.OpenapiAssocsResp, v0041.OpenapiAccountsResp,
 		v0041.OpenapiUsersResp, v0041.OpenapiSlurmdbdQOSResp, v0041.OpenapiJobSubmitResponse]()
-	t42 := typesByFile[v0042.OpenapiPingArrayResp, v0042.OpenapiNodesResp, v0042.OpenapiJobInfoResp, v0042.OpenapiGetJobsStateResp,
+	t42 := typesByFile[v0042.OpenapiPingArrayResp, v0042.OpenapiNodesResp, v0042.OpenapiJobInfoResp,
+		v0042.OpenapiGetJobsStateResp,
 		v0042.OpenapiPartitionResp, v0042.OpenapiReservationResp, v0042.OpenapiLicensesResp,
 		v0042.OpenapiDiagResp, v0042.OpenapiSharesResp, v0042.OpenapiAssocsResp, v0042.OpenapiAccountsResp,
 		v0042.OpenapiUsersResp, v0042.OpenapiSlurmdbdQOSResp, v0042.OpenapiJobSubmitResponse]()
-	t43 := typesByFile[v0043.OpenapiPingArrayResp, v0043.OpenapiNodesResp, v0043.OpenapiJobInfoResp, v0043.OpenapiGetJobsStateResp,
+	t43 := typesByFile[v0043.OpenapiPingArrayResp, v0043.OpenapiNodesResp, v0043.OpenapiJobInfoResp,
+		v0043.OpenapiGetJobsStateResp,
 		v0043.OpenapiPartitionResp, v0043.OpenapiReservationResp, v0043.OpenapiLicensesResp,
 		v0043.OpenapiDiagResp, v0043.OpenapiSharesResp, v0043.OpenapiAssocsResp, v0043.OpenapiAccountsResp,
 		v0043.OpenapiUsersResp, v0043.OpenapiSlurmdbdQOSResp, v0043.OpenapiJobSubmitResponse]()
-	t44 := typesByFile[v0044.OpenapiPingArrayResp, v0044.OpenapiNodesResp, v0044.OpenapiJobInfoResp, v0044.OpenapiGetJobsStateResp,
+	t44 := typesByFile[v0044.OpenapiPingArrayResp, v0044.OpenapiNodesResp, v0044.OpenapiJobInfoResp,
+		v0044.OpenapiGetJobsStateResp,
 		v0044.OpenapiPartitionResp, v0044.OpenapiReservationResp, v0044.OpenapiLicensesResp,
 		v0044.OpenapiDiagResp, v0044.OpenapiSharesResp, v0044.OpenapiAssocsResp, v0044.OpenapiAccountsResp,
 		v0044.OpenapiUsersResp, v0044.OpenapiSlurmdbdQOSResp, v0044.OpenapiJobSubmitResponse]()
-	t45 := typesByFile[v0045.OpenapiPingArrayResp, v0045.OpenapiNodesResp, v0045.OpenapiJobInfoResp, v0045.OpenapiGetJobsStateResp,
+	t45 := typesByFile[v0045.OpenapiPingArrayResp, v0045.OpenapiNodesResp, v0045.OpenapiJobInfoResp,
+		v0045.OpenapiGetJobsStateResp,
 		v0045.OpenapiPartitionResp, v0045.OpenapiReservationResp, v0045.OpenapiLicensesResp,
 		v0045.OpenapiDiagResp, v0045.OpenapiSharesResp, v0045.OpenapiAssocsResp, v0045.OpenapiAccountsResp,
 		v0045.OpenapiUsersResp, v0045.OpenapiSlurmdbdQOSResp, v0045.OpenapiJobSubmitResponse]()

@@ -57,12 +57,15 @@ func TestPendingTasksOfOtherRecords(t *testing.T) {
 		job  *slurm.Job
 		want uint64
 	}{
-		"a job":                        {newJob(1), 1},
-		"a task split off":             {newJob(2, asArrayTask(1, 4)), 1},
-		"a split-off task with a list": {newJob(2, asArrayTask(1, 4), withChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
-		"a running base record":        {newJob(1, withArray(1, "1-9", 0), runningOn("n1")), 0},
-		"an ended base record":         {newJob(1, withArray(1, "1-9", 0), withChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
-		"a record of unknown state":    {newJob(1, withChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })), 0},
+		"a job":            {newJob(1), 1},
+		"a task split off": {newJob(2, asArrayTask(1, 4)), 1},
+		"a split-off task with a list": {newJob(2, asArrayTask(1, 4),
+			withChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
+		"a running base record": {newJob(1, withArray(1, "1-9", 0), runningOn("n1")), 0},
+		"an ended base record": {newJob(1, withArray(1, "1-9", 0),
+			withChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
+		"a record of unknown state": {newJob(1, withChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })),
+			0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -144,10 +144,12 @@ func TestClassOfLongerAndUnknownTexts(t *testing.T) {
 		class  demand.Class
 		known  bool
 	}{
-		"empty text is None":                     {"", demand.ClassUnevaluated, true},
-		"nodes that are down mean capacity":      {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", demand.ClassCapacity, true},
-		"unavailable nodes":                      {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", demand.ClassCapacity, true},
-		"nodes reserved for another job":         {"ReqNodeNotAvail, May be reserved for other job", demand.ClassCapacity, true},
+		"empty text is None":                {"", demand.ClassUnevaluated, true},
+		"nodes that are down mean capacity": {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", demand.ClassCapacity, true},
+		"unavailable nodes": {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", demand.ClassCapacity,
+			true},
+		"nodes reserved for another job": {"ReqNodeNotAvail, May be reserved for other job",
+			demand.ClassCapacity, true},
 		"an unknown reason is other":             {"QuantumFlux", demand.ClassOther, false},
 		"an unknown QOS reason is other":         {"QOSMaxQubitsPerUser", demand.ClassOther, false},
 		"slurmctld's text for an invalid reason": {"InvalidReason", demand.ClassOther, false},
@@ -168,42 +170,94 @@ func TestClassify(t *testing.T) {
 		want   demand.Class
 	}{
 		"resources": {func(*slurm.Job) {}, demand.ClassCapacity},
-		"the hold takes precedence over the reason":     {func(j *slurm.Job) { j.Hold = true }, demand.ClassHeld},
-		"priority 0 means held":                         {func(j *slurm.Job) { j.Priority = slurm.Num(0) }, demand.ClassHeld},
-		"an unset priority does not":                    {func(j *slurm.Job) { j.Priority = slurm.Unset() }, demand.ClassCapacity},
-		"requeued and held":                             {func(j *slurm.Job) { j.State.Flags = slurm.JobRequeueHold }, demand.ClassHeld},
-		"special exit":                                  {func(j *slurm.Job) { j.State.Flags = slurm.JobSpecialExit }, demand.ClassHeld},
-		"held since its reservation was deleted":        {func(j *slurm.Job) { j.State.Flags = slurm.JobReservationDelHold }, demand.ClassHeld},
-		"a hold takes precedence over a dependency":     {func(j *slurm.Job) { j.Hold, j.Dependency = true, "singleton(unfulfilled)" }, demand.ClassHeld},
-		"a dependency takes precedence over the reason": {func(j *slurm.Job) { j.Dependency = "afterok:7(unfulfilled)" }, demand.ClassDependency},
-		"one of two dependencies is fulfilled":          {func(j *slurm.Job) { j.Dependency = "afterok:6(fulfilled),afterany:7(unfulfilled)" }, demand.ClassDependency},
-		"a failed dependency":                           {func(j *slurm.Job) { j.Dependency = "afterok:7(failed)" }, demand.ClassDependency},
-		"a fulfilled dependency":                        {func(j *slurm.Job) { j.Dependency = "afterok:7(fulfilled)" }, demand.ClassCapacity},
-		"eligible in a minute":                          {func(j *slurm.Job) { j.EligibleTime = noon + 60 }, demand.ClassTime},
-		"eligible now":                                  {func(j *slurm.Job) { j.EligibleTime = noon }, demand.ClassCapacity},
-		"never eligible":                                {func(j *slurm.Job) { j.EligibleTime = slurm.Never }, demand.ClassTime},
-		"a begin time in the past":                      {func(j *slurm.Job) { j.Reason = "BeginTime" }, demand.ClassCapacity},
-		"an unknown begin time":                         {func(j *slurm.Job) { j.Reason, j.EligibleTime = "BeginTime", 0 }, demand.ClassTime},
-		"no reason, not evaluated":                      {func(j *slurm.Job) { j.Reason = "None" }, demand.ClassUnevaluated},
-		"empty reason, not evaluated":                   {func(j *slurm.Job) { j.Reason = "" }, demand.ClassUnevaluated},
-		"no reason, but evaluated":                      {func(j *slurm.Job) { j.Reason, j.LastSchedEval = "None", noon-5 }, demand.ClassCapacity},
+		"the hold takes precedence over the reason": {func(j *slurm.Job) { j.Hold = true }, demand.ClassHeld},
+		"priority 0 means held": {func(j *slurm.Job) { j.Priority = slurm.Num(0) },
+			demand.ClassHeld},
+		"an unset priority does not": {func(j *slurm.Job) { j.Priority = slurm.Unset() },
+			demand.ClassCapacity},
+		"requeued and held": {func(j *slurm.Job) { j.State.Flags = slurm.JobRequeueHold },
+			demand.ClassHeld},
+		"special exit": {func(j *slurm.Job) { j.State.Flags = slurm.JobSpecialExit },
+			demand.ClassHeld},
+		"held since its reservation was deleted": {func(
+			j *slurm.Job) {
+			j.State.Flags = slurm.JobReservationDelHold
+		}, demand.ClassHeld},
+		"a hold takes precedence over a dependency": {func(j *slurm.Job) {
+			j.Hold, j.Dependency = true,
+				"singleton(unfulfilled)"
+		}, demand.ClassHeld},
+		"a dependency takes precedence over the reason": {func(
+			j *slurm.Job) {
+			j.Dependency = "afterok:7(unfulfilled)"
+		}, demand.ClassDependency},
+		"one of two dependencies is fulfilled": {func(
+			j *slurm.Job) {
+			j.Dependency = "afterok:6(fulfilled),afterany:7(unfulfilled)"
+		}, demand.ClassDependency},
+		"a failed dependency": {func(j *slurm.Job) { j.Dependency = "afterok:7(failed)" },
+			demand.ClassDependency},
+		"a fulfilled dependency": {func(j *slurm.Job) { j.Dependency = "afterok:7(fulfilled)" },
+			demand.ClassCapacity},
+		"eligible in a minute": {func(j *slurm.Job) { j.EligibleTime = noon + 60 },
+			demand.ClassTime},
+		"eligible now": {func(j *slurm.Job) { j.EligibleTime = noon },
+			demand.ClassCapacity},
+		"never eligible": {func(j *slurm.Job) { j.EligibleTime = slurm.Never },
+			demand.ClassTime},
+		"a begin time in the past": {func(j *slurm.Job) { j.Reason = "BeginTime" },
+			demand.ClassCapacity},
+		"an unknown begin time": {func(j *slurm.Job) {
+			j.Reason, j.EligibleTime = "BeginTime",
+				0
+		}, demand.ClassTime},
+		"no reason, not evaluated": {func(j *slurm.Job) { j.Reason = "None" },
+			demand.ClassUnevaluated},
+		"empty reason, not evaluated": {func(j *slurm.Job) { j.Reason = "" },
+			demand.ClassUnevaluated},
+		"no reason, but evaluated": {func(j *slurm.Job) {
+			j.Reason, j.LastSchedEval = "None",
+				noon-5
+		}, demand.ClassCapacity},
 		"the longer text of a node limit": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "PartitionNodeLimit",
 				"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 		}, demand.ClassCapacity},
-		"a node limit":                       {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" }, demand.ClassPartitionLimit},
-		"no reason, but a text about nodes":  {func(j *slurm.Job) { j.Reason, j.ReasonText = "None", "ReqNodeNotAvail, UnavailableNodes:n1" }, demand.ClassCapacity},
-		"a text that does not mention nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" }, demand.ClassOther},
+		"a node limit": {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" },
+			demand.ClassPartitionLimit},
+		"no reason, but a text about nodes": {func(j *slurm.Job) {
+			j.Reason, j.ReasonText = "None",
+				"ReqNodeNotAvail, UnavailableNodes:n1"
+		}, demand.ClassCapacity},
+		"a text that does not mention nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" },
+			demand.ClassOther},
 		"a limit, whatever the text": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "QOSJobLimit", "Nodes required for job are DOWN, DRAINED or reserved"
 		}, demand.ClassLimit},
-		"resources of a reservation":                {func(j *slurm.Job) { j.Reservation = "maint" }, demand.ClassReservation},
-		"a license inside a reservation":            {func(j *slurm.Job) { j.Reservation, j.Reason = "maint", "Licenses" }, demand.ClassLicense},
-		"constraints that could be met":             {func(j *slurm.Job) { j.Reason = "BadConstraints" }, demand.ClassCapacity},
-		"impossible constraints clear the priority": {func(j *slurm.Job) { j.Reason, j.Priority = "BadConstraints", slurm.Num(0) }, demand.ClassUnsatisfiable},
-		"slurmrestd reports that as a hold":         {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true }, demand.ClassUnsatisfiable},
-		"a user's hold takes precedence":            {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldUser", slurm.Num(0), true }, demand.ClassHeld},
-		"an administrator's hold takes precedence":  {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldAdmin", slurm.Num(0), true }, demand.ClassHeld},
+		"resources of a reservation": {func(j *slurm.Job) { j.Reservation = "maint" },
+			demand.ClassReservation},
+		"a license inside a reservation": {func(j *slurm.Job) {
+			j.Reservation, j.Reason = "maint",
+				"Licenses"
+		}, demand.ClassLicense},
+		"constraints that could be met": {func(j *slurm.Job) { j.Reason = "BadConstraints" },
+			demand.ClassCapacity},
+		"impossible constraints clear the priority": {func(j *slurm.Job) {
+			j.Reason, j.Priority = "BadConstraints",
+				slurm.Num(0)
+		}, demand.ClassUnsatisfiable},
+		"slurmrestd reports that as a hold": {func(j *slurm.Job) {
+			j.Reason, j.Priority,
+				j.Hold = "BadConstraints", slurm.Num(0), true
+		}, demand.ClassUnsatisfiable},
+		"a user's hold takes precedence": {func(j *slurm.Job) {
+			j.Reason, j.Priority, j.Hold = "JobHeldUser",
+				slurm.Num(0), true
+		}, demand.ClassHeld},
+		"an administrator's hold takes precedence": {func(j *slurm.Job) {
+			j.Reason, j.Priority,
+				j.Hold = "JobHeldAdmin", slurm.Num(0), true
+		}, demand.ClassHeld},
 		"impossible constraints of a job requeued and held": {func(j *slurm.Job) {
 			j.Reason, j.Priority, j.State.Flags = "BadConstraints", slurm.Num(0), slurm.JobRequeueHold
 		}, demand.ClassHeld},

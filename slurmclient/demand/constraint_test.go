@@ -52,7 +52,8 @@ func TestConstraintsAreMetByFeatures(t *testing.T) {
 
 func TestUnreadableConstraintsAreReported(t *testing.T) {
 	for _, text := range []string{
-		"a&", "&a", "a||b", "(a", "a)", "[a)", "[a", "a*", "a*x", "()", "a b*", strings.Repeat("(", 100) + "a" + strings.Repeat(")", 100),
+		"a&", "&a", "a||b", "(a", "a)", "[a)", "[a", "a*", "a*x", "()", "a b*",
+		strings.Repeat("(", 100) + "a" + strings.Repeat(")", 100),
 	} {
 		p := demandOn(t, "cpu", newPartition("cpu"), newNode("n1", withFeatures("a", "b")),
 			newJob(1, withChange(func(j *slurm.Job) { j.Features = text })))

@@ -132,17 +132,34 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 		partition partitionOption
 		want      string
 	}{
-		"too many CPUs of one node": {withChange(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(5), slurm.Num(5) }), nil, "no node has the CPUs"},
-		"too much memory":           {withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }), nil, "no node has the memory"},
-		"GPUs":                      {withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:1" }), nil, "no node has the generic resources"},
-		"a feature":                 {withChange(func(j *slurm.Job) { j.Features = "gold" }), nil, "no node has the features or the disk"},
-		"too much disk":             {withChange(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil, "no node has the features or the disk"},
-		"a malformed expression":    {withChange(func(j *slurm.Job) { j.Features = "a&&b" }), nil, "constraint cannot be parsed"},
-		"more nodes than allowed":   {onNodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) }, "more nodes than the job or the partition allows"},
-		"more CPUs of a node than the partition allows": {withChange(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
-		"a whole node":               {withChange(func(j *slurm.Job) { j.Shared = "none" }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "a whole node has more CPUs than the partition's MaxCPUsPerNode"},
-		"nodes of another partition": {withChange(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil, "required nodes are not in the partition"},
-		"a required node too small":  {withChange(func(j *slurm.Job) { j.RequiredNodes, j.MemoryPerNode = "n1", slurm.Num(9000) }), nil, "no node has the memory"},
+		"too many CPUs of one node": {withChange(func(j *slurm.Job) {
+			j.CPUs, j.CPUsPerTask = slurm.Num(5),
+				slurm.Num(5)
+		}), nil, "no node has the CPUs"},
+		"too much memory": {withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }), nil,
+			"no node has the memory"},
+		"GPUs": {withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:1" }), nil,
+			"no node has the generic resources"},
+		"a feature": {withChange(func(j *slurm.Job) { j.Features = "gold" }), nil,
+			"no node has the features or the disk"},
+		"too much disk": {withChange(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil,
+			"no node has the features or the disk"},
+		"a malformed expression": {withChange(func(j *slurm.Job) { j.Features = "a&&b" }), nil,
+			"constraint cannot be parsed"},
+		"more nodes than allowed": {onNodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) },
+			"more nodes than the job or the partition allows"},
+		"more CPUs of a node than the partition allows": {withChange(
+			func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }),
+			func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
+		"a whole node": {withChange(func(j *slurm.Job) { j.Shared = "none" }),
+			func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) },
+			"a whole node has more CPUs than the partition's MaxCPUsPerNode"},
+		"nodes of another partition": {withChange(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil,
+			"required nodes are not in the partition"},
+		"a required node too small": {withChange(func(j *slurm.Job) {
+			j.RequiredNodes, j.MemoryPerNode = "n1",
+				slurm.Num(9000)
+		}), nil, "no node has the memory"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -202,13 +219,16 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 		first, second jobOption
 		want          demand.Class
 	}{
-		"both wait for capacity":             {withReason("Resources"), withReason("Resources"), demand.ClassCapacity},
-		"the second is held":                 {withReason("Resources"), withChange(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
-		"the first waits for a license":      {withReason("Licenses"), withReason("Resources"), demand.ClassLicense},
-		"one was not evaluated separately":   {withReason("Resources"), withReason("None"), demand.ClassCapacity},
-		"no component was evaluated":         {withReason("None"), withReason("None"), demand.ClassUnevaluated},
-		"one was not evaluated, one is held": {withReason("None"), withChange(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
-		"the first of two that block":        {withReason("Licenses"), withChange(func(j *slurm.Job) { j.Hold = true }), demand.ClassLicense},
+		"both wait for capacity": {withReason("Resources"), withReason("Resources"), demand.ClassCapacity},
+		"the second is held": {withReason("Resources"),
+			withChange(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
+		"the first waits for a license":    {withReason("Licenses"), withReason("Resources"), demand.ClassLicense},
+		"one was not evaluated separately": {withReason("Resources"), withReason("None"), demand.ClassCapacity},
+		"no component was evaluated":       {withReason("None"), withReason("None"), demand.ClassUnevaluated},
+		"one was not evaluated, one is held": {withReason("None"), withChange(func(j *slurm.Job) { j.Hold = true }),
+			demand.ClassHeld},
+		"the first of two that block": {withReason("Licenses"), withChange(func(j *slurm.Job) { j.Hold = true }),
+			demand.ClassLicense},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,15 +263,19 @@ func TestJobTimesAreComparedWithSlurmctldsClock(t *testing.T) {
 		setup func(*slurmclient.Snapshot)
 		want  uint64
 	}{
-		"no other clock is known":                      {at(noon), func(*slurmclient.Snapshot) {}, 0},
-		"our clock advances":                           {at(noon + 60), func(*slurmclient.Snapshot) {}, 1},
-		"slurmctld is two minutes ahead":               {at(noon), withStats(noon-10+120, at(noon-10)), 1},
-		"slurmctld is two minutes behind":              {at(noon + 100), withStats(noon-120, at(noon)), 0},
-		"slurmctld has reported a later time":          {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon + 61 }, 1},
-		"an old server time has no effect":             {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon - 3600 }, 0},
-		"its clock is truncated to whole seconds":      {at(noon + 60).Add(100 * time.Millisecond), withStats(noon-1, at(noon-1).Add(900*time.Millisecond)), 1},
-		"statistics without a time have no effect":     {at(noon), withStats(0, at(noon-10)), 0},
-		"statistics take precedence over server times": {at(noon), func(s *slurmclient.Snapshot) { withStats(noon, at(noon))(s); s.Jobs.ServerTime = noon + 61 }, 0},
+		"no other clock is known":         {at(noon), func(*slurmclient.Snapshot) {}, 0},
+		"our clock advances":              {at(noon + 60), func(*slurmclient.Snapshot) {}, 1},
+		"slurmctld is two minutes ahead":  {at(noon), withStats(noon-10+120, at(noon-10)), 1},
+		"slurmctld is two minutes behind": {at(noon + 100), withStats(noon-120, at(noon)), 0},
+		"slurmctld has reported a later time": {at(noon),
+			func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon + 61 }, 1},
+		"an old server time has no effect": {at(noon),
+			func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon - 3600 }, 0},
+		"its clock is truncated to whole seconds": {at(noon + 60).Add(100 * time.Millisecond),
+			withStats(noon-1, at(noon-1).Add(900*time.Millisecond)), 1},
+		"statistics without a time have no effect": {at(noon), withStats(0, at(noon-10)), 0},
+		"statistics take precedence over server times": {at(noon),
+			func(s *slurmclient.Snapshot) { withStats(noon, at(noon))(s); s.Jobs.ServerTime = noon + 61 }, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

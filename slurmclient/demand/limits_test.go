@@ -66,58 +66,149 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		queue  []any
 		want   uint64
 	}{
-		"fifty jobs, two of a user":                       {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50)}, 2},
-		"two of a user, whatever the reason":              {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50, withReason("ReqNodeNotAvail"))}, 2},
-		"two users, two each":                             {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(5), newJobs(60, 5, ownedBy("bob", "ml", "q"))}, 4},
-		"a QOS that allows no job":                        {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}}, []any{jobsOf(3)}, 0},
-		"running jobs count":                              {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{runs(70), jobsOf(9)}, 2},
-		"more jobs run than the QOS allows":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}}, []any{runs(70), runs(71), jobsOf(9)}, 0},
-		"a limit per account":                             {[]any{slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), newJobs(60, 5, ownedBy("alice", "hpc", "q"))}, 2},
-		"tasks of an array count":                         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{newJob(1, mine, withArray(1, "1-20", 0))}, 3},
-		"tasks of an array with a throttle":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{newJob(1, mine, withArray(1, "1-20", 2))}, 2},
-		"another QOS":                                     {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}}, []any{jobsOf(9)}, 9},
-		"GPUs of a user":                                  {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, withTRES("cpu=1,gres/gpu=8"))}, 1},
-		"GPUs of a user, some in use":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{runs(70, withTRES("cpu=1,gres/gpu=6")), jobsOf(50, withTRES("cpu=1,gres/gpu=2"))}, 1},
-		"GPUs of an account":                              {[]any{slurm.QOS{Name: "q", MaxTRESPerAccount: tres("gres/gpu", 8)}}, []any{jobsOf(50, withTRES("cpu=1,gres/gpu=2"))}, 4},
-		"GPUs of a QOS":                                   {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}}, []any{jobsOf(50, withTRES("cpu=1,gres/gpu=4"))}, 2},
-		"memory of a QOS":                                 {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}}, []any{jobsOf(50, withTRES("cpu=1,mem=1G"))}, 4},
-		"too many GPUs for one job":                       {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
-		"too many GPUs on a node":                         {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, onNodes(2), withTRES("cpu=2,node=2,gres/gpu=8"))}, 1},
-		"too many GPUs on a user's node":                  {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
-		"CPUs of whole nodes":                             {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"CPUs of the smallest whole node":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{newNode("n0", withSize(8, 8000)), newNode("n1", withSize(2, 8000), func(n *slurm.Node) { n.Weight = 9 }), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
-		"memory of whole nodes' CPUs":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("mem", 1000)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
-		"CPUs of whole cores":                             {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}}, []any{newNode("n0", withSize(8, 8000), threaded), newNode("n1", withSize(8, 8000), threaded), newNode("n2", withSize(8, 8000), threaded), jobsOf(1, onNodes(3)), newJob(60, mine, onNodes(2))}, 1},
-		"too few CPUs for one job":                        {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), newJob(60, mine, withTasks(4))}, 1},
-		"too long for the QOS":                            {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), newJob(60, mine, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
-		"an account's jobs":                               {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
-		"a user's jobs":                                   {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"an account's CPUs":                               {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, withTasks(2))}, 2},
-		"limits of the root account":                      {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }), slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
-		"jobs of other accounts count for the root":       {[]any{alice, ml(func(*slurm.Association) {}), slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"}, slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}}, []any{newJob(70, ownedBy("bob", "hpc", "q"), runningOn("n9")), jobsOf(9)}, 2},
-		"an association of another cluster":               {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
-		"a QOS overrides an account":                      {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(1) }), slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"a QOS overrides an account's CPUs":               {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", GrpTRES: tres("cpu", 4)}}, []any{jobsOf(9)}, 4},
-		"a QOS's limit for users overrides the user's":    {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"a QOS's limit for accounts overrides the user's": {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"limits of a user and of an account":              {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 4)}}, []any{jobsOf(9)}, 2},
-		"the partition's QOS overrides the job's":         {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(3)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}}, []any{partQOS("p"), jobsOf(9)}, 3},
-		"the job's QOS with OverPartQOS":                  {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}}, []any{partQOS("p"), jobsOf(9)}, 3},
-		"licenses":                                        {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
-		"licenses in use":                                 {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
-		"licenses of jobs of whole nodes":                 {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
-		"licenses that others reserved":                   {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
-		"jobs that share the only allowed node":           {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(9)}, 4},
-		"jobs larger than a node":                         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(9, withTasks(8))}, 1},
-		"jobs larger than a node of their partition":      {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{newNode("n0", withSize(4, 8000)), newNode("big", withSize(32, 8000), inPartitions("other")), jobsOf(9, withTasks(8))}, 1},
-		"a job that would need more nodes":                {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(1, withTasks(4), withChange(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(12), slurm.Num(3) })), newJob(60, mine)}, 1},
-		"CPUs of tasks per node":                          {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}}, []any{newNode("n0", withSize(4, 8000)), jobsOf(3, withTasks(2), withChange(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })), newJob(60, mine, withTasks(2))}, 1},
-		"exclusive jobs":                                  {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"all GPUs of exclusive nodes":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 9)}}, []any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"all GPUs of the nodes with the fewest":           {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), newNode("n1", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
-		"more GPUs than a job is allowed":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
-		"limits without enforcement":                      {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
-		"enforced limits":                                 {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
+		"fifty jobs, two of a user": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
+			[]any{jobsOf(50)}, 2},
+		"two of a user, whatever the reason": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
+			[]any{jobsOf(50, withReason("ReqNodeNotAvail"))}, 2},
+		"two users, two each": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
+			[]any{jobsOf(5), newJobs(60, 5, ownedBy("bob", "ml", "q"))}, 4},
+		"a QOS that allows no job": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}},
+			[]any{jobsOf(3)}, 0},
+		"running jobs count": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
+			[]any{runs(70), jobsOf(9)}, 2},
+		"more jobs run than the QOS allows": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}},
+			[]any{runs(70), runs(71), jobsOf(9)}, 0},
+		"a limit per account": {[]any{slurm.QOS{Name: "q",
+			MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), newJobs(60, 5, ownedBy("alice", "hpc", "q"))}, 2},
+		"tasks of an array count": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
+			[]any{newJob(1, mine, withArray(1, "1-20", 0))}, 3},
+		"tasks of an array with a throttle": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
+			[]any{newJob(1, mine, withArray(1, "1-20", 2))}, 2},
+		"another QOS": {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}},
+			[]any{jobsOf(9)}, 9},
+		"GPUs of a user": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, withTRES("cpu=1,gres/gpu=8"))}, 1},
+		"GPUs of a user, some in use": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerUser: tres("gres/gpu", 8)}},
+			[]any{runs(70, withTRES("cpu=1,gres/gpu=6")), jobsOf(50, withTRES("cpu=1,gres/gpu=2"))}, 1},
+		"GPUs of an account": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerAccount: tres("gres/gpu", 8)}}, []any{jobsOf(50, withTRES("cpu=1,gres/gpu=2"))}, 4},
+		"GPUs of a QOS": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}},
+			[]any{jobsOf(50, withTRES("cpu=1,gres/gpu=4"))}, 2},
+		"memory of a QOS": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}},
+			[]any{jobsOf(50, withTRES("cpu=1,mem=1G"))}, 4},
+		"too many GPUs for one job": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerJob: tres("gres/gpu", 4)}},
+			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
+		"too many GPUs on a node": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerNode: tres("gres/gpu", 4)}},
+			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")),
+				newJob(60, mine, onNodes(2), withTRES("cpu=2,node=2,gres/gpu=8"))}, 1},
+		"too many GPUs on a user's node": {[]any{ml(func(*slurm.Association) {}),
+			slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}},
+			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
+		"CPUs of whole nodes": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
+			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))},
+			2},
+		"CPUs of the smallest whole node": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
+			[]any{newNode("n0", withSize(8, 8000)),
+				newNode("n1", withSize(2, 8000), func(n *slurm.Node) { n.Weight = 9 }),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
+		"memory of whole nodes' CPUs": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerUser: tres("mem", 1000)}},
+			[]any{newNode("n0", withSize(4, 8000)),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
+		"CPUs of whole cores": {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}},
+			[]any{newNode("n0", withSize(8, 8000), threaded), newNode("n1", withSize(8, 8000), threaded),
+				newNode("n2", withSize(8, 8000), threaded), jobsOf(1, onNodes(3)), newJob(60, mine, onNodes(2))}, 1},
+		"too few CPUs for one job": {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}},
+			[]any{jobsOf(3), newJob(60, mine, withTasks(4))}, 1},
+		"too long for the QOS": {[]any{slurm.QOS{Name: "q",
+			MaxWallMinutesPerJob: slurm.Num(60)}},
+			[]any{jobsOf(3, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })),
+				newJob(60, mine, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
+		"an account's jobs": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
+		"a user's jobs": {[]any{ml(func(*slurm.Association) {}),
+			slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"an account's CPUs": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, withTasks(2))}, 2},
+		"limits of the root account": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }),
+			slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
+		"jobs of other accounts count for the root": {[]any{alice, ml(func(*slurm.Association) {}),
+			slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"},
+			slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}},
+			[]any{newJob(70, ownedBy("bob", "hpc", "q"), runningOn("n9")), jobsOf(9)}, 2},
+		"an association of another cluster": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
+		"a QOS overrides an account": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(1) }), slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
+			[]any{jobsOf(9)}, 3},
+		"a QOS overrides an account's CPUs": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }),
+			slurm.QOS{Name: "q", GrpTRES: tres("cpu", 4)}}, []any{jobsOf(9)}, 4},
+		"a QOS's limit for users overrides the user's": {[]any{ml(func(*slurm.Association) {}),
+			slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)},
+			slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"a QOS's limit for accounts overrides the user's": {[]any{ml(func(*slurm.Association) {}),
+			slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)},
+			slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"limits of a user and of an account": {[]any{alice,
+			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }),
+			slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 4)}}, []any{jobsOf(9)}, 2},
+		"the partition's QOS overrides the job's": {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(3)},
+			slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}}, []any{partQOS("p"), jobsOf(9)}, 3},
+		"the job's QOS with OverPartQOS": {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)},
+			slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}},
+			[]any{partQOS("p"), jobsOf(9)}, 3},
+		"licenses": {[]any{slurm.License{Name: "ansys", Total: 5}},
+			[]any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
+		"licenses in use": {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}},
+			[]any{runs(70, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" })),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"licenses of jobs of whole nodes": {[]any{slurm.License{Name: "ansys", Total: 5}},
+			[]any{newNode("n0", withSize(4, 8000)),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
+		"licenses that others reserved": {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2,
+			Deficit: 1}}, []any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"jobs that share the only allowed node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}},
+			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9)}, 4},
+		"jobs larger than a node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
+			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9, withTasks(8))}, 1},
+		"jobs larger than a node of their partition": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
+			[]any{newNode("n0", withSize(4, 8000)), newNode("big", withSize(32, 8000), inPartitions("other")),
+				jobsOf(9, withTasks(8))}, 1},
+		"a job that would need more nodes": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
+			[]any{newNode("n0", withSize(4, 8000)),
+				jobsOf(1, withTasks(4), withChange(func(j *slurm.Job) {
+					j.CPUs, j.CPUsPerTask = slurm.Num(12),
+						slurm.Num(3)
+				})), newJob(60, mine)}, 1},
+		"CPUs of tasks per node": {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}},
+			[]any{newNode("n0", withSize(4, 8000)),
+				jobsOf(3, withTasks(2), withChange(func(j *slurm.Job) {
+					j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3),
+						slurm.Num(3)
+				})), newJob(60, mine, withTasks(2))}, 1},
+		"exclusive jobs": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}},
+			[]any{jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"all GPUs of exclusive nodes": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerUser: tres("gres/gpu", 9)}},
+			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"all GPUs of the nodes with the fewest": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerJob: tres("gres/gpu", 2)}},
+			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
+				newNode("n1", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
+		"more GPUs than a job is allowed": {[]any{slurm.QOS{Name: "q",
+			MaxTRESPerJob: tres("gres/gpu", 2)}},
+			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
+				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
+		"limits without enforcement": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
+			slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
+		"enforced limits": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
+			slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queue := tc.queue
@@ -158,7 +249,8 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 func TestUnevenTasksUnderALimit(t *testing.T) {
 	spread := func(tasks, nodes uint64) jobOption {
 		return withChange(func(j *slurm.Job) {
-			j.CPUs, j.Tasks, j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(tasks), slurm.Num(tasks), slurm.Num(2), slurm.Num(2)
+			j.CPUs, j.Tasks, j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(tasks), slurm.Num(tasks), slurm.Num(2),
+				slurm.Num(2)
 			j.NodeCount = slurm.Num(nodes)
 			j.TRESRequested = fmt.Sprintf("cpu=%d,node=%d", tasks, nodes)
 		})
@@ -166,7 +258,8 @@ func TestUnevenTasksUnderALimit(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			s := snapshotOf(t, newPartition("cpu"), newNode("n0", withSize(4, 8000)), newJob(1, mine, spread(3, 2)), newJob(2, mine, spread(5, 3)))
+			s := snapshotOf(t, newPartition("cpu"), newNode("n0", withSize(4, 8000)), newJob(1, mine, spread(3, 2)),
+				newJob(2, mine, spread(5, 3)))
 			s.Server.Release = release
 			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 8}, GrpTRES: nodes},
 				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
@@ -180,7 +273,9 @@ func TestUnevenTasksUnderALimit(t *testing.T) {
 // TestJobsThatCannotRunUseNoLimit: slurmctld never starts them either.
 func TestJobsThatCannotRunUseNoLimit(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
-	s := snapshotOf(t, newPartition("cpu"), newNode("n0"), newJob(1, mine, withTasks(1), withConstraint("gold"), withChange(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), newJobs(2, 3, mine))
+	s := snapshotOf(t, newPartition("cpu"), newNode("n0"),
+		newJob(1, mine, withTasks(1), withConstraint("gold"),
+			withChange(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), newJobs(2, 3, mine))
 	setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)})
 	if p := computeDemand(s).Partitions[0]; p.EligiblePendingJobs != 1 {
 		t.Errorf("%d jobs are eligible, want the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)
@@ -190,7 +285,8 @@ func TestJobsThatCannotRunUseNoLimit(t *testing.T) {
 // TestHetComponentsRunTogetherOrNotAtAll: each component counts as a job.
 func TestHetComponentsRunTogetherOrNotAtAll(t *testing.T) {
 	component := func(id, offset uint32) *slurm.Job {
-		return newJob(id, ownedBy("alice", "ml", "q"), withChange(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
+		return newJob(id, ownedBy("alice", "ml", "q"),
+			withChange(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
 	}
 	for limit, want := range map[uint64]uint64{1: 0, 2: 2} {
 		s := snapshotOf(t, newPartition("cpu"), component(1, 0), component(2, 1))
@@ -228,7 +324,8 @@ func TestNodeLimitOfAPartitionWithTooFewNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cpu := newPartition("cpu", func(p *slurm.Partition) { p.TotalNodes, p.MaxNodes = tc.total, tc.limit })
-			p := computeDemand(snapshotOf(t, cpu, newJob(1, onNodes(4), withReason("PartitionNodeLimit")))).Partitions[0]
+			p := computeDemand(snapshotOf(t, cpu,
+				newJob(1, onNodes(4), withReason("PartitionNodeLimit")))).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
 				t.Errorf("%d jobs are eligible, want %d", p.EligiblePendingJobs, tc.want)
 			}
@@ -241,17 +338,20 @@ func TestNodeLimitOfAPartitionWithTooFewNodes(t *testing.T) {
 func TestLimitsThatMayNotBeEnforcedAreReported(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
 	limit := slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}
-	heldBack := newJob(9, ownedBy("bob", "ml", "q"), withChange(func(j *slurm.Job) { j.Reason = "QOSMaxJobsPerUserLimit" }))
+	heldBack := newJob(9, ownedBy("bob", "ml", "q"),
+		withChange(func(j *slurm.Job) { j.Reason = "QOSMaxJobsPerUserLimit" }))
 	enforcing := slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}
 	for name, tc := range map[string]struct {
 		limits, nouns []any
 		want          map[demand.Deviation]uint64
 	}{
-		"enforcement is unknown":            {[]any{limit}, nil, map[demand.Deviation]uint64{demand.DeviationEnforcement: 2}},
+		"enforcement is unknown": {[]any{limit}, nil,
+			map[demand.Deviation]uint64{demand.DeviationEnforcement: 2}},
 		"the configuration enforces limits": {[]any{limit, enforcing}, nil, nil},
 		"a job is pending for a limit":      {[]any{limit}, []any{heldBack}, nil},
 		"limits hold no job back":           {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
-		"licenses are always enforced":      {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}}, []any{newJob(8, withChange(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
+		"licenses are always enforced": {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}},
+			[]any{newJob(8, withChange(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, append(tc.nouns, newPartition("cpu"), newJobs(1, 3, mine))...)

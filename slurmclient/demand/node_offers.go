@@ -252,7 +252,8 @@ func (c *nodeChoice) canRepeat() bool {
 			}
 		}
 		if most := c.partitions[c.partition].maxCPUs; most > 0 &&
-			saturatingSub(most, c.partitionCPUs[on.node][c.partition]) < max(on.amounts[amountCPUs], c.leastOfPartition()) {
+			saturatingSub(most, c.partitionCPUs[on.node][c.partition]) < max(
+				on.amounts[amountCPUs], c.leastOfPartition()) {
 			return false
 		}
 		if least := c.request.cpusOfWholeTasks(math.MaxUint32); c.request.tasksPerNode > 0 &&

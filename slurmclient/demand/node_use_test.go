@@ -74,11 +74,12 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 		noun any
 		busy uint64
 	}{
-		"a suspended job":                           {newJob(1, runningOn("n1"), base(slurm.JobSuspended)), 1},
-		"a configuring job":                         {newJob(1, runningOn("n1"), flag(slurm.JobConfiguring)), 1},
-		"a suspended job on another node":           {newJob(1, runningOn("n2"), base(slurm.JobSuspended)), 0},
-		"an ended job":                              {newJob(1, runningOn("n1"), base(slurm.JobTimeout)), 0},
-		"a pending job that names it":               {newJob(1, withReason("JobHeldUser"), withChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
+		"a suspended job":                 {newJob(1, runningOn("n1"), base(slurm.JobSuspended)), 1},
+		"a configuring job":               {newJob(1, runningOn("n1"), flag(slurm.JobConfiguring)), 1},
+		"a suspended job on another node": {newJob(1, runningOn("n2"), base(slurm.JobSuspended)), 0},
+		"an ended job":                    {newJob(1, runningOn("n1"), base(slurm.JobTimeout)), 0},
+		"a pending job that names it": {newJob(1, withReason("JobHeldUser"),
+			withChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
 		"an active reservation":                     {reservation(noon-10, noon+10), 1},
 		"a future reservation":                      {reservation(noon+1, noon+10), 0},
 		"a past reservation":                        {reservation(noon-10, noon), 0},

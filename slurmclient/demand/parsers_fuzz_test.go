@@ -41,8 +41,10 @@ func textOf(c *constraint) string {
 // meaning.
 func FuzzConstraints(f *testing.F) {
 	for _, text := range []string{
-		"", "a", "a&b", "a, b|c", "(a|b)&c", "[r1*2&r2*4]&x", "a*4294967295", "a*99999999999999999999", "[(a&b)|(c&d)]*3",
-		"((((((((((((((((a))))))))))))))))", "a*", "()", "[a)", strings.Repeat("(", 40), strings.Repeat("a&b|", 40) + "c",
+		"", "a", "a&b", "a, b|c", "(a|b)&c", "[r1*2&r2*4]&x", "a*4294967295", "a*99999999999999999999",
+		"[(a&b)|(c&d)]*3",
+		"((((((((((((((((a))))))))))))))))", "a*", "()", "[a)", strings.Repeat("(", 40),
+		strings.Repeat("a&b|", 40) + "c",
 	} {
 		f.Add(text)
 	}
@@ -113,7 +115,8 @@ func checkCounts(t *testing.T, text string, counts map[string]uint64) {
 // FuzzGRES parses any text as the generic resources that a job requests.
 func FuzzGRES(f *testing.F) {
 	for _, text := range []string{
-		"gres/gpu:h100:2,gres/shard=1", "gres:gpu:2", "gpu:2", "gres/gpu:99999999999999999999", "gres/gpu=4611686018427387904",
+		"gres/gpu:h100:2,gres/shard=1", "gres:gpu:2", "gpu:2", "gres/gpu:99999999999999999999",
+		"gres/gpu=4611686018427387904",
 		"gres/gpu:a=4611686018427387904,gres/gpu:b=4611686018427387904,gres/gpu:c=4611686018427387904,gres/gpu:d=4611686018427387904",
 		"cpu=4,gres/gpu:-1", "gres/gpu:1e30", "gres/", "gres/gpu:(null):2(IDX:0-1)",
 	} {

@@ -18,15 +18,20 @@ func TestIdleWorkersThatAJobCannotUseAreNotEnough(t *testing.T) {
 		required uint64
 		why      string
 	}{
-		"one excluded worker":                                     {newJob(1, without("w-0")), 9, 2, ""},
-		"two excluded workers":                                    {newJob(1, without("w-[0-1]")), 9, 3, ""},
-		"one excluded worker at the maximum":                      {newJob(1, without("w-0")), 1, 0, "more nodes than the pool's maximum"},
-		"another named worker":                                    {newJob(1, named("w-7")), 9, 8, ""},
-		"a named worker beyond the maximum":                       {newJob(1, named("w-7")), 7, 0, "more nodes than the pool's maximum"},
-		"a named future worker without the feature":               {newJob(1, named("w-7"), withConstraint("big")), 9, 0, "no node has the features or the disk"},
-		"another worker beside the named one":                     {newJob(1, withTasks(8), named("w-0")), 9, 2, ""},
-		"another worker beside the named one, beyond the maximum": {newJob(1, withTasks(8), named("w-0")), 1, 0, "more nodes than the pool's maximum"},
-		"a worker that is too small":                              {newJob(1, withTasks(8), onNodes(1)), 9, 0, "more nodes than the job or the partition allows"},
+		"one excluded worker":  {newJob(1, without("w-0")), 9, 2, ""},
+		"two excluded workers": {newJob(1, without("w-[0-1]")), 9, 3, ""},
+		"one excluded worker at the maximum": {newJob(1, without("w-0")), 1, 0,
+			"more nodes than the pool's maximum"},
+		"another named worker": {newJob(1, named("w-7")), 9, 8, ""},
+		"a named worker beyond the maximum": {newJob(1, named("w-7")), 7, 0,
+			"more nodes than the pool's maximum"},
+		"a named future worker without the feature": {newJob(1, named("w-7"), withConstraint("big")), 9,
+			0, "no node has the features or the disk"},
+		"another worker beside the named one": {newJob(1, withTasks(8), named("w-0")), 9, 2, ""},
+		"another worker beside the named one, beyond the maximum": {newJob(1, withTasks(8), named("w-0")), 1, 0,
+			"more nodes than the pool's maximum"},
+		"a worker that is too small": {newJob(1, withTasks(8), onNodes(1)), 9, 0,
+			"more nodes than the job or the partition allows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, newPartition("cpu"), newNode("w-0", withFeatures("w")), tc.job)

@@ -75,11 +75,13 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 	}{
 		{"nodes adjacent to a named one", "24.11.5", row(unreported), 14},
 		{"nodes adjacent to a named one", "26.05.0", row(reported), 14},
-		{"tasks beside those on a named node", "24.11.5", []any{jobAsReported(1, 1, 1, 1, 3), jobAsReported(2, 1, 1, 1, 3, named("w-0"))}, 2},
+		{"tasks beside those on a named node", "24.11.5",
+			[]any{jobAsReported(1, 1, 1, 1, 3), jobAsReported(2, 1, 1, 1, 3, named("w-0"))}, 2},
 		{"tasks per node", "24.11.5", fill(unreported), 7},
 		{"tasks per node", "26.05.0", fill(reported), 7},
 		{"one task of several per node", "24.11.5", []any{jobAsReported(1, 1, 1, 0, 1, perNode(3))}, 1},
-		{"one task of several on whole nodes", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3), withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
+		{"one task of several on whole nodes", "26.05.0",
+			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3), withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
 		{"one task of several per node", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {

@@ -30,7 +30,8 @@ func TestExpandLikeScontrolShowHostnames(t *testing.T) {
 		"separators may be many, and blanks": {",n1,,n2,\tn3\n", "n1 n2 n3"},
 		"order and repetitions stay":         {"n[3,1-2,1]", "n3 n1 n2 n1"},
 		"dots and dashes are text":           {"n-1.example.com", "n-1.example.com"},
-		"wide numbers are complete":          {"n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999"},
+		"wide numbers are complete": {"n[999999999999999998-999999999999999999]",
+			"n999999999999999998 n999999999999999999"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := hostlist.Expand(test.expr)
@@ -150,7 +151,8 @@ func TestCompress(t *testing.T) {
 		"text at the end":                     {"n2.example.com n1.example.com", "n1.example.com,n2.example.com"},
 		"only numbers":                        {"0 2 1", "[0-2]"},
 		"a name without a number comes first": {"n1 n n2", "n,n[1-2]"},
-		"numbers of any length":               {"n12345678901234567890 n12345678901234567891", "n12[345678901234567890-345678901234567891]"},
+		"numbers of any length": {"n12345678901234567890 n12345678901234567891",
+			"n12[345678901234567890-345678901234567891]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := hostlist.Compress(strings.Fields(test.names))

@@ -54,7 +54,8 @@ func TestParseTRES(t *testing.T) {
 		bad  bool
 	}{
 		"": {},
-		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3": {want: TRES{CPUs: 4, Nodes: 1, MemoryMiB: 64000, Billing: 4,
+		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3": {want: TRES{CPUs: 4, Nodes: 1,
+			MemoryMiB: 64000, Billing: 4,
 			GRES: map[string]uint64{"gpu:h100": 2}, Licenses: map[string]uint64{"matlab": 3}}},
 		"mem=500":         {want: TRES{MemoryMiB: 500}},
 		"cpu=,node=2":     {want: TRES{Nodes: 2}, bad: true},
@@ -75,7 +76,8 @@ func TestParseTRES(t *testing.T) {
 // FuzzParsers passes any text to every parser of Slurm's texts. None of them may panic.
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
-		"gpu:(null):2(IDX:0-1)", "gpu:h100:4(S:0-1),shard:8", "cpu=4,mem=62.50G,gres/gpu:h100=2", "cpu=NaN", "2-9,12-20:4%2", "0-19,...",
+		"gpu:(null):2(IDX:0-1)", "gpu:h100:4(S:0-1),shard:8", "cpu=4,mem=62.50G,gres/gpu:h100=2", "cpu=NaN",
+		"2-9,12-20:4%2", "0-19,...",
 		"IDLE", "RUNNING", "%", ":", "=", ",", "(", "4294967295-1", "0-18446744073709551615:1",
 	} {
 		f.Add(s)
@@ -112,8 +114,10 @@ func TestGPUsOfManyTypesDoNotWrapAround(t *testing.T) {
 // is less than the count of one of its types, and formatting and parsing a set returns the same set.
 func FuzzCounts(f *testing.F) {
 	for _, text := range []string{
-		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3", "gpu:h100:4(S:0-1),shard:8", "gpu:(null):2(IDX:0-1)",
-		"gpu:99999999999999999999", "cpu=4611686018427387904", "gpu:a:4096P,gpu:b:4096P,gpu:c:4096P,gpu:d:4096P", "mem=1e18P",
+		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3", "gpu:h100:4(S:0-1),shard:8",
+		"gpu:(null):2(IDX:0-1)",
+		"gpu:99999999999999999999", "cpu=4611686018427387904", "gpu:a:4096P,gpu:b:4096P,gpu:c:4096P,gpu:d:4096P",
+		"mem=1e18P",
 	} {
 		f.Add(text)
 	}
@@ -132,7 +136,8 @@ func FuzzCounts(f *testing.F) {
 			t.Fatalf("%q has %d names", text, len(set.GRES)+len(set.Licenses))
 		}
 		again, err := ParseTRES(textOf(set))
-		if err != nil || again.MemoryMiB != set.MemoryMiB || again.CPUs != set.CPUs || !maps.Equal(again.GRES, set.GRES) || !maps.Equal(again.Licenses, set.Licenses) {
+		if err != nil || again.MemoryMiB != set.MemoryMiB || again.CPUs != set.CPUs ||
+			!maps.Equal(again.GRES, set.GRES) || !maps.Equal(again.Licenses, set.Licenses) {
 			t.Errorf("%q is %+v, but its text %q is %+v, %v", text, set, textOf(set), again, err)
 		}
 	})

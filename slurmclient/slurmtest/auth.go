@@ -112,7 +112,8 @@ func (c *Cluster) userOf(token, as string) (string, bool) {
 	}
 	claims := jwt.MapClaims{}
 	_, err := jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(),
-		jwt.WithTimeFunc(c.cfg.Now)).ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return c.cfg.Key, nil })
+		jwt.WithTimeFunc(c.cfg.Now)).ParseWithClaims(
+		token, claims, func(*jwt.Token) (any, error) { return c.cfg.Key, nil })
 	if err != nil {
 		return "", false
 	}
@@ -146,5 +147,6 @@ func (k *call) answerPing(ok bool, state ControllerState) {
 	if state == ControllerHung {
 		sleepUnlessDone(k.r, k.cfg.MessageTimeout)
 	}
-	k.answer(http.StatusOK, func(o *answerWriter) { writeList(o, "pings", k.recordWriters.ping, []pingRecord{p}) }, nil, nil)
+	k.answer(http.StatusOK, func(o *answerWriter) { writeList(o, "pings", k.recordWriters.ping, []pingRecord{p}) }, nil,
+		nil)
 }

@@ -62,7 +62,10 @@ func TestDeltaReaderSeesAReleasedHoldAtTheNextPoll(t *testing.T) {
 func TestDeltaReaderSeesAFulfilledDependencyAtTheNextPoll(t *testing.T) {
 	c := newLongQueue(t, 900)
 	first := submitJob(t, c, func(s *slurmtest.JobSpec) { s.RunFor = 10 * time.Second })
-	second := submitJob(t, c, func(s *slurmtest.JobSpec) { s.Dependency, s.Nodes = fmt.Sprintf("afterok:%d", first), 2 })
+	second := submitJob(t, c, func(s *slurmtest.JobSpec) {
+		s.Dependency, s.Nodes = fmt.Sprintf("afterok:%d", first),
+			2
+	})
 	c.Step(time.Second)
 	k := startCache(t, c, "v0.0.44", slurmclient.ReadDelta)
 	if j := refreshedJob(t, k, second); j.Reason != "Dependency" {

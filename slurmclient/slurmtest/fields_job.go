@@ -22,7 +22,8 @@ func jobFlag(get func(rec) bool) jobField           { return template.Flag(get) 
 func jobFields(cfg Config, version string) template.Fields[*jobRecord] {
 	fields := template.Fields[*jobRecord]{}
 	for _, some := range []template.Fields[*jobRecord]{
-		jobIdentityFields(cfg), jobTimeFields(), jobRequestFields(version), jobAllocationFields(version), jobExitFields(),
+		jobIdentityFields(cfg), jobTimeFields(), jobRequestFields(version), jobAllocationFields(version),
+		jobExitFields(),
 	} {
 		for path, f := range some {
 			fields[path] = f
@@ -53,22 +54,23 @@ func jobIdentityFields(cfg Config) template.Fields[*jobRecord] {
 		"hold":                      jobFlag(func(r rec) bool { return r.Hold }),
 		"job_id":                    jobCount(func(r rec) uint64 { return uint64(r.ID) }),
 		"step_id.job_id":            jobCount(func(r rec) uint64 { return uint64(r.ID) }),
-		"step_id.sluid":             jobText(func(r rec) string { return "s" + strconv.FormatUint(1e12+uint64(r.ID), 32) }),
-		"job_state":                 template.Texts(func(r rec) []string { return r.State.Names() }),
-		"mail_user":                 jobText(func(r rec) string { return r.UserName }),
-		"name":                      jobText(func(r rec) string { return r.Name }),
-		"nice":                      template.Int(func(r rec) int64 { return int64(r.Nice) }),
-		"partition":                 jobText(func(r rec) string { return r.Partition }),
-		"priority":                  jobNumber(func(r rec) slurm.Number { return r.Priority }),
-		"qos":                       jobText(func(r rec) string { return r.QOS }),
-		"requeue":                   jobFlag(func(r rec) bool { return r.Requeue }),
-		"restart_cnt":               jobCount(func(r rec) uint64 { return uint64(r.Restarts) }),
-		"resv_name":                 jobText(func(r rec) string { return r.Reservation }),
-		"state_description":         jobText(func(r rec) string { return r.ReasonText }),
-		"state_reason":              jobText(func(r rec) string { return r.Reason }),
-		"submit_line":               jobText(func(r rec) string { return r.submitLine }),
-		"user_id":                   jobCount(func(r rec) uint64 { return uint64(r.UserID) }),
-		"user_name":                 jobText(func(r rec) string { return r.UserName }),
+		"step_id.sluid": jobText(
+			func(r rec) string { return "s" + strconv.FormatUint(1e12+uint64(r.ID), 32) }),
+		"job_state":         template.Texts(func(r rec) []string { return r.State.Names() }),
+		"mail_user":         jobText(func(r rec) string { return r.UserName }),
+		"name":              jobText(func(r rec) string { return r.Name }),
+		"nice":              template.Int(func(r rec) int64 { return int64(r.Nice) }),
+		"partition":         jobText(func(r rec) string { return r.Partition }),
+		"priority":          jobNumber(func(r rec) slurm.Number { return r.Priority }),
+		"qos":               jobText(func(r rec) string { return r.QOS }),
+		"requeue":           jobFlag(func(r rec) bool { return r.Requeue }),
+		"restart_cnt":       jobCount(func(r rec) uint64 { return uint64(r.Restarts) }),
+		"resv_name":         jobText(func(r rec) string { return r.Reservation }),
+		"state_description": jobText(func(r rec) string { return r.ReasonText }),
+		"state_reason":      jobText(func(r rec) string { return r.Reason }),
+		"submit_line":       jobText(func(r rec) string { return r.submitLine }),
+		"user_id":           jobCount(func(r rec) uint64 { return uint64(r.UserID) }),
+		"user_name":         jobText(func(r rec) string { return r.UserName }),
 	}
 }
 

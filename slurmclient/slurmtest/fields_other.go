@@ -158,8 +158,9 @@ func qosFields() template.Fields[qosRecord] {
 		"priority": template.Number(func(q q) slurm.Number {
 			return slurm.Num(uint64(q.Priority))
 		}),
-		"limits.max.tres.total":                none,
-		"limits.max.tres.per.user":             none,
-		"limits.max.jobs.active_jobs.per.user": template.Number(func(q q) slurm.Number { return infiniteIfZero(q.MaxJobsPerUser) }),
+		"limits.max.tres.total":    none,
+		"limits.max.tres.per.user": none,
+		"limits.max.jobs.active_jobs.per.user": template.Number(
+			func(q q) slurm.Number { return infiniteIfZero(q.MaxJobsPerUser) }),
 	}
 }

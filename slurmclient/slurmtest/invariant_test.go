@@ -60,7 +60,8 @@ func changeAtRandom(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 // changes.
 func TestNodesAreNeverOverallocated(t *testing.T) {
 	for seed := range uint64(40) {
-		c := slurmtest.New(slurmtest.Config{Now: testClock, Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
+		c := slurmtest.New(slurmtest.Config{Now: testClock,
+			Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
 			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000},
 				{Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -92,7 +93,8 @@ func TestNodesAreNeverOverallocated(t *testing.T) {
 func findInconsistency(c *slurmtest.Cluster) string {
 	held := map[string]uint64{}
 	for _, j := range c.Jobs() {
-		holds := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended || j.State.Has(slurm.JobCompleting)
+		holds := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended ||
+			j.State.Has(slurm.JobCompleting)
 		if holds && j.Nodes == "" {
 			return fmt.Sprintf("job %d is %v without nodes", j.ID, j.State)
 		}
@@ -110,7 +112,8 @@ func findInconsistency(c *slurmtest.Cluster) string {
 	for _, n := range c.Nodes() {
 		switch {
 		case n.AllocCPUs > n.CPUs || n.AllocMemoryMiB > n.MemoryMiB:
-			return fmt.Sprintf("%s has %d CPUs and %d MiB allocated, more than it has", n.Name, n.AllocCPUs, n.AllocMemoryMiB)
+			return fmt.Sprintf("%s has %d CPUs and %d MiB allocated, more than it has", n.Name, n.AllocCPUs,
+				n.AllocMemoryMiB)
 		case n.AllocCPUs+n.IdleCPUs != n.CPUs:
 			return fmt.Sprintf("%s: %d allocated and %d idle CPUs do not add up", n.Name, n.AllocCPUs, n.IdleCPUs)
 		case held[n.Name] == 0 && n.AllocCPUs != 0, held[n.Name] != 0 && n.AllocCPUs == 0:

@@ -62,7 +62,8 @@ func TestJobReadersMatchTheModelAfterAnyHistory(t *testing.T) {
 						doRareEvent(c, i/25)
 					}
 					c.Step(2 * time.Second)
-					if diff := gocmp.Diff(withoutSchedulerFields(sortedByID(c.Jobs())), withoutSchedulerFields(cachedJobs(t, k))); diff != "" {
+					if diff := gocmp.Diff(withoutSchedulerFields(sortedByID(c.Jobs())),
+						withoutSchedulerFields(cachedJobs(t, k))); diff != "" {
 						t.Fatalf("round %d (-model +%s):\n%s", i, reader, diff)
 					}
 				}

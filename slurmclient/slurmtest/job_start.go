@@ -34,7 +34,8 @@ func (c *Cluster) startJob(j *job, p *partition, allocations []*nodeAllocation) 
 func (c *Cluster) writeStart(j *job, p *partition) {
 	r := c.edit(j)
 	r.State = slurm.JobState{Base: slurm.JobRunning}
-	if slices.ContainsFunc(j.allocations, func(g *nodeAllocation) bool { return g.node.flags&slurm.NodePoweredDown != 0 }) {
+	if slices.ContainsFunc(j.allocations,
+		func(g *nodeAllocation) bool { return g.node.flags&slurm.NodePoweredDown != 0 }) {
 		r.State.Flags = slurm.JobConfiguring | slurm.JobPowerUpNode
 	}
 	r.Reason, r.ReasonText, r.Partition = "None", "", p.name()

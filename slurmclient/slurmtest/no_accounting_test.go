@@ -12,7 +12,8 @@ import (
 
 func TestLimitsAreAbsentWithoutSlurmdbd(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, release, version string) {
-		s := readLimits(t, slurmtest.New(slurmtest.Config{Now: testClock, Release: release, NoAccounting: true}), version)
+		s := readLimits(t, slurmtest.New(slurmtest.Config{Now: testClock, Release: release, NoAccounting: true}),
+			version)
 		for _, p := range []slurmclient.Poll{s.QOS.Poll, s.Associations.Poll, s.Accounts.Poll, s.Users.Poll} {
 			if !p.Known || p.Err != nil || !p.Absent {
 				t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
@@ -29,7 +30,8 @@ func TestLimitsAreUnknownWhenSlurmdbdDoesNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := slurmtest.New(slurmtest.Config{Now: testClock})
 			c.InjectFault(fault)
-			for _, p := range []slurmclient.Poll{readLimits(t, c, "").QOS.Poll, readLimits(t, c, "v0.0.44").Associations.Poll} {
+			for _, p := range []slurmclient.Poll{readLimits(t, c, "").QOS.Poll,
+				readLimits(t, c, "v0.0.44").Associations.Poll} {
 				if p.Known || p.Err == nil || p.Absent {
 					t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
 				}
@@ -48,7 +50,8 @@ func TestLimitsAreUnknownInAnUnservedVersion(t *testing.T) {
 // readLimits reads the resources of slurmdbd once.
 func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
 	t.Helper()
-	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
+	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts,
+		slurmclient.Users}
 	k := slurmclient.NewCache(newClient(t, c, version),
 		slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -122,7 +122,8 @@ func (n *node) tres() string {
 }
 
 func (n *node) tresUsed() string {
-	return tresCounts{cpus: uint64(n.usedCPUs), memory: n.usedMemory, gpus: uint64(bits.OnesCount64(n.usedGPUs))}.String()
+	return tresCounts{cpus: uint64(n.usedCPUs), memory: n.usedMemory,
+		gpus: uint64(bits.OnesCount64(n.usedGPUs))}.String()
 }
 
 func (n *node) gresUsed() string {

@@ -39,7 +39,8 @@ func (k *call) answerNotModified() { k.w.WriteHeader(http.StatusNotModified) }
 
 // answerNoJobChanges answers an unchanged list of jobs: a list without jobs, and a warning.
 func (k *call) answerNoJobChanges(since slurm.Time) {
-	text := fmt.Sprintf("No job changes since update_time[%d]=%s", since, since.Time().UTC().Format("2006-01-02T15:04:05"))
+	text := fmt.Sprintf("No job changes since update_time[%d]=%s", since,
+		since.Time().UTC().Format("2006-01-02T15:04:05"))
 	k.answer(http.StatusOK, func(o *answerWriter) {
 		writeList(o, "jobs", k.recordWriters.job, nil)
 		writeTime(o, "last_backfill", 0)

@@ -186,7 +186,8 @@ func (k *call) listAssociations() {
 		list = append(list, a)
 		for _, u := range k.cfg.Users {
 			if u.Account == account {
-				list = append(list, slurm.Association{ID: k.assocID(u.Name), Account: account, User: u.Name, Default: true,
+				list = append(list, slurm.Association{ID: k.assocID(u.Name), Account: account, User: u.Name,
+					Default: true,
 					Cluster: k.cfg.ClusterName, SharesRaw: int64(max(1, u.Shares)), QOS: k.qosNames()})
 			}
 		}

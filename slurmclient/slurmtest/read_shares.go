@@ -32,7 +32,8 @@ func (k *call) shareRecords() []slurm.Share {
 		list = append(list, s)
 		for _, u := range k.cfg.Users {
 			if u.Account == account {
-				one := t.newShare(u.Name, account, float64(max(1, u.Shares)), t.shares[account], t.users[u.Name], t.accounts[account])
+				one := t.newShare(u.Name, account, float64(max(1, u.Shares)), t.shares[account], t.users[u.Name],
+					t.accounts[account])
 				one.User = true
 				list = append(list, one)
 			}
@@ -50,7 +51,8 @@ type shareTree struct {
 }
 
 func (k *call) shareTree() shareTree {
-	t := shareTree{map[string]float64{}, map[string]float64{}, map[string]float64{}, 0, slurm.Flt(1.8446744073709552e19)}
+	t := shareTree{map[string]float64{}, map[string]float64{}, map[string]float64{}, 0,
+		slurm.Flt(1.8446744073709552e19)}
 	if k.cfg.Release == Release2411 {
 		t.infinite = slurm.InfiniteFloat()
 	}

@@ -13,7 +13,8 @@ import (
 func (c *Cluster) schedule() {
 	c.needsScheduling = false
 	c.resolveDependents()
-	p := &schedulerPass{c: c, freeNodes: map[*partition][]*node{}, failedShapes: map[string]pendingReason{}, waitingPartitions: map[*partition]bool{}}
+	p := &schedulerPass{c: c, freeNodes: map[*partition][]*node{}, failedShapes: map[string]pendingReason{},
+		waitingPartitions: map[*partition]bool{}}
 	depth := uint64(0)
 	for _, j := range c.queue.sortPending() {
 		if depth >= uint64(c.cfg.SchedulerDepth) {
@@ -194,7 +195,8 @@ func (c *Cluster) partitionLimitReason(j *job, partition *partition) pendingReas
 	v := partition.view()
 	switch v.State {
 	case slurm.PartitionDown, slurm.PartitionInactive:
-		return pendingReason{reason: "Partition" + strings.ToUpper(string(v.State[:1])) + strings.ToLower(string(v.State[1:]))}
+		return pendingReason{reason: "Partition" + strings.ToUpper(string(v.State[:1])) + strings.ToLower(
+			string(v.State[1:]))}
 	}
 	if most, ok := v.MaxNodes.Value(); ok && uint64(j.requirements.minNodes()) > most {
 		return pendingReason{reason: "PartitionNodeLimit"}

@@ -76,7 +76,8 @@ func TestPendingJobsShowWhyTheyWait(t *testing.T) {
 func TestJobsBehindAWaitingJobHaveReasonPriority(t *testing.T) {
 	c := smallCluster("")
 	mustSubmit(t, c, foreverJob(slurm.JobRequest{Nodes: 2, Tasks: 8}))
-	first, second := mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 1})), mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 2}))
+	first, second := mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 1})),
+		mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 2}))
 	c.Step(time.Second)
 	got := []string{stateOf(t, c, first), stateOf(t, c, second)}
 	if diff := cmp.Diff([]string{"PENDING Resources", "PENDING Priority"}, got); diff != "" {
@@ -91,7 +92,8 @@ func TestJobsEndAsTheirScriptsSay(t *testing.T) {
 		during string
 		after  string
 	}{
-		{"a script that sleeps completes", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\n"}},
+		{"a script that sleeps completes",
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\n"}},
 			"RUNNING None", "COMPLETED None"},
 		{"a script that exits with 3 fails",
 			slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
@@ -293,9 +295,11 @@ func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
 }
 
 func TestHigherPriorityStartsFirst(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: testClock, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 4, MemoryMiB: 4000}}})
+	c := slurmtest.New(slurmtest.Config{Now: testClock,
+		Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 4, MemoryMiB: 4000}}})
 	low := mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 4}, RunFor: time.Minute})
-	high := mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 4, QOS: "high"}, RunFor: time.Minute})
+	high := mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 4, QOS: "high"},
+		RunFor: time.Minute})
 	c.Step(time.Second)
 	got := []string{stateOf(t, c, low), stateOf(t, c, high)}
 	c.Step(90 * time.Second)

@@ -53,7 +53,8 @@ func TestShowFlagsChangeNodeStates(t *testing.T) {
 			t.Errorf("%s: status %d, want %d\n%s", name, status, tc.status, diff)
 		}
 	}
-	if status, body := doRequest(t, "GET", url+"?flags=DETAIL,MIXED", ""); status != 500 || body != "Unspecified error" {
+	if status, body := doRequest(t, "GET", url+"?flags=DETAIL,MIXED", ""); status != 500 ||
+		body != "Unspecified error" {
 		t.Errorf("flags joined by a comma: %d %s", status, body)
 	}
 }
@@ -61,7 +62,8 @@ func TestShowFlagsChangeNodeStates(t *testing.T) {
 func TestCompactAnswersHaveTheSameContent(t *testing.T) {
 	var bodies []string
 	for _, compact := range []bool{false, true} {
-		c := slurmtest.New(slurmtest.Config{Now: testClock, Compact: compact, Nodes: []slurmtest.NodeConf{{Names: "n[1-3]"}}})
+		c := slurmtest.New(slurmtest.Config{Now: testClock, Compact: compact,
+			Nodes: []slurmtest.NodeConf{{Names: "n[1-3]"}}})
 		_, body := doRequest(t, "GET", startServer(t, c).URL+"/slurm/v0.0.45/nodes/", "")
 		bodies = append(bodies, body)
 	}

@@ -39,7 +39,8 @@ func TestStatisticsCountTheRPCsOfRequests(t *testing.T) {
 func TestSharesFollowUsage(t *testing.T) {
 	forEachVersion(t, func(t *testing.T, release, v string) {
 		c := smallCluster(release)
-		mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 2}, User: "alice", RunFor: 100 * time.Second})
+		mustSubmit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 2}, User: "alice",
+			RunFor: 100 * time.Second})
 		c.Step(10 * time.Minute)
 		list, err := newClient(t, c, v).Shares(t.Context())
 		must(t, err)

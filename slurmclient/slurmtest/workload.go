@@ -25,7 +25,8 @@ func NewSized(now func() time.Time, nodes, jobs int) *Cluster {
 	c := New(Config{
 		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users,
 		Partitions: append(partitions, PartitionConf{Name: "all"}),
-		QOS:        []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
+		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"},
+			{Name: "debug", Priority: 10}},
 	})
 	c.Populate(nodes, jobs, 1)
 	return c
@@ -74,7 +75,8 @@ func demoConfig(now func() time.Time) Config {
 			{Name: "bob", UID: 3002, Account: "hpc", Shares: 3}, {Name: "erik", UID: 3005, Account: "hpc", Shares: 1},
 			{Name: "carol", UID: 3003, Account: "teaching", Shares: 1},
 		},
-		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000, MaxJobsPerUser: 20}, {Name: "low", Priority: 0}},
+		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000, MaxJobsPerUser: 20},
+			{Name: "low", Priority: 0}},
 	}
 }
 

@@ -50,7 +50,8 @@ func TestClientDrainsAndUndrainsANodeUnderAJob(t *testing.T) {
 		look()
 		c.Step(3 * time.Second)
 		look()
-		want := []string{"ALLOCATED", "ALLOCATED+DRAIN", "IDLE+DRAIN+COMPLETING", "IDLE+DRAIN", "IDLE+NOT_RESPONDING", "IDLE"}
+		want := []string{"ALLOCATED", "ALLOCATED+DRAIN", "IDLE+DRAIN+COMPLETING", "IDLE+DRAIN", "IDLE+NOT_RESPONDING",
+			"IDLE"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)
 		}
@@ -181,7 +182,8 @@ func TestReservationAdmitsOnlyItsUsers(t *testing.T) {
 	c := smallCluster("")
 	cl := newClient(t, c, "v0.0.43")
 	ctx := t.Context()
-	must(t, cl.SetReservation(ctx, slurm.ReservationRequest{Name: "r", Nodes: []string{"n[1-2]"}, Users: []string{"alice"},
+	must(t, cl.SetReservation(ctx, slurm.ReservationRequest{Name: "r", Nodes: []string{"n[1-2]"},
+		Users:     []string{"alice"},
 		StartTime: baseTime, Duration: slurm.Num(60)}))
 	outside := mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 1}))
 	inside := mustSubmit(t, c, foreverJob(slurm.JobRequest{Tasks: 1, Reservation: "r"}))
@@ -203,7 +205,8 @@ func TestJobStateNamesOfTasksDependOnTheVersion(t *testing.T) {
 		"v0.0.40": {"1", "2", "3_0", "3_1", "4", "3_2", "3_9"},
 		"v0.0.42": {"1", "2", "5_0", "6_1", "4", "3_2", "3_9"},
 	} {
-		_, body := doRequest(t, "GET", startServer(t, demoCluster(t, slurmtest.Release2411)).URL+"/slurm/"+v+"/jobs/state/", "")
+		_, body := doRequest(t, "GET", startServer(t, demoCluster(t, slurmtest.Release2411)).URL+"/slurm/"+v+
+			"/jobs/state/", "")
 		var ids []string
 		for _, j := range decodeJSON(t, body)["jobs"].([]any) {
 			ids = append(ids, j.(map[string]any)["job_id"].(string))

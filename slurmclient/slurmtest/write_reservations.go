@@ -22,8 +22,10 @@ type reservationBody struct {
 }
 
 func (b *reservationBody) request() slurm.ReservationRequest {
-	return slurm.ReservationRequest{Name: b.Name, StartTime: slurm.Time(b.StartTime.Or(0)), EndTime: slurm.Time(b.EndTime.Or(0)),
-		Duration: b.Duration.Number, Nodes: b.Nodes, NodeCount: b.NodeCount.Number, Users: b.Users, Accounts: b.Accounts,
+	return slurm.ReservationRequest{Name: b.Name, StartTime: slurm.Time(b.StartTime.Or(0)),
+		EndTime:  slurm.Time(b.EndTime.Or(0)),
+		Duration: b.Duration.Number, Nodes: b.Nodes, NodeCount: b.NodeCount.Number, Users: b.Users,
+		Accounts:  b.Accounts,
 		Partition: b.Partition, Licenses: strings.Join(b.Licenses, ","), Flags: b.Flags}
 }
 

@@ -64,7 +64,8 @@ func renderOtherVersions(d apiextensionsv1.CustomResourceDefinition, root apiext
 		}
 		here, there := specFields(root), specFields(*v.Schema.OpenAPIV3Schema)
 		alone := func(in, notIn map[string]apiextensionsv1.JSONSchemaProps) []string {
-			return slices.DeleteFunc(slices.Sorted(maps.Keys(in)), func(f string) bool { _, both := notIn[f]; return both })
+			return slices.DeleteFunc(slices.Sorted(maps.Keys(in)),
+				func(f string) bool { _, both := notIn[f]; return both })
 		}
 		gone, added := alone(here, there), alone(there, here)
 		switch {
@@ -91,7 +92,8 @@ func specFields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1
 }
 
 func storedVersionOf(d apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
-	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	i := slices.IndexFunc(d.Spec.Versions,
+		func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
 	return d.Spec.Versions[max(i, 0)]
 }
 

@@ -89,7 +89,8 @@ func ParseBlocks(page, text string) ([]Block, error) {
 		next, i = nil, end
 	}
 	if len(unmarked) > 0 {
-		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|not here: WHY -->): %s", strings.Join(unmarked, ", "))
+		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|not here: WHY -->): %s",
+			strings.Join(unmarked, ", "))
 	}
 	return out, nil
 }
@@ -99,7 +100,8 @@ func ParseBlocks(page, text string) ([]Block, error) {
 func BoundWatches(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, "kubectl ") && slices.ContainsFunc(strings.Fields(line), func(w string) bool { return w == "--watch" || w == "-w" }) {
+		if strings.HasPrefix(line, "kubectl ") &&
+			slices.ContainsFunc(strings.Fields(line), func(w string) bool { return w == "--watch" || w == "-w" }) {
 			lines[i] = "timeout 5 " + line + " || [ $? = 124 ]"
 		}
 	}

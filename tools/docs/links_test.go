@@ -11,7 +11,8 @@ import (
 func TestLinks(t *testing.T) {
 	page := "# A page\n\n[one](b.md) and [two](../c.md#x \"title\"), ![p](p.png), [far](https://example.org), `[no](code.md)`\n" +
 		"```sh\n[no](fenced.md)\n```\n[ref]: d.md\n<img alt=\"x\" src=\"i.svg\">\n[here](#a-page)\n"
-	want := []Link{{"docs/a.md", 3, "b.md"}, {"docs/a.md", 3, "../c.md#x"}, {"docs/a.md", 3, "p.png"}, {"docs/a.md", 7, "d.md"}, {"docs/a.md", 8, "i.svg"}, {"docs/a.md", 9, "#a-page"}}
+	want := []Link{{"docs/a.md", 3, "b.md"}, {"docs/a.md", 3, "../c.md#x"}, {"docs/a.md", 3, "p.png"},
+		{"docs/a.md", 7, "d.md"}, {"docs/a.md", 8, "i.svg"}, {"docs/a.md", 9, "#a-page"}}
 	if diff := cmp.Diff(want, ParseLinks("docs/a.md", page)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -26,7 +27,8 @@ func TestAnchorsAreThoseOfGitHub(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) {
-	tree := fstest.MapFS{"README.md": {Data: []byte("# Top\n")}, "docs/a.md": {Data: []byte("# A\n")}, "docs/x/y.png": {}}
+	tree := fstest.MapFS{"README.md": {Data: []byte("# Top\n")}, "docs/a.md": {Data: []byte("# A\n")},
+		"docs/x/y.png": {}}
 	for target, ok := range map[string]bool{
 		"../README.md": true, "../README.md#top": true, "#a": true, "x": true, "x/y.png": true,
 		"../README.md#bottom": false, "#b": false, "b.md": false, "../../out.md": false,

@@ -18,12 +18,15 @@ func TestGoNames(t *testing.T) {
 
 func TestCheckGoName(t *testing.T) {
 	tree := fstest.MapFS{
-		"operator/plan/plan.go":      {Data: []byte("package plan\ntype Planner[T any] struct{}\nfunc (p *Planner[T]) Plan() {}\nfunc New() {}\n")},
+		"operator/plan/plan.go": {Data: []byte(
+			"package plan\ntype Planner[T any] struct{}\nfunc (p *Planner[T]) Plan() {}\nfunc New() {}\n")},
 		"operator/plan/plan_test.go": {Data: []byte("package plan\nfunc ofTests() {}\n")},
 	}
 	for name, exists := range map[string]bool{
-		"operator/plan": true, "operator/plan.New": true, "operator/plan.Planner": true, "operator/plan.Planner.Plan": true,
-		"operator/gone": false, "operator/plan.Gone": false, "operator/plan.Planner.Gone": false, "operator/plan.ofTests": false,
+		"operator/plan": true, "operator/plan.New": true, "operator/plan.Planner": true,
+		"operator/plan.Planner.Plan": true,
+		"operator/gone":              false, "operator/plan.Gone": false, "operator/plan.Planner.Gone": false,
+		"operator/plan.ofTests": false,
 	} {
 		if err := CheckGoName(tree, name); (err == nil) != exists {
 			t.Errorf("%s: %v", name, err)

@@ -41,11 +41,12 @@ func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("openapi", flag.ContinueOnError)
 	output := flags.String("o", "", "file to write instead of standard output")
 	var like []document
-	flags.Func("like", "pruned document to take the names of inline objects from (repeatable)", func(path string) error {
-		doc, err := readDocument(path)
-		like = append(like, doc)
-		return err
-	})
+	flags.Func("like", "pruned document to take the names of inline objects from (repeatable)",
+		func(path string) error {
+			doc, err := readDocument(path)
+			like = append(like, doc)
+			return err
+		})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -100,7 +100,8 @@ func TestNormalise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := marshalText(t, childObject(pruned, "components")["schemas"]), canonicalJSON(t, test.want); got != want {
+			if got, want := marshalText(t, childObject(pruned, "components")["schemas"]),
+				canonicalJSON(t, test.want); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 			if paths := childObject(pruned, "paths"); len(paths) != 1 {
@@ -116,7 +117,8 @@ func TestParametersBecomeRepeatableStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := marshalText(t, descendKeys(pruned, []string{"paths", "/slurm/v0.0.44/licenses/", "get"})["parameters"])
-	want := canonicalJSON(t, `[{"explode": true, "in": "query", "name": "flags", "schema": {"items": {"type": "string"}, "type": "array"}},
+	want := canonicalJSON(t,
+		`[{"explode": true, "in": "query", "name": "flags", "schema": {"items": {"type": "string"}, "type": "array"}},
 		{"in": "query", "name": "update_time", "schema": {"type": "string"}}]`)
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -129,18 +131,23 @@ func TestBadDocumentsAreRefused(t *testing.T) {
 		document, want string
 		like           []document
 	}{
-		"a broken reference": {document: licensesDocument("v0.0.44", named, ""), want: "v0.0.44_licenses_resp refers to no component"},
+		"a broken reference": {document: licensesDocument("v0.0.44", named, ""),
+			want: "v0.0.44_licenses_resp refers to no component"},
 		"two objects that would share a name": {
-			document: licensesDocument("v0.0.41", inlineConflict, `"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
-			like:     []document{like}, want: "two different objects are called uint32_no_val",
+			document: licensesDocument("v0.0.41", inlineConflict,
+				`"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
+			like: []document{like}, want: "two different objects are called uint32_no_val",
 		},
-		"an unknown type":         {document: licensesDocument("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
+		"an unknown type": {document: licensesDocument("v0.0.44", `{"type": "money"}`, ""),
+			want: "unknown type money"},
 		"a schema without a type": {document: licensesDocument("v0.0.44", `{"oneOf": []}`, ""), want: "without a type"},
-		"an answer without JSON":  {document: strings.ReplaceAll(licensesDocument("v0.0.44", named, ""), "application/json", "text/plain"), want: "no JSON under responses"},
+		"an answer without JSON": {document: strings.ReplaceAll(licensesDocument("v0.0.44", named, ""),
+			"application/json", "text/plain"), want: "no JSON under responses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := normaliseDocument(mustParse(t, test.document), test.like)
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "GetLicenses") {
+			if err == nil || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(err.Error(), "GetLicenses") {
 				t.Errorf("error %v, want one about GetLicenses with %q", err, test.want)
 			}
 		})

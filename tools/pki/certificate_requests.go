@@ -40,7 +40,8 @@ func (p controlPlane) requests() []certificateRequest {
 	name := func(common string, groups ...string) pkix.Name {
 		return pkix.Name{CommonName: common, Organization: groups}
 	}
-	service := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	service := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local"}
 	// The first address of the service range is that of Service kubernetes.
 	addresses := append([]net.IP{net.IPv4(10, 96, 0, 1)}, p.ips...)
 	return []certificateRequest{

@@ -16,7 +16,8 @@ import (
 func newTestPKI(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pki")
-	if err := writePKI(controlPlane{dir: dir, server: "https://127.0.0.1:6443", node: "node"}, "127.0.0.1,10.9.8.7"); err != nil {
+	if err := writePKI(controlPlane{dir: dir, server: "https://127.0.0.1:6443", node: "node"},
+		"127.0.0.1,10.9.8.7"); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -67,7 +68,8 @@ func TestEtcdAndFrontProxyClientsAreNoClusterUsers(t *testing.T) {
 	roots.AddCert(loadCertificate(t, filepath.Join(dir, "ca")))
 	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	for _, name := range []string{"apiserver-etcd-client", "front-proxy-client"} {
-		if _, err := loadCertificate(t, filepath.Join(dir, name)).Verify(x509.VerifyOptions{Roots: roots, KeyUsages: usage}); err == nil {
+		if _, err := loadCertificate(t, filepath.Join(dir, name)).Verify(
+			x509.VerifyOptions{Roots: roots, KeyUsages: usage}); err == nil {
 			t.Errorf("the cluster's authority has signed %s", name)
 		}
 	}
@@ -135,7 +137,8 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 	}{
 		{"no folder", controlPlane{server: "https://x"}, "127.0.0.1"},
 		{"no server", controlPlane{dir: dir}, "127.0.0.1"},
-		{"a name for an address", controlPlane{dir: dir, server: "https://x"}, net.IPv4(127, 0, 0, 1).String() + ",localhost"},
+		{"a name for an address", controlPlane{dir: dir, server: "https://x"},
+			net.IPv4(127, 0, 0, 1).String() + ",localhost"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

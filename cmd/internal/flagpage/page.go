@@ -24,7 +24,8 @@ func Render(app *kingpin.ApplicationModel) (string, error) {
 		return "", fmt.Errorf("flags of %s have no help: %s", app.Name, strings.Join(undocumented, ", "))
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %[1]s\n\nThis page is generated: change the flags in `cmd/%[1]s` and run `make generate`.\n\n", app.Name)
+	fmt.Fprintf(&out, "# %[1]s\n\nThis page is generated: change the flags in `cmd/%[1]s` and run `make generate`.\n\n",
+		app.Name)
 	out.WriteString(formatDescription(app.Help))
 	out.WriteString("\n## Flags\n\n")
 	out.WriteString("A switch `--x` is turned off by `--no-x`. A flag marked … may be repeated.\n\n")

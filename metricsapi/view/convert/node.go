@@ -36,8 +36,10 @@ func nodeStatus(n *slurm.Node) v1alpha1.SlurmNodeStatus {
 		ActiveFeatures: n.ActiveFeatures, EffectiveCPUs: int64(n.EffectiveCPUs), AllocatedCPUs: int64(n.AllocCPUs),
 		IdleCPUs: int64(n.IdleCPUs), AllocatedMemoryMiB: int64(n.AllocMemoryMiB),
 		FreeMemoryMiB: formatNumber(n.FreeMemoryMiB),
-		GRESUsed:      knownText(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: knownText(n.Owner),
-		BootTime: formatTime(n.BootTime), SlurmdStartTime: formatTime(n.SlurmdStartTime), LastBusy: formatTime(n.LastBusy),
+		GRESUsed:      knownText(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation,
+		Owner:    knownText(n.Owner),
+		BootTime: formatTime(n.BootTime), SlurmdStartTime: formatTime(n.SlurmdStartTime),
+		LastBusy:    formatTime(n.LastBusy),
 		ResumeAfter: formatTime(n.ResumeAfter), Version: n.Version, Architecture: n.Architecture, OS: n.OS,
 	}
 	if load, ok := n.Load.Value(); ok {

@@ -118,7 +118,8 @@ func carriedPart[R any](r R, notCarried []string) R {
 		name, field := v.Type().Field(i).Name, v.Field(i)
 		switch value := field.Interface().(type) {
 		case slurm.Number:
-			if _, ok := value.Value(); !ok && !(value.IsInfinite() && (limitFields[name] || isPartitionLimit(r, name))) {
+			if _, ok := value.Value(); !ok &&
+				!(value.IsInfinite() && (limitFields[name] || isPartitionLimit(r, name))) {
 				field.SetZero()
 			} else if n, known := value.Value(); known && n == 0 && name == "MaxNodes" && !isPartitionLimit(r, name) {
 				field.SetZero() // no maximum

@@ -39,8 +39,10 @@ func TestAConnectionIsKept(t *testing.T) {
 		want keepCounts
 	}{
 		{"a connection without certificates", Session{}, nil, keepCounts{1, 1, 1, 0}},
-		{"unchanged certificates", Session{certificatesChanged: func(context.Context) bool { return false }}, nil, keepCounts{1, 1, 1, 0}},
-		{"changed certificates, checked each minute while polls fail", Session{certificatesChanged: func(context.Context) bool { return true }}, nil, keepCounts{4, 4, 4, 0}},
+		{"unchanged certificates", Session{certificatesChanged: func(context.Context) bool { return false }}, nil,
+			keepCounts{1, 1, 1, 0}},
+		{"changed certificates, checked each minute while polls fail",
+			Session{certificatesChanged: func(context.Context) bool { return true }}, nil, keepCounts{4, 4, 4, 0}},
 		{"failed dials are retried each minute", Session{}, errors.New("no certificate"), keepCounts{4, 0, 0, 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -41,9 +41,11 @@ const slurmrestdPort = 6820
 // ClusterEndpoint returns the endpoint of a Cluster's slurmrestd.
 func ClusterEndpoint(c *v1beta1.Cluster) Endpoint {
 	secret := c.Spec.Token.SecretRef
-	t := Endpoint{URL: strings.TrimSuffix(c.Spec.Server, "/"), Token: KeyRef{"Secret", c.Namespace, secret.Name, secret.Key}}
+	t := Endpoint{URL: strings.TrimSuffix(c.Spec.Server, "/"),
+		Token: KeyRef{"Secret", c.Namespace, secret.Name, secret.Key}}
 	if ca := c.Spec.CARef; ca != nil {
-		t.CA = KeyRef{cmp.Or(string(ca.Kind), string(v1beta1.CAInSecret)), c.Namespace, ca.Name, cmp.Or(ca.Key, "ca.crt")}
+		t.CA = KeyRef{cmp.Or(string(ca.Kind), string(v1beta1.CAInSecret)), c.Namespace, ca.Name,
+			cmp.Or(ca.Key, "ca.crt")}
 	}
 	if cert := c.Spec.ClientCertRef; cert != nil {
 		t.Certificate = KeyRef{Kind: "Secret", Namespace: c.Namespace, Name: cert.Name}

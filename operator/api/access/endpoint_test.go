@@ -20,7 +20,8 @@ func localRef(name string) *corev1.LocalObjectReference {
 
 func newCluster(namespace, name, server string) *v1beta1.Cluster {
 	return &v1beta1.Cluster{ObjectMeta: objectMeta(namespace, name), Spec: v1beta1.ClusterSpec{
-		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token", Key: "jwt"}},
+		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token",
+			Key: "jwt"}},
 	}}
 }
 
@@ -35,7 +36,8 @@ func TestClusterKeyOf(t *testing.T) {
 		want ClusterKey
 		ok   bool
 	}{
-		{"a Controller", v1beta1.NodeSetSpec{ControllerRef: localRef("blue")}, ClusterKey{"Controller", "team", "blue"}, true},
+		{"a Controller", v1beta1.NodeSetSpec{ControllerRef: localRef("blue")}, ClusterKey{"Controller", "team", "blue"},
+			true},
 		{"a Cluster", v1beta1.NodeSetSpec{ClusterRef: localRef("red")}, ClusterKey{"Cluster", "team", "red"}, true},
 		{"an empty reference", v1beta1.NodeSetSpec{ControllerRef: localRef("")}, ClusterKey{}, false},
 		{"no reference", v1beta1.NodeSetSpec{}, ClusterKey{}, false},
@@ -71,16 +73,25 @@ func TestEndpoints(t *testing.T) {
 		name      string
 		got, want Endpoint
 	}{
-		{"a Cluster", ClusterEndpoint(newCluster("team", "red", "http://h:1")), Endpoint{URL: "http://h:1", Token: KeyRef{"Secret", "team", "red-token", "jwt"}}},
-		{"a Cluster with certificates", ClusterEndpoint(withCA), Endpoint{URL: "https://slurm.example.com:6820", Token: KeyRef{"Secret", "team", "red-token", "jwt"},
-			CA: KeyRef{"ConfigMap", "team", "bundle", "ca.crt"}, Certificate: KeyRef{Kind: "Secret", Namespace: "team", Name: "client"}}},
-		{"a Controller: the Service of its RestApi", ControllerEndpoint(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
-			Endpoint{URL: "http://r-restapi.team.svc:6820", Token: KeyRef{"Secret", "team", "old", "k"}, MintsTokens: true}},
-		{"a Controller with another port and both keys", ControllerEndpoint(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
-			Endpoint{URL: "http://r-restapi.team.svc:80", Token: KeyRef{"Secret", "team", "new", "k"}, MintsTokens: true}},
+		{"a Cluster", ClusterEndpoint(newCluster("team", "red", "http://h:1")),
+			Endpoint{URL: "http://h:1", Token: KeyRef{"Secret", "team", "red-token", "jwt"}}},
+		{"a Cluster with certificates", ClusterEndpoint(withCA),
+			Endpoint{URL: "https://slurm.example.com:6820", Token: KeyRef{"Secret", "team", "red-token", "jwt"},
+				CA:          KeyRef{"ConfigMap", "team", "bundle", "ca.crt"},
+				Certificate: KeyRef{Kind: "Secret", Namespace: "team", Name: "client"}}},
+		{"a Controller: the Service of its RestApi",
+			ControllerEndpoint(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0),
+				api("team", "s", "blue", 0)}),
+			Endpoint{URL: "http://r-restapi.team.svc:6820", Token: KeyRef{"Secret", "team", "old", "k"},
+				MintsTokens: true}},
+		{"a Controller with another port and both keys",
+			ControllerEndpoint(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
+			Endpoint{URL: "http://r-restapi.team.svc:80", Token: KeyRef{"Secret", "team", "new", "k"},
+				MintsTokens: true}},
 		{"a Controller without a RestApi", ControllerEndpoint(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
 			Endpoint{Problem: "no RestApi in the namespace names this Controller"}},
-		{"a Controller without a key", ControllerEndpoint(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
+		{"a Controller without a key", ControllerEndpoint(controller(func(*v1beta1.ControllerSpec) {}),
+			[]*v1beta1.RestApi{api("team", "r", "blue", 0)}),
 			Endpoint{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

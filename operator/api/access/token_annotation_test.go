@@ -28,7 +28,8 @@ func signToken(t *testing.T, claims jwt.MapClaims) string {
 func TestWhichSecretsAreSentToAServer(t *testing.T) {
 	const password = "hunter2"
 	const server = "https://slurm.example.com:6820"
-	ofSlurm := "SLURM_JWT=" + signToken(t, jwt.MapClaims{"sun": "slurm", "exp": time.Now().Add(time.Hour).Unix()}) + "\n"
+	ofSlurm := "SLURM_JWT=" + signToken(t, jwt.MapClaims{"sun": "slurm", "exp": time.Now().Add(time.Hour).Unix()}) +
+		"\n"
 	ofKubernetes := signToken(t, jwt.MapClaims{"sub": "system:serviceaccount:team:default"})
 	annotated := func(value string) func(*corev1.Secret) {
 		return func(s *corev1.Secret) { s.Annotations = map[string]string{v1beta1.AnnotationSlurmToken: value} }
@@ -36,7 +37,8 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 	labelled := func(s *corev1.Secret) { s.Labels = map[string]string{v1beta1.AnnotationSlurmToken: "true"} }
 	ownedBy := func(apiVersion, kind string) func(*corev1.Secret) {
 		return func(s *corev1.Secret) {
-			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "t", Controller: new(true)}}
+			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "t",
+				Controller: new(true)}}
 		}
 	}
 	for _, tc := range []struct {
@@ -60,7 +62,8 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 		{"the Secret of another group's Token", password, ownedBy("example.com/v1", "Token"), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			secret := &corev1.Secret{ObjectMeta: objectMeta("team", "s"), Data: map[string][]byte{"k": []byte(tc.content)}}
+			secret := &corev1.Secret{ObjectMeta: objectMeta("team", "s"),
+				Data: map[string][]byte{"k": []byte(tc.content)}}
 			if tc.change != nil {
 				tc.change(secret)
 			}

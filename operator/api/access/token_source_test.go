@@ -143,7 +143,8 @@ func TestTokensAreMintedWithTheKey(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if again, err := s.Token(); err != nil || again == token || kube.reads.Load() != 1 {
-			t.Errorf("an hour later: new token %v, error %v, after %d reads of the key", again != token, err, kube.reads.Load())
+			t.Errorf("an hour later: new token %v, error %v, after %d reads of the key", again != token, err,
+				kube.reads.Load())
 		}
 		kube.set("jwt", "-----BEGIN RSA PRIVATE KEY-----\n")
 		if _, err := s.Reload(); err == nil || !strings.Contains(err.Error(), "HS256") {

@@ -43,7 +43,8 @@ func (s *APIServiceAnnouncer) Announce(ctx context.Context, caCert []byte) error
 		if !s.isOurs(found) || bytes.Equal(caBundleOf(found), caCert) {
 			continue
 		}
-		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": caCert, "insecureSkipTLSVerify": false}})
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": caCert,
+			"insecureSkipTLSVerify": false}})
 		if err != nil {
 			return err
 		}

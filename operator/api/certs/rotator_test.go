@@ -50,11 +50,15 @@ func TestPlan(t *testing.T) {
 		{"a name is missing", startTime(), good, []string{"adapter", "other.metrics.svc"}, renewServing},
 		{"an address is missing", startTime(), good, []string{"adapter", "10.0.0.1"}, renewServing},
 		{"the certificate is missing", startTime(), with(func(b *Bundle) { b.Cert = nil }), serverNames, renewServing},
-		{"the certificate is malformed", startTime(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }), serverNames, renewServing},
+		{"the certificate is malformed", startTime(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }),
+			serverNames, renewServing},
 		{"the key does not match", startTime(), with(func(b *Bundle) { b.Key = other.Key }), serverNames, renewServing},
-		{"the certificate is signed by another CA", startTime(), with(func(b *Bundle) { b.Cert, b.Key = other.Cert, other.Key }), serverNames, renewServing},
-		{"the CA's key does not match", startTime(), with(func(b *Bundle) { b.CAKey = other.CAKey }), serverNames, renewAll},
-		{"the CA's certificate is not that of a CA", startTime(), with(func(b *Bundle) { b.CACert, b.CAKey = b.Cert, b.Key }), serverNames, renewAll},
+		{"the certificate is signed by another CA", startTime(),
+			with(func(b *Bundle) { b.Cert, b.Key = other.Cert, other.Key }), serverNames, renewServing},
+		{"the CA's key does not match", startTime(), with(func(b *Bundle) { b.CAKey = other.CAKey }), serverNames,
+			renewAll},
+		{"the CA's certificate is not that of a CA", startTime(),
+			with(func(b *Bundle) { b.CACert, b.CAKey = b.Cert, b.Key }), serverNames, renewAll},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, why := planRenewal(tc.at, tc.b, tc.names)
@@ -85,7 +89,8 @@ func TestANewCAIsTrustedTogetherWithTheOld(t *testing.T) {
 	verify := func(trust, cert []byte, at time.Time) error {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(trust)
-		_, err := parseCertificates(cert)[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: serverNames[0], CurrentTime: at})
+		_, err := parseCertificates(cert)[0].Verify(
+			x509.VerifyOptions{Roots: pool, DNSName: serverNames[0], CurrentTime: at})
 		return err
 	}
 	if err := verify(next.CACert, next.Cert, later); err != nil {

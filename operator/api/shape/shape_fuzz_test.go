@@ -12,7 +12,8 @@ func FuzzExtraConf(f *testing.F) {
 	for _, text := range []string{
 		"CPUs=4 RealMemory=8192 Gres=gpu:1 Features=a,b Weight=3",
 		"Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 CoreSpecCount=1",
-		"Sockets=4294967296 CoresPerSocket=4294967296", "CoreSpecCount=9223372036854775808 ThreadsPerCore=2", "MemSpecLimit=18446744073709551615",
+		"Sockets=4294967296 CoresPerSocket=4294967296", "CoreSpecCount=9223372036854775808 ThreadsPerCore=2",
+		"MemSpecLimit=18446744073709551615",
 		"CPUs=0", "Weight=99999999999", "CPUs", "=4", `Gres="gpu:2"`, "CPUs=4 cpus=99999999999999999999",
 	} {
 		f.Add(text)

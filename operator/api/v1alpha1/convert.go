@@ -22,9 +22,11 @@ func (n *NodeSet) ToBeta(out *v1beta1.NodeSet) {
 		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition,
 		Template: s.Template, VolumeClaimTemplates: s.VolumeClaimTemplates,
 		PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
-		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
-		MinReadySeconds: s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding, OversubscribeNode: s.OversubscribeNode,
-		PinToNode: s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
+		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy,
+		RevisionHistoryLimit: s.RevisionHistoryLimit,
+		MinReadySeconds:      s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding,
+		OversubscribeNode: s.OversubscribeNode,
+		PinToNode:         s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
 	}
 	ref := &corev1.LocalObjectReference{Name: s.ClusterName}
@@ -51,9 +53,11 @@ func (n *NodeSet) FromBeta(in *v1beta1.NodeSet) {
 		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition,
 		Template: s.Template, VolumeClaimTemplates: s.VolumeClaimTemplates,
 		PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
-		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
-		MinReadySeconds: s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding, OversubscribeNode: s.OversubscribeNode,
-		PinToNode: s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
+		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy,
+		RevisionHistoryLimit: s.RevisionHistoryLimit,
+		MinReadySeconds:      s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding,
+		OversubscribeNode: s.OversubscribeNode,
+		PinToNode:         s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
 	}
 	switch {

@@ -27,10 +27,12 @@ func TestWhichClusterANodeSetJoins(t *testing.T) {
 	}{
 		{"a Cluster by default", nil, v1beta1.NodeSetSpec{ClusterRef: ref}},
 		{"a Controller with the annotation", controller, v1beta1.NodeSetSpec{ControllerRef: ref}},
-		{"a Cluster with an invalid annotation", map[string]string{v1alpha1.AnnotationClusterKind: "Pod"}, v1beta1.NodeSetSpec{ClusterRef: ref}},
+		{"a Cluster with an invalid annotation", map[string]string{v1alpha1.AnnotationClusterKind: "Pod"},
+			v1beta1.NodeSetSpec{ClusterRef: ref}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			alpha := &v1alpha1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: c.annotations}, Spec: v1alpha1.NodeSetSpec{ClusterName: "slurm"}}
+			alpha := &v1alpha1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: c.annotations},
+				Spec: v1alpha1.NodeSetSpec{ClusterName: "slurm"}}
 			beta, again := &v1beta1.NodeSet{}, &v1alpha1.NodeSet{}
 			alpha.ToBeta(beta)
 			if diff := cmp.Diff(c.want, beta.Spec); diff != "" {
@@ -171,7 +173,8 @@ func newFiller(data []byte) *randfill.Filler {
 			}
 		},
 		func(v *v1beta1.VolumeClaimTemplate, c randfill.Continue) {
-			*v = v1beta1.VolumeClaimTemplate{Metadata: raw(c), Spec: raw(c), Extra: map[string]v1beta1.Raw{"kind": raw(c)}}
+			*v = v1beta1.VolumeClaimTemplate{Metadata: raw(c), Spec: raw(c),
+				Extra: map[string]v1beta1.Raw{"kind": raw(c)}}
 		},
 		func(s *v1beta1.NodeSetSpec, c randfill.Continue) {
 			c.FillNoCustom(s)

@@ -26,7 +26,8 @@ func TestDefaults(t *testing.T) {
 		{
 			"of the parts of a NodeSet", "nodesets",
 			spec("clusterRef: {name: slurm}", "partition: {}", "ssh: {sssdConfRef: {key: sssd.conf}}",
-				"persistentVolumeClaimRetentionPolicy: {}", "drainPolicy: {}", "updateStrategy: {rollingUpdate: {}, scheduledUpdate: {}}"),
+				"persistentVolumeClaimRetentionPolicy: {}", "drainPolicy: {}",
+				"updateStrategy: {rollingUpdate: {}, scheduledUpdate: {}}"),
 			`{clusterRef: {name: slurm}, replicas: 1, scalingMode: StatefulSet, revisionHistoryLimit: 0, ordinalPadding: 0,
 			  oversubscribeNode: false, pinToNode: false, securityProfile: Privileged, cordonKubeNodes: false,
 			  pruneSlurmNodeRecords: Never, workloadDisruptionProtection: true,
@@ -37,7 +38,8 @@ func TestDefaults(t *testing.T) {
 		},
 		{
 			"of a Controller", "controllers",
-			spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}", "ha: {}", "persistence: {}", "metrics: {serviceMonitor: {}}"),
+			spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}", "ha: {}", "persistence: {}",
+				"metrics: {serviceMonitor: {}}"),
 			`{slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: k, key: b}, external: false, inplaceReconfigure: false,
 			  ha: {enabled: false, backups: 1}, persistence: {enabled: true}, metrics: {enabled: false, serviceMonitor: {enabled: false}}}`,
 		},
@@ -47,12 +49,14 @@ func TestDefaults(t *testing.T) {
 		},
 		{
 			"of an Accounting", "accountings",
-			spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}", "storageConfig: {host: db, passwordKeyRef: {key: p}}"),
+			spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}",
+				"storageConfig: {host: db, passwordKeyRef: {key: p}}"),
 			`{slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: k, key: b}, external: false,
 			  storageConfig: {host: db, port: 3306, database: slurm_acct_db, passwordKeyRef: {name: "", key: p}}}`,
 		},
 		{
-			"of a LoginSet", "loginsets", spec("controllerRef: {name: slurm}", "sssdConfRef: {name: sssd, key: sssd.conf}"),
+			"of a LoginSet", "loginsets",
+			spec("controllerRef: {name: slurm}", "sssdConfRef: {name: sssd, key: sssd.conf}"),
 			`{controllerRef: {name: slurm}, sssdConfRef: {name: sssd, key: sssd.conf}, replicas: 1}`,
 		},
 		{
@@ -61,7 +65,8 @@ func TestDefaults(t *testing.T) {
 		},
 		{
 			"of a Cluster", "clusters",
-			spec("server: https://slurm.example.com", "token: {secretRef: {name: t, key: token}}", "caRef: {name: ca}", "slurmctld: {host: ctld}"),
+			spec("server: https://slurm.example.com", "token: {secretRef: {name: t, key: token}}", "caRef: {name: ca}",
+				"slurmctld: {host: ctld}"),
 			`{server: "https://slurm.example.com", token: {secretRef: {name: t, key: token}},
 			  caRef: {kind: Secret, name: ca, key: ca.crt}, slurmctld: {host: ctld, port: 6817}}`,
 		},
@@ -83,16 +88,19 @@ func TestOpenFieldsKeepWhatTheSchemaDoesNotKnow(t *testing.T) {
 			`template: {new: 3, metadata: {labels: {a: b}}, spec: {hostNetwork: false, hostname: "", new: 4}}`,
 			"volumeClaimTemplates: [{kind: PersistentVolumeClaim, metadata: {name: v, labels: {a: b}}, spec: {new: 5}}]"),
 		"controllers": spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}",
-			"slurmctld: {new: 1}", "reconfigure: {new: 2}", "logfile: {new: 3}", "template: {spec: {new: 4}}", "service: {spec: {new: 5}}"),
+			"slurmctld: {new: 1}", "reconfigure: {new: 2}", "logfile: {new: 3}", "template: {spec: {new: 4}}",
+			"service: {spec: {new: 5}}"),
 		"restapis": spec("controllerRef: {name: slurm}", "slurmrestd: {new: 1}", "service: {spec: {clusterIP: None}}"),
 		"accountings": spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}",
 			"slurmdbd: {new: 1}", "template: {new: 2}", "service: {spec: {new: 3}}"),
 		"loginsets": spec("controllerRef: {name: slurm}", "sssdConfRef: {name: s, key: k}",
-			"login: {new: 1, securityContext: {privileged: false}}", "initconf: {new: 2}", "template: {new: 3}", "service: {spec: {new: 4}}"),
+			"login: {new: 1, securityContext: {privileged: false}}", "initconf: {new: 2}", "template: {new: 3}",
+			"service: {spec: {new: 4}}"),
 	} {
 		got := loadResource(t, plural).mustAdmit(t, manifest)["spec"].(map[string]any)
 		for field, want := range parseYAML(t, manifest)["spec"].(map[string]any) {
-			if diff := cmp.Diff(want, parseYAML(t, marshalJSON(t, map[string]any{field: got[field]}))[field]); diff != "" {
+			if diff := cmp.Diff(want,
+				parseYAML(t, marshalJSON(t, map[string]any{field: got[field]}))[field]); diff != "" {
 				t.Errorf("%s, %s (-written +kept):\n%s", plural, field, diff)
 			}
 		}
@@ -100,7 +108,8 @@ func TestOpenFieldsKeepWhatTheSchemaDoesNotKnow(t *testing.T) {
 }
 
 func TestUnknownFieldsElsewhereAreDropped(t *testing.T) {
-	got := loadResource(t, "nodesets").mustAdmit(t, spec("controllerRef: {name: slurm, kind: Controller}", "size: 3", "template: {metadata: {name: a}}"))
+	got := loadResource(t, "nodesets").mustAdmit(t, spec("controllerRef: {name: slurm, kind: Controller}", "size: 3",
+		"template: {metadata: {name: a}}"))
 	in := got["spec"].(map[string]any)
 	if _, there := in["size"]; there {
 		t.Error("spec.size is preserved")
@@ -115,16 +124,19 @@ func TestUnknownFieldsElsewhereAreDropped(t *testing.T) {
 
 func TestWrittenZerosSurviveGo(t *testing.T) {
 	manifests := map[string]string{
-		"nodesets": spec("clusterRef: {name: slurm}", "replicas: 0", "maxReplicas: 0", "workloadDisruptionProtection: false",
+		"nodesets": spec("clusterRef: {name: slurm}", "replicas: 0", "maxReplicas: 0",
+			"workloadDisruptionProtection: false",
 			"updateStrategy: {rollingUpdate: {maxUnavailable: 0}}"),
-		"controllers": spec("external: true", "externalConfig: {host: h, port: 1}", "persistence: {enabled: false, resources: {}}"),
-		"restapis":    spec("controllerRef: {name: slurm}", "replicas: 0"),
+		"controllers": spec("external: true", "externalConfig: {host: h, port: 1}",
+			"persistence: {enabled: false, resources: {}}"),
+		"restapis": spec("controllerRef: {name: slurm}", "replicas: 0"),
 	}
 	for plural, manifest := range manifests {
 		r := loadResource(t, plural)
 		want := r.mustAdmit(t, manifest)
 		got := r.mustAdmit(t, roundTripGo(t, objects()[plural], marshalJSON(t, want)))
-		for _, field := range []string{"replicas", "maxReplicas", "workloadDisruptionProtection", "persistence", "updateStrategy"} {
+		for _, field := range []string{"replicas", "maxReplicas", "workloadDisruptionProtection", "persistence",
+			"updateStrategy"} {
 			in, out := want["spec"].(map[string]any)[field], got["spec"].(map[string]any)[field]
 			if diff := cmp.Diff(marshalJSON(t, in), marshalJSON(t, out)); diff != "" {
 				t.Errorf("%s, %s (-written +after Go):\n%s", plural, field, diff)

@@ -44,7 +44,8 @@ func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 			"add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf"})
 	}
 	if s.SSH != nil && s.SSH.Enabled {
-		out = append(out, IgnoredField{"ssh", "is not supported yet: the operator creates no workers while ssh.enabled is true"})
+		out = append(out, IgnoredField{"ssh",
+			"is not supported yet: the operator creates no workers while ssh.enabled is true"})
 	}
 	if s.SSH != nil {
 		out = append(out, ignoredIfOptional("ssh.sssdConfRef", &s.SSH.SSSDConfRef)...)
@@ -61,7 +62,8 @@ func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 func (s *ControllerSpec) IgnoredFields() []IgnoredField {
 	out := ignoredOptionalKeys(s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef)
 	if s.JWKSKeyRef != nil {
-		out = append(out, IgnoredField{"jwksKeyRef", "is not supported yet: tokens are minted only with keys for HS256"})
+		out = append(out, IgnoredField{"jwksKeyRef",
+			"is not supported yet: tokens are minted only with keys for HS256"})
 	}
 	return out
 }

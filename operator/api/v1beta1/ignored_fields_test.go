@@ -20,7 +20,8 @@ func setOptional(spec reflect.Value, path string) []string {
 		return []string{path + ".optional"}
 	}
 	switch spec.Type() {
-	case reflect.TypeFor[*corev1.SecretKeySelector](), reflect.TypeFor[*NodeSetSSH](), reflect.TypeFor[*StorageConfig]():
+	case reflect.TypeFor[*corev1.SecretKeySelector](), reflect.TypeFor[*NodeSetSSH](),
+		reflect.TypeFor[*StorageConfig]():
 		spec.Set(reflect.New(spec.Type().Elem()))
 		return setOptional(spec.Elem(), path)
 	}
@@ -62,9 +63,11 @@ func TestOptionalReferencesAreReportedAsIgnored(t *testing.T) {
 
 func TestKeySetsAreIgnored(t *testing.T) {
 	ref := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
-	for _, spec := range []interface{ IgnoredFields() []IgnoredField }{&ControllerSpec{JWKSKeyRef: ref}, &AccountingSpec{JWKSKeyRef: ref}} {
+	for _, spec := range []interface{ IgnoredFields() []IgnoredField }{&ControllerSpec{JWKSKeyRef: ref},
+		&AccountingSpec{JWKSKeyRef: ref}} {
 		got := spec.IgnoredFields()
-		if len(got) != 1 || got[0].Field != "jwksKeyRef" || !strings.HasPrefix(got[0].Explanation, "is not supported yet: ") {
+		if len(got) != 1 || got[0].Field != "jwksKeyRef" ||
+			!strings.HasPrefix(got[0].Explanation, "is not supported yet: ") {
 			t.Errorf("%T: got %v", spec, got)
 		}
 	}
@@ -77,7 +80,8 @@ func TestConditionOfIgnoredFields(t *testing.T) {
 		t.Errorf("without ignored fields: got %+v", conditions)
 	}
 	fields := []IgnoredField{{"a", "is of no use"}, {"b.c", "neither"}}
-	if !SetFieldsIgnored(&conditions, fields, 2, noon) || SetFieldsIgnored(&conditions, fields, 2, noon.Add(time.Hour)) {
+	if !SetFieldsIgnored(&conditions, fields, 2, noon) ||
+		SetFieldsIgnored(&conditions, fields, 2, noon.Add(time.Hour)) {
 		t.Error("want exactly one change")
 	}
 	c := meta.FindStatusCondition(conditions, ConditionFieldsIgnored)

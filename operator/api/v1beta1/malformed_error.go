@@ -58,7 +58,8 @@ func newMalformedError(text []byte, err error, decode func([]byte) error) *Malfo
 	if wrong.Value == "object" || wrong.Value == "array" { // the error may name the enclosing value
 		where = where.prefixOf(wrong.Field)
 	}
-	return &MalformedError{Path: where.String(), Problem: "must be " + jsonTypeName(wrong.Type) + ", not " + wrong.Value}
+	return &MalformedError{Path: where.String(), Problem: "must be " + jsonTypeName(wrong.Type) + ", not " +
+		wrong.Value}
 }
 
 // locateMalformed finds the first value of a text that does not decode on its own either. It returns nil

@@ -191,7 +191,8 @@ func (c *comparison) notCompared(at string, s apiextensionsv1.JSONSchemaProps) [
 }
 
 // findField follows a path of properties. It returns nil if the path does not exist.
-func findField(s apiextensionsv1.JSONSchemaProps, path []string) (field *apiextensionsv1.JSONSchemaProps, required bool) {
+func findField(s apiextensionsv1.JSONSchemaProps, path []string) (field *apiextensionsv1.JSONSchemaProps,
+	required bool) {
 	for _, name := range path {
 		next, there := s.Properties[name]
 		if !there {

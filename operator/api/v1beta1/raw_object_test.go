@@ -25,7 +25,8 @@ func TestOpenPartsAreReadAsKubernetesTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Image != "slurmd" || got.SecurityContext == nil || got.SecurityContext.Privileged == nil || *got.SecurityContext.Privileged {
+	if got.Image != "slurmd" || got.SecurityContext == nil || got.SecurityContext.Privileged == nil ||
+		*got.SecurityContext.Privileged {
 		t.Errorf("got container %+v", got)
 	}
 	if cpu := got.Resources.Limits.Cpu().Value(); cpu != 4 {
@@ -60,16 +61,23 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 		{"a string for an object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
 		{"a number for a string", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
 		{"an object for a list", `{"args": {"a": "b"}}`, `spec.slurmd.args: must be a list, not object`},
-		{"a string for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports[0].containerPort: must be a number, not string`},
-		{"a string for a boolean", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
+		{"a string for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`,
+			`spec.slurmd.ports[0].containerPort: must be a number, not string`},
+		{"a string for a boolean", `{"securityContext": {"privileged": "no"}}`,
+			`spec.slurmd.securityContext.privileged: must be true or false, not string`},
 		{"a number for a string in a list", `{"args": ["a", 1]}`, `spec.slurmd.args[1]: must be a string, not number`},
-		{"a list for an object in a list", `{"env": [{"name": "a"}, []]}`, `spec.slurmd.env[1]: must be an object, not array`},
-		{"an object for a string, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`, `spec.slurmd.env[1].name: must be a string, not object`},
+		{"a list for an object in a list", `{"env": [{"name": "a"}, []]}`,
+			`spec.slurmd.env[1]: must be an object, not array`},
+		{"an object for a string, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`,
+			`spec.slurmd.env[1].name: must be a string, not object`},
 		{"an empty object for a string", `{"image": {}}`, `spec.slurmd.image: must be a string, not object`},
-		{"a string for an object, deep inside", `{"resources": "many"}`, `spec.slurmd.resources: must be an object, not string`},
+		{"a string for an object, deep inside", `{"resources": "many"}`,
+			`spec.slurmd.resources: must be an object, not string`},
 		{"malformed JSON", `{"image": `, `spec.slurmd: unexpected end of JSON input`},
-		{"a quantity under a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`, `spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
-		{"an invalid quantity", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"a quantity under a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`,
+			`spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"an invalid quantity", `{"resources": {"limits": {"cpu": "many"}}}`,
+			`spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := v1beta1.InField("spec.slurmd", container(newRaw(c.text)))
@@ -90,7 +98,8 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 
 func TestAVeryLargeMalformedPartIsRefusedQuickly(t *testing.T) {
 	deep := newRaw(strings.Repeat(`{"a":`, 5000) + strings.Repeat("}", 5000))
-	deep.Raw = append([]byte(`{"image":5,"new":`), append(bytes.Replace(deep.Raw, []byte(`:}`), []byte(`:{}}`), 1), '}')...)
+	deep.Raw = append([]byte(`{"image":5,"new":`), append(bytes.Replace(deep.Raw, []byte(`:}`), []byte(`:{}}`), 1),
+		'}')...)
 	wide := newRaw(`{"args":[` + strings.Repeat(`"a",`, 100_000) + `5]}`)
 	for name, r := range map[string]v1beta1.Raw{"deep": deep, "wide": wide} {
 		start := time.Now()
@@ -120,7 +129,8 @@ func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {
 	if diff := cmp.Diff(written, again); diff != "" {
 		t.Errorf("through a map (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(newRaw(`{"hostNetwork": false, "new": [0], "hostname": ""}`), again.Spec.Template.Spec); diff != "" {
+	if diff := cmp.Diff(newRaw(`{"hostNetwork": false, "new": [0], "hostname": ""}`),
+		again.Spec.Template.Spec); diff != "" {
 		t.Errorf("the template's spec (-want +got):\n%s", diff)
 	}
 	if again.Spec.Logfile.IsZero() || !again.Spec.Slurmd.Equal(newRaw(`{"tty": false, "image": "a"}`)) {
@@ -227,9 +237,21 @@ func TestQuantitiesWithLargeExponentsAreRefusedQuickly(t *testing.T) {
 // TestEveryQuantityIsChecked puts a large exponent into every quantity field of Kubernetes' types.
 func TestEveryQuantityIsChecked(t *testing.T) {
 	read := map[reflect.Type]func(v1beta1.Raw) error{
-		reflect.TypeFor[corev1.Container]():                 func(r v1beta1.Raw) error { _, err := r.Container(); return err },
-		reflect.TypeFor[corev1.PodSpec]():                   func(r v1beta1.Raw) error { _, err := r.PodSpec(); return err },
-		reflect.TypeFor[corev1.PersistentVolumeClaimSpec](): func(r v1beta1.Raw) error { _, err := r.ClaimSpec(); return err },
+		reflect.TypeFor[corev1.Container](): func(
+			r v1beta1.Raw) error {
+			_, err := r.Container()
+			return err
+		},
+		reflect.TypeFor[corev1.PodSpec](): func(
+			r v1beta1.Raw) error {
+			_, err := r.PodSpec()
+			return err
+		},
+		reflect.TypeFor[corev1.PersistentVolumeClaimSpec](): func(
+			r v1beta1.Raw) error {
+			_, err := r.ClaimSpec()
+			return err
+		},
 	}
 	for typ, reader := range read {
 		documents := withQuantity(typ, nil)
@@ -285,7 +307,8 @@ func withQuantity(typ reflect.Type, above []reflect.Type) []any {
 func FuzzReadersOfOpenParts(f *testing.F) {
 	for _, text := range []string{
 		`{"image":5}`, `{"ports":[{"containerPort":"a"}]}`, `[[1]]`, `{"resources":{"limits":{"cpu":"1e-999999999"}}}`,
-		`{"resources":{"limits":{"cpu":"1\u0065-99999999"}}}`, `{"containers":[{"resources":{"limits":{"memory":"8Gi"}}}]}`,
+		`{"resources":{"limits":{"cpu":"1\u0065-99999999"}}}`,
+		`{"containers":[{"resources":{"limits":{"memory":"8Gi"}}}]}`,
 		`{"volumes":[{"emptyDir":{"sizeLimit":"1e-99999999"}}],"overhead":{"cpu":1E+99999999}}`, `{"labels":{"a":"b"}}`,
 	} {
 		f.Add(text)

@@ -82,7 +82,8 @@ func loadResource(t *testing.T, plural string) *servedResource {
 	t.Helper()
 	r := &servedResource{crd: parseCRD(t, renderTemplate(t, plural, true))}
 	internal := &apiextensions.CustomResourceDefinition{}
-	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(r.crd, internal, nil)
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
+		r.crd, internal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func loadResource(t *testing.T, plural string) *servedResource {
 func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	out := &apiextensions.JSONSchemaProps{}
-	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(storedVersion(crd).Schema.OpenAPIV3Schema, out, nil)
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		storedVersion(crd).Schema.OpenAPIV3Schema, out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +270,8 @@ func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
 		var want *apiextensionsv1.CustomResourceSubresourceScale
 		if plural == "nodesets" || plural == "loginsets" {
 			want = &apiextensionsv1.CustomResourceSubresourceScale{
-				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
+				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas",
+				LabelSelectorPath: &selector,
 			}
 		}
 		if diff := cmp.Diff(want, storedVersion(loadResource(t, plural).crd).Subresources.Scale); diff != "" {

@@ -52,13 +52,16 @@ func replaceRunning(look Precondition, rule func(now time.Time, w *Worker, r Rec
 	return func(p *Planner, now time.Time, desired Desired, observed Observation) Actions {
 		actions := p.Plan(now, desired, observed)
 		s := p.FilterReading(&desired, observed.Workers, observed.Slurm)
-		if left, _ := p.cfg.remainingUnregisteredDeletions(now, len(observed.Workers), observed.UnregisteredDeletions); left == 0 {
+		if left, _ := p.cfg.remainingUnregisteredDeletions(now, len(observed.Workers),
+			observed.UnregisteredDeletions); left == 0 {
 			return actions
 		}
 		for _, w := range sortedByName(observed.Workers) {
 			r, known := s.Records[w.SlurmName]
-			if s.Fresh && w.Running && w.DeletedAt.IsZero() && s.Work[w.SlurmName].Jobs == 0 && s.OwnedByOthers[w.SlurmName] == "" && rule(now, w, r, known) {
-				actions.Steps = append(actions.Steps, Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: look})
+			if s.Fresh && w.Running && w.DeletedAt.IsZero() && s.Work[w.SlurmName].Jobs == 0 &&
+				s.OwnedByOthers[w.SlurmName] == "" && rule(now, w, r, known) {
+				actions.Steps = append(actions.Steps, Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID,
+					SlurmName: w.SlurmName, Precondition: look})
 				break
 			}
 		}
@@ -71,7 +74,8 @@ func takeOrphansBack(p *Planner, now time.Time, desired Desired, observed Observ
 	actions := p.Plan(now, desired, observed)
 	for _, w := range sortedByName(observed.Workers) {
 		if desired.Deleting && w.MissingOwners.NodeSet && w.DeletedAt.IsZero() {
-			actions.Steps = slices.Insert(actions.Steps, 0, Step{Verb: AdoptPod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
+			actions.Steps = slices.Insert(actions.Steps, 0, Step{Verb: AdoptPod, Pod: w.Pod, UID: w.UID,
+				SlurmName: w.SlurmName})
 		}
 	}
 	return actions
@@ -94,14 +98,15 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 	overdue := func(since, now time.Time) bool { return !now.Before(since.Add(DefaultConfig().RegisterWithin)) }
 	for name, alter := range map[string]alteredPlan{
 		"workers are made before Slurm has been read": createFrom(func(_ *Desired, s *SlurmReading) { s.Known = true }),
-		"a worker is made in the name of another NodeSet's Slurm node": createFrom(func(desired *Desired, s *SlurmReading) {
-			records := map[string]Record{}
-			for name, r := range s.Records {
-				r.OwnerUID = desired.UID
-				records[name] = r
-			}
-			s.Records = records
-		}),
+		"a worker is made in the name of another NodeSet's Slurm node": createFrom(
+			func(desired *Desired, s *SlurmReading) {
+				records := map[string]Record{}
+				for name, r := range s.Records {
+					r.OwnerUID = desired.UID
+					records[name] = r
+				}
+				s.Records = records
+			}),
 		"a worker is made in a name whose owner is not known": createFrom(func(desired *Desired, s *SlurmReading) {
 			records := map[string]Record{}
 			for name, r := range s.Records {
@@ -116,24 +121,28 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 		"running workers that never registered stay": withoutSteps(func(_ *Desired, s Step) bool {
 			return s.Verb == DeletePod && s.Precondition == PreconditionFuture
 		}),
-		"running workers are replaced though Slurm has no record of them": replaceRunning(PreconditionUnregistered, func(now time.Time, w *Worker, r Record, known bool) bool {
-			return !known && overdue(w.RunningSince, now)
-		}),
-		"running workers are replaced before their time": replaceRunning(PreconditionFuture, func(_ time.Time, _ *Worker, r Record, known bool) bool {
-			return known && r.Future
-		}),
+		"running workers are replaced though Slurm has no record of them": replaceRunning(
+			PreconditionUnregistered, func(now time.Time, w *Worker, r Record, known bool) bool {
+				return !known && overdue(w.RunningSince, now)
+			}),
+		"running workers are replaced before their time": replaceRunning(
+			PreconditionFuture, func(_ time.Time, _ *Worker, r Record, known bool) bool {
+				return known && r.Future
+			}),
 		"a held node is not closed when its worker is to go": withoutSteps(func(_ *Desired, s Step) bool {
 			return s.Verb == AddDrain && s.Pod != ""
 		}),
-		"a held node is not closed before its worker comes back":   withoutAddDrain(true),
-		"a NodeSet that is being deleted takes its orphans back":   takeOrphansBack,
-		"a NodeSet that is being deleted leaves its workers loose": withoutSteps(func(desired *Desired, s Step) bool { return s.Verb == AdoptPod && desired.Deleting }),
+		"a held node is not closed before its worker comes back": withoutAddDrain(true),
+		"a NodeSet that is being deleted takes its orphans back": takeOrphansBack,
+		"a NodeSet that is being deleted leaves its workers loose": withoutSteps(
+			func(desired *Desired, s Step) bool { return s.Verb == AdoptPod && desired.Deleting }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectBrokenPromise(t, New(DefaultConfig()), func(w *simulation) { w.alterPlan = alter })
 		})
 	}
 	t.Run("a held node is not closed while it has no worker", func(t *testing.T) {
-		expectBrokenPromise(t, New(DefaultConfig()), withFocus(focusHolds), func(w *simulation) { w.alterPlan = withoutAddDrain(false) })
+		expectBrokenPromise(t, New(DefaultConfig()), withFocus(focusHolds),
+			func(w *simulation) { w.alterPlan = withoutAddDrain(false) })
 	})
 }

@@ -9,32 +9,39 @@ import (
 // promise.
 func TestBrokenVerdictsAreNoticed(t *testing.T) {
 	cfg := DefaultConfig()
-	for name, judge := range map[string]func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict{
-		"a node that Slurm does not know is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+	for name, judge := range map[string]func(now time.Time, desired *Desired, s *SlurmReading, w *Worker,
+		since time.Time) verdict{
+		"a node that Slurm does not know is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading,
+			w *Worker, since time.Time) verdict {
 			if _, known := s.Records[w.SlurmName]; s.Fresh && !known {
 				return allowDeletion(PreconditionUnregistered, "unknown")
 			}
 			return cfg.judgeDeletion(now, desired, s, w, since)
 		},
-		"the list of jobs is not looked at": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+		"the list of jobs is not looked at": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker,
+			since time.Time) verdict {
 			t := *s
 			t.Work, t.JobsReadAt = nil, now
 			return cfg.judgeDeletion(now, desired, &t, w, since)
 		},
-		"an idle node need not be drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
-			if r, known := s.Records[w.SlurmName]; s.Fresh && known && !r.Future && !r.Busy && s.Work[w.SlurmName].Jobs == 0 {
+		"an idle node need not be drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker,
+			since time.Time) verdict {
+			if r, known := s.Records[w.SlurmName]; s.Fresh && known && !r.Future && !r.Busy &&
+				s.Work[w.SlurmName].Jobs == 0 {
 				return allowDeletion(NoPrecondition, "idle")
 			}
 			return cfg.judgeDeletion(now, desired, s, w, since)
 		},
-		"a stale reading is taken for a fresh one, and the last look left out": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+		"a stale reading is taken for a fresh one, and the last look left out": func(
+			now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
 			t := *s
 			t.Fresh = s.Known
 			v := cfg.judgeDeletion(now, desired, &t, w, since)
 			v.precondition = NoPrecondition
 			return v
 		},
-		"an error is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+		"an error is taken for drained": func(now time.Time, desired *Desired, s *SlurmReading, w *Worker,
+			since time.Time) verdict {
 			if !s.Fresh {
 				return allowDeletion(NoPrecondition, "no answer")
 			}
@@ -61,7 +68,10 @@ func TestBrokenVerdictsAreNoticed(t *testing.T) {
 // TestBrokenRulesAreNoticed breaks one other rule at a time.
 func TestBrokenRulesAreNoticed(t *testing.T) {
 	for name, change := range map[string]func(*Planner){
-		"what others set is not minded": func(p *Planner) { p.outOfServiceByOthers = func(Record) bool { return false } },
+		"what others set is not minded": func(
+			p *Planner) {
+			p.outOfServiceByOthers = func(Record) bool { return false }
+		},
 		"a worker without work is not protected": func(p *Planner) {
 			p.needsProtection = func(s *SlurmReading, w *Worker) bool {
 				return s.Records[w.SlurmName].Busy || s.Work[w.SlurmName].Jobs > 0
@@ -79,7 +89,10 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"workers of an earlier version are left to the garbage collector": func(p *Planner) {
 			p.mayAdopt = func(w *Worker) bool { return !w.MissingOwners.Namespace }
 		},
-		"orphans are not adopted":          func(p *Planner) { p.mayAdopt = func(w *Worker) bool { return !w.MissingOwners.NodeSet } },
+		"orphans are not adopted": func(
+			p *Planner) {
+			p.mayAdopt = func(w *Worker) bool { return !w.MissingOwners.NodeSet }
+		},
 		"a worker has no time to register": func(p *Planner) { p.cfg.RegisterWithin = 0 },
 		"the brake does not hold":          func(p *Planner) { p.cfg.UnregisteredDeletionShare = 1 },
 		"whatever Slurm answers is believed": func(p *Planner) {
@@ -129,11 +142,26 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 // the planner where both protect from the same.
 func TestBrokenProtectionsAreNoticed(t *testing.T) {
 	for name, change := range map[string]func(*simulation){
-		"nobody asks who set a node DOWN or FAIL":                       func(w *simulation) { w.faults.hideHolds = true },
-		"nodes and jobs of two Slurm clusters are one reading":          func(w *simulation) { w.faults.mixReadings, w.focus = true, focusClusters },
-		"a run of polls that show DRAIN goes on over another cluster's": func(w *simulation) { w.faults.keepDrainedSince, w.focus = true, focusClusters },
-		"the last look is believed whichever cluster answers":           func(w *simulation) { w.faults.trustAnyCluster = true },
-		"the last look is left out":                                     func(w *simulation) { w.faults.skipPrecondition = true },
+		"nobody asks who set a node DOWN or FAIL": func(
+			w *simulation) {
+			w.faults.hideHolds = true
+		},
+		"nodes and jobs of two Slurm clusters are one reading": func(
+			w *simulation) {
+			w.faults.mixReadings, w.focus = true, focusClusters
+		},
+		"a run of polls that show DRAIN goes on over another cluster's": func(
+			w *simulation) {
+			w.faults.keepDrainedSince, w.focus = true, focusClusters
+		},
+		"the last look is believed whichever cluster answers": func(
+			w *simulation) {
+			w.faults.trustAnyCluster = true
+		},
+		"the last look is left out": func(
+			w *simulation) {
+			w.faults.skipPrecondition = true
+		},
 		"a NodeSet that is being deleted takes its orphans back": func(w *simulation) {
 			w.faults.adoptWhileDeleting, w.alterPlan = true, takeOrphansBack
 		},

@@ -19,23 +19,34 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 		waits  bool
 	}{
 		{"a worker that runs stays, since it may have a job", nil, nil, true},
-		{"with Force it goes", []func(*planInput){func(s *planInput) { s.desired.DrainPolicy.Force = true }}, []string{"delete n-0"}, false},
-		{"with Timeout it goes when that is over", []func(*planInput){func(s *planInput) { s.desired.DrainPolicy.Timeout = time.Minute }}, []string{"delete n-0"}, false},
-		{"one that was never scheduled goes", []func(*planInput){withWorker(0, func(w *Worker) { w.KubeNode, w.Running, w.Ready = "", false, false })}, []string{"delete n-0"}, false},
-		{"one whose containers have ended goes", []func(*planInput){withWorker(0, func(w *Worker) { w.Finished, w.Running, w.Ready = true, false, false })}, []string{"delete n-0"}, false},
+		{"with Force it goes", []func(*planInput){func(s *planInput) { s.desired.DrainPolicy.Force = true }},
+			[]string{"delete n-0"}, false},
+		{"with Timeout it goes when that is over",
+			[]func(*planInput){func(s *planInput) { s.desired.DrainPolicy.Timeout = time.Minute }},
+			[]string{"delete n-0"}, false},
+		{"one that was never scheduled goes",
+			[]func(*planInput){withWorker(0, func(w *Worker) { w.KubeNode, w.Running, w.Ready = "", false, false })},
+			[]string{"delete n-0"}, false},
+		{"one whose containers have ended goes",
+			[]func(*planInput){withWorker(0, func(w *Worker) { w.Finished, w.Running, w.Ready = true, false, false })},
+			[]string{"delete n-0"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newInput(1, 1, append([]func(*planInput){withoutSlurmCluster, withDeletion, withCause(0, causeDeletion)}, tc.change...)...)
+			s := newInput(1, 1, append([]func(*planInput){withoutSlurmCluster, withDeletion,
+				withCause(0, causeDeletion)}, tc.change...)...)
 			actions := expectSteps(t, s, tc.want...)
 			if tc.waits != (len(actions.Waits) == 1) {
 				t.Fatalf("it waits for %+v", actions.Waits)
 			}
-			if tc.waits && (!strings.Contains(actions.Waits[0].Message, "create it again, or set spec.drainPolicy.type to Force") || actions.Waits[0].BlockReason != BlockedByStaleReading) {
+			if tc.waits && (!strings.Contains(actions.Waits[0].Message,
+				"create it again, or set spec.drainPolicy.type to Force") ||
+				actions.Waits[0].BlockReason != BlockedByStaleReading) {
 				t.Errorf("it tells %+v", actions.Waits[0])
 			}
 		})
 	}
-	expectSteps(t, newInput(1, 1, withoutSlurmCluster, withWorker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted: nothing goes
+	expectSteps(t, newInput(1, 1, withoutSlurmCluster,
+		withWorker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted: nothing goes
 }
 
 func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
@@ -61,7 +72,9 @@ func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 		{"while Slurm cannot be read nobody knows", []func(*planInput){left, withStaleReading}, false},
 		{"which Force waits for", []func(*planInput){left, withStaleReading, forced(time.Minute)}, false},
 		{"but not for long", []func(*planInput){left, withStaleReading, forced(10 * time.Minute)}, true},
-		{"nor at all where Slurm was never read", []func(*planInput){forced(time.Minute), func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} }}, true},
+		{"nor at all where Slurm was never read",
+			[]func(*planInput){forced(time.Minute),
+				func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} }}, true},
 		{"a reading of before the deletion lacks what was made since", []func(*planInput){readAt(-time.Second)}, false},
 		{"or around it", []func(*planInput){readAt(2 * time.Second)}, false},
 		{"a later one does not", []func(*planInput){readAt(4 * time.Second)}, true},
@@ -85,11 +98,17 @@ func TestReasonsOfOursThatAreLeftOver(t *testing.T) {
 		change []func(*planInput)
 		want   []string
 	}{
-		{"of a node in service it is taken away", []func(*planInput){ours(func(*Record) {})}, []string{"clear-reason n-0"}},
-		{"of a busy one too", []func(*planInput){ours(func(*Record) {}), withJob(0, 7, 0), withWorker(0, func(w *Worker) { w.DrainMark.Protect = true })}, []string{"clear-reason n-0"}},
-		{"of one that does not answer yet it is, and there is nothing to be resumed", []func(*planInput){ours(func(r *Record) { r.Down, r.NotResponding = true, true })}, []string{"clear-reason n-0"}},
-		{"one that is down is resumed", []func(*planInput){ours(func(r *Record) { r.Down = true })}, []string{"resume n-0"}},
-		{"one that is drained is undrained", []func(*planInput){ours(func(r *Record) { r.Drain = true })}, []string{"undrain n-0"}},
+		{"of a node in service it is taken away", []func(*planInput){ours(func(*Record) {})},
+			[]string{"clear-reason n-0"}},
+		{"of a busy one too", []func(*planInput){ours(func(*Record) {}), withJob(0, 7, 0),
+			withWorker(0, func(w *Worker) { w.DrainMark.Protect = true })}, []string{"clear-reason n-0"}},
+		{"of one that does not answer yet it is, and there is nothing to be resumed",
+			[]func(*planInput){ours(func(r *Record) { r.Down, r.NotResponding = true, true })},
+			[]string{"clear-reason n-0"}},
+		{"one that is down is resumed", []func(*planInput){ours(func(r *Record) { r.Down = true })},
+			[]string{"resume n-0"}},
+		{"one that is drained is undrained", []func(*planInput){ours(func(r *Record) { r.Drain = true })},
+			[]string{"undrain n-0"}},
 		{"on a stale reading nothing is done", []func(*planInput){ours(func(*Record) {}), withStaleReading}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, newInput(1, 1, tc.change...), tc.want...) })
@@ -142,9 +161,12 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 		want   []string
 	}{
 		{"none is chosen before it is", nil, nil},
-		{"then the one whose job ends first", []func(*planInput){listed(time.Minute)}, []string{"annotate n-1 ScaleIn", "drain n-1"}},
+		{"then the one whose job ends first", []func(*planInput){listed(time.Minute)},
+			[]string{"annotate n-1 ScaleIn", "drain n-1"}},
 		{"or the other", []func(*planInput){listed(2 * time.Hour)}, []string{"annotate n-0 ScaleIn", "drain n-0"}},
-		{"a node that is busy without a job in a list made later ends last", []func(*planInput){func(s *planInput) { s.observed.Slurm.JobsReadAt = noon.Add(2 * time.Second) }}, []string{"annotate n-0 ScaleIn", "drain n-0"}},
+		{"a node that is busy without a job in a list made later ends last",
+			[]func(*planInput){func(s *planInput) { s.observed.Slurm.JobsReadAt = noon.Add(2 * time.Second) }},
+			[]string{"annotate n-0 ScaleIn", "drain n-0"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			actions := expectSteps(t, newInput(1, 2, append([]func(*planInput){unlisted}, tc.change...)...), tc.want...)
@@ -165,13 +187,21 @@ func TestWhoIsTiedToTheNodeSet(t *testing.T) {
 		want []string
 	}{
 		{"a worker that has its owners is left as it is", newInput(1, 1), nil},
-		{"one of an earlier version is anchored", newInput(1, 1, bond(MissingOwners{Namespace: true})), []string{"adopt n-0"}},
+		{"one of an earlier version is anchored", newInput(1, 1, bond(MissingOwners{Namespace: true})),
+			[]string{"adopt n-0"}},
 		{"an orphan is adopted", newInput(1, 1, bond(MissingOwners{NodeSet: true})), []string{"adopt n-0"}},
-		{"also without a reading of Slurm", newInput(1, 1, bond(MissingOwners{NodeSet: true}), withStaleReading), []string{"adopt n-0"}},
-		{"a NodeSet that is being deleted takes none back", newInput(1, 1, bond(MissingOwners{NodeSet: true}), withDeletion, withJob(0, 7, 0), withOurDrain(0), withCause(0, causeDeletion), withProtection), nil},
-		{"but anchors what it has", newInput(1, 1, bond(MissingOwners{Namespace: true}), withDeletion, withJob(0, 7, 0), withOurDrain(0), withCause(0, causeDeletion), withProtection), []string{"adopt n-0"}},
-		{"a worker that is on its way out is left as it is", newInput(1, 1, bond(MissingOwners{Namespace: true}), withWorker(0, func(w *Worker) { w.DeletedAt = noon })), nil},
-		{"a NodeSet that leaves its workers behind does nothing", newInput(1, 1, withDeletion, func(s *planInput) { s.desired.Orphaning = true }), nil},
+		{"also without a reading of Slurm", newInput(1, 1, bond(MissingOwners{NodeSet: true}), withStaleReading),
+			[]string{"adopt n-0"}},
+		{"a NodeSet that is being deleted takes none back",
+			newInput(1, 1, bond(MissingOwners{NodeSet: true}), withDeletion, withJob(0, 7, 0), withOurDrain(0),
+				withCause(0, causeDeletion), withProtection), nil},
+		{"but anchors what it has", newInput(1, 1, bond(MissingOwners{Namespace: true}), withDeletion, withJob(0, 7, 0),
+			withOurDrain(0), withCause(0, causeDeletion), withProtection), []string{"adopt n-0"}},
+		{"a worker that is on its way out is left as it is",
+			newInput(1, 1, bond(MissingOwners{Namespace: true}), withWorker(0, func(w *Worker) { w.DeletedAt = noon })),
+			nil},
+		{"a NodeSet that leaves its workers behind does nothing",
+			newInput(1, 1, withDeletion, func(s *planInput) { s.desired.Orphaning = true }), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
 	}

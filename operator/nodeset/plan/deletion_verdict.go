@@ -23,7 +23,9 @@ type Config struct {
 
 // DefaultConfig returns the limits that apply without flags.
 func DefaultConfig() Config {
-	return Config{RegisterWithin: 5 * time.Minute, UnregisteredDeletionShare: 0.1, UnregisteredDeletionInterval: 10 * time.Minute, PodGoneWithin: 2 * time.Minute, RecordsGoneWithin: 5 * time.Minute}
+	return Config{RegisterWithin: 5 * time.Minute, UnregisteredDeletionShare: 0.1,
+		UnregisteredDeletionInterval: 10 * time.Minute, PodGoneWithin: 2 * time.Minute,
+		RecordsGoneWithin: 5 * time.Minute}
 }
 
 // verdict says whether a worker may be deleted now.
@@ -63,13 +65,16 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
 		return allowDeletion(NoPrecondition, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
 	case s.ClusterMismatch != "":
-		return blockDeletion(BlockedByStaleReading, "%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
+		return blockDeletion(BlockedByStaleReading,
+			"%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
 	case s.OwnedByOthers[w.SlurmName] != "" && w.KubeNode != "" && !w.Finished:
-		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to NodeSet %s", s.OwnedByOthers[w.SlurmName])
+		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to NodeSet %s",
+			s.OwnedByOthers[w.SlurmName])
 	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
 		return allowDeletion(NoPrecondition, "nothing of it runs, and its Slurm cluster does not exist any more")
 	case !s.Connected:
-		return blockDeletion(BlockedByStaleReading, "%s, so it is not known whether the worker has jobs: create it again, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.Problem)
+		return blockDeletion(BlockedByStaleReading,
+			"%s, so it is not known whether the worker has jobs: create it again, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.Problem)
 	case !s.Known:
 		return blockDeletion(BlockedByStaleReading, "Slurm has not been read since the operator started")
 	case w.Finished:
@@ -118,11 +123,13 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) ver
 	case s.Work[w.SlurmName].Jobs > 0:
 		return denyDeletion("job %d runs on it, although Slurm does not list the node", s.Work[w.SlurmName].LastJob)
 	case c.hasFailedToRegister(now, s, w):
-		v := allowDeletion(PreconditionFuture, "its slurmd is running and did not register with Slurm within "+c.RegisterWithin.String())
+		v := allowDeletion(PreconditionFuture, "its slurmd is running and did not register with Slurm within "+
+			c.RegisterWithin.String())
 		v.unregistered = true
 		return v
 	case w.Running || w.Ready:
-		v := blockDeletion(BlockedByRegistration, "Slurm does not know its node although slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
+		v := blockDeletion(BlockedByRegistration,
+			"Slurm does not know its node although slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
 		if s.Records[w.SlurmName].Future {
 			v = blockDeletion(BlockedByRegistration, "its slurmd is running and has not registered with Slurm yet")
 			v.recheckAt = w.RunningSince.Add(c.RegisterWithin)
@@ -149,7 +156,8 @@ func (c Config) hasFailedToRegister(now time.Time, s *SlurmReading, w *Worker) b
 
 // remainingUnregisteredDeletions returns how many more workers may be deleted now because they did
 // not register, and when that number may grow.
-func (c Config) remainingUnregisteredDeletions(now time.Time, workers int, past []time.Time) (left int, grows time.Time) {
+func (c Config) remainingUnregisteredDeletions(now time.Time, workers int, past []time.Time) (
+	left int, grows time.Time) {
 	left = max(1, int(c.UnregisteredDeletionShare*float64(workers)))
 	for _, t := range past {
 		if end := t.Add(c.UnregisteredDeletionInterval); now.Before(end) {

@@ -36,7 +36,8 @@ func (b *planRun) annotatePods() {
 			n.Deadline = b.slurm.Work[w.SlurmName].End.Truncate(time.Second)
 		}
 		if !n.equals(w.DrainMark) {
-			b.addStep(Step{Verb: Annotate, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, DrainMark: n, Reason: n.Cause})
+			b.addStep(Step{Verb: Annotate, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, DrainMark: n,
+				Reason: n.Cause})
 		}
 	}
 }
@@ -50,7 +51,8 @@ func needsProtection(s *SlurmReading, w *Worker) bool {
 	switch {
 	case w.CordonReason == "":
 		return true
-	case !s.Fresh, !known, record.Future, s.NodesReadAt.Before(w.Created.Add(time.Second)): // Kubernetes' times are whole seconds
+	case !s.Fresh, !known, record.Future,
+		s.NodesReadAt.Before(w.Created.Add(time.Second)): // Kubernetes' times are whole seconds
 		return w.DrainMark.Protect
 	}
 	return record.Busy || s.Work[w.SlurmName].Jobs > 0 || !record.Drain || !s.isDrained(w.SlurmName)
@@ -93,11 +95,14 @@ func (b *planRun) undrainNodes() {
 		}
 		switch {
 		case record.Drain && !record.Down:
-			b.addStep(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionUndrainable, Reason: "its drain is no longer needed"})
+			b.addStep(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Precondition: PreconditionUndrainable, Reason: "its drain is no longer needed"})
 		case record.hasLeftoverReason():
-			b.addStep(Step{Verb: ClearReason, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionLeftoverReason, Reason: "its reason belongs to a drain that is over"})
+			b.addStep(Step{Verb: ClearReason, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Precondition: PreconditionLeftoverReason, Reason: "its reason belongs to a drain that is over"})
 		case record.Down && record.OurReason && w.Ready:
-			b.addStep(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionOurReason, Reason: "its pod is Ready again"})
+			b.addStep(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Precondition: PreconditionOurReason, Reason: "its pod is Ready again"})
 		}
 	}
 }
@@ -113,7 +118,8 @@ func (b *planRun) drainNodes() {
 		case b.outOfServiceByOthers(record):
 			b.addDrain(Step{Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
 		default:
-			b.addStep(Step{Verb: Drain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionUndrained, Reason: reason})
+			b.addStep(Step{Verb: Drain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Precondition: PreconditionUndrained, Reason: reason})
 		}
 	}
 }
@@ -121,7 +127,8 @@ func (b *planRun) drainNodes() {
 // addDrain adds DRAIN to a Slurm node that somebody else set DOWN or FAIL. With ReturnToService=2
 // (slurm.conf(5)) the next registration of slurmd would return it to service.
 func (b *planRun) addDrain(s Step) {
-	s.Verb, s.Precondition, s.Reason = AddDrain, PreconditionDownByOthers, "it stays out of service until whoever set it DOWN or FAIL resumes it"
+	s.Verb, s.Precondition, s.Reason = AddDrain, PreconditionDownByOthers,
+		"it stays out of service until whoever set it DOWN or FAIL resumes it"
 	b.addStep(s)
 }
 
@@ -129,7 +136,8 @@ func (b *planRun) addDrain(s Step) {
 func (b *planRun) deletePods() {
 	if b.slurm.Known || b.desired.Deleting && !b.slurm.Connected {
 		for _, w := range b.finished {
-			b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its containers have ended"})
+			b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Reason: "its containers have ended"})
 		}
 	}
 	left, grows := b.cfg.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
@@ -137,13 +145,15 @@ func (b *planRun) deletePods() {
 		v, asked := b.verdictOn(w)
 		if v.allowed && v.unregistered {
 			if left--; left < 0 {
-				v = blockDeletion(BlockedByRegistration, "too many workers that did not register with Slurm were deleted recently")
+				v = blockDeletion(BlockedByRegistration,
+					"too many workers that did not register with Slurm were deleted recently")
 				v.recheckAt = grows
 			}
 		}
 		switch {
 		case v.allowed:
-			b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: v.precondition, Reason: v.message})
+			b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Precondition: v.precondition, Reason: v.message})
 		case asked:
 			b.addWait(w, v)
 		default:

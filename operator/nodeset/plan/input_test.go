@@ -25,23 +25,28 @@ func newInput(replicas, workers int, change ...func(*planInput)) *planInput {
 	top := 10
 	s := &planInput{
 		desired: Desired{
-			UID: "set", Replicas: replicas, MaxWorkers: &top, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+			UID: "set", Replicas: replicas, MaxWorkers: &top, Revision: "new",
+			SlurmName:   func(i int) string { return fmt.Sprintf("n-%d", i) },
 			SlurmNameOn: func(kubeNode string) string { return strings.TrimPrefix(kubeNode, "k-") },
 			Update:      Update{Allowed: true, MaxUnavailable: 1},
 		},
 		observed: Observation{Slurm: SlurmReading{
-			Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]Record{}, Work: map[string]occupancy.Work{},
+			Connected: true, Known: true, Fresh: true, TotalNodes: workers, Records: map[string]Record{},
+			Work:         map[string]occupancy.Work{},
 			DrainedSince: map[string]time.Time{}, JobsReadAt: noon, NodesReadAt: noon,
 		}},
 	}
 	for i := range workers {
 		name := fmt.Sprintf("n-%d", i)
 		s.observed.Workers = append(s.observed.Workers, Worker{
-			Pod: name, UID: "uid-" + name, Slot: Slot{Ordinal: i}, SlurmName: name, Revision: "new", Created: noon.Add(-time.Hour),
-			KubeNode: "k-" + name, Running: true, RunningSince: noon.Add(-time.Hour), Ready: true, ReadySince: noon.Add(-time.Hour),
-			DrainMark: DrainMark{Protect: true},
+			Pod: name, UID: "uid-" + name, Slot: Slot{Ordinal: i}, SlurmName: name, Revision: "new",
+			Created:  noon.Add(-time.Hour),
+			KubeNode: "k-" + name, Running: true, RunningSince: noon.Add(-time.Hour), Ready: true,
+			ReadySince: noon.Add(-time.Hour),
+			DrainMark:  DrainMark{Protect: true},
 		})
-		s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, OwnerUID: "set", IdleSince: noon.Add(-time.Hour)}
+		s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, OwnerUID: "set",
+			IdleSince: noon.Add(-time.Hour)}
 	}
 	for _, c := range change {
 		c(s)
@@ -121,7 +126,8 @@ func formatSteps(actions Actions) []string {
 	return out
 }
 
-const causeScaleIn, causeUpdate, causeDeletion = v1beta1.DrainCauseScaleIn, v1beta1.DrainCauseUpdate, v1beta1.DrainCauseDeletion
+const causeScaleIn, causeUpdate, causeDeletion = v1beta1.DrainCauseScaleIn, v1beta1.DrainCauseUpdate,
+	v1beta1.DrainCauseDeletion
 
 func expectSteps(t *testing.T, s *planInput, want ...string) Actions {
 	t.Helper()

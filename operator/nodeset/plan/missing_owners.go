@@ -16,7 +16,8 @@ func (b *planRun) adoptPods() {
 	for _, w := range sortedByName(b.observed.Workers) {
 		missing := w.MissingOwners.Namespace || w.MissingOwners.NodeSet && !b.desired.Deleting
 		if missing && w.DeletedAt.IsZero() && b.mayAdopt(w) {
-			b.addStep(Step{Verb: AdoptPod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its owners protect it from the garbage collector"})
+			b.addStep(Step{Verb: AdoptPod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+				Reason: "its owners protect it from the garbage collector"})
 		}
 	}
 }

@@ -26,7 +26,8 @@ func (b *planRun) maintainRecords() {
 		}
 	}
 	if len(missing) > 0 {
-		b.addStep(Step{Verb: CreateRecords, Names: missing, Reason: "jobs can be submitted for workers that do not exist yet"})
+		b.addStep(Step{Verb: CreateRecords, Names: missing,
+			Reason: "jobs can be submitted for workers that do not exist yet"})
 	}
 }
 
@@ -61,18 +62,22 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	switch {
 	case r.Future && wanted:
 	case r.Future:
-		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered, Reason: "the NodeSet will not create this worker"})
+		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered,
+			Reason: "the NodeSet will not create this worker"})
 	case b.outOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: r.Name})
 	case b.outOfServiceByOthers(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
 	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r):
 	case !r.Drain:
-		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained, Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
+		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,
+			Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
 	case !b.slurm.isDrained(r.Name):
 	case wanted:
-		b.addStep(Step{Verb: MarkFuture, SlurmName: r.Name, Precondition: PreconditionDrainedByUs, Reason: "its pod is gone"})
+		b.addStep(Step{Verb: MarkFuture, SlurmName: r.Name, Precondition: PreconditionDrainedByUs,
+			Reason: "its pod is gone"})
 	default:
-		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionDrainedByUs, Reason: "its pod is gone"})
+		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionDrainedByUs,
+			Reason: "its pod is gone"})
 	}
 }
 

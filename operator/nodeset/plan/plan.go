@@ -26,8 +26,10 @@ type Planner struct {
 // New returns a Planner with the given limits.
 func New(cfg Config) *Planner {
 	return &Planner{
-		cfg: cfg, judgeDeletion: cfg.judgeDeletion, needsProtection: needsProtection, updateLimit: func(w *Desired) int { return w.Update.MaxUnavailable },
-		outOfServiceByOthers: Record.OutOfServiceByOthers, mayAdopt: func(*Worker) bool { return true }, filterReading: filterReading,
+		cfg: cfg, judgeDeletion: cfg.judgeDeletion, needsProtection: needsProtection,
+		updateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
+		outOfServiceByOthers: Record.OutOfServiceByOthers, mayAdopt: func(*Worker) bool { return true },
+		filterReading: filterReading,
 	}
 }
 
@@ -80,7 +82,8 @@ type planRun struct {
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
-	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm, causes: map[string]string{}, usedSlurmNames: map[string]bool{}}
+	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
+		causes: map[string]string{}, usedSlurmNames: map[string]bool{}}
 	for _, w := range sortedByName(observed.Workers) {
 		b.usedSlurmNames[w.SlurmName] = true
 		switch {
@@ -164,9 +167,10 @@ const unlistedRecheck = 2 * time.Second
 // hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That
 // worker may be the one whose work ends first, and the next list comes soon.
 func (b *planRun) hasUnlistedWork() bool {
-	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) && slices.ContainsFunc(b.active, func(w *Worker) bool {
-		return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
-	})
+	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) &&
+		slices.ContainsFunc(b.active, func(w *Worker) bool {
+			return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
+		})
 }
 
 // chooseMisplaced chooses the workers on Kubernetes nodes that should have none, and all but the
@@ -208,7 +212,8 @@ func (b *planRun) hasOldName(w *Worker) bool {
 // isAvailable reports whether a fresh reading shows the worker in service.
 func (b *planRun) isAvailable(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
-	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.DownByOthers || w.CordonReason != "" || b.causes[w.Pod] != "" {
+	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.DownByOthers ||
+		w.CordonReason != "" || b.causes[w.Pod] != "" {
 		return false
 	}
 	since := w.ReadySince.Add(b.desired.MinReady)

@@ -93,7 +93,9 @@ func (w *simulation) createPod(s Step) bool {
 		w.failf("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.uids++
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision, created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), drainMark: DrainMark{Protect: true}}
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
+		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
+		refused: !w.calm && w.chance(10), drainMark: DrainMark{Protect: true}}
 	return true
 }
 
@@ -116,11 +118,13 @@ func (w *simulation) deletePod(s Step) bool {
 	}
 	return w.changePod(s, func(p *simPod) {
 		w.checkTime(s, p)
-		if len(p.work) > 0 && !w.desired.DrainPolicy.Force && (w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
+		if len(p.work) > 0 && !w.desired.DrainPolicy.Force &&
+			(w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
 			w.failf("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
 		if s.Precondition == PreconditionUnregistered || s.Precondition == PreconditionFuture {
-			w.operator.unregistered, w.unregistered = append(w.operator.unregistered, w.now), append(w.unregistered, w.now)
+			w.operator.unregistered, w.unregistered = append(w.operator.unregistered, w.now),
+				append(w.unregistered, w.now)
 		}
 		p.deletedAt = w.now
 	})
@@ -134,7 +138,8 @@ func (w *simulation) writeSlurm(s Step) bool {
 				w.failf("a record of %s is made, which is another NodeSet's", name)
 			}
 			if w.slurm[name] == nil {
-				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}
+				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true,
+					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}
 			}
 		}
 		return true

@@ -85,7 +85,8 @@ func (w *simulation) orphanWorkers() {
 		p.missingOwners.NodeSet = true
 		p.version++
 	}
-	if actions := w.operator.planner.Plan(w.now, desired, w.observe()); !actions.DeletionDone || len(actions.Steps) > 0 {
+	if actions := w.operator.planner.Plan(w.now, desired, w.observe()); !actions.DeletionDone ||
+		len(actions.Steps) > 0 {
 		w.failf("a NodeSet that is to leave its workers behind takes the steps %+v", actions.Steps)
 	}
 	w.restart()

@@ -23,7 +23,8 @@ func (w *simulation) neighbourEvent() {
 	n := w.slurm[name]
 	switch {
 	case n == nil && w.pods[name] == nil:
-		n = &simRecord{Record: Record{Name: name, Dynamic: true, OwnerUID: otherNodeSetUID, OwnerName: "b/n"}, jobs: map[uint32]bool{}}
+		n = &simRecord{Record: Record{Name: name, Dynamic: true, OwnerUID: otherNodeSetUID, OwnerName: "b/n"},
+			jobs: map[uint32]bool{}}
 		n.Future = w.chance(30)
 		n.up = !n.Future
 		n.ownerMissing = n.up && w.chance(50)

@@ -74,7 +74,8 @@ func (w *simulation) openNodes(observed *Observation) map[string]bool {
 	open := map[string]bool{}
 	for name, r := range w.operator.nodes {
 		_, worker := w.operator.pods[name]
-		if observed.Slurm.Fresh && !w.hasMismatch() && !w.slurmrestdDown && !w.otherClusterAnswers && !worker && r.DownByOthers && !r.Drain && r.OwnerUID == w.desired.UID && w.isOpen(name) {
+		if observed.Slurm.Fresh && !w.hasMismatch() && !w.slurmrestdDown && !w.otherClusterAnswers && !worker &&
+			r.DownByOthers && !r.Drain && r.OwnerUID == w.desired.UID && w.isOpen(name) {
 			open[name] = true
 		}
 	}

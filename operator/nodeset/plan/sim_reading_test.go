@@ -86,14 +86,20 @@ func (w *simulation) readJobs() {
 func (w *simulation) observe() Observation {
 	s := Observation{UnregisteredDeletions: w.operator.unregistered, Slurm: SlurmReading{
 		Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
-		ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total, Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt, NodesReadAt: w.operator.nodesAt,
+		ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
+		Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
+		NodesReadAt: w.operator.nodesAt,
 	}}
 	const stale = 60 * time.Second
-	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale && w.now.Sub(w.operator.jobsAt) < stale
+	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
+		w.now.Sub(w.operator.jobsAt) < stale
 	for _, p := range w.operator.pods {
 		worker := Worker{
-			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
-			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark, MissingOwners: p.missingOwners,
+			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision,
+			Created: p.created,
+			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince,
+			Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark,
+			MissingOwners: p.missingOwners,
 		}
 		if p.scheduled {
 			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)

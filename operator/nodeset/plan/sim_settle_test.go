@@ -129,7 +129,8 @@ func TestPlanIsDeterministic(t *testing.T) {
 			observed := w.observe()
 			first := w.operator.planner.Plan(w.now, w.desired, observed)
 			slices.Reverse(observed.Workers)
-			if diff := cmp.Diff(first, w.operator.planner.Plan(w.now, w.desired, observed), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(first, w.operator.planner.Plan(w.now, w.desired, observed),
+				cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("history %d: another order gives another plan:\n%s", seed, diff)
 			}
 		}

@@ -128,13 +128,15 @@ type operator struct {
 func newSimulation(seed uint64, planner *Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
-		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
+		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
+		cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
 	top := 5
 	w.desired = Desired{
-		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
-		Update: Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
+		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",
+		SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+		Update:    Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
 	}
 	if w.rand.IntN(3) > 0 {
 		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true
@@ -154,7 +156,8 @@ func newSimulation(seed uint64, planner *Planner) *simulation {
 func (w *simulation) chance(percent int) bool { return w.rand.IntN(100) < percent }
 
 func (w *simulation) logf(format string, args ...any) {
-	w.log = append(w.log, fmt.Sprintf("%4.0fs ", w.now.Sub(time.Unix(1_800_000_000, 0)).Seconds())+fmt.Sprintf(format, args...))
+	w.log = append(w.log, fmt.Sprintf("%4.0fs ", w.now.Sub(time.Unix(1_800_000_000, 0)).Seconds())+fmt.Sprintf(
+		format, args...))
 }
 
 func (w *simulation) failf(format string, args ...any) {

@@ -38,7 +38,8 @@ func clusterMismatch(desired *Desired, workers []Worker, s *SlurmReading) string
 		}
 	}
 	if desired.ClusterName != "" && s.ClusterName != "" && desired.ClusterName != s.ClusterName {
-		return fmt.Sprintf("the workers joined the Slurm cluster %s, but the Slurm cluster %s answers", desired.ClusterName, s.ClusterName)
+		return fmt.Sprintf("the workers joined the Slurm cluster %s, but the Slurm cluster %s answers",
+			desired.ClusterName, s.ClusterName)
 	}
 	return ""
 }

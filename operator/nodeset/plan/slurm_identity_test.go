@@ -30,33 +30,53 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 		set  *planInput
 		want []string
 	}{
-		{"the same cluster is believed", newInput(0, 1, cluster("a", "a"), withOurDrain(0), withCause(0, causeScaleIn), withProtection), []string{"delete n-0"}},
-		{"one whose name is not told too", newInput(0, 1, cluster("a", ""), withOurDrain(0), withCause(0, causeScaleIn), withProtection), []string{"delete n-0"}},
-		{"another deletes none", newInput(0, 1, cluster("a", "b"), withOurDrain(0), withCause(0, causeScaleIn), withProtection), nil},
+		{"the same cluster is believed", newInput(0, 1, cluster("a", "a"), withOurDrain(0), withCause(0, causeScaleIn),
+			withProtection), []string{"delete n-0"}},
+		{"one whose name is not told too", newInput(0, 1, cluster("a", ""), withOurDrain(0), withCause(0, causeScaleIn),
+			withProtection), []string{"delete n-0"}},
+		{"another deletes none", newInput(0, 1, cluster("a", "b"), withOurDrain(0), withCause(0, causeScaleIn),
+			withProtection), nil},
 		{"drains none", newInput(0, 1, cluster("a", "b"), withProtection), nil},
 		{"undrains none", newInput(1, 1, cluster("a", "b"), withOurDrain(0), withProtection), nil},
 		{"makes none", newInput(3, 1, cluster("a", "b"), withProtection), nil},
 		{"makes no records", newInput(1, 1, cluster("a", "b"), records, withProtection), nil},
-		{"is nothing to go by for Force, while the NodeSet stays", newInput(0, 1, cluster("a", "b"), withPolicy(DrainPolicy{Force: true}), withCause(0, causeScaleIn), withProtection), nil},
-		{"a NodeSet that is deleted waits", newInput(1, 1, cluster("a", "b"), withDeletion, withOurDrain(0), withCause(0, causeDeletion), withProtection), nil},
-		{"but not with Force", newInput(1, 1, cluster("a", "b"), withDeletion, withPolicy(DrainPolicy{Force: true}), withCause(0, causeDeletion), withProtection), []string{"delete n-0"}},
-		{"a worker that joined by another object", newInput(0, 1, joined, names, withOurDrain(0), withCause(0, causeScaleIn), withProtection), nil},
+		{"is nothing to go by for Force, while the NodeSet stays",
+			newInput(0, 1, cluster("a", "b"), withPolicy(DrainPolicy{Force: true}), withCause(0, causeScaleIn),
+				withProtection), nil},
+		{"a NodeSet that is deleted waits", newInput(1, 1, cluster("a", "b"), withDeletion, withOurDrain(0),
+			withCause(0, causeDeletion), withProtection), nil},
+		{"but not with Force", newInput(1, 1, cluster("a", "b"), withDeletion, withPolicy(DrainPolicy{Force: true}),
+			withCause(0, causeDeletion), withProtection), []string{"delete n-0"}},
+		{"a worker that joined by another object",
+			newInput(0, 1, joined, names, withOurDrain(0), withCause(0, causeScaleIn), withProtection), nil},
 
 		{"a Slurm node of another NodeSet is not drained", newInput(0, 1, withOtherOwner(0), withProtection), nil},
 		{"nor undrained", newInput(1, 1, withOtherOwner(0, drain), withProtection), nil},
-		{"and the worker is not deleted", newInput(0, 1, withOtherOwner(0, drain), withOurDrain(0), withOtherOwner(0, drain), withCause(0, causeScaleIn), withProtection), nil},
-		{"nor with Force, while the NodeSet stays", newInput(0, 1, withOtherOwner(0), withPolicy(DrainPolicy{Force: true}), withCause(0, causeScaleIn), withProtection), nil},
+		{"and the worker is not deleted", newInput(0, 1, withOtherOwner(0, drain), withOurDrain(0),
+			withOtherOwner(0, drain), withCause(0, causeScaleIn), withProtection), nil},
+		{"nor with Force, while the NodeSet stays",
+			newInput(0, 1, withOtherOwner(0), withPolicy(DrainPolicy{Force: true}), withCause(0, causeScaleIn),
+				withProtection), nil},
 		{"no worker is made in its name", newInput(1, 0, withOtherOwner(0)), []string{"create 1"}},
-		{"its record stays without a worker", newInput(0, 0, withOtherOwner(0, drain), withOtherOwner(1, func(r *Record) { r.Future = true })), nil},
+		{"its record stays without a worker",
+			newInput(0, 0, withOtherOwner(0, drain), withOtherOwner(1, func(r *Record) { r.Future = true })), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			actions := expectSteps(t, tc.set, tc.want...)
-			if tc.set.desired.Deleting && len(tc.want) == 0 && (len(actions.Waits) != 1 || !strings.Contains(actions.Waits[0].Message, "but the Slurm cluster b answers")) {
+			if tc.set.desired.Deleting && len(tc.want) == 0 &&
+				(len(actions.Waits) != 1 ||
+					!strings.Contains(actions.Waits[0].Message, "but the Slurm cluster b answers")) {
 				t.Errorf("it waits: %+v", actions.Waits)
 			}
 		})
 	}
-	if steps := newInput(2, 2, withOtherOwner(0), withOtherOwner(1), func(s *planInput) { top := 4; s.desired.MaxWorkers, s.desired.CanCreateRecords = &top, true }).runPlanner().Steps; slices.ContainsFunc(steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
+	if steps := newInput(2, 2, withOtherOwner(0), withOtherOwner(1),
+		func(s *planInput) {
+			top := 4
+			s.desired.MaxWorkers, s.desired.CanCreateRecords = &top,
+				true
+		}).runPlanner().Steps; slices.ContainsFunc(
+		steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
 		t.Errorf("records are created again: %+v", steps)
 	}
 }

@@ -29,9 +29,11 @@ func parseInput(t *testing.T, text string) Input {
 		t.Fatal(err)
 	}
 	in := Input{
-		NodeSet: n, NamespaceUID: "uid-namespace", Cluster: "slurm", Endpoint: Endpoint{Host: "slurm-controller", Port: 6817},
-		SlurmKey: corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}, Key: "key"},
-		Image:    "registry.example.com/default:1", Hashes: map[string]string{v1beta1.AnnotationSlurmKeyHash: "abc"},
+		NodeSet: n, NamespaceUID: "uid-namespace", Cluster: "slurm",
+		Endpoint: Endpoint{Host: "slurm-controller", Port: 6817},
+		SlurmKey: corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"},
+			Key: "key"},
+		Image: "registry.example.com/default:1", Hashes: map[string]string{v1beta1.AnnotationSlurmKeyHash: "abc"},
 	}
 	if n.Spec.ClusterRef != nil {
 		in.Cluster, in.Endpoint = n.Spec.ClusterRef.Name, Endpoint{Host: "2001:db8::1", Port: 7000}

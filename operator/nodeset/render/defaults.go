@@ -83,7 +83,8 @@ func (in Input) defaultVolumes(user userParts) []corev1.Volume {
 		}}},
 	}
 	if user.hasLogfile {
-		out = append(out, corev1.Volume{Name: volumeLog, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		out = append(out, corev1.Volume{Name: volumeLog,
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	return out
 }
@@ -129,7 +130,8 @@ exec tail -n +1 -F "$0"`
 		VolumeMounts:  []corev1.VolumeMount{{Name: volumeLog, MountPath: logDir}},
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false),
-			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"DAC_OVERRIDE"}},
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"},
+				Add: []corev1.Capability{"DAC_OVERRIDE"}},
 		},
 	}
 }

@@ -56,8 +56,9 @@ func (u userParts) limitVariables() []corev1.EnvVar {
 		switch {
 		case q.Sign() <= 0:
 		case own:
-			out = append(out, corev1.EnvVar{Name: l.env, ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
-				ContainerName: ContainerSlurmd, Resource: "limits." + string(l.name), Divisor: l.divisor}}})
+			out = append(out, corev1.EnvVar{Name: l.env,
+				ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
+					ContainerName: ContainerSlurmd, Resource: "limits." + string(l.name), Divisor: l.divisor}}})
 		default:
 			whole := (q.Value() + l.divisor.Value() - 1) / l.divisor.Value()
 			out = append(out, corev1.EnvVar{Name: l.env, Value: strconv.FormatInt(whole, 10)})

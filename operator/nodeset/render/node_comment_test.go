@@ -24,14 +24,18 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 	f.Add("team", "gpu", "uid-1", "uid-2", "gpu-0", "kube-1")
 	f.Add("a", "b", "\"", "\\", "\u2028", `","nodeSetName":"evil`)
 	f.Fuzz(func(t *testing.T, namespace, name, uid, namespaceUID, pod, kubeNode string) {
-		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
-		text := Comment(nodeSet, types.UID(namespaceUID), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}})
-		want := NodeComment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid, NamespaceUID: namespaceUID}
+		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			UID: types.UID(uid)}}
+		text := Comment(nodeSet, types.UID(namespaceUID),
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}})
+		want := NodeComment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid,
+			NamespaceUID: namespaceUID}
 		note, ok := ParseComment(text)
 		if ok != (name != "" && uid != "") {
 			t.Errorf("%s is a comment of ours: %v", text, ok)
 		}
-		if ok && note != want && utf8.ValidString(strings.Join([]string{namespace, name, uid, namespaceUID, pod, kubeNode}, " ")) {
+		if ok && note != want &&
+			utf8.ValidString(strings.Join([]string{namespace, name, uid, namespaceUID, pod, kubeNode}, " ")) {
 			t.Errorf("%s is read as %+v", text, note)
 		}
 		if !kubeName.MatchString(namespace) || !kubeName.MatchString(name) {
@@ -47,7 +51,8 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 // FuzzComments reads any text as a comment: one of ours names a NodeSet, and is read the
 // same once it is written again.
 func FuzzComments(f *testing.F) {
-	for _, text := range []string{`{"nodeSetName":"gpu","nodeSetUID":"u"}`, "rack 4, fan broken", "{", "null", `[]`, `{"NODESETNAME":"a","nodesetuid":1}`} {
+	for _, text := range []string{`{"nodeSetName":"gpu","nodeSetUID":"u"}`, "rack 4, fan broken", "{", "null", `[]`,
+		`{"NODESETNAME":"a","nodesetuid":1}`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -55,11 +60,13 @@ func FuzzComments(f *testing.F) {
 		if !ok {
 			return
 		}
-		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: note.Namespace, Name: note.NodeSetName, UID: types.UID(note.NodeSetUID)}}
+		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: note.Namespace, Name: note.NodeSetName,
+			UID: types.UID(note.NodeSetUID)}}
 		if !note.BelongsTo(nodeSet, "") {
 			t.Errorf("%q is not of its own NodeSet", text)
 		}
-		if again, ok := ParseComment(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName, note.KubeNode)); !ok || again != note {
+		if again, ok := ParseComment(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName,
+			note.KubeNode)); !ok || again != note {
 			t.Errorf("%q is %+v, and then %+v", text, note, again)
 		}
 	})

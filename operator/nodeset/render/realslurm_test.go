@@ -40,7 +40,8 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 // startSlurm starts a Slurm that trusts what slurmds report.
 func startSlurm(t *testing.T, version string) liveSlurm {
 	t.Helper()
-	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1, WithoutAccounting: true})
+	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1,
+		WithoutAccounting: true})
 	if err != nil {
 		t.Fatal(err)
 	}

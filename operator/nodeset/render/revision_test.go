@@ -46,15 +46,24 @@ func TestWhatMakesARevision(t *testing.T) {
 
 func TestWhatMakesNoRevision(t *testing.T) {
 	change := map[string]func(*Input){
-		"replicas":               func(in *Input) { in.NodeSet.Spec.Replicas = new(int32(9)) },
-		"the default image":      func(in *Input) { in.Image = "next" },
-		"pinToNode":              func(in *Input) { in.NodeSet.Spec.PinToNode = true },
-		"the partition":          func(in *Input) { in.NodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} },
-		"the drain policy":       func(in *Input) { in.NodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce} },
-		"ssh that is off":        func(in *Input) { in.NodeSet.Spec.SSH = &v1beta1.NodeSetSSH{} },
-		"a default written out":  func(in *Input) { in.NodeSet.Spec.SecurityProfile = v1beta1.SecurityPrivileged },
-		"another generation":     func(in *Input) { in.NodeSet.Generation = 9 },
-		"the order of JSON keys": func(in *Input) { in.NodeSet.Spec.Slurmd.Raw = []byte("{ \"tty\":false,\n\"image\":\"a\"}") },
+		"replicas":          func(in *Input) { in.NodeSet.Spec.Replicas = new(int32(9)) },
+		"the default image": func(in *Input) { in.Image = "next" },
+		"pinToNode":         func(in *Input) { in.NodeSet.Spec.PinToNode = true },
+		"the partition": func(
+			in *Input) {
+			in.NodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
+		},
+		"the drain policy": func(
+			in *Input) {
+			in.NodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce}
+		},
+		"ssh that is off":       func(in *Input) { in.NodeSet.Spec.SSH = &v1beta1.NodeSetSSH{} },
+		"a default written out": func(in *Input) { in.NodeSet.Spec.SecurityProfile = v1beta1.SecurityPrivileged },
+		"another generation":    func(in *Input) { in.NodeSet.Generation = 9 },
+		"the order of JSON keys": func(
+			in *Input) {
+			in.NodeSet.Spec.Slurmd.Raw = []byte("{ \"tty\":false,\n\"image\":\"a\"}")
+		},
 	}
 	for name, f := range change {
 		t.Run(name, func(t *testing.T) {

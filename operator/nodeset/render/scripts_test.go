@@ -38,18 +38,22 @@ printf '<%s>' "$@" >>"$LOG"; exit 1`
 	for _, tc := range []struct{ name, script, want string }{
 		{"with our reason", scontrol(`NodeName=n-0\n   State=IDLE\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
-		{"with the reason that is there", scontrol(`NodeName=n-0\n   State=IDLE+DRAIN+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [2] [root@2026-01-01T00:00:00]\n`),
+		{"with the reason that is there",
+			scontrol(`NodeName=n-0\n   State=IDLE+DRAIN+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [2] [root@2026-01-01T00:00:00]\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=bad disk [2]>"},
-		{"with ours on one that was resumed and kept its reason", scontrol(`NodeName=n-0\n   State=IDLE+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
+		{"with ours on one that was resumed and kept its reason",
+			scontrol(`NodeName=n-0\n   State=IDLE+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
-		{"with the reason of one that is to fail", scontrol(`NodeName=n-0\n   State=IDLE+FAIL ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
+		{"with the reason of one that is to fail",
+			scontrol(`NodeName=n-0\n   State=IDLE+FAIL ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=bad disk>"},
 		{"even if nothing can be read", `[ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; exit 7`,
 			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
-			runCommand(t, writeProgram(t, "scontrol", tc.script), []string{"POD_HOSTNAME=n-0", "LOG=" + log}, "sh", "-c", stopScript, StopReason)
+			runCommand(t, writeProgram(t, "scontrol", tc.script), []string{"POD_HOSTNAME=n-0", "LOG=" + log}, "sh",
+				"-c", stopScript, StopReason)
 			got, err := os.ReadFile(log)
 			if err != nil {
 				t.Fatal(err)

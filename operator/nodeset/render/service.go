@@ -22,7 +22,8 @@ func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1
 			PublishNotReadyAddresses: true,
 			Selector:                 ClusterSelector(cluster),
 			Ports: []corev1.ServicePort{{
-				Name: "slurmd", Protocol: corev1.ProtocolTCP, Port: SlurmdPort, TargetPort: intstr.FromString("slurmd")}},
+				Name: "slurmd", Protocol: corev1.ProtocolTCP, Port: SlurmdPort,
+				TargetPort: intstr.FromString("slurmd")}},
 		},
 	}
 }

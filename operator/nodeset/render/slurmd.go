@@ -48,7 +48,8 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 			{Name: EnvHostname, ValueFrom: slurmNameSource(user)},
 			{Name: EnvConf, Value: escapeVariables(Conf(in, KubeNodeFacts{}))},
 		},
-		Ports:          []corev1.ContainerPort{{Name: "slurmd", ContainerPort: SlurmdPort, Protocol: corev1.ProtocolTCP}},
+		Ports: []corev1.ContainerPort{{Name: "slurmd", ContainerPort: SlurmdPort,
+			Protocol: corev1.ProtocolTCP}},
 		ReadinessProbe: defaultReadinessProbe(),
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", stopScript, StopReason}},

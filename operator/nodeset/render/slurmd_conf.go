@@ -32,7 +32,8 @@ func (in Input) options(kubeFeatures string) options {
 	o := parseOptions(in.NodeSet.Spec.ExtraConf)
 	o.setFeatures(in.NodeSet.Name, kubeFeatures)
 	cpus, memory := in.limits()
-	o.addNumber("CPUs", cpus, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount", "CPUSpecList")
+	o.addNumber("CPUs", cpus, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount",
+		"CPUSpecList")
 	o.addNumber("RealMemory", memory)
 	return o
 }
@@ -77,7 +78,8 @@ func canonicalOption(name string) string {
 }
 
 func (o options) find(name string) int {
-	return slices.IndexFunc(o.list, func(x option) bool { return x.name != "" && canonicalOption(x.name) == canonicalOption(name) })
+	return slices.IndexFunc(o.list,
+		func(x option) bool { return x.name != "" && canonicalOption(x.name) == canonicalOption(name) })
 }
 
 func (o options) hasAny(names ...string) bool {

@@ -17,21 +17,28 @@ func TestConf(t *testing.T) {
 		want        string
 	}{
 		{"has the NodeSet's name as its feature", "", KubeNodeFacts{}, "Feature=n"},
-		{"keeps options and their case", "Weight=10 gres=gpu:H100:4", KubeNodeFacts{}, "Feature=n Weight=10 gres=gpu:H100:4"},
-		{"joins features under both names", "Features=a,b Weight=1 feature=b,c", KubeNodeFacts{}, "Feature=n,a,b,c Weight=1"},
+		{"keeps options and their case", "Weight=10 gres=gpu:H100:4", KubeNodeFacts{},
+			"Feature=n Weight=10 gres=gpu:H100:4"},
+		{"joins features under both names", "Features=a,b Weight=1 feature=b,c", KubeNodeFacts{},
+			"Feature=n,a,b,c Weight=1"},
 		{"does not name a feature twice", "Feature=n,a", KubeNodeFacts{}, "Feature=n,a"},
 		{"takes quotes from features", `Feature="a,b"`, KubeNodeFacts{}, "Feature=n,a,b"},
-		{"keeps quotes elsewhere", `Comment="two words" Weight=1`, KubeNodeFacts{}, `Feature=n Comment="two words" Weight=1`},
-		{"takes the last of two values", "Weight=1 RealMemory=5 weight=2", KubeNodeFacts{}, "Feature=n Weight=2 RealMemory=5"},
+		{"keeps quotes elsewhere", `Comment="two words" Weight=1`, KubeNodeFacts{},
+			`Feature=n Comment="two words" Weight=1`},
+		{"takes the last of two values", "Weight=1 RealMemory=5 weight=2", KubeNodeFacts{},
+			"Feature=n Weight=2 RealMemory=5"},
 		{"joins Gres", "Gres=gpu:1 Gres=shard:4", KubeNodeFacts{}, "Feature=n Gres=gpu:1,shard:4"},
 		{"leaves out what has no value", "Topology= Weight=1", KubeNodeFacts{}, "Feature=n Weight=1"},
 		{"leaves out an empty value in quotes", `Comment="" Weight=1`, KubeNodeFacts{}, "Feature=n Weight=1"},
-		{"reads values that stand apart", "Weight = 1 Gres= gpu:1 RealMemory =7", KubeNodeFacts{}, "Feature=n Weight=1 Gres=gpu:1 RealMemory=7"},
+		{"reads values that stand apart", "Weight = 1 Gres= gpu:1 RealMemory =7", KubeNodeFacts{},
+			"Feature=n Weight=1 Gres=gpu:1 RealMemory=7"},
 		{"makes one line of several", "Weight=1\n\tGres=gpu:1\n", KubeNodeFacts{}, "Feature=n Weight=1 Gres=gpu:1"},
 		{"keeps a word that is no option", "Weight=1 huh", KubeNodeFacts{}, "Feature=n Weight=1 huh"},
-		{"adds what the Kubernetes node says", "Weight=1", KubeNodeFacts{Topology: "tree:s1", Features: "ssd, k8s/rack,"},
+		{"adds what the Kubernetes node says", "Weight=1",
+			KubeNodeFacts{Topology: "tree:s1", Features: "ssd, k8s/rack,"},
 			"Feature=n,k8s/ssd,k8s/rack Weight=1 Topology=tree:s1"},
-		{"lets the user's topology win", "topology=tree:s9", KubeNodeFacts{Topology: "tree:s1"}, "Feature=n topology=tree:s9"},
+		{"lets the user's topology win", "topology=tree:s9", KubeNodeFacts{Topology: "tree:s1"},
+			"Feature=n topology=tree:s9"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := newInput(t, "")
@@ -45,7 +52,8 @@ func TestConf(t *testing.T) {
 
 // Every option of extraConf is there once, with its last value.
 func TestConfKeepsEveryOption(t *testing.T) {
-	names := []string{"Weight", "Gres", "TmpDisk", "realmemory", "CPUs", "Feature", "FEATURES", "MemSpecLimit", "Comment"}
+	names := []string{"Weight", "Gres", "TmpDisk", "realmemory", "CPUs", "Feature", "FEATURES", "MemSpecLimit",
+		"Comment"}
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		want := map[string]string{}
@@ -86,13 +94,20 @@ func TestConfKeepsEveryOption(t *testing.T) {
 
 func TestLimitsBecomeWhatTheSlurmNodeHas(t *testing.T) {
 	for _, tc := range []struct{ name, spec, want string }{
-		{"of the container", "slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}", "Feature=n CPUs=4 RealMemory=8192"},
-		{"of the pod", "template: {spec: {resources: {limits: {cpu: 2500m, memory: 1000M}}}}", "Feature=n CPUs=2 RealMemory=953"},
-		{"of the container before the pod's", "slurmd: {resources: {limits: {cpu: 1}}}, template: {spec: {resources: {limits: {cpu: 2}}}}", "Feature=n CPUs=1"},
+		{"of the container", "slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}",
+			"Feature=n CPUs=4 RealMemory=8192"},
+		{"of the pod", "template: {spec: {resources: {limits: {cpu: 2500m, memory: 1000M}}}}",
+			"Feature=n CPUs=2 RealMemory=953"},
+		{"of the container before the pod's",
+			"slurmd: {resources: {limits: {cpu: 1}}}, template: {spec: {resources: {limits: {cpu: 2}}}}",
+			"Feature=n CPUs=1"},
 		{"no less than one CPU", "slurmd: {resources: {limits: {cpu: 100m}}}", "Feature=n CPUs=1"},
 		{"nothing without limits", "slurmd: {resources: {requests: {cpu: 1}}}", "Feature=n"},
-		{"not over extraConf", "extraConf: Procs=2 RealMemory=1, slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}", "Feature=n Procs=2 RealMemory=1"},
-		{"memory that is not for jobs among them", "extraConf: MemSpecLimit=1000, slurmd: {resources: {limits: {memory: 8Gi}}}", "Feature=n MemSpecLimit=1000 RealMemory=8192"},
+		{"not over extraConf", "extraConf: Procs=2 RealMemory=1, slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}",
+			"Feature=n Procs=2 RealMemory=1"},
+		{"memory that is not for jobs among them",
+			"extraConf: MemSpecLimit=1000, slurmd: {resources: {limits: {memory: 8Gi}}}",
+			"Feature=n MemSpecLimit=1000 RealMemory=8192"},
 		{"not beside sockets", "extraConf: Sockets=2, slurmd: {resources: {limits: {cpu: 4}}}", "Feature=n Sockets=2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -120,9 +135,11 @@ func TestFutureOptions(t *testing.T) {
 			"Feature=n Procs=2 RealMemory=5 Gres=gpu:h100:2 State=FUTURE"},
 		{"count CPUs by sockets if extraConf does", "Sockets=2 CoresPerSocket=8", worker,
 			"Feature=n Sockets=2 CoresPerSocket=8 RealMemory=8000 State=FUTURE"},
-		{"leave out what is of one worker or another state", "State=CLOUD NodeAddr=x Topology=t:s Reason=y Weight=1", worker,
+		{"leave out what is of one worker or another state", "State=CLOUD NodeAddr=x Topology=t:s Reason=y Weight=1",
+			worker,
 			"Feature=n Weight=1 CPUs=4 RealMemory=8000 State=FUTURE"},
-		{"name the port if it is another", "Port=7000", worker, "Feature=n Port=7000 CPUs=4 RealMemory=8000 State=FUTURE"},
+		{"name the port if it is another", "Port=7000", worker,
+			"Feature=n Port=7000 CPUs=4 RealMemory=8000 State=FUTURE"},
 		{"do not name the usual port", "port=6818", worker, "Feature=n CPUs=4 RealMemory=8000 State=FUTURE"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

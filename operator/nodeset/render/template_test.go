@@ -29,7 +29,8 @@ func TestWhatAUserWritesWins(t *testing.T) {
 				return fmt.Sprint(*c.Privileged, *c.RunAsUser)
 			}, "true 0"},
 		{"an empty variable in the place of ours", `slurmd: {env: [{name: POD_HOSTNAME, value: ""}]}`,
-			func(p corev1.PodSpec) any { return envVar(p.Containers[0], EnvHostname) }, corev1.EnvVar{Name: EnvHostname}},
+			func(p corev1.PodSpec) any { return envVar(p.Containers[0], EnvHostname) },
+			corev1.EnvVar{Name: EnvHostname}},
 		{"automountServiceAccountToken: true", "template: {spec: {automountServiceAccountToken: true}}",
 			func(p corev1.PodSpec) any { return *p.AutomountServiceAccountToken }, true},
 		{"hostNetwork: false", "template: {spec: {hostNetwork: false}}",
@@ -56,13 +57,15 @@ func TestWhatAUserWritesWins(t *testing.T) {
 				a := p.Containers[0].Args
 				return fmt.Sprint(a[0], a[len(a)-1])
 			}, "-D-v"},
-		{"a slurmd container in the template", "template: {spec: {containers: [{name: slurmd, image: a, workingDir: /w}]}}, slurmd: {image: b}",
+		{"a slurmd container in the template",
+			"template: {spec: {containers: [{name: slurmd, image: a, workingDir: /w}]}}, slurmd: {image: b}",
 			func(p corev1.PodSpec) any { return p.Containers[0].Image + p.Containers[0].WorkingDir }, "b/w"},
 		{"containers: null, which leaves slurmd", "template: {spec: {containers: null}}",
 			func(p corev1.PodSpec) any { return len(p.Containers) }, 1},
 		{"no tolerations at all", "template: {spec: {tolerations: null}}",
 			func(p corev1.PodSpec) any { return len(p.Tolerations) }, 0},
-		{"the same toleration as ours, once", "template: {spec: {tolerations: [{key: nodeset.slinky.slurm.net/worker, operator: Exists, effect: NoExecute}]}}",
+		{"the same toleration as ours, once",
+			"template: {spec: {tolerations: [{key: nodeset.slinky.slurm.net/worker, operator: Exists, effect: NoExecute}]}}",
 			func(p corev1.PodSpec) any { return len(p.Tolerations) }, 3},
 		{"no logfile container without spec.logfile", "logfile: {}",
 			func(p corev1.PodSpec) any { return len(p.InitContainers) }, 0},
@@ -115,7 +118,8 @@ func TestATemplateThatIsWrongNamesTheField(t *testing.T) {
 }
 
 func TestSSHIsRefusedAndNotIgnored(t *testing.T) {
-	if _, err := Template(newInput(t, "ssh: {enabled: true, sssdConfRef: {name: s, key: k}}")); !errors.Is(err, ErrNoSSH) {
+	if _, err := Template(newInput(t, "ssh: {enabled: true, sssdConfRef: {name: s, key: k}}")); !errors.Is(
+		err, ErrNoSSH) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := Template(newInput(t, "ssh: {enabled: false, sssdConfRef: {name: s, key: k}}")); err != nil {
@@ -172,8 +176,10 @@ func TestProbesAndHooksListNoSteps(t *testing.T) {
 				t.Errorf("with %q a worker runs %s", mode, command)
 			}
 		}
-		if slurmd := pod.Containers[0]; slurmd.ReadinessProbe.TCPSocket == nil || slurmd.LivenessProbe != nil || slurmd.StartupProbe != nil {
-			t.Errorf("with %q the probes of slurmd are %v, %v and %v", mode, slurmd.ReadinessProbe, slurmd.LivenessProbe, slurmd.StartupProbe)
+		if slurmd := pod.Containers[0]; slurmd.ReadinessProbe.TCPSocket == nil || slurmd.LivenessProbe != nil ||
+			slurmd.StartupProbe != nil {
+			t.Errorf("with %q the probes of slurmd are %v, %v and %v", mode, slurmd.ReadinessProbe,
+				slurmd.LivenessProbe, slurmd.StartupProbe)
 		}
 	}
 }
@@ -204,7 +210,8 @@ func TestUserValuesSurvive(t *testing.T) {
 		in.NodeSet.Spec.SecurityProfile = profile
 		template := templateOf(t, in)
 		for path, value := range want {
-			if got := valueAt(t, template, path); !reflect.DeepEqual(got, value) && !(got == nil && reflect.ValueOf(value).IsZero()) {
+			if got := valueAt(t, template, path); !reflect.DeepEqual(got, value) &&
+				!(got == nil && reflect.ValueOf(value).IsZero()) {
 				t.Fatalf("seed %d: %s is %v, not %v", seed, path, got, value)
 			}
 		}

@@ -31,7 +31,8 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: names.Pod(id), Namespace: in.NodeSet.Namespace,
-			Labels: mergeMaps(t.Labels, workerLabels(names, id)), Annotations: mergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
+			Labels:          mergeMaps(t.Labels, workerLabels(names, id)),
+			Annotations:     mergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
@@ -46,14 +47,16 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	}
 	for _, c := range claims {
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.Claim(c.Name, id)}
-		setVolume(&pod.Spec, corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+		setVolume(&pod.Spec, corev1.Volume{Name: c.Name,
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
 	}
 	return pod, nil
 }
 
 // workerLabels returns the labels that distinguish a worker from the others.
 func workerLabels(names Names, id Identity) map[string]string {
-	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision, v1beta1.LabelPodProtect: "true"}
+	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision,
+		v1beta1.LabelPodProtect: "true"}
 	if id.Ordinal != nil && !names.perKubeNode {
 		out[v1beta1.LabelPodIndex] = strconv.Itoa(*id.Ordinal)
 	}

@@ -22,10 +22,14 @@ func TestNames(t *testing.T) {
 		{"both are the NodeSet's with the ordinal", "", atOrdinal(12), "n-12", "n-12"},
 		{"ordinals are padded", "ordinalPadding: 3", atOrdinal(12), "n-012", "n-012"},
 		{"ordinals longer than the padding are whole", "ordinalPadding: 1", atOrdinal(12), "n-12", "n-12"},
-		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", atOrdinal(7), "n-07", "gpu-07"},
-		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}", atOrdinal(7), "n-7", ""},
-		{"per Kubernetes node it is the node's short name", "scalingMode: DaemonSet", onKube("kube-a.example.com", ""), "n-kube-a-example-com-59f6fdc4", "kube-a"},
-		{"or what the annotation says", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a"), "n-kube-a-a31ac824", "rack1-a"},
+		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", atOrdinal(7), "n-07",
+			"gpu-07"},
+		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}",
+			atOrdinal(7), "n-7", ""},
+		{"per Kubernetes node it is the node's short name", "scalingMode: DaemonSet", onKube("kube-a.example.com", ""),
+			"n-kube-a-example-com-59f6fdc4", "kube-a"},
+		{"or what the annotation says", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a"), "n-kube-a-a31ac824",
+			"rack1-a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			names, err := NamesOf(newInput(t, tc.spec))
@@ -39,7 +43,8 @@ func TestNames(t *testing.T) {
 				t.Errorf("the names are %q, not %q and %q", got, tc.pod, tc.slurm)
 			}
 			prefix := shape.WorkerPrefix(newInput(t, tc.spec).NodeSet)
-			if known := tc.id.Ordinal != nil && tc.slurm != ""; known != (prefix != "") || known && strings.Trim(strings.TrimPrefix(tc.slurm, prefix), "0123456789") != "" {
+			if known := tc.id.Ordinal != nil && tc.slurm != ""; known != (prefix != "") || known &&
+				strings.Trim(strings.TrimPrefix(tc.slurm, prefix), "0123456789") != "" {
 				t.Errorf("%s is no name with the prefix %q", tc.slurm, prefix)
 			}
 		})
@@ -53,9 +58,11 @@ func TestNamesThatKubernetesWouldRefuse(t *testing.T) {
 		id         Identity
 		want       string
 	}{
-		{"a prefix that is too long", "template: {spec: {hostname: " + long + "}}", atOrdinal(1000), "naming the Slurm node"},
+		{"a prefix that is too long", "template: {spec: {hostname: " + long + "}}", atOrdinal(1000),
+			"naming the Slurm node"},
 		{"a padding that is too long", "ordinalPadding: 80", atOrdinal(1), "naming the pod"},
-		{"a hostname that is none", "scalingMode: DaemonSet", Identity{KubeNode: "a", Facts: KubeNodeFacts{Hostname: "a.b"}}, "naming the Slurm node"},
+		{"a hostname that is none", "scalingMode: DaemonSet",
+			Identity{KubeNode: "a", Facts: KubeNodeFacts{Hostname: "a.b"}}, "naming the Slurm node"},
 		{"no ordinal", "", Identity{}, "it has no ordinal"},
 		{"no Kubernetes node", "scalingMode: DaemonSet", atOrdinal(1), "it has no Kubernetes node"},
 	} {
@@ -77,7 +84,8 @@ func TestNamesThatKubernetesWouldRefuse(t *testing.T) {
 func TestPodsOfKubernetesNodesNeverHaveOneName(t *testing.T) {
 	seen := map[string]string{}
 	for _, nodeSet := range []string{"a", "a-b", strings.Repeat("a", 40)} {
-		for _, kubeNode := range []string{"b-c", "c", "b.c", "0", strings.Repeat("k", 63) + ".a", strings.Repeat("k", 63) + ".b"} {
+		for _, kubeNode := range []string{"b-c", "c", "b.c", "0", strings.Repeat("k", 63) + ".a",
+			strings.Repeat("k", 63) + ".b"} {
 			in := newInput(t, "scalingMode: DaemonSet")
 			in.NodeSet.Name = nodeSet
 			names, err := NamesOf(in)
@@ -162,7 +170,8 @@ func TestOrdinal(t *testing.T) {
 }
 
 func TestFactsOf(t *testing.T) {
-	got := FactsOf(map[string]string{v1beta1.AnnotationFeatures: "a,b", v1beta1.AnnotationTopology: "t:s", v1beta1.AnnotationHostnameOverride: "h"})
+	got := FactsOf(map[string]string{v1beta1.AnnotationFeatures: "a,b", v1beta1.AnnotationTopology: "t:s",
+		v1beta1.AnnotationHostnameOverride: "h"})
 	if want := (KubeNodeFacts{Hostname: "h", Topology: "t:s", Features: "a,b"}); got != want {
 		t.Errorf("they are %+v", got)
 	}

@@ -40,45 +40,60 @@ func TestAStateChangePutsDependentJobsInDoubt(t *testing.T) {
 		},
 		{
 			name: "the job that another waits for has ended",
-			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", dependsOn("afterok:1(unfulfilled)")), jobIn(3, "PENDING", dependsOn("afterok:11(unfulfilled)"))},
-			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING")}, want: []uint32{2},
+			old: []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", dependsOn("afterok:1(unfulfilled)")),
+				jobIn(3, "PENDING", dependsOn("afterok:11(unfulfilled)"))},
+			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING")},
+			want: []uint32{2},
 		},
 		{
 			name: "the job that another waits for is purged",
-			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", dependsOn("afterany:5_*(unfulfilled),afterany:1(unfulfilled)"))},
+			old: []*slurm.Job{jobIn(1, "RUNNING"),
+				jobIn(2, "PENDING", dependsOn("afterany:5_*(unfulfilled),afterany:1(unfulfilled)"))},
 			rows: []slurm.JobStatus{jobRow(2, "PENDING")}, want: []uint32{2},
 		},
 		{
 			name: "a task of the array that a job waits for has ended",
-			old:  []*slurm.Job{jobIn(1, "RUNNING", taskOf(7, 3)), jobIn(2, "PENDING", dependsOn("afterany:7_*(unfulfilled)"))},
+			old: []*slurm.Job{jobIn(1, "RUNNING", taskOf(7, 3)),
+				jobIn(2, "PENDING", dependsOn("afterany:7_*(unfulfilled)"))},
 			rows: []slurm.JobStatus{taskRow(1, 3, "COMPLETED"), jobRow(2, "PENDING")}, want: []uint32{2},
 		},
 		{
 			name: "a singleton's predecessor has ended",
-			old:  []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")), jobIn(2, "PENDING", dependsOn("singleton(unfulfilled)"), ownedBy("ada")), jobIn(3, "PENDING", dependsOn("singleton(unfulfilled)"), ownedBy("bob"))},
-			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING")}, want: []uint32{2},
+			old: []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")),
+				jobIn(2, "PENDING", dependsOn("singleton(unfulfilled)"), ownedBy("ada")),
+				jobIn(3, "PENDING", dependsOn("singleton(unfulfilled)"), ownedBy("bob"))},
+			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING")},
+			want: []uint32{2},
 		},
 		{
 			name: "one job per limit is read if a limit holds many jobs",
-			old: []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")), jobIn(2, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))),
-				jobIn(3, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))},
-			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING"), jobRow(4, "PENDING")}, want: []uint32{2, 4},
+			old: []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")),
+				jobIn(2, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))),
+				jobIn(3, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))),
+				jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))},
+			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING"),
+				jobRow(4, "PENDING")}, want: []uint32{2, 4},
 		},
 		{
 			name: "an array is not read when one of its tasks ended",
-			old:  []*slurm.Job{jobIn(7, "PENDING", arrayBase("2-9"), waitsFor("Resources")), jobIn(8, "RUNNING", taskOf(7, 0)), jobIn(9, "PENDING", taskOf(7, 1))},
+			old: []*slurm.Job{jobIn(7, "PENDING", arrayBase("2-9"), waitsFor("Resources")),
+				jobIn(8, "RUNNING", taskOf(7, 0)), jobIn(9, "PENDING", taskOf(7, 1))},
 			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")},
 		},
 		{
 			name: "a split task is read for the array that its limit holds",
-			old: []*slurm.Job{jobIn(7, "PENDING", arrayBase("2-9%1"), waitsFor("JobArrayTaskLimit")), jobIn(8, "RUNNING", taskOf(7, 0)),
+			old: []*slurm.Job{jobIn(7, "PENDING", arrayBase("2-9%1"), waitsFor("JobArrayTaskLimit")),
+				jobIn(8, "RUNNING", taskOf(7, 0)),
 				jobIn(9, "PENDING", taskOf(7, 1), waitsFor("JobArrayTaskLimit"))},
-			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")}, want: []uint32{9},
+			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")},
+			want: []uint32{9},
 		},
 		{
 			name: "jobs that wait for nodes, a person or a time are not read",
-			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waitsFor("Resources")), jobIn(3, "PENDING", waitsFor("JobHeldUser")), jobIn(4, "PENDING", waitsFor("BeginTime"))},
-			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING"), jobRow(4, "PENDING")},
+			old: []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waitsFor("Resources")),
+				jobIn(3, "PENDING", waitsFor("JobHeldUser")), jobIn(4, "PENDING", waitsFor("BeginTime"))},
+			rows: []slurm.JobStatus{jobRow(1, "COMPLETED"), jobRow(2, "PENDING"), jobRow(3, "PENDING"),
+				jobRow(4, "PENDING")},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -97,7 +112,8 @@ func TestAStateChangePutsDependentJobsInDoubt(t *testing.T) {
 // the end of the other job.
 func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 	waits, limited := dependsOn("afterok:1(unfulfilled)"), waitsFor("QOSMaxJobsPerUserLimit")
-	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited), jobIn(4, "PENDING")}
+	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited),
+		jobIn(4, "PENDING")}
 	now := time.Unix(1000, 0)
 	d := Reader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
 	// poll reads the jobs in doubt: as in changed, or else unchanged.
@@ -143,7 +159,8 @@ func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 
 func TestAFreedLimitPutsEveryJobItHeldInDoubt(t *testing.T) {
 	limit := waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))
-	p := newPoll([]*slurm.Job{jobIn(2, "PENDING", limit), jobIn(3, "PENDING", limit), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))})
+	p := newPoll([]*slurm.Job{jobIn(2, "PENDING", limit), jobIn(3, "PENDING", limit),
+		jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))})
 	d := doubts{2: time.Unix(100, 0)}
 	p.addRecords(2, []*slurm.Job{jobIn(2, "PENDING", waitsFor("Resources", ownedBy("ada")))})
 	d.raiseSameLimit(p, time.Unix(200, 0))

@@ -33,11 +33,16 @@ func TestCheaperMethod(t *testing.T) {
 		"a large array besides hundreds of jobs by the list":      {nil, waiting(100_000, 500), byList},
 		"many separate jobs by states":                            {nil, waiting(100_000, 100_000), byStates},
 		"many running jobs by states":                             {nil, &slurm.Stats{JobsRunning: 60_000}, byStates},
-		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, held(0), byList},
-		"many known separate jobs by states":                      {known(maxListedRecords + 1), held(100_000), byStates},
-		"a large array besides more records than a list may have": {append(known(maxListedRecords), jobIn(90_000, "PENDING", arrayBase("1-100000"))), held(0), byStates},
-		"jobs that have ended do not count":                       {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, byStates},
-		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, byList},
+		"a known large array by the list": {[]*slurm.Job{jobIn(5, "PENDING",
+			arrayBase("1-100000"))}, held(0), byList},
+		"many known separate jobs by states": {known(maxListedRecords + 1), held(100_000),
+			byStates},
+		"a large array besides more records than a list may have": {append(known(maxListedRecords),
+			jobIn(90_000, "PENDING", arrayBase("1-100000"))), held(0), byStates},
+		"jobs that have ended do not count": {nil,
+			&slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, byStates},
+		"known jobs count after the counters were reset": {[]*slurm.Job{jobIn(5, "PENDING",
+			arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, byList},
 	} {
 		if got := queueSizeOf(c.known, c.stats).cheaperMethod(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -159,7 +159,8 @@ func (p *poll) markArrived(id uint32) bool {
 // if the record was known or was split off a known array.
 func (p *poll) submittedAs(id uint32) uint64 {
 	j := p.read[id]
-	if records.FindJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id && records.FindJob(p.old, j.ArrayJobID) != nil {
+	if records.FindJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id &&
+		records.FindJob(p.old, j.ArrayJobID) != nil {
 		return 0
 	}
 	return taskCount(j)

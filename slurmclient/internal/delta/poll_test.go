@@ -56,7 +56,8 @@ func TestWhichRecordsADeltaPollReads(t *testing.T) {
 		},
 		{
 			name: "a job without a state is gone",
-			old:  []*slurm.Job{jobIn(1, "COMPLETED"), jobIn(2, "RUNNING")}, rows: []slurm.JobStatus{jobRow(2, "RUNNING")}, gone: []uint32{1},
+			old:  []*slurm.Job{jobIn(1, "COMPLETED"), jobIn(2, "RUNNING")},
+			rows: []slurm.JobStatus{jobRow(2, "RUNNING")}, gone: []uint32{1},
 		},
 		{
 			name: "an id in the window is a new job",
@@ -66,7 +67,8 @@ func TestWhichRecordsADeltaPollReads(t *testing.T) {
 		{
 			name: "an array that has no tasks left is not read",
 			old:  []*slurm.Job{jobIn(5, "CANCELLED", arrayBase("")), jobIn(9, "RUNNING", taskOf(5, 1))},
-			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}, taskRow(9, 1, "RUNNING"), taskRow(9, 1, "RUNNING")},
+			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")},
+				taskRow(9, 1, "RUNNING"), taskRow(9, 1, "RUNNING")},
 		},
 		{
 			name: "an array that has no tasks left and no state is gone",
@@ -106,7 +108,8 @@ func TestWhichRecordsADeltaPollReads(t *testing.T) {
 		},
 		{
 			name: "a split task named by its array is read by its own id when its state differs",
-			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "COMPLETED")}, want: []uint32{9},
+			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "COMPLETED")},
+			want: []uint32{9},
 		},
 		{
 			name:   "the array is read for a new split task that is named by its array",
@@ -136,7 +139,8 @@ func TestWhichRecordsADeltaPollReads(t *testing.T) {
 
 func TestWhichStatesADeltaPollRequests(t *testing.T) {
 	old := []*slurm.Job{
-		jobIn(1, "RUNNING"), jobIn(5, "PENDING", arrayBase("4-6")), jobIn(7, "RUNNING", taskOf(5, 1)), jobIn(8, "RUNNING", taskOf(8, 3)),
+		jobIn(1, "RUNNING"), jobIn(5, "PENDING", arrayBase("4-6")), jobIn(7, "RUNNING", taskOf(5, 1)),
+		jobIn(8, "RUNNING", taskOf(8, 3)),
 		jobIn(20, "PENDING", arrayBase("0-49999")), jobIn(30, "PENDING", arrayBase("0-19,...")),
 		jobIn(40, "CANCELLED", arrayBase("")),
 	}
@@ -211,9 +215,12 @@ func TestIsSuspicious(t *testing.T) {
 		now    slurm.Stats
 		want   bool
 	}{
-		{"nothing happened", many(1), []slurm.JobStatus{jobRow(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 5}, false},
-		{"a job arrived in the window", many(1), []slurm.JobStatus{jobRow(1, "PENDING")}, []slurm.JobStatus{jobRow(2, "PENDING")}, slurm.Stats{JobsSubmitted: 6}, false},
-		{"a job arrived outside the window", many(1), []slurm.JobStatus{jobRow(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 6}, true},
+		{"nothing happened", many(1), []slurm.JobStatus{jobRow(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 5},
+			false},
+		{"a job arrived in the window", many(1), []slurm.JobStatus{jobRow(1, "PENDING")},
+			[]slurm.JobStatus{jobRow(2, "PENDING")}, slurm.Stats{JobsSubmitted: 6}, false},
+		{"a job arrived outside the window", many(1), []slurm.JobStatus{jobRow(1, "PENDING")}, nil,
+			slurm.Stats{JobsSubmitted: 6}, true},
 		{"many unfinished jobs vanished", many(20), nil, nil, slurm.Stats{JobsSubmitted: 5}, true},
 		{"a few unfinished jobs vanished", many(5), nil, nil, slurm.Stats{JobsSubmitted: 5}, false},
 	} {
@@ -235,10 +242,12 @@ func TestHasRestarted(t *testing.T) {
 		old, now slurm.Stats
 		want     bool
 	}{
-		{"time goes on", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 20, JobsSubmitted: 4}, false},
+		{"time goes on", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3},
+			slurm.Stats{Since: 5, At: 20, JobsSubmitted: 4}, false},
 		{"the counters were reset", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 15, At: 20}, true},
 		{"the clock went back", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 5, At: 9}, true},
-		{"fewer jobs were submitted", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 10, JobsSubmitted: 2}, true},
+		{"fewer jobs were submitted", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3},
+			slurm.Stats{Since: 5, At: 10, JobsSubmitted: 2}, true},
 		{"the first report of when the counters began", slurm.Stats{At: 10}, slurm.Stats{Since: 5, At: 20}, false},
 	} {
 		if got := hasRestarted(&tc.old, &tc.now); got != tc.want {
@@ -305,7 +314,8 @@ func TestAnOldJobDoesNotMoveTheWindow(t *testing.T) {
 	const old, cursor = 67_000_000, 3
 	p := newPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(old, "RUNNING")})
 	p.addWindow([]slurm.JobStatus{jobRow(4, "PENDING")})
-	p.addRecords(old, []*slurm.Job{jobIn(old, "COMPLETED")}) // read in turn, or because it ended, after ids started over
+	p.addRecords(old, []*slurm.Job{jobIn(old,
+		"COMPLETED")}) // read in turn, or because it ended, after ids started over
 	p.addRecords(4, []*slurm.Job{jobIn(4, "PENDING")})
 	if top := p.newestRead(); top != 4 {
 		t.Errorf("after %d the newest is %d", cursor, top)

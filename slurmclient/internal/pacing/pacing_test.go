@@ -81,14 +81,20 @@ func TestWhenNewJobsAreRead(t *testing.T) {
 	}
 	first := look{0, &slurm.Stats{JobsSubmitted: 5}, polled(0, 0.01), false}
 	for name, looks := range map[string][]look{
-		"nothing new":                {first, {1, &slurm.Stats{JobsSubmitted: 5}, polled(0, 0.01), false}},
-		"a new job":                  {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}},
-		"a released job":             {first, {1, updated, polled(0, 0.01), true}},
-		"the same job counts once":   {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), false}},
-		"read again after the delay": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}, {5, &slurm.Stats{JobsSubmitted: 6}, polled(4, 0.01), false}},
-		"slow polls are delayed":     {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {2.9, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), true}},
-		"while polls fail":           {first, {1, &slurm.Stats{JobsSubmitted: 6}, failed, false}, {2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}},
-		"before the first reading":   {first, {1, &slurm.Stats{JobsSubmitted: 6}, LastPoll{}, false}},
+		"nothing new":    {first, {1, &slurm.Stats{JobsSubmitted: 5}, polled(0, 0.01), false}},
+		"a new job":      {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}},
+		"a released job": {first, {1, updated, polled(0, 0.01), true}},
+		"the same job counts once": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true},
+			{2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), false}},
+		"read again after the delay": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true},
+			{4, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true},
+			{5, &slurm.Stats{JobsSubmitted: 6}, polled(4, 0.01), false}},
+		"slow polls are delayed": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false},
+			{2.9, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false},
+			{4, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), true}},
+		"while polls fail": {first, {1, &slurm.Stats{JobsSubmitted: 6}, failed, false},
+			{2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}},
+		"before the first reading": {first, {1, &slurm.Stats{JobsSubmitted: 6}, LastPoll{}, false}},
 	} {
 		var l NewJobs
 		for i, k := range looks {

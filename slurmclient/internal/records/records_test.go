@@ -22,7 +22,8 @@ func TestJobChanges(t *testing.T) {
 		{"the same objects", []*slurm.Job{a1, a2}, []*slurm.Job{a1, a2}, nil},
 		{"jobs were added", nil, []*slurm.Job{a1, a2}, []change{{nil, a1}, {nil, a2}}},
 		{"jobs were removed", []*slurm.Job{a1, a2}, nil, []change{{a1, nil}, {a2, nil}}},
-		{"one changed, one was removed, one was added", []*slurm.Job{a1, a2}, []*slurm.Job{b1, a3}, []change{{a1, b1}, {a2, nil}, {nil, a3}}},
+		{"one changed, one was removed, one was added", []*slurm.Job{a1, a2}, []*slurm.Job{b1, a3},
+			[]change{{a1, b1}, {a2, nil}, {nil, a3}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []change
@@ -49,9 +50,12 @@ func TestMerger(t *testing.T) {
 		changed bool
 	}{
 		{"an equal list", []*slurm.Job{newJob(1, "a"), newJob(2, "a"), newJob(4, "a")}, old, []uint32{1, 2, 4}, false},
-		{"the same in another order", []*slurm.Job{newJob(4, "a"), newJob(1, "a"), newJob(2, "a")}, old, []uint32{1, 2, 4}, false},
-		{"a changed record", []*slurm.Job{newJob(1, "a"), newJob(2, "b"), newJob(4, "a")}, []*slurm.Job{old[0], newJob(2, "b"), old[2]}, []uint32{1, 4}, true},
-		{"the last record of an id counts", []*slurm.Job{newJob(1, "b"), newJob(1, "c"), newJob(2, "a"), newJob(4, "a")}, []*slurm.Job{newJob(1, "c"), old[1], old[2]}, []uint32{2, 4}, true},
+		{"the same in another order", []*slurm.Job{newJob(4, "a"), newJob(1, "a"), newJob(2, "a")}, old,
+			[]uint32{1, 2, 4}, false},
+		{"a changed record", []*slurm.Job{newJob(1, "a"), newJob(2, "b"), newJob(4, "a")},
+			[]*slurm.Job{old[0], newJob(2, "b"), old[2]}, []uint32{1, 4}, true},
+		{"the last record of an id counts", []*slurm.Job{newJob(1, "b"), newJob(1, "c"), newJob(2, "a"),
+			newJob(4, "a")}, []*slurm.Job{newJob(1, "c"), old[1], old[2]}, []uint32{2, 4}, true},
 		{"a shorter list", []*slurm.Job{newJob(2, "a")}, old[1:2], []uint32{2}, true},
 		{"an empty list", nil, []*slurm.Job{}, nil, true},
 	} {

@@ -41,7 +41,8 @@ func (s *fakeServer) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, a.err
 	}
 	return &http.Response{
-		StatusCode: a.status, Header: http.Header{"Content-Type": {a.kind}}, Body: io.NopCloser(strings.NewReader("answer")), Request: req,
+		StatusCode: a.status, Header: http.Header{"Content-Type": {a.kind}},
+		Body: io.NopCloser(strings.NewReader("answer")), Request: req,
 	}, nil
 }
 
@@ -88,19 +89,31 @@ func TestRetries(t *testing.T) {
 		sent    []string // the tokens
 		status  int      // 0 for an error
 	}{
-		{"a request that is answered is sent once", "GET", []fakeAnswer{ok}, rotatingToken{"a", "b"}, []string{"a"}, 200},
-		{"a refused token is reloaded once", "GET", []fakeAnswer{refused, ok}, rotatingToken{"a", "b", "c"}, []string{"a", "b"}, 200},
-		{"a token refused with 401 is reloaded", "GET", []fakeAnswer{{401, "text/plain", nil}, ok}, rotatingToken{"a", "b"}, []string{"a", "b"}, 200},
-		{"a token refused for a write is reloaded", "POST", []fakeAnswer{refused, ok}, rotatingToken{"a", "b"}, []string{"a", "b"}, 200},
-		{"a second refusal is returned", "GET", []fakeAnswer{refused, refused}, rotatingToken{"a", "b", "c"}, []string{"a", "b"}, 511},
+		{"a request that is answered is sent once", "GET", []fakeAnswer{ok}, rotatingToken{"a", "b"}, []string{"a"},
+			200},
+		{"a refused token is reloaded once", "GET", []fakeAnswer{refused, ok}, rotatingToken{"a", "b", "c"},
+			[]string{"a", "b"}, 200},
+		{"a token refused with 401 is reloaded", "GET", []fakeAnswer{{401, "text/plain", nil}, ok},
+			rotatingToken{"a", "b"}, []string{"a", "b"}, 200},
+		{"a token refused for a write is reloaded", "POST", []fakeAnswer{refused, ok}, rotatingToken{"a", "b"},
+			[]string{"a", "b"}, 200},
+		{"a second refusal is returned", "GET", []fakeAnswer{refused, refused}, rotatingToken{"a", "b", "c"},
+			[]string{"a", "b"}, 511},
 		{"an unchanged token is not sent again", "GET", []fakeAnswer{refused}, rotatingToken{"a"}, []string{"a"}, 511},
-		{"a read whose connection broke is repeated", "GET", []fakeAnswer{broken, broken, ok}, rotatingToken{"a"}, []string{"a", "a", "a"}, 200},
-		{"a read is sent three times at most", "GET", []fakeAnswer{broken}, rotatingToken{"a"}, []string{"a", "a", "a"}, 0},
-		{"a write whose connection broke is not repeated", "POST", []fakeAnswer{broken, ok}, rotatingToken{"a"}, []string{"a"}, 0},
-		{"a delete whose connection broke is not repeated", "DELETE", []fakeAnswer{broken, ok}, rotatingToken{"a"}, []string{"a"}, 0},
-		{"a read that slurmrestd misread is repeated", "GET", []fakeAnswer{{500, "text/plain", nil}, ok}, rotatingToken{"a"}, []string{"a", "a"}, 200},
-		{"a write that slurmrestd misread is not repeated", "POST", []fakeAnswer{{500, "text/plain", nil}, ok}, rotatingToken{"a"}, []string{"a"}, 500},
-		{"an error of slurmctld is not repeated", "GET", []fakeAnswer{{500, json, nil}, ok}, rotatingToken{"a"}, []string{"a"}, 500},
+		{"a read whose connection broke is repeated", "GET", []fakeAnswer{broken, broken, ok}, rotatingToken{"a"},
+			[]string{"a", "a", "a"}, 200},
+		{"a read is sent three times at most", "GET", []fakeAnswer{broken}, rotatingToken{"a"}, []string{"a", "a", "a"},
+			0},
+		{"a write whose connection broke is not repeated", "POST", []fakeAnswer{broken, ok}, rotatingToken{"a"},
+			[]string{"a"}, 0},
+		{"a delete whose connection broke is not repeated", "DELETE", []fakeAnswer{broken, ok}, rotatingToken{"a"},
+			[]string{"a"}, 0},
+		{"a read that slurmrestd misread is repeated", "GET", []fakeAnswer{{500, "text/plain", nil}, ok},
+			rotatingToken{"a"}, []string{"a", "a"}, 200},
+		{"a write that slurmrestd misread is not repeated", "POST", []fakeAnswer{{500, "text/plain", nil}, ok},
+			rotatingToken{"a"}, []string{"a"}, 500},
+		{"an error of slurmctld is not repeated", "GET", []fakeAnswer{{500, json, nil}, ok}, rotatingToken{"a"},
+			[]string{"a"}, 500},
 		{"without a token nothing is sent", "GET", []fakeAnswer{ok}, nil, nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -134,7 +147,8 @@ func TestRetries(t *testing.T) {
 }
 
 func TestAMissingTokenIsItsOwnError(t *testing.T) {
-	_, err := newChain(&fakeServer{answers: []fakeAnswer{{200, "", nil}}}, &rotatingToken{}).RoundTrip(newRequest(t, "GET", "")) //nolint:bodyclose // there is none
+	_, err := newChain(&fakeServer{answers: []fakeAnswer{{200, "", nil}}}, &rotatingToken{}).RoundTrip(
+		newRequest(t, "GET", "")) //nolint:bodyclose // there is none
 	var token *TokenError
 	if !errors.As(err, &token) {
 		t.Errorf("the error is %v", err)
@@ -145,7 +159,8 @@ func TestACanceledRequestIsNotRepeated(t *testing.T) {
 	s := &fakeServer{answers: []fakeAnswer{{0, "", errors.New("connection refused")}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := newChain(s, &rotatingToken{"a"}).RoundTrip(newRequest(t, "GET", "").WithContext(ctx)) //nolint:bodyclose // there is none
+	_, err := newChain(s, &rotatingToken{"a"}).RoundTrip(
+		newRequest(t, "GET", "").WithContext(ctx)) //nolint:bodyclose // there is none
 	if !errors.Is(err, context.Canceled) || len(s.tokens) != 1 {
 		t.Errorf("%d requests, %v", len(s.tokens), err)
 	}
@@ -158,9 +173,10 @@ func TestARequestIsObservedOnce(t *testing.T) {
 		bytes  int64
 	}
 	var got []observation
-	rt := &observeTransport{next: &fakeServer{answers: []fakeAnswer{{200, "", nil}, {0, "", errors.New("refused")}}}, report: func(op string, status int, _ time.Duration, bytes int64) {
-		got = append(got, observation{op, status, bytes})
-	}}
+	rt := &observeTransport{next: &fakeServer{answers: []fakeAnswer{{200, "", nil}, {0, "", errors.New("refused")}}},
+		report: func(op string, status int, _ time.Duration, bytes int64) {
+			got = append(got, observation{op, status, bytes})
+		}}
 	req := newRequest(t, "GET", "")
 	req = req.WithContext(WithOp(req.Context(), "nodes"))
 	resp, err := rt.RoundTrip(req)
@@ -175,7 +191,8 @@ func TestARequestIsObservedOnce(t *testing.T) {
 	if _, err := rt.RoundTrip(req); err == nil { //nolint:bodyclose // there is none
 		t.Error("a refused connection returned no error")
 	}
-	if diff := cmp.Diff([]observation{{"nodes", 200, 6}, {"nodes", 0, 0}}, got, cmp.AllowUnexported(observation{})); diff != "" {
+	if diff := cmp.Diff([]observation{{"nodes", 200, 6}, {"nodes", 0, 0}}, got,
+		cmp.AllowUnexported(observation{})); diff != "" {
 		t.Error(diff)
 	}
 }

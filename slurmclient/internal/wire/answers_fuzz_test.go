@@ -39,9 +39,21 @@ func answerDecoders() []answerDecoder {
 		listDecoder("accounts", "slurmdb_accounts.json", Binding.DecodeAccounts),
 		listDecoder("users", "slurmdb_users.json", Binding.DecodeUsers),
 		listDecoder("qos", "slurmdb_qos*.json", Binding.DecodeQOS),
-		{"", "diag.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeStats(body); return -1, v, err }},
-		{"", "conf.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeConf(body); return -1, v, err }},
-		{"", "job_submit.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeSubmitted(body); return -1, v, err }},
+		{"", "diag.json", func(b Binding, body []byte) (int, any, error) {
+			v, err := b.DecodeStats(body)
+			return -1, v,
+				err
+		}},
+		{"", "conf.json", func(b Binding, body []byte) (int, any, error) {
+			v, err := b.DecodeConf(body)
+			return -1, v,
+				err
+		}},
+		{"", "job_submit.json", func(b Binding, body []byte) (
+			int, any, error) {
+			v, err := b.DecodeSubmitted(body)
+			return -1, v, err
+		}},
 	}
 }
 
@@ -54,7 +66,8 @@ func FuzzSmallAnswers(f *testing.F) {
 		}
 		f.Add(uint8(kind), uint8(0), []byte(`{"`+d.key+`": [null, {}]}`))
 	}
-	f.Add(uint8(8), uint8(0), []byte(`{"qos": [{"limits": {"max": {"tres": {"total": [{"type": "cpu", "count": -1}, {"type": "cpu", "count": 9223372036854775807}]}}}}]}`))
+	f.Add(uint8(8), uint8(0),
+		[]byte(`{"qos": [{"limits": {"max": {"tres": {"total": [{"type": "cpu", "count": -1}, {"type": "cpu", "count": 9223372036854775807}]}}}}]}`))
 	f.Fuzz(func(t *testing.T, kind, version uint8, body []byte) {
 		d := answerDecoders()[int(kind)%len(answerDecoders())]
 		b, err := NewBinding(Versions()[int(version)%len(versions)], "http://localhost", nil)
@@ -83,7 +96,8 @@ func FuzzSmallAnswers(f *testing.F) {
 func checkRecords(t *testing.T, d answerDecoder, b Binding, body []byte, records int) {
 	var keys map[string]json.RawMessage
 	var list []json.RawMessage
-	if d.key == "" || json.Unmarshal(withoutInfinity(body), &keys) != nil || len(keys) != 1 || bytes.Contains(body, []byte(`\u`)) ||
+	if d.key == "" || json.Unmarshal(withoutInfinity(body), &keys) != nil || len(keys) != 1 ||
+		bytes.Contains(body, []byte(`\u`)) ||
 		strings.Count(strings.ToLower(string(body)), `"`+d.key+`"`) != 1 {
 		return
 	}
@@ -118,13 +132,15 @@ func FuzzOutlines(f *testing.F) {
 	for _, raw := range readRecordings(f, "*/*/slurmdb_ping.json") {
 		f.Add(raw)
 	}
-	for _, text := range []string{`{"errors": {"error_number": 1007}}`, `{"errors": [{"error_number": 1e30}]}`, `{"status": [{"error": {"code": -1}}]}`, "{}", "[]", `{"meta": {"slurm": 5}}`} {
+	for _, text := range []string{`{"errors": {"error_number": 1007}}`, `{"errors": [{"error_number": 1e30}]}`,
+		`{"status": [{"error": {"code": -1}}]}`, "{}", "[]", `{"meta": {"slurm": 5}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		out, ok := ReadOutline(body)
 		var doc struct{ Errors []json.RawMessage }
-		if !ok || json.Unmarshal(body, &doc) != nil || bytes.Contains(body, []byte(`\u`)) || !bytes.Contains(body, []byte(`"errors"`)) {
+		if !ok || json.Unmarshal(body, &doc) != nil || bytes.Contains(body, []byte(`\u`)) ||
+			!bytes.Contains(body, []byte(`"errors"`)) {
 			return
 		}
 		if strings.Count(strings.ToLower(string(body)), `"errors"`) == 1 && len(out.Errors) < len(doc.Errors) {

@@ -23,7 +23,8 @@ func recordedAnswers(t *testing.T) [][]byte {
 			continue
 		}
 		raw := all[name]
-		out = append(out, raw, raw[:len(raw)*2/3], raw, bytes.Replace(raw, []byte(`"job_id": `), []byte(`"job_id": -`), 1), raw)
+		out = append(out, raw, raw[:len(raw)*2/3], raw, bytes.Replace(raw, []byte(`"job_id": `), []byte(`"job_id": -`),
+			1), raw)
 	}
 	return out
 }
@@ -54,7 +55,8 @@ func TestAnswersAreDecodedConcurrently(t *testing.T) {
 	_, err = DecodeJobs(bytes.NewReader(raw), in, func(j *slurm.Job) error {
 		outer = append(outer, *j)
 		var inner []slurm.Job
-		if _, err := DecodeJobs(bytes.NewReader(raw), in, func(j *slurm.Job) error { inner = append(inner, *j); return nil }); err != nil {
+		if _, err := DecodeJobs(bytes.NewReader(raw), in,
+			func(j *slurm.Job) error { inner = append(inner, *j); return nil }); err != nil {
 			return err
 		}
 		if diff := cmp.Diff(want, inner); diff != "" {
@@ -75,7 +77,8 @@ func TestALargeDecoderIsNotCached(t *testing.T) {
 		kept bool
 	}{
 		{"a small record", `{"jobs": [{"job_id": 1, "comment": "x"}]}`, true},
-		{"a large record", `{"jobs": [{"comment": "` + strings.Repeat("x", maxCachedBytes) + `", "job_id": 1}]}`, false},
+		{"a large record", `{"jobs": [{"comment": "` + strings.Repeat("x", maxCachedBytes) + `", "job_id": 1}]}`,
+			false},
 		{"a truncated record", `{"jobs": [{"job_id": 1`, false},
 	} {
 		_, err := DecodeJobs(strings.NewReader(tc.text), in, func(*slurm.Job) error { return nil })

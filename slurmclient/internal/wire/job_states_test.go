@@ -61,7 +61,8 @@ func FuzzJobStates(f *testing.F) {
 		rows, err := decodeJobStates(raw)
 		var doc map[string]json.RawMessage
 		var list []json.RawMessage
-		if err != nil || json.Unmarshal(raw, &doc) != nil || len(doc) != 1 || json.Unmarshal(doc["jobs"], &list) != nil {
+		if err != nil || json.Unmarshal(raw, &doc) != nil || len(doc) != 1 ||
+			json.Unmarshal(doc["jobs"], &list) != nil {
 			return
 		}
 		if len(rows) != len(list) {
@@ -94,7 +95,8 @@ func FuzzNodes(f *testing.F) {
 			Nodes []json.RawMessage `json:"nodes"`
 		}
 		var keys map[string]json.RawMessage
-		if err != nil || json.Unmarshal(raw, &keys) != nil || len(keys) != 1 || json.Unmarshal(raw, &doc) != nil || !env.Found || keys["nodes"] == nil {
+		if err != nil || json.Unmarshal(raw, &keys) != nil || len(keys) != 1 || json.Unmarshal(raw, &doc) != nil ||
+			!env.Found || keys["nodes"] == nil {
 			return
 		}
 		if len(doc.Nodes) != len(got) {

@@ -76,7 +76,8 @@ func decodeAlone[T any](t testing.TB, raw []byte, key string, decode func(io.Rea
 
 func TestARecordDecodesTheSameAloneAndAfterOthers(t *testing.T) {
 	for name, raw := range readRecordings(t, "*/*/jobs*.json") {
-		if strings.Contains(name, "jobs_state.json") || strings.Contains(name, "no_tasks") || strings.Contains(name, "nochange") {
+		if strings.Contains(name, "jobs_state.json") || strings.Contains(name, "no_tasks") ||
+			strings.Contains(name, "nochange") {
 			continue
 		}
 		got, env, err := decodeJobs(bytes.NewReader(raw))
@@ -134,7 +135,8 @@ func TestDecodeARecordedJob(t *testing.T) {
 	for _, j := range jobs {
 		byID[j.ID] = j
 	}
-	if out := env.Outline(); out.LastUpdate != 1795220441 || out.Server.Release != "26.05.5" || out.Server.Cluster != "c2605" {
+	if out := env.Outline(); out.LastUpdate != 1795220441 || out.Server.Release != "26.05.5" ||
+		out.Server.Cluster != "c2605" {
 		t.Errorf("the envelope says %+v", out)
 	}
 	gpu := byID[4]
@@ -145,7 +147,8 @@ func TestDecodeARecordedJob(t *testing.T) {
 		t.Errorf("job 4 is %+v", gpu)
 	}
 	base := byID[7]
-	if !base.IsArrayBase() || base.ArrayTasks != "2-9%2" || base.ArrayMaxRunning != 2 || base.Reason != "JobArrayTaskLimit" {
+	if !base.IsArrayBase() || base.ArrayTasks != "2-9%2" || base.ArrayMaxRunning != 2 ||
+		base.Reason != "JobArrayTaskLimit" {
 		t.Errorf("the array's base is %+v", base)
 	}
 	if task := byID[20]; task.IsArrayBase() || task.ArrayJobID != 7 || task.ArrayTaskID != slurm.Num(0) {
@@ -209,17 +212,19 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"an object where the list should be": {in: `{"jobs": {"job_id": 1}}`, bad: true},
 		"a number as a record":               {in: `{"jobs": [1]}`, bad: true},
 		"a missing comma":                    {in: `{"jobs": [{"job_id": 1} {"job_id": 2}]}`, bad: true},
-		"endless nesting":                    {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`, bad: true},
-		"null instead of the list":           {in: `{"jobs": null}`},
-		"no list at all":                     {in: `{"errors": []}`},
-		"a record without an id":             {in: `{"jobs": [{"name": "a"}]}`, bad: true},
-		"an id that is not a number":         {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
-		"an id beyond 32 bits":               {in: `{"jobs": [{"job_id": 4294967296}]}`, bad: true},
-		"a count that is not a number":       {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
+		"endless nesting": {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`,
+			bad: true},
+		"null instead of the list":     {in: `{"jobs": null}`},
+		"no list at all":               {in: `{"errors": []}`},
+		"a record without an id":       {in: `{"jobs": [{"name": "a"}]}`, bad: true},
+		"an id that is not a number":   {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
+		"an id beyond 32 bits":         {in: `{"jobs": [{"job_id": 4294967296}]}`, bad: true},
+		"a count that is not a number": {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
 		"a count that is not a number after one that is": {
 			in: `{"jobs": [{"job_id": 7, "restart_cnt": 1}, {"job_id": 8, "restart_cnt": "many"}]}`, bad: true},
-		"a hexadecimal count":                  {in: `{"jobs": [{"job_id": 7, "restart_cnt": 0x1p4}]}`, bad: true},
-		"a list that is closed too early":      {in: `{"jobs": [{"job_id": 1}]}, {"job_id": 2}], "errors": []}`, bad: true},
+		"a hexadecimal count": {in: `{"jobs": [{"job_id": 7, "restart_cnt": 0x1p4}]}`, bad: true},
+		"a list that is closed too early": {in: `{"jobs": [{"job_id": 1}]}, {"job_id": 2}], "errors": []}`,
+			bad: true},
 		"two answers":                          {in: `{"jobs": []}{"errors": [{"error_number": 1007}]}`, bad: true},
 		"text after an empty answer":           {in: `{} x`, bad: true},
 		"a list that appears twice":            {in: `{"jobs": [{"job_id": 1}], "jobs": [{"job_id": 2}]}`, bad: true},
@@ -231,11 +236,13 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 			in:   `{"jobs": [{"job_id": 7, "name": 3, "priority": {"set": 1}, "job_state": 4, "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
 			want: []slurm.Job{{ID: 7}}},
 		"wrong types after right ones": {
-			in:   `{"jobs": [{"job_id": 1, "name": "a", "job_state": ["RUNNING"], "cpus": {"set": true, "number": 4}}, {"job_id": 2, "name": null, "job_state": null, "cpus": null}]}`,
-			want: []slurm.Job{{ID: 1, Name: "a", State: slurm.JobState{Base: slurm.JobRunning}, CPUs: slurm.Num(4)}, {ID: 2}}},
+			in: `{"jobs": [{"job_id": 1, "name": "a", "job_state": ["RUNNING"], "cpus": {"set": true, "number": 4}}, {"job_id": 2, "name": null, "job_state": null, "cpus": null}]}`,
+			want: []slurm.Job{{ID: 1, Name: "a", State: slurm.JobState{Base: slurm.JobRunning}, CPUs: slurm.Num(4)},
+				{ID: 2}}},
 		"an unknown state and an unknown flag": {
-			in:   `{"jobs": [{"job_id": 1, "job_state": ["QUANTUM", "RUNNING"]}, {"job_id": 2, "job_state": ["NEW"]}]}`,
-			want: []slurm.Job{{ID: 1, State: slurm.JobState{Base: slurm.JobRunning, Flags: slurm.JobOther}}, {ID: 2, State: slurm.JobState{Flags: slurm.JobOther}}}},
+			in: `{"jobs": [{"job_id": 1, "job_state": ["QUANTUM", "RUNNING"]}, {"job_id": 2, "job_state": ["NEW"]}]}`,
+			want: []slurm.Job{{ID: 1, State: slurm.JobState{Base: slurm.JobRunning, Flags: slurm.JobOther}},
+				{ID: 2, State: slurm.JobState{Flags: slurm.JobOther}}}},
 		"a record that lacks members of the previous one": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},

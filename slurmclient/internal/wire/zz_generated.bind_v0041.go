@@ -106,8 +106,9 @@ func (b *bindingV0041) SubmitJob(ctx context.Context, j slurm.JobRequest) (Respo
 		Environment:             environmentOrDefault(j.Environment),
 		CurrentWorkingDirectory: workingDirectoryOrDefault(j.WorkingDirectory), Array: optional(j.Array),
 		MinimumNodes: optionalInt(j.Nodes), Tasks: optionalInt(j.Tasks), CpusPerTask: optionalInt(j.CPUsPerTask),
-		MemoryPerNode: noValOf[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: noValOf[api.Uint64NoVal](j.MemoryPerCPU),
-		TimeLimit: noValOf[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
+		MemoryPerNode: noValOf[api.Uint64NoVal](j.MemoryPerNode),
+		MemoryPerCPU:  noValOf[api.Uint64NoVal](j.MemoryPerCPU),
+		TimeLimit:     noValOf[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
 		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
 		RequiredNodes: splitList(j.RequiredNodes),
 		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
@@ -240,8 +241,9 @@ func (b *bindingV0041) DecodeStats(body []byte) (*slurm.Stats, error) {
 		ServerThreads: count(m.ServerThreadCount), AgentQueue: count(m.AgentQueueSize), Agents: count(m.AgentCount),
 		AgentThreads: count(m.AgentThreadCount), DBDAgentQueue: count(m.DbdAgentQueueSize),
 		ClockLatencyMicros: count(m.GettimeofdayLatency),
-		JobsSubmitted:      count(m.JobsSubmitted), JobsStarted: count(m.JobsStarted), JobsCompleted: count(m.JobsCompleted),
-		JobsCanceled: count(m.JobsCanceled), JobsFailed: count(m.JobsFailed), JobsPending: count(m.JobsPending),
+		JobsSubmitted:      count(m.JobsSubmitted), JobsStarted: count(m.JobsStarted),
+		JobsCompleted: count(m.JobsCompleted),
+		JobsCanceled:  count(m.JobsCanceled), JobsFailed: count(m.JobsFailed), JobsPending: count(m.JobsPending),
 		JobsRunning: count(m.JobsRunning), JobStatesAt: timeOf(m.JobStatesTS),
 		Main: mainSchedulerV0041(&m), Backfill: backfillV0041(&m),
 	}
@@ -285,12 +287,14 @@ func backfillV0041(m *api.StatsMsg) slurm.Backfill {
 	return slurm.Backfill{
 		BackfilledJobs: count(m.BfBackfilledJobs), LastBackfilledJobs: count(m.BfLastBackfilledJobs),
 		BackfilledHetJobs: count(m.BfBackfilledHetJobs), Cycles: count(m.BfCycleCounter),
-		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum), CycleLastMicros: count(m.BfCycleLast),
-		CycleMaxMicros: slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
+		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum),
+		CycleLastMicros: count(m.BfCycleLast),
+		CycleMaxMicros:  slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
 		LastDepth: count(m.BfLastDepth), LastDepthTry: count(m.BfLastDepthTry), DepthSum: count(m.BfDepthSum),
 		DepthTrySum: count(m.BfDepthTrySum), DepthMean: count(m.BfDepthMean), DepthTryMean: count(m.BfDepthMeanTry),
-		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
-		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
+		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean),
+		QueueLengthSum: count(m.BfQueueLenSum),
+		TableSize:      count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
 		Exit: exitCounts("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
 			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
@@ -336,7 +340,8 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total),
 			MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
-			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
+			MinuteLimits: isSet(or(or(or(a.Max).Per).Account).WallClock) ||
+				len(group.Minutes)+len(group.Active) > 0,
 		})
 	}
 	return out, nil

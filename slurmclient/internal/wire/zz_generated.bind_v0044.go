@@ -104,8 +104,9 @@ func (b *bindingV0044) SubmitJob(ctx context.Context, j slurm.JobRequest) (Respo
 		Environment:             environmentOrDefault(j.Environment),
 		CurrentWorkingDirectory: workingDirectoryOrDefault(j.WorkingDirectory), Array: optional(j.Array),
 		MinimumNodes: optionalInt(j.Nodes), Tasks: optionalInt(j.Tasks), CpusPerTask: optionalInt(j.CPUsPerTask),
-		MemoryPerNode: noValOf[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: noValOf[api.Uint64NoVal](j.MemoryPerCPU),
-		TimeLimit: noValOf[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
+		MemoryPerNode: noValOf[api.Uint64NoVal](j.MemoryPerNode),
+		MemoryPerCPU:  noValOf[api.Uint64NoVal](j.MemoryPerCPU),
+		TimeLimit:     noValOf[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
 		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
 		RequiredNodes: splitList(j.RequiredNodes),
 		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
@@ -132,9 +133,11 @@ func (b *bindingV0044) UpdateJob(ctx context.Context, id string, u JobUpdate) (R
 
 func (b *bindingV0044) SetReservation(ctx context.Context, r slurm.ReservationRequest) (Response, error) {
 	return b.client.CreateReservation(ctx, api.ReservationDescMsg{
-		Name: &r.Name, StartTime: noValOfTime[api.Uint64NoVal](r.StartTime), EndTime: noValOfTime[api.Uint64NoVal](r.EndTime),
-		Duration: noValOf[api.Uint32NoVal](r.Duration), NodeList: r.Nodes, NodeCount: noValOf[api.Uint32NoVal](r.NodeCount),
-		Users: r.Users, Accounts: r.Accounts, Partition: optional(r.Partition), Licenses: splitList(r.Licenses),
+		Name: &r.Name, StartTime: noValOfTime[api.Uint64NoVal](r.StartTime),
+		EndTime:  noValOfTime[api.Uint64NoVal](r.EndTime),
+		Duration: noValOf[api.Uint32NoVal](r.Duration), NodeList: r.Nodes,
+		NodeCount: noValOf[api.Uint32NoVal](r.NodeCount),
+		Users:     r.Users, Accounts: r.Accounts, Partition: optional(r.Partition), Licenses: splitList(r.Licenses),
 		Flags: r.Flags, Comment: optional(r.Comment),
 	})
 }
@@ -243,8 +246,9 @@ func (b *bindingV0044) DecodeStats(body []byte) (*slurm.Stats, error) {
 		ServerThreads: count(m.ServerThreadCount), AgentQueue: count(m.AgentQueueSize), Agents: count(m.AgentCount),
 		AgentThreads: count(m.AgentThreadCount), DBDAgentQueue: count(m.DbdAgentQueueSize),
 		ClockLatencyMicros: count(m.GettimeofdayLatency),
-		JobsSubmitted:      count(m.JobsSubmitted), JobsStarted: count(m.JobsStarted), JobsCompleted: count(m.JobsCompleted),
-		JobsCanceled: count(m.JobsCanceled), JobsFailed: count(m.JobsFailed), JobsPending: count(m.JobsPending),
+		JobsSubmitted:      count(m.JobsSubmitted), JobsStarted: count(m.JobsStarted),
+		JobsCompleted: count(m.JobsCompleted),
+		JobsCanceled:  count(m.JobsCanceled), JobsFailed: count(m.JobsFailed), JobsPending: count(m.JobsPending),
 		JobsRunning: count(m.JobsRunning), JobStatesAt: timeOf(m.JobStatesTS),
 		Main: mainSchedulerV0044(&m), Backfill: backfillV0044(&m),
 	}
@@ -288,12 +292,14 @@ func backfillV0044(m *api.StatsMsg) slurm.Backfill {
 	return slurm.Backfill{
 		BackfilledJobs: count(m.BfBackfilledJobs), LastBackfilledJobs: count(m.BfLastBackfilledJobs),
 		BackfilledHetJobs: count(m.BfBackfilledHetJobs), Cycles: count(m.BfCycleCounter),
-		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum), CycleLastMicros: count(m.BfCycleLast),
-		CycleMaxMicros: slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
+		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum),
+		CycleLastMicros: count(m.BfCycleLast),
+		CycleMaxMicros:  slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
 		LastDepth: count(m.BfLastDepth), LastDepthTry: count(m.BfLastDepthTry), DepthSum: count(m.BfDepthSum),
 		DepthTrySum: count(m.BfDepthTrySum), DepthMean: count(m.BfDepthMean), DepthTryMean: count(m.BfDepthMeanTry),
-		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
-		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
+		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean),
+		QueueLengthSum: count(m.BfQueueLenSum),
+		TableSize:      count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
 		Exit: exitCounts("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
 			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
@@ -337,7 +343,8 @@ func (b *bindingV0044) DecodeAssociations(body []byte) ([]slurm.Association, err
 			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total),
 			MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
-			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
+			MinuteLimits: isSet(or(or(or(a.Max).Per).Account).WallClock) ||
+				len(group.Minutes)+len(group.Active) > 0,
 		})
 	}
 	return out, nil

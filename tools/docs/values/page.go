@@ -27,7 +27,8 @@ func renderPage(charts []chart) string {
 		fmt.Fprintf(&out, "\n## %[1]s\n\n[README of the chart](../../charts/%[1]s/README.md)\n\n", c.Name)
 		out.WriteString("| value | type | default | meaning |\n|---|---|---|---|\n")
 		for _, r := range c.rows {
-			fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", r.path, r.kind, oneLine(r.defaultValue), oneLine(r.meaning))
+			fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", r.path, r.kind, oneLine(r.defaultValue),
+				oneLine(r.meaning))
 		}
 	}
 	return out.String()

@@ -50,7 +50,8 @@ func rowsBelow(prefix string, node *yaml.Node, s schema) ([]row, error) {
 			inner, err := rowsBelow(path+".", pair[1], below)
 			out, problems = append(out, inner...), append(problems, err)
 		default:
-			problems = append(problems, fmt.Errorf("the value %s has no explanation: write a comment above it in values.yaml that begins with \"# -- \"", path))
+			problems = append(problems,
+				fmt.Errorf("the value %s has no explanation: write a comment above it in values.yaml that begins with \"# -- \"", path))
 		}
 	}
 	return out, errors.Join(problems...)
@@ -71,7 +72,8 @@ func meaningOf(text string, s schema) string {
 		}
 		text += " " + fmt.Sprintf(format, args...)
 	}
-	if words := s.choices(); slices.ContainsFunc(words, func(w string) bool { return w != "" && !strings.Contains(text, w) }) {
+	if words := s.choices(); slices.ContainsFunc(
+		words, func(w string) bool { return w != "" && !strings.Contains(text, w) }) {
 		add("One of `%s`", strings.Join(words, "`, `"))
 	}
 	if least, ok := s.number("minimum"); ok {

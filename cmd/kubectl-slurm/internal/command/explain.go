@@ -91,7 +91,8 @@ func oneArgument(what string) cobra.PositionalArgs {
 // explanation can be written as text for people.
 type explanation interface{ Write(w io.Writer) error }
 
-func (s *session) printExplanation(output string, of func(api *observe.API, namespace string) (explanation, error)) error {
+func (s *session) printExplanation(output string, of func(api *observe.API, namespace string) (
+	explanation, error)) error {
 	format, err := table.ParseFormat(output)
 	if err != nil || format == table.Wide || format == table.Names {
 		return fmt.Errorf("-o takes json or yaml, not %q", output)
@@ -150,7 +151,8 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 }
 
 // observeNodeSets reads what both explanations need.
-func (s *session) observeNodeSets(ctx context.Context, api *observe.API, namespace string) (*explain.Observation, error) {
+func (s *session) observeNodeSets(ctx context.Context, api *observe.API, namespace string) (
+	*explain.Observation, error) {
 	observed := &explain.Observation{Now: s.now()}
 	var err error
 	if observed.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
@@ -178,7 +180,8 @@ func readSlurm(ctx context.Context, api *observe.API, namespace, cluster string)
 	return explain.NewSlurmRecords(jobs, nodes, partitions), nil
 }
 
-func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, cluster, id string) (explanation, error) {
+func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, cluster, id string) (
+	explanation, error) {
 	found, err := findJob(ctx, api, namespace, cluster, id)
 	if err != nil {
 		return nil, err
@@ -195,7 +198,8 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 	for _, j := range observed.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
 			var out explain.Job
-			err := callForCluster(namespace+"/"+cluster, func() { out = explain.OfJob(observed, namespace, cluster, j) })
+			err := callForCluster(namespace+"/"+cluster,
+				func() { out = explain.OfJob(observed, namespace, cluster, j) })
 			return &out, err
 		}
 	}

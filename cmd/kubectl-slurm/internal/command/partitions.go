@@ -49,10 +49,12 @@ type partitionWithMetrics struct {
 }
 
 func (p *partitionWithMetrics) query(metric string) metricQuery {
-	return metricQuery{of: p.resource, namespace: p.row.Namespace, name: p.row.Cluster, metric: metric, partition: p.row.Name}
+	return metricQuery{of: p.resource, namespace: p.row.Namespace, name: p.row.Cluster, metric: metric,
+		partition: p.row.Name}
 }
 
-func listPartitionRows(ctx context.Context, api *observe.API, a tableRequest) ([]partitionWithMetrics, []string, error) {
+func listPartitionRows(ctx context.Context, api *observe.API, a tableRequest) (
+	[]partitionWithMetrics, []string, error) {
 	list, err := api.Partitions(ctx, a.scope)
 	if err == nil {
 		var out []partitionWithMetrics

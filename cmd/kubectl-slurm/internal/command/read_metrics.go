@@ -41,7 +41,8 @@ type metricQuery struct {
 
 // readMetrics reads metrics. Metrics that cannot be read are missing from the answers. errs
 // contains the first error of each object.
-func readMetrics(ctx context.Context, api *observe.API, questions []metricQuery) (answers map[metricQuery]uint64, errs []error) {
+func readMetrics(ctx context.Context, api *observe.API, questions []metricQuery) (
+	answers map[metricQuery]uint64, errs []error) {
 	answers = map[metricQuery]uint64{}
 	var mu sync.Mutex
 	hasError := map[string]bool{}
@@ -72,7 +73,8 @@ func nodeSetMetricNames() []string {
 
 // readNodeSetMetrics reads the metrics of NodeSets, by namespace/name, and returns notes about
 // those that could not be read.
-func readNodeSetMetrics(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet) (map[string]top.Numbers, []string) {
+func readNodeSetMetrics(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet) (
+	map[string]top.Numbers, []string) {
 	var questions []metricQuery
 	for _, n := range nodeSets {
 		for _, metric := range nodeSetMetricNames() {

@@ -27,7 +27,8 @@ func TestPrintTables(t *testing.T) {
 		{"some rows", jobs, tableRequest{scope: hpc}, []string{"a"}, table.Plain, "NAME\na\n", "", ""},
 		{"no rows", rowNoun{"nodes", "node"}, tableRequest{scope: hpc}, nil, table.Plain, "",
 			"no nodes were found in namespace hpc", ""},
-		{"in any namespace", rowNoun{"users", "user"}, tableRequest{namespaces: top.ManyNamespaces}, nil, table.Names, "",
+		{"in any namespace", rowNoun{"users", "user"}, tableRequest{namespaces: top.ManyNamespaces}, nil, table.Names,
+			"",
 			"no users were found in any namespace", ""},
 		{"of a cluster", rowNoun{"users", "user"}, tableRequest{scope: hpc, cluster: "alpha"}, nil, table.Plain, "",
 			"no users were found in namespace hpc", ""},
@@ -44,8 +45,9 @@ func TestPrintTables(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			a := tc.asked.startedAt(time.Time{})
 			of := table.Table[row]{
-				Columns: []table.Column[row]{{Name: "NAME", Value: func(r *row) table.Cell { return table.Text(r.name) }}},
-				Name:    func(r *row) string { return r.name },
+				Columns: []table.Column[row]{{Name: "NAME",
+					Value: func(r *row) table.Cell { return table.Text(r.name) }}},
+				Name: func(r *row) string { return r.name },
 			}
 			for _, name := range tc.rows {
 				if a.matches(name) {

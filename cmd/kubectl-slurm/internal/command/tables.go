@@ -46,7 +46,8 @@ func readUsers(ctx context.Context, api *observe.API, a tableRequest) (rowTable,
 		return nil, []string{withoutViewNote}, wrapReadError(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.matches(j.Spec.User) })
-	t, err := makeTable(jobs, clusterOfJob, func(part []view.SlurmJob) rowTable { return top.Users(a.namespaces, part) })
+	t, err := makeTable(jobs, clusterOfJob,
+		func(part []view.SlurmJob) rowTable { return top.Users(a.namespaces, part) })
 	return t, nil, err
 }
 

@@ -96,11 +96,13 @@ func (s *session) topCommand() *cobra.Command {
 	registerCompletion(cmd, "output", table.Formats()...)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	cmd.AddCommand(
-		s.tableCommand(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs",
+		s.tableCommand(f, "partitions", "partition",
+			"Shows partitions: their nodes, and their running and pending jobs",
 			readPartitions),
 		s.tableCommand(f, "nodes", "node", "Shows Slurm nodes: their state and their allocated resources", readNodes),
 		s.tableCommand(f, "jobs", "job", "Shows jobs: their resources, and where they run or why they wait", readJobs),
-		s.tableCommand(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires",
+		s.tableCommand(f, "nodesets", "nodeset",
+			"Shows NodeSets: their workers, and the workers that the queue requires",
 			readNodeSets),
 		s.tableCommand(f, "users", "user", "Shows users: their jobs and the resources of these jobs", readUsers),
 	)

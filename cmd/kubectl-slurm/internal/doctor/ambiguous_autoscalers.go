@@ -48,7 +48,8 @@ func checkSharedWorkers(observed *Observed) []Finding {
 		for k := range observed.NodeSets[:i] {
 			a, b := &observed.NodeSets[k], &observed.NodeSets[i]
 			if why, cure := observed.whyShared(a, b); why != "" {
-				out = append(out, newFinding(SharedWorkers, nodeSetObject(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name,
+				out = append(out, newFinding(SharedWorkers, nodeSetObject(b), "it and NodeSet %s/%s %s", a.Namespace,
+					a.Name,
 					why).withCure("%s", cure))
 			}
 		}
@@ -79,7 +80,8 @@ func (observed *Observed) joinSameSlurm(a, b *v1beta1.NodeSet) bool {
 			return true
 		}
 	}
-	serverA, serverB := observed.serverAddress(kindA, a.Namespace, nameA), observed.serverAddress(kindB, b.Namespace, nameB)
+	serverA, serverB := observed.serverAddress(kindA, a.Namespace, nameA),
+		observed.serverAddress(kindB, b.Namespace, nameB)
 	return serverA != "" && serverA == serverB
 }
 
@@ -125,7 +127,8 @@ func ambiguousMetric(h *podAutoscaler, m autoscalingv2.MetricSpec) (why, cure st
 		return fmt.Sprintf("it scales NodeSet %[3]s by metric %[1]s of NodeSet %[2]s", m.Object.Metric.Name, of.Name,
 				name),
 			"set describedObject to the NodeSet that the HPA scales"
-	case ofPartitions(m.Object.Metric) && (of.Kind != v1beta1.KindNodeSet || namesSeveralPartitions(m.Object.Metric.Selector)):
+	case ofPartitions(m.Object.Metric) &&
+		(of.Kind != v1beta1.KindNodeSet || namesSeveralPartitions(m.Object.Metric.Selector)):
 		return fmt.Sprintf("its metric %s of %s %s matches several partitions, which other workers may serve",
 			m.Object.Metric.Name, of.Kind, of.Name), onePartitionCure
 	}

@@ -69,7 +69,8 @@ func checkAPIServices(observed *Observed) []Finding {
 			if to := service.Spec.Service; to != nil {
 				f = f.withCure("find out why the pods of Service %s/%s are not ready or not reachable", to.Namespace,
 					to.Name)
-				f = f.withCommand("kubectl -n %s get pods,endpointslices -l app.kubernetes.io/name=slurm-metrics", to.Namespace)
+				f = f.withCommand("kubectl -n %s get pods,endpointslices -l app.kubernetes.io/name=slurm-metrics",
+					to.Namespace)
 			}
 			out = append(out, f)
 		}

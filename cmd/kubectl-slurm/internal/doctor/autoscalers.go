@@ -173,7 +173,8 @@ func checkAsleepAtZero(observed *Observed) []Finding {
 				withCure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
 				withCommand("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
-			return newFinding(PausedAtZero, nodeSetObject(n), "jobs need %d of its workers, but it was manually scaled to zero",
+			return newFinding(PausedAtZero, nodeSetObject(n),
+				"jobs need %d of its workers, but it was manually scaled to zero",
 				required.Number).
 				withCure("scale it to 1; its HPA then takes over").withCommand("%s", wake), true
 		}

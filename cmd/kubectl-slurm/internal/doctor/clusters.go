@@ -30,15 +30,17 @@ func checkTokens(observed *Observed) []Finding {
 		case t.State == NoKey:
 			f = newFinding(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
 		case t.State == NoToken:
-			f = newFinding(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key, t.Secret)
+			f = newFinding(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key,
+				t.Secret)
 		case t.ExpiresAt.IsZero():
 			continue
 		case left <= 0:
 			f = newFinding(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.ExpiresAt.UTC().
 				Format(time.RFC3339))
 		case left < warnBefore(observed.TokenWarning, &t):
-			f = newFinding(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.ExpiresAt.UTC().
-				Format(time.RFC3339))
+			f = newFinding(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret,
+				t.ExpiresAt.UTC().
+					Format(time.RFC3339))
 		default:
 			continue
 		}
@@ -102,7 +104,8 @@ func checkReferences(observed *Observed) []Finding {
 		if !observed.isOrphan(on) {
 			continue
 		}
-		out = append(out, newFinding(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
+		out = append(out, newFinding(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name,
+			n.Namespace).
 			withCure("create the %s, or set spec.%[2]s to an existing one", kind, refField(n)))
 	}
 	return out
@@ -172,7 +175,8 @@ func checkOperator(observed *Observed) []Finding {
 		if holder == nil || *holder == "" || renewed == nil || l.Spec.LeaseDurationSeconds == nil {
 			continue
 		}
-		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); observed.Now.Before(end.Add(clockSkew)) {
+		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); observed.Now.Before(
+			end.Add(clockSkew)) {
 			return nil
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)

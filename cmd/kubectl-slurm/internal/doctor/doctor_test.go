@@ -32,8 +32,9 @@ func newHealthy() *Observed {
 	alpha.Spec.Server = "http://slurm:6820"
 	return &Observed{
 		Now: now, User: "alice", TokenWarning: 24 * time.Hour,
-		APIServices: map[string]*apiregistrationv1.APIService{MetricsServiceV1beta1: available, MetricsServiceV1beta2: available,
-			ViewService: available},
+		APIServices: map[string]*apiregistrationv1.APIService{MetricsServiceV1beta1: available,
+			MetricsServiceV1beta2: available,
+			ViewService:           available},
 		NodeSets: []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{newAutoscaler("gpu", "gpu")},
 		Read:        map[Kind]bool{NodeSets: true, Clusters: true, Controllers: true, Autoscalers: true},
@@ -99,7 +100,8 @@ func brokenCases() []brokenCase {
 				{Access: "list slurmjobs.view.slinky.slurm.net"}}
 		}, []Code{MissingRight, MissingRight}},
 		{"a probe that lists steps", func(s *Observed) {
-			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
+			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(
+				`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
 		}, one(ProbeListsSteps)},
 		{"no view", func(s *Observed) { s.APIServices[ViewService] = nil }, one(APIServiceMissing)},
 		{"no adapter: consequences are not reported", func(s *Observed) {
@@ -123,12 +125,15 @@ func brokenCases() []brokenCase {
 		{"no key", func(s *Observed) { s.Tokens[0].State = NoKey }, one(SecretMissing)},
 		{"no token", func(s *Observed) { s.Tokens[0].State = NoToken }, one(TokenUnreadable)},
 		{"an expired token", func(s *Observed) { s.Tokens[0].ExpiresAt = now.Add(-time.Second) }, one(TokenExpired)},
-		{"a token that expires soon", func(s *Observed) { s.Tokens[0].ExpiresAt = now.Add(time.Hour) }, one(TokenExpiring)},
+		{"a token that expires soon", func(s *Observed) { s.Tokens[0].ExpiresAt = now.Add(time.Hour) },
+			one(TokenExpiring)},
 		{"a short-lived token that a Token renews", func(s *Observed) {
-			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour, "jwt"
+			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour,
+				"jwt"
 		}, nil},
 		{"a token whose renewal is overdue", func(s *Observed) {
-			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
+			s.Tokens[0].ExpiresAt, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour,
+				"jwt"
 		}, one(TokenExpiring)},
 		{"a renewed token of unknown lifetime", func(s *Observed) {
 			s.Tokens[0].ExpiresAt, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt"

@@ -135,7 +135,8 @@ func allChecks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		checkRights, checkAPIServices, checkForeignMetrics, checkSnapshots,
 		checkTokens, checkClusters, checkReferences, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
-		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero, checkTolerance,
+		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero,
+		checkTolerance,
 		checkTargets, checkAsleepAtZero, checkFailing,
 	}
 }

@@ -30,7 +30,8 @@ func checkWorkerProbes(observed *Observed) []Finding {
 		if slices.ContainsFunc(ofTemplates, func(f Finding) bool { return f.Object == h.nodeSet }) {
 			continue
 		}
-		f := newFinding(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", describeWorkers(workers), h.field,
+		f := newFinding(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s",
+			describeWorkers(workers), h.field,
 			h.container, h.command, harmOfListing)
 		out = append(out, observed.cureWorkers(f, workers))
 	}

@@ -60,7 +60,8 @@ func workerProbeCases() []workerProbeCase {
 			newWorker("gpu", "gpu-7", "scontrol", "ping"), newWorker("gpu", "gpu-1", stepLister...),
 		}, "workers gpu-[1,8-10] still have a readinessProbe of container slurmd " + why, patch},
 		{"finished and terminating workers do not count", keep, []corev1.Pod{ended, going}, "", ""},
-		{"workers that an update replaces", keep, []corev1.Pod{withFormerRevision(newWorker("gpu", "gpu-0", stepLister...))},
+		{"workers that an update replaces", keep,
+			[]corev1.Pod{withFormerRevision(newWorker("gpu", "gpu-0", stepLister...))},
 			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
 			"kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
 		{"workers of a NodeSet with OnDelete",
@@ -96,7 +97,8 @@ func TestWorkersThatStillListSteps(t *testing.T) {
 
 func TestAFindingAboutTheTemplateCoversItsWorkers(t *testing.T) {
 	observed := newHealthy()
-	observed.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
+	observed.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(
+		`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
 	observed.Workers = []corev1.Pod{newWorker("gpu", "gpu-0", stepLister...)}
 	if got := Examine(*observed, nil).Findings; len(got) != 1 || got[0].Object != nodeSetObject(&observed.NodeSets[0]) {
 		t.Errorf("found %+v", got)

@@ -133,7 +133,12 @@ func TestNeedIsSplitIntoParts(t *testing.T) {
 			return s.withMetrics()
 		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"without the view", func() *Observation { s := newTestObservation(pendingJob(3, 1)).withMetrics(); s.Slurm = nil; return s },
+		{"without the view", func() *Observation {
+			s := newTestObservation(
+				pendingJob(3, 1)).withMetrics()
+			s.Slurm = nil
+			return s
+		},
 			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
 		{"without metrics", func() *Observation { s := newTestObservation(pendingJob(3, 1)); s.Slurm = nil; return s },
 			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?",

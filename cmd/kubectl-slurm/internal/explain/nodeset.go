@@ -192,7 +192,8 @@ func (e *Need) fillParts(p *demand.PoolDemand, pool demand.Pool) {
 		idle = min(p.Claimed, p.Idle)
 		booting = p.Claimed - idle
 	}
-	if kept := max(idle, p.Grace) + booting; clampRequired(p.Busy+kept+p.Pending+p.Replacements, p, pool) == p.Required {
+	if kept := max(idle, p.Grace) + booting; clampRequired(p.Busy+kept+p.Pending+p.Replacements, p,
+		pool) == p.Required {
 		e.IdleClaimed, e.BootingClaimed, e.Kept = &idle, &booting, &kept
 	}
 }

@@ -70,7 +70,8 @@ func explainScaleIn(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) Scale
 	}
 	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
 	listed := map[string]bool{}
-	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < maxNextCandidates; replicas-- {
+	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 &&
+		len(out.Next) < maxNextCandidates; replicas-- {
 		for _, pod := range chosenForScaleIn(observed.Now, n, look.observed, replicas) {
 			if w := byPod[pod]; !listed[pod] && w.DrainMark.Cause == "" && len(out.Next) < maxNextCandidates {
 				out.Next = append(out.Next, look.candidate(observed.Now, n, w))

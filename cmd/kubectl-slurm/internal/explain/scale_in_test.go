@@ -61,7 +61,8 @@ func TestNextScaleInCandidates(t *testing.T) {
 			s.NodeSets[0].Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout,
 				Timeout: &metav1.Duration{Duration: 90 * time.Minute}}
 		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 1h30m0s"}},
-		{"the input order does not matter", func(s *Observation) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
+		{"the input order does not matter",
+			func(s *Observation) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
 			[]string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
 		{"a suspended job ends last", func(s *Observation) { s.Slurm.Jobs[0].State.Base = slurm.JobSuspended },
 			[]string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated"}},
@@ -109,7 +110,8 @@ func TestWithoutTheViewPodConditionsGiveTheStates(t *testing.T) {
 	s.Pods[0].Annotations[v1beta1.AnnotationPodDeadline] = now.Add(time.Hour).Format(time.RFC3339)
 	s.Slurm = nil
 	got, _ := OfNodeSet(s, "gpu")
-	if diff := cmp.Diff([]string{"gpu-2 down", "gpu-1 idle", "gpu-0 busy until 1h0m0s"}, nextCandidates(got)); diff != "" {
+	if diff := cmp.Diff([]string{"gpu-2 down", "gpu-1 idle", "gpu-0 busy until 1h0m0s"},
+		nextCandidates(got)); diff != "" {
 		t.Error(diff)
 	}
 }

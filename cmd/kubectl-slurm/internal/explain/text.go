@@ -99,12 +99,15 @@ func countNoun[N uint64 | int32](n *N, thing string) string {
 func (e *Need) rows() [][]string {
 	out := [][]string{
 		{"busy", formatNumber(e.Busy), "workers with work"},
-		{"+ idle, claimed", formatNumber(e.IdleClaimed), "idle workers that pending jobs will use, of " + formatNumber(e.Idle)},
-		{"  or idle, in grace", formatNumber(e.Grace), "idle workers within the idle grace; the larger of the two counts"},
+		{"+ idle, claimed", formatNumber(e.IdleClaimed), "idle workers that pending jobs will use, of " + formatNumber(
+			e.Idle)},
+		{"  or idle, in grace", formatNumber(e.Grace),
+			"idle workers within the idle grace; the larger of the two counts"},
 		{"+ booting, claimed", formatNumber(e.BootingClaimed),
 			"starting workers that pending jobs will use, of " + formatNumber(e.Booting)},
 		{"+ pending", formatNumber(e.Pending), "new workers that pending jobs need"},
-		{"+ replacements", formatNumber(e.Replacements), "replacements of unusable workers, of " + formatNumber(e.Unusable)},
+		{"+ replacements", formatNumber(e.Replacements), "replacements of unusable workers, of " + formatNumber(
+			e.Unusable)},
 		{"minimum", formatBound(e.Min), "of its HPA"},
 		{"maximum", formatBound(e.Max), "of the NodeSet and its HPA"},
 		{"= required", formatNumber(e.Required), "workers that should run now"},

@@ -53,7 +53,8 @@ func (a *API) Secret(ctx context.Context, namespace, name string) (*corev1.Secre
 
 // APIService reads one APIService.
 func (a *API) APIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
-	return getObject[apiregistrationv1.APIService](ctx, a, newResource("apiregistration.k8s.io", "v1", "apiservices"), "", name)
+	return getObject[apiregistrationv1.APIService](ctx, a, newResource("apiregistration.k8s.io", "v1", "apiservices"),
+		"", name)
 }
 
 // Leases lists leases.

@@ -85,7 +85,10 @@ func TestErrorsQuoteTheServerAndSayWhatToDo(t *testing.T) {
 			[]string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			api := newTestAPI(t, func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, tc.code, tc.reason, tc.message) })
+			api := newTestAPI(t, func(w http.ResponseWriter,
+				_ *http.Request) {
+				writeStatus(w, tc.code, tc.reason, tc.message)
+			})
 			_, err := api.Jobs(t.Context(), Scope{})
 			if err == nil {
 				t.Fatal("no error")
@@ -130,7 +133,10 @@ func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 		{"without a time", `{"value":"5"}`, false},
 		{"negative", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 	} {
-		api := newTestAPI(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items":[%s]}`, tc.items) })
+		api := newTestAPI(t, func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprintf(w, `{"items":[%s]}`, tc.items)
+		})
 		v, err := api.Metric(t.Context(), metricsapi.NodeSets(), "hpc", "gpu", "slurm_nodeset_required_nodes", "")
 		if (err == nil) != tc.ok || tc.ok && v.Number != 5 {
 			t.Errorf("%s: %v, %v", tc.name, v, err)

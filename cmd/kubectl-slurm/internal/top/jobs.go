@@ -73,7 +73,8 @@ func Jobs(now time.Time, placed NamespaceColumn, which RowFilter, jobs []view.Sl
 		shortColumn(60, textColumn("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) })),
 		wideColumn(textColumn("ACCOUNT", func(r *Job) string { return r.Account })),
 		wideColumn(textColumn("QOS", func(r *Job) string { return r.QOS })),
-		wideColumn(table.Column[Job]{Name: "PRIORITY", Value: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
+		wideColumn(table.Column[Job]{Name: "PRIORITY",
+			Value: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
 		wideColumn(table.Column[Job]{Name: "TASKS", Value: func(r *Job) table.Cell { return table.Count(r.Tasks) }}),
 	)
 	return t

@@ -60,7 +60,8 @@ func nodeTable(now time.Time, placed NamespaceColumn, rows []Node) *table.Table[
 		textColumn("NODE", func(r *Node) string { return r.Name }),
 		textColumn("STATE", func(r *Node) string { return r.State }),
 		table.Column[Node]{Name: "CPUS", Value: func(r *Node) table.Cell { return usedCell(r.AllocatedCPUs, r.CPUs) }},
-		table.Column[Node]{Name: "CPU%", Value: func(r *Node) table.Cell { return percentCell(r.AllocatedCPUs, r.CPUs) }},
+		table.Column[Node]{Name: "CPU%",
+			Value: func(r *Node) table.Cell { return percentCell(r.AllocatedCPUs, r.CPUs) }},
 		table.Column[Node]{Name: "MEMORY",
 			Value: func(r *Node) table.Cell { return usedMemoryCell(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "MEMORY%",
@@ -70,7 +71,8 @@ func nodeTable(now time.Time, placed NamespaceColumn, rows []Node) *table.Table[
 		wideColumn(textColumn("PARTITIONS", func(r *Node) string { return joinList(r.Partitions) })),
 		wideColumn(textColumn("FEATURES", func(r *Node) string { return joinList(r.Features) })),
 		wideColumn(textColumn("LOAD", func(r *Node) string { return r.Load })),
-		wideColumn(table.Column[Node]{Name: "IDLE", Value: func(r *Node) table.Cell { return ageCell(now, r.LastBusy) }}),
+		wideColumn(table.Column[Node]{Name: "IDLE",
+			Value: func(r *Node) table.Cell { return ageCell(now, r.LastBusy) }}),
 		wideColumn(textColumn("VERSION", func(r *Node) string { return r.Version })),
 	)
 	return t

@@ -51,7 +51,8 @@ func (n Numbers) Of(metric string) *uint64 {
 // NodeSets returns the table of NodeSets. hpas are the HPAs of the same namespaces, numbers the
 // metrics by namespace/name.
 func NodeSets(
-	placed NamespaceColumn, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers,
+	placed NamespaceColumn, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
+	numbers map[string]Numbers,
 ) *table.Table[NodeSet] {
 	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
 	for i := range nodeSets {

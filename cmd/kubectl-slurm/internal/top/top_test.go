@@ -94,7 +94,8 @@ func TestNodesShowAllocatedResources(t *testing.T) {
 	future.Spec.Name, future.Status.States = "n2", []string{"FUTURE"}
 	want := `CLUSTER NODE STATE CPUS CPU% MEMORY MEMORY% GPUS REASON
 alpha n1 draining 2/8 25% 1024Mi/20Gi 5% 1/4 broken`
-	if diff := cmp.Diff(want, printTable(t, Nodes(now, OneNamespace, Present, []view.SlurmNode{n, future}))); diff != "" {
+	if diff := cmp.Diff(want,
+		printTable(t, Nodes(now, OneNamespace, Present, []view.SlurmNode{n, future}))); diff != "" {
 		t.Error(diff)
 	}
 	if all := Nodes(now, OneNamespace, All, []view.SlurmNode{n, future}); len(all.Rows) != 2 {

@@ -41,7 +41,8 @@ func JobTemplates(cpuMax int) []JobTemplate {
 		{Title: "4 workers at once", Tasks: 1, Nodes: 4, Exclusive: true, Seconds: 8},
 		{Title: "one GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},
 		{Title: "a feature", Tasks: 1, Partition: "all", Features: "gpu", Exclusive: true, Seconds: 6},
-		{Title: "never fits", Tasks: 1, Nodes: uint32(cpuMax) + 1, Exclusive: true, Seconds: 1, NeverFits: true}, //nolint:gosec // small
+		{Title: "never fits", Tasks: 1, Nodes: uint32(cpuMax) + 1, Exclusive: true, Seconds: 1,
+			NeverFits: true}, //nolint:gosec // small
 	}
 }
 

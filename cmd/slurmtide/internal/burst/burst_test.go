@@ -20,7 +20,8 @@ func TestArgumentsOfSbatch(t *testing.T) {
 		"several nodes": {JobTemplate{Nodes: 4, Seconds: 8}, "-N4 --wrap=srun hostname; sleep 8"},
 		"a GPU": {JobTemplate{Partition: "gpu", GRES: "gpu:h100:1", Seconds: 1},
 			"-pgpu --gres=gpu:h100:1 --wrap=sleep 1"},
-		"a feature, anywhere": {JobTemplate{Partition: "all", Features: "gpu", Seconds: 1}, "-pall -Cgpu --wrap=sleep 1"},
+		"a feature, anywhere": {JobTemplate{Partition: "all", Features: "gpu", Seconds: 1},
+			"-pall -Cgpu --wrap=sleep 1"},
 	} {
 		want := "--job-name=demo --output=/dev/null " + c.want
 		if d := cmp.Diff(want, strings.Join(c.shape.SbatchArgs(), " ")); d != "" {
@@ -90,7 +91,8 @@ func TestOutcomeOfAJob(t *testing.T) {
 			true},
 		"a job that never fits is pending": {JobTemplate{Tasks: 1, NeverFits: true}, []*slurm.Job{newJob(7, "PENDING")},
 			counts{Pending: 1}, false},
-		"a job that never fits is cancelled": {JobTemplate{Tasks: 1, NeverFits: true}, []*slurm.Job{newJob(7, "CANCELLED")},
+		"a job that never fits is cancelled": {JobTemplate{Tasks: 1, NeverFits: true},
+			[]*slurm.Job{newJob(7, "CANCELLED")},
 			counts{Done: 1}, true},
 	} {
 		o := Outcome{JobTemplate: c.shape, ID: 7}.UpdatedFrom(c.jobs)

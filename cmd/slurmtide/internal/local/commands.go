@@ -174,7 +174,8 @@ func (l *Demo) clusterTool(ctx context.Context, name string, args ...string) *ex
 }
 
 func (l *Demo) kubectl(ctx context.Context, args ...string) (string, error) {
-	out, err := l.runCommand(ctx, l.clusterTool(ctx, "kubectl", append([]string{"--namespace", namespace}, args...)...), nil)
+	out, err := l.runCommand(ctx, l.clusterTool(ctx, "kubectl", append([]string{"--namespace", namespace}, args...)...),
+		nil)
 	return strings.TrimSpace(out), err
 }
 

@@ -90,7 +90,8 @@ func (l *Demo) loadImages(ctx context.Context, report func(steps.Progress)) erro
 	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + SlurmVersion}
 	for i, name := range names {
 		report(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
-		if err := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), name)(ctx, func(steps.Progress) {}); err != nil {
+		if err := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), name)(
+			ctx, func(steps.Progress) {}); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,8 @@ func MissingRequirement() string {
 	if aptErr != nil && builderErr != nil {
 		return "a node is built from Debian packages, and neither apt-get nor mmdebstrap is installed"
 	}
-	if err := exec.Command("unshare", "-m", "-n", "-u", "-p", "-f", "true").Run(); err != nil { //nolint:noctx // it ends at once
+	probe := exec.Command("unshare", "-m", "-n", "-u", "-p", "-f", "true") //nolint:noctx // it ends at once
+	if err := probe.Run(); err != nil {
 		return fmt.Sprintf("a node needs namespaces, which cannot be created here (unshare: %v)", err)
 	}
 	return ""

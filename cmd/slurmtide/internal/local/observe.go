@@ -81,7 +81,8 @@ func (l *Demo) Observe(ctx context.Context) (play.Observation, error) {
 			g.required[i], g.requiredErrs[i] = l.metricReading(ctx, set.Name, "slurm_nodeset_required_nodes")
 		})
 		wg.Go(func() {
-			g.unsatisfiable[i], g.unsatisfiableErrs[i] = l.metricReading(ctx, set.Name, "slurm_nodeset_unsatisfiable_jobs")
+			g.unsatisfiable[i], g.unsatisfiableErrs[i] = l.metricReading(
+				ctx, set.Name, "slurm_nodeset_unsatisfiable_jobs")
 		})
 	}
 	wg.Wait()
@@ -96,7 +97,8 @@ func (l *Demo) metricReading(ctx context.Context, set, metric string) (timeline.
 
 // observation combines the readings.
 func (g *readings) observation(sets []NodeSet) play.Observation {
-	observed := play.Observation{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sumReadings(g.unsatisfiable)}
+	observed := play.Observation{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil,
+		Unsatisfiable: sumReadings(g.unsatisfiable)}
 	for i, set := range sets {
 		observed.Sample.Sets = append(observed.Sample.Sets, timeline.Set{
 			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set.Name),

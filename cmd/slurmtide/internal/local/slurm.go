@@ -45,7 +45,8 @@ func (l *Demo) connectSlurm(ctx context.Context, keys manifestValues) error {
 // Submit runs sbatch in the slurmctld pod and returns the job ID. It fails when Slurm rejects the
 // job or cannot be reached.
 func (l *Demo) Submit(ctx context.Context, s burst.JobTemplate) (uint32, error) {
-	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"}, s.SbatchArgs()...)...)
+	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"},
+		s.SbatchArgs()...)...)
 	if err != nil {
 		return 0, err
 	}

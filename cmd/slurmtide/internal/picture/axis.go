@@ -29,7 +29,8 @@ func (a axis) tickInterval() time.Duration {
 func (a axis) ticks(c canvas, bottom float64) {
 	for t := time.Duration(0); t <= a.to; t += a.tickInterval() {
 		c.rect(a.position(t)-0.5, bottom, 1, 5, border)
-		c.text(a.position(t), bottom+20, fmt.Sprintf("%d s", int(t.Seconds())), font{size: 12, align: centred, fill: greyInk})
+		c.text(a.position(t), bottom+20, fmt.Sprintf("%d s", int(t.Seconds())),
+			font{size: 12, align: centred, fill: greyInk})
 	}
 }
 

@@ -17,7 +17,8 @@ func formatNumber(v float64) string {
 }
 
 func (c *svg) rect(x, y, w, h float64, fill colour) {
-	fmt.Fprintf(&c.Builder, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", formatNumber(x), formatNumber(y),
+	fmt.Fprintf(&c.Builder, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", formatNumber(x),
+		formatNumber(y),
 		formatNumber(w), formatNumber(h), fill)
 }
 

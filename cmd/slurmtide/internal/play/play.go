@@ -208,6 +208,7 @@ func (p *player) isSettled(now time.Time) bool {
 }
 
 func (p *player) result() Result {
-	return Result{Timeline: p.timeline, Summary: burst.Summarize(p.outcomes, p.reported), Outcomes: p.outcomes, EndedAtZero: p.timeline.Last().
-		AtZero(), Reported: p.reported}
+	return Result{Timeline: p.timeline, Summary: burst.Summarize(p.outcomes, p.reported), Outcomes: p.outcomes,
+		EndedAtZero: p.timeline.Last().
+			AtZero(), Reported: p.reported}
 }

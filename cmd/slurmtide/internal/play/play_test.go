@@ -26,7 +26,8 @@ type fakeEnvironment struct {
 }
 
 func newFakeEnvironment() *fakeEnvironment {
-	return &fakeEnvironment{begun: map[uint32]time.Time{}, shapes: map[uint32]burst.JobTemplate{}, canceled: map[uint32]bool{}}
+	return &fakeEnvironment{begun: map[uint32]time.Time{}, shapes: map[uint32]burst.JobTemplate{},
+		canceled: map[uint32]bool{}}
 }
 
 func (w *fakeEnvironment) Submit(_ context.Context, s burst.JobTemplate) (uint32, error) {
@@ -51,7 +52,8 @@ func (w *fakeEnvironment) Observe(context.Context) (Observation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken {
-		return Observation{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
+		return Observation{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}},
+			errors.New("connection refused")
 	}
 	observed := Observation{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
 	set := timeline.Set{Name: "cpu", Known: true}
@@ -147,7 +149,8 @@ func TestAPlayShowsZeroBeforeAndAfter(t *testing.T) {
 
 func TestReportsOfAnEarlierPlayDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &player{Config: testConfig(), environment: staleEnvironment{newFakeEnvironment()}, start: time.Now(), submitted: make(chan submission)}
+		p := &player{Config: testConfig(), environment: staleEnvironment{newFakeEnvironment()}, start: time.Now(),
+			submitted: make(chan submission)}
 		p.outcomes = []burst.Outcome{{JobTemplate: burst.JobTemplate{Tasks: 1, NeverFits: true}}}
 		if p.takeSample(t.Context()); p.reported {
 			t.Error("a job that is not submitted yet counts as reported")
@@ -199,7 +202,8 @@ func TestWorkerState(t *testing.T) {
 		"a node whose job is completing":          {ready, node("IDLE+COMPLETING"), timeline.Busy},
 		"a drained node":                          {ready, node("IDLE+DRAIN"), timeline.Draining},
 		"a drained node with a job":               {ready, node("ALLOCATED+DRAIN"), timeline.Draining},
-		"a pod that is being deleted":             {Pod{Ready: true, Terminating: true}, node("IDLE"), timeline.Terminating},
+		"a pod that is being deleted": {Pod{Ready: true, Terminating: true}, node("IDLE"),
+			timeline.Terminating},
 	} {
 		if got := WorkerState(c.pod, c.node); got != c.want {
 			t.Errorf("%s is %v, want %v", name, got, c.want)

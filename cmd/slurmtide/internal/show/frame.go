@@ -56,14 +56,16 @@ func renderSteps(list []steps.Status, now time.Time, width int, p painter) []str
 		case steps.Waiting:
 			lines = append(lines, p(dim, "  · "+s.Name))
 		case steps.Done:
-			lines = append(lines, p(green, "  ✓ ")+padText(s.Name, name)+p(dim, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
+			lines = append(lines, p(green, "  ✓ ")+padText(s.Name, name)+
+				p(dim, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		case steps.Failed:
 			lines = append(lines, p(red, "  ✗ ")+padText(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		default:
 			took := now.Sub(s.Began)
 			head := p(cyan, "  "+spinnerSign(took)+" ") + p(strong, padText(s.Name, name)) +
 				fmt.Sprintf("%6.0f s ", took.Seconds())
-			lines = append(lines, head+progressBar(s.Progress, 20, p), p(dim, "      "+padText(s.Progress.Text, width-8)))
+			lines = append(lines, head+progressBar(s.Progress, 20, p),
+				p(dim, "      "+padText(s.Progress.Text, width-8)))
 		}
 	}
 	return lines

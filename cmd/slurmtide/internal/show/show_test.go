@@ -79,7 +79,8 @@ func playingView() play.View {
 		Outcomes: []burst.Outcome{
 			{JobTemplate: burst.JobTemplate{Title: "an array", Array: "1-4", Tasks: 4, Seconds: 2}, ID: 1, Done: 4},
 			{JobTemplate: burst.JobTemplate{Title: "a long one", Tasks: 1, Seconds: 9}, ID: 2, Running: 1},
-			{JobTemplate: burst.JobTemplate{Title: "never fits", Tasks: 1, Nodes: 3, NeverFits: true, Seconds: 1}, ID: 3, Pending: 1,
+			{JobTemplate: burst.JobTemplate{Title: "never fits", Tasks: 1, Nodes: 3, NeverFits: true, Seconds: 1},
+				ID: 3, Pending: 1,
 				Reason: "PartitionNodeLimit"},
 			{JobTemplate: burst.JobTemplate{Title: "bad", Tasks: 2, Seconds: 1}, ID: 4, Failed: 1, Done: 1,
 				Failure: "job 4 is FAILED after 0 restarts"},
@@ -160,6 +161,7 @@ func TestPlainLines(t *testing.T) {
 
 func TestTheSummary(t *testing.T) {
 	v := playingView()
-	r := play.Result{Timeline: v.Timeline, Outcomes: v.Outcomes, Summary: burst.Summarize(v.Outcomes, true), Reported: true}
+	r := play.Result{Timeline: v.Timeline, Outcomes: v.Outcomes, Summary: burst.Summarize(v.Outcomes, true),
+		Reported: true}
 	compareGolden(t, "summary.txt", Summary(r)+"\n"+Footer(r)+"\n")
 }

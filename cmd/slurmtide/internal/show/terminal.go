@@ -37,7 +37,8 @@ func IsTerminal(f *os.File) bool {
 // NewTerminal starts to draw on the alternate screen until Close. how describes the demo in one
 // line.
 func NewTerminal(out *os.File, how string) *Terminal {
-	t := &Terminal{out: out, paint: PaintColours, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	t := &Terminal{out: out, paint: PaintColours, began: time.Now(), stop: make(chan struct{}),
+		done: make(chan struct{})}
 	if os.Getenv("NO_COLOR") != "" {
 		t.paint = PaintPlain
 	}

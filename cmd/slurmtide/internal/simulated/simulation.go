@@ -149,7 +149,8 @@ func (w *Simulation) Observe(ctx context.Context) (play.Observation, error) {
 		pool, _ := w.demand.Pool(c.Name)
 		set := timeline.Set{
 			Name: c.Name, Max: c.Max, Desired: timeline.Known(c.replicas), Known: nodesErr == nil,
-			Required: timeline.Reading{Value: int(pool.Required), Known: w.demand.Known}, //nolint:gosec // no more than Max
+			Required: timeline.Reading{Value: int(pool.Required),
+				Known: w.demand.Known}, //nolint:gosec // no more than Max
 		}
 		if set.Known {
 			set.Workers = c.observeWorkers(nodes.Items)

@@ -90,7 +90,8 @@ func TestABurstScalesUpAndBackToZero(t *testing.T) {
 			{Title: "a GPU", Tasks: 1, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 1},
 			{Title: "never fits", Tasks: 1, Nodes: 3, NeverFits: true, Seconds: 1},
 		},
-		SampleInterval: 200 * time.Millisecond, ZeroPeriod: time.Second, Timeout: 2 * time.Minute, Show: func(play.View) {},
+		SampleInterval: 200 * time.Millisecond, ZeroPeriod: time.Second, Timeout: 2 * time.Minute,
+		Show: func(play.View) {},
 	})
 	if err != nil {
 		t.Fatal(err)

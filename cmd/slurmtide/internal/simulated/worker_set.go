@@ -58,7 +58,8 @@ func (c *workerSet) name(w worker) string { return fmt.Sprintf("%s-%d", c.Name, 
 // the maximum requirement within the window.
 func (c *workerSet) requireWorkers(now time.Time, required int) {
 	c.requirements = append(c.requirements, requirement{now, required})
-	c.requirements = slices.DeleteFunc(c.requirements, func(n requirement) bool { return now.Sub(n.at) > scaleDownWindow })
+	c.requirements = slices.DeleteFunc(c.requirements,
+		func(n requirement) bool { return now.Sub(n.at) > scaleDownWindow })
 	c.replicas = 0
 	for _, n := range c.requirements {
 		c.replicas = max(c.replicas, n.required)
@@ -147,8 +148,9 @@ func (w *Simulation) reconcile(now time.Time) {
 	var pools []demand.Pool
 	for _, c := range w.sets {
 		pools = append(pools, demand.Pool{
-			Name: c.Name, Feature: c.Name, Partitions: []string{c.Name}, Max: uint64(c.Max), Replicas: uint64(c.replicas), //nolint:gosec // small
-			Shape: &demand.Shape{CPUs: uint64(c.CPUs), MemoryMiB: c.MemoryMiB, GRES: c.GRES},
+			Name: c.Name, Feature: c.Name, Partitions: []string{c.Name}, Max: uint64(c.Max),
+			Replicas: uint64(c.replicas), //nolint:gosec // small
+			Shape:    &demand.Shape{CPUs: uint64(c.CPUs), MemoryMiB: c.MemoryMiB, GRES: c.GRES},
 		})
 	}
 	w.demand = demand.Compute(now, w.cache.Snapshot(), pools...)
