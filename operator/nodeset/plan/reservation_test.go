@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -100,7 +101,7 @@ func TestTheReservationOfAScheduledUpdate(t *testing.T) {
 		{"it stays while a deleted NodeSet waits for its jobs",
 			[]func(*planInput){reserved(short, "n-[0-1]"), func(s *planInput) {
 				s.desired.Deleting = true
-				s.observed.Slurm.Work["n-0"] = Work{Jobs: 1}
+				s.observed.Slurm.Work["n-0"] = occupancy.Work{Jobs: 1}
 			}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
