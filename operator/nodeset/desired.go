@@ -24,7 +24,9 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 	spec := &s.nodeSet.Spec
 	w := plan.Desired{
 		ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
-		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil,
+		Namespace: s.nodeSet.Namespace, Name: s.nodeSet.Name, UID: string(s.nodeSet.UID),
+		ScheduledUpdate: scheduledUpdateOf(spec.UpdateStrategy),
+		CordonKubeNodes: spec.CordonKubeNodes, Deleting: s.nodeSet.DeletionTimestamp != nil,
 		Orphaning:   isOrphaning(s.nodeSet, s.revisions),
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: desiredReplicas(s.nodeSet),
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
@@ -49,7 +51,7 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 // freezeDesired keeps the existing workers, because new ones cannot be rendered. Workers that were
 // chosen for scale-in before are still removed.
 func freezeDesired(w plan.Desired, s *observation) plan.Desired {
-	w.MaxWorkers, w.CanCreateRecords, w.Update = nil, false, plan.Update{}
+	w.Frozen, w.MaxWorkers, w.CanCreateRecords, w.Update = true, nil, false, plan.Update{}
 	w.Replicas = 0
 	for i := range s.workers {
 		if x := &s.workers[i]; x.DeletedAt.IsZero() && x.DrainMark.Cause != v1beta1.DrainCauseScaleIn {
@@ -157,6 +159,15 @@ func isWithinSchedule(now time.Time, s *v1beta1.ScheduledUpdate) bool {
 		return false
 	}
 	return !now.Before(s.StartTime.Time) && now.Before(s.StartTime.Add(scheduleDuration(s)))
+}
+
+// scheduledUpdateOf returns when workers change, nil if that is not scheduled, or paused.
+func scheduledUpdateOf(strategy v1beta1.NodeSetUpdateStrategy) *plan.ScheduledUpdate {
+	u := strategy.ScheduledUpdate
+	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || u == nil || u.StartTime == nil {
+		return nil
+	}
+	return &plan.ScheduledUpdate{Start: u.StartTime.Time, End: u.StartTime.Add(scheduleDuration(u)), Flags: u.Flags}
 }
 
 func scheduleDuration(s *v1beta1.ScheduledUpdate) time.Duration {

@@ -62,13 +62,13 @@ func TestWishes(t *testing.T) {
 		{"what there is of a broken one", []func(*observation){broken, func(s *observation) {
 			withMaxReplicas(7)(s.nodeSet)
 			s.nodeSet.Spec.Replicas = new(int32(5))
-		}}, plan.Desired{Replicas: 2, KubeNodes: []string{"", "kube-7"}}},
+		}}, plan.Desired{Frozen: true, Replicas: 2, KubeNodes: []string{"", "kube-7"}}},
 		{"not those of a broken one that go, or are to", []func(*observation){broken, func(s *observation) {
 			s.workers[0].DeletedAt = noon
 			s.workers[1].DrainMark.Cause = v1beta1.DrainCauseScaleIn
-		}}, plan.Desired{}},
+		}}, plan.Desired{Frozen: true}},
 		{"what there is of a broken one on each Kubernetes node", []func(*observation){perKubeNode, broken},
-			plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"", "kube-7"}}},
+			plan.Desired{Frozen: true, Replicas: 2, PerKubeNode: true, KubeNodes: []string{"", "kube-7"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newObservation(2, func(s *observation) { s.workers[1].Slot.KubeNode = "kube-7" })
@@ -76,7 +76,8 @@ func TestWishes(t *testing.T) {
 				c(s)
 			}
 			setNames(s)
-			tc.want.UID, tc.want.Revision, tc.want.ClusterRef = nodeSetUID, "new", "slurm"
+			tc.want.Namespace, tc.want.Name, tc.want.UID, tc.want.Revision, tc.want.ClusterRef = "slurm", "gpu",
+				nodeSetUID, "new", "slurm"
 			if diff := cmp.Diff(tc.want, desiredOf(noon, s, nil),
 				cmpopts.IgnoreFields(plan.Desired{}, "SlurmName", "SlurmNameOn"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)

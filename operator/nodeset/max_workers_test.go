@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
@@ -23,8 +22,7 @@ func observeCost(t *testing.T, r *testEnv) uint64 {
 	runtime.ReadMemStats(&before)
 	s, err := r.observe(t.Context(), nodeSet)
 	r.must(err)
-	actions := r.planner.Plan(r.now, s.desired, plan.Observation{Workers: s.workers, Slurm: s.slurm,
-		UnregisteredDeletions: s.expectations.unregisteredDeletions})
+	actions := r.planner.Plan(r.now, s.desired, s.planObservation())
 	status := statusOf(r.now, s, &actions)
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(status)

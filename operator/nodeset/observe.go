@@ -59,6 +59,7 @@ type observation struct {
 	slurmNodes   map[string]*slurm.Node // as read, for the pod conditions
 	// nodesReadAt is when the reading of slurmNodes began.
 	nodesReadAt  time.Time
+	reservations plan.Reservations
 	expectations *nodeSetExpectations
 	// recordsProblem is why FUTURE records could not be created, empty if they could.
 	recordsProblem string
@@ -178,6 +179,9 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 		return
 	}
 	s.slurmNodes, s.nodesReadAt = reading.Nodes, reading.Snapshot.Nodes.ReadAt
+	reservations := &reading.Snapshot.Reservations
+	s.reservations = plan.Reservations{List: reservations.Value, ReadAt: reservations.ReadAt,
+		WrittenAt: s.expectations.reservationWrittenAt}
 	s.assumeOwnership()
 	s.assignOwners()
 	s.expectations.sequence = reading.Snapshot.Nodes.Sequence
@@ -187,4 +191,13 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
 	}
 	s.slurm = r.planner.FilterReading(&s.desired, s.workers, s.slurm)
+}
+
+// planObservation is what the plan is based on.
+func (s *observation) planObservation() plan.Observation {
+	return plan.Observation{
+		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
+		Reservations: s.reservations,
+		KubeNodes:    s.cordonableKubeNodes(),
+	}
 }

@@ -99,14 +99,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	actions := r.planner.Plan(r.now(), observed.desired,
-		plan.Observation{Workers: observed.workers, Slurm: observed.slurm,
-			UnregisteredDeletions: observed.expectations.unregisteredDeletions})
+	actions := r.planner.Plan(r.now(), observed.desired, observed.planObservation())
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
 	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
-	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, &actions),
-		r.applyCordons(ctx, observed, &actions), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
+	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
+		r.applyCordons(ctx, observed, actions.Cordons), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
 		r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {

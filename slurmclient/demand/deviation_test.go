@@ -75,6 +75,10 @@ func TestUnmodelledJobsAreCounted(t *testing.T) {
 		"partitions with different QOS": {newJob(1, inPartition("cpu,paid")),
 			map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
 		"one partition with a QOS": {newJob(1, inPartition("paid")), nil},
+		// Seed 12044 of the oracle.
+		"GPUs of a job with several tasks per node": {newJob(1, withTasks(2), withChange(func(j *slurm.Job) {
+			j.TRESPerJob, j.TasksPerNode, j.MinCPUsPerNode = "gres/gpu:1", slurm.Num(3), slurm.Num(3)
+		})), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
 		"GPUs of a job with one task": {newJob(1, withTasks(1),
 			withChange(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {

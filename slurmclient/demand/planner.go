@@ -143,8 +143,9 @@ func (p *planner) assignRequests() {
 			r.deviations |= sharesCores
 		}
 		p.measureFootprint(r)
-		if r.canRun && r.spreadsGRES && (r.nodesPerJob > 1 || r.scattered) || !r.canRun &&
-			strings.Contains(r.tresPerJob, "gres") {
+		// slurmctld can also spread tasks that would fit on one node.
+		spreads := r.nodesPerJob > 1 || r.scattered || r.tasks > 1 && r.tasksPerNode > 0
+		if r.canRun && r.spreadsGRES && spreads || !r.canRun && strings.Contains(r.tresPerJob, "gres") {
 			r.deviations |= hasSpreadGRES
 		}
 	}

@@ -150,6 +150,10 @@ type Actions struct {
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
 	OwnerUnknown []string
+	// Reservation is the change to the reservation of a scheduled update.
+	Reservation ReservationChange
+	// Cordons are the changes to Kubernetes nodes, by name.
+	Cordons []CordonChange
 	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.
 	DeletionDone bool
 	// RequeueAfter is when to plan again if nothing changes, 0 for never.

@@ -18,14 +18,19 @@ const NoOrdinal = -1
 
 // Desired is what a NodeSet specifies.
 type Desired struct {
-	// UID is the UID of the NodeSet.
-	UID string
+	// Namespace, Name and UID are those of the NodeSet.
+	Namespace, Name, UID string
 	// Deleting reports that the NodeSet has a deletion timestamp, DeletingSince.
 	Deleting      bool
 	DeletingSince time.Time
 	// Orphaning reports that the NodeSet is deleted while its workers and their Slurm records stay
 	// as they are.
 	Orphaning bool
+	// Frozen reports that new workers cannot be rendered: a problem with the NodeSet, or with an
+	// object that it refers to, is to be solved first.
+	Frozen bool
+	// CordonKubeNodes cordons the Kubernetes nodes of workers that others drained.
+	CordonKubeNodes bool
 	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are
 	// none. ClusterRef is the Controller or Cluster that the NodeSet names.
 	ClusterName, ClusterRef string
@@ -47,6 +52,8 @@ type Desired struct {
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
+	// ScheduledUpdate is when workers change, nil if that is not scheduled, or paused.
+	ScheduledUpdate *ScheduledUpdate
 	// MinReady is how long a worker must be Ready before it is available.
 	MinReady    time.Duration
 	DrainPolicy DrainPolicy
@@ -204,4 +211,8 @@ type Observation struct {
 	// UnregisteredDeletions are the times at which workers were deleted because they had not
 	// registered.
 	UnregisteredDeletions []time.Time
+	Reservations          Reservations
+	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
+	// for this NodeSet.
+	KubeNodes map[string]KubeNode
 }

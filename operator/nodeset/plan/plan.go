@@ -41,10 +41,18 @@ func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReadi
 // Plan decides what to do. It is total and deterministic: the order of the observed workers does
 // not matter, and once its steps have taken effect it returns no more.
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
+	observed.Slurm = p.filterReading(&desired, observed.Workers, observed.Slurm)
+	actions := p.planWorkers(now, desired, observed)
+	actions.Reservation = planReservation(now, &desired, &observed, &actions)
+	actions.Cordons = planCordons(&desired, &observed, &actions)
+	return actions
+}
+
+// planWorkers decides about the workers and the records of their Slurm nodes.
+func (p *Planner) planWorkers(now time.Time, desired Desired, observed Observation) Actions {
 	if desired.Orphaning {
 		return Actions{DeletionDone: true}
 	}
-	observed.Slurm = p.filterReading(&desired, observed.Workers, observed.Slurm)
 	b := newPlanRun(p, now.Truncate(time.Second), &desired, &observed)
 	b.adoptPods()
 	if observed.Slurm.ClusterMismatch != "" && !desired.Deleting {

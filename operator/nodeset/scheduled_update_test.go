@@ -49,44 +49,6 @@ func TestAScheduledUpdateReservesItsTime(t *testing.T) {
 	}
 }
 
-func TestTheReservationFollowsTheSchedule(t *testing.T) {
-	start := noon.Add(10 * time.Minute)
-	have := &slurm.Reservation{StartTime: slurm.At(start), EndTime: slurm.At(start.Add(time.Hour)), Nodes: "gpu-[0-1]"}
-	want := func(start time.Time, length time.Duration, nodes ...string) *slurm.ReservationRequest {
-		return &slurm.ReservationRequest{StartTime: slurm.At(start), EndTime: slurm.At(start.Add(length)), Nodes: nodes}
-	}
-	for _, tc := range []struct {
-		name     string
-		now      time.Time
-		have     *slurm.Reservation
-		want     *slurm.ReservationRequest
-		underWay bool
-		step     reservationStep
-	}{
-		{"it is made", noon, nil, want(start, time.Hour, "gpu-0", "gpu-1"), false, setReservation},
-		{"one that is right is left", noon, have, want(start, time.Hour, "gpu-1", "gpu-0"), false, leaveReservation},
-		{"it moves with the start", noon, have, want(start.Add(time.Minute), time.Hour, "gpu-0", "gpu-1"), false,
-			setReservation},
-		{"it ends with the duration", noon, have, want(start, 2*time.Hour, "gpu-0", "gpu-1"), false, setReservation},
-		{"it has the workers of now", noon, have, want(start, time.Hour, "gpu-0", "gpu-1", "gpu-2"), false,
-			setReservation},
-		{"one that has begun keeps its nodes", start, have, want(start, time.Hour, "gpu-0"), false, leaveReservation},
-		{"one that has begun ends with the duration", start, have, want(start, 2*time.Hour, "gpu-0"), false,
-			setReservation},
-		{"one that has begun is ended when it is to begin later", start, have,
-			want(start.Add(time.Hour), time.Hour, "gpu-0"), false, deleteReservation},
-		{"it is ended when nothing is left to update", start, have, nil, false, deleteReservation},
-		{"but not under a job", start, have, nil, true, leaveReservation},
-		{"there is none and is to be none", noon, nil, nil, false, leaveReservation},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := reservationStepOf(tc.now, tc.have, tc.want, tc.underWay); got != tc.step {
-				t.Errorf("the step is %d", got)
-			}
-		})
-	}
-}
-
 func TestAScheduledUpdateThatIsMovedAndGivenUp(t *testing.T) {
 	start := noon.Add(10 * time.Minute)
 	r := newTestEnv(t, gpuNodeSet(1, withSchedule(start)))

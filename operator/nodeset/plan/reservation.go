@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ScheduledUpdate is when a scheduled update happens, and the flags of its reservation that the
+// NodeSet asks for.
+type ScheduledUpdate struct {
+	Start, End time.Time
+	Flags      []string
+}
+
+// Reservations are those of the Slurm cluster.
+type Reservations struct {
+	List []*slurm.Reservation
+	// ReadAt is when the reading of List began, WrittenAt when the operator last wrote the
+	// NodeSet's reservation, zero for never.
+	ReadAt, WrittenAt time.Time
+}
+
+// ReservationChange is what is to be done about the reservation of a scheduled update: create or
+// change it as Set says, or delete the one that is named Delete. At most one of them is set.
+type ReservationChange struct {
+	Set    *slurm.ReservationRequest
+	Delete string
+}
+
+// planReservation decides about the reservation of a scheduled update. The reservation is created
+// when workers are outdated, follows the schedule, and is deleted when nothing is left to update or
+// the strategy changes. Without a fresh reading, and before a reading can show the last write,
+// nothing changes. While Slurm nodes with names of ours belong to others, no reservation is
+// deleted: it may be theirs.
+func planReservation(now time.Time, desired *Desired, observed *Observation, actions *Actions) ReservationChange {
+	read := observed.Reservations
+	if !observed.Slurm.Fresh || !read.WrittenAt.IsZero() && !read.WrittenAt.Before(read.ReadAt) {
+		return ReservationChange{}
+	}
+	name, have := findReservation(desired, &observed.Slurm, read.List)
+	want := desiredReservation(now, desired, observed, name, actions.Outdated)
+	switch reservationStepOf(now, have, want, len(actions.Waits) > 0) {
+	case setReservation:
+		return ReservationChange{Set: want}
+	case deleteReservation:
+		if len(observed.Slurm.OwnedByOthers) == 0 {
+			return ReservationChange{Delete: name}
+		}
+	}
+	return ReservationChange{}
+}
+
+// reservationFlags returns the flags of the reservation of a scheduled update: it is for
+// maintenance, and may be created although jobs run past its start. The update waits for those
+// jobs.
+func reservationFlags() []string { return []string{"MAINT", "IGNORE_JOBS"} }
+
+// findReservation returns the name of the reservation of the NodeSet's scheduled update, and the
+// reservation if it exists. The name includes the namespace if a NodeSet of the same name in
+// another namespace uses the short one.
+func findReservation(desired *Desired, s *SlurmReading, list []*slurm.Reservation) (string, *slurm.Reservation) {
+	short := v1beta1.ReservationPrefix + desired.Name
+	long := v1beta1.ReservationPrefix + desired.Namespace + "_" + desired.Name
+	name, have := short, (*slurm.Reservation)(nil)
+	for _, r := range list {
+		switch {
+		case r.Name == long:
+			return long, r
+		case r.Name == short && s.hasReservedNode(r):
+			have = r
+		case r.Name == short:
+			name = long
+		}
+	}
+	return name, have
+}
+
+// hasReservedNode reports whether a reservation contains a Slurm node of the NodeSet, or no
+// readable node.
+func (s *SlurmReading) hasReservedNode(r *slurm.Reservation) bool {
+	names, err := hostlist.Expand(r.Nodes)
+	return err != nil || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+		_, mine := s.Records[name]
+		return mine
+	})
+}
+
+// desiredReservation returns the reservation that a scheduled update needs, nil for none: from when
+// workers are known to be outdated until the end of its window.
+func desiredReservation(now time.Time, desired *Desired, observed *Observation, name string,
+	outdated int) *slurm.ReservationRequest {
+	u := desired.ScheduledUpdate
+	if u == nil || outdated == 0 || desired.Deleting {
+		return nil
+	}
+	var names []string
+	for i := range observed.Workers {
+		if w := &observed.Workers[i]; w.DeletedAt.IsZero() && !w.Finished {
+			if _, known := observed.Slurm.Records[w.SlurmName]; known {
+				names = append(names, w.SlurmName)
+			}
+		}
+	}
+	if !now.Before(u.End) || len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	start := u.Start
+	if start.Before(now) { // Slurm refuses a start in the past
+		start = now.Truncate(time.Second)
+	}
+	return &slurm.ReservationRequest{
+		Name: name, StartTime: slurm.At(start), EndTime: slurm.At(u.End),
+		Nodes: names, Users: []string{"root"}, Flags: append(reservationFlags(), u.Flags...),
+	}
+}
+
+// reservationStep is what is to be done about the reservation.
+type reservationStep int
+
+const (
+	leaveReservation reservationStep = iota
+	setReservation
+	deleteReservation
+)
+
+// reservationStepOf returns how to change the existing reservation, nil for none, to the wanted
+// one, nil for none. Slurm does not move the start of a reservation that has begun: it is deleted,
+// and created again once it is gone. A reservation whose update is still under way stays.
+func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest,
+	underWay bool) reservationStep {
+	switch {
+	case have == nil && want == nil:
+		return leaveReservation
+	case have == nil:
+		return setReservation
+	case want == nil && underWay:
+		return leaveReservation
+	case want == nil:
+		return deleteReservation
+	}
+	begun := !now.Before(have.StartTime.Time())
+	switch {
+	case begun && now.Before(want.StartTime.Time()):
+		return deleteReservation
+	case !have.EndTime.Time().Equal(want.EndTime.Time()):
+		return setReservation
+	case begun:
+		return leaveReservation
+	case !have.StartTime.Time().Equal(want.StartTime.Time()) || !hasSameNodes(have.Nodes, want.Nodes):
+		return setReservation
+	}
+	return leaveReservation
+}
+
+// hasSameNodes reports whether a host list contains exactly these names. An unreadable list does
+// not.
+func hasSameNodes(list string, names []string) bool {
+	have, err := hostlist.Expand(list)
+	if err != nil {
+		return false
+	}
+	slices.Sort(have)
+	return slices.Equal(have, slices.Sorted(slices.Values(names)))
+}

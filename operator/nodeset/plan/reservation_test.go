@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestTheReservationFollowsTheSchedule(t *testing.T) {
+	start := noon.Add(10 * time.Minute)
+	have := &slurm.Reservation{StartTime: slurm.At(start), EndTime: slurm.At(start.Add(time.Hour)), Nodes: "gpu-[0-1]"}
+	want := func(start time.Time, length time.Duration, nodes ...string) *slurm.ReservationRequest {
+		return &slurm.ReservationRequest{StartTime: slurm.At(start), EndTime: slurm.At(start.Add(length)), Nodes: nodes}
+	}
+	for _, tc := range []struct {
+		name     string
+		now      time.Time
+		have     *slurm.Reservation
+		want     *slurm.ReservationRequest
+		underWay bool
+		step     reservationStep
+	}{
+		{"it is made", noon, nil, want(start, time.Hour, "gpu-0", "gpu-1"), false, setReservation},
+		{"one that is right is left", noon, have, want(start, time.Hour, "gpu-1", "gpu-0"), false, leaveReservation},
+		{"it moves with the start", noon, have, want(start.Add(time.Minute), time.Hour, "gpu-0", "gpu-1"), false,
+			setReservation},
+		{"it ends with the duration", noon, have, want(start, 2*time.Hour, "gpu-0", "gpu-1"), false, setReservation},
+		{"it has the workers of now", noon, have, want(start, time.Hour, "gpu-0", "gpu-1", "gpu-2"), false,
+			setReservation},
+		{"one that has begun keeps its nodes", start, have, want(start, time.Hour, "gpu-0"), false, leaveReservation},
+		{"one that has begun ends with the duration", start, have, want(start, 2*time.Hour, "gpu-0"), false,
+			setReservation},
+		{"one that has begun is ended when it is to begin later", start, have,
+			want(start.Add(time.Hour), time.Hour, "gpu-0"), false, deleteReservation},
+		{"it is ended when nothing is left to update", start, have, nil, false, deleteReservation},
+		{"but not under a job", start, have, nil, true, leaveReservation},
+		{"there is none and is to be none", noon, nil, nil, false, leaveReservation},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := reservationStepOf(tc.now, tc.have, tc.want, tc.underWay); got != tc.step {
+				t.Errorf("the step is %d", got)
+			}
+		})
+	}
+}
+
+func TestTheReservationOfAScheduledUpdate(t *testing.T) {
+	start := noon.Add(10 * time.Minute)
+	scheduled := func(s *planInput) {
+		s.desired.Namespace, s.desired.Name = "blue", "n"
+		s.desired.ScheduledUpdate = &ScheduledUpdate{Start: start, End: start.Add(time.Hour),
+			Flags: []string{"MAGNETIC"}}
+		s.desired.Update.Allowed = false
+		s.observed.Reservations.ReadAt = noon
+	}
+	outdated := withWorker(0, func(w *Worker) { w.Revision = "old" })
+	reserved := func(name, nodes string) func(*planInput) {
+		return func(s *planInput) {
+			s.observed.Reservations.List = append(s.observed.Reservations.List, &slurm.Reservation{
+				Name: name, Nodes: nodes, StartTime: slurm.At(start), EndTime: slurm.At(start.Add(time.Hour)),
+			})
+		}
+	}
+	const short, long = "SlurmOperatorMaint-n", "SlurmOperatorMaint-blue_n"
+	taken := func(s *planInput) { s.observed.Slurm.OwnedByOthers = map[string]string{"n-7": "another"} }
+	for _, tc := range []struct {
+		name   string
+		change []func(*planInput)
+		want   string
+	}{
+		{"none without anything to update", nil, ""},
+		{"it reserves the Slurm nodes of the workers", []func(*planInput){outdated},
+			"set " + short + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"it stays as it is", []func(*planInput){outdated, reserved(short, "n-[0-1]")}, ""},
+		{"it is deleted when nothing is left to update", []func(*planInput){reserved(short, "n-[0-1]")},
+			"delete " + short},
+		{"so is one under the long name", []func(*planInput){reserved(long, "n-[0-1]")}, "delete " + long},
+		{"that of a NodeSet of the same name elsewhere stays", []func(*planInput){reserved(short, "other-0")}, ""},
+		{"next to it ours has the long name", []func(*planInput){outdated, reserved(short, "other-0")},
+			"set " + long + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"none is deleted while others own Slurm nodes with our names",
+			[]func(*planInput){reserved(long, "n-[0-1]"), taken}, ""},
+		{"none is deleted while another Slurm cluster answers",
+			[]func(*planInput){reserved(short, "n-[0-1]"), func(s *planInput) {
+				s.desired.ClusterName, s.observed.Slurm.ClusterName = "blue", "green"
+			}}, ""},
+		{"nothing changes on a stale reading",
+			[]func(*planInput){outdated, func(s *planInput) { s.observed.Slurm.Fresh = false }}, ""},
+		{"nothing changes before a reading can show the last write", []func(*planInput){outdated, func(s *planInput) {
+			s.observed.Reservations.WrittenAt = noon
+		}}, ""},
+		{"a later reading shows that the write was lost", []func(*planInput){outdated, func(s *planInput) {
+			s.observed.Reservations.WrittenAt = noon.Add(-time.Second)
+		}}, "set " + short + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"it is deleted with the NodeSet", []func(*planInput){outdated, reserved(short, "n-[0-1]"), func(s *planInput) {
+			s.desired.Deleting, s.observed.Workers = true, nil
+		}}, "delete " + short},
+		{"it stays while a deleted NodeSet waits for its jobs",
+			[]func(*planInput){reserved(short, "n-[0-1]"), func(s *planInput) {
+				s.desired.Deleting = true
+				s.observed.Slurm.Work["n-0"] = occupancy.Work{Jobs: 1}
+			}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := ""
+			switch change := newInput(2, 2, append([]func(*planInput){scheduled},
+				tc.change...)...).runPlanner().Reservation; {
+			case change.Set != nil:
+				got = "set " + change.Set.Name + " " + strings.Join(change.Set.Nodes, ",") + " " + strings.Join(
+					change.Set.Flags, ",")
+			case change.Delete != "":
+				got = "delete " + change.Delete
+			}
+			if got != tc.want {
+				t.Errorf("it is %q, not %q", got, tc.want)
+			}
+		})
+	}
+}
