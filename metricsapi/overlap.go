@@ -42,7 +42,7 @@ func excessCount(sets []sharedCount, chosen map[string]bool) uint64 {
 
 func overlapOf(now time.Time, s *slurmclient.Snapshot) overlap {
 	var o overlap
-	o.pendingJobs, o.eligibleJobs = countSharedJobs(serverTimeAt(now, s), s.Jobs.Value)
+	o.pendingJobs, o.eligibleJobs = countSharedJobs(demand.ServerTime(now, s), s.Jobs.Value)
 	o.busyNodes, o.idleNodes = countSharedNodes(now, s)
 	return o
 }
@@ -120,12 +120,4 @@ func hiddenBusyJobs(jobs []*slurm.Job) []*slurm.Job {
 		}
 	}
 	return out
-}
-
-// serverTimeAt returns slurmctld's clock at now. Its statistics show how far it is ahead of ours.
-func serverTimeAt(now time.Time, s *slurmclient.Snapshot) slurm.Time {
-	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
-		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))
-	}
-	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
 }

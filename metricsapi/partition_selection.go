@@ -96,7 +96,7 @@ func (s partitionSelection) runningJobs() uint64 {
 // the timestamp of the value.
 func (s partitionSelection) oldestPending() uint64 {
 	var longest int64
-	now := serverTimeAt(s.reading.ReadAt(), s.reading.snapshot)
+	now := demand.ServerTime(s.reading.ReadAt(), s.reading.snapshot)
 	for _, p := range s.partitions {
 		if p.OldestPending.IsSet() {
 			longest = max(longest, int64(now-p.OldestPending))

@@ -66,6 +66,29 @@ func TestAReadingIsAsOldAsItsOldestPart(t *testing.T) {
 	}
 }
 
+func TestTheOldestPendingJobIsAsOldAsSlurmctldsClockSays(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		stats *slurm.Stats
+		want  uint64
+	}{
+		{"without statistics the clocks are assumed to agree", nil, 3599},
+		{"slurmctld's clock is a minute ahead, and at the end of the second that it reports",
+			&slurm.Stats{At: slurm.At(noon().Add(59 * time.Second))}, 3660},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := snapshotOf(nil, []*slurm.Job{aJob(1, "a", "Resources")}, aPartition("a"))
+			if tc.stats != nil {
+				s.Stats.Value, s.Stats.Known, s.Stats.ReadAt = tc.stats, true, noon().Add(-time.Second)
+			}
+			r := new(Reader).Read(noon(), s, nil)
+			if got := r.selectPartitions("red", nil, labels.Everything()).oldestPending(); got != tc.want {
+				t.Errorf("it has been pending for %d s, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestAClusterIsSettledOnceItWasReadOrHasFailed(t *testing.T) {
 	s := snapshotOf(nil, nil)
 	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs}

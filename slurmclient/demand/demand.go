@@ -111,7 +111,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}
 	}
-	server := serverTime(now, s)
+	server := ServerTime(now, s)
 	c := newCluster(s, pools)
 	c.indexReservations(s, server)
 	q := readQueue(server, s, c)
@@ -127,12 +127,12 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 		UnknownReasons: q.unknownReasons()}
 }
 
-// serverTime is the best estimate of slurmctld's clock at now. Every response of slurmctld includes
-// the time of its statistics, which gives the offset between the clocks. Without statistics the
-// clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
+// ServerTime returns the best estimate of slurmctld's clock at now. Every response of slurmctld
+// includes the time of its statistics, which gives the offset between the clocks. Without statistics
+// the clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
 // reported. A reported second T means a time between T and T+1; the end of that second is used, so
 // that what just happened is not in the future.
-func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
+func ServerTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
 		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
 	}
