@@ -23,7 +23,6 @@ type Reading struct {
 	// poolIndex is the index of each pool, by name, in demand.Pools and in pools.
 	poolIndex map[string]int
 	pools     []demand.Pool
-	overlap   overlap
 	// computeTime is how long the computation took.
 	computeTime time.Duration
 	// err is the panic because of which there are no numbers, nil for none.
@@ -120,7 +119,6 @@ func (r *Reading) compute(now time.Time) {
 	for i, p := range r.pools {
 		r.poolIndex[p.Name] = i
 	}
-	r.overlap = overlapOf(now, r.snapshot)
 }
 
 // hasSameInputs reports whether everything that the demand depends on is the same in both

@@ -16,6 +16,8 @@ type Demand struct {
 	Partitions []Partition
 	// Pools contains every pool that was passed to Compute, in the same order.
 	Pools []PoolDemand
+	// Overlap is what several partitions have in common.
+	Overlap Overlap
 	// UnknownReasons are the observed pending reasons that ClassOf does not know, sorted. Their
 	// jobs are in ClassOther unless another field of the job record determines the class.
 	UnknownReasons []string
@@ -124,7 +126,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	p.countJobs()
 	p.packRequests()
 	return Demand{Known: true, Partitions: c.partitionResults(), Pools: c.poolResults(),
-		UnknownReasons: q.unknownReasons()}
+		Overlap: c.overlapOf(server, s.Jobs.Value), UnknownReasons: q.unknownReasons()}
 }
 
 // ServerTime returns the best estimate of slurmctld's clock at now. Every response of slurmctld
