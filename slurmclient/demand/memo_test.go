@@ -6,6 +6,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func TestMemoComputesAgainWhenAnInputChanges(t *testing.T) {
@@ -28,6 +29,7 @@ func TestMemoComputesAgainWhenAnInputChanges(t *testing.T) {
 			var m demand.Memo
 			s := &slurmclient.Snapshot{}
 			s.Nodes.Known, s.Jobs.Known, s.Partitions.Known = true, true, true
+			s.Partitions.Value = []*slurm.Partition{{Name: "a"}}
 			first := m.Compute(noon.Time(), s)
 			next := *s
 			tc.change(&next)
@@ -35,7 +37,7 @@ func TestMemoComputesAgainWhenAnInputChanges(t *testing.T) {
 			if first.Err != nil || second.Err != nil || !second.Demand.Known {
 				t.Fatalf("the answers are %+v and %+v", first, second)
 			}
-			if again := first.ComputeTime != second.ComputeTime; again != tc.again {
+			if again := &first.Demand.Partitions[0] != &second.Demand.Partitions[0]; again != tc.again {
 				t.Errorf("computed again: %v", again)
 			}
 		})
