@@ -45,7 +45,7 @@ func (s partitionSelection) sum(of func(p demand.Partition) uint64) uint64 {
 
 // sumOnce returns the sum with shared jobs or nodes counted once. It is at least the value of
 // the largest partition.
-func (s partitionSelection) sumOnce(of func(p demand.Partition) uint64, sets []sharedCount) uint64 {
+func (s partitionSelection) sumOnce(of func(p demand.Partition) uint64, sets []demand.SharedCount) uint64 {
 	if len(s.partitions) < 2 || len(sets) == 0 {
 		return s.sum(of)
 	}
@@ -55,12 +55,12 @@ func (s partitionSelection) sumOnce(of func(p demand.Partition) uint64, sets []s
 		names[p.Name] = true
 		largest = max(largest, of(p))
 	}
-	sum, twice := s.sum(of), excessCount(sets, names)
+	sum, twice := s.sum(of), demand.ExcessCount(sets, names)
 	return max(largest, sum-min(sum, twice))
 }
 
 func (s partitionSelection) pendingJobs() uint64 {
-	return s.sumOnce(func(p demand.Partition) uint64 { return p.PendingJobs }, s.reading.overlap.pendingJobs)
+	return s.sumOnce(func(p demand.Partition) uint64 { return p.PendingJobs }, s.reading.demand.Overlap.PendingJobs)
 }
 
 // eligibleJobs counts shared jobs several times if a partition has jobs that it cannot run,
@@ -70,15 +70,15 @@ func (s partitionSelection) eligibleJobs() uint64 {
 	if slices.ContainsFunc(s.partitions, func(p demand.Partition) bool { return len(p.Unsatisfiable) > 0 }) {
 		return s.sum(of)
 	}
-	return s.sumOnce(of, s.reading.overlap.eligibleJobs)
+	return s.sumOnce(of, s.reading.demand.Overlap.EligibleJobs)
 }
 
 func (s partitionSelection) busyNodes() uint64 {
-	return s.sumOnce(func(p demand.Partition) uint64 { return p.BusyNodes }, s.reading.overlap.busyNodes)
+	return s.sumOnce(func(p demand.Partition) uint64 { return p.BusyNodes }, s.reading.demand.Overlap.BusyNodes)
 }
 
 func (s partitionSelection) idleNodes() uint64 {
-	return s.sumOnce(func(p demand.Partition) uint64 { return p.IdleNodes }, s.reading.overlap.idleNodes)
+	return s.sumOnce(func(p demand.Partition) uint64 { return p.IdleNodes }, s.reading.demand.Overlap.IdleNodes)
 }
 
 // pendingNodes is a plain sum, because a job creates demand in one partition only.
@@ -96,7 +96,7 @@ func (s partitionSelection) runningJobs() uint64 {
 // the timestamp of the value.
 func (s partitionSelection) oldestPending() uint64 {
 	var longest int64
-	now := serverTimeAt(s.reading.ReadAt(), s.reading.snapshot)
+	now := demand.ServerTime(s.reading.ReadAt(), s.reading.snapshot)
 	for _, p := range s.partitions {
 		if p.OldestPending.IsSet() {
 			longest = max(longest, int64(now-p.OldestPending))

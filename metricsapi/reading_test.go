@@ -40,7 +40,7 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 			true},
 		{"a pool has changed", time.Second, func(*slurmclient.Snapshot) {},
 			[]demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
-		{"time has passed", ComputeEvery, func(*slurmclient.Snapshot) {}, pools, true},
+		{"time has passed", demand.MaxAge, func(*slurmclient.Snapshot) {}, pools, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r Reader
@@ -63,6 +63,29 @@ func TestAReadingIsAsOldAsItsOldestPart(t *testing.T) {
 	s.Partitions.ReadAt = noon().Add(-time.Minute)
 	if got := new(Reader).Read(noon(), s, nil).ReadAt(); !got.Equal(s.Partitions.ReadAt) {
 		t.Errorf("its time is %v", got)
+	}
+}
+
+func TestTheOldestPendingJobIsAsOldAsSlurmctldsClockSays(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		stats *slurm.Stats
+		want  uint64
+	}{
+		{"without statistics the clocks are assumed to agree", nil, 3599},
+		{"slurmctld's clock is a minute ahead, and at the end of the second that it reports",
+			&slurm.Stats{At: slurm.At(noon().Add(59 * time.Second))}, 3660},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := snapshotOf(nil, []*slurm.Job{aJob(1, "a", "Resources")}, aPartition("a"))
+			if tc.stats != nil {
+				s.Stats.Value, s.Stats.Known, s.Stats.ReadAt = tc.stats, true, noon().Add(-time.Second)
+			}
+			r := new(Reader).Read(noon(), s, nil)
+			if got := r.selectPartitions("red", nil, labels.Everything()).oldestPending(); got != tc.want {
+				t.Errorf("it has been pending for %d s, want %d", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -8,10 +8,6 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// DemandMaxAge is how long a computed demand is valid for an unchanged snapshot. Begin times
-// pass without a change in Slurm.
-const DemandMaxAge = 10 * time.Second
-
 // ViewCache returns views of snapshots and reuses the sums of unchanged resources. If computing
 // a sum panics, the previous sum stays. Only one goroutine may use it; views are immutable.
 type ViewCache struct {
@@ -41,22 +37,11 @@ func (m *ViewCache) viewOf(now time.Time, s *slurmclient.Snapshot) *tally.View {
 }
 
 // CachedDemand returns a function that computes the demand of snapshots without NodeSets and
-// caches the result. Only one goroutine may use the function.
+// remembers the result.
 func CachedDemand() func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-	var last *slurmclient.Snapshot
-	var at time.Time
-	var d demand.Demand
-	var err error
+	var memo demand.Memo
 	return func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-		changed := false
-		for _, r := range []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions} {
-			changed = changed || tally.HasChanged(last, s, r)
-		}
-		if changed || now.Sub(at) >= DemandMaxAge {
-			err = slurmclient.Guard("computing the demand", func() { d = demand.Compute(now, s) })
-			at = now
-		}
-		last = s
-		return d, err
+		answer := memo.Compute(now, s)
+		return answer.Demand, answer.Err
 	}
 }

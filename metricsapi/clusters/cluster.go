@@ -103,7 +103,7 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 	var after uint64
 	var failed error
 	for ctx.Err() == nil {
-		wait, cancel := context.WithTimeout(ctx, metricsapi.ComputeEvery)
+		wait, cancel := context.WithTimeout(ctx, demand.MaxAge)
 		pools := c.beginWait(cancel)
 		s := cache.Snapshot()
 		now := c.cfg.Now()

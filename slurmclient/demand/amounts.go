@@ -2,10 +2,10 @@ package demand
 
 import (
 	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -80,8 +80,8 @@ func (d *selection) roomOfNode(n *slurm.Node) amounts {
 // freeOf writes to a what is left of room on the node.
 func (d *selection) freeOf(a, room amounts, n *slurm.Node) {
 	copy(a, room)
-	a[amountCPUs] = saturatingSub(a[amountCPUs], uint64(n.AllocCPUs))
-	a[amountMemory] = saturatingSub(a[amountMemory], n.AllocMemoryMiB)
+	a[amountCPUs] = saturating.Sub(a[amountCPUs], uint64(n.AllocCPUs))
+	a[amountMemory] = saturating.Sub(a[amountMemory], n.AllocMemoryMiB)
 	if len(d.gresNames) == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *selection) freeOf(a, room amounts, n *slurm.Node) {
 			// The node has only this type, so untyped allocations are of it.
 			taken = max(taken, used[base], allocatedGRES(n.TRESUsed, base))
 		}
-		a[amountGRES+i] = saturatingSub(a[amountGRES+i], taken)
+		a[amountGRES+i] = saturating.Sub(a[amountGRES+i], taken)
 	}
 }
 
@@ -113,18 +113,6 @@ func allocatedGRES(text, name string) uint64 {
 			return count
 		}
 	}
-}
-
-// saturatingSub returns a-b, or 0 if b is larger.
-func saturatingSub(a, b uint64) uint64 { return a - min(a, b) }
-
-// saturatingMul returns a*b, or the largest uint64 on overflow.
-func saturatingMul(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	if hi > 0 {
-		return math.MaxUint64
-	}
-	return lo
 }
 
 // divideUp returns a/b rounded up. b must not be 0.

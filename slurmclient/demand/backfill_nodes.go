@@ -1,6 +1,10 @@
 package demand
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+)
 
 // keepNodesFor reserves the ready nodes for a pending job that could run on existing nodes once
 // other jobs end. Backfill plans the job on them, and starts no job of lower priority there that
@@ -57,7 +61,7 @@ func (h *simulation) canRunLater(t attempt) bool {
 		if n == 0 {
 			continue
 		}
-		nodes, chunks = nodes+1, saturatingAdd(chunks, n)
+		nodes, chunks = nodes+1, saturating.Add(chunks, n)
 		if slices.Contains(r.requiredNodes, m.node.Name) {
 			named++
 		}

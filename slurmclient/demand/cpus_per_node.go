@@ -3,6 +3,7 @@ package demand
 import (
 	"math"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -23,7 +24,7 @@ func (c *cluster) addRunningCPUs(j *slurm.Job) {
 			if c.runningCPUs[name] == nil {
 				c.runningCPUs[name] = map[int]uint64{}
 			}
-			c.runningCPUs[name][part] = saturatingAdd(c.runningCPUs[name][part], each)
+			c.runningCPUs[name][part] = saturating.Add(c.runningCPUs[name][part], each)
 		}
 	}
 }
@@ -53,7 +54,7 @@ func (c *cluster) allowedCPUs(m *nodeInfo) (allowed uint64) {
 		if most == 0 {
 			return math.MaxUint64
 		}
-		allowed = max(allowed, saturatingSub(most, used[part]))
+		allowed = max(allowed, saturating.Sub(most, used[part]))
 	}
 	return allowed
 }

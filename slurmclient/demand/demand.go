@@ -16,6 +16,8 @@ type Demand struct {
 	Partitions []Partition
 	// Pools contains every pool that was passed to Compute, in the same order.
 	Pools []PoolDemand
+	// Overlap is what several partitions have in common.
+	Overlap Overlap
 	// UnknownReasons are the observed pending reasons that ClassOf does not know, sorted. Their
 	// jobs are in ClassOther unless another field of the job record determines the class.
 	UnknownReasons []string
@@ -111,7 +113,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}
 	}
-	server := serverTime(now, s)
+	server := ServerTime(now, s)
 	c := newCluster(s, pools)
 	c.indexReservations(s, server)
 	q := readQueue(server, s, c)
@@ -124,15 +126,15 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	p.countJobs()
 	p.packRequests()
 	return Demand{Known: true, Partitions: c.partitionResults(), Pools: c.poolResults(),
-		UnknownReasons: q.unknownReasons()}
+		Overlap: c.overlapOf(server, s.Jobs.Value), UnknownReasons: q.unknownReasons()}
 }
 
-// serverTime is the best estimate of slurmctld's clock at now. Every response of slurmctld includes
-// the time of its statistics, which gives the offset between the clocks. Without statistics the
-// clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
+// ServerTime returns the best estimate of slurmctld's clock at now. Every response of slurmctld
+// includes the time of its statistics, which gives the offset between the clocks. Without statistics
+// the clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
 // reported. A reported second T means a time between T and T+1; the end of that second is used, so
 // that what just happened is not in the future.
-func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
+func ServerTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
 		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
 	}

@@ -1,8 +1,9 @@
 // Package demand computes how many nodes the queue of a Slurm cluster needs.
 //
-// Everything here is a pure function of a snapshot and a clock. There is no I/O, no goroutine, no
-// state and no panic. The same input gives the same result, whatever the order of its jobs and
-// nodes. What the snapshot has not read is unknown, and Demand says so instead of reporting zero.
+// Everything here but Memo, which remembers the last answer, is a pure function of a snapshot and a
+// clock. There is no I/O, no goroutine, no state and no panic. The same input gives the same result,
+// whatever the order of its jobs and nodes. What the snapshot has not read is unknown, and Demand
+// says so instead of reporting zero.
 //
 // Compute answers per partition, and per pool of nodes that can grow and shrink, such as the
 // workers of a NodeSet. The number of nodes is an estimate: jobs are packed on the free parts of

@@ -3,6 +3,8 @@ package demand
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // correctEstimate finds the fewest new workers that start every job which all possible workers
@@ -94,7 +96,7 @@ func (h *simulation) raiseWorkers(up []uint64, all *simRun, enough func([]uint64
 	for step := uint64(1); h.workLeft >= 0; step *= 2 {
 		most := true
 		for _, at := range h.poolIndexes {
-			up[at] = min(saturatingAdd(up[at], step), h.maxNew[at])
+			up[at] = min(saturating.Add(up[at], step), h.maxNew[at])
 			most = most && up[at] == h.maxNew[at]
 		}
 		if most || enough(up) {

@@ -1,6 +1,10 @@
 package demand
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+)
 
 // fillFreeNodes replaces new nodes by free ones. Each free node takes chunks from the bins in their
 // order and without gaps, as far as its room allows. One more free node therefore never costs a new
@@ -127,7 +131,7 @@ func (b *bin) moveChunks(room amounts, seq uint64) (moved uint64, gone bool) {
 			r.freeNode, r.chunksOnFreeNode = seq, 0
 		}
 		want := have.chunks - b.runOffset
-		n := min(want, room.fits(r.chunk), saturatingSub(r.maxChunksPerNode(r.jobs), r.chunksOnFreeNode))
+		n := min(want, room.fits(r.chunk), saturating.Sub(r.maxChunksPerNode(r.jobs), r.chunksOnFreeNode))
 		r.chunksOnFreeNode += n
 		b.runOffset += n
 		moved += n

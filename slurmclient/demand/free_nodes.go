@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // freeNodes is a number of nodes with the same room.
@@ -147,7 +149,7 @@ func (p *planner) requireWorker(pool int, worker string) {
 		return
 	}
 	if ordinal, ok := p.pools[pool].spec.ordinalOf(worker); ok {
-		p.pools[pool].namedWorkers = max(p.pools[pool].namedWorkers, saturatingAdd(ordinal, 1))
+		p.pools[pool].namedWorkers = max(p.pools[pool].namedWorkers, saturating.Add(ordinal, 1))
 	}
 }
 

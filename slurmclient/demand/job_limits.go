@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -83,7 +84,7 @@ func newLimitRules(s *slurmclient.Snapshot, of *costIndex) limitRules {
 	}
 	free := map[string]uint64{}
 	for _, l := range s.Licenses.Value {
-		free["license/"+l.Name] = saturatingSub(l.Total, l.Reserved+l.Deficit)
+		free["license/"+l.Name] = saturating.Sub(l.Total, l.Reserved+l.Deficit)
 	}
 	of.addTRES(free)
 	if len(free) > 0 {

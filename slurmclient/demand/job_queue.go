@@ -86,10 +86,10 @@ func readQueue(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 		limits: newLimits(s, c),
 	}
 	if !s.Nodes.ReadAt.IsZero() {
-		q.nodesReadAt = serverTime(s.Nodes.ReadAt, s)
+		q.nodesReadAt = ServerTime(s.Nodes.ReadAt, s)
 	}
 	for _, e := range s.BusySinceJobs {
-		q.busySinceAt = earlierTime(q.busySinceAt, serverTime(e.BeforeReadAt, s))
+		q.busySinceAt = earlierTime(q.busySinceAt, ServerTime(e.BeforeReadAt, s))
 	}
 	q.surveyJobs(s.Jobs.Value)
 	for _, j := range s.Jobs.Value {

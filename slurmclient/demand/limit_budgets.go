@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -64,7 +65,7 @@ func (s *costIndex) boundsOf(jobs slurm.Number, tres map[string]uint64) []uint64
 	for name, most := range tres {
 		out[s.positions[name]] = most
 		if name == "node" {
-			out[costNodes], out[costMilliNodes] = unlimited, saturatingMul(most, 1000)
+			out[costNodes], out[costMilliNodes] = unlimited, saturating.Mul(most, 1000)
 			s.limitsNodes = true
 		}
 	}
@@ -88,11 +89,11 @@ func (s *costIndex) computeCost(text costKey) []uint64 {
 	out := make([]uint64, s.size())
 	t, _ := slurm.ParseTRES(text.tres) // malformed text costs nothing
 	cpus, nodes := max(t.CPUs, text.cpus), max(t.Nodes, text.nodes, 1)
-	out[costJobs], out[costNodes], out[costMilliNodes] = 1, nodes, saturatingMul(nodes, 1000)
+	out[costJobs], out[costNodes], out[costMilliNodes] = 1, nodes, saturating.Mul(nodes, 1000)
 	if s.maxCPUs > 0 {
-		milliNodes := max(1, saturatingMul(cpus, 1000)/s.maxCPUs)
+		milliNodes := max(1, saturating.Mul(cpus, 1000)/s.maxCPUs)
 		if text.exclusive {
-			milliNodes = max(saturatingMul(nodes, 1000), saturatingMul(divideUp(cpus, s.maxCPUs), 1000))
+			milliNodes = max(saturating.Mul(nodes, 1000), saturating.Mul(divideUp(cpus, s.maxCPUs), 1000))
 		}
 		out[costMilliNodes] = milliNodes
 	}
@@ -141,7 +142,7 @@ type budget struct {
 func (b *budget) chargeRunning(j *slurm.Job, cost []uint64) {
 	for i, x := range cost {
 		if b.remaining[i] != unlimited && i != costMilliNodes {
-			b.remaining[i] = saturatingSub(b.remaining[i], x)
+			b.remaining[i] = saturating.Sub(b.remaining[i], x)
 		}
 	}
 	if b.remaining[costMilliNodes] == unlimited {
@@ -153,7 +154,7 @@ func (b *budget) chargeRunning(j *slurm.Job, cost []uint64) {
 				b.usedNodes = map[string]bool{}
 			}
 			b.usedNodes[name] = true
-			b.remaining[costMilliNodes] = saturatingSub(b.remaining[costMilliNodes], 1000)
+			b.remaining[costMilliNodes] = saturating.Sub(b.remaining[costMilliNodes], 1000)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (d *sharedLimit) limitsNodes() bool {
 
 // fitsNodes reports whether the limit allows one job with that many nodes if no other job runs.
 func (d *sharedLimit) fitsNodes(nodes uint64) bool {
-	return !d.limitsNodes() || saturatingMul(nodes, 1000) <= d.milliNodes
+	return !d.limitsNodes() || saturating.Mul(nodes, 1000) <= d.milliNodes
 }
 
 // countAllowed returns how many of the jobs with the cost the budget still allows.
@@ -189,7 +190,7 @@ func (d *sharedLimit) countAllowed(cost []uint64, jobs uint64) uint64 {
 func (d *sharedLimit) charge(cost []uint64, jobs uint64) {
 	for i, x := range cost {
 		if d.remaining[i] != unlimited {
-			d.remaining[i] = saturatingSub(d.remaining[i], saturatingMul(x, jobs))
+			d.remaining[i] = saturating.Sub(d.remaining[i], saturating.Mul(x, jobs))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -145,14 +146,14 @@ func (l *limits) raiseCost(w *waitingJobs) {
 	cpus := max(takes.cpus, w.job.CPUs.Or(0))
 	if cpus > w.job.CPUs.Or(0) {
 		raise("cpu", cpus)
-		raise("mem", saturatingMul(w.job.MemoryPerCPU.Or(0), cpus))
+		raise("mem", saturating.Mul(w.job.MemoryPerCPU.Or(0), cpus))
 	}
 	for name, count := range takes.gres {
 		raise("gres/"+name, count)
 	}
-	milliNodes := saturatingMul(cpus, 1000) / takes.cpusOfNode
+	milliNodes := saturating.Mul(cpus, 1000) / takes.cpusOfNode
 	if isExclusive(w.job.Shared) {
-		milliNodes = saturatingMul(takes.nodes, 1000)
+		milliNodes = saturating.Mul(takes.nodes, 1000)
 	}
 	w.cost[costMilliNodes] = max(w.cost[costMilliNodes], milliNodes)
 }

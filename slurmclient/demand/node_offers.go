@@ -3,6 +3,8 @@ package demand
 import (
 	"math"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // offeredCPUs returns how many CPUs the node could give the job; 0 where the job cannot run on it.
@@ -32,7 +34,7 @@ func (c *nodeChoice) offeredCPUs(i int) uint64 {
 			return 0
 		}
 		// slurmctld only checks the minimum per node here, not whether the CPUs are whole tasks.
-		cpus = min(cpus, saturatingSub(most, c.partitionCPUs[i][c.partition]))
+		cpus = min(cpus, saturating.Sub(most, c.partitionCPUs[i][c.partition]))
 		if cpus < c.leastOfPartition() {
 			return 0
 		}
@@ -43,7 +45,7 @@ func (c *nodeChoice) offeredCPUs(i int) uint64 {
 // leastOfPartition returns how many CPUs of a node MaxCPUsPerNode must leave for the job: those of
 // all tasks that it may have on the node, even if it has fewer.
 func (c *nodeChoice) leastOfPartition() uint64 {
-	return max(c.request.minCPUs, saturatingMul(c.request.tasksPerNode, c.request.cpusPerTask))
+	return max(c.request.minCPUs, saturating.Mul(c.request.tasksPerNode, c.request.cpusPerTask))
 }
 
 // isInPartition reports whether the node is in the partition. A new worker is in the partitions of
@@ -171,7 +173,7 @@ func (c *nodeChoice) takeOffer(o *nodeOffer) {
 		cpus = min(cpus, max(c.maxCPUsLeft-others, int64(c.minCPUsPerNode()), 1))
 		if r.tasksPerNode > 0 && !c.fillsNodes {
 			tasks := divideUp(uint64(max(c.maxCPUsLeft, 0)), r.cpusPerTask)
-			cpus = min(cpus, int64(saturatingMul(divideUp(tasks, uint64(max(c.minNodesLeft, 1))), r.cpusPerTask)))
+			cpus = min(cpus, int64(saturating.Mul(divideUp(tasks, uint64(max(c.minNodesLeft, 1))), r.cpusPerTask)))
 		}
 	}
 	cpus = max(cpus, 0)
@@ -210,7 +212,7 @@ func (c *nodeChoice) fitsTasks() bool {
 
 // minCPUsPerNode returns how many CPUs of each node the job takes at least.
 func (c *nodeChoice) minCPUsPerNode() uint64 {
-	if !c.fillsNodes && c.request.minCPUs == saturatingMul(c.request.tasksPerNode, c.request.cpusPerTask) {
+	if !c.fillsNodes && c.request.minCPUs == saturating.Mul(c.request.tasksPerNode, c.request.cpusPerTask) {
 		return 0
 	}
 	return c.request.minCPUs
@@ -226,11 +228,11 @@ func (c *nodeChoice) setAmounts(v amounts, sh *shape, cpus uint64) {
 	}
 	var memory uint64
 	for k, name := range c.gresNames {
-		v[amountGRES+k] = max(r.gresPerNode[name], saturatingMul(r.gresPerTask[name], tasks))
-		memory = saturatingAdd(memory, saturatingMul(r.memoryPerGRES[name], v[amountGRES+k]))
+		v[amountGRES+k] = max(r.gresPerNode[name], saturating.Mul(r.gresPerTask[name], tasks))
+		memory = saturating.Add(memory, saturating.Mul(r.memoryPerGRES[name], v[amountGRES+k]))
 	}
 	all := v[amountMemory]
-	v[amountMemory] = max(r.memoryPerNode, saturatingMul(r.memoryPerCPU, v[amountCPUs]), memory)
+	v[amountMemory] = max(r.memoryPerNode, saturating.Mul(r.memoryPerCPU, v[amountCPUs]), memory)
 	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil {
 		v[amountMemory] = all
 	}
@@ -252,7 +254,7 @@ func (c *nodeChoice) canRepeat() bool {
 			}
 		}
 		if most := c.partitions[c.partition].maxCPUs; most > 0 &&
-			saturatingSub(most, c.partitionCPUs[on.node][c.partition]) < max(
+			saturating.Sub(most, c.partitionCPUs[on.node][c.partition]) < max(
 				on.amounts[amountCPUs], c.leastOfPartition()) {
 			return false
 		}

@@ -1,6 +1,10 @@
 package demand
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+)
 
 // packer packs requests on new nodes.
 type packer struct {
@@ -48,7 +52,7 @@ func (b *packer) countAllowed(r *request) uint64 {
 	}
 	chunks := r.chunkCount()
 	if chunks == 0 ||
-		saturatingMul(r.jobs, chunks) <= saturatingMul(b.pools[r.pool].newLeft,
+		saturating.Mul(r.jobs, chunks) <= saturating.Mul(b.pools[r.pool].newLeft,
 			min(r.chunksPerEmptyNode, r.maxChunksPerNode(r.jobs))) {
 		return r.jobs
 	}
@@ -74,7 +78,7 @@ func (b *packer) markFull(pool int) {
 // and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
 // takes at most one chunk of each job.
 func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
-	sum := saturatingMul(b.pools[r.pool].newLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
+	sum := saturating.Mul(b.pools[r.pool].newLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
 	if r.keepsOthersOff() || r.shape < 0 {
 		return sum
 	}
@@ -84,7 +88,8 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 		}
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
-			sum = saturatingAdd(sum, saturatingMul(min(have.room.fits(r.chunk), r.maxChunksPerNode(jobs)), have.count))
+			chunks := min(have.room.fits(r.chunk), r.maxChunksPerNode(jobs))
+			sum = saturating.Add(sum, saturating.Mul(chunks, have.count))
 		}
 	}
 	return sum
@@ -102,7 +107,7 @@ func (r *request) chunkCount() uint64 {
 // unless the tasks are scattered.
 func (r *request) maxChunksPerNode(jobs uint64) uint64 {
 	if r.scattered {
-		return saturatingMul(jobs, r.tasks)
+		return saturating.Mul(jobs, r.tasks)
 	}
 	return jobs
 }
@@ -130,7 +135,7 @@ func (b *packer) packRequest(r *request) {
 		d.EligiblePendingJobs += r.jobs
 		d.OldestEligible = earlierTime(d.OldestEligible, r.eligible)
 	}
-	left := saturatingMul(r.jobs, r.chunkCount())
+	left := saturating.Mul(r.jobs, r.chunkCount())
 	if r.shape >= 0 && !r.keepsOthersOff() {
 		left = b.fillOpenBins(r, left)
 	}
@@ -165,7 +170,7 @@ func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
 	if per == 0 {
 		return 0
 	}
-	put = min(left, saturatingMul(per, have.count))
+	put = min(left, saturating.Mul(per, have.count))
 	full, rest := put/per, put%per
 	if full == have.count {
 		have.addChunks(r, per)
@@ -229,7 +234,7 @@ func (b *packer) addBins(r *request, left uint64) {
 		b.pushBin(fresh)
 		if r.pool != noPool {
 			p := &b.pools[r.pool]
-			p.newLeft = saturatingSub(p.newLeft, n.nodes)
+			p.newLeft = saturating.Sub(p.newLeft, n.nodes)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package demand
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // chunkRun is a number of equal chunks of one request on one node.
@@ -53,12 +55,12 @@ func (p *planner) packRequests() {
 // addPendingNodes counts new nodes in the partition and in their pool.
 func (p *planner) addPendingNodes(part, pool int, nodes uint64) {
 	pt := &p.partitions[part]
-	pt.PendingNodes = saturatingAdd(pt.PendingNodes, nodes)
+	pt.PendingNodes = saturating.Add(pt.PendingNodes, nodes)
 	if pool == noPool {
-		pt.pendingOutsidePools = saturatingAdd(pt.pendingOutsidePools, nodes)
+		pt.pendingOutsidePools = saturating.Add(pt.pendingOutsidePools, nodes)
 	} else {
 		d := &p.pools[pool].result
-		d.Pending = saturatingAdd(d.Pending, nodes)
+		d.Pending = saturating.Add(d.Pending, nodes)
 	}
 }
 
@@ -107,12 +109,4 @@ func (p *planner) requestsByPriority() []*request {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.lowestID, b.lowestID))
 	})
 	return out
-}
-
-// saturatingAdd returns a+b, or the largest uint64 on overflow.
-func saturatingAdd(a, b uint64) uint64 {
-	if a+b < a {
-		return ^uint64(0)
-	}
-	return a + b
 }

@@ -3,6 +3,8 @@ package demand
 import (
 	"math"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // placement is how a job would run on new nodes.
@@ -138,7 +140,7 @@ func (p *planner) tryShapes(r *request, at int, from *nodeSource, most uint64) (
 		if r.cutsWholeNode(s, maxCPUs) {
 			f = misfitWholeNode
 		}
-		if f == misfitNone && spread > saturatingSub(p.maxNodesOfJobIn(at, from.pool), p.countExcluded(r, from.pool)) {
+		if f == misfitNone && spread > saturating.Sub(p.maxNodesOfJobIn(at, from.pool), p.countExcluded(r, from.pool)) {
 			f = misfitMaximum
 		}
 		if f != misfitNone {
@@ -175,7 +177,7 @@ func (p *planner) maxNodesOfJobIn(at, pool int) uint64 {
 	case pool == noPool || p.pools[pool].spec.Max == 0:
 		return math.MaxUint64
 	}
-	return saturatingAdd(p.pools[pool].spec.Max, pt.nodesOutsidePools)
+	return saturating.Add(p.pools[pool].spec.Max, pt.nodesOutsidePools)
 }
 
 // countExcluded returns how many of the pool's workers the request's jobs exclude. Existing or not,
@@ -216,7 +218,7 @@ func (p *planner) tryWorker(r *request, part int, name string) misfit {
 
 // isCheaperThan reports whether a job with that many tasks uses a smaller share of its nodes.
 func (a placement) isCheaperThan(b placement, tasks uint64) bool {
-	return saturatingMul(a.chunkCount(tasks), b.chunksPerEmptyNode) < saturatingMul(b.chunkCount(tasks),
+	return saturating.Mul(a.chunkCount(tasks), b.chunksPerEmptyNode) < saturating.Mul(b.chunkCount(tasks),
 		a.chunksPerEmptyNode)
 }
 

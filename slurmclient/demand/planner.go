@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // planner finds the nodes that groups of alike jobs need.
@@ -193,7 +194,7 @@ func (p *planner) measureFootprint(r *request) {
 func minGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uint64 {
 	out := map[string]uint64{}
 	for name, count := range ofNode {
-		count = saturatingMul(count, nodes)
+		count = saturating.Mul(count, nodes)
 		if elsewhere != nil {
 			count = min(count, elsewhere[name])
 		}
@@ -209,7 +210,7 @@ func (p *planner) cpusOn(r *request, s *shape) uint64 {
 		cpus = max(s.wholeCores(cpus, r.threadsPerCore), p.cpusOfNodes(r, s))
 	}
 	if all := s.room[amountCPUs]; r.exclusive && all > 0 {
-		cpus = saturatingMul(max(r.nodes, divideUp(cpus, all)), all)
+		cpus = saturating.Mul(max(r.nodes, divideUp(cpus, all)), all)
 	}
 	return cpus
 }
@@ -220,15 +221,15 @@ func (p *planner) cpusOn(r *request, s *shape) uint64 {
 // --ntasks-per-node tasks on every node.
 func (p *planner) cpusOfNodes(r *request, s *shape) uint64 {
 	if r.tasksPerNode == 0 || p.fillsNodes {
-		return saturatingMul(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore))
+		return saturating.Mul(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore))
 	}
 	nodes := max(r.nodes, 1)
 	tasks := divideUp(r.cpus, r.cpusPerTask)
 	with := func(tasks uint64) uint64 {
-		return s.wholeCores(min(r.minCPUs, saturatingMul(max(tasks, 1), r.cpusPerTask)), r.threadsPerCore)
+		return s.wholeCores(min(r.minCPUs, saturating.Mul(max(tasks, 1), r.cpusPerTask)), r.threadsPerCore)
 	}
 	larger := tasks % nodes
-	return saturatingAdd(saturatingMul(larger, with(tasks/nodes+1)), saturatingMul(nodes-larger, with(tasks/nodes)))
+	return saturating.Add(saturating.Mul(larger, with(tasks/nodes+1)), saturating.Mul(nodes-larger, with(tasks/nodes)))
 }
 
 // dropWithheldJobs removes from the requests the jobs that limits keep from running.
@@ -261,7 +262,7 @@ func (p *planner) findOversizedHets(hets map[uint32]misfit) {
 		}
 		sum := sums[hetPoolKey{r.hetJobID, r.pool}]
 		if r.exclusive {
-			sum.exclusive = saturatingAdd(sum.exclusive, saturatingMul(r.jobs, r.nodesPerJob))
+			sum.exclusive = saturating.Add(sum.exclusive, saturating.Mul(r.jobs, r.nodesPerJob))
 		} else {
 			sum.shared = max(sum.shared, r.nodesPerJob)
 		}
@@ -271,7 +272,7 @@ func (p *planner) findOversizedHets(hets map[uint32]misfit) {
 		sums[hetPoolKey{r.hetJobID, r.pool}] = sum
 	}
 	for of, sum := range sums {
-		if saturatingAdd(sum.exclusive, sum.shared) > sum.maximum && !sum.movable {
+		if saturating.Add(sum.exclusive, sum.shared) > sum.maximum && !sum.movable {
 			hets[of.het] = max(hets[of.het], misfitMaximum)
 		}
 	}

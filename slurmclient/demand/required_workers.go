@@ -1,13 +1,15 @@
 package demand
 
+import "github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+
 // setNewLeft sets how many more workers jobs can request from each pool.
 func (c *cluster) setNewLeft() {
 	for at := range c.pools {
 		p := &c.pools[at]
 		p.limited = p.spec.Max > 0
-		p.newLeft = saturatingSub(p.usableMaximum(),
-			saturatingAdd(p.result.Busy, p.countLost(p.result.Idle+p.result.Booting)))
-		p.maxNew = saturatingSub(p.newLeft, p.result.Idle+p.result.Booting)
+		p.newLeft = saturating.Sub(p.usableMaximum(),
+			saturating.Add(p.result.Busy, p.countLost(p.result.Idle+p.result.Booting)))
+		p.maxNew = saturating.Sub(p.newLeft, p.result.Idle+p.result.Booting)
 	}
 }
 
@@ -15,7 +17,7 @@ func (c *cluster) setNewLeft() {
 // exist yet and that a reservation keeps from jobs are useless.
 func (p *pool) usableMaximum() uint64 {
 	there := p.result.Busy + p.result.Idle + p.result.Booting
-	return max(saturatingSub(p.spec.Max, p.reservedNew), min(p.spec.Max, max(there, p.spec.Min)))
+	return max(saturating.Sub(p.spec.Max, p.reservedNew), min(p.spec.Max, max(there, p.spec.Min)))
 }
 
 // countLost returns how many of the pool's Replicas are unusable, when that many other workers are
@@ -23,8 +25,8 @@ func (p *pool) usableMaximum() uint64 {
 // were free, since scale-in drains them first. The drain reason identifies some of them.
 func (p *pool) countLost(free uint64) uint64 {
 	d := &p.result
-	leaving := saturatingSub(d.Busy+d.Idle+d.Booting+d.Unusable, p.spec.Replicas)
-	return saturatingSub(d.Unusable, max(p.scalingIn, saturatingSub(leaving, free)))
+	leaving := saturating.Sub(d.Busy+d.Idle+d.Booting+d.Unusable, p.spec.Replicas)
+	return saturating.Sub(d.Unusable, max(p.scalingIn, saturating.Sub(leaving, free)))
 }
 
 // setRequired adds up what the pool needs.
@@ -40,11 +42,11 @@ func (p *pool) setRequired() {
 		// New workers are added to the existing ones, whether the jobs can use these or not.
 		kept = d.Idle + d.Booting
 	}
-	working := saturatingAdd(d.Busy+kept, fresh)
+	working := saturating.Add(d.Busy+kept, fresh)
 	if working > 0 {
 		d.Replacements = p.countLost(d.Idle + d.Booting - kept)
 	}
-	d.Required = max(saturatingAdd(working, d.Replacements), p.spec.Min, p.namedWorkers)
+	d.Required = max(saturating.Add(working, d.Replacements), p.spec.Min, p.namedWorkers)
 	if p.spec.Max > 0 {
 		d.Required = max(min(d.Required, p.usableMaximum()), d.Busy)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -147,17 +148,17 @@ func raiseCount(to *map[string]uint64, name string, count uint64) {
 // it is unknown. Jobs do not share cores, and nodes do not share the resources of a task.
 func (d *selection) perNode(n *requirements, v amounts, s *shape, nodes uint64) {
 	tasks := divideUp(n.tasks, nodes)
-	v[amountCPUs] = max(n.minCPUs, divideUp(n.cpus, nodes), saturatingMul(tasks, n.cpusPerTask))
+	v[amountCPUs] = max(n.minCPUs, divideUp(n.cpus, nodes), saturating.Mul(tasks, n.cpusPerTask))
 	if s != nil && d.wholeCores {
 		v[amountCPUs] = s.wholeCores(v[amountCPUs], n.threadsPerCore)
 	}
 	var memory uint64
 	for i, name := range d.gresNames {
 		v[amountGRES+i] = max(n.gresPerNode[name], divideUp(n.gresPerJob[name], nodes),
-			saturatingMul(n.gresPerTask[name], max(tasks, 1)))
-		memory = saturatingAdd(memory, saturatingMul(n.memoryPerGRES[name], v[amountGRES+i]))
+			saturating.Mul(n.gresPerTask[name], max(tasks, 1)))
+		memory = saturating.Add(memory, saturating.Mul(n.memoryPerGRES[name], v[amountGRES+i]))
 	}
-	v[amountMemory] = max(n.memoryPerNode, saturatingMul(n.memoryPerCPU, v[amountCPUs]), memory)
+	v[amountMemory] = max(n.memoryPerNode, saturating.Mul(n.memoryPerCPU, v[amountCPUs]), memory)
 	if n.memoryPerGRES == nil && n.wholeMemory && d.wholeMemory && s != nil && s.room[amountMemory] != math.MaxUint64 {
 		v[amountMemory] = s.room[amountMemory]
 	}
@@ -169,7 +170,7 @@ func (d *selection) perNode(n *requirements, v amounts, s *shape, nodes uint64) 
 func (d *selection) scatters(n *requirements, s *shape, most uint64) bool {
 	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.exclusive &&
 		!n.exclusiveToGroup &&
-		n.memoryPerNode == 0 && n.minCPUs <= n.cpusPerTask && n.cpus <= saturatingMul(n.tasks, n.cpusPerTask) &&
+		n.memoryPerNode == 0 && n.minCPUs <= n.cpusPerTask && n.cpus <= saturating.Mul(n.tasks, n.cpusPerTask) &&
 		len(n.gresPerNode)+len(n.gresPerJob)+len(n.gresPerTask)+len(n.memoryPerGRES) == 0 &&
 		len(n.requiredNodes) == 0 && !(n.wholeMemory && d.wholeMemory) && !(d.wholeCores && s.threads > 1)
 }
@@ -177,7 +178,7 @@ func (d *selection) scatters(n *requirements, s *shape, most uint64) bool {
 // perTask writes to v what a node must provide for each task.
 func (n *requirements) perTask(v amounts) {
 	clear(v)
-	v[amountCPUs], v[amountMemory] = n.cpusPerTask, saturatingMul(n.memoryPerCPU, n.cpusPerTask)
+	v[amountCPUs], v[amountMemory] = n.cpusPerTask, saturating.Mul(n.memoryPerCPU, n.cpusPerTask)
 }
 
 // maxSpread returns the largest number of nodes that the job could be spread over.

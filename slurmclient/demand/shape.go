@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -86,7 +87,7 @@ func (s *shape) wholeCores(cpus, threadsPerCore uint64) uint64 {
 	if threadsPerCore == 0 || threadsPerCore > s.threads {
 		threadsPerCore = s.threads
 	}
-	return saturatingMul(divideUp(cpus, threadsPerCore), s.threads)
+	return saturating.Mul(divideUp(cpus, threadsPerCore), s.threads)
 }
 
 func memoryOf(n *slurm.Node) uint64 {

@@ -3,6 +3,8 @@ package demand
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // simulation follows slurmctld's rules for the queue of pools that share partitions, for a given
@@ -133,13 +135,13 @@ func (h *simulation) prepare() bool {
 		for _, i := range p.partitions {
 			h.inGroup[i] = true
 		}
-		h.maxNew[at] = max(saturatingAdd(saturatingMul(p.result.Pending, 2), 8), p.namedWorkers)
+		h.maxNew[at] = max(saturating.Add(saturating.Mul(p.result.Pending, 2), 8), p.namedWorkers)
 		if p.limited {
 			h.maxNew[at] = p.maxNew
 		}
-		count = saturatingAdd(count, h.maxNew[at])
+		count = saturating.Add(count, h.maxNew[at])
 	}
-	if saturatingMul(count, h.countChoices()) > uint64(h.workLeft) || !h.addAttempts() {
+	if saturating.Mul(count, h.countChoices()) > uint64(h.workLeft) || !h.addAttempts() {
 		return false
 	}
 	h.addSimNodes()
@@ -159,7 +161,7 @@ func (h *simulation) countChoices() (count uint64) {
 		if r.chunkCount() == 1 {
 			fills = divideUp(r.jobs, max(r.chunksPerEmptyNode, 1))
 		}
-		count = saturatingAdd(count, max(attempts, fills))
+		count = saturating.Add(count, max(attempts, fills))
 	}
 	return count
 }

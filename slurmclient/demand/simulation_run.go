@@ -3,6 +3,8 @@ package demand
 import (
 	"maps"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // simRun is the state of the nodes during one run of a simulation.
@@ -170,7 +172,7 @@ func (s *simRun) takeNodes(c *nodeChoice) {
 			s.partitionCPUs[i][c.partition] += on.amounts[amountCPUs]
 		}
 		for k, x := range on.amounts {
-			s.free[i][k] = saturatingSub(s.free[i][k], x)
+			s.free[i][k] = saturating.Sub(s.free[i][k], x)
 		}
 	}
 }
