@@ -17,7 +17,8 @@ func TestSharedJobsAndNodesCountOnce(t *testing.T) {
 		want   sums
 	}{
 		{"partitions that are up", func(*slurmclient.Snapshot) {}, sums{2, 2, 1, 2}},
-		{"a partition that is down", func(s *slurmclient.Snapshot) { s.Partitions.Value[1].State = slurm.PartitionDown },
+		{"a partition that is down",
+			func(s *slurmclient.Snapshot) { s.Partitions.Value[1].State = slurm.PartitionDown },
 			sums{2, 2, 1, 2}},
 		{"a partition that limits the nodes of a job",
 			func(s *slurmclient.Snapshot) { s.Partitions.Value[1].MaxNodes = slurm.Num(1) }, sums{2, 2, 1, 2}},
