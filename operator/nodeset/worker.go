@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -27,7 +28,7 @@ func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.
 		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
 		DrainMark:    drainMarkOf(pod),
 	}
-	if n, ok := render.ParseOrdinal(pod.Labels); ok {
+	if n, ok := names.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n
 	} else {
 		w.Slot.KubeNode = requiredKubeNode(pod)

@@ -24,6 +24,7 @@ var floors = []struct {
 	{"operator/api/access", 3},
 	{"operator/api/certs", 3},
 	{"operator/api", 0},
+	{"operator/names", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
@@ -25,7 +26,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	}
 	for _, version := range realslurm.Versions() {
 		t.Run(version, func(t *testing.T) {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", SlurmdPort))
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", names.SlurmdPort))
 			if err != nil {
 				t.Skipf("another slurmd is on this machine: %v", err)
 			}
