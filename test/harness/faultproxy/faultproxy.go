@@ -1,4 +1,6 @@
-package nodeset
+// Package faultproxy provides an HTTP proxy that forwards requests to a real server and injects
+// faults: refused requests, lost answers, and lists that lack a node.
+package faultproxy
 
 import (
 	"bytes"
@@ -39,9 +41,9 @@ type Fault struct {
 	After func()
 }
 
-// newProxy starts a proxy at an address without port, in front of the server that transport reaches
-// at target.
-func newProxy(address, target string, transport http.RoundTripper) (*Proxy, error) {
+// New starts a proxy at an address without port, in front of the server that transport reaches at
+// target.
+func New(address, target string, transport http.RoundTripper) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, err
