@@ -49,6 +49,7 @@ type observation struct {
 	eventOrder    []workerEvent // in order of their arrival
 	requeue       time.Duration // besides that of the plan, 0 for never
 	kubeNodes     map[string]*corev1.Node
+	claims        map[string]*corev1.PersistentVolumeClaim
 	workers       []plan.Worker
 
 	desired plan.Desired
@@ -80,6 +81,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 		return nil, err
 	}
 	if err := r.observePods(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.observeClaims(ctx, s); err != nil {
 		return nil, err
 	}
 	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
@@ -198,6 +202,6 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
 		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(),
+		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(),
 	}
 }
