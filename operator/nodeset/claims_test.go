@@ -8,13 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
 func TestClaimsThatWereKeptOutliveAChangeOfPolicy(t *testing.T) {
 	policy := func(p v1beta1.ClaimRetentionPolicy) func(*v1beta1.NodeSet) {
 		return func(n *v1beta1.NodeSet) { n.Spec.PersistentVolumeClaimRetentionPolicy = &p }
 	}
-	r := newTestEnv(t, gpuNodeSet(3, setClaims, policy(v1beta1.ClaimRetentionPolicy{WhenDeleted: v1beta1.ClaimDelete})))
+	r := newTestEnv(t, nodesettest.NewNodeSet(3, setClaims,
+		policy(v1beta1.ClaimRetentionPolicy{WhenDeleted: v1beta1.ClaimDelete})))
 	have := func() string {
 		list := &corev1.PersistentVolumeClaimList{}
 		r.must(r.List(t.Context(), list))

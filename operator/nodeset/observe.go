@@ -16,6 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -117,7 +118,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod
-		w := workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
+		w := observed.Worker(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
 		w.MissingOwners = missingOwnersOf(pod, s)
 		s.workers = append(s.workers, w)
 	}
