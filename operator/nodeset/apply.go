@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -174,7 +175,8 @@ func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step pl
 // annotatePod writes a drain mark on a pod that is still as it was observed.
 func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
-	patch := drainMarkPatch(step.DrainMark, drainMarkOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
+	patch := observed.DrainMarkPatch(step.DrainMark, observed.DrainMark(pod),
+		s.nodeSet.Spec.Template.Metadata.Annotations)
 	meta := patch["metadata"].(map[string]any)
 	meta["resourceVersion"], meta["uid"] = pod.ResourceVersion, step.UID
 	data, err := json.Marshal(patch)

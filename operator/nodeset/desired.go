@@ -32,6 +32,7 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
+		ClaimRetention: claimRetentionOf(s.nodeSet),
 	}
 	if w.Deleting {
 		w.DeletingSince = s.nodeSet.DeletionTimestamp.Time

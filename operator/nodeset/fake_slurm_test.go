@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
@@ -72,7 +73,7 @@ func (f *fakeSlurm) poll() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
 		w := r.Work[f.jobs[id]]
-		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: noon.Add(24 * time.Hour)}
+		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: nodesettest.Noon.Add(24 * time.Hour)}
 	}
 	r.Snapshot.Reservations.ReadAt = f.now()
 	for name, have := range f.reservations {
@@ -183,7 +184,7 @@ func (f *fakeSlurm) DeleteNode(_ context.Context, name string) error {
 
 func (f *fakeSlurm) CreateNodes(_ context.Context, names, options string) error {
 	return f.write("create", names, " "+options, func(name string) error {
-		n := newSlurmNode(name, "FUTURE")
+		n := nodesettest.NewSlurmNode(name, "FUTURE")
 		for word := range strings.FieldsSeq(options) {
 			if features, ok := strings.CutPrefix(word, "Feature="); ok {
 				n.Features = strings.Split(features, ",")

@@ -16,6 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -49,6 +50,7 @@ type observation struct {
 	eventOrder    []workerEvent // in order of their arrival
 	requeue       time.Duration // besides that of the plan, 0 for never
 	kubeNodes     map[string]*corev1.Node
+	claims        map[string]*corev1.PersistentVolumeClaim
 	workers       []plan.Worker
 
 	desired plan.Desired
@@ -82,6 +84,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	if err := r.observePods(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := r.observeClaims(ctx, s); err != nil {
+		return nil, err
+	}
 	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
 	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace),
 		client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
@@ -113,7 +118,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod
-		w := workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
+		w := observed.Worker(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
 		w.MissingOwners = missingOwnersOf(pod, s)
 		s.workers = append(s.workers, w)
 	}
@@ -198,6 +203,6 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
 		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(),
+		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(),
 	}
 }

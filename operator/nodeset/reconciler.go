@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
 		r.applyCordons(ctx, observed, actions.Cordons), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
-		r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions),
+		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {
 		err = r.removeFinalizer(ctx, nodeSet)

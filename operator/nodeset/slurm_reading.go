@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
@@ -66,7 +67,7 @@ func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid
 		if !ours(name) && !strings.Contains(n.Comment, uid) {
 			continue
 		}
-		record := recordOf(n, kubeNodes)
+		record := observed.Record(n, kubeNodes)
 		if !ours(name) && record.OwnerUID != uid {
 			continue
 		}
@@ -117,6 +118,6 @@ func checkPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 	if !own(n) {
 		return false, nil
 	}
-	record := recordOf(n, func(string) bool { return true })
+	record := observed.Record(n, func(string) bool { return true })
 	return step.Precondition.IsMetBy(&record), nil
 }

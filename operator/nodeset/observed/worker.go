@@ -1,4 +1,7 @@
-package nodeset
+// Package observed reads the state of workers from what Kubernetes and Slurm show of them: pods and
+// Slurm nodes become the workers and records of package plan. It is pure. The operator decides on
+// this state and `kubectl slurm explain` explains it, so that the two cannot differ.
+package observed
 
 import (
 	"fmt"
@@ -15,22 +18,23 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// workerOf converts a pod for the plan. kubeNode is the Kubernetes node where it runs, nil if there
-// is none or it is not known.
-func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
+// Worker converts the pod of a worker for the plan. kubeNode is the Kubernetes node where it runs, nil if there
+// is none or it is not known. propagated are the conditions of Kubernetes nodes that explain why one
+// was cordoned.
+func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision],
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: SlurmName(pod), Revision: pod.Labels[render.LabelRevision],
 		ClusterRef: pod.Labels[v1beta1.LabelCluster],
 		Created:    pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
 		Slot:         plan.Slot{Ordinal: plan.NoOrdinal},
 		Finished:     pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
-		DrainMark:    drainMarkOf(pod),
+		DrainMark:    DrainMark(pod),
 	}
 	if n, ok := render.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n
 	} else {
-		w.Slot.KubeNode = requiredKubeNode(pod)
+		w.Slot.KubeNode = RequiredKubeNode(pod)
 	}
 	if pod.DeletionTimestamp != nil {
 		w.DeletedAt = pod.DeletionTimestamp.Time
@@ -52,9 +56,9 @@ func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.
 	return w
 }
 
-// requiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may
+// RequiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may
 // run anywhere.
-func requiredKubeNode(pod *corev1.Pod) string {
+func RequiredKubeNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return pod.Spec.NodeName
 	}
@@ -72,16 +76,16 @@ func requiredKubeNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// slurmNameOf returns the name of a worker's Slurm node, empty before it is known.
-func slurmNameOf(pod *corev1.Pod) string {
+// SlurmName returns the name of a worker's Slurm node, empty before it is known.
+func SlurmName(pod *corev1.Pod) string {
 	if name := pod.Labels[v1beta1.LabelPodHostname]; name != "" {
 		return name
 	}
 	return pod.Spec.NodeName // it shares the Kubernetes node's network and name
 }
 
-// drainMarkOf reads the drain mark of a pod. An unreadable time counts as none.
-func drainMarkOf(pod *corev1.Pod) plan.DrainMark {
+// DrainMark reads the drain mark of a pod. An unreadable time counts as none.
+func DrainMark(pod *corev1.Pod) plan.DrainMark {
 	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause],
 		Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
@@ -89,10 +93,10 @@ func drainMarkOf(pod *corev1.Pod) plan.DrainMark {
 	return n
 }
 
-// drainMarkPatch returns the merge patch of a pod's metadata from one drain mark to another. own
+// DrainMarkPatch returns the merge patch of a pod's metadata from one drain mark to another. own
 // are the annotations of the template: when the protection ends, the annotations that protect a
 // worker return to their values there.
-func drainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any {
+func DrainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any {
 	text := func(on bool, value string) any {
 		if !on {
 			return nil
@@ -118,6 +122,11 @@ func drainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any
 	}}
 }
 
+// IsCordonedByUs reports whether the operator cordoned a Kubernetes node.
+func IsCordonedByUs(node *corev1.Node) bool {
+	return node.Spec.Unschedulable && node.Annotations[v1beta1.AnnotationCordonedFor] != ""
+}
+
 // maxReasonLength is how many characters of an annotation become a drainReason.
 const maxReasonLength = 256
 
@@ -127,28 +136,28 @@ func cordonReasonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string)
 		return "pod " + pod.Name + " is cordoned"
 	}
 	// Our own cordon follows a drain in Slurm, and must not cause one.
-	if kubeNode == nil || !kubeNode.Spec.Unschedulable || isCordonedByUs(kubeNode) {
+	if kubeNode == nil || !kubeNode.Spec.Unschedulable || IsCordonedByUs(kubeNode) {
 		return ""
 	}
-	if text := cleanReason(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {
+	if text := CleanReason(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {
 		return text
 	}
 	var why []string
 	for _, name := range propagated {
 		for _, c := range kubeNode.Status.Conditions {
 			if string(c.Type) == name && c.Status == corev1.ConditionTrue {
-				why = append(why, strings.TrimSpace(cleanReason(fmt.Sprintf("%s %s", c.Type, c.Message))))
+				why = append(why, strings.TrimSpace(CleanReason(fmt.Sprintf("%s %s", c.Type, c.Message))))
 			}
 		}
 	}
 	if len(why) > 0 {
-		return cleanReason(strings.Join(why, "; "))
+		return CleanReason(strings.Join(why, "; "))
 	}
 	return "Kubernetes node " + kubeNode.Name + " is cordoned"
 }
 
-// cleanReason keeps the characters of a text that a drainReason may contain.
-func cleanReason(text string) string {
+// CleanReason keeps the characters of a text that a drainReason may contain.
+func CleanReason(text string) string {
 	out := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

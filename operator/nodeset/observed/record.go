@@ -1,4 +1,4 @@
-package nodeset
+package observed
 
 import (
 	"slices"
@@ -10,8 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// recordOf converts a Slurm node for the plan. kubeNodes reports whether a Kubernetes node exists.
-func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
+// Record converts a Slurm node for the plan. kubeNodes reports whether a Kubernetes node exists; an
+// unknown one counts as existing.
+func Record(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 	state := n.State
 	r := plan.Record{
 		Name:          n.Name,

@@ -1,4 +1,4 @@
-package nodeset
+package observed
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -20,7 +21,7 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 	for _, base := range append(slurm.NodeBases(), 200) {
 		for flag := slurm.NodeFlags(0); flag <= slurm.NodeOther; flag = max(1, flag<<1) {
 			n := &slurm.Node{Name: "n", State: slurm.NodeState{Base: base, Flags: flag}}
-			got := recordOf(n, isKnown)
+			got := Record(n, isKnown)
 			want := plan.Record{
 				Name: "n", Future: base == slurm.NodeFuture, Busy: !slices.Contains(quiet, base) ||
 					flag == slurm.NodeCompleting,
@@ -82,14 +83,15 @@ func TestRecords(t *testing.T) {
 		{"a comment that lacks the UID", comment(`{"nodeSetName":"gpu"}`), plan.Record{}},
 		{"garbage", comment(`{"nodeSetUID":"uid-gpu`), plan.Record{}},
 		{"a number is no comment", comment(`7`), plan.Record{}},
-		{"idle since its last work", func(n *slurm.Node) { n.LastBusy = slurm.At(noon) }, plan.Record{IdleSince: noon}},
+		{"idle since its last work", func(n *slurm.Node) { n.LastBusy = slurm.At(nodesettest.Noon) },
+			plan.Record{IdleSince: nodesettest.Noon}},
 		{"never busy is not known", func(n *slurm.Node) { n.LastBusy = 0 }, plan.Record{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := &slurm.Node{Name: "gpu-0", State: slurm.ParseNodeState("IDLE")}
 			tc.change(n)
 			tc.want.Name = "gpu-0"
-			got := recordOf(n, func(name string) bool { return name == "kube-0" })
+			got := Record(n, func(name string) bool { return name == "kube-0" })
 			if diff := cmp.Diff(tc.want, got, cmp.Comparer(time.Time.Equal)); diff != "" {
 				t.Error(diff)
 			}

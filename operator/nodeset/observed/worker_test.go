@@ -1,4 +1,4 @@
-package nodeset
+package observed
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -89,38 +90,41 @@ func TestWorkers(t *testing.T) {
 		{"is not Ready by another condition",
 			func(p *corev1.Pod) { p.Status.Conditions[0].Type = corev1.ContainersReady },
 			func(w *plan.Worker) { w.Ready, w.ReadySince = false, time.Time{} }},
-		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) },
-			func(w *plan.Worker) { w.DeletedAt = noon }},
-		{"costs what it says", withAnnotation(v1beta1.AnnotationPodDeletionCost, "-5"),
+		{"goes since its deletion", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(nodesettest.Noon)) },
+			func(w *plan.Worker) { w.DeletedAt = nodesettest.Noon }},
+		{"costs what it says", nodesettest.WithAnnotation(v1beta1.AnnotationPodDeletionCost, "-5"),
 			func(w *plan.Worker) { w.DeletionCost = -5 }},
-		{"costs nothing when that is no number", withAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"),
+		{"costs nothing when that is no number",
+			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"),
 			func(*plan.Worker) {}},
-		{"is cordoned by its user", withAnnotation(v1beta1.AnnotationPodCordon, "true"),
+		{"is cordoned by its user", nodesettest.WithAnnotation(v1beta1.AnnotationPodCordon, "true"),
 			func(w *plan.Worker) { w.CordonReason = "pod gpu-3 is cordoned" }},
-		{"is not cordoned by another word", withAnnotation(v1beta1.AnnotationPodCordon, "yes"), func(*plan.Worker) {}},
+		{"is not cordoned by another word", nodesettest.WithAnnotation(v1beta1.AnnotationPodCordon, "yes"),
+			func(*plan.Worker) {}},
 		{"is protected", label(v1beta1.LabelPodProtect, "true"), func(w *plan.Worker) { w.DrainMark.Protect = true }},
 		{"is not protected by another word", label(v1beta1.LabelPodProtect, "false"), func(*plan.Worker) {}},
 		{"is noted to go", func(p *corev1.Pod) {
-			withAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseScaleIn)(p)
-			withAnnotation(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
-			withAnnotation(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseScaleIn)(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
 		}, func(w *plan.Worker) {
-			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: noon, Deadline: noon.Add(3 * time.Hour)}
+			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: nodesettest.Noon,
+				Deadline: nodesettest.Noon.Add(3 * time.Hour)}
 		}},
 		{"has no time that cannot be read", func(p *corev1.Pod) {
-			withAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseUpdate)(p)
-			withAnnotation(v1beta1.AnnotationDrainStarted, "at noon")(p)
-			withAnnotation(v1beta1.AnnotationPodDeadline, "1763726400")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseUpdate)(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationDrainStarted, "at noon")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeadline, "1763726400")(p)
 		}, func(w *plan.Worker) { w.DrainMark = plan.DrainMark{Cause: "Update"} }},
 	} {
 		t.Run("a worker "+tc.name, func(t *testing.T) {
 			want := plan.Worker{
 				Pod: "gpu-3", UID: "uid-gpu-3", Slot: plan.Slot{Ordinal: 3}, SlurmName: "gpu-3", Revision: "new",
-				Created:  noon.Add(-time.Hour),
-				KubeNode: "kube-3", Running: true, Ready: true, ReadySince: noon.Add(-time.Hour),
+				Created:  nodesettest.Noon.Add(-time.Hour),
+				KubeNode: "kube-3", Running: true, Ready: true, ReadySince: nodesettest.Noon.Add(-time.Hour),
 			}
 			tc.want(&want)
-			if diff := cmp.Diff(want, workerOf(workerPod(3, tc.change), nil, nil)); diff != "" {
+			if diff := cmp.Diff(want, Worker(nodesettest.NewWorkerPod(3, tc.change), nil, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -143,37 +147,42 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 		want string
 	}{
 		{"it is not while its Kubernetes node is not", []func(*corev1.Node){reason("disk")}, ""},
-		{"a cordoned Kubernetes node is named", []func(*corev1.Node){setCordoned},
+		{"a cordoned Kubernetes node is named", []func(*corev1.Node){nodesettest.SetCordoned},
 			"Kubernetes node kube-1 is cordoned"},
-		{"the annotation says why", []func(*corev1.Node){setCordoned, reason("bad disk")}, "bad disk"},
-		{"it is cleaned", []func(*corev1.Node){setCordoned, reason("\tit's \"bad\"\nnow\u0007\u200b ")}, "its bad now"},
-		{"it is cut at 256 characters", []func(*corev1.Node){setCordoned, reason(strings.Repeat("ä", 300))},
+		{"the annotation says why", []func(*corev1.Node){nodesettest.SetCordoned, reason("bad disk")}, "bad disk"},
+		{"it is cleaned", []func(*corev1.Node){nodesettest.SetCordoned, reason("\tit's \"bad\"\nnow\u0007\u200b ")},
+			"its bad now"},
+		{"it is cut at 256 characters", []func(*corev1.Node){nodesettest.SetCordoned, reason(strings.Repeat("ä", 300))},
 			strings.Repeat("ä", 256)},
-		{"an empty annotation says nothing", []func(*corev1.Node){setCordoned, reason(" \n")},
+		{"an empty annotation says nothing", []func(*corev1.Node){nodesettest.SetCordoned, reason(" \n")},
 			"Kubernetes node kube-1 is cordoned"},
 		{"conditions that are passed on say why",
-			[]func(*corev1.Node){setCordoned, condition("Broken", "True", "fan 2\nstands"),
+			[]func(*corev1.Node){nodesettest.SetCordoned, condition("Broken", "True", "fan 2\nstands"),
 				condition("Hot", "True", "")}, "Hot; Broken fan 2 stands"},
-		{"conditions that are not True do not", []func(*corev1.Node){setCordoned, condition("Broken", "False", "no"),
-			condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
-		{"other conditions do not", []func(*corev1.Node){setCordoned, condition("Ready", "True", "yes")},
+		{"conditions that are not True do not",
+			[]func(*corev1.Node){nodesettest.SetCordoned, condition("Broken", "False", "no"),
+				condition("Hot", "Unknown", "no")}, "Kubernetes node kube-1 is cordoned"},
+		{"other conditions do not", []func(*corev1.Node){nodesettest.SetCordoned, condition("Ready", "True", "yes")},
 			"Kubernetes node kube-1 is cordoned"},
 		{"the annotation goes before the conditions",
-			[]func(*corev1.Node){setCordoned, condition("Hot", "True", "90 C"), reason("maintenance")}, "maintenance"},
+			[]func(*corev1.Node){nodesettest.SetCordoned, condition("Hot", "True", "90 C"), reason("maintenance")},
+			"maintenance"},
 		{"conditions are cut at 256 characters together",
-			[]func(*corev1.Node){setCordoned, condition("Hot", "True", strings.Repeat("x", 200)),
+			[]func(*corev1.Node){nodesettest.SetCordoned, condition("Hot", "True", strings.Repeat("x", 200)),
 				condition("Broken", "True", strings.Repeat("y", 200))},
 			"Hot " + strings.Repeat("x", 200) + "; Broken " + strings.Repeat("y", 256-4-200-2-7)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := workerOf(workerPod(1), newKubeNode("kube-1", tc.node...), []string{"Hot", "Broken"}).CordonReason
+			got := Worker(nodesettest.NewWorkerPod(1), nodesettest.NewKubeNode("kube-1", tc.node...),
+				[]string{"Hot", "Broken"}).CordonReason
 			if got != tc.want {
 				t.Errorf("it is %q and not %q", got, tc.want)
 			}
 		})
 	}
-	if got := workerOf(workerPod(1, withAnnotation(v1beta1.AnnotationPodCordon, "true")),
-		newKubeNode("kube-1", setCordoned, reason("disk")), nil).CordonReason; got != "pod gpu-1 is cordoned" {
+	if got := Worker(nodesettest.NewWorkerPod(1, nodesettest.WithAnnotation(v1beta1.AnnotationPodCordon, "true")),
+		nodesettest.NewKubeNode("kube-1", nodesettest.SetCordoned, reason("disk")),
+		nil).CordonReason; got != "pod gpu-1 is cordoned" {
 		t.Errorf("with both it is %q", got)
 	}
 }
@@ -181,20 +190,22 @@ func TestWhyAWorkerIsCordoned(t *testing.T) {
 func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 	for name, note := range map[string]plan.DrainMark{
 		"nothing":              {},
-		"a cause":              {Cause: v1beta1.DrainCauseScaleIn, Since: noon},
-		"work":                 {Protect: true, Deadline: noon.Add(time.Hour)},
+		"a cause":              {Cause: v1beta1.DrainCauseScaleIn, Since: nodesettest.Noon},
+		"work":                 {Protect: true, Deadline: nodesettest.Noon.Add(time.Hour)},
 		"work without a limit": {Protect: true},
-		"a cause while it works": {Cause: v1beta1.DrainCauseDeletion, Since: noon, Protect: true,
-			Deadline: noon.Add(time.Minute)},
+		"a cause while it works": {Cause: v1beta1.DrainCauseDeletion, Since: nodesettest.Noon, Protect: true,
+			Deadline: nodesettest.Noon.Add(time.Minute)},
 	} {
 		for before, had := range map[string]plan.DrainMark{
-			"none": {}, "another": {Cause: v1beta1.DrainCauseUpdate, Since: noon.Add(-time.Hour), Protect: true,
-				Deadline: noon},
+			"none": {}, "another": {Cause: v1beta1.DrainCauseUpdate, Since: nodesettest.Noon.Add(-time.Hour),
+				Protect:  true,
+				Deadline: nodesettest.Noon},
 		} {
 			t.Run(name+" over "+before, func(t *testing.T) {
-				pod := applyPatch(t, applyPatch(t, workerPod(0, withAnnotation("other", "kept")),
-					drainMarkPatch(had, plan.DrainMark{}, nil)), drainMarkPatch(note, had, nil))
-				if diff := cmp.Diff(note, drainMarkOf(pod)); diff != "" {
+				pod := applyPatch(t, applyPatch(t,
+					nodesettest.NewWorkerPod(0, nodesettest.WithAnnotation("other", "kept")),
+					DrainMarkPatch(had, plan.DrainMark{}, nil)), DrainMarkPatch(note, had, nil))
+				if diff := cmp.Diff(note, DrainMark(pod)); diff != "" {
 					t.Error(diff)
 				}
 				_, evictable := pod.Annotations[v1beta1.AnnotationSafeToEvict]
@@ -210,7 +221,7 @@ func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 
 func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
 	idle, busy := plan.DrainMark{}, plan.DrainMark{Protect: true}
-	chosen := plan.DrainMark{Cause: v1beta1.DrainCauseScaleIn, Since: noon}
+	chosen := plan.DrainMark{Cause: v1beta1.DrainCauseScaleIn, Since: nodesettest.Noon}
 	for _, tc := range []struct {
 		name  string
 		own   map[string]string
@@ -227,12 +238,12 @@ func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
 		{"without a user's there are none after the work", nil, []plan.DrainMark{busy, idle}, "- -"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			pod, was := workerPod(0), plan.DrainMark{}
+			pod, was := nodesettest.NewWorkerPod(0), plan.DrainMark{}
 			for name, value := range tc.own {
-				withAnnotation(name, value)(pod)
+				nodesettest.WithAnnotation(name, value)(pod)
 			}
 			for _, note := range tc.notes {
-				pod, was = applyPatch(t, pod, drainMarkPatch(note, was, tc.own)), note
+				pod, was = applyPatch(t, pod, DrainMarkPatch(note, was, tc.own)), note
 			}
 			show := func(name string) string {
 				if value, ok := pod.Annotations[name]; ok {
