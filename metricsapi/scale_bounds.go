@@ -3,8 +3,8 @@ package metricsapi
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 // ScaleBounds are a NodeSet's replicas and their bounds, as Kubernetes objects specify them.

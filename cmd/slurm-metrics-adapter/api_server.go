@@ -14,7 +14,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/view"
-	"github.com/slurmtide/slurmtide/operator/api/certs"
+	"github.com/slurmtide/slurmtide/operator/certs"
 )
 
 // securePort is the default port of the API server.

@@ -11,9 +11,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
-	"github.com/slurmtide/slurmtide/operator/api/access"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -54,23 +54,23 @@ func (s *slurmOptions) check() error {
 }
 
 // newClients returns the live Slurm clusters with their metrics. The manager runs them.
-func (s *slurmOptions) newClients(mgr ctrl.Manager, registry prometheus.Registerer) (*live.Clusters, error) {
+func (s *slurmOptions) newClients(mgr ctrl.Manager, registry prometheus.Registerer) (*slurmclients.Clusters, error) {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	scontrol, err := live.NewPodScontrol(mgr.GetConfig(), s.execNamespaces)
+	scontrol, err := slurmclients.NewPodScontrol(mgr.GetConfig(), s.execNamespaces)
 	if err != nil {
 		return nil, err
 	}
-	slurms := live.New(live.Config{
+	slurms := slurmclients.New(slurmclients.Config{
 		Access: access.Config{
 			Secrets: access.NewSecretReader(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion,
 			Timeout: s.timeout,
 		},
 		Cache:    slurmclient.CacheConfig{Period: s.period, JobsReader: slurmclient.JobsReader(s.jobsReader)},
 		Scontrol: scontrol,
-		Observer: live.NewRequestMetrics(registry).ObserverOf,
+		Observer: slurmclients.NewRequestMetrics(registry).ObserverOf,
 	})
 	registry.MustRegister(slurms.AgeCollector(time.Now))
 	return slurms, slurms.SetupWithManager(mgr)

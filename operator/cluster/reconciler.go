@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
 // FieldManager is the field manager of our writes.
@@ -27,12 +27,12 @@ const resyncInterval = time.Minute
 // Reconciler writes the status of Clusters.
 type Reconciler struct {
 	client  client.Client
-	clients *live.Clusters
+	clients *slurmclients.Clusters
 	now     func() time.Time
 }
 
 // New returns a reconciler that reports what clients have read, by the clock now.
-func New(c client.Client, clients *live.Clusters, now func() time.Time) *Reconciler {
+func New(c client.Client, clients *slurmclients.Clusters, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, clients: clients, now: now}
 }
 

@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -282,7 +282,7 @@ func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
 	r.restart()
 	r.clearWrites()
 	latest := r.slurm.latest
-	r.slurm.latest, r.slurmMissing = &live.Reading{Snapshot: &slurmclient.Snapshot{}}, true
+	r.slurm.latest, r.slurmMissing = &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, true
 	r.reconcile() // there is no client yet
 	r.slurmMissing = false
 	r.reconcile() // nothing is read yet

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -165,7 +165,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	if key, ok := access.ClusterKeyOf(s.nodeSet); ok {
 		s.slurmCluster = r.slurmClusters(key)
 	}
-	var reading *live.Reading // the same one throughout: the next may arrive at any moment
+	var reading *slurmclients.Reading // the same one throughout: the next may arrive at any moment
 	if s.slurmCluster != nil {
 		reading = s.slurmCluster.Reading()
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
 // setClusterName has readings come from a Slurm cluster of a name.
 func (r *testEnv) setClusterName(cluster string) {
-	r.slurm.cluster = func(reading *live.Reading) {
+	r.slurm.cluster = func(reading *slurmclients.Reading) {
 		reading.Snapshot.Nodes.Cluster, reading.Snapshot.Jobs.Cluster = cluster, cluster
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -18,8 +18,8 @@ import (
 func isKnown(string) bool { return true }
 
 // newReading is one of nodes and jobs at noon.
-func newReading(change ...func(*live.Reading)) *live.Reading {
-	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
+func newReading(change ...func(*slurmclients.Reading)) *slurmclients.Reading {
+	r := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
 		Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}
 	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: nodesettest.Noon}
 	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true,
@@ -31,38 +31,42 @@ func newReading(change ...func(*live.Reading)) *live.Reading {
 }
 
 func TestFreshness(t *testing.T) {
-	unread := func(r *live.Reading) { r.Snapshot.Jobs.Poll = slurmclient.Poll{} }
-	from := func(nodes, jobs string) func(*live.Reading) {
-		return func(r *live.Reading) { r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster = nodes, jobs }
+	unread := func(r *slurmclients.Reading) { r.Snapshot.Jobs.Poll = slurmclient.Poll{} }
+	from := func(nodes, jobs string) func(*slurmclients.Reading) {
+		return func(r *slurmclients.Reading) { r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster = nodes, jobs }
 	}
 	for _, tc := range []struct {
 		name         string
-		change       func(*live.Reading)
+		change       func(*slurmclients.Reading)
 		after        time.Duration
 		problem      string
 		known, fresh bool
 		want         string
 	}{
-		{"a young reading is fresh", func(*live.Reading) {}, time.Minute, "", true, true, ""},
+		{"a young reading is fresh", func(*slurmclients.Reading) {}, time.Minute, "", true, true, ""},
 		{"before nodes were read nothing is known",
-			func(r *live.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false,
+			func(r *slurmclients.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false,
 			"Slurm has not been read yet"},
 		{"before jobs were read nothing is known", unread, 0, "", false, false, "Slurm has not been read yet"},
 		{"and why is told", unread, 0, "no token", false, false, "no token"},
 		{"jobs that cannot be placed leave all unknown",
-			func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false,
+			func(r *slurmclients.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "",
+			false, false,
 			"the nodes of job 7 cannot be read"},
-		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false,
+		{"nodes grow old", func(*slurmclients.Reading) {}, time.Minute + 1, "", true, false,
 			"the reading of nodes is 1m0s old"},
-		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = nodesettest.Noon.Add(-time.Hour) }, 0, "",
+		{"jobs grow old", func(r *slurmclients.Reading) { r.Snapshot.Jobs.ReadAt = nodesettest.Noon.Add(-time.Hour) },
+			0, "",
 			true, false,
 			"the reading of jobs is 1h0m0s old"},
 		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false,
 			"the nodes were read from the Slurm cluster one, the jobs from two"},
 		{"jobs of a cluster that does not tell its name", from("one", ""), 0, "", true, true, ""},
-		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0,
+		{"a poll of nodes that failed", func(r *slurmclients.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") },
+			0,
 			"no route", true, false, "reading nodes: no route"},
-		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "",
+		{"a poll of jobs that failed", func(r *slurmclients.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") },
+			0, "",
 			true, false, "reading jobs: no route"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -83,7 +87,7 @@ func TestFreshness(t *testing.T) {
 func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 	owned := nodesettest.NewSlurmNode("old-7", "IDLE")
 	owned.Comment = `{"nodeSetName":"gpu","nodeSetUID":"uid-gpu","node":"kube-0"}`
-	r := newReading(func(r *live.Reading) {
+	r := newReading(func(r *slurmclients.Reading) {
 		for _, n := range []*slurm.Node{nodesettest.NewSlurmNode("gpu-0", "ALLOCATED"),
 			nodesettest.NewSlurmNode("gpu-1", "FUTURE"),
 			nodesettest.NewSlurmNode("cpu-0", "ALLOCATED"), owned} {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 

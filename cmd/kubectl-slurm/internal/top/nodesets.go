@@ -10,8 +10,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 // NodeSet is a row of the table of NodeSets. Metrics that could not be read are nil.

@@ -1,4 +1,4 @@
-// Package live keeps one Slurm client and one cache for each Controller and Cluster. All
+// Package slurmclients keeps one Slurm client and one cache for each Controller and Cluster. All
 // reconcilers of the operator share them.
 //
 // Clusters follows the objects: it starts a Cluster when its object is created, stops it when the
@@ -8,4 +8,4 @@
 //
 // Unknown is never taken for none: a Reading is incomplete until nodes and jobs were read, and
 // while the nodes of a job cannot be determined.
-package live
+package slurmclients

@@ -1,4 +1,4 @@
-package live
+package slurmclients
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 

@@ -1,11 +1,11 @@
-package live
+package slurmclients
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
