@@ -182,20 +182,23 @@ func checkAsleepAtZero(observed *Observed) []Finding {
 	})
 }
 
-// IsAsleep reports whether the conditions of an HPA show that it leaves its target at zero. Since
-// Kubernetes 1.36, that is an HPA that did not scale the target to zero itself.
+// IsAsleep reports whether an HPA whose target is at zero leaves it there: its conditions say so, or
+// it has no condition ScalingActive yet. Since Kubernetes 1.36, an HPA that scaled the target to zero
+// itself is awake. The operator reads the conditions in the same way.
 func IsAsleep(h *podAutoscaler) bool {
-	for _, c := range h.Status.Conditions {
-		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
-			return false
-		}
+	if c := hpaCondition(h, autoscalingv2.ScaledToZero); c != nil && c.Status == corev1.ConditionTrue {
+		return false
 	}
 	c := hpaCondition(h, autoscalingv2.ScalingActive)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
+	return c == nil || c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
 }
 
+// describeSleep says what shows that an HPA is asleep.
 func describeSleep(h *podAutoscaler) string {
-	return "ScalingActive=False, " + hpaCondition(h, autoscalingv2.ScalingActive).Reason
+	if c := hpaCondition(h, autoscalingv2.ScalingActive); c != nil {
+		return "ScalingActive=False, " + c.Reason
+	}
+	return "no condition ScalingActive yet"
 }
 
 func hpaCondition(
