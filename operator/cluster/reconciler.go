@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
@@ -71,11 +72,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	changed := cluster.DeepCopy()
 	changed.Status = next
-	err := r.client.Status().Patch(ctx, changed, client.MergeFrom(cluster), client.FieldOwner(FieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("writing the status of the Cluster: %w", err)
-	}
-	return ctrl.Result{RequeueAfter: resyncInterval}, nil
+	err := kube.PatchStatus(ctx, r.client, cluster, changed, nil, client.FieldOwner(FieldManager))
+	return kube.ResultOf(resyncInterval, client.IgnoreNotFound(err))
 }
 
 func (r *Reconciler) observe(name types.NamespacedName) observation {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -24,7 +26,8 @@ import (
 // apply carries out the steps. Steps for one worker run in order up to the first that fails,
 // different workers in parallel. Events follow the writes.
 func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Actions) error {
-	if err := r.addFinalizer(ctx, s.nodeSet); err != nil {
+	if err := kube.AddFinalizer(ctx, r.client, s.nodeSet, v1beta1.FinalizerDrain,
+		client.FieldOwner(FieldManager)); err != nil {
 		return err
 	}
 	if s.nodeSet.DeletionTimestamp == nil {

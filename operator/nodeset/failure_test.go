@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -80,7 +81,7 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			for range 4 {
 				r.now = r.now.Add(10 * time.Second)
 				r.slurm.poll()
-				if result := r.reconcile(); result.RequeueAfter == conflictRetryDelay {
+				if result := r.reconcile(); result.RequeueAfter == kube.ConflictRetryDelay {
 					met = true
 					delete(r.fail, words)
 				}

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
@@ -42,7 +43,7 @@ func TestMakingWorkers(t *testing.T) {
 		"patch status NodeSet gpu")
 	expectStrings(t, "the events", r.takeEvents(), "Normal SuccessfulCreate created worker gpu-0",
 		"Normal SuccessfulCreate created worker gpu-1")
-	if !hasFinalizer(r.nodeSet()) {
+	if !kube.HasFinalizer(r.nodeSet(), v1beta1.FinalizerDrain) {
 		t.Error("there is no finalizer")
 	}
 	pod := r.pod("gpu-1")

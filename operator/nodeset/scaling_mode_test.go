@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
@@ -130,7 +131,7 @@ func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
 	from.ResourceVersion, to.ResourceVersion = "7", "7"
 	from.Status = v1beta1.NodeSetStatus{ReadyReplicas: 2, OrdinalToNode: map[string]string{"0": "a", "1": "b"}}
 	to.Status = v1beta1.NodeSetStatus{Replicas: 1, OrdinalToNode: map[string]string{"1": "b"}}
-	data, err := statusPatch(from, to)
+	data, err := kube.StatusPatch(from, to, requiredFields(to))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 func TestWakeUp(t *testing.T) {
@@ -86,7 +87,7 @@ func TestConflictIsRetried(t *testing.T) {
 	r := newEnv(t)
 	r.fake.required = 3
 	r.conflict = true
-	if got := r.reconcile(t); got.RequeueAfter != conflictRetryDelay {
+	if got := r.reconcile(t); got.RequeueAfter != kube.ConflictRetryDelay {
 		t.Errorf("it requeues after %s", got.RequeueAfter)
 	}
 	if got := r.nodeSet(t); specReplicas(got) != 0 || len(r.events.Events) != 0 {
@@ -110,7 +111,7 @@ func TestConflictDoesNotRestartTheIdleTime(t *testing.T) {
 	if n := specReplicas(r.nodeSet(t)); n != 2 {
 		t.Fatalf("there are %d replicas", n)
 	}
-	r.now = r.now.Add(conflictRetryDelay)
+	r.now = r.now.Add(kube.ConflictRetryDelay)
 	r.reconcile(t)
 	r.expect(t, 0, "TakenToZero")
 }

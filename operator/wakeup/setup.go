@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 // NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale. IndexByNodeSet adds
@@ -47,20 +47,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			EnableWarmup:            new(true), // a new leader starts with filled caches
-			LogConstructor:          logConstructor(mgr.GetLogger()),
+			LogConstructor:          kube.NewLogConstructor(mgr.GetLogger(), "wakeup", "nodeset"),
 		}).
 		Complete(r)
-}
-
-// logConstructor adds the controller and the NodeSet to each log line.
-func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	log = log.WithValues("controller", "wakeup")
-	return func(r *reconcile.Request) logr.Logger {
-		if r == nil {
-			return log
-		}
-		return log.WithValues("namespace", r.Namespace, "nodeset", r.Name)
-	}
 }
 
 // NodeSetNames returns the name of the NodeSet that an HPA scales, or nothing.
