@@ -16,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // slurmctldPort is the default port of slurmctld (slurm.conf(5), SlurmctldPort).
@@ -144,7 +145,7 @@ func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return render.Identity{KubeNode: "any"}
 	}
-	return render.Identity{Ordinal: new(max(0, desiredReplicas(n)-1))}
+	return render.Identity{Ordinal: new(max(0, int(scaling.SpecReplicas(n))-1))}
 }
 
 // keyReadInterval is how often the Secret with the Slurm key is read: often enough to replace the

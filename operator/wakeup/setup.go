@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale. IndexByNodeSet adds
@@ -55,15 +55,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // NodeSetNames returns the name of the NodeSet that an HPA scales, or nothing.
 func NodeSetNames(obj client.Object) []string {
 	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
-	if !ok {
+	if !ok || !scaling.TargetsNodeSet(hpa) {
 		return nil
 	}
-	ref := hpa.Spec.ScaleTargetRef
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil || gv.Group != v1beta1.GroupName || ref.Kind != v1beta1.KindNodeSet {
-		return nil
-	}
-	return []string{ref.Name}
+	return []string{hpa.Spec.ScaleTargetRef.Name}
 }
 
 func requestsForHPA(_ context.Context, hpa client.Object) []reconcile.Request {

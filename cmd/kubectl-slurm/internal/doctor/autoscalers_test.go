@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"testing"
-
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,40 +136,4 @@ func addTwin(s *Observed, change func(n *v1beta1.NodeSet)) {
 	second := s.NodeSets[0].DeepCopy()
 	change(second)
 	s.NodeSets = append(s.NodeSets, *second)
-}
-
-func TestIsAsleep(t *testing.T) {
-	condition := func(of autoscalingv2.HorizontalPodAutoscalerConditionType, status corev1.ConditionStatus,
-		reason string) autoscalingv2.HorizontalPodAutoscalerCondition {
-		return autoscalingv2.HorizontalPodAutoscalerCondition{Type: of, Status: status, Reason: reason}
-	}
-	disabled := condition(autoscalingv2.ScalingActive, corev1.ConditionFalse, "ScalingDisabled")
-	for _, tc := range []struct {
-		name       string
-		conditions []autoscalingv2.HorizontalPodAutoscalerCondition
-		want       bool
-	}{
-		{"no conditions yet", nil, true},
-		{"only another condition", []autoscalingv2.HorizontalPodAutoscalerCondition{
-			condition(autoscalingv2.AbleToScale, corev1.ConditionTrue, "SucceededGetScale")}, true},
-		{"scaling is disabled", []autoscalingv2.HorizontalPodAutoscalerCondition{disabled}, true},
-		{"it computes its metrics", []autoscalingv2.HorizontalPodAutoscalerCondition{
-			condition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound")}, false},
-		{"it failed to read its metrics", []autoscalingv2.HorizontalPodAutoscalerCondition{
-			condition(autoscalingv2.ScalingActive, corev1.ConditionFalse, "FailedGetObjectMetric")}, false},
-		{"it scaled to zero itself", []autoscalingv2.HorizontalPodAutoscalerCondition{disabled,
-			condition(autoscalingv2.ScaledToZero, corev1.ConditionTrue, "ScaledToZero")}, false},
-		{"it scaled to zero itself and has no other condition", []autoscalingv2.HorizontalPodAutoscalerCondition{
-			condition(autoscalingv2.ScaledToZero, corev1.ConditionTrue, "ScaledToZero")}, false},
-		{"it did not scale to zero itself", []autoscalingv2.HorizontalPodAutoscalerCondition{disabled,
-			condition(autoscalingv2.ScaledToZero, corev1.ConditionFalse, "NotScaledToZero")}, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			h := &podAutoscaler{}
-			h.Status.Conditions = tc.conditions
-			if got := IsAsleep(h); got != tc.want {
-				t.Errorf("got %t", got)
-			}
-		})
-	}
 }
