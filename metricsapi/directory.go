@@ -1,6 +1,10 @@
 package metricsapi
 
-import "k8s.io/apimachinery/pkg/labels"
+import (
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slurmtide/slurmtide/operator/scaling"
+)
 
 // Directory lists the objects that have metrics. Its methods do not block, and callers must not
 // modify what they return.
@@ -22,7 +26,7 @@ type Object struct {
 	// Pool is the name of a NodeSet's pool in the cluster's readings; empty for other objects.
 	Pool string
 	// ScaleBounds are a NodeSet's replicas and their bounds; nil for other objects.
-	ScaleBounds *ScaleBounds
+	ScaleBounds *scaling.Bounds
 }
 
 // Cluster is a Slurm cluster.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -135,7 +136,7 @@ func requiredNodesMetrics() []nodeSetMetric {
 
 // scaleMetrics are the replicas and their bounds, which are known without Slurm.
 func scaleMetrics() []nodeSetMetric {
-	of := func(name, help string, value func(o *ScaleBounds) *uint64) nodeSetMetric {
+	of := func(name, help string, value func(o *scaling.Bounds) *uint64) nodeSetMetric {
 		return nodeSetMetric{name: name, help: help, values: func(s *nodeSetObservation, put func(float64, ...string)) {
 			if s.object.ScaleBounds == nil {
 				return
@@ -147,13 +148,13 @@ func scaleMetrics() []nodeSetMetric {
 	}
 	return []nodeSetMetric{
 		of("slurm_nodeset_replicas", "Desired number of workers of the NodeSet (spec.replicas).",
-			func(o *ScaleBounds) *uint64 { return &o.Replicas }),
+			func(o *scaling.Bounds) *uint64 { return &o.Replicas }),
 		of("slurm_nodeset_min_nodes",
 			"Minimum number of workers that the NodeSet's HPA keeps; no sample without an HPA.",
-			func(o *ScaleBounds) *uint64 { return o.Min }),
+			func(o *scaling.Bounds) *uint64 { return o.Min }),
 		of("slurm_nodeset_max_nodes",
 			"Maximum number of workers of the NodeSet: the smaller of its spec.maxReplicas and its HPA's maxReplicas; "+
-				"no sample if neither is set.", func(o *ScaleBounds) *uint64 { return o.Max }),
+				"no sample if neither is set.", func(o *scaling.Bounds) *uint64 { return o.Max }),
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -57,9 +58,9 @@ func testNodeSets(change ...func(*slurmclient.Snapshot)) nodeSetList {
 		IdleGrace: 10 * time.Minute})
 	return nodeSetList{
 		{Namespace: "team", Name: "a", Pool: "team/a", Clusters: []Cluster{red},
-			ScaleBounds: &ScaleBounds{Replicas: 4, Min: ptr[uint64](0), Max: ptr[uint64](6)}},
+			ScaleBounds: &scaling.Bounds{Replicas: 4, Min: ptr[uint64](0), Max: ptr[uint64](6)}},
 		{Namespace: "team", Name: "new", Pool: "team/new", Clusters: []Cluster{red},
-			ScaleBounds: &ScaleBounds{Replicas: 1}},
+			ScaleBounds: &scaling.Bounds{Replicas: 1}},
 	}
 }
 

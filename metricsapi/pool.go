@@ -4,10 +4,10 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
@@ -28,47 +28,22 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: shape.WorkerPrefix(n), Shape: shapeOf(n),
-		Replicas: replicasOf(n), ScaleInReason: v1beta1.DrainReasonPrefix + v1beta1.DrainReasonScaleIn,
+		Replicas: uint64(scaling.DesiredReplicas(n)), ScaleInReason: v1beta1.DrainReasonPrefix +
+			v1beta1.DrainReasonScaleIn,
 		IdleGrace: defaults.IdleGrace, ReservationLead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}
 	}
-	p.Max = maxReplicasOf(n, hpa)
+	if most := scaling.MaxReplicas(n, hpa); most != nil {
+		p.Max = uint64(max(0, *most)) //nolint:gosec // not negative
+	}
 	if text, ok := n.Annotations[v1beta1.AnnotationIdleGrace]; ok {
 		if grace, err := time.ParseDuration(text); err == nil && grace >= 0 {
 			p.IdleGrace = grace
 		}
 	}
 	return p
-}
-
-// replicasOf returns the desired number of workers. The API server sets replicas; the default
-// is one.
-func replicasOf(n *v1beta1.NodeSet) uint64 {
-	switch {
-	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
-		return nonNegative(n.Status.Desired)
-	case n.Spec.Replicas == nil:
-		return 1
-	}
-	return nonNegative(*n.Spec.Replicas)
-}
-
-func nonNegative(n int32) uint64 { return uint64(max(0, n)) }
-
-// TargetsNodeSet reports whether the HPA scales a NodeSet.
-func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	ref := hpa.Spec.ScaleTargetRef
-	return ref.Kind == v1beta1.KindNodeSet && groupOf(ref.APIVersion) == v1beta1.GroupName
-}
-
-func groupOf(apiVersion string) string {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return ""
-	}
-	return gv.Group
 }
 
 // shapeOf returns the shape of the NodeSet's workers, nil if unknown. Package demand then uses

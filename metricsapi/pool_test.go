@@ -112,25 +112,3 @@ func TestShapeOfAPool(t *testing.T) {
 		t.Errorf("an unknown shape is %+v, want nil", s)
 	}
 }
-
-func TestHPAsOfNodeSets(t *testing.T) {
-	for _, tc := range []struct {
-		name, kind, version string
-		want                bool
-	}{
-		{"a NodeSet", "NodeSet", "slinky.slurm.net/v1beta1", true},
-		{"of an older version", "NodeSet", "slinky.slurm.net/v1alpha1", true},
-		{"of another group", "NodeSet", "example.com/v1", false},
-		{"a Deployment", "Deployment", "apps/v1", false},
-		{"without a version", "NodeSet", "", false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: tc.kind, APIVersion: tc.version,
-				Name: "gpu"}
-			if got := TargetsNodeSet(hpa); got != tc.want {
-				t.Errorf("TargetsNodeSet is %v", got)
-			}
-		})
-	}
-}

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )

@@ -113,7 +113,7 @@ func (c *Cache) Run(ctx context.Context) {
 func (c *Cache) Snapshot() *Snapshot { return c.snapshot.Load() }
 
 // Next waits for a snapshot whose Sequence is greater than after and returns the newest one. A
-// caller that compares the last snapshot it received with the next one (JobChanges, NodeChanges)
+// caller that compares the last snapshot it received with the next one (JobChanges)
 // misses no difference, however slow it is.
 func (c *Cache) Next(ctx context.Context, after uint64) (*Snapshot, error) {
 	for {

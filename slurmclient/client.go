@@ -108,9 +108,6 @@ func New(cfg Config) (*Client, error) {
 // noRedirect keeps the token from following a redirect to another host.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Versions lists the API versions that this package supports, newest first.
-func Versions() []string { return wire.Versions() }
-
 // Version returns the API version in use, or "" before the first request.
 func (c *Client) Version() string {
 	c.mu.Lock()

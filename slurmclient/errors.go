@@ -110,12 +110,6 @@ func IsNotFound(err error) bool { return CodeOf(err) == CodeNotFound }
 // IsUnchanged reports whether err means that nothing changed.
 func IsUnchanged(err error) bool { return CodeOf(err) == CodeUnchanged }
 
-// IsUnauthorized reports whether err means that the token or its user was refused.
-func IsUnauthorized(err error) bool { return CodeOf(err) == CodeUnauthorized }
-
-// IsUnavailable reports whether err means that there was no usable answer.
-func IsUnavailable(err error) bool { return CodeOf(err) == CodeUnavailable }
-
 // IsConflict reports whether err means that the state of the object forbids the change for now.
 func IsConflict(err error) bool { return CodeOf(err) == CodeConflict }
 

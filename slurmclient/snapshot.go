@@ -189,12 +189,6 @@ func JobChanges(old, now *Snapshot) []Change[slurm.Job] {
 	return collectChanges(records.JobChanges(jobsOf(old), jobsOf(now)))
 }
 
-// NodeChanges compares the nodes of two snapshots and returns the changes in order of name. A nil
-// snapshot, and one whose nodes were never read, has no nodes.
-func NodeChanges(old, now *Snapshot) []Change[slurm.Node] {
-	return collectChanges(records.NodeChanges(nodesOf(old), nodesOf(now)))
-}
-
 func collectChanges[T any](changes iter.Seq2[*T, *T]) (out []Change[T]) {
 	for old, now := range changes {
 		out = append(out, Change[T]{Old: old, New: now})
@@ -207,11 +201,4 @@ func jobsOf(s *Snapshot) []*slurm.Job {
 		return nil
 	}
 	return s.Jobs.Value
-}
-
-func nodesOf(s *Snapshot) []*slurm.Node {
-	if s == nil {
-		return nil
-	}
-	return s.Nodes.Value
 }

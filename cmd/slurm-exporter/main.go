@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/exporter/exposition"
@@ -36,8 +37,7 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	o, err := parseFlags(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "slurm-exporter: %v\nslurm-exporter: --help lists the flags\n", err)
-		return 2
+		return flags.ReportError(os.Stderr, "slurm-exporter", err)
 	}
 	if os.Getenv("GOGC") == "" {
 		// Each poll of a large cluster leaves much garbage at once. Collecting more often saves memory

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"runtime"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
-	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+	"github.com/spf13/pflag"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/exporter/collector"
 	"github.com/slurmtide/slurmtide/exporter/exposition"
@@ -53,117 +52,102 @@ and slurm_exporter_snapshot_age_seconds grows.
   slurm-exporter --slurm.url=http://slurmrestd:6820 --slurm.token-file=/run/token
   slurm-exporter --slurm.simulate`
 
-// parseFlags reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. For --help and --version, which it prints, the error is
+// flags.ErrPrinted.
 func parseFlags(args []string) (*options, error) {
-	app, o := newApplication()
-	if _, err := app.Parse(args); err != nil {
+	program, o := newProgram()
+	if err := program.Parse(args, os.Stdout); err != nil {
 		return nil, err
 	}
 	return o, o.check()
 }
 
-// newApplication returns the program's flags and the options that they set.
-func newApplication() (*kingpin.Application, *options) {
+// newProgram returns the program's flags and the options that they set.
+func newProgram() (*flags.Program, *options) {
 	o := &options{collectors: map[string]*bool{}}
-	app := kingpin.New("slurm-exporter", description)
-	app.Version(version.Print("slurm-exporter"))
-	app.HelpFlag.Short('h')
-	o.slurmFlags(app)
-	o.pollFlags(app)
-	o.metricFlags(app)
-	o.web = kingpinflag.AddFlags(app, ":9341")
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
-		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	return app, o
+	p := flags.New("slurm-exporter", description)
+	o.slurmFlags(p.Group("Slurm"))
+	o.pollFlags(p.Group("Slurm"))
+	o.metricFlags(p.Group("Metrics"))
+	o.webFlags(p.Group("HTTP server"))
+	o.logFlags(p.Group("Logs"))
+	return p, o
 }
 
-func (o *options) slurmFlags(app *kingpin.Application) {
-	app.Flag("slurm.url", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").
-		Envar("SLURM_URL").StringVar(&o.url)
-	app.Flag("slurm.token-file", "File with the token (JWT). It is reloaded when it changes.").Envar("SLURM_JWT_FILE").
-		StringVar(&o.tokenFile)
-	app.Flag("slurm.token-env",
-		"Environment variable with the token, used without --slurm.token-file and --slurm.jwt-key-file.").
-		Default("SLURM_JWT").StringVar(&o.tokenEnv)
-	app.Flag("slurm.jwt-key-file",
-		"File with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").
-		StringVar(&o.keyFile)
-	app.Flag("slurm.jwt-user", "User of the minted tokens.").Default("slurm").StringVar(&o.keyUser)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
-		DurationVar(&o.keyLifetime)
-	app.Flag("slurm.user-name", "User to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").
-		StringVar(&o.userName)
-	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that slurmrestd serves.").
-		StringVar(&o.apiVersion)
-	app.Flag("slurm.ca-file",
-		"File with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the system's CAs.").
-		StringVar(&o.caFile)
-	app.Flag("slurm.cert-file", "File with a client certificate (PEM).").StringVar(&o.certFile)
-	app.Flag("slurm.key-file", "File with the client certificate's key (PEM).").StringVar(&o.clientKey)
-	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
-		DurationVar(&o.timeout)
-	app.Flag("slurm.simulate", "Serve a simulated cluster that continuously runs jobs.").BoolVar(&o.simulate)
+// webFlags adds the flags that all exporters have in common.
+func (o *options) webFlags(set *pflag.FlagSet) {
+	o.web = &web.FlagConfig{WebListenAddresses: new([]string), WebSystemdSocket: new(bool), WebConfigFile: new(string)}
+	if runtime.GOOS == "linux" {
+		set.BoolVar(o.web.WebSystemdSocket, "web.systemd-socket", false, "Use systemd socket activation listeners "+
+			"instead of port listeners (Linux only).")
+	}
+	set.StringArrayVar(o.web.WebListenAddresses, "web.listen-address", []string{":9341"},
+		"Addresses on which to expose metrics and web interface. Repeatable for multiple addresses. Examples: "+
+			":9100 or [::1]:9100 for http, vsock://:9100 for vsock")
+	set.StringVar(o.web.WebConfigFile, "web.config.file", "", "Path to configuration file that can enable TLS or "+
+		"authentication. See: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md")
 }
 
-func (o *options) pollFlags(app *kingpin.Application) {
-	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
-		Default("10s").DurationVar(&o.period)
-	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&o.slow)
-	app.Flag("slurm.jobs-reader",
-		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
-			"picks the cheaper one.").
-		Default("auto").EnumVar(&o.jobsReader, "auto", "list", "delta")
+func (o *options) logFlags(set *pflag.FlagSet) {
+	flags.ChoiceVar(set, &o.logLevel, "log.level", "Minimum log level: debug, info, warn or error.",
+		"info", "debug", "warn", "error")
+	flags.ChoiceVar(set, &o.logFormat, "log.format", "Log format: logfmt or json.", "logfmt", "json")
 }
 
-func (o *options) metricFlags(app *kingpin.Application) {
+func (o *options) slurmFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.url, "slurm.url", "", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.")
+	flags.BindEnvironment(set, "slurm.url", "SLURM_URL")
+	set.StringVar(&o.tokenFile, "slurm.token-file", "", "File with the token (JWT). It is reloaded when it changes.")
+	flags.BindEnvironment(set, "slurm.token-file", "SLURM_JWT_FILE")
+	set.StringVar(&o.tokenEnv, "slurm.token-env", "SLURM_JWT", "Environment variable with the token, used without "+
+		"--slurm.token-file and --slurm.jwt-key-file.")
+	set.StringVar(&o.keyFile, "slurm.jwt-key-file", "", "File with slurmctld's HS256 key (jwt_hs256.key). Tokens "+
+		"are minted with it instead of read.")
+	set.StringVar(&o.keyUser, "slurm.jwt-user", "slurm", "User of the minted tokens.")
+	set.DurationVar(&o.keyLifetime, "slurm.jwt-lifetime", 30*time.Minute,
+		"Lifetime of minted tokens. They are renewed before they expire.")
+	set.StringVar(&o.userName, "slurm.user-name", "", "User to send as X-SLURM-USER-NAME. Not needed if the token "+
+		"contains a user.")
+	set.StringVar(&o.apiVersion, "slurm.api-version", "", "API version, such as v0.0.42. Default: the newest "+
+		"version that slurmrestd serves.")
+	set.StringVar(&o.caFile, "slurm.ca-file", "", "File with the CA certificates (PEM) that verify slurmrestd's "+
+		"certificate. Default: the system's CAs.")
+	set.StringVar(&o.certFile, "slurm.cert-file", "", "File with a client certificate (PEM).")
+	set.StringVar(&o.clientKey, "slurm.key-file", "", "File with the client certificate's key (PEM).")
+	set.DurationVar(&o.timeout, "slurm.timeout", 30*time.Second,
+		"Timeout of a request, or of one chunk of a long response.")
+	set.BoolVar(&o.simulate, "slurm.simulate", false, "Serve a simulated cluster that continuously runs jobs.")
+}
+
+func (o *options) pollFlags(set *pflag.FlagSet) {
+	set.DurationVar(&o.period, "slurm.poll-interval", 10*time.Second,
+		"Interval between polls of nodes and jobs. Slow polls increase it automatically.")
+	set.DurationVar(&o.slow, "slurm.slow-poll-interval", 5*time.Minute, "Interval between polls of shares and QOS.")
+	flags.ChoiceVar(set, &o.jobsReader, "slurm.jobs-reader", "How jobs are read: list requests all jobs, delta "+
+		"only the changed ones (for queues of thousands), auto picks the cheaper one.",
+		"auto", "list", "delta")
+}
+
+func (o *options) metricFlags(set *pflag.FlagSet) {
 	for _, c := range collector.Native() {
 		on := new(bool)
 		o.collectors[c.Name] = on
-		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
+		set.BoolVar(on, "collector."+c.Name, c.Default, "Serve "+c.Help+".")
 	}
-	var names []string
-	for _, s := range collector.Sets() {
-		names = append(names, string(s))
-	}
-	app.Flag("cluster", "Name of the Slurm cluster. Every metric gets it as the label cluster, by which dashboards "+
-		"select a cluster.").PlaceHolder("NAME").StringVar(&o.cluster)
-	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
-		", ")+". Each set is also available separately at METRICS_PATH/SET.").
-		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Maximum number of nodes with their own series, by name. 0 means no limit.").Default("0").
-		IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Maximum number of users with their own series, by number of jobs. The others are "+
-		"summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts",
-		"Maximum number of accounts with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Accounts)
-	app.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("web.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
-		IntVar(&o.maxRequests)
+	set.StringVar(&o.cluster, "cluster", "", "Name of the Slurm cluster. Every metric gets it as the label "+
+		"cluster, by which dashboards select a cluster.")
+	flags.ListVar(set, &o.compat, "compat", "set",
+		"Also serve the metric names of other exporters, separated by commas: "+flags.JoinNames(collector.Sets())+
+			". Each set is also available separately at METRICS_PATH/SET.", collector.Sets()...)
+	set.IntVar(&o.limits.Nodes, "limit.nodes", 0, "Maximum number of nodes with their own series, by name. 0 means "+
+		"no limit.")
+	set.IntVar(&o.limits.Users, "limit.users", 1000, "Maximum number of users with their own series, by number of "+
+		"jobs. The others are summed. 0 means no limit.")
+	set.IntVar(&o.limits.Accounts, "limit.accounts", 1000, "Maximum number of accounts with their own series, by "+
+		"number of jobs. The others are summed. 0 means no limit.")
+	set.StringVar(&o.metricsPath, "web.telemetry-path", "/metrics", "Path of the metrics.")
+	set.IntVar(&o.maxRequests, "web.max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")
 }
-
-// setList is a repeatable flag value: comma-separated sets.
-type setList []exposition.Set
-
-func (l *setList) Set(text string) error {
-	for name := range strings.SplitSeq(text, ",") {
-		s := exposition.Set(strings.TrimSpace(name))
-		if s == "" {
-			continue
-		}
-		if !slices.Contains(collector.Sets(), s) {
-			return fmt.Errorf("there is no set %q, only %v", s, collector.Sets())
-		}
-		if !slices.Contains(*l, s) {
-			*l = append(*l, s)
-		}
-	}
-	return nil
-}
-
-func (l *setList) String() string { return fmt.Sprint(*l) }
-
-func (l *setList) IsCumulative() bool { return true }
 
 func (o *options) check() error {
 	switch {

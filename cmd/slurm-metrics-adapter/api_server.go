@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/spf13/pflag"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -15,7 +14,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/view"
-	"github.com/slurmtide/slurmtide/operator/api/certs"
+	"github.com/slurmtide/slurmtide/operator/certs"
 )
 
 // securePort is the default port of the API server.
@@ -28,7 +27,7 @@ const authorizationCacheTTL = 5 * time.Minute
 
 // libraryFlags adds the useful flags of the API server library under the names that all Kubernetes
 // API servers use.
-func (o *options) libraryFlags(app *kingpin.Application) {
+func (o *options) libraryFlags(added *pflag.FlagSet) {
 	o.library = liboptions.NewCustomMetricsAdapterServerOptions()
 	o.library.SecureServing.BindPort = securePort
 	o.library.SecureServing.ServerCert.CertDirectory = "" // nothing is written to disk
@@ -48,19 +47,15 @@ func (o *options) libraryFlags(app *kingpin.Application) {
 		"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
 	} {
 		f := set.Lookup(name)
-		help := strings.Join(strings.Fields(f.Usage), " ")
+		f.Usage = strings.Join(strings.Fields(f.Usage), " ")
 		if name == "tls-cert-file" {
-			help = "File with the serving certificate followed by its CA's (PEM). It is reloaded when it changes. " +
+			f.Usage = "File with the serving certificate followed by its CA's (PEM). It is reloaded when it changes. " +
 				"Without it the adapter creates a certificate, see --certificate.secret."
 		}
-		if d := f.DefValue; d != "" && d != "[]" && d != "false" {
-			help += " Default: " + d + "."
-		}
-		app.Flag(name, help).SetValue(f.Value)
+		added.AddFlag(f)
 	}
-	app.Flag("shutdown-delay",
-		"How long to keep serving, unready, after a signal, so that clients can move to other replicas.").
-		Default("5s").DurationVar(&o.shutdownDelay)
+	added.DurationVar(&o.shutdownDelay, "shutdown-delay", 5*time.Second,
+		"How long to keep serving, unready, after a signal, so that clients can move to other replicas.")
 }
 
 // newServer returns the API server, which listens but does not serve yet. settled returns why it is

@@ -20,7 +20,7 @@ import (
 	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )

@@ -22,8 +22,9 @@ import (
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
@@ -138,7 +139,7 @@ type singleNodeSet struct{}
 
 func (singleNodeSet) NodeSets() []metricsapi.Object {
 	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unreadableCluster{}},
-		ScaleBounds: &metricsapi.ScaleBounds{Replicas: 3}}}
+		ScaleBounds: &scaling.Bounds{Replicas: 3}}}
 }
 
 type unreadableCluster struct{}

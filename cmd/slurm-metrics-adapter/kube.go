@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/homedir"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
-	"github.com/slurmtide/slurmtide/operator/api/certs"
+	"github.com/slurmtide/slurmtide/operator/certs"
 )
 
 // kubeClients are the clients of Kubernetes.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/prometheus/common/version"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 )
@@ -30,8 +30,7 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	o, err := parseFlags(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "slurm-metrics-adapter: %v\nslurm-metrics-adapter: --help lists the flags\n", err)
-		return 2
+		return flags.ReportError(os.Stderr, "slurm-metrics-adapter", err)
 	}
 	log := o.logger(os.Stderr)
 	redirectLibraryLogs(log)

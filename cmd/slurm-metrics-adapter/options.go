@@ -3,14 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"os"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/common/version"
+	"github.com/spf13/pflag"
 	liboptions "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd/options"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/exporter/collector"
 	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/exporter/tally"
@@ -56,93 +55,86 @@ error and never a number.
   slurm-metrics-adapter
   slurm-metrics-adapter --slurm.url=http://slurmrestd:6820 --slurm.token-file=/run/token`
 
-// parseFlags reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. For --help and --version, which it prints, the error is
+// flags.ErrPrinted.
 func parseFlags(args []string) (*options, error) {
-	app, o := newApplication()
-	if _, err := app.Parse(args); err != nil {
+	program, o := newProgram()
+	if err := program.Parse(args, os.Stdout); err != nil {
 		return nil, err
 	}
 	return o, o.check()
 }
 
-// newApplication returns the program's flags and the options that they set.
-func newApplication() (*kingpin.Application, *options) {
+// newProgram returns the program's flags and the options that they set.
+func newProgram() (*flags.Program, *options) {
 	o := &options{collectors: map[string]*bool{}}
-	app := kingpin.New("slurm-metrics-adapter", description)
-	app.Version(version.Print("slurm-metrics-adapter"))
-	app.HelpFlag.Short('h')
-	o.metricsAPIFlags(app)
-	o.slurm.flags(app)
-	o.view.flags(app)
-	o.kubeFlags(app)
-	o.certificateFlags(app)
-	o.libraryFlags(app)
-	o.expositionFlags(app)
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
-		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	return app, o
+	p := flags.New("slurm-metrics-adapter", description)
+	o.metricsAPIFlags(p.Group("Metrics for Kubernetes"))
+	o.slurm.addFlags(p.Group("Slurm"))
+	o.view.addFlags(p.Group("View"))
+	o.kubeFlags(p.Group("Kubernetes"))
+	o.certificateFlags(p.Group("API server"))
+	o.libraryFlags(p.Group("API server"))
+	o.expositionFlags(p.Group("Metrics for Prometheus"))
+	o.logFlags(p.Group("Logs"))
+	return p, o
 }
 
-func (o *options) metricsAPIFlags(app *kingpin.Application) {
-	app.Flag("metrics-max-age", "Maximum age of data from Slurm. Metrics of older data are errors.").
-		Default(metricsapi.DefaultMaxAge.String()).DurationVar(&o.maxAge)
-	app.Flag("external-metrics",
-		"Also serve external.metrics.k8s.io. Only one adapter in a Kubernetes cluster can serve it.").
-		BoolVar(&o.external)
-	app.Flag("idle-grace", "How long idle nodes count as required, unless an annotation of the NodeSet sets it.").
-		Default("0s").DurationVar(&o.pools.IdleGrace)
-	app.Flag("reservation-lead", "How long before the start of a reservation its nodes count as busy.").Default("5m").
-		DurationVar(&o.pools.Lead)
+func (o *options) logFlags(set *pflag.FlagSet) {
+	flags.ChoiceVar(set, &o.logLevel, "log.level", "Minimum log level: debug, info, warn or error.",
+		"info", "debug", "warn", "error")
+	flags.ChoiceVar(set, &o.logFormat, "log.format", "Log format: logfmt or json.", "logfmt", "json")
 }
 
-func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
-		StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
-		Default("50").Float32Var(&o.kubeQPS)
-	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
+func (o *options) metricsAPIFlags(set *pflag.FlagSet) {
+	set.DurationVar(&o.maxAge, "metrics-max-age", metricsapi.DefaultMaxAge,
+		"Maximum age of data from Slurm. Metrics of older data are errors.")
+	set.BoolVar(&o.external, "external-metrics", false, "Also serve external.metrics.k8s.io. Only one adapter in a "+
+		"Kubernetes cluster can serve it.")
+	set.DurationVar(&o.pools.IdleGrace, "idle-grace", 0, "How long idle nodes count as required, unless an "+
+		"annotation of the NodeSet sets it.")
+	set.DurationVar(&o.pools.Lead, "reservation-lead", 5*time.Minute,
+		"How long before the start of a reservation its nodes count as busy.")
 }
 
-func (o *options) certificateFlags(app *kingpin.Application) {
-	app.Flag("certificate.secret",
+func (o *options) kubeFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.kubeConfig, "kube.config", "", "kubeconfig file. Default: KUBECONFIG or, in a pod, the "+
+		"service account.")
+	set.Float32Var(&o.kubeQPS, "kube.qps", 50, "Maximum average rate of requests to Kubernetes, per second.")
+	set.IntVar(&o.kubeBurst, "kube.burst", 100, "Maximum burst of requests to Kubernetes.")
+}
+
+func (o *options) certificateFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.certSecret, "certificate.secret", "slurm-metrics-adapter-certificate",
 		"Secret with the self-signed CA and certificate, which all replicas share. They are created without "+
-			"--tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
-	app.Flag("certificate.service",
+			"--tls-cert-file.")
+	set.StringVar(&o.certService, "certificate.service", "slurm-metrics-adapter",
 		"Service through which the API server reaches the adapter. The certificate is issued for its name, and the "+
-			"CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").
-		StringVar(&o.certService)
-	app.Flag("certificate.namespace", "Namespace of both. Default: the pod's namespace.").StringVar(&o.certNamespace)
+			"CA is written to the APIServices that refer to it.")
+	set.StringVar(&o.certNamespace, "certificate.namespace", "", "Namespace of both. Default: the pod's namespace.")
 }
 
-func (o *options) expositionFlags(app *kingpin.Application) {
-	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus. Repeatable.").Default(":9341").
-		StringsVar(&o.metricsAddresses)
-	app.Flag("metrics.config-file",
-		"File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").
-		StringVar(&o.metricsConfig)
-	app.Flag("metrics.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("metrics.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
-		IntVar(&o.maxScrapes)
+func (o *options) expositionFlags(set *pflag.FlagSet) {
+	set.StringArrayVar(&o.metricsAddresses, "metrics.listen-address", []string{":9341"},
+		"Address of /metrics for Prometheus. Repeatable.")
+	set.StringVar(&o.metricsConfig, "metrics.config-file", "", "File that enables TLS and authentication of "+
+		"/metrics, as for exporters (web.config.file).")
+	set.StringVar(&o.metricsPath, "metrics.telemetry-path", "/metrics", "Path of the metrics.")
+	set.IntVar(&o.maxScrapes, "metrics.max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")
 	for _, c := range collector.Native() {
 		on := new(bool)
 		o.collectors[c.Name] = on
-		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
+		set.BoolVar(on, "collector."+c.Name, c.Default, "Serve "+c.Help+".")
 	}
-	var names []string
-	for _, s := range collector.Sets() {
-		names = append(names, string(s))
-	}
-	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
-		", ")+". Each set is also available separately at METRICS_PATH/SET.").
-		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Maximum number of nodes per cluster with their own series, by name. 0 means no limit.").
-		Default("0").IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Maximum number of users per cluster with their own series, by number of jobs. The "+
-		"others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts",
-		"Maximum number of accounts per cluster with their own series, by number of jobs. The others are summed. 0 "+
-			"means no limit.").Default("1000").IntVar(&o.limits.Accounts)
+	flags.ListVar(set, &o.compat, "compat", "set",
+		"Also serve the metric names of other exporters, separated by commas: "+flags.JoinNames(collector.Sets())+
+			". Each set is also available separately at METRICS_PATH/SET.", collector.Sets()...)
+	set.IntVar(&o.limits.Nodes, "limit.nodes", 0, "Maximum number of nodes per cluster with their own series, by "+
+		"name. 0 means no limit.")
+	set.IntVar(&o.limits.Users, "limit.users", 1000, "Maximum number of users per cluster with their own series, "+
+		"by number of jobs. The others are summed. 0 means no limit.")
+	set.IntVar(&o.limits.Accounts, "limit.accounts", 1000, "Maximum number of accounts per cluster with their own "+
+		"series, by number of jobs. The others are summed. 0 means no limit.")
 }
 
 // minPollsPerAge is how many poll intervals of jobs must fit into --metrics-max-age. Partitions are
@@ -167,26 +159,3 @@ func (o *options) check() error {
 	}
 	return o.slurm.check()
 }
-
-// setList is a repeatable flag value: comma-separated sets.
-type setList []metricset.Set
-
-func (l *setList) Set(text string) error {
-	for name := range strings.SplitSeq(text, ",") {
-		s := metricset.Set(strings.TrimSpace(name))
-		if s == "" {
-			continue
-		}
-		if !slices.Contains(collector.Sets(), s) {
-			return fmt.Errorf("there is no set %q, only %v", s, collector.Sets())
-		}
-		if !slices.Contains(*l, s) {
-			*l = append(*l, s)
-		}
-	}
-	return nil
-}
-
-func (l *setList) String() string { return fmt.Sprint(*l) }
-
-func (l *setList) IsCumulative() bool { return true }

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
+	"github.com/spf13/pflag"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -32,52 +33,44 @@ type slurmOptions struct {
 	namespace, name             string
 }
 
-func (s *slurmOptions) flags(app *kingpin.Application) {
-	app.Flag("slurm.user", "User of the tokens that are minted with the keys of Controllers or with "+
-		"--slurm.jwt-key-file.").Default("slurm").StringVar(&s.user)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
-		DurationVar(&s.lifetime)
-	app.Flag("slurm.api-version",
-		"API version, such as v0.0.42. Default: the newest version that each slurmrestd serves.").
-		StringVar(&s.apiVersion)
-	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
-		DurationVar(&s.timeout)
-	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
-		Default("10s").DurationVar(&s.period)
-	app.Flag("slurm.look-interval",
+func (s *slurmOptions) addFlags(set *pflag.FlagSet) {
+	set.StringVar(&s.user, "slurm.user", "slurm", "User of the tokens that are minted with the keys of Controllers "+
+		"or with --slurm.jwt-key-file.")
+	set.DurationVar(&s.lifetime, "slurm.jwt-lifetime", 30*time.Minute,
+		"Lifetime of minted tokens. They are renewed before they expire.")
+	set.StringVar(&s.apiVersion, "slurm.api-version", "", "API version, such as v0.0.42. Default: the newest "+
+		"version that each slurmrestd serves.")
+	set.DurationVar(&s.timeout, "slurm.timeout", 30*time.Second,
+		"Timeout of a request, or of one chunk of a long response.")
+	set.DurationVar(&s.period, "slurm.poll-interval", 10*time.Second,
+		"Interval between polls of nodes and jobs. Slow polls increase it automatically.")
+	set.DurationVar(&s.lookInterval, "slurm.look-interval", time.Second,
 		"Interval between checks for new jobs, which cost one cheap request each. New jobs trigger a poll at once. "+
-			"0 disables the checks.").Default("1s").DurationVar(&s.lookInterval)
-	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&s.slow)
-	app.Flag("slurm.jobs-reader",
-		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
-			"picks the cheaper one.").
-		Default("auto").EnumVar(&s.jobsReader, "auto", "list", "delta")
+			"0 disables the checks.")
+	set.DurationVar(&s.slow, "slurm.slow-poll-interval", 5*time.Minute, "Interval between polls of shares and QOS.")
+	flags.ChoiceVar(set, &s.jobsReader, "slurm.jobs-reader", "How jobs are read: list requests all jobs, delta "+
+		"only the changed ones (for queues of thousands), auto picks the cheaper one.",
+		"auto", "list", "delta")
 
-	app.Flag("slurm.url", "URL of the only slurmrestd to read, instead of those of Controllers and Clusters: "+
-		"http://HOST:PORT, https://HOST:PORT or unix:///PATH.").StringVar(&s.url)
-	app.Flag("cluster-namespace",
-		"With --slurm.url: namespace of the Cluster or Controller that this slurmrestd belongs to.").
-		StringVar(&s.namespace)
-	app.Flag("cluster-name", "With --slurm.url: name of the Cluster or Controller that this slurmrestd belongs to. "+
-		"The NodeSets "+
-		"that refer to this object belong to the cluster. Without a name, all NodeSets of all namespaces do.").
-		StringVar(&s.name)
-	app.Flag("slurm.token-file", "With --slurm.url: file with the token (JWT). It is reloaded when it changes.").
-		StringVar(&s.tokenFile)
-	app.Flag("slurm.token-env",
-		"With --slurm.url: environment variable with the token, used without --slurm.token-file and "+
-			"--slurm.jwt-key-file.").Default("SLURM_JWT").StringVar(&s.tokenEnv)
-	app.Flag("slurm.jwt-key-file",
-		"With --slurm.url: file with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").StringVar(&s.keyFile)
-	app.Flag("slurm.user-name",
-		"With --slurm.url: user to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").
-		StringVar(&s.userName)
-	app.Flag("slurm.ca-file",
-		"With --slurm.url: file with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the "+
-			"system's CAs.").StringVar(&s.caFile)
-	app.Flag("slurm.cert-file", "With --slurm.url: file with a client certificate (PEM).").StringVar(&s.certFile)
-	app.Flag("slurm.key-file", "With --slurm.url: file with the client certificate's key (PEM).").
-		StringVar(&s.clientKey)
+	set.StringVar(&s.url, "slurm.url", "", "URL of the only slurmrestd to read, instead of those of Controllers "+
+		"and Clusters: http://HOST:PORT, https://HOST:PORT or unix:///PATH.")
+	set.StringVar(&s.namespace, "cluster-namespace", "", "With --slurm.url: namespace of the Cluster or Controller "+
+		"that this slurmrestd belongs to.")
+	set.StringVar(&s.name, "cluster-name", "", "With --slurm.url: name of the Cluster or Controller that this "+
+		"slurmrestd belongs to. The NodeSets that refer to this object belong to the cluster. Without a name, all "+
+		"NodeSets of all namespaces do.")
+	set.StringVar(&s.tokenFile, "slurm.token-file", "", "With --slurm.url: file with the token (JWT). It is "+
+		"reloaded when it changes.")
+	set.StringVar(&s.tokenEnv, "slurm.token-env", "SLURM_JWT", "With --slurm.url: environment variable with the "+
+		"token, used without --slurm.token-file and --slurm.jwt-key-file.")
+	set.StringVar(&s.keyFile, "slurm.jwt-key-file", "", "With --slurm.url: file with slurmctld's HS256 key "+
+		"(jwt_hs256.key). Tokens are minted with it instead of read.")
+	set.StringVar(&s.userName, "slurm.user-name", "", "With --slurm.url: user to send as X-SLURM-USER-NAME. Not "+
+		"needed if the token contains a user.")
+	set.StringVar(&s.caFile, "slurm.ca-file", "", "With --slurm.url: file with the CA certificates (PEM) that "+
+		"verify slurmrestd's certificate. Default: the system's CAs.")
+	set.StringVar(&s.certFile, "slurm.cert-file", "", "With --slurm.url: file with a client certificate (PEM).")
+	set.StringVar(&s.clientKey, "slurm.key-file", "", "With --slurm.url: file with the client certificate's key (PEM).")
 }
 
 func (s *slurmOptions) check() error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -34,18 +34,15 @@ type viewOptions struct {
 	namespace   string
 }
 
-func (v *viewOptions) flags(app *kingpin.Application) {
-	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").
-		Default("true").BoolVar(&v.enabled)
-	app.Flag("view.private-data",
-		"PrivateData (slurm.conf(5)) of clusters whose slurm.conf cannot be read and whose object has no annotation "+
-			"that sets it, such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
-	app.Flag("view.user-prefix",
-		"Prefix that user names have in Kubernetes but not in Slurm, such as oidc:. Users without the prefix are "+
-			"unknown to Slurm.").StringVar(&v.userPrefix)
-	app.Flag("view.namespace",
-		"Namespace of the objects of the cluster of --slurm.url without --cluster-namespace. Default: the pod's "+
-			"namespace, or default.").StringVar(&v.namespace)
+func (v *viewOptions) addFlags(set *pflag.FlagSet) {
+	set.BoolVar(&v.enabled, "view", true, "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as "+
+		"read-only objects.")
+	set.StringVar(&v.privateData, "view.private-data", "jobs", "PrivateData (slurm.conf(5)) of clusters whose "+
+		"slurm.conf cannot be read and whose object has no annotation that sets it, such as jobs,nodes, or none.")
+	set.StringVar(&v.userPrefix, "view.user-prefix", "", "Prefix that user names have in Kubernetes but not in "+
+		"Slurm, such as oidc:. Users without the prefix are unknown to Slurm.")
+	set.StringVar(&v.namespace, "view.namespace", "", "Namespace of the objects of the cluster of --slurm.url "+
+		"without --cluster-namespace. Default: the pod's namespace, or default.")
 }
 
 func (v *viewOptions) check() error {

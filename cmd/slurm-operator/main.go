@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/common/version"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
 func main() {
@@ -28,8 +30,7 @@ func main() {
 func run(ctx context.Context, args []string) int {
 	o, err := parseFlags(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "slurm-operator: %v\nslurm-operator: --help lists the flags\n", err)
-		return 2
+		return flags.ReportError(os.Stderr, "slurm-operator", err)
 	}
 	log := o.logger(os.Stderr)
 	ctrl.SetLogger(log) // also for the libraries

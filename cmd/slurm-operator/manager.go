@@ -25,11 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/operator/unreconciled"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -135,7 +135,7 @@ func newRecorder(mgr ctrl.Manager) events.EventRecorder {
 }
 
 // clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.
-func clusterLookup(slurms *live.Clusters) func(access.ClusterKey) nodeset.SlurmCluster {
+func clusterLookup(slurms *slurmclients.Clusters) func(access.ClusterKey) nodeset.SlurmCluster {
 	return func(k access.ClusterKey) nodeset.SlurmCluster {
 		if s := slurms.For(k); s != nil {
 			return s

@@ -3,15 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
@@ -54,89 +56,69 @@ require. It reads the demand from custom.metrics.k8s.io, which slurm-metrics-ada
   slurm-operator
   slurm-operator --kube.config=$HOME/.kube/config --no-leader-election --namespaces=slurm`
 
-// parseFlags reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. For --help and --version, which it prints, the error is
+// flags.ErrPrinted.
 func parseFlags(args []string) (*options, error) {
-	app, o := newApplication()
-	if _, err := app.Parse(args); err != nil {
+	program, o := newProgram()
+	if err := program.Parse(args, os.Stdout); err != nil {
 		return nil, err
 	}
 	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
 }
 
-// newApplication returns the program's flags and the options that they set.
-func newApplication() (*kingpin.Application, *options) {
+// newProgram returns the program's flags and the options that they set.
+func newProgram() (*flags.Program, *options) {
 	o := &options{wakeup: wakeup.DefaultConfig(), nodeSet: nodeset.DefaultConfig()}
-	app := kingpin.New("slurm-operator", description)
-	app.Version(version.Print("slurm-operator"))
-	app.HelpFlag.Short('h')
-	o.kubeFlags(app)
-	o.serverFlags(app)
-	o.webhook.flags(app)
-	o.slurm.flags(app)
-	nodeSetFlags(app, &o.nodeSet)
-	o.wakeupFlags(app)
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
-		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	return app, o
+	p := flags.New("slurm-operator", description)
+	o.kubeFlags(p.Group("Kubernetes"))
+	o.serverFlags(p.Group("Health and metrics"))
+	o.webhook.addFlags(p.Group("Webhooks"))
+	o.slurm.addFlags(p.Group("Slurm"))
+	nodeSetFlags(p.Group("NodeSets"), &o.nodeSet)
+	o.wakeupFlags(p.Group("Wake-up"))
+	o.logFlags(p.Group("Logs"))
+	return p, o
 }
 
-func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
-		StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
-		Default("50").Float32Var(&o.kubeQPS)
-	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
-	app.Flag("namespaces", "Namespaces to watch, separated by commas. Default: all.").
-		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&o.namespaces))
-	app.Flag("reconcilers", "Reconcilers to run, separated by commas: nodeset manages workers, wakeup wakes "+
-		"NodeSets from zero, cluster reports the state of the Slurm clusters of Clusters, token maintains the "+
-		"Secrets of Tokens, unreconciled reports on Controllers, RestApis, Accountings and LoginSets that nothing "+
-		"reconciles them yet. Default: all.").
-		PlaceHolder("NAME,…").SetValue((*nameList)(&o.reconcilers))
-	app.Flag("leader-election", "Let only one of several replicas reconcile at a time.").Default("true").
-		BoolVar(&o.leaderElection)
-	app.Flag("leader-election.namespace", "Namespace of the lease. Default: the pod's namespace.").
-		StringVar(&o.leaderNamespace)
+func (o *options) logFlags(set *pflag.FlagSet) {
+	flags.ChoiceVar(set, &o.logLevel, "log.level", "Minimum log level: debug, info, warn or error.",
+		"info", "debug", "warn", "error")
+	flags.ChoiceVar(set, &o.logFormat, "log.format", "Log format: logfmt or json.", "logfmt", "json")
 }
 
-func (o *options) serverFlags(app *kingpin.Application) {
-	app.Flag("health.listen-address", "Address of /healthz and /readyz. 0 disables them.").Default(":8081").
-		StringVar(&o.healthAddress)
-	app.Flag("metrics.listen-address", "Address of /metrics. 0 disables it.").Default(":8443").
-		StringVar(&o.metricsAddress)
-	app.Flag("metrics.secure", "Serve metrics over TLS, and only to users who may get the URL /metrics.").
-		Default("true").BoolVar(&o.metricsSecure)
-	app.Flag("metrics.cert-dir",
-		"Folder with tls.crt and tls.key for metrics, which are reloaded when they change. Default: a self-signed "+
-			"certificate.").StringVar(&o.metricsCertDir)
+func (o *options) kubeFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.kubeConfig, "kube.config", "", "kubeconfig file. Default: KUBECONFIG or, in a pod, the "+
+		"service account.")
+	set.Float32Var(&o.kubeQPS, "kube.qps", 50, "Maximum average rate of requests to Kubernetes, per second.")
+	set.IntVar(&o.kubeBurst, "kube.burst", 100, "Maximum burst of requests to Kubernetes.")
+	flags.ListVar(set, &o.namespaces, "namespaces", "namespace",
+		"Namespaces to watch, separated by commas. Default: all.")
+	flags.ListVar(set, &o.reconcilers, "reconcilers", "name", "Reconcilers to run, separated by commas: nodeset "+
+		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
+		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
+		"Accountings and LoginSets that nothing reconciles them yet. Default: all.")
+	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
+	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
+		"Namespace of the lease. Default: the pod's namespace.")
 }
 
-func (o *options) wakeupFlags(app *kingpin.Application) {
-	app.Flag("wakeup.look-interval",
-		"Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.").
-		Default(o.wakeup.PollInterval.String()).DurationVar(&o.wakeup.PollInterval)
-	app.Flag("wakeup.stale-after", "Age at which demand becomes unknown. The operator then does nothing.").
-		Default(o.wakeup.StaleAfter.String()).DurationVar(&o.wakeup.StaleAfter)
-	app.Flag("wakeup.timeout", "Timeout of one reading of demand.").
-		Default(o.wakeup.ReadTimeout.String()).DurationVar(&o.wakeup.ReadTimeout)
+func (o *options) serverFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.healthAddress, "health.listen-address", ":8081",
+		"Address of /healthz and /readyz. 0 disables them.")
+	set.StringVar(&o.metricsAddress, "metrics.listen-address", ":8443", "Address of /metrics. 0 disables it.")
+	set.BoolVar(&o.metricsSecure, "metrics.secure", true, "Serve metrics over TLS, and only to users who may get "+
+		"the URL /metrics.")
+	set.StringVar(&o.metricsCertDir, "metrics.cert-dir", "", "Folder with tls.crt and tls.key for metrics, which "+
+		"are reloaded when they change. Default: a self-signed certificate.")
 }
 
-// nameList is a repeatable flag value: comma-separated names.
-type nameList []string
-
-func (l *nameList) Set(text string) error {
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" && !slices.Contains(*l, name) {
-			*l = append(*l, name)
-		}
-	}
-	return nil
+func (o *options) wakeupFlags(set *pflag.FlagSet) {
+	set.DurationVar(&o.wakeup.PollInterval, "wakeup.look-interval", o.wakeup.PollInterval,
+		"Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.")
+	set.DurationVar(&o.wakeup.StaleAfter, "wakeup.stale-after", o.wakeup.StaleAfter,
+		"Age at which demand becomes unknown. The operator then does nothing.")
+	set.DurationVar(&o.wakeup.ReadTimeout, "wakeup.timeout", o.wakeup.ReadTimeout, "Timeout of one reading of demand.")
 }
-
-func (l *nameList) String() string { return strings.Join(*l, ",") }
-
-func (l *nameList) IsCumulative() bool { return true }
 
 // The reconcilers.
 const (

@@ -9,6 +9,6 @@ import (
 var update = pagetest.UpdateFlag()
 
 func TestTheReferenceIsCurrent(t *testing.T) {
-	app, _ := newApplication()
-	pagetest.CheckCurrent(t, app, update)
+	program, _ := newProgram()
+	pagetest.CheckCurrent(t, program, update)
 }

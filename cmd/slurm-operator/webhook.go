@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/alecthomas/kingpin/v2"
+	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/operator/admission"
@@ -21,26 +21,24 @@ type webhookOptions struct {
 	configuration, secret, certDir string
 }
 
-func (w *webhookOptions) flags(app *kingpin.Application) {
-	app.Flag("webhook", "Serve the webhooks that validate objects and convert v1alpha1.").Default("true").
-		BoolVar(&w.enabled)
-	app.Flag("webhook.host", "Address of the webhooks. Default: all addresses.").StringVar(&w.host)
-	app.Flag("webhook.port", "Port of the webhooks.").Default("9443").IntVar(&w.port)
-	app.Flag("webhook.namespace",
-		"Namespace of the Service and of the Secret with the certificate. Default: the pod's namespace.").
-		StringVar(&w.namespace)
-	app.Flag("webhook.service", "Service through which the API server reaches the webhooks.").
-		Default("slurm-operator").StringVar(&w.service)
-	app.Flag("webhook.service-port", "Port of the Service.").Default("443").Int32Var(&w.servicePort)
-	app.Flag("webhook.url", "URL through which the API server reaches the webhooks, instead of a Service.").
-		StringVar(&w.url)
-	app.Flag("webhook.configuration", "Name of the ValidatingWebhookConfiguration.").Default("slurm-operator").
-		StringVar(&w.configuration)
-	app.Flag("webhook.secret", "Secret with the self-signed certificate that the operator creates.").
-		Default("slurm-operator-certificate").StringVar(&w.secret)
-	app.Flag("webhook.cert-dir",
-		"Folder with tls.crt and tls.key, instead of a self-signed certificate. They are reloaded when they change. "+
-			"Whoever provides them must also configure their CA in the API server.").StringVar(&w.certDir)
+func (w *webhookOptions) addFlags(set *pflag.FlagSet) {
+	set.BoolVar(&w.enabled, "webhook", true, "Serve the webhooks that validate objects and convert v1alpha1.")
+	set.StringVar(&w.host, "webhook.host", "", "Address of the webhooks. Default: all addresses.")
+	set.IntVar(&w.port, "webhook.port", 9443, "Port of the webhooks.")
+	set.StringVar(&w.namespace, "webhook.namespace", "", "Namespace of the Service and of the Secret with the "+
+		"certificate. Default: the pod's namespace.")
+	set.StringVar(&w.service, "webhook.service", "slurm-operator",
+		"Service through which the API server reaches the webhooks.")
+	set.Int32Var(&w.servicePort, "webhook.service-port", 443, "Port of the Service.")
+	set.StringVar(&w.url, "webhook.url", "", "URL through which the API server reaches the webhooks, instead of a "+
+		"Service.")
+	set.StringVar(&w.configuration, "webhook.configuration", "slurm-operator",
+		"Name of the ValidatingWebhookConfiguration.")
+	set.StringVar(&w.secret, "webhook.secret", "slurm-operator-certificate",
+		"Secret with the self-signed certificate that the operator creates.")
+	set.StringVar(&w.certDir, "webhook.cert-dir", "", "Folder with tls.crt and tls.key, instead of a self-signed "+
+		"certificate. They are reloaded when they change. Whoever provides them must also configure their CA in "+
+		"the API server.")
 }
 
 // namespaceFile contains the namespace of the pod.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
 // errInterrupted is the cause of a context that a signal has cancelled.
@@ -24,8 +26,7 @@ func main() {
 func run(args []string) int {
 	o, err := parseFlags(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "slurmtide: %v\nslurmtide: --help lists the flags\n", err)
-		return 2
+		return flags.ReportError(os.Stderr, "slurmtide", err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

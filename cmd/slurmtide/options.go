@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
+	"github.com/spf13/cobra"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
 const description = `Demonstrates slurmtide on one machine.
@@ -24,33 +30,69 @@ type options struct {
 	subcommand          func(context.Context) error
 }
 
-// parseFlags reads the flags. --help and --version print and exit.
+// parseFlags reads the flags and the subcommand. For help and --version, which it prints, the error
+// is flags.ErrPrinted.
 func parseFlags(args []string) (*options, error) {
 	o := &options{}
-	app := kingpin.New("slurmtide", description)
-	app.Version(version.Print("slurmtide"))
-	app.HelpFlag.Short('h')
-	app.Flag("repository", "Folder of the repository.").Default(".").ExistingDirVar(&o.repo)
-	app.Flag("dir", "Folder for the state of the demo. Default: .run/demo in the repository.").StringVar(&o.dir)
-	demo := app.Command("demo", "The demo.")
-	play := demo.Command("run", "Start the demo and play it.")
-	play.Flag("ci", "Write plain lines instead of a live view.").BoolVar(&o.ci)
-	play.Flag("simulate", "Simulate Slurm and its workers, without Kubernetes.").BoolVar(&o.simulate)
-	play.Flag("pictures", "Folder for demo.svg and demo.png. Default: --dir.").StringVar(&o.pictures)
-	down := demo.Command("down", "Stop the demo and remove its folder.")
-	command, err := app.Parse(args)
-	if err != nil {
+	root := o.newCommand()
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
 		return nil, err
 	}
-	o.subcommand = map[string]func(context.Context) error{play.FullCommand(): o.playDemo,
-		down.FullCommand(): o.removeDemo}[command]
+	if o.subcommand == nil {
+		return nil, flags.ErrPrinted
+	}
 	return o, o.resolveFolders()
+}
+
+// newCommand returns the command tree. Its subcommands only set o.subcommand.
+func (o *options) newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use: "slurmtide", Short: "Demonstrates slurmtide on one machine.", Long: description,
+		Version: version.Print("slurmtide"), SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "Show the version.")
+	root.PersistentFlags().StringVar(&o.repo, "repository", ".", "Folder of the repository.")
+	root.PersistentFlags().StringVar(&o.dir, "dir", "",
+		"Folder for the state of the demo. Default: .run/demo in the repository.")
+	demo := &cobra.Command{
+		Use: "demo", Short: "The demo.", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command,
+			[]string) error {
+			return errors.New("must select a subcommand of demo: run or down")
+		},
+	}
+	play := &cobra.Command{
+		Use: "run", Short: "Start the demo and play it.", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { o.subcommand = o.playDemo },
+	}
+	play.Flags().BoolVar(&o.ci, "ci", false, "Write plain lines instead of a live view.")
+	play.Flags().BoolVar(&o.simulate, "simulate", false, "Simulate Slurm and its workers, without Kubernetes.")
+	play.Flags().StringVar(&o.pictures, "pictures", "", "Folder for demo.svg and demo.png. Default: --dir.")
+	flags.AddNegations(play.Flags())
+	down := &cobra.Command{
+		Use: "down", Short: "Stop the demo and remove its folder.", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { o.subcommand = o.removeDemo },
+	}
+	demo.AddCommand(play, down)
+	root.AddCommand(demo)
+	return root
 }
 
 // resolveFolders makes the folders absolute.
 func (o *options) resolveFolders() (err error) {
 	if o.repo, err = filepath.Abs(o.repo); err != nil {
 		return err
+	}
+	switch info, err := os.Stat(o.repo); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--repository: %s does not exist", o.repo)
+	case err != nil:
+		return fmt.Errorf("--repository: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("--repository: %s is not a folder", o.repo)
 	}
 	if o.dir == "" {
 		o.dir = filepath.Join(o.repo, ".run", "demo")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )

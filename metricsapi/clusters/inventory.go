@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
@@ -57,7 +58,7 @@ type metricObject struct {
 	labels      labels.Set
 	clusters    []access.ClusterKey
 	pool        string
-	scaleBounds *metricsapi.ScaleBounds // of a NodeSet
+	scaleBounds *scaling.Bounds // of a NodeSet
 }
 
 // planInventory computes the inventory of the objects. It is pure, and the order of the objects
@@ -156,7 +157,7 @@ func (s *inventory) addNodeSets(observed Objects, fixed *FixedCluster, defaults 
 	for _, h := range sortByName(observed.HPAs) {
 		target := types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.ScaleTargetRef.Name}
 		// Of several HPAs the one with the highest maximum counts, as in the operator.
-		if best := hpas[target]; metricsapi.TargetsNodeSet(h) &&
+		if best := hpas[target]; scaling.TargetsNodeSet(h) &&
 			(best == nil || h.Spec.MaxReplicas > best.Spec.MaxReplicas) {
 			hpas[target] = h
 		}
@@ -167,7 +168,7 @@ func (s *inventory) addNodeSets(observed Objects, fixed *FixedCluster, defaults 
 			continue
 		}
 		hpa := hpas[types.NamespacedName{Namespace: n.Namespace, Name: n.Name}]
-		pool, offer := metricsapi.PoolOf(n, hpa, defaults), metricsapi.ScaleBoundsOf(n, hpa)
+		pool, offer := metricsapi.PoolOf(n, hpa, defaults), scaling.BoundsOf(n, hpa)
 		s.pools[k] = append(s.pools[k], pool)
 		s.addObject(metricsapi.NodeSets(), n.Namespace, n.Name,
 			metricObject{labels: n.Labels, clusters: []access.ClusterKey{k}, pool: pool.Name, scaleBounds: &offer})

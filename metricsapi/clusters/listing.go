@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 

@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/api/certs"
 	"github.com/slurmtide/slurmtide/operator/api/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/certs"
 )
 
 // Announcer registers the webhooks and their CA with the API server: in a

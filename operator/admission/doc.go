@@ -7,7 +7,7 @@
 // while an object is written.
 //
 // SetupWithManager runs the webhooks on every replica of the operator. By default the operator
-// issues their certificate (operator/api/certs) and writes its CA into the webhook configuration
+// issues their certificate (operator/certs) and writes its CA into the webhook configuration
 // and the CustomResourceDefinitions. If the certificate is read from files, their issuer, such as
 // cert-manager, writes the CA.
 //

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/slurmtide/slurmtide/operator/api/certs"
+	"github.com/slurmtide/slurmtide/operator/certs"
 )
 
 // Config configures the address and the certificate of the webhooks.

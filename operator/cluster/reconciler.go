@@ -13,9 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
 // FieldManager is the field manager of our writes.
@@ -27,12 +28,12 @@ const resyncInterval = time.Minute
 // Reconciler writes the status of Clusters.
 type Reconciler struct {
 	client  client.Client
-	clients *live.Clusters
+	clients *slurmclients.Clusters
 	now     func() time.Time
 }
 
 // New returns a reconciler that reports what clients have read, by the clock now.
-func New(c client.Client, clients *live.Clusters, now func() time.Time) *Reconciler {
+func New(c client.Client, clients *slurmclients.Clusters, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, clients: clients, now: now}
 }
 
@@ -71,11 +72,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	changed := cluster.DeepCopy()
 	changed.Status = next
-	err := r.client.Status().Patch(ctx, changed, client.MergeFrom(cluster), client.FieldOwner(FieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("writing the status of the Cluster: %w", err)
-	}
-	return ctrl.Result{RequeueAfter: resyncInterval}, nil
+	err := kube.PatchStatus(ctx, r.client, cluster, changed, nil, client.FieldOwner(FieldManager))
+	return kube.ResultOf(resyncInterval, client.IgnoreNotFound(err))
 }
 
 func (r *Reconciler) observe(name types.NamespacedName) observation {

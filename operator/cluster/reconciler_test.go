@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
@@ -45,7 +45,7 @@ func TestStatusFollowsSlurm(t *testing.T) {
 				Key: "jwt"}},
 		}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).WithStatusSubresource(object).Build()
-	clients := live.New(live.Config{Access: access.Config{Secrets: fakeSecrets{}},
+	clients := slurmclients.New(slurmclients.Config{Access: access.Config{Secrets: fakeSecrets{}},
 		Cache: slurmclient.CacheConfig{Period: 10 * time.Millisecond}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

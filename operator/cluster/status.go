@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -29,7 +29,7 @@ const (
 // observation is what is known of a Slurm cluster.
 type observation struct {
 	// reading is nil while nobody reads the cluster.
-	reading *live.Reading
+	reading *slurmclients.Reading
 	// err is the reason why it cannot be read now.
 	err error
 }
@@ -116,7 +116,7 @@ const clearTextWarning = "; the token is sent as clear text, since spec.server i
 // that differs between attempts.
 func conditionOfError(err error) readyCondition {
 	reason := v1beta1.ReasonUnreachable
-	var target *live.EndpointError
+	var target *slurmclients.EndpointError
 	var refused *access.NotSendableError
 	switch code := slurmclient.CodeOf(err); {
 	case apierrors.IsForbidden(err):

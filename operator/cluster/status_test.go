@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -23,11 +23,11 @@ import (
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // readingAged returns a reading whose nodes and jobs were read so long before noon.
-func readingAged(nodes, jobs time.Duration) *live.Reading {
+func readingAged(nodes, jobs time.Duration) *slurmclients.Reading {
 	s := &slurmclient.Snapshot{Server: slurm.Server{Release: "26.05.5"}, Version: "v0.0.45"}
 	s.Nodes.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-nodes)}
 	s.Jobs.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-jobs)}
-	return &live.Reading{Snapshot: s}
+	return &slurmclients.Reading{Snapshot: s}
 }
 
 func slurmError(code slurmclient.Code, cause error) error {
@@ -55,7 +55,7 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 
 func TestReadyCondition(t *testing.T) {
 	missing := &access.MissingError{Ref: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
-	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
+	unread := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}
 	lost := readingAged(time.Second, time.Second)
 	lost.Problem = "job 7 cannot be placed"
 	for _, tc := range []struct {
@@ -126,7 +126,7 @@ func TestStatusChangesOnlyWhenNeeded(t *testing.T) {
 		!want.LastContact.Time.Equal(noon.Add(-time.Second)) {
 		t.Fatalf("the status is %+v", want)
 	}
-	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
+	unread := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}
 	socket := func(port string) error {
 		return slurmError(slurmclient.CodeUnavailable,
 			errors.New("read tcp 10.0.0.1:"+port+"->10.0.0.2:6820: connection reset by peer"))

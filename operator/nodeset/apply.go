@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -23,7 +26,8 @@ import (
 // apply carries out the steps. Steps for one worker run in order up to the first that fails,
 // different workers in parallel. Events follow the writes.
 func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Actions) error {
-	if err := r.addFinalizer(ctx, s.nodeSet); err != nil {
+	if err := kube.AddFinalizer(ctx, r.client, s.nodeSet, v1beta1.FinalizerDrain,
+		client.FieldOwner(FieldManager)); err != nil {
 		return err
 	}
 	if s.nodeSet.DeletionTimestamp == nil {
@@ -174,7 +178,8 @@ func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step pl
 // annotatePod writes a drain mark on a pod that is still as it was observed.
 func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
-	patch := drainMarkPatch(step.DrainMark, drainMarkOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
+	patch := observed.DrainMarkPatch(step.DrainMark, observed.DrainMark(pod),
+		s.nodeSet.Spec.Template.Metadata.Annotations)
 	meta := patch["metadata"].(map[string]any)
 	meta["resourceVersion"], meta["uid"] = pod.ResourceVersion, step.UID
 	data, err := json.Marshal(patch)

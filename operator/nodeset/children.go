@@ -131,7 +131,7 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 		return fmt.Errorf("rendering claims: %w", err)
 	}
 	for _, claim := range claims {
-		applyRetention(s.nodeSet, claim, true)
+		setRetention(s.nodeSet, claim, claimRetentionOf(s.nodeSet))
 		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil &&
 			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating claim %s: %w", claim.Name, err)

@@ -21,11 +21,6 @@ func (s *observation) cordonMark(slurmNode string) string {
 	return s.nodeSet.Namespace + "/" + s.nodeSet.Name + "/" + slurmNode
 }
 
-// isCordonedByUs reports whether the operator cordoned a Kubernetes node.
-func isCordonedByUs(node *corev1.Node) bool {
-	return node.Spec.Unschedulable && node.Annotations[v1beta1.AnnotationCordonedFor] != ""
-}
-
 // cordonableKubeNodes returns the Kubernetes nodes on which workers run, and those that the operator
 // cordoned for this NodeSet.
 func (s *observation) cordonableKubeNodes() map[string]plan.KubeNode {

@@ -12,11 +12,12 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 // desiredOf returns what the NodeSet specifies. A NodeSet with a problem desires the workers that
@@ -29,10 +30,11 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 		ScheduledUpdate: scheduledUpdateOf(spec.UpdateStrategy),
 		CordonKubeNodes: spec.CordonKubeNodes, Deleting: s.nodeSet.DeletionTimestamp != nil,
 		Orphaning:   isOrphaning(s.nodeSet, s.revisions),
-		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: desiredReplicas(s.nodeSet),
+		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: int(scaling.SpecReplicas(s.nodeSet)),
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
+		ClaimRetention: claimRetentionOf(s.nodeSet),
 	}
 	if w.Deleting {
 		w.DeletingSince = s.nodeSet.DeletionTimestamp.Time
@@ -65,15 +67,6 @@ func freezeDesired(w plan.Desired, s *observation) plan.Desired {
 	return w
 }
 
-// desiredReplicas returns how many workers there should be in scaling mode StatefulSet. The API
-// server sets the default, one.
-func desiredReplicas(n *v1beta1.NodeSet) int {
-	if n.Spec.Replicas == nil {
-		return 1
-	}
-	return int(max(0, *n.Spec.Replicas))
-}
-
 // maxWorkers returns the largest number of workers there may ever be: the smaller of the maxima of
 // the NodeSet and its HPA, but at least the present replicas. It is nil if it is not known.
 func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
@@ -81,7 +74,7 @@ func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 	if most == nil {
 		return nil
 	}
-	return new(max(min(int(*most), maxRecords), desiredReplicas(n)))
+	return new(max(min(int(*most), maxRecords), int(scaling.SpecReplicas(n))))
 }
 
 // maxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more
@@ -97,7 +90,7 @@ func requestedMax(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscal
 			hpa = &hpas[i]
 		}
 	}
-	return shape.MaxReplicas(n, hpa)
+	return scaling.MaxReplicas(n, hpa)
 }
 
 func drainPolicyOf(p *v1beta1.DrainPolicy) plan.DrainPolicy {

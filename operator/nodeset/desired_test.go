@@ -13,8 +13,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
 func setNames(s *observation) {
@@ -26,7 +26,7 @@ func TestWishes(t *testing.T) {
 	perKubeNode := func(s *observation) {
 		s.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet
 		for _, name := range []string{"kube-2", "kube-0", "kube-1"} {
-			s.kubeNodes[name] = newKubeNode(name)
+			s.kubeNodes[name] = nodesettest.NewKubeNode(name)
 		}
 		s.kubeNodes["kube-1"].Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}}
 	}
@@ -42,30 +42,30 @@ func TestWishes(t *testing.T) {
 		{"none below zero", []func(*observation){func(s *observation) { s.nodeSet.Spec.Replicas = new(int32(-3)) }},
 			plan.Desired{Update: open}},
 		{"records where names and shape are known",
-			[]func(*observation){func(s *observation) { withMaxReplicas(7)(s.nodeSet) }},
+			[]func(*observation){func(s *observation) { nodesettest.WithMaxReplicas(7)(s.nodeSet) }},
 			plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
 		{"no records where names are those of Kubernetes nodes", []func(*observation){func(s *observation) {
-			withMaxReplicas(7)(s.nodeSet)
+			nodesettest.WithMaxReplicas(7)(s.nodeSet)
 			s.nodeSet.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`)
 		}}, plan.Desired{Replicas: 2, MaxWorkers: new(7), Update: open}},
 		{"records also right after they could not be made", []func(*observation){func(s *observation) {
-			withMaxReplicas(7)(s.nodeSet)
-			s.expectations.recordsProblem, s.expectations.recordsTriedAt = "no", noon
+			nodesettest.WithMaxReplicas(7)(s.nodeSet)
+			s.expectations.recordsProblem, s.expectations.recordsTriedAt = "no", nodesettest.Noon
 		}}, plan.Desired{Replicas: 2, MaxWorkers: new(7), CanCreateRecords: true, Update: open}},
 		{"what else it says", []func(*observation){func(s *observation) {
-			s.nodeSet.DeletionTimestamp = new(metav1.NewTime(noon))
+			s.nodeSet.DeletionTimestamp = new(metav1.NewTime(nodesettest.Noon))
 			s.nodeSet.Spec.MinReadySeconds, s.nodeSet.Spec.PruneSlurmNodeRecords = 30, v1beta1.PruneNodeNotFound
 			s.nodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce}
-		}}, plan.Desired{Replicas: 2, Deleting: true, DeletingSince: noon, PruneRecords: true,
+		}}, plan.Desired{Replicas: 2, Deleting: true, DeletingSince: nodesettest.Noon, PruneRecords: true,
 			MinReady: 30 * time.Second, DrainPolicy: plan.DrainPolicy{Force: true}, Update: open}},
 		{"one on each Kubernetes node that fits", []func(*observation){perKubeNode},
 			plan.Desired{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"kube-0", "kube-2"}, Update: open}},
 		{"what there is of a broken one", []func(*observation){broken, func(s *observation) {
-			withMaxReplicas(7)(s.nodeSet)
+			nodesettest.WithMaxReplicas(7)(s.nodeSet)
 			s.nodeSet.Spec.Replicas = new(int32(5))
 		}}, plan.Desired{Frozen: true, Replicas: 2, KubeNodes: []string{"", "kube-7"}}},
 		{"not those of a broken one that go, or are to", []func(*observation){broken, func(s *observation) {
-			s.workers[0].DeletedAt = noon
+			s.workers[0].DeletedAt = nodesettest.Noon
 			s.workers[1].DrainMark.Cause = v1beta1.DrainCauseScaleIn
 		}}, plan.Desired{Frozen: true}},
 		{"what there is of a broken one on each Kubernetes node", []func(*observation){perKubeNode, broken},
@@ -78,8 +78,8 @@ func TestWishes(t *testing.T) {
 			}
 			setNames(s)
 			tc.want.Namespace, tc.want.Name, tc.want.UID, tc.want.Revision, tc.want.ClusterRef = "slurm", "gpu",
-				nodeSetUID, "new", "slurm"
-			if diff := cmp.Diff(tc.want, desiredOf(noon, s, nil),
+				nodesettest.NodeSetUID, "new", "slurm"
+			if diff := cmp.Diff(tc.want, desiredOf(nodesettest.Noon, s, nil),
 				cmpopts.IgnoreFields(plan.Desired{}, "SlurmName", "SlurmNameOn"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
@@ -97,19 +97,23 @@ func TestTheMostWorkers(t *testing.T) {
 		hpas []autoscalingv2.HorizontalPodAutoscaler
 		want *int
 	}{
-		{"are not known without anything", gpuNodeSet(2), nil, nil},
-		{"are those of the HPA", gpuNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
-		{"are those of the HPA that goes highest, of two", gpuNodeSet(2),
+		{"are not known without anything", nodesettest.NewNodeSet(2), nil, nil},
+		{"are those of the HPA", nodesettest.NewNodeSet(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
+		{"are those of the HPA that goes highest, of two", nodesettest.NewNodeSet(2),
 			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(12), hpa(3)}, new(12)},
-		{"are no more than the operator keeps records of", gpuNodeSet(2, withMaxReplicas(4_000_000)), nil,
+		{"are no more than the operator keeps records of",
+			nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4_000_000)), nil,
 			new(maxRecords)},
-		{"but at least those there are to be", gpuNodeSet(20_000, withMaxReplicas(4_000_000)), nil, new(20_000)},
-		{"are those that the NodeSet says", gpuNodeSet(2, withMaxReplicas(4)),
+		{"but at least those there are to be", nodesettest.NewNodeSet(20_000, nodesettest.WithMaxReplicas(4_000_000)),
+			nil, new(20_000)},
+		{"are those that the NodeSet says", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)),
 			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
-		{"are those of the HPA where it allows fewer than the NodeSet", gpuNodeSet(2, withMaxReplicas(100)),
+		{"are those of the HPA where it allows fewer than the NodeSet",
+			nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(100)),
 			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
-		{"are never fewer than there should be", gpuNodeSet(6, withMaxReplicas(4)), nil, new(6)},
-		{"are none when the NodeSet says so", gpuNodeSet(0, withMaxReplicas(0)), nil, new(0)},
+		{"are never fewer than there should be", nodesettest.NewNodeSet(6, nodesettest.WithMaxReplicas(4)), nil,
+			new(6)},
+		{"are none when the NodeSet says so", nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(0)), nil, new(0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, maxWorkers(tc.set, tc.hpas)); diff != "" {
@@ -150,7 +154,7 @@ func TestUpdates(t *testing.T) {
 		}
 		return out
 	}
-	now := &v1beta1.ScheduledUpdate{StartTime: new(metav1.NewTime(noon))}
+	now := &v1beta1.ScheduledUpdate{StartTime: new(metav1.NewTime(nodesettest.Noon))}
 	for _, tc := range []struct {
 		name     string
 		strategy v1beta1.NodeSetUpdateStrategy
@@ -183,7 +187,7 @@ func TestUpdates(t *testing.T) {
 			plan.Update{MaxUnavailable: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, updateOf(noon, tc.strategy, tc.desired)); diff != "" {
+			if diff := cmp.Diff(tc.want, updateOf(nodesettest.Noon, tc.strategy, tc.desired)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -191,7 +195,7 @@ func TestUpdates(t *testing.T) {
 }
 
 func TestTheTimeOfAScheduledUpdate(t *testing.T) {
-	start := new(metav1.NewTime(noon))
+	start := new(metav1.NewTime(nodesettest.Noon))
 	hour := &metav1.Duration{Duration: time.Hour}
 	for _, tc := range []struct {
 		name  string
@@ -208,7 +212,7 @@ func TestTheTimeOfAScheduledUpdate(t *testing.T) {
 		{"never comes without a schedule", nil, 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := isWithinSchedule(noon.Add(tc.after), tc.set); got != tc.want {
+			if got := isWithinSchedule(nodesettest.Noon.Add(tc.after), tc.set); got != tc.want {
 				t.Errorf("it is %t", got)
 			}
 		})
@@ -250,12 +254,13 @@ func TestWhereAWorkerFits(t *testing.T) {
 			[]func(*corev1.Node){taint(corev1.TaintEffectPreferNoSchedule)}, true},
 		{"where it tolerates the taints", tolerant,
 			[]func(*corev1.Node){taint(corev1.TaintEffectNoSchedule), taint(corev1.TaintEffectNoExecute)}, true},
-		{"on a cordoned one", corev1.PodSpec{}, []func(*corev1.Node){setCordoned}, true},
+		{"on a cordoned one", corev1.PodSpec{}, []func(*corev1.Node){nodesettest.SetCordoned}, true},
 		{"not on one that goes", corev1.PodSpec{},
-			[]func(*corev1.Node){func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }}, false},
+			[]func(*corev1.Node){func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(nodesettest.Noon)) }},
+			false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := canRunOn(&tc.spec, newKubeNode("kube-0", tc.node...)); got != tc.want {
+			if got := canRunOn(&tc.spec, nodesettest.NewKubeNode("kube-0", tc.node...)); got != tc.want {
 				t.Errorf("it is %t", got)
 			}
 		})
@@ -267,9 +272,9 @@ func TestPins(t *testing.T) {
 		s.nodeSet.Spec.PinToNode = true
 		s.nodeSet.Status.OrdinalToNode = map[string]string{"0": "kube-9", "4": "kube-4", "5": "gone"}
 		for _, name := range []string{"kube-0", "kube-1", "kube-4", "kube-9"} {
-			s.kubeNodes[name] = newKubeNode(name)
+			s.kubeNodes[name] = nodesettest.NewKubeNode(name)
 		}
-		s.workers[1].DeletedAt = noon
+		s.workers[1].DeletedAt = nodesettest.Noon
 	})
 	if diff := cmp.Diff(map[string]string{"0": "kube-0", "4": "kube-4"}, ordinalPins(s)); diff != "" {
 		t.Errorf("pins follow workers, and stay without one while the Kubernetes node is there: %s", diff)

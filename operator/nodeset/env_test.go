@@ -23,8 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -55,7 +57,7 @@ type testEnv struct {
 // that was read at noon.
 func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *testEnv {
 	t.Helper()
-	r := &testEnv{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{},
+	r := &testEnv{t: t, scheme: runtime.NewScheme(), now: nodesettest.Noon, fail: map[string]error{},
 		before: func() error { return nil }, after: func(err error) error { return err },
 		events: events.NewFakeRecorder(10000)}
 	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme,
@@ -76,7 +78,7 @@ func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object)
 	}
 	b.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm", UID: "uid-namespace"}})
 	for i := range 10 {
-		b.WithObjects(newKubeNode(fmt.Sprintf("kube-%d", i)))
+		b.WithObjects(nodesettest.NewKubeNode(fmt.Sprintf("kube-%d", i)))
 	}
 	r.Client = b.Build()
 	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "auth"}, Key: "slurm.key"}
@@ -131,9 +133,9 @@ func (r *testEnv) pollAndReconcile() ctrl.Result {
 func (r *testEnv) kubelet() {
 	r.t.Helper()
 	for _, pod := range r.pods() {
-		name := slurmNameOf(pod)
+		name := observed.SlurmName(pod)
 		if n := r.slurm.nodes[name]; n == nil {
-			r.slurm.nodes[name] = newSlurmNode(name, "IDLE")
+			r.slurm.nodes[name] = nodesettest.NewSlurmNode(name, "IDLE")
 		} else if n.State.Base == slurm.NodeFuture {
 			n.State.Base = slurm.NodeIdle
 		}
@@ -142,7 +144,7 @@ func (r *testEnv) kubelet() {
 		}
 		pod.Spec.NodeName = "kube-" + pod.Labels[v1beta1.LabelPodIndex]
 		r.must(r.Update(r.t.Context(), pod))
-		setRunning(pod, r.now)
+		nodesettest.SetRunning(pod, r.now)
 		r.must(r.Status().Update(r.t.Context(), pod))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
@@ -100,7 +101,7 @@ func (r *Reconciler) emitStepEvents(s *observation) {
 		}
 		slices.Sort(names)
 		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, n.reason, n.action, "%d workers: %s: %s", len(names),
-			n.why, cleanReason(hostlist.Compress(names)))
+			n.why, observed.CleanReason(hostlist.Compress(names)))
 	}
 }
 
@@ -119,7 +120,7 @@ func (r *Reconciler) emitCreatedEvents(s *observation) {
 		names[i] = pod.Name
 	}
 	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s",
-		len(names), cleanReason(hostlist.Compress(names)))
+		len(names), observed.CleanReason(hostlist.Compress(names)))
 }
 
 // reportedWait is what was last reported of a worker that waits for its removal: the job that it
@@ -174,5 +175,5 @@ func (r *Reconciler) emitWaitEventsFor(s *observation, reason string, waits []pl
 		names[i] = w.Pod
 	}
 	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits),
-		cleanReason(hostlist.Compress(names)), formatWait(waits[0]))
+		observed.CleanReason(hostlist.Compress(names)), formatWait(waits[0]))
 }

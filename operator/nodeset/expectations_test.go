@@ -7,11 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 func TestWritesThatNoReadingShowsYet(t *testing.T) {
-	idle := plan.Record{Name: "gpu-0", Dynamic: true, OwnerUID: nodeSetUID}
+	idle := plan.Record{Name: "gpu-0", Dynamic: true, OwnerUID: nodesettest.NodeSetUID}
 	drained, down := idle, idle
 	drained.Drain, drained.OurReason = true, true
 	down.Down, down.OurReason = true, true
@@ -25,14 +26,14 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 		{"an undrain is not repeated", plan.Undrain, &drained, &idle},
 		{"a resume is not repeated", plan.Resume, &down, &idle},
 		{"a record that was made FUTURE is", plan.MarkFuture, &drained,
-			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true, OwnerUID: nodeSetUID}},
+			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true, OwnerUID: nodesettest.NodeSetUID}},
 		{"a record that was made is there", plan.CreateRecords, nil,
 			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true}},
 		{"a record that was made and has registered is what was read", plan.CreateRecords, &idle, &idle},
 		{"a record that was deleted is gone", plan.DeleteRecord, &drained, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			proof := map[string]time.Time{"gpu-0": noon.Add(-time.Hour), "gpu-1": noon}
+			proof := map[string]time.Time{"gpu-0": nodesettest.Noon.Add(-time.Hour), "gpu-1": nodesettest.Noon}
 			read := func() *plan.SlurmReading {
 				out := &plan.SlurmReading{Records: map[string]plan.Record{}, DrainedSince: proof}
 				if tc.read != nil {
@@ -47,16 +48,16 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 				return map[string]plan.Record{"gpu-0": *r}
 			}
 			m := newExpectations()
-			s := m.forNodeSet(types.NamespacedName{}, noon)
-			m.expectWrite(s, []string{"gpu-0"}, tc.verb, noon)
+			s := m.forNodeSet(types.NamespacedName{}, nodesettest.Noon)
+			m.expectWrite(s, []string{"gpu-0"}, tc.verb, nodesettest.Noon)
 
-			for _, began := range []time.Time{noon.Add(-time.Minute), noon} {
+			for _, began := range []time.Time{nodesettest.Noon.Add(-time.Minute), nodesettest.Noon} {
 				got := read()
-				s.overlayWrites(got, began, time.Minute, noon)
+				s.overlayWrites(got, began, time.Minute, nodesettest.Noon)
 				if diff := cmp.Diff(records(tc.want), got.Records); diff != "" {
 					t.Errorf("in a reading that began at %s: %s", began, diff)
 				}
-				if diff := cmp.Diff(map[string]time.Time{"gpu-1": noon}, got.DrainedSince); diff != "" {
+				if diff := cmp.Diff(map[string]time.Time{"gpu-1": nodesettest.Noon}, got.DrainedSince); diff != "" {
 					t.Errorf("what was proof before is none after the write: %s", diff)
 				}
 			}
@@ -66,7 +67,7 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 			for range 2 { // also not in an older one once more
 				got := read()
 				s.sequence++ // a list that differs
-				s.overlayWrites(got, noon.Add(time.Nanosecond), time.Minute, noon)
+				s.overlayWrites(got, nodesettest.Noon.Add(time.Nanosecond), time.Minute, nodesettest.Noon)
 				if diff := cmp.Diff(records(tc.read), got.Records); diff != "" || len(got.DrainedSince) != 2 {
 					t.Errorf("in a later reading: %s", diff)
 				}
@@ -81,34 +82,34 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 func TestTheBrakeBeginsClosed(t *testing.T) {
 	m := newExpectations()
 	name := types.NamespacedName{Name: "gpu"}
-	s := m.forNodeSet(name, noon)
+	s := m.forNodeSet(name, nodesettest.Noon)
 	if got := len(s.unregisteredDeletions); got < 1000 {
 		t.Errorf("as if %d workers had been deleted", got)
 	}
-	m.recordUnregisteredDeletion(s, noon.Add(time.Second))
-	s.overlayWrites(&plan.SlurmReading{}, noon, time.Minute, noon.Add(time.Minute))
-	if diff := cmp.Diff([]time.Time{noon.Add(time.Second)}, s.unregisteredDeletions); diff != "" {
+	m.recordUnregisteredDeletion(s, nodesettest.Noon.Add(time.Second))
+	s.overlayWrites(&plan.SlurmReading{}, nodesettest.Noon, time.Minute, nodesettest.Noon.Add(time.Minute))
+	if diff := cmp.Diff([]time.Time{nodesettest.Noon.Add(time.Second)}, s.unregisteredDeletions); diff != "" {
 		t.Error(diff)
 	}
-	if m.forNodeSet(name, noon) != s {
+	if m.forNodeSet(name, nodesettest.Noon) != s {
 		t.Error("what is remembered was forgotten")
 	}
 	m.forgetNodeSet(name)
-	if m.forNodeSet(name, noon) == s {
+	if m.forNodeSet(name, nodesettest.Noon) == s {
 		t.Error("what is to be forgotten was remembered")
 	}
 }
 
 func TestADeletedRecordStaysDeletedWhileTheListIsSaidToBeUnchanged(t *testing.T) {
 	m, s := newExpectations(), &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}, sequence: 3}
-	m.expectWrite(s, []string{"gpu-0"}, plan.DeleteRecord, noon)
+	m.expectWrite(s, []string{"gpu-0"}, plan.DeleteRecord, nodesettest.Noon)
 	for _, tc := range []struct {
 		sequence uint64
 		there    bool
 	}{{3, false}, {4, true}} {
 		s.sequence = tc.sequence
 		got := &plan.SlurmReading{Records: map[string]plan.Record{"gpu-0": {Name: "gpu-0"}}}
-		s.overlayWrites(got, noon.Add(time.Hour), time.Minute, noon.Add(time.Hour))
+		s.overlayWrites(got, nodesettest.Noon.Add(time.Hour), time.Minute, nodesettest.Noon.Add(time.Hour))
 		if _, there := got.Records["gpu-0"]; there != tc.there {
 			t.Errorf("in list %d it is there: %v", tc.sequence, there)
 		}

@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -23,7 +25,7 @@ func TestTheLastLookKeepsAPod(t *testing.T) {
 		"when the record is gone":    func(r *testEnv) { delete(r.slurm.nodes, "gpu-0") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(1))
+			r := newTestEnv(t, nodesettest.NewNodeSet(1))
 			r.startWorkers()
 			r.scale(0)
 			r.pollAndReconcile()
@@ -43,10 +45,10 @@ func TestTheLastLookKeepsAPod(t *testing.T) {
 }
 
 func TestRecordsThatCannotBeMade(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, withMaxReplicas(2)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(2)))
 	r.startWorkers()
 	r.slurm.fail["create"] = errors.New("no such operation")
-	r.change(withMaxReplicas(3))
+	r.change(nodesettest.WithMaxReplicas(3))
 	r.pollAndReconcile()
 	if c := r.expectCondition("Submittable", "False",
 		"RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
@@ -69,7 +71,7 @@ func TestConflictsAreNoErrors(t *testing.T) {
 	for _, words := range []string{"patch NodeSet gpu", "patch status NodeSet gpu", "patch Pod gpu-0",
 		"delete Pod gpu-0"} {
 		t.Run(words, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(1))
+			r := newTestEnv(t, nodesettest.NewNodeSet(1))
 			met := false
 			if words != "patch NodeSet gpu" {
 				r.startWorkers()
@@ -79,7 +81,7 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			for range 4 {
 				r.now = r.now.Add(10 * time.Second)
 				r.slurm.poll()
-				if result := r.reconcile(); result.RequeueAfter == conflictRetryDelay {
+				if result := r.reconcile(); result.RequeueAfter == kube.ConflictRetryDelay {
 					met = true
 					delete(r.fail, words)
 				}
@@ -119,7 +121,7 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 		}, "gpu-0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(2))
+			r := newTestEnv(t, nodesettest.NewNodeSet(2))
 			r.startWorkers()
 			tc.with(r)
 			failed := false
@@ -140,7 +142,7 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 }
 
 func TestAFailureToCreateIsAnEvent(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.fail["create Pod gpu-0"] = errors.New("quota")
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("it is no error")
@@ -150,7 +152,7 @@ func TestAFailureToCreateIsAnEvent(t *testing.T) {
 }
 
 func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(100))
+	r := newTestEnv(t, nodesettest.NewNodeSet(100))
 	forbidden := errors.New("exceeded quota")
 	for i := range 100 {
 		r.fail[fmt.Sprintf("create Pod gpu-%d", i)] = forbidden
@@ -181,7 +183,7 @@ func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
 }
 
 func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.slurm.fail["delete gpu-0"] = errors.New("node is in use")
 	r.scale(0)
@@ -201,7 +203,7 @@ func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
 }
 
 func TestAnOutageIsOneEvent(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(30))
+	r := newTestEnv(t, nodesettest.NewNodeSet(30))
 	r.startWorkers()
 	r.startWorkers()
 	r.scale(0)
@@ -228,7 +230,7 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 }
 
 func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, withMaxReplicas(1)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)))
 	r.startWorkers()
 	n := r.slurm.nodes["gpu-0"]
 	n.State.Base, n.Reason = slurm.NodeDown, "bad fan"
@@ -252,7 +254,7 @@ func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
 }
 
 func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2,
+	r := newTestEnv(t, nodesettest.NewNodeSet(2,
 		func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
 	r.fail["create Pod gpu-0"] = errors.New("quota")
 	if _, err := r.Reconcile(t.Context(), request); err == nil || r.podNames() != "gpu-1" {
@@ -261,7 +263,7 @@ func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {
 }
 
 func TestWithoutAFreshReadingNothingIsShown(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.slurm.poll()
@@ -272,7 +274,7 @@ func TestWithoutAFreshReadingNothingIsShown(t *testing.T) {
 }
 
 func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(2)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.scale(0)
@@ -281,7 +283,7 @@ func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
 	r.restart()
 	r.clearWrites()
 	latest := r.slurm.latest
-	r.slurm.latest, r.slurmMissing = &live.Reading{Snapshot: &slurmclient.Snapshot{}}, true
+	r.slurm.latest, r.slurmMissing = &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, true
 	r.reconcile() // there is no client yet
 	r.slurmMissing = false
 	r.reconcile() // nothing is read yet
@@ -296,7 +298,7 @@ func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
 }
 
 func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.scale(0)
 	slow := r.now.Add(10 * time.Second)

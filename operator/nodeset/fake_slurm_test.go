@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
@@ -25,7 +26,7 @@ type fakeSlurm struct {
 	// jobs are the jobs that run, by id, with the name of their Slurm node.
 	jobs         map[uint32]string
 	reservations map[string]slurm.ReservationRequest
-	latest       *live.Reading
+	latest       *slurmclients.Reading
 	problem      string
 	// fail is why a write fails, by its verb or by verb and name.
 	fail map[string]error
@@ -36,7 +37,7 @@ type fakeSlurm struct {
 	after     func(error) error
 	now       func() time.Time
 	// cluster says from which Slurm cluster a reading comes; nil for not told.
-	cluster func(*live.Reading)
+	cluster func(*slurmclients.Reading)
 	// otherCluster answers last looks in its place; nil for none.
 	otherCluster *slurmclient.Client
 }
@@ -44,12 +45,16 @@ type fakeSlurm struct {
 func newFakeSlurm(now func() time.Time) *fakeSlurm {
 	return &fakeSlurm{
 		nodes: map[string]*slurm.Node{}, jobs: map[uint32]string{}, reservations: map[string]slurm.ReservationRequest{},
-		latest: &live.Reading{Snapshot: &slurmclient.Snapshot{}}, fail: map[string]error{}, now: now,
+		latest: &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, fail: map[string]error{}, now: now,
 	}
 }
 
-func (f *fakeSlurm) Reading() *live.Reading { f.mu.Lock(); defer f.mu.Unlock(); return f.latest }
-func (f *fakeSlurm) Problem() string        { return f.problem }
+func (f *fakeSlurm) Reading() *slurmclients.Reading {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.latest
+}
+func (f *fakeSlurm) Problem() string { return f.problem }
 
 // RequestRefresh counts how often a reading was asked for.
 func (f *fakeSlurm) RequestRefresh() { f.mu.Lock(); defer f.mu.Unlock(); f.refreshes++ }
@@ -59,7 +64,10 @@ func (f *fakeSlurm) poll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was := f.latest
-	r := newReading(func(r *live.Reading) { r.Snapshot.Nodes.ReadAt, r.Snapshot.Jobs.ReadAt = f.now(), f.now() })
+	r := newReading(func(r *slurmclients.Reading) {
+		r.Snapshot.Nodes.ReadAt, r.Snapshot.Jobs.ReadAt = f.now(),
+			f.now()
+	})
 	for name, n := range f.nodes {
 		read := *n
 		r.Nodes[name] = &read
@@ -72,7 +80,7 @@ func (f *fakeSlurm) poll() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
 		w := r.Work[f.jobs[id]]
-		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: noon.Add(24 * time.Hour)}
+		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: nodesettest.Noon.Add(24 * time.Hour)}
 	}
 	r.Snapshot.Reservations.ReadAt = f.now()
 	for name, have := range f.reservations {
@@ -183,7 +191,7 @@ func (f *fakeSlurm) DeleteNode(_ context.Context, name string) error {
 
 func (f *fakeSlurm) CreateNodes(_ context.Context, names, options string) error {
 	return f.write("create", names, " "+options, func(name string) error {
-		n := newSlurmNode(name, "FUTURE")
+		n := nodesettest.NewSlurmNode(name, "FUTURE")
 		for word := range strings.FieldsSeq(options) {
 			if features, ok := strings.CutPrefix(word, "Feature="); ok {
 				n.Features = strings.Split(features, ",")

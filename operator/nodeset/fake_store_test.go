@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
 // fakeIndexer makes the reconciler's indexes in a fake client.
@@ -63,7 +65,7 @@ func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj c
 			*p.ResourceVersion != pod.ResourceVersion {
 			r.t.Errorf("pod %s is deleted on the conditions %+v", pod.Name, p)
 		}
-		if set := r.nodeSet(); r.slurm.busy(slurmNameOf(pod)) && set.Spec.DrainPolicy == nil {
+		if set := r.nodeSet(); r.slurm.busy(observed.SlurmName(pod)) && set.Spec.DrainPolicy == nil {
 			r.t.Errorf("pod %s is deleted with a job on it", pod.Name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -20,7 +21,7 @@ func filterWrites(writes []string, these ...string) []string {
 }
 
 func TestAWorkerOnItsWayUpCostsFewWrites(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(0, withMaxReplicas(1)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(1)))
 	r.pollAndReconcile()
 	r.pollAndReconcile()
 	r.clearWrites()
@@ -56,8 +57,8 @@ func TestARecordFromBeforeTheWorkerIsNotShown(t *testing.T) {
 		{"a FUTURE one that was read later is", future, time.Second, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := &plan.Worker{Created: noon.Add(-time.Minute), ReadySince: noon}
-			if got := isOlderThanWorker(noon.Add(tc.readAt), w, tc.node); got != tc.want {
+			w := &plan.Worker{Created: nodesettest.Noon.Add(-time.Minute), ReadySince: nodesettest.Noon}
+			if got := isOlderThanWorker(nodesettest.Noon.Add(tc.readAt), w, tc.node); got != tc.want {
 				t.Errorf("it is older: %t", got)
 			}
 		})
@@ -65,7 +66,7 @@ func TestARecordFromBeforeTheWorkerIsNotShown(t *testing.T) {
 }
 
 func TestNothingIsShownOnAWorkerThatIsDeleted(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.scale(0)
 	for range 3 {
@@ -79,11 +80,11 @@ func TestNothingIsShownOnAWorkerThatIsDeleted(t *testing.T) {
 
 func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 	cached := func(version string) []corev1.Pod {
-		p := workerPod(0)
+		p := nodesettest.NewWorkerPod(0)
 		p.ResourceVersion = version
 		return []corev1.Pod{*p}
 	}
-	written := workerPod(0, func(p *corev1.Pod) {
+	written := nodesettest.NewWorkerPod(0, func(p *corev1.Pod) {
 		p.ResourceVersion, p.Annotations = "10",
 			map[string]string{"ours": "yes"}
 	})
@@ -116,10 +117,10 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 	}
 	t.Run("a pod that was deleted is going until the cache shows it", func(t *testing.T) {
 		m := newPodExpectations()
-		m.expectDeletion(written.UID, noon)
+		m.expectDeletion(written.UID, nodesettest.Noon)
 		pods := cached("9")
 		if m.overlayWrites(pods); pods[0].DeletionTimestamp == nil ||
-			!pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: noon}) {
+			!pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: nodesettest.Noon}) {
 			t.Errorf("it goes at %v", pods[0].DeletionTimestamp)
 		}
 		if m.overlayWrites(nil); len(m.deleted) > 0 {
@@ -128,28 +129,29 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 	})
 	t.Run("a pod that was created is awaited for a while, or until it is there", func(t *testing.T) {
 		m := newPodExpectations()
-		m.expectCreation("gpu-0", noon)
-		got := []time.Duration{m.creationPendingFor("gpu-0", noon),
-			m.creationPendingFor("gpu-0", noon.Add(time.Second)), m.creationPendingFor("gpu-0", noon.Add(time.Minute)),
-			m.creationPendingFor("gpu-1", noon)}
+		m.expectCreation("gpu-0", nodesettest.Noon)
+		got := []time.Duration{m.creationPendingFor("gpu-0", nodesettest.Noon),
+			m.creationPendingFor("gpu-0", nodesettest.Noon.Add(time.Second)),
+			m.creationPendingFor("gpu-0", nodesettest.Noon.Add(time.Minute)),
+			m.creationPendingFor("gpu-1", nodesettest.Noon)}
 		if diff := cmp.Diff([]time.Duration{creationTimeout, creationTimeout - time.Second, 0, 0}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if m.overlayWrites(cached("9")); m.creationPendingFor("gpu-0", noon) > 0 {
+		if m.overlayWrites(cached("9")); m.creationPendingFor("gpu-0", nodesettest.Noon) > 0 {
 			t.Error("it is awaited though it is there")
 		}
 	})
 }
 
 func TestManyCreatedWorkersAreOneEvent(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(30))
+	r := newTestEnv(t, nodesettest.NewNodeSet(30))
 	r.pollAndReconcile()
 	r.pollAndReconcile()
 	expectStrings(t, "the events", r.takeEvents(), "Normal SuccessfulCreate created 30 workers: gpu-[0-29]")
 }
 
 func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.expectations.forNodeSet(request.NamespacedName, r.now).pods.expectCreation(
 		"gpu-0", r.now) // and is gone before the cache had it
 	if again := r.reconcile().RequeueAfter; again == 0 || again > creationTimeout {
@@ -162,14 +164,14 @@ func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
 }
 
 func TestWorkersThatComeOneByOneAreCountedOnceASecond(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(6))
+	r := newTestEnv(t, nodesettest.NewNodeSet(6))
 	r.pollAndReconcile()
 	r.pollAndReconcile()
 	r.now = r.now.Add(10 * time.Second)
 	r.clearWrites()
 	began := r.now
 	for i, pod := range r.pods()[:4] {
-		setRunning(pod, r.now)
+		nodesettest.SetRunning(pod, r.now)
 		r.must(r.Status().Update(t.Context(), pod))
 		if again := r.reconcile().RequeueAfter; i > 0 && (again <= 0 || again > statusInterval) {
 			t.Errorf("what was not told is looked at again after %s", again)

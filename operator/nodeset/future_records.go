@@ -8,9 +8,9 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"

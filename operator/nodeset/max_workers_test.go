@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
@@ -41,7 +42,7 @@ func hpaOfGPU(most int32) *autoscalingv2.HorizontalPodAutoscaler {
 // with as many FUTURE records as the operator makes at most, or with none.
 func newEnvWithMax(t *testing.T, most int32, ofHPA, recorded bool) *testEnv {
 	t.Helper()
-	n := gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" })
+	n := nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" })
 	var others []client.Object
 	if ofHPA {
 		others = []client.Object{hpaOfGPU(most)}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
@@ -64,7 +65,7 @@ func (m *Metrics) countStep(s *observation, step plan.Step, now time.Time) {
 	case plan.DeletePod:
 		note := plan.DrainMark{}
 		if pod := s.pod(step.Pod); pod != nil {
-			note = drainMarkOf(pod)
+			note = observed.DrainMark(pod)
 		}
 		m.deleted.WithLabelValues(namespace, name, note.Cause).Inc()
 		if note.Cause != "" {

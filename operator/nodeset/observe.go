@@ -13,12 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -50,6 +51,7 @@ type observation struct {
 	eventOrder    []workerEvent // in order of their arrival
 	requeue       time.Duration // besides that of the plan, 0 for never
 	kubeNodes     map[string]*corev1.Node
+	claims        map[string]*corev1.PersistentVolumeClaim
 	workers       []plan.Worker
 
 	desired plan.Desired
@@ -83,6 +85,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	if err := r.observePods(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := r.observeClaims(ctx, s); err != nil {
+		return nil, err
+	}
 	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
 	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace),
 		client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
@@ -114,7 +119,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod
-		w := workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
+		w := observed.Worker(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
 		w.MissingOwners = missingOwnersOf(pod, s)
 		s.workers = append(s.workers, w)
 	}
@@ -161,7 +166,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	if key, ok := access.ClusterKeyOf(s.nodeSet); ok {
 		s.slurmCluster = r.slurmClusters(key)
 	}
-	var reading *live.Reading // the same one throughout: the next may arrive at any moment
+	var reading *slurmclients.Reading // the same one throughout: the next may arrive at any moment
 	if s.slurmCluster != nil {
 		reading = s.slurmCluster.Reading()
 	}
@@ -199,6 +204,6 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
 		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(),
+		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(),
 	}
 }

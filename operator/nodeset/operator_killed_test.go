@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -32,16 +34,21 @@ func killScenarios() []killScenario {
 	update := func(r *testEnv) { r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf += " Weight=2" }) }
 	remove := func(r *testEnv) { r.must(r.Delete(r.t.Context(), r.nodeSet())) }
 	return []killScenario{
-		{"creation", gpuNodeSet(2, withMaxReplicas(3)), 0, nil, false},
-		{"scale-in", gpuNodeSet(3, withMaxReplicas(3)), 2, map[int]func(*testEnv){2: func(r *testEnv) { r.scale(1) }},
+		{"creation", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(3)), 0, nil, false},
+		{"scale-in", nodesettest.NewNodeSet(3, nodesettest.WithMaxReplicas(3)), 2,
+			map[int]func(*testEnv){2: func(r *testEnv) { r.scale(1) }},
 			false},
-		{"scale-in and out again", gpuNodeSet(3), 2,
+		{"scale-in and out again", nodesettest.NewNodeSet(3), 2,
 			map[int]func(*testEnv){2: func(r *testEnv) { r.scale(0) }, 4: func(r *testEnv) { r.scale(2) }}, true},
-		{"update", gpuNodeSet(2, withMaxReplicas(2)), 2, map[int]func(*testEnv){2: update}, false},
-		{"deletion", gpuNodeSet(2, withMaxReplicas(3)), 2, map[int]func(*testEnv){2: remove}, false},
-		{"deletion right after creation", gpuNodeSet(1, withMaxReplicas(3)), 0, map[int]func(*testEnv){1: remove},
+		{"update", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)), 2, map[int]func(*testEnv){2: update},
 			false},
-		{"deletion during an update", gpuNodeSet(2), 2, map[int]func(*testEnv){2: update, 4: remove}, false},
+		{"deletion", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(3)), 2, map[int]func(*testEnv){2: remove},
+			false},
+		{"deletion right after creation", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(3)), 0,
+			map[int]func(*testEnv){1: remove},
+			false},
+		{"deletion during an update", nodesettest.NewNodeSet(2), 2, map[int]func(*testEnv){2: update, 4: remove},
+			false},
 	}
 }
 
@@ -124,7 +131,7 @@ func (r *testEnv) runJobs(queue []uint32, left map[uint32]int) []uint32 {
 		}
 	}
 	for _, pod := range r.pods() {
-		n := r.slurm.nodes[slurmNameOf(pod)]
+		n := r.slurm.nodes[observed.SlurmName(pod)]
 		if n != nil && len(queue) > 0 && n.State.Base == slurm.NodeIdle && !n.State.Has(slurm.NodeDrain) {
 			r.slurm.start(queue[0], n.Name)
 			left[queue[0]] = 4
@@ -149,7 +156,7 @@ func (r *testEnv) outcome() string {
 	status.Conditions = nil
 	fmt.Fprintf(&out, "%+v\n", status)
 	for _, p := range r.pods() {
-		fmt.Fprintf(&out, "pod %s %s %+v %v\n", p.Name, revisionOf(p), drainMarkOf(p), len(p.Status.Conditions))
+		fmt.Fprintf(&out, "pod %s %s %+v %v\n", p.Name, revisionOf(p), observed.DrainMark(p), len(p.Status.Conditions))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.slurm.nodes)) {
 		n := r.slurm.nodes[name]

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -55,19 +56,22 @@ func TestAStepIsNotTakenOnALookAtAnotherCluster(t *testing.T) {
 		begin         func(*testEnv)
 		state, reason string
 	}{
-		{"a drained worker is not deleted", gpuNodeSet(1, withMaxReplicas(1)),
+		{"a drained worker is not deleted", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)),
 			func(r *testEnv) { r.scale(0); drained(r) }, "DRAIN", reason},
-		{"an idle one is not drained", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) { r.scale(0) }, "IDLE", ""},
-		{"a drained one is not undrained", gpuNodeSet(1, withMaxReplicas(1)), drained, "DRAIN", reason},
-		{"one that did not register is not deleted", gpuNodeSet(1, withMaxReplicas(1)), func(r *testEnv) {
-			r.scale(0)
-			delete(r.slurm.nodes, "gpu-0")
-			r.slurm.nodes["cpu-0"] = newSlurmNode("cpu-0", "IDLE")
-			pod := r.pod("gpu-0")
-			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
-			r.must(r.Status().Update(r.t.Context(), pod))
-			r.now = r.now.Add(DefaultConfig().Plan.UnregisteredDeletionInterval)
-		}, "", ""},
+		{"an idle one is not drained", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)),
+			func(r *testEnv) { r.scale(0) }, "IDLE", ""},
+		{"a drained one is not undrained", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)), drained, "DRAIN",
+			reason},
+		{"one that did not register is not deleted", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)),
+			func(r *testEnv) {
+				r.scale(0)
+				delete(r.slurm.nodes, "gpu-0")
+				r.slurm.nodes["cpu-0"] = nodesettest.NewSlurmNode("cpu-0", "IDLE")
+				pod := r.pod("gpu-0")
+				pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+				r.must(r.Status().Update(r.t.Context(), pod))
+				r.now = r.now.Add(DefaultConfig().Plan.UnregisteredDeletionInterval)
+			}, "", ""},
 	} {
 		for _, answers := range []string{"two", "one"} {
 			t.Run(tc.name+", by cluster "+answers, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -23,7 +24,8 @@ import (
 func (r *testEnv) removeOwner(inForeground bool) {
 	r.t.Helper()
 	off := func(refs []metav1.OwnerReference) []metav1.OwnerReference {
-		return slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == nodeSetUID })
+		return slices.DeleteFunc(refs,
+			func(ref metav1.OwnerReference) bool { return ref.UID == nodesettest.NodeSetUID })
 	}
 	revisions := &appsv1.ControllerRevisionList{}
 	r.must(r.List(r.t.Context(), revisions))
@@ -49,7 +51,7 @@ func (r *testEnv) isGone() bool {
 }
 
 func TestForegroundDeletionWaitsForJobs(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(2)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.must(r.Delete(t.Context(), r.nodeSet()))
@@ -77,7 +79,7 @@ func TestForegroundDeletionWaitsForJobs(t *testing.T) {
 func TestOrphansAreLeftAndAdopted(t *testing.T) {
 	for name, late := range map[string]bool{"while the finalizer is there": false, "when it has gone": true} {
 		t.Run(name, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(4)))
+			r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)))
 			r.startWorkers()
 			r.slurm.start(7, "gpu-0")
 			if !late {
@@ -97,7 +99,7 @@ func TestOrphansAreLeftAndAdopted(t *testing.T) {
 				t.Fatalf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.calls)
 			}
 
-			r.createObject(gpuNodeSet(2, withMaxReplicas(4)))
+			r.createObject(nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)))
 			r.clearWrites()
 			r.restart()
 			for range 4 {
@@ -123,7 +125,7 @@ func TestOrphansAreLeftAndAdopted(t *testing.T) {
 
 // TestWorkersOfAnEarlierVersionAreAnchored: they are not recreated for that.
 func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	pod := r.pod("gpu-0")
 	pod.OwnerReferences = pod.OwnerReferences[:1]
@@ -139,7 +141,7 @@ func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
 
 // TestWithoutTheNamespaceNoWorkerIsMade: such a worker would go with the NodeSet.
 func TestWithoutTheNamespaceNoWorkerIsMade(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.must(r.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}))
 	r.pollAndReconcile()
 	r.expectCondition("Ready", "False", "ReferenceNotFound")
@@ -169,12 +171,12 @@ func TestWhoseAPodIs(t *testing.T) {
 		pod  *corev1.Pod
 		want string
 	}{
-		{"its controller's", workerPod(0, owned("NodeSet", "cpu"), labels()), "cpu"},
-		{"another kind's", workerPod(0, owned("StatefulSet", "gpu"), labels()), ""},
-		{"an orphan's, by its labels", workerPod(0, labels()), "gpu"},
-		{"not a copy's", workerPod(0, labels(v1beta1.LabelPodName, "gpu-7")), ""},
-		{"nobody's", workerPod(0), ""},
-		{"not a login pod's", workerPod(0, labels(v1beta1.LabelAppName, v1beta1.AppLogin)), ""},
+		{"its controller's", nodesettest.NewWorkerPod(0, owned("NodeSet", "cpu"), labels()), "cpu"},
+		{"another kind's", nodesettest.NewWorkerPod(0, owned("StatefulSet", "gpu"), labels()), ""},
+		{"an orphan's, by its labels", nodesettest.NewWorkerPod(0, labels()), "gpu"},
+		{"not a copy's", nodesettest.NewWorkerPod(0, labels(v1beta1.LabelPodName, "gpu-7")), ""},
+		{"nobody's", nodesettest.NewWorkerPod(0), ""},
+		{"not a login pod's", nodesettest.NewWorkerPod(0, labels(v1beta1.LabelAppName, v1beta1.AppLogin)), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := nodeSetOf(tc.pod); got != tc.want {
@@ -186,12 +188,12 @@ func TestWhoseAPodIs(t *testing.T) {
 
 func TestWhichDeletionLeavesOrphans(t *testing.T) {
 	deleted := func(finalizers ...string) *v1beta1.NodeSet {
-		return gpuNodeSet(1, func(n *v1beta1.NodeSet) {
-			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)),
+		return nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) {
+			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(nodesettest.Noon)),
 				slices.Concat(finalizers, []string{v1beta1.FinalizerDrain})
 		})
 	}
-	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpuNodeSet(1))}}}
+	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(nodesettest.NewNodeSet(1))}}}
 	free := appsv1.ControllerRevision{}
 	for _, tc := range []struct {
 		name      string
@@ -199,7 +201,7 @@ func TestWhichDeletionLeavesOrphans(t *testing.T) {
 		revisions []appsv1.ControllerRevision
 		want      bool
 	}{
-		{"none that is not one", gpuNodeSet(1), []appsv1.ControllerRevision{free}, false},
+		{"none that is not one", nodesettest.NewNodeSet(1), []appsv1.ControllerRevision{free}, false},
 		{"in the background", deleted(), []appsv1.ControllerRevision{owned}, false},
 		{"in the foreground", deleted(metav1.FinalizerDeleteDependents), []appsv1.ControllerRevision{free}, false},
 		{"in the foreground, when all has gone", deleted(), nil, false},
@@ -216,9 +218,10 @@ func TestWhichDeletionLeavesOrphans(t *testing.T) {
 
 func TestForeignOwnersOfAWorkerStay(t *testing.T) {
 	foreign := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "uid-x"}
-	old := render.Owner(gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.UID = "uid-before" }))
+	old := render.Owner(nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.UID = "uid-before" }))
 	s := newObservation(0, func(s *observation) { s.namespaceUID = "uid-namespace" })
-	pod := workerPod(0, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{old, foreign} })
+	pod := nodesettest.NewWorkerPod(
+		0, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{old, foreign} })
 	if got := missingOwnersOf(pod, s); got != (plan.MissingOwners{NodeSet: true, Namespace: true}) {
 		t.Errorf("it lacks %+v", got)
 	}
@@ -247,7 +250,7 @@ func (l laggingClient) Get(ctx context.Context, key client.ObjectKey, obj client
 // TestNothingIsAdoptedWhoseDeletionTheCacheLacks: the garbage collector takes the NodeSet
 // off its workers before the operator hears of the deletion.
 func TestNothingIsAdoptedWhoseDeletionTheCacheLacks(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	before := r.nodeSet()
 	r.must(r.Delete(t.Context(), r.nodeSet()))

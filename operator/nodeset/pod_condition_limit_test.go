@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -26,22 +27,29 @@ func TestWhatIsShownWaitsForWorkersOnTheirWayUp(t *testing.T) {
 		room    int
 		again   time.Duration
 	}{
-		{"with no worker on its way all may be shown, in parts", nil, noon, maxConditionWrites, time.Millisecond},
-		{"nor with a few", many(plan.Worker{Created: noon})[1:], noon, maxConditionWrites, time.Millisecond},
-		{"with many only some", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval),
-			maxConditionWritesWhileStarting, conditionWriteInterval},
-		{"and none right after those", many(plan.Worker{Created: noon}), noon.Add(-conditionWriteInterval / 4), 0,
-			conditionWriteInterval * 3 / 4},
-		{"those that are Ready are up", many(plan.Worker{Created: noon, Ready: true}), noon, maxConditionWrites,
+		{"with no worker on its way all may be shown, in parts", nil, nodesettest.Noon, maxConditionWrites,
 			time.Millisecond},
-		{"those that do not get up hold nothing for long", many(plan.Worker{Created: noon.Add(-startingWithin)}), noon,
+		{"nor with a few", many(plan.Worker{Created: nodesettest.Noon})[1:], nodesettest.Noon, maxConditionWrites,
+			time.Millisecond},
+		{"with many only some", many(plan.Worker{Created: nodesettest.Noon}),
+			nodesettest.Noon.Add(-conditionWriteInterval),
+			maxConditionWritesWhileStarting, conditionWriteInterval},
+		{"and none right after those", many(plan.Worker{Created: nodesettest.Noon}),
+			nodesettest.Noon.Add(-conditionWriteInterval / 4), 0,
+			conditionWriteInterval * 3 / 4},
+		{"those that are Ready are up", many(plan.Worker{Created: nodesettest.Noon, Ready: true}), nodesettest.Noon,
+			maxConditionWrites,
+			time.Millisecond},
+		{"those that do not get up hold nothing for long",
+			many(plan.Worker{Created: nodesettest.Noon.Add(-startingWithin)}), nodesettest.Noon,
 			maxConditionWrites, time.Millisecond},
-		{"nor do those that go", many(plan.Worker{Created: noon, DeletedAt: noon}), noon, maxConditionWrites,
+		{"nor do those that go", many(plan.Worker{Created: nodesettest.Noon, DeletedAt: nodesettest.Noon}),
+			nodesettest.Noon, maxConditionWrites,
 			time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &observation{workers: tc.workers, expectations: &nodeSetExpectations{conditionsWrittenAt: tc.shown}}
-			if room, again := conditionWriteLimit(noon, s); room != tc.room || again != tc.again {
+			if room, again := conditionWriteLimit(nodesettest.Noon, s); room != tc.room || again != tc.again {
 				t.Errorf("%d now and the rest after %v, want %d and %v", room, again, tc.room, tc.again)
 			}
 		})
@@ -49,7 +57,7 @@ func TestWhatIsShownWaitsForWorkersOnTheirWayUp(t *testing.T) {
 }
 
 func TestTroubleIsShownFirst(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(30))
+	r := newTestEnv(t, nodesettest.NewNodeSet(30))
 	r.startWorkers()
 	for i := range 30 {
 		r.slurm.nodes[fmt.Sprintf("gpu-%d", i)].State.Base = slurm.NodeAllocated
@@ -69,7 +77,7 @@ func TestTroubleIsShownFirst(t *testing.T) {
 }
 
 func TestManyDrainedWorkersAreOneEventAndSlurmIsReadSoon(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(30))
+	r := newTestEnv(t, nodesettest.NewNodeSet(30))
 	r.startWorkers()
 	r.scale(0)
 	r.pollAndReconcile()

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -20,11 +21,11 @@ func stateCondition(state, message string, at time.Time) corev1.PodCondition {
 }
 
 func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
-	before := noon.Add(-time.Hour)
+	before := nodesettest.Noon.Add(-time.Hour)
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue,
 		LastTransitionTime: metav1.NewTime(before)}
 	node := func(reason string, state ...string) *slurm.Node {
-		n := newSlurmNode("gpu-0", state...)
+		n := nodesettest.NewSlurmNode("gpu-0", state...)
 		n.Reason = reason
 		return n
 	}
@@ -38,15 +39,17 @@ func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 		want    list
 		changed bool
 	}{
-		{"the first state is added", list{ready}, node("", "IDLE"), list{ready, stateCondition("Idle", "", noon)},
+		{"the first state is added", list{ready}, node("", "IDLE"),
+			list{ready, stateCondition("Idle", "", nodesettest.Noon)},
 			true},
 		{"flags are added by name", list{ready}, node("disk", "MIXED", "DRAIN", "COMPLETING"),
-			list{ready, stateCondition("Completing", "disk", noon), stateCondition("Drain", "disk", noon),
-				stateCondition("Mixed", "disk", noon)}, true},
+			list{ready, stateCondition("Completing", "disk", nodesettest.Noon),
+				stateCondition("Drain", "disk", nodesettest.Noon),
+				stateCondition("Mixed", "disk", nodesettest.Noon)}, true},
 		{"a state that stays keeps its time", list{stateCondition("Idle", "", before), ready}, node("", "IDLE"),
 			list{stateCondition("Idle", "", before), ready}, false},
 		{"a state that is left goes", list{ready, stateCondition("Idle", "", before)}, node("", "ALLOCATED"),
-			list{ready, stateCondition("Allocated", "", noon)}, true},
+			list{ready, stateCondition("Allocated", "", nodesettest.Noon)}, true},
 		{"another reason changes the message alone", list{stateCondition("Down", "a", before)}, node("b", "DOWN"),
 			list{stateCondition("Down", "b", before)}, true},
 		{"a state that somebody denied is shown again", list{falsely}, node("", "IDLE"),
@@ -57,16 +60,16 @@ func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 		{"one that Slurm never knew changes nothing", list{ready}, nil, list{ready}, false},
 		{"no conditions at all are no trouble", nil, nil, nil, false},
 		{"a base state of a later Slurm is unknown", nil, node("", "HIBERNATING"),
-			list{stateCondition("Unknown", "", noon)}, true},
+			list{stateCondition("Unknown", "", nodesettest.Noon)}, true},
 		{"a state that has no condition shows none", list{stateCondition("Idle", "", before)},
 			&slurm.Node{State: slurm.NodeState{Base: slurm.NodeExternal}}, nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, changed := podConditionsOf(tc.have, tc.node, metav1.NewTime(noon))
+			got, changed := podConditionsOf(tc.have, tc.node, metav1.NewTime(nodesettest.Noon))
 			if diff := cmp.Diff(tc.want, got); diff != "" || changed != tc.changed {
 				t.Errorf("changed is %t: %s", changed, diff)
 			}
-			again, changed := podConditionsOf(got, tc.node, metav1.NewTime(noon.Add(time.Hour)))
+			again, changed := podConditionsOf(got, tc.node, metav1.NewTime(nodesettest.Noon.Add(time.Hour)))
 			if diff := cmp.Diff(got, again); diff != "" || changed {
 				t.Errorf("once more, changed is %t: %s", changed, diff)
 			}
@@ -88,7 +91,7 @@ func TestEveryBaseStateAndFlagHasOneCondition(t *testing.T) {
 		}
 		seen[f.condition] = true
 		got, _ := podConditionsOf(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}},
-			metav1.NewTime(noon))
+			metav1.NewTime(nodesettest.Noon))
 		if len(got) != 2 {
 			t.Errorf("with %s the conditions are %v", f.condition, got)
 		}
@@ -96,11 +99,13 @@ func TestEveryBaseStateAndFlagHasOneCondition(t *testing.T) {
 }
 
 func TestMirroringLeavesWhatItWasGivenAsItWas(t *testing.T) {
-	have := []corev1.PodCondition{stateCondition("Down", "a", noon), stateCondition("Drain", "a", noon)}
-	want := []corev1.PodCondition{stateCondition("Down", "a", noon), stateCondition("Drain", "a", noon)}
-	n := newSlurmNode("gpu-0", "DOWN")
+	have := []corev1.PodCondition{stateCondition("Down", "a", nodesettest.Noon),
+		stateCondition("Drain", "a", nodesettest.Noon)}
+	want := []corev1.PodCondition{stateCondition("Down", "a", nodesettest.Noon),
+		stateCondition("Drain", "a", nodesettest.Noon)}
+	n := nodesettest.NewSlurmNode("gpu-0", "DOWN")
 	n.Reason = "b"
-	podConditionsOf(have, n, metav1.NewTime(noon))
+	podConditionsOf(have, n, metav1.NewTime(nodesettest.Noon))
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
 	}

@@ -12,17 +12,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-nodeset"
-
-// conflictRetryDelay gives the caches time to show what a write conflicted with.
-const conflictRetryDelay = 100 * time.Millisecond
 
 // preconditionRetryDelay gives the next reading time to show why a precondition failed. Each check
 // of a precondition is a request to Slurm.
@@ -91,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, err
 	}
-	if nodeSet.DeletionTimestamp != nil && !hasFinalizer(nodeSet) {
+	if nodeSet.DeletionTimestamp != nil && !kube.HasFinalizer(nodeSet, v1beta1.FinalizerDrain) {
 		return ctrl.Result{}, nil
 	}
 	begin := time.Now()
@@ -105,10 +103,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
 		r.applyCordons(ctx, observed, actions.Cordons), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
-		r.pruneClaims(ctx, observed, &actions), r.patchStatus(ctx, observed, &actions),
+		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {
-		err = r.removeFinalizer(ctx, nodeSet)
+		err = kube.RemoveFinalizer(ctx, r.client, nodeSet, v1beta1.FinalizerDrain, client.FieldOwner(FieldManager))
 	}
 	return resultOf(shorterDelay(shorterDelay(actions.RequeueAfter, observed.requeue),
 		untilScheduledUpdate(r.now(), nodeSet)), err)
@@ -141,7 +139,7 @@ func resultOf(again time.Duration, err error) (ctrl.Result, error) {
 	case !isOnlyChange(err):
 		return ctrl.Result{}, err
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictRetryDelay}, nil
 	}
 	return ctrl.Result{RequeueAfter: preconditionRetryDelay}, nil
 }

@@ -12,6 +12,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
 func expectStrings(t *testing.T, what string, got []string, want ...string) {
@@ -29,7 +32,7 @@ func setClaims(n *v1beta1.NodeSet) {
 }
 
 func TestMakingWorkers(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, setClaims))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, setClaims))
 	r.reconcile()
 	revision := r.nodeSet().Status.NodeSetHash
 	expectStrings(t, "the writes", r.writes,
@@ -40,11 +43,12 @@ func TestMakingWorkers(t *testing.T) {
 		"patch status NodeSet gpu")
 	expectStrings(t, "the events", r.takeEvents(), "Normal SuccessfulCreate created worker gpu-0",
 		"Normal SuccessfulCreate created worker gpu-1")
-	if !hasFinalizer(r.nodeSet()) {
+	if !kube.HasFinalizer(r.nodeSet(), v1beta1.FinalizerDrain) {
 		t.Error("there is no finalizer")
 	}
 	pod := r.pod("gpu-1")
-	if owner := metav1.GetControllerOf(pod); owner == nil || owner.UID != nodeSetUID || revisionOf(pod) != revision {
+	if owner := metav1.GetControllerOf(pod); owner == nil || owner.UID != nodesettest.NodeSetUID ||
+		revisionOf(pod) != revision {
 		t.Errorf("the pod is %+v", pod.ObjectMeta)
 	}
 	r.expectCondition("Ready", "False", "Progressing")
@@ -71,18 +75,19 @@ func TestNothingIsWrittenWhenNothingChanges(t *testing.T) {
 		set  *v1beta1.NodeSet
 		with func(*testEnv)
 	}{
-		{"with workers", gpuNodeSet(2, withMaxReplicas(4)), func(*testEnv) {}},
-		{"with none", gpuNodeSet(0), func(*testEnv) {}},
-		{"when counts went back to zero", gpuNodeSet(2), func(r *testEnv) { r.scale(0) }},
-		{"while work is waited for", gpuNodeSet(2),
+		{"with workers", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)), func(*testEnv) {}},
+		{"with none", nodesettest.NewNodeSet(0), func(*testEnv) {}},
+		{"when counts went back to zero", nodesettest.NewNodeSet(2), func(r *testEnv) { r.scale(0) }},
+		{"while work is waited for", nodesettest.NewNodeSet(2),
 			func(r *testEnv) { r.slurm.start(7, "gpu-0"); r.slurm.start(8, "gpu-1"); r.scale(0) }},
-		{"without Slurm", gpuNodeSet(2), func(r *testEnv) { r.slurmMissing = true }},
-		{"while Slurm fails", gpuNodeSet(2),
+		{"without Slurm", nodesettest.NewNodeSet(2), func(r *testEnv) { r.slurmMissing = true }},
+		{"while Slurm fails", nodesettest.NewNodeSet(2),
 			func(r *testEnv) { r.slurm.latest.Snapshot.Jobs.Err = errors.New("no route") }},
-		{"with a broken spec", gpuNodeSet(2), func(r *testEnv) { r.change(breakSpec) }},
-		{"with pins that fell", gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }), func(r *testEnv) {
-			r.must(r.Delete(r.t.Context(), newKubeNode("kube-1")))
-		}},
+		{"with a broken spec", nodesettest.NewNodeSet(2), func(r *testEnv) { r.change(breakSpec) }},
+		{"with pins that fell", nodesettest.NewNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }),
+			func(r *testEnv) {
+				r.must(r.Delete(r.t.Context(), nodesettest.NewKubeNode("kube-1")))
+			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newTestEnv(t, tc.set)
@@ -103,14 +108,14 @@ func TestNothingIsWrittenWhenNothingChanges(t *testing.T) {
 }
 
 func TestScaleIn(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.scale(1)
 	r.pollAndReconcile() // gpu-0 has work: gpu-1 goes
 	expectStrings(t, "the calls", r.slurm.calls, "drain gpu-1: slurm-operator: scale-in")
 	expectStrings(t, "the events", r.takeEvents(), "Normal DrainStarted worker gpu-1: slurm-operator: scale-in")
-	if note := drainMarkOf(r.pod("gpu-1")); note.Cause != v1beta1.DrainCauseScaleIn || !note.Since.Equal(r.now) {
+	if note := observed.DrainMark(r.pod("gpu-1")); note.Cause != v1beta1.DrainCauseScaleIn || !note.Since.Equal(r.now) {
 		t.Errorf("the note is %+v", note)
 	}
 	if r.expectCondition("Draining", "True", "WaitingForSlurm"); r.nodeSet().Status.DrainingReplicas != 1 {
@@ -136,11 +141,12 @@ func TestScaleIn(t *testing.T) {
 }
 
 func TestWorkIsWaitedFor(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.pollAndReconcile()
-	if pod := r.pod("gpu-0"); !drainMarkOf(pod).Protect || pod.Annotations[v1beta1.AnnotationSafeToEvict] != "false" {
+	if pod := r.pod("gpu-0"); !observed.DrainMark(pod).Protect ||
+		pod.Annotations[v1beta1.AnnotationSafeToEvict] != "false" {
 		t.Errorf("a worker with work is not protected: %v", pod.ObjectMeta)
 	}
 	r.clearWrites()
@@ -161,7 +167,7 @@ func TestWorkIsWaitedFor(t *testing.T) {
 }
 
 func TestAWorkerThatIsWantedAgainIsUndrained(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.scale(0)
@@ -172,7 +178,7 @@ func TestAWorkerThatIsWantedAgainIsUndrained(t *testing.T) {
 	r.pollAndReconcile()
 	expectStrings(t, "the calls", r.slurm.calls, "undrain gpu-0")
 	expectStrings(t, "the events", r.takeEvents(), "Normal Undrained worker gpu-0: its drain is no longer needed")
-	if pod := r.pod("gpu-0"); drainMarkOf(pod).Cause != "" {
+	if pod := r.pod("gpu-0"); observed.DrainMark(pod).Cause != "" {
 		t.Errorf("it still is noted to go: %v", pod.Annotations)
 	}
 	r.slurm.end(7)
@@ -185,7 +191,7 @@ func TestAWorkerThatIsWantedAgainIsUndrained(t *testing.T) {
 }
 
 func TestDeletingANodeSet(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(4)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)))
 	r.startWorkers()
 	r.slurm.start(7, "gpu-0")
 	r.must(r.Delete(t.Context(), r.nodeSet()))
@@ -223,7 +229,7 @@ func TestPoliciesOfDeletion(t *testing.T) {
 		{v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 35 * time.Second}}, 5},
 	} {
 		t.Run(string(tc.policy.Type), func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(1, withDrainPolicy(tc.policy)))
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithDrainPolicy(tc.policy)))
 			r.startWorkers()
 			r.slurm.start(7, "gpu-0")
 			r.must(r.Delete(t.Context(), r.nodeSet()))

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // problemError is a problem with an object that a NodeSet refers to.
@@ -142,7 +143,7 @@ func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return render.Identity{KubeNode: "any"}
 	}
-	return render.Identity{Ordinal: new(max(0, desiredReplicas(n)-1))}
+	return render.Identity{Ordinal: new(max(0, int(scaling.SpecReplicas(n))-1))}
 }
 
 // keyReadInterval is how often the Secret with the Slurm key is read: often enough to replace the

@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
 // breakSpec makes an open part of the spec malformed.
@@ -29,40 +31,41 @@ func TestWhatIsMissingIsACondition(t *testing.T) {
 		reason string
 		want   string
 	}{
-		{"no Controller", gpuNodeSet(1), nil, func(r *testEnv) {
+		{"no Controller", nodesettest.NewNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Delete(r.t.Context(),
 				&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", "Controller slurm does not exist in namespace slurm"},
-		{"no Cluster", gpuNodeSet(1, ofCluster), nil, nil, "ReferenceNotFound",
+		{"no Cluster", nodesettest.NewNodeSet(1, ofCluster), nil, nil, "ReferenceNotFound",
 			"Cluster far does not exist in namespace slurm"},
-		{"no slurmctld", gpuNodeSet(1, ofCluster),
+		{"no slurmctld", nodesettest.NewNodeSet(1, ofCluster),
 			[]client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmctld, which workers join"},
-		{"no key", gpuNodeSet(1, ofCluster),
+		{"no key", nodesettest.NewNodeSet(1, ofCluster),
 			[]client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmKeyRef, which workers need"},
-		{"no Secret", gpuNodeSet(1), nil, func(r *testEnv) {
+		{"no Secret", nodesettest.NewNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Delete(r.t.Context(),
 				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
-		{"an empty Secret", gpuNodeSet(1), nil, func(r *testEnv) {
+		{"an empty Secret", nodesettest.NewNodeSet(1), nil, func(r *testEnv) {
 			r.must(r.Update(r.t.Context(),
 				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},
 					Data: map[string][]byte{"slurm.key": {}}}))
 		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
-		{"no reference", gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil,
+		{"no reference", nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil,
 			"InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
-		{"a malformed slurmd", gpuNodeSet(1, breakSpec), nil, nil, "InvalidSpec", "spec.slurmd"},
-		{"a malformed pod", gpuNodeSet(
+		{"a malformed slurmd", nodesettest.NewNodeSet(1, breakSpec), nil, nil, "InvalidSpec", "spec.slurmd"},
+		{"a malformed pod", nodesettest.NewNodeSet(
 			1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil,
 			"InvalidSpec", "spec.template.spec"},
-		{"a malformed logfile", gpuNodeSet(
+		{"a malformed logfile", nodesettest.NewNodeSet(
 			1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec",
 			"spec.logfile"},
-		{"a malformed claim", gpuNodeSet(1, setClaims,
+		{"a malformed claim", nodesettest.NewNodeSet(1, setClaims,
 			func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil,
 			nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
-		{"a name that is too long for a pod", gpuNodeSet(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }),
+		{"a name that is too long for a pod",
+			nodesettest.NewNodeSet(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }),
 			nil, nil, "InvalidSpec", "naming the pod"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -93,7 +96,7 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 		{"a spec that can be read", func(r *testEnv) { r.change(breakSpec) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(3, withMaxReplicas(5)))
+			r := newTestEnv(t, nodesettest.NewNodeSet(3, nodesettest.WithMaxReplicas(5)))
 			r.startWorkers()
 			r.slurm.start(7, "gpu-2")
 			r.slurm.start(8, "gpu-1")
@@ -104,7 +107,7 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 			}
 			chosen := map[string]string{}
 			for _, p := range r.pods() {
-				chosen[p.Name] = drainMarkOf(p).Cause
+				chosen[p.Name] = observed.DrainMark(p).Cause
 			}
 			tc.with(r)
 			r.scale(0)
@@ -116,8 +119,8 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 			expectStrings(t, "the writes", r.writes, "patch status NodeSet gpu")
 			expectStrings(t, "the calls", r.slurm.calls)
 			for _, p := range r.pods() {
-				if cause, ok := chosen[p.Name]; !ok || cause != drainMarkOf(p).Cause {
-					t.Errorf("%s was noted %q and is %q", p.Name, cause, drainMarkOf(p).Cause)
+				if cause, ok := chosen[p.Name]; !ok || cause != observed.DrainMark(p).Cause {
+					t.Errorf("%s was noted %q and is %q", p.Name, cause, observed.DrainMark(p).Cause)
 				}
 			}
 			if len(r.pods()) != 3 || len(r.slurm.nodes) != 5 {
@@ -143,7 +146,7 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 		}, "ctld.example.com", 6817},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newTestEnv(t, gpuNodeSet(1))
+			r := newTestEnv(t, nodesettest.NewNodeSet(1))
 			c := &v1beta1.Controller{}
 			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
 			tc.change(c)
@@ -158,7 +161,7 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 }
 
 func TestAnotherKeyIsAnotherRevision(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(0))
+	r := newTestEnv(t, nodesettest.NewNodeSet(0))
 	r.pollAndReconcile()
 	before := r.nodeSet().Status.NodeSetHash
 	r.must(r.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},

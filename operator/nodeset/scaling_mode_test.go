@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
 func setPerKubeNode(n *v1beta1.NodeSet) {
@@ -21,7 +24,7 @@ func setPerKubeNode(n *v1beta1.NodeSet) {
 }
 
 func TestOneWorkerOnEachKubernetesNodeThatFits(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, setPerKubeNode))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, setPerKubeNode))
 	label := func(name, value string) {
 		n := &corev1.Node{}
 		r.must(r.Get(t.Context(), client.ObjectKey{Name: name}, n))
@@ -34,7 +37,7 @@ func TestOneWorkerOnEachKubernetesNodeThatFits(t *testing.T) {
 	workers := func() string {
 		var out []string
 		for _, p := range r.pods() {
-			out = append(out, slurmNameOf(p)+" on "+requiredKubeNode(p))
+			out = append(out, observed.SlurmName(p)+" on "+observed.RequiredKubeNode(p))
 		}
 		return strings.Join(out, ", ")
 	}
@@ -63,7 +66,7 @@ func TestOneWorkerOnEachKubernetesNodeThatFits(t *testing.T) {
 }
 
 func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }))
 	r.startWorkers()
 	if diff := cmp.Diff(map[string]string{"0": "kube-0"}, r.nodeSet().Status.OrdinalToNode); diff != "" {
 		t.Fatal(diff)
@@ -71,10 +74,10 @@ func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
 	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"),
 		client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
 	r.pollAndReconcile()
-	if got := requiredKubeNode(r.pod("gpu-0")); got != "kube-0" {
+	if got := observed.RequiredKubeNode(r.pod("gpu-0")); got != "kube-0" {
 		t.Errorf("it is pinned to %q", got)
 	}
-	r.must(r.Delete(t.Context(), newKubeNode("kube-0")))
+	r.must(r.Delete(t.Context(), nodesettest.NewKubeNode("kube-0")))
 	r.pollAndReconcile()
 	if got := r.nodeSet().Status.OrdinalToNode; len(got) != 0 {
 		t.Errorf("the pins are %v", got)
@@ -83,7 +86,7 @@ func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
 
 func TestClaimsThatAreThereAreTaken(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-gpu-0", Namespace: "slurm"}}
-	r := newTestEnv(t, gpuNodeSet(1, setClaims), claim)
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, setClaims), claim)
 	r.reconcile()
 	if r.podNames() != "gpu-0" {
 		t.Errorf("the pods are %q", r.podNames())
@@ -91,9 +94,9 @@ func TestClaimsThatAreThereAreTaken(t *testing.T) {
 }
 
 func TestAWorkerWhoseSlurmNodeWentDownIsPutBackIntoService(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
-	r.slurm.nodes["gpu-0"] = newSlurmNode("gpu-0", "DOWN")
+	r.slurm.nodes["gpu-0"] = nodesettest.NewSlurmNode("gpu-0", "DOWN")
 	r.slurm.nodes["gpu-0"].Reason = v1beta1.DrainReasonPrefix + "its pod ended"
 	r.pollAndReconcile()
 	expectStrings(t, "the events", r.takeEvents(), "Normal Undrained worker gpu-0: its pod is Ready again")
@@ -103,9 +106,9 @@ func TestAWorkerWhoseSlurmNodeWentDownIsPutBackIntoService(t *testing.T) {
 }
 
 func TestDrainsOfOthersAreLeft(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
-	n := newSlurmNode("gpu-0", "IDLE", "DRAIN")
+	n := nodesettest.NewSlurmNode("gpu-0", "IDLE", "DRAIN")
 	n.Reason, n.Comment = "bad fan", r.slurm.nodes["gpu-0"].Comment
 	r.slurm.nodes["gpu-0"] = n
 	for range 3 {
@@ -124,11 +127,11 @@ func TestDrainsOfOthersAreLeft(t *testing.T) {
 }
 
 func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
-	from, to := gpuNodeSet(1), gpuNodeSet(1)
+	from, to := nodesettest.NewNodeSet(1), nodesettest.NewNodeSet(1)
 	from.ResourceVersion, to.ResourceVersion = "7", "7"
 	from.Status = v1beta1.NodeSetStatus{ReadyReplicas: 2, OrdinalToNode: map[string]string{"0": "a", "1": "b"}}
 	to.Status = v1beta1.NodeSetStatus{Replicas: 1, OrdinalToNode: map[string]string{"1": "b"}}
-	data, err := statusPatch(from, to)
+	data, err := kube.StatusPatch(from, to, requiredFields(to))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,7 @@ func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
 }
 
 func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(0))
+	r := newTestEnv(t, nodesettest.NewNodeSet(0))
 	r.pollAndReconcile()
 	r.pollAndReconcile()
 	r.must(r.Delete(t.Context(), r.nodeSet()))
@@ -162,7 +165,7 @@ func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
 
 // TestManyWorkersAtATime is for the race detector.
 func TestManyWorkersAtATime(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(10, withMaxReplicas(10)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(10, nodesettest.WithMaxReplicas(10)))
 	r.cfg.Parallel = 16
 	r.startWorkers()
 	for i := range 5 {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -22,8 +23,8 @@ func withSchedule(start time.Time) func(*v1beta1.NodeSet) {
 }
 
 func TestAScheduledUpdateReservesItsTime(t *testing.T) {
-	start := noon.Add(10 * time.Minute)
-	r := newTestEnv(t, gpuNodeSet(2, withSchedule(start)))
+	start := nodesettest.Noon.Add(10 * time.Minute)
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withSchedule(start)))
 	r.startWorkers()
 	if len(r.slurm.reservations) != 0 {
 		t.Error("there is a reservation without anything to update")
@@ -50,8 +51,8 @@ func TestAScheduledUpdateReservesItsTime(t *testing.T) {
 }
 
 func TestAScheduledUpdateThatIsMovedAndGivenUp(t *testing.T) {
-	start := noon.Add(10 * time.Minute)
-	r := newTestEnv(t, gpuNodeSet(1, withSchedule(start)))
+	start := nodesettest.Noon.Add(10 * time.Minute)
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSchedule(start)))
 	r.startWorkers()
 	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
 	r.pollAndReconcile()
@@ -75,8 +76,8 @@ func TestAScheduledUpdateThatIsMovedAndGivenUp(t *testing.T) {
 }
 
 func TestReservationsOfNodeSetsOfOneNameDoNotCollide(t *testing.T) {
-	start := noon.Add(10 * time.Minute)
-	r := newTestEnv(t, gpuNodeSet(1, withSchedule(start)))
+	start := nodesettest.Noon.Add(10 * time.Minute)
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSchedule(start)))
 	r.startWorkers()
 	other := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: slurm.At(start),
 		EndTime: slurm.At(start.Add(time.Minute)), Nodes: []string{"other-0"}}
@@ -101,7 +102,7 @@ func TestReservationsOfNodeSetsOfOneNameDoNotCollide(t *testing.T) {
 }
 
 func TestAReservationThatSlurmCannotMakeKeepsNothing(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, withSchedule(noon.Add(10*time.Minute))))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSchedule(nodesettest.Noon.Add(10*time.Minute))))
 	r.startWorkers()
 	r.slurm.fail["reserve"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}
 	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })

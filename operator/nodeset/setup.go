@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -59,7 +59,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.cfg.Concurrent,
 			EnableWarmup:            new(true), // a new leader starts with filled caches
-			LogConstructor:          logConstructor(mgr.GetLogger()),
+			LogConstructor:          kube.NewLogConstructor(mgr.GetLogger(), "nodeset", "nodeset"),
 		})
 	if changed != nil {
 		b = b.WatchesRawSource(changed)
@@ -190,15 +190,4 @@ func requestsOfHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 			Name: name}})
 	}
 	return out
-}
-
-// logConstructor adds controller, namespace and name to each log line.
-func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	log = log.WithValues("controller", "nodeset")
-	return func(r *reconcile.Request) logr.Logger {
-		if r == nil {
-			return log
-		}
-		return log.WithValues("namespace", r.Namespace, "nodeset", r.Name)
-	}
 }

@@ -10,14 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
 func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
-	other := gpuNodeSet(0)
+	other := nodesettest.NewNodeSet(0)
 	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
-	r := newTestEnv(t, gpuNodeSet(0), other)
+	r := newTestEnv(t, nodesettest.NewNodeSet(0), other)
 	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm",
 		Name: "slurm"}); len(got) != 1 || got[0] != request {
 		t.Errorf("of a Controller they are %v", got)
@@ -26,7 +27,7 @@ func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
 		Name: "slurm"}); len(got) != 0 {
 		t.Errorf("of a Cluster of that name they are %v", got)
 	}
-	if got := r.everyNodeSet(t.Context(), newKubeNode("kube-0")); len(got) != 2 {
+	if got := r.everyNodeSet(t.Context(), nodesettest.NewKubeNode("kube-0")); len(got) != 2 {
 		t.Errorf("of a Kubernetes node they are %v", got)
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
@@ -38,18 +39,19 @@ func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
 }
 
 func TestWhichChangesAreLookedAt(t *testing.T) {
-	node := func(change ...func(*corev1.Node)) client.Object { return newKubeNode("kube-0", change...) }
+	node := func(change ...func(*corev1.Node)) client.Object { return nodesettest.NewKubeNode("kube-0", change...) }
 	for _, tc := range []struct {
 		name string
 		now  client.Object
 		want bool
 	}{
 		{"a heartbeat is not", node(func(n *corev1.Node) { n.ResourceVersion = "8"; n.Status.Phase = "x" }), false},
-		{"a cordon is", node(setCordoned), true},
+		{"a cordon is", node(nodesettest.SetCordoned), true},
 		{"a label is", node(func(n *corev1.Node) { n.Labels["gpu"] = "yes" }), true},
 		{"an annotation is", node(func(n *corev1.Node) { n.Annotations["a"] = "b" }), true},
 		{"a taint is", node(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "a"}} }), true},
-		{"a deletion is", node(func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }), true},
+		{"a deletion is", node(func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(nodesettest.Noon)) }),
+			true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := kubeNodeChanged().Update(
@@ -58,14 +60,16 @@ func TestWhichChangesAreLookedAt(t *testing.T) {
 			}
 		})
 	}
-	deleted, freed := gpuNodeSet(1), gpuNodeSet(1)
-	deleted.DeletionTimestamp, freed.Finalizers = new(metav1.NewTime(noon)), []string{"x"}
+	deleted, freed := nodesettest.NewNodeSet(1), nodesettest.NewNodeSet(1)
+	deleted.DeletionTimestamp, freed.Finalizers = new(metav1.NewTime(nodesettest.Noon)), []string{"x"}
 	for _, now := range []client.Object{deleted, freed} {
-		if !deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: gpuNodeSet(1), ObjectNew: now}) {
+		if !deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: nodesettest.NewNodeSet(1),
+			ObjectNew: now}) {
 			t.Errorf("%v is not looked at", now)
 		}
 	}
-	if deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: gpuNodeSet(1), ObjectNew: gpuNodeSet(2)}) {
+	if deletionOrFinalizersChanged().Update(event.UpdateEvent{ObjectOld: nodesettest.NewNodeSet(1),
+		ObjectNew: nodesettest.NewNodeSet(2)}) {
 		t.Error("another spec is a deletion")
 	}
 }
@@ -74,10 +78,10 @@ func TestWhatIsOwnedByOthersIsNoWorker(t *testing.T) {
 	owner := func(kind, uid string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, UID: "uid-gpu", Controller: new(true), Name: uid}}
 	}
-	foreign := workerPod(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
+	foreign := nodesettest.NewWorkerPod(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
 	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm",
 		OwnerReferences: owner("DaemonSet", "x")}}
-	r := newTestEnv(t, gpuNodeSet(0), foreign, revision)
+	r := newTestEnv(t, nodesettest.NewNodeSet(0), foreign, revision)
 	for range 3 {
 		r.pollAndReconcile()
 	}

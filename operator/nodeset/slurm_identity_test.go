@@ -5,19 +5,20 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
 // setClusterName has readings come from a Slurm cluster of a name.
 func (r *testEnv) setClusterName(cluster string) {
-	r.slurm.cluster = func(reading *live.Reading) {
+	r.slurm.cluster = func(reading *slurmclients.Reading) {
 		reading.Snapshot.Nodes.Cluster, reading.Snapshot.Jobs.Cluster = cluster, cluster
 	}
 }
 
 // TestAnotherSlurmClusterIsNotBelieved: it knows the workers as drained and idle.
 func TestAnotherSlurmClusterIsNotBelieved(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, withMaxReplicas(2)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
 	r.setClusterName("one")
 	r.startWorkers()
 	if got := r.nodeSet().Annotations[v1beta1.AnnotationSlurmCluster]; got != "one" {
@@ -63,13 +64,13 @@ func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
 		name, slurmNode string
 		set             *v1beta1.NodeSet
 	}{
-		{"with a maximum", "gpu-0", gpuNodeSet(1, withMaxReplicas(1))},
-		{"without one", "gpu-0", gpuNodeSet(1)},
-		{"one on each Kubernetes node", "kube-0", gpuNodeSet(0, onKube0)},
+		{"with a maximum", "gpu-0", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1))},
+		{"without one", "gpu-0", nodesettest.NewNodeSet(1)},
+		{"one on each Kubernetes node", "kube-0", nodesettest.NewNodeSet(0, onKube0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newTestEnv(t, tc.set)
-			theirs := newSlurmNode(tc.slurmNode, "IDLE", "DRAIN")
+			theirs := nodesettest.NewSlurmNode(tc.slurmNode, "IDLE", "DRAIN")
 			theirs.Reason = v1beta1.DrainReasonPrefix + "scale-in"
 			theirs.Comment = `{"namespace":"slurm","podName":"gpu-0","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
 			r.slurm.nodes[tc.slurmNode] = theirs
@@ -97,8 +98,8 @@ func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
 // TestANameWhoseOwnerIsNotKnownIsWaitedFor: whose a Slurm node is its NodeSet writes only after
 // slurmd has registered.
 func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1, withMaxReplicas(1)))
-	r.slurm.nodes["gpu-0"] = newSlurmNode("gpu-0", "IDLE", "DYNAMIC_NORM")
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)))
+	r.slurm.nodes["gpu-0"] = nodesettest.NewSlurmNode("gpu-0", "IDLE", "DYNAMIC_NORM")
 	r.pollAndReconcile()
 	if r.podNames() != "" || len(r.slurm.calls) > 0 {
 		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.calls)
@@ -117,7 +118,7 @@ func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
 // TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree: the client of a Cluster that was just made
 // has read nothing yet.
 func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.slurmMissing = true
 	r.reconcile()
 	if c := r.expectCondition("Ready", "Unknown", "NotObserved"); r.podNames() != "" ||

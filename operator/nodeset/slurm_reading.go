@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -17,7 +18,7 @@ import (
 // SlurmCluster is a live Slurm cluster.
 type SlurmCluster interface {
 	// Reading returns the newest reading, never nil. It does not block.
-	Reading() *live.Reading
+	Reading() *slurmclients.Reading
 	// Problem explains why there is no connection, empty if there is one.
 	Problem() string
 	// ReadNode reads one node from slurmrestd, also a FUTURE one.
@@ -43,7 +44,8 @@ type freshness struct {
 // readingOf converts a reading for the plan. It includes the records whose name belongs to an
 // existing or possible worker, as ours reports, and those whose comment names the NodeSet. slurm is
 // nil if the cluster does not exist.
-func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid string, ours func(name string) bool,
+func (f freshness) readingOf(now time.Time, s SlurmCluster, r *slurmclients.Reading, uid string,
+	ours func(name string) bool,
 	kubeNodes func(string) bool) plan.SlurmReading {
 	if s == nil {
 		return plan.SlurmReading{Problem: "its Controller or Cluster does not exist"}
@@ -66,7 +68,7 @@ func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid
 		if !ours(name) && !strings.Contains(n.Comment, uid) {
 			continue
 		}
-		record := recordOf(n, kubeNodes)
+		record := observed.Record(n, kubeNodes)
 		if !ours(name) && record.OwnerUID != uid {
 			continue
 		}
@@ -79,7 +81,7 @@ func (f freshness) readingOf(now time.Time, s SlurmCluster, r *live.Reading, uid
 }
 
 // stalenessOf explains why a reading is not fresh, empty if it is.
-func (f freshness) stalenessOf(now time.Time, r *live.Reading) string {
+func (f freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
 	if r.Problem != "" {
 		return r.Problem
 	}
@@ -117,6 +119,6 @@ func checkPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 	if !own(n) {
 		return false, nil
 	}
-	record := recordOf(n, func(string) bool { return true })
+	record := observed.Record(n, func(string) bool { return true })
 	return step.Precondition.IsMetBy(&record), nil
 }

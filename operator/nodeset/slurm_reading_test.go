@@ -7,19 +7,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
+func isKnown(string) bool { return true }
+
 // newReading is one of nodes and jobs at noon.
-func newReading(change ...func(*live.Reading)) *live.Reading {
-	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
+func newReading(change ...func(*slurmclients.Reading)) *slurmclients.Reading {
+	r := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
 		Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}
-	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: noon}
-	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true, ReadAt: noon.Add(time.Second)}
+	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: nodesettest.Noon}
+	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true,
+		ReadAt: nodesettest.Noon.Add(time.Second)}
 	for _, c := range change {
 		c(r)
 	}
@@ -27,76 +31,84 @@ func newReading(change ...func(*live.Reading)) *live.Reading {
 }
 
 func TestFreshness(t *testing.T) {
-	unread := func(r *live.Reading) { r.Snapshot.Jobs.Poll = slurmclient.Poll{} }
-	from := func(nodes, jobs string) func(*live.Reading) {
-		return func(r *live.Reading) { r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster = nodes, jobs }
+	unread := func(r *slurmclients.Reading) { r.Snapshot.Jobs.Poll = slurmclient.Poll{} }
+	from := func(nodes, jobs string) func(*slurmclients.Reading) {
+		return func(r *slurmclients.Reading) { r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster = nodes, jobs }
 	}
 	for _, tc := range []struct {
 		name         string
-		change       func(*live.Reading)
+		change       func(*slurmclients.Reading)
 		after        time.Duration
 		problem      string
 		known, fresh bool
 		want         string
 	}{
-		{"a young reading is fresh", func(*live.Reading) {}, time.Minute, "", true, true, ""},
+		{"a young reading is fresh", func(*slurmclients.Reading) {}, time.Minute, "", true, true, ""},
 		{"before nodes were read nothing is known",
-			func(r *live.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false,
+			func(r *slurmclients.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false,
 			"Slurm has not been read yet"},
 		{"before jobs were read nothing is known", unread, 0, "", false, false, "Slurm has not been read yet"},
 		{"and why is told", unread, 0, "no token", false, false, "no token"},
 		{"jobs that cannot be placed leave all unknown",
-			func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false,
+			func(r *slurmclients.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "",
+			false, false,
 			"the nodes of job 7 cannot be read"},
-		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false,
+		{"nodes grow old", func(*slurmclients.Reading) {}, time.Minute + 1, "", true, false,
 			"the reading of nodes is 1m0s old"},
-		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = noon.Add(-time.Hour) }, 0, "", true, false,
+		{"jobs grow old", func(r *slurmclients.Reading) { r.Snapshot.Jobs.ReadAt = nodesettest.Noon.Add(-time.Hour) },
+			0, "",
+			true, false,
 			"the reading of jobs is 1h0m0s old"},
 		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false,
 			"the nodes were read from the Slurm cluster one, the jobs from two"},
 		{"jobs of a cluster that does not tell its name", from("one", ""), 0, "", true, true, ""},
-		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0,
+		{"a poll of nodes that failed", func(r *slurmclients.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") },
+			0,
 			"no route", true, false, "reading nodes: no route"},
-		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "",
+		{"a poll of jobs that failed", func(r *slurmclients.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") },
+			0, "",
 			true, false, "reading jobs: no route"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := freshness{time.Minute}.readingOf(noon.Add(tc.after), &fakeSlurm{problem: tc.problem},
-				newReading(tc.change), nodeSetUID, isKnown, isKnown)
+			got := freshness{time.Minute}.readingOf(nodesettest.Noon.Add(tc.after), &fakeSlurm{problem: tc.problem},
+				newReading(tc.change), nodesettest.NodeSetUID, isKnown, isKnown)
 			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want {
 				t.Errorf("it is %+v", got)
 			}
 		})
 	}
-	if got := (freshness{time.Minute}).readingOf(noon, nil, nil, nodeSetUID, isKnown, isKnown); got.Connected ||
+	if got := (freshness{time.Minute}).readingOf(nodesettest.Noon, nil, nil, nodesettest.NodeSetUID, isKnown,
+		isKnown); got.Connected ||
 		got.Known || got.Fresh || got.Problem == "" {
 		t.Errorf("of no cluster it is %+v", got)
 	}
 }
 
 func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
-	owned := newSlurmNode("old-7", "IDLE")
+	owned := nodesettest.NewSlurmNode("old-7", "IDLE")
 	owned.Comment = `{"nodeSetName":"gpu","nodeSetUID":"uid-gpu","node":"kube-0"}`
-	r := newReading(func(r *live.Reading) {
-		for _, n := range []*slurm.Node{newSlurmNode("gpu-0", "ALLOCATED"), newSlurmNode("gpu-1", "FUTURE"),
-			newSlurmNode("cpu-0", "ALLOCATED"), owned} {
+	r := newReading(func(r *slurmclients.Reading) {
+		for _, n := range []*slurm.Node{nodesettest.NewSlurmNode("gpu-0", "ALLOCATED"),
+			nodesettest.NewSlurmNode("gpu-1", "FUTURE"),
+			nodesettest.NewSlurmNode("cpu-0", "ALLOCATED"), owned} {
 			r.Nodes[n.Name] = n
 		}
-		end := noon.Add(time.Hour)
+		end := nodesettest.Noon.Add(time.Hour)
 		r.Work["gpu-0"], r.Work["cpu-0"] = occupancy.Work{Jobs: 2, LastJob: 7, End: end}, occupancy.Work{Jobs: 1}
-		r.DrainedSince["gpu-0"] = noon
+		r.DrainedSince["gpu-0"] = nodesettest.Noon
 	})
 	gpus := func(name string) bool { return name == "gpu-0" || name == "gpu-1" || name == "gpu-2" }
-	got := freshness{time.Minute}.readingOf(noon, &fakeSlurm{}, r, nodeSetUID, gpus, func(string) bool { return false })
+	got := freshness{time.Minute}.readingOf(nodesettest.Noon, &fakeSlurm{}, r, nodesettest.NodeSetUID, gpus,
+		func(string) bool { return false })
 	want := plan.SlurmReading{
 		Connected: true, Known: true, Fresh: true, TotalNodes: 3,
 		Records: map[string]plan.Record{
 			"gpu-0": {Name: "gpu-0", Dynamic: true, Busy: true},
 			"gpu-1": {Name: "gpu-1", Dynamic: true, Future: true},
-			"old-7": {Name: "old-7", Dynamic: true, OwnerUID: nodeSetUID, KubeNodeGone: true},
+			"old-7": {Name: "old-7", Dynamic: true, OwnerUID: nodesettest.NodeSetUID, KubeNodeGone: true},
 		},
-		Work:         map[string]occupancy.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: noon.Add(time.Hour)}},
-		DrainedSince: r.DrainedSince, JobsReadAt: noon.Add(time.Second), NodesReadAt: noon,
+		Work:         map[string]occupancy.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: nodesettest.Noon.Add(time.Hour)}},
+		DrainedSince: r.DrainedSince, JobsReadAt: nodesettest.Noon.Add(time.Second), NodesReadAt: nodesettest.Noon,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -106,7 +118,7 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 func TestTheLastLook(t *testing.T) {
 	none, failing := &fakeSlurm{}, &fakeSlurm{fail: map[string]error{"look": errors.New("no answer")}}
 	with := func(state ...string) *fakeSlurm {
-		n := newSlurmNode("gpu-0", state...)
+		n := nodesettest.NewSlurmNode("gpu-0", state...)
 		n.Reason = "slurm-operator: scale-in"
 		return &fakeSlurm{nodes: map[string]*slurm.Node{"gpu-0": n}}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -105,10 +105,10 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *observation, actions *plan.Ac
 	case actions.Available < desired:
 		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, desired)
 		if len(actions.UnknownToSlurm) > 0 {
-			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", cleanReason(hostlist.Compress(actions.UnknownToSlurm)))
+			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", observed.CleanReason(hostlist.Compress(actions.UnknownToSlurm)))
 		}
 		if len(actions.OwnerUnknown) > 0 {
-			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", cleanReason(hostlist.Compress(actions.OwnerUnknown)))
+			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:

@@ -2,16 +2,14 @@ package nodeset
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
@@ -36,13 +34,9 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	s.expectations.statusWrittenAt = r.now()
 	written := s.nodeSet.DeepCopy()
 	written.Status = status
-	data, err := statusPatch(s.nodeSet, written)
+	err := kube.PatchStatus(ctx, r.client, s.nodeSet, written, requiredFields(written), client.FieldOwner(FieldManager))
 	if err != nil {
-		return err
-	}
-	if err := r.client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data),
-		client.FieldOwner(FieldManager)); err != nil {
-		return ignoreNotFound(fmt.Errorf("writing the status of nodeset %s: %w", s.nodeSet.Name, err))
+		return ignoreNotFound(err)
 	}
 	s.nodeSet.ResourceVersion = written.ResourceVersion
 	return nil
@@ -83,26 +77,12 @@ func countFields(s *v1beta1.NodeSetStatus) []*int32 {
 	}
 }
 
-// statusPatch returns the merge patch from one status to another. It contains only what differs,
-// with null for what became empty, and the fields that every valid status needs. It applies only to
-// the observed version, because others keep conditions in the same list.
-func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
-	data, err := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}).Data(to)
-	if err != nil {
-		return nil, fmt.Errorf("comparing statuses: %w", err)
+// requiredFields returns the fields that every valid status needs, and the counts that kubectl
+// should show as 0 for a NodeSet at zero.
+func requiredFields(n *v1beta1.NodeSet) map[string]any {
+	return map[string]any{
+		"selector": n.Status.Selector, "nodeSetHash": n.Status.NodeSetHash,
+		"desired": n.Status.Desired, "replicas": n.Status.Replicas,
+		"updatedReplicas": n.Status.UpdatedReplicas, "readyReplicas": n.Status.ReadyReplicas,
 	}
-	patch := map[string]any{}
-	if err := json.Unmarshal(data, &patch); err != nil {
-		return nil, fmt.Errorf("comparing statuses: %w", err)
-	}
-	status, _ := patch["status"].(map[string]any)
-	if status == nil {
-		status = map[string]any{}
-	}
-	status["selector"], status["nodeSetHash"] = to.Status.Selector, to.Status.NodeSetHash
-	// kubectl should show 0 for a NodeSet at zero, not nothing.
-	status["desired"], status["replicas"] = to.Status.Desired, to.Status.Replicas
-	status["updatedReplicas"], status["readyReplicas"] = to.Status.UpdatedReplicas, to.Status.ReadyReplicas
-	patch["status"] = status
-	return json.Marshal(patch)
 }

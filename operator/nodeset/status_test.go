@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
@@ -29,37 +30,37 @@ func TestTheStatusOfWorkersThatServe(t *testing.T) {
 		Selector: "app.kubernetes.io/instance=gpu,app.kubernetes.io/name=slurmd,slinky.slurm.net/cluster=slurm",
 		Desired:  3, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, SlurmIdle: 3,
 		Conditions: []metav1.Condition{
-			conditionSince("Ready", "True", "Available", "3 of 3 workers are in service", noon),
-			conditionSince("Draining", "False", "NotDraining", "no worker is to be removed", noon),
-			conditionSince("Updated", "True", "UpToDate", "every worker has revision new", noon),
-			conditionSince("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", noon),
+			conditionSince("Ready", "True", "Available", "3 of 3 workers are in service", nodesettest.Noon),
+			conditionSince("Draining", "False", "NotDraining", "no worker is to be removed", nodesettest.Noon),
+			conditionSince("Updated", "True", "UpToDate", "every worker has revision new", nodesettest.Noon),
+			conditionSince("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", nodesettest.Noon),
 		},
 	}
-	got := statusOf(noon, s, actions)
+	got := statusOf(nodesettest.Noon, s, actions)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
 	s.nodeSet.Status = got
-	if diff := cmp.Diff(want, statusOf(noon.Add(time.Hour), s, actions)); diff != "" {
+	if diff := cmp.Diff(want, statusOf(nodesettest.Noon.Add(time.Hour), s, actions)); diff != "" {
 		t.Errorf("an hour later: %s", diff)
 	}
 }
 
 func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
-	other := conditionSince("WakeUp", "False", "NotNeeded", "", noon)
+	other := conditionSince("WakeUp", "False", "NotNeeded", "", nodesettest.Noon)
 	s := newObservation(2, func(s *observation) {
-		s.nodeSet.Status = statusOf(noon, s, &plan.Actions{Available: 1})
+		s.nodeSet.Status = statusOf(nodesettest.Noon, s, &plan.Actions{Available: 1})
 		s.nodeSet.Status.Conditions = append(s.nodeSet.Status.Conditions, other)
 		s.slurm.Records["gpu-1"] = plan.Record{Name: "gpu-1"}
 	})
-	later := noon.Add(time.Hour)
+	later := nodesettest.Noon.Add(time.Hour)
 	for _, tc := range []struct {
 		name    string
 		actions plan.Actions
 		ready   metav1.Condition
 	}{
 		{"another message keeps the time", plan.Actions{Available: 0},
-			conditionSince("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
+			conditionSince("Ready", "False", "Progressing", "0 of 2 workers are in service", nodesettest.Noon)},
 		{"another status is of now", plan.Actions{Available: 2},
 			conditionSince("Ready", "True", "Available", "2 of 2 workers are in service", later)},
 	} {
@@ -87,7 +88,8 @@ func TestCounts(t *testing.T) {
 		want    counts
 	}{
 		{"workers that go or have ended do not count",
-			func(s *observation) { s.workers[0].DeletedAt, s.workers[1].Finished = noon, true }, plan.Actions{},
+			func(s *observation) { s.workers[0].DeletedAt, s.workers[1].Finished = nodesettest.Noon, true },
+			plan.Actions{},
 			counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
 		{"workers of an old revision are not updated", func(s *observation) { s.workers[0].Revision = "old" },
 			plan.Actions{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
@@ -95,7 +97,8 @@ func TestCounts(t *testing.T) {
 			plan.Actions{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
 		{"workers are available after minReadySeconds", func(s *observation) {
 			s.desired.MinReady = time.Minute
-			s.workers[0].ReadySince, s.workers[1].ReadySince = noon.Add(-time.Minute), noon.Add(-time.Minute+1)
+			s.workers[0].ReadySince, s.workers[1].ReadySince = nodesettest.Noon.Add(-time.Minute),
+				nodesettest.Noon.Add(-time.Minute+1)
 		}, plan.Actions{}, counts{3, 3, 3, 2, 1, 3, 0, 0, 0, 0}},
 		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Actions{},
 			counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
@@ -120,7 +123,7 @@ func TestCounts(t *testing.T) {
 		}, plan.Actions{}, counts{Unavailable: 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := statusOf(noon, newObservation(3, tc.change), &tc.actions)
+			got := statusOf(nodesettest.Noon, newObservation(3, tc.change), &tc.actions)
 			if diff := cmp.Diff(tc.want, counts{got.Replicas, got.UpdatedReplicas, got.ReadyReplicas,
 				got.AvailableReplicas, got.UnavailableReplicas,
 				got.SlurmIdle, got.SlurmAllocated, got.SlurmDown, got.SlurmDrain, got.DrainingReplicas}); diff != "" {
@@ -175,7 +178,8 @@ func TestConditions(t *testing.T) {
 			"Draining", "True", "WaitingForSlurm",
 			"worker gpu-1 is to be removed (ScaleIn) and waits: its Slurm node is not drained yet"},
 		{"a wait for a job goes first", func(*observation) {},
-			plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True",
+			plan.Actions{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, nodesettest.Noon)}},
+			"Draining", "True",
 			"WaitingForJobs",
 			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
 		{"a wait for a job without a limit", func(*observation) {},
@@ -215,7 +219,7 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got metav1.Condition
-			for _, c := range statusOf(noon, newObservation(2, tc.change), &tc.actions).Conditions {
+			for _, c := range statusOf(nodesettest.Noon, newObservation(2, tc.change), &tc.actions).Conditions {
 				if c.Type == tc.kind {
 					got = c
 				}
@@ -229,9 +233,9 @@ func TestConditions(t *testing.T) {
 
 func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
 	s := newObservation(1)
-	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
+	s.nodeSet.Status = statusOf(nodesettest.Noon, s, &plan.Actions{})
 	s.desired.Deleting = true
-	for _, c := range statusOf(noon, s, &plan.Actions{}).Conditions {
+	for _, c := range statusOf(nodesettest.Noon, s, &plan.Actions{}).Conditions {
 		if c.Type == v1beta1.ConditionSubmittable {
 			t.Errorf("there still is %+v", c)
 		}
@@ -241,14 +245,14 @@ func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
 func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	s := newObservation(1)
 	s.nodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
-	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
+	s.nodeSet.Status = statusOf(nodesettest.Noon, s, &plan.Actions{})
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
 	if c == nil || c.Status != metav1.ConditionTrue ||
 		!strings.Contains(c.Message, "spec.partition is not supported yet") {
 		t.Fatalf("the condition is %+v", c)
 	}
 	s.nodeSet.Spec.Partition = nil
-	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{}).Conditions,
+	if c := meta.FindStatusCondition(statusOf(nodesettest.Noon, s, &plan.Actions{}).Conditions,
 		v1beta1.ConditionFieldsIgnored); c != nil {
 		t.Errorf("there still is %+v", c)
 	}
@@ -257,12 +261,12 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 	for _, limit := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
 		u := v1beta1.NodeSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdate{MaxUnavailable: &limit}}
-		if got := updateOf(noon, u, 10); got.Allowed {
+		if got := updateOf(nodesettest.Noon, u, 10); got.Allowed {
 			t.Errorf("with %s it is %+v", limit.String(), got)
 		}
 		s := newObservation(1)
 		s.nodeSet.Spec.UpdateStrategy = u
-		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Actions{Outdated: 1}).Conditions,
+		c := meta.FindStatusCondition(statusOf(nodesettest.Noon, s, &plan.Actions{Outdated: 1}).Conditions,
 			v1beta1.ConditionUpdated)
 		if c == nil || c.Reason != v1beta1.ReasonUpdatePaused || !strings.Contains(c.Message, "maxUnavailable is 0") {
 			t.Errorf("with %s the condition is %+v", limit.String(), c)
@@ -272,9 +276,9 @@ func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 
 func TestABrokenNodeSetKeepsWhatWasToldOfItsRevision(t *testing.T) {
 	s := newObservation(2)
-	s.nodeSet.Status = statusOf(noon, s, &plan.Actions{})
+	s.nodeSet.Status = statusOf(nodesettest.Noon, s, &plan.Actions{})
 	s.problem, s.revision.Hash = readyProblem{v1beta1.ReasonInvalidSpec, "spec.slurmd: no"}, ""
-	got := statusOf(noon, s, &plan.Actions{Outdated: 2})
+	got := statusOf(nodesettest.Noon, s, &plan.Actions{Outdated: 2})
 	if got.NodeSetHash != "new" || got.UpdatedReplicas != 2 {
 		t.Errorf("the revision is %q, with %d workers", got.NodeSetHash, got.UpdatedReplicas)
 	}
@@ -288,7 +292,7 @@ func TestOnlyProgressIsWhatCanWait(t *testing.T) {
 		return v1beta1.NodeSetStatus{
 			Desired: 100, Replicas: 60, ReadyReplicas: 20, SlurmIdle: 10, SlurmAllocated: 1, Selector: "s",
 			Conditions: []metav1.Condition{conditionSince("Ready", "False", "Progressing",
-				"10 of 100 workers are in service", noon)},
+				"10 of 100 workers are in service", nodesettest.Noon)},
 		}
 	}
 	for _, tc := range []struct {

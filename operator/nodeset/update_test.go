@@ -15,27 +15,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 func TestRecordsOfWorkersToCome(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(0, withMaxReplicas(3)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(3)))
 	r.reconcile()
 	expectStrings(t, "the calls", r.slurm.calls, "create gpu-[0-2] Feature=gpu CPUs=4 State=FUTURE", "update gpu-[0-2]")
 	r.pollAndReconcile()
 	r.expectCondition("Submittable", "True", "RecordsReady")
-	if got := r.slurm.nodes["gpu-2"].Comment; !strings.Contains(got, nodeSetUID) {
+	if got := r.slurm.nodes["gpu-2"].Comment; !strings.Contains(got, nodesettest.NodeSetUID) {
 		t.Errorf("the comment is %q", got)
 	}
 	r.clearWrites()
-	r.change(withMaxReplicas(1))
+	r.change(nodesettest.WithMaxReplicas(1))
 	r.pollAndReconcile()
 	expectStrings(t, "the calls", r.slurm.calls, "delete gpu-1", "delete gpu-2")
 }
 
 func TestUpdatingWorkers(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit = 1 }))
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit = 1 }))
 	r.startWorkers()
 	first := r.nodeSet().Status.NodeSetHash
 	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
@@ -61,7 +62,7 @@ func TestUpdatingWorkers(t *testing.T) {
 
 func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 	paused := func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit, n.Spec.UpdateStrategy.Paused = 2, true }
-	r := newTestEnv(t, gpuNodeSet(1, paused))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, paused))
 	r.startWorkers()
 	hashes := []string{r.nodeSet().Status.NodeSetHash}
 	for i := range 5 {
@@ -110,7 +111,7 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 			s.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: &n}
 		}
 	}
-	r := newTestEnv(t, gpuNodeSet(3, partition(2)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(3, partition(2)))
 	r.startWorkers()
 	first := r.nodeSet().Status.NodeSetHash
 	revisions := func() string {
@@ -182,7 +183,8 @@ func confOf(p *corev1.Pod) string {
 func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm",
 		Labels: map[string]string{"mine": "yes"}}}
-	r := newTestEnv(t, gpuNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }),
+	r := newTestEnv(t, nodesettest.NewNodeSet(
+		0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }),
 		service)
 	r.reconcile()
 	got := &corev1.Service{}
@@ -225,7 +227,7 @@ func TestABudgetThatLeaksIsCorrected(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			have := budget(tc.change)
-			r := newTestEnv(t, gpuNodeSet(0), have)
+			r := newTestEnv(t, nodesettest.NewNodeSet(0), have)
 			r.reconcile()
 			r.must(r.Get(t.Context(), client.ObjectKeyFromObject(have), have))
 			if diff := cmp.Diff(render.Budget("slurm", "slurm").Spec, have.Spec); diff != "" {
@@ -239,9 +241,9 @@ func TestABudgetThatLeaksIsCorrected(t *testing.T) {
 }
 
 func TestFeaturesAndTopologyOfKubernetesNodes(t *testing.T) {
-	r := newTestEnv(t, gpuNodeSet(1))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.startWorkers()
-	n := newKubeNode("kube-0")
+	n := nodesettest.NewKubeNode("kube-0")
 	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(n), n))
 	n.Annotations = map[string]string{v1beta1.AnnotationFeatures: "ssd, rack1,ssd",
 		v1beta1.AnnotationTopology: "topo:b0"}

@@ -15,16 +15,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-token"
-
-// conflictRetryDelay gives the caches time to receive the object that a write conflicted with.
-const conflictRetryDelay = 100 * time.Millisecond
 
 // Reconciler maintains the Secrets of Tokens.
 type Reconciler struct {
@@ -63,10 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		todo = planToken(r.now(), "", s)
 		err = r.apply(ctx, s, todo)
 	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
-	}
-	return ctrl.Result{RequeueAfter: limitRequeue(todo.requeueAfter)}, err
+	return kube.ResultOf(limitRequeue(todo.requeueAfter), err)
 }
 
 // resyncInterval is how often a Token is reconciled although nothing is due: its Secret may have
@@ -123,10 +118,7 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 	if !apiequality.Semantic.DeepEqual(t.status, s.token.Status) {
 		changed := s.token.DeepCopy()
 		changed.Status = t.status
-		if err := r.client.Status().Patch(ctx, changed, client.MergeFrom(s.token),
-			client.FieldOwner(FieldManager)); err != nil {
-			return fmt.Errorf("writing the status of the Token: %w", err)
-		}
+		return kube.PatchStatus(ctx, r.client, s.token, changed, nil, client.FieldOwner(FieldManager))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package unreconciled
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,11 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 // FieldManager is the field manager of our writes.
@@ -53,56 +52,51 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	status := statusOf(r.now(), object)
-	if status == nil || !object.GetDeletionTimestamp().IsZero() {
+	if !object.GetDeletionTimestamp().IsZero() {
 		return ctrl.Result{}, nil
 	}
-	patch, err := json.Marshal(map[string]any{"status": status})
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
+	next := object.DeepCopyObject().(client.Object)
+	if !setConditions(r.now(), next) {
+		return ctrl.Result{}, nil
 	}
-	err = r.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch),
-		client.FieldOwner(FieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
-	}
-	return ctrl.Result{}, nil
+	err := kube.PatchStatus(ctx, r.client, object, next, requiredFields(next), client.FieldOwner(FieldManager))
+	return kube.ResultOf(0, client.IgnoreNotFound(err))
 }
 
-// statusOf returns the patch of an object's status, or nil if nothing changes. It is pure.
-func statusOf(now time.Time, object client.Object) map[string]any {
-	old, does := conditionsOf(object)
-	conditions := append([]metav1.Condition(nil), old...)
-	changed := meta.SetStatusCondition(&conditions, metav1.Condition{
+// setConditions sets the conditions of an object and reports whether they have changed.
+func setConditions(now time.Time, object client.Object) bool {
+	conditions, does := conditionsOf(object)
+	changed := meta.SetStatusCondition(conditions, metav1.Condition{
 		Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonNotReconciled,
 		Message:            "slurm-operator does not reconcile objects of kind " + kindOf(object) + " yet: " + does,
 		ObservedGeneration: object.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
 	})
-	if !v1beta1.SetFieldsIgnored(&conditions, ignoredFieldsOf(object), object.GetGeneration(), now) && !changed {
-		return nil
-	}
-	status := map[string]any{"conditions": conditions}
-	if login, ok := object.(*v1beta1.LoginSet); ok {
-		status["selector"] = login.Status.Selector // the schema requires it
-	}
-	return status
+	return v1beta1.SetFieldsIgnored(conditions, ignoredFieldsOf(object), object.GetGeneration(), now) || changed
 }
 
-// conditionsOf returns an object's conditions, and what the operator does with the object instead.
-func conditionsOf(object client.Object) (conditions []metav1.Condition, does string) {
+// requiredFields returns the fields without which the schema refuses a status.
+func requiredFields(object client.Object) map[string]any {
+	if login, ok := object.(*v1beta1.LoginSet); ok {
+		return map[string]any{"selector": login.Status.Selector}
+	}
+	return nil
+}
+
+// conditionsOf returns where an object has its conditions, and what the operator does with the object instead.
+func conditionsOf(object client.Object) (conditions *[]metav1.Condition, does string) {
 	const nothing = "it makes no pods and no configuration for it"
 	switch o := object.(type) {
 	case *v1beta1.Controller:
-		return o.Status.Conditions,
+		return &o.Status.Conditions,
 			"it runs no slurmctld, and reads this only to find slurmctld, its keys and its slurmrestd"
 	case *v1beta1.RestApi:
-		return o.Status.Conditions, "it runs no slurmrestd, and expects one at the Service of the RestApi"
+		return &o.Status.Conditions, "it runs no slurmrestd, and expects one at the Service of the RestApi"
 	case *v1beta1.Accounting:
-		return o.Status.Conditions, nothing
+		return &o.Status.Conditions, nothing
 	case *v1beta1.LoginSet:
-		return o.Status.Conditions, nothing
+		return &o.Status.Conditions, nothing
 	}
-	return nil, nothing
+	return new([]metav1.Condition), nothing
 }
 
 // ignoredFieldsOf returns the fields of an object that have no effect, about which admission warns.

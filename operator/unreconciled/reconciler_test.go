@@ -39,7 +39,7 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 					t.Fatal(err)
 				}
 				conditions, _ := conditionsOf(object)
-				ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+				ready := meta.FindStatusCondition(*conditions, v1beta1.ConditionReady)
 				if ready == nil {
 					t.Fatal("the condition Ready is missing")
 				}
@@ -63,10 +63,11 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)
 	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting,
 		"login": login} {
-		status := statusOf(time.Now(), object)
-		conditions, ok := status["conditions"].([]metav1.Condition)
-		if !ok || len(conditions) != 2 || conditions[0].Type != v1beta1.ConditionReady {
-			t.Fatalf("%s: the status is %+v", field, status)
+		changed := setConditions(time.Now(), object)
+		where, _ := conditionsOf(object)
+		conditions := *where
+		if !changed || len(conditions) != 2 || conditions[0].Type != v1beta1.ConditionReady {
+			t.Fatalf("%s: the conditions are %+v", field, conditions)
 		}
 		want := "spec.jwksKeyRef is not supported yet: "
 		if object == client.Object(login) {
@@ -77,13 +78,12 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 			t.Errorf("%s: the condition is %+v", field, c)
 		}
 	}
-	accounting.Status.Conditions, _ = statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
-	if status := statusOf(time.Now(), accounting); status != nil {
-		t.Errorf("the status is written again: %+v", status)
+	if setConditions(time.Now(), accounting) {
+		t.Errorf("the status is written again: %+v", accounting.Status)
 	}
 	accounting.Spec.JWKSKeyRef = nil
-	conditions, _ := statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
-	if len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
+	changed, conditions := setConditions(time.Now(), accounting), accounting.Status.Conditions
+	if !changed || len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
 		t.Errorf("without the field the conditions are %+v", conditions)
 	}
 }

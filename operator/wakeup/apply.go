@@ -2,7 +2,6 @@ package wakeup
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -10,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 // apply writes the condition, then the replicas, and logs each write after it succeeds. It stops at
@@ -135,26 +134,13 @@ func (r *Reconciler) withCondition(
 func (r *Reconciler) patchStatus(
 	ctx context.Context, nodeSet *v1beta1.NodeSet, conditions []metav1.Condition,
 ) (version string, err error) {
-	status := map[string]any{"conditions": conditions}
-	// The schema requires these fields. The reconciler of NodeSets has not set them yet.
-	if nodeSet.Status.Selector == "" {
-		status["selector"] = ""
-	}
-	if nodeSet.Status.NodeSetHash == "" {
-		status["nodeSetHash"] = ""
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": nodeSet.ResourceVersion},
-		"status":   status,
-	})
-	if err != nil {
-		return "", fmt.Errorf("encoding conditions: %w", err)
-	}
 	out := nodeSet.DeepCopy()
-	err = r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch),
-		client.FieldOwner(FieldManager))
+	out.Status.Conditions = conditions
+	// The schema requires these fields, which the reconciler of NodeSets may not have set yet.
+	required := map[string]any{"selector": nodeSet.Status.Selector, "nodeSetHash": nodeSet.Status.NodeSetHash}
+	err = kube.PatchStatus(ctx, r.client, nodeSet, out, required, client.FieldOwner(FieldManager))
 	if err != nil {
-		return "", fmt.Errorf("writing the condition of nodeset: %w", err)
+		return "", err
 	}
 	return out.ResourceVersion, nil
 }

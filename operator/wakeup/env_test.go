@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // fakeDemand is a DemandSource that returns what a test sets.
@@ -130,8 +131,8 @@ func (r *env) nodeSet(t *testing.T) *v1beta1.NodeSet {
 func (r *env) expect(t *testing.T, n int32, reason string) {
 	t.Helper()
 	got := r.nodeSet(t)
-	if specReplicas(got) != n {
-		t.Errorf("there are %d replicas, not %d", specReplicas(got), n)
+	if scaling.SpecReplicas(got) != n {
+		t.Errorf("there are %d replicas, not %d", scaling.SpecReplicas(got), n)
 	}
 	c := meta.FindStatusCondition(got.Status.Conditions, v1beta1.ConditionWakeUp)
 	if c == nil || c.Reason != reason {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // ReasonSeveralAutoscalers is a reason of the condition WakeUp (False): several HPAs scale the
@@ -64,7 +64,7 @@ func (c Config) plan(now time.Time, s observation) actions {
 	if err != nil {
 		return actions{condition: conditionUnknown(v1beta1.ReasonInvalidAnnotation, "%v", err)}
 	}
-	if specReplicas(s.nodeSet) == 0 {
+	if scaling.SpecReplicas(s.nodeSet) == 0 {
 		return c.planAtZero(now, s, w)
 	}
 	return c.planAboveZero(now, s, w)
@@ -75,7 +75,7 @@ func (c Config) plan(now time.Time, s observation) actions {
 func planWithoutAutoscaler(nodeSet *v1beta1.NodeSet) actions {
 	_, wake := nodeSet.Annotations[v1beta1.AnnotationWake]
 	_, zeroAfter := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
-	if !wake && !zeroAfter && specReplicas(nodeSet) != 0 {
+	if !wake && !zeroAfter && scaling.SpecReplicas(nodeSet) != 0 {
 		return actions{}
 	}
 	return actions{condition: conditionFalse(v1beta1.ReasonNoAutoscaler, "no HPA scales it")}
@@ -84,15 +84,15 @@ func planWithoutAutoscaler(nodeSet *v1beta1.NodeSet) actions {
 // planAtZero decides whether to wake.
 func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) actions {
 	hpa := &s.hpas[0]
-	limit := *shape.MaxReplicas(s.nodeSet, hpa)
+	limit := *scaling.MaxReplicas(s.nodeSet, hpa)
 	from := zeroOriginOf(s.nodeSet.ManagedFields)
 	switch {
 	case w.wake == v1beta1.WakeNever:
 		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake,
 			"the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
-	case !isAsleep(hpa):
+	case !scaling.IsAsleep(hpa):
 		return actions{
-			claimZero: from == zeroByHand && hasTakenToZero(hpa),
+			claimZero: from == zeroByHand && scaling.HasScaledToZero(hpa),
 			condition: conditionFalse(v1beta1.ReasonNotNeeded, "HPA %s wakes it", hpa.Name),
 		}
 	case from == zeroByHand && w.wake != v1beta1.WakeAlways:
@@ -134,10 +134,10 @@ func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) a
 	case w.wake == v1beta1.WakeNever:
 		return actions{condition: conditionFalse(v1beta1.ReasonNeverWake,
 			"it is not scaled to zero either, since the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
-	case minReplicasOf(hpa) != 1:
+	case scaling.MinReplicas(hpa) != 1:
 		return actions{condition: conditionFalse(v1beta1.ReasonNotNeeded,
 			"it is not scaled to zero: that requires an HPA with minReplicas 1, and HPA %s has %d",
-			hpa.Name, minReplicasOf(hpa))}
+			hpa.Name, scaling.MinReplicas(hpa))}
 	case s.demand == nil:
 		return actions{needsDemand: true}
 	}

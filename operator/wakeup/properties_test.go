@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -59,13 +60,14 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 	for range 50_000 {
 		s := randomObservation(r)
 		d := cfg.plan(now, s)
-		if d.claimZero && (d.replicas != nil || specReplicas(s.nodeSet) != 0 || !hasTakenToZero(&s.hpas[0])) {
+		if d.claimZero && (d.replicas != nil || scaling.SpecReplicas(s.nodeSet) != 0 ||
+			!scaling.HasScaledToZero(&s.hpas[0])) {
 			t.Fatalf("claimed a zero that is not the HPA's: %+v", s)
 		}
 		if d.replicas == nil {
 			continue
 		}
-		n, was := *d.replicas, specReplicas(s.nodeSet)
+		n, was := *d.replicas, scaling.SpecReplicas(s.nodeSet)
 		age := now.Sub(s.demand.at).Abs()
 		switch {
 		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil,
@@ -89,7 +91,7 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 			zeroed++
 			if s.nodeSet.Annotations[v1beta1.AnnotationZeroAfter] != "10m" || s.demand.required != 0 ||
 				s.nodeSet.Status.SlurmAllocated != 0 ||
-				now.Sub(s.idle.since) < 10*time.Minute || minReplicasOf(&s.hpas[0]) != 1 {
+				now.Sub(s.idle.since) < 10*time.Minute || scaling.MinReplicas(&s.hpas[0]) != 1 {
 				t.Fatalf("taken to zero: %+v", s)
 			}
 		}

@@ -10,13 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-wakeup"
-
-// conflictRetryDelay gives the caches time to receive the object that a write conflicted with.
-const conflictRetryDelay = 100 * time.Millisecond
 
 // Config configures a Reconciler. Every field is required; DefaultConfig sets all.
 type Config struct {
@@ -78,9 +76,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.idle.set(nodeSet, planned.idle)
 	err = r.apply(ctx, observed, planned)
-	if apierrors.IsConflict(err) {
-		// The observed object has changed: reconcile it again.
-		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
-	}
-	return ctrl.Result{RequeueAfter: planned.requeueAfter}, err
+	return kube.ResultOf(planned.requeueAfter, err)
 }

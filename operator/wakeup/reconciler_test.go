@@ -12,6 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 func TestWakeUp(t *testing.T) {
@@ -86,11 +88,11 @@ func TestConflictIsRetried(t *testing.T) {
 	r := newEnv(t)
 	r.fake.required = 3
 	r.conflict = true
-	if got := r.reconcile(t); got.RequeueAfter != conflictRetryDelay {
+	if got := r.reconcile(t); got.RequeueAfter != kube.ConflictRetryDelay {
 		t.Errorf("it requeues after %s", got.RequeueAfter)
 	}
-	if got := r.nodeSet(t); specReplicas(got) != 0 || len(r.events.Events) != 0 {
-		t.Errorf("there are %d replicas and %d events", specReplicas(got), len(r.events.Events))
+	if got := r.nodeSet(t); scaling.SpecReplicas(got) != 0 || len(r.events.Events) != 0 {
+		t.Errorf("there are %d replicas and %d events", scaling.SpecReplicas(got), len(r.events.Events))
 	}
 	for range 2 {
 		r.reconcile(t)
@@ -107,10 +109,10 @@ func TestConflictDoesNotRestartTheIdleTime(t *testing.T) {
 	r.now = r.now.Add(time.Minute)
 	r.conflict = true
 	r.reconcile(t)
-	if n := specReplicas(r.nodeSet(t)); n != 2 {
+	if n := scaling.SpecReplicas(r.nodeSet(t)); n != 2 {
 		t.Fatalf("there are %d replicas", n)
 	}
-	r.now = r.now.Add(conflictRetryDelay)
+	r.now = r.now.Add(kube.ConflictRetryDelay)
 	r.reconcile(t)
 	r.expect(t, 0, "TakenToZero")
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -17,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // NodeSetIndex is the index of HPAs by the name of the NodeSet that they scale. IndexByNodeSet adds
@@ -47,34 +47,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			EnableWarmup:            new(true), // a new leader starts with filled caches
-			LogConstructor:          logConstructor(mgr.GetLogger()),
+			LogConstructor:          kube.NewLogConstructor(mgr.GetLogger(), "wakeup", "nodeset"),
 		}).
 		Complete(r)
-}
-
-// logConstructor adds the controller and the NodeSet to each log line.
-func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	log = log.WithValues("controller", "wakeup")
-	return func(r *reconcile.Request) logr.Logger {
-		if r == nil {
-			return log
-		}
-		return log.WithValues("namespace", r.Namespace, "nodeset", r.Name)
-	}
 }
 
 // NodeSetNames returns the name of the NodeSet that an HPA scales, or nothing.
 func NodeSetNames(obj client.Object) []string {
 	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
-	if !ok {
+	if !ok || !scaling.TargetsNodeSet(hpa) {
 		return nil
 	}
-	ref := hpa.Spec.ScaleTargetRef
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil || gv.Group != v1beta1.GroupName || ref.Kind != v1beta1.KindNodeSet {
-		return nil
-	}
-	return []string{ref.Name}
+	return []string{hpa.Spec.ScaleTargetRef.Name}
 }
 
 func requestsForHPA(_ context.Context, hpa client.Object) []reconcile.Request {

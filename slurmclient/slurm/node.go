@@ -45,7 +45,7 @@ type Node struct {
 	ResumeAfter Time
 	// Reservation is the name of the active reservation that contains the node.
 	Reservation string
-	// Owner is the user who has exclusive use of the node.
+	// Owner is the user to whom the node belongs for now: no other user gets jobs on it.
 	Owner                    string
 	Comment, Extra           string
 	InstanceID, InstanceType string

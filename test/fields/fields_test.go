@@ -39,8 +39,8 @@ func unreadFields() map[string]string {
 // readerPackages are the packages whose reads count. Packages that validate, convert or copy
 // objects do not act on a field.
 var readerPackages = []string{
-	"./operator/nodeset/...", "./operator/live", "./operator/cluster", "./operator/token", "./operator/wakeup",
-	"./operator/api/access", "./operator/api/shape", "./metricsapi/...",
+	"./operator/nodeset/...", "./operator/slurmclients", "./operator/cluster", "./operator/token", "./operator/wakeup",
+	"./operator/access", "./operator/shape", "./metricsapi/...",
 }
 
 func TestEveryFieldIsReadOrReported(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,8 +23,10 @@ var floors = []struct {
 }{
 	{"slurmclient/slurm", 0},
 	{"slurmclient/hostlist", 0},
-	{"operator/api/access", 3},
-	{"operator/api/certs", 3},
+	{"operator/shape", 1},
+	{"operator/scaling", 1},
+	{"operator/access", 3},
+	{"operator/certs", 3},
 	{"operator/api", 0},
 	{"operator/names", 0},
 	{"slurmclient/occupancy", 1},
@@ -185,12 +189,14 @@ func TestMayImport(t *testing.T) {
 		{"metricsapi/serving", "metricsapi", true},
 		{"cmd/slurm-metrics-adapter", "exporter", true},
 		{"operator/api/v1alpha1", "operator/api/v1beta1", true},
-		{"metricsapi/clusters", "operator/api/access", true},
-		{"operator/live", "operator/api/access", true},
-		{"operator/admission", "operator/api/certs", true},
+		{"metricsapi/clusters", "operator/access", true},
+		{"metricsapi", "operator/scaling", true},
+		{"operator/slurmclients", "operator/access", true},
+		{"operator/admission", "operator/certs", true},
 		{"metricsapi", "operator/wakeup", false},
-		{"operator/api/v1beta1", "operator/api/access", false},
-		{"operator/api/access", "operator/live", false},
+		{"operator/api/v1beta1", "operator/access", false},
+		{"operator/scaling", "slurmclient", false},
+		{"operator/access", "operator/slurmclients", false},
 		{"metricsapi", "exporter", false},
 		{"exporter", "metricsapi", false},
 		{"operator/wakeup", "metricsapi", false},
@@ -216,6 +222,54 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 			if versioned.MatchString(imp) {
 				t.Errorf("%s imports %s: only slurmclient/internal/wire may", file.name, imp)
 			}
+		}
+	}
+}
+
+// purePackages decide without I/O: the same arguments give the same result.
+var purePackages = []string{"operator/scaling", "operator/shape", "operator/nodeset/plan", "operator/nodeset/observed",
+	"operator/nodeset/render", "slurmclient/occupancy", "metricsapi/view/convert"}
+
+// impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they
+// may use what computes, as ParseIP and JoinHostPort do; no expression here tells those apart from a dial.
+var impureCode = regexp.MustCompile(`"(context|os|os/exec|net/http|math/rand(/v2)?)"|` +
+	`"(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime/pkg/client)[/"]|` +
+	`\btime\.(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)\(`)
+
+func TestPurePackages(t *testing.T) {
+	files := map[string]int{}
+	for _, file := range sourceFiles(t) {
+		if !slices.Contains(purePackages, file.path) {
+			continue
+		}
+		files[file.path]++
+		text, err := os.ReadFile(filepath.Join("../..", file.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if found := impureCode.FindString(line); found != "" {
+				t.Errorf("%s:%d: a pure package has %s", file.name, i+1, found)
+			}
+		}
+	}
+	for _, path := range purePackages {
+		if files[path] == 0 {
+			t.Errorf("%s has no source files", path)
+		}
+	}
+}
+
+// TestImpureCode tests the rule itself.
+func TestImpureCode(t *testing.T) {
+	for line, impure := range map[string]bool{
+		`	"context"`: true, `	"k8s.io/client-go/kubernetes"`: true,
+		`	"sigs.k8s.io/controller-runtime/pkg/client"`: true,
+		`	begin := time.Now()`:                         true, `	return time.Since(begin)`: true,
+		`	"k8s.io/api/core/v1"`: false, `	return now.Add(time.Minute)`: false, `	"net/netip"`: false,
+	} {
+		if got := impureCode.MatchString(line); got != impure {
+			t.Errorf("%s is impure: %t, want %t", line, got, impure)
 		}
 	}
 }

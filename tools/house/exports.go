@@ -13,8 +13,9 @@ import (
 )
 
 // measureUnusedExports counts exported functions, types, variables, constants and methods that no
-// other place of the tree mentions. Types of custom resources, generated code, methods that may
-// satisfy an interface of a library and the names in publicNames are left out.
+// other place of the tree mentions. Generated code, methods that may satisfy an interface of a
+// library and values of an enumeration (constants of a type of their own, which is complete only
+// with all of them) are left out.
 func measureUnusedExports(root string) (measure, error) {
 	m := measure{name: "exported names without a use"}
 	root, err := filepath.Abs(root)
@@ -70,24 +71,23 @@ func dropBodies(f *ast.File) {
 
 func isCandidate(o types.Object, set *token.FileSet, root string) bool {
 	file := set.Position(o.Pos()).Filename
-	dir, name := filepath.Split(strings.TrimPrefix(file, root+"/"))
+	name := filepath.Base(file)
 	if !o.Exported() || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_") ||
-		strings.HasSuffix(name, ".gen.go") || publicNames[dir+o.Name()] {
+		strings.HasSuffix(name, ".gen.go") {
 		return false
 	}
 	switch o := o.(type) {
 	case *types.Func:
 		// A method may satisfy an interface that another module declares.
 		return o.Signature().Recv() == nil
-	case *types.TypeName, *types.Const, *types.Var:
+	case *types.Const:
+		_, enumerated := o.Type().(*types.Named)
+		return !enumerated
+	case *types.TypeName, *types.Var:
 		return o.Parent() == o.Pkg().Scope()
 	}
 	return false
 }
-
-// publicNames are the exported names that stand for users of the packages: nothing of this tree
-// needs them.
-var publicNames = map[string]bool{}
 
 func originOf(o types.Object) types.Object {
 	switch o := o.(type) {

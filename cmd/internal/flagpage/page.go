@@ -3,38 +3,41 @@ package flagpage
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/alecthomas/kingpin/v2"
+	"github.com/spf13/pflag"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
 // Render returns the page of a program whose main package is cmd/NAME: its description, its flags,
-// and the environment variables that set flags. Call it before the flags are parsed: a flag without
-// a default would otherwise show the value of its variable. The error names the flags without help.
-func Render(app *kingpin.ApplicationModel) (string, error) {
-	flags := slices.DeleteFunc(slices.Clone(app.Flags), func(f *kingpin.FlagModel) bool { return f.Hidden })
+// and the environment variables that set flags. The error names the flags without help.
+func Render(program *flags.Program) (string, error) {
+	var shown []*pflag.Flag
 	var undocumented []string
-	for _, f := range flags {
-		if strings.TrimSpace(f.Help) == "" {
+	program.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		shown = append(shown, f)
+		if strings.TrimSpace(f.Usage) == "" {
 			undocumented = append(undocumented, "--"+f.Name)
 		}
-	}
+	})
 	if len(undocumented) > 0 {
-		return "", fmt.Errorf("flags of %s have no help: %s", app.Name, strings.Join(undocumented, ", "))
+		return "", fmt.Errorf("flags of %s have no help: %s", program.Name, strings.Join(undocumented, ", "))
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %[1]s\n\nThis page is generated: change the flags in `cmd/%[1]s` and run `make generate`.\n\n",
-		app.Name)
-	out.WriteString(formatDescription(app.Help))
+		program.Name)
+	out.WriteString(formatDescription(program.Description))
 	out.WriteString("\n## Flags\n\n")
 	out.WriteString("A switch `--x` is turned off by `--no-x`. A flag marked … may be repeated.\n\n")
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
-	for _, f := range flags {
-		standard, help := defaultAndHelp(f)
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", flagName(f), codeCell(standard), tableCell(help))
+	for _, f := range shown {
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", flagName(f), defaultCell(f), tableCell(f.Usage))
 	}
-	out.WriteString(environmentSection(flags))
+	out.WriteString(environmentSection(shown))
 	return out.String(), nil
 }
 
@@ -56,58 +59,49 @@ func formatDescription(text string) string {
 	return out.String()
 }
 
-func flagName(f *kingpin.FlagModel) string {
+func flagName(f *pflag.Flag) string {
 	out := "`--" + f.Name + "`"
-	if f.Short != 0 {
-		out = "`-" + string(f.Short) + "`, " + out
+	if noun, ok := strings.CutSuffix(f.Value.Type(), ",..."); ok {
+		out = "`--" + f.Name + "=" + noun + ",…`"
 	}
-	if f.PlaceHolder != "" {
-		out = strings.TrimSuffix(out, "`") + "=" + f.PlaceHolder + "`"
+	if f.Shorthand != "" {
+		out = "`-" + f.Shorthand + "`, " + out
 	}
-	if v, ok := f.Value.(interface{ IsCumulative() bool }); ok && v.IsCumulative() {
+	if flags.IsList(f) {
 		out += " …"
 	}
 	return out
 }
 
-// defaultAndHelp returns a flag's default and help. The default is "" if there is none. Help texts
-// of libraries end with the default, which is removed.
-func defaultAndHelp(f *kingpin.FlagModel) (standard, help string) {
-	standard = strings.Join(f.Default, ",")
-	if len(f.Default) == 0 {
-		standard = f.Value.String()
+func defaultCell(f *pflag.Flag) string {
+	text := flags.DefaultOf(f)
+	switch {
+	case text == "":
+		return ""
+	case f.Value.Type() != "bool":
+		return "`" + tableCell(text) + "`"
+	case text == "true":
+		return "on"
 	}
-	help = strings.TrimSuffix(f.Help, " Default: "+standard+".")
-	standard = strings.TrimSuffix(strings.TrimPrefix(standard, "["), "]")
-	if f.IsBoolFlag() {
-		standard = map[string]string{"true": "on"}[standard]
-	}
-	return standard, help
+	return ""
 }
 
 // environmentSection describes the variables that set flags and the default variables of the flags
 // that end with -env. It is "" if there are none.
-func environmentSection(flags []*kingpin.FlagModel) string {
+func environmentSection(shown []*pflag.Flag) string {
 	var out strings.Builder
-	for _, f := range flags {
-		if f.Envar != "" {
-			fmt.Fprintf(&out, "| `%s` | value of `--%s`; the flag takes precedence |\n", f.Envar, f.Name)
+	for _, f := range shown {
+		if variable := flags.VariableOf(f); variable != "" {
+			fmt.Fprintf(&out, "| `%s` | value of `--%s`; the flag takes precedence |\n", variable, f.Name)
 		}
-		if strings.HasSuffix(f.Name, "-env") && len(f.Default) == 1 {
-			fmt.Fprintf(&out, "| `%s` | default variable of `--%s` |\n", f.Default[0], f.Name)
+		if strings.HasSuffix(f.Name, "-env") && f.DefValue != "" {
+			fmt.Fprintf(&out, "| `%s` | default variable of `--%s` |\n", f.DefValue, f.Name)
 		}
 	}
 	if out.Len() == 0 {
 		return ""
 	}
 	return "\n## Environment variables\n\n| variable | meaning |\n|---|---|\n" + out.String()
-}
-
-func codeCell(text string) string {
-	if text == "" || text == "on" {
-		return text
-	}
-	return "`" + tableCell(text) + "`"
 }
 
 // tableCell returns text as one line that is safe in a table cell.

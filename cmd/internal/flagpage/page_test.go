@@ -5,38 +5,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
-// newApp returns a program with a flag of each kind.
-func newApp() *kingpin.Application {
-	var text, file, variable, level string
-	var on, off bool
+// newTide returns a program with a flag of each kind.
+func newTide() (*flags.Program, *pflag.FlagSet) {
+	var level string
 	var list []string
-	var wait time.Duration
-	a := kingpin.New("tide", "Predicts tides.\n\nAnd of\nthe moon.\n\n  tide --now\n  tide --then")
-	a.Flag("text", "A text, a|b.").Short('t').Envar("TIDE_TEXT").StringVar(&text)
-	a.Flag("file", "A file.").PlaceHolder("FILE").StringVar(&file)
-	a.Flag("token-env", "A variable.").Default("TIDE_TOKEN").StringVar(&variable)
-	a.Flag("level", "A level.").Default("info").EnumVar(&level, "info", "warn")
-	a.Flag("on", "On.").Default("true").BoolVar(&on)
-	a.Flag("off", "Off.").BoolVar(&off)
-	a.Flag("many", "Many.").Default("a", "b").StringsVar(&list)
-	a.Flag("wait", "A wait. Default: 5s.").SetValue((*duration)(&wait))
-	a.Flag("secret", "").Hidden().BoolVar(new(bool))
-	wait = 5 * time.Second
-	return a
+	p := flags.New("tide", "Predicts tides.\n\nAnd of\nthe moon.\n\n  tide --now\n  tide --then")
+	set := p.Group("Tide")
+	set.StringP("text", "t", "", "A text, a|b.")
+	flags.BindEnvironment(set, "text", "TIDE_TEXT")
+	set.String("token-env", "TIDE_TOKEN", "A variable.")
+	flags.ChoiceVar(set, &level, "level", "A level.", "info", "warn")
+	set.Bool("on", true, "On.")
+	set.Bool("off", false, "Off.")
+	set.StringArray("many", []string{"a", "b"}, "Many.")
+	flags.ListVar(set, &list, "names", "name", "Names.")
+	set.StringSlice("few", []string{"a", "b"}, "Few.")
+	set.Int("limit", 0, "A limit.")
+	set.Duration("wait", 5*time.Minute, "A wait.")
+	set.Bool("secret", false, "")
+	set.Lookup("secret").Hidden = true
+	return p, set
 }
 
-// duration is a flag value of a library, which has its default before the flags are parsed.
-type duration time.Duration
-
-func (d *duration) Set(string) error { return nil }
-func (d *duration) String() string   { return time.Duration(*d).String() }
-
 func TestThePage(t *testing.T) {
-	got, err := Render(newApp().Model())
+	program, _ := newTide()
+	got, err := Render(program)
 	want := `# tide
 
 This page is generated: change the flags in ` + "`cmd/tide`" + ` and run ` + "`make generate`" + `.
@@ -54,15 +53,18 @@ A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be rep
 
 | flag | default | meaning |
 |---|---|---|
-| ` + "`--help`" + ` |  | Show context-sensitive help (also try --help-long and --help-man). |
+| ` + "`-h`, `--help`" + ` |  | Show this help. |
+| ` + "`--version`" + ` |  | Show the version. |
 | ` + "`-t`, `--text`" + ` |  | A text, a\|b. |
-| ` + "`--file=FILE`" + ` |  | A file. |
 | ` + "`--token-env` | `TIDE_TOKEN`" + ` | A variable. |
 | ` + "`--level` | `info`" + ` | A level. |
 | ` + "`--on`" + ` | on | On. |
 | ` + "`--off`" + ` |  | Off. |
 | ` + "`--many` … | `a,b`" + ` | Many. |
-| ` + "`--wait` | `5s`" + ` | A wait. |
+| ` + "`--names=NAME,…` …" + ` |  | Names. |
+| ` + "`--few` | `a,b`" + ` | Few. |
+| ` + "`--limit` | `0`" + ` | A limit. |
+| ` + "`--wait` | `5m`" + ` | A wait. |
 
 ## Environment variables
 
@@ -77,17 +79,17 @@ A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be rep
 }
 
 func TestAFlagWithoutHelpIsAnError(t *testing.T) {
-	a := newApp()
-	a.Flag("mute", " ").Bool()
-	a.Flag("dumb", "").Bool()
-	if _, err := Render(a.Model()); err == nil ||
+	program, set := newTide()
+	set.Bool("mute", false, " ")
+	set.Bool("dumb", false, "")
+	if _, err := Render(program); err == nil ||
 		!strings.Contains(err.Error(), "flags of tide have no help: --mute, --dumb") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestAPageWithoutVariablesHasNoSectionForThem(t *testing.T) {
-	got, err := Render(kingpin.New("tide", "Predicts tides.").Model())
+	got, err := Render(flags.New("tide", "Predicts tides."))
 	if err != nil || strings.Contains(got, "nvironment") {
 		t.Errorf("%v\n%s", err, got)
 	}

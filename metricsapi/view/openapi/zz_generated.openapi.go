@@ -1029,7 +1029,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmNodeStatus(ref common.Refere
 					},
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "owner is the user who has exclusive use of the node.",
+							Description: "owner is the user to whom the node belongs for now: no other user gets jobs on it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

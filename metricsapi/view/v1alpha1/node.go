@@ -125,7 +125,7 @@ type SlurmNodeStatus struct {
 	// reservation is the active reservation of the node.
 	// +optional
 	Reservation string `json:"reservation,omitempty"`
-	// owner is the user who has exclusive use of the node.
+	// owner is the user to whom the node belongs for now: no other user gets jobs on it.
 	// +optional
 	Owner string `json:"owner,omitempty"`
 	// bootTime is when the node booted.

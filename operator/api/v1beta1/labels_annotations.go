@@ -2,12 +2,10 @@ package v1beta1
 
 // Prefixes of our labels, annotations, taints and finalizers.
 const (
-	Prefix           = "slinky.slurm.net/"
-	ControllerPrefix = "controller.slinky.slurm.net/"
-	NodeSetPrefix    = "nodeset.slinky.slurm.net/"
-	LoginSetPrefix   = "loginset.slinky.slurm.net/"
-	TopologyPrefix   = "topology.slinky.slurm.net/"
-	FeaturesPrefix   = "features.slinky.slurm.net/"
+	Prefix         = "slinky.slurm.net/"
+	NodeSetPrefix  = "nodeset.slinky.slurm.net/"
+	TopologyPrefix = "topology.slinky.slurm.net/"
+	FeaturesPrefix = "features.slinky.slurm.net/"
 )
 
 // Annotations of NodeSets. All are slurmtide extensions. Unless a comment says otherwise, users set them
@@ -112,17 +110,9 @@ const AnnotationOrdinals = NodeSetPrefix + "ordinals"
 // FeaturePrefix is the prefix of the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
 
-// Annotations of pod templates: hashes of the keys and files that the pods use, so that pods are replaced
-// when those change. The operator sets and reads them.
-const (
-	AnnotationSlurmKeyHash     = Prefix + "slurm-key-hash"
-	AnnotationJWTKeyHash       = Prefix + "jwt-key-hash"
-	AnnotationSlurmConfigHash  = Prefix + "slurm-config-hash"
-	AnnotationSlurmdbdConfHash = Prefix + "slurmdbd-conf-hash"
-	AnnotationSshdConfHash     = Prefix + "sshd-conf-hash"
-	AnnotationSSSDConfHash     = Prefix + "sssd-conf-hash"
-	AnnotationSSHHostKeysHash  = Prefix + "ssh-host-keys-hash"
-)
+// AnnotationSlurmKeyHash is an annotation of pod templates: the hash of the key that the pods use, so that
+// pods are replaced when it changes. The operator sets and reads it.
+const AnnotationSlurmKeyHash = Prefix + "slurm-key-hash"
 
 // Labels that the operator sets on the objects that it creates.
 const (
@@ -160,11 +150,9 @@ const (
 
 // Values of LabelAppName.
 const (
-	AppSlurmctld  = "slurmctld"
-	AppSlurmrestd = "slurmrestd"
-	AppSlurmdbd   = "slurmdbd"
-	AppSlurmd     = "slurmd"
-	AppLogin      = "login"
+	AppSlurmctld = "slurmctld"
+	AppSlurmd    = "slurmd"
+	AppLogin     = "login"
 )
 
 // TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of workers. Administrators set

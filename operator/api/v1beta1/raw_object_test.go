@@ -106,7 +106,8 @@ func TestAVeryLargeMalformedPartIsRefusedQuickly(t *testing.T) {
 		if _, err := r.Container(); err == nil {
 			t.Errorf("the %s one was accepted", name)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		// In quadratic time it would be minutes. A loaded machine may take some seconds.
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("the %s one took %s", name, took)
 		}
 	}

@@ -154,6 +154,8 @@ type Actions struct {
 	Reservation ReservationChange
 	// Cordons are the changes to Kubernetes nodes, by name.
 	Cordons []CordonChange
+	// Claims are the changes to claims, deletions last.
+	Claims []ClaimChange
 	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.
 	DeletionDone bool
 	// RequeueAfter is when to plan again if nothing changes, 0 for never.

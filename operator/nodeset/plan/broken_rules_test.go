@@ -127,6 +127,20 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 			expectBrokenPromise(t, p)
 		})
 	}
+	for name, allows := range map[string]func(s *SlurmReading) bool{
+		"claims are deleted while another Slurm cluster answers": func(s *SlurmReading) bool {
+			return s.ClusterMismatch != "" || mayDeleteClaims(s)
+		},
+		"claims are deleted while another NodeSet owns a Slurm node": func(s *SlurmReading) bool {
+			return len(s.OwnedByOthers) > 0 || mayDeleteClaims(s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New(DefaultConfig())
+			p.mayDeleteClaims = allows
+			expectBrokenPromise(t, p)
+		})
+	}
 	t.Run("a reading from before a worker was made unprotects it", func(t *testing.T) {
 		p := New(DefaultConfig())
 		p.needsProtection = func(s *SlurmReading, w *Worker) bool {

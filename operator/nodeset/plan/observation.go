@@ -57,6 +57,8 @@ type Desired struct {
 	// MinReady is how long a worker must be Ready before it is available.
 	MinReady    time.Duration
 	DrainPolicy DrainPolicy
+	// ClaimRetention is the policy for the claims of the workers.
+	ClaimRetention ClaimRetention
 }
 
 // WorkerCount is the number of workers that should exist.
@@ -215,4 +217,6 @@ type Observation struct {
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.
 	KubeNodes map[string]KubeNode
+	// Claims are the claims of the NodeSet's workers, also of those that do not exist any more.
+	Claims []Claim
 }

@@ -21,6 +21,8 @@ type Planner struct {
 	mayAdopt func(*Worker) bool
 	// filterReading returns the part of a reading that the NodeSet may trust.
 	filterReading func(*Desired, []Worker, SlurmReading) SlurmReading
+	// mayDeleteClaims reports whether a reading allows the deletion of claims.
+	mayDeleteClaims func(*SlurmReading) bool
 }
 
 // New returns a Planner with the given limits.
@@ -29,7 +31,7 @@ func New(cfg Config) *Planner {
 		cfg: cfg, judgeDeletion: cfg.judgeDeletion, needsProtection: needsProtection,
 		updateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
 		outOfServiceByOthers: Record.OutOfServiceByOthers, mayAdopt: func(*Worker) bool { return true },
-		filterReading: filterReading,
+		filterReading: filterReading, mayDeleteClaims: mayDeleteClaims,
 	}
 }
 
@@ -45,6 +47,7 @@ func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Act
 	actions := p.planWorkers(now, desired, observed)
 	actions.Reservation = planReservation(now, &desired, &observed, &actions)
 	actions.Cordons = planCordons(&desired, &observed, &actions)
+	actions.Claims = p.planClaims(&desired, &observed, &actions)
 	return actions
 }
 

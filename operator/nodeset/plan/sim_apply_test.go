@@ -36,6 +36,7 @@ func (w *simulation) reconcile(faults bool) Actions {
 			return actions
 		}
 	}
+	w.applyClaims(actions.Claims)
 	for name := range open {
 		w.leftOpen[name] = exchanges == w.clusterSwitches && w.isOpen(name)
 	}
@@ -93,6 +94,7 @@ func (w *simulation) createPod(s Step) bool {
 		w.failf("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.uids++
+	w.claims[name] = true
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), drainMark: DrainMark{Protect: true}}

@@ -13,6 +13,7 @@ func rareEvents() []rareEvent {
 	return []rareEvent{
 		{"a worker is made", "create ", ""},
 		{"a worker is deleted", "delete ", ""},
+		{"a claim is deleted", "delete claim ", ""},
 		{"a Slurm node is drained", "drain ", ""},
 		{"a Slurm node is undrained", "undrain ", ""},
 		{"a Slurm node is resumed", "resume ", ""},

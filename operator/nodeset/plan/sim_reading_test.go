@@ -84,7 +84,7 @@ func (w *simulation) readJobs() {
 
 // seen is what the operator has.
 func (w *simulation) observe() Observation {
-	s := Observation{UnregisteredDeletions: w.operator.unregistered, Slurm: SlurmReading{
+	s := Observation{Claims: w.observeClaims(), UnregisteredDeletions: w.operator.unregistered, Slurm: SlurmReading{
 		Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
 		ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
 		Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,

@@ -87,6 +87,7 @@ func (w *simulation) checkAtRest(quiet int) {
 	case outdated > w.drainedByOthers() && w.drainedByOthers() < w.desired.Update.MaxUnavailable:
 		w.failf("at rest %d workers are of an old revision", outdated)
 	}
+	w.checkClaimsAtRest()
 	for _, p := range w.pods {
 		if p.missingOwners != (MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)

@@ -19,6 +19,8 @@ type simulation struct {
 	slurm map[string]*simRecord
 	jobs  map[uint32]*simJob
 	uids  int
+	// claims are named after their workers.
+	claims map[string]bool
 	// cordoned Kubernetes nodes, by ordinal: each worker has its own.
 	cordoned map[int]bool
 	// slurmrestdDown is whether slurmrestd answers at present.
@@ -129,14 +131,15 @@ func newSimulation(seed uint64, planner *Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
-		cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
+		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
 	top := 5
 	w.desired = Desired{
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",
-		SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
-		Update:    Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
+		SlurmName:      func(i int) string { return fmt.Sprintf("n-%d", i) },
+		Update:         Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
+		ClaimRetention: ClaimRetention{WhenScaled: true},
 	}
 	if w.rand.IntN(3) > 0 {
 		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true

@@ -36,7 +36,8 @@ func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: in.NodeSet.Namespace,
-				Labels: mergeMaps(c.Labels, names.NodeSetSelector(in.NodeSet.Name, in.Cluster)), Annotations: c.Annotations,
+				Labels:      mergeMaps(c.Labels, names.NodeSetSelector(in.NodeSet.Name, in.Cluster)),
+				Annotations: c.Annotations,
 			},
 			Spec: c.Spec,
 		}

@@ -3,8 +3,8 @@ package render
 import (
 	"strconv"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 // FutureOptions returns the options with which Slurm creates the FUTURE records of workers

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 

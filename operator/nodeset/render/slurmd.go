@@ -70,7 +70,8 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 // lists the commands.
 func defaultReadinessProbe() *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(names.SlurmdPort)}},
+		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(
+			names.SlurmdPort)}},
 		PeriodSeconds: 5, TimeoutSeconds: 5, FailureThreshold: 5, // a busy worker may be slow to accept
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 func TestConf(t *testing.T) {

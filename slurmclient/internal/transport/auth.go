@@ -61,7 +61,7 @@ func (a *authTransport) send(req *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(req)
 }
 
-// TokenError reports that there is no token to send. It never contains one.
+// TokenError reports why no token can be sent. It never contains one.
 type TokenError struct{ Err error }
 
 // Error returns what is wrong with the source of the token.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
+	"github.com/slurmtide/slurmtide/test/harness/faultproxy"
 )
 
 var faultReleases = flag.String("faults", releases[0].version,
@@ -59,16 +60,16 @@ func testOperatorKilled(t *testing.T, s *nodeset.Env, o *nodeset.LocalOperator) 
 			t.Log("the last writes: ", writes[max(0, len(writes)-20):])
 		}
 	})
-	dies := func(r *http.Request) nodeset.Fault {
-		if !nodeset.IsWrite(r) {
-			return nodeset.Fault{}
+	dies := func(r *http.Request) faultproxy.Fault {
+		if !faultproxy.IsWrite(r) {
+			return faultproxy.Fault{}
 		}
 		life.Lock()
 		if r.Context().Err() != nil {
 			life.Unlock()
-			return nodeset.Fault{Refused: true} // it is of one that was killed
+			return faultproxy.Fault{Refused: true} // it is of one that was killed
 		}
-		return nodeset.Fault{AnswerLost: true, After: func() {
+		return faultproxy.Fault{AnswerLost: true, After: func() {
 			defer life.Unlock()
 			o.Kill()
 			writes = append(writes, r.Method+" "+r.URL.Path)
@@ -114,23 +115,23 @@ func countWrites(writes []string) map[string]int {
 func testSlurmrestdFails(t *testing.T, s *nodeset.Env, o *nodeset.LocalOperator) {
 	var mu sync.Mutex
 	tries, reads, refused, lost := map[string]int{}, 0, 0, 0
-	o.Slurm.InjectFaults(func(r *http.Request) nodeset.Fault {
+	o.Slurm.InjectFaults(func(r *http.Request) faultproxy.Fault {
 		mu.Lock()
 		defer mu.Unlock()
-		if !nodeset.IsWrite(r) {
+		if !faultproxy.IsWrite(r) {
 			reads++
-			return nodeset.Fault{Refused: reads%5 == 0}
+			return faultproxy.Fault{Refused: reads%5 == 0}
 		}
 		tries[r.URL.Path]++
 		switch tries[r.URL.Path] % 3 {
 		case 1:
 			refused++
-			return nodeset.Fault{Refused: true}
+			return faultproxy.Fault{Refused: true}
 		case 2:
 			lost++
-			return nodeset.Fault{AnswerLost: true}
+			return faultproxy.Fault{AnswerLost: true}
 		}
-		return nodeset.Fault{}
+		return faultproxy.Fault{}
 	})
 	must(t, o.Start())
 	t.Cleanup(func() {

@@ -12,13 +12,15 @@ import (
 	"syscall"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/slurmtide/slurmtide/test/harness/faultproxy"
 )
 
 // LocalOperator is the operator as a process of this machine, instead of the one in a pod. All of
 // its requests go through proxies.
 type LocalOperator struct {
 	// Kube is the proxy in front of the API server, Slurm the one in front of slurmrestd.
-	Kube, Slurm *Proxy
+	Kube, Slurm *faultproxy.Proxy
 
 	program, kubeconfig string
 	mu                  sync.Mutex
@@ -68,7 +70,7 @@ func (o *LocalOperator) startProxies(ctx context.Context, s *Env) error {
 	if err != nil {
 		return err
 	}
-	if o.Kube, err = newProxy("127.0.0.1", config.Host, transport); err != nil {
+	if o.Kube, err = faultproxy.New("127.0.0.1", config.Host, transport); err != nil {
 		return err
 	}
 	o.Slurm, err = s.proxySlurm(ctx)
@@ -107,7 +109,7 @@ func (o *LocalOperator) Log() string { return o.log.String() }
 func (o *LocalOperator) Close() error {
 	o.Kill()
 	var errs []error
-	for _, g := range []*Proxy{o.Kube, o.Slurm} {
+	for _, g := range []*faultproxy.Proxy{o.Kube, o.Slurm} {
 		if g != nil {
 			errs = append(errs, g.Close())
 		}

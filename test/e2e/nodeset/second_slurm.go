@@ -3,6 +3,8 @@ package nodeset
 import (
 	"context"
 	"net/http"
+
+	"github.com/slurmtide/slurmtide/test/harness/faultproxy"
 )
 
 // twinNamespace is a second namespace in which the operator may read Secrets.
@@ -31,7 +33,7 @@ func (s *Env) ApplyCluster(ctx context.Context, name string, of *Env) error {
 
 // ApplyClusterBehindProxy applies a Cluster of a name that stands for the environment's Slurm
 // behind a new proxy.
-func (s *Env) ApplyClusterBehindProxy(ctx context.Context, name string) (*Proxy, error) {
+func (s *Env) ApplyClusterBehindProxy(ctx context.Context, name string) (*faultproxy.Proxy, error) {
 	gate, err := s.proxySlurm(ctx)
 	if err != nil {
 		return nil, err
@@ -40,13 +42,13 @@ func (s *Env) ApplyClusterBehindProxy(ctx context.Context, name string) (*Proxy,
 }
 
 // proxySlurm starts a proxy in front of slurmrestd.
-func (s *Env) proxySlurm(ctx context.Context) (*Proxy, error) {
+func (s *Env) proxySlurm(ctx context.Context) (*faultproxy.Proxy, error) {
 	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output",
 		"jsonpath={.items[0].status.podIP}")
 	if err != nil {
 		return nil, err
 	}
-	return newProxy(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
+	return faultproxy.New(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
 }
 
 // CreateTwin returns another namespace with a Cluster "e2e" that stands for the environment's own

@@ -19,10 +19,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
-	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -127,7 +127,7 @@ func startReconcilers(t *testing.T, c *realkube.Cluster) {
 		ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
 	kube := access.NewSecretReader(kubernetes.NewForConfigOrDie(config))
-	clients := live.New(live.Config{Access: access.Config{Secrets: kube},
+	clients := slurmclients.New(slurmclients.Config{Access: access.Config{Secrets: kube},
 		Cache: slurmclient.CacheConfig{Period: 100 * time.Millisecond}})
 	must(t, clients.SetupWithManager(mgr))
 	must(t, cluster.New(mgr.GetClient(), clients, time.Now).SetupWithManager(mgr))
@@ -191,12 +191,12 @@ func TestScontrolRunsInControllerPod(t *testing.T) {
 	c := startKube(t, realkube.Config{Kubelet: true})
 	config, err := c.RESTConfig()
 	must(t, err)
-	scontrol, err := live.NewPodScontrol(config, []string{"team"})
+	scontrol, err := slurmclients.NewPodScontrol(config, []string{"team"})
 	must(t, err)
 	blue := access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
 	namespace, _, _ := strings.Cut(manifests, "---")
 	must(t, c.Apply(t.Context(), namespace+"---"+controllerPod))
-	var none *live.NoPodError
+	var none *slurmclients.NoPodError
 	if err := scontrol.Run(t.Context(), blue, "create", "NodeName=early"); !errors.As(err, &none) {
 		t.Errorf("before the pod is Ready: %v", err)
 	}

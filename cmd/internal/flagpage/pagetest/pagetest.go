@@ -7,19 +7,19 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flagpage"
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
 // CheckCurrent fails unless the program's page in docs/reference matches its flags. It must run in
 // the program's folder. With rewrite it writes the page first; tests pass UpdateFlag.
-func CheckCurrent(t *testing.T, app *kingpin.Application, rewrite *bool) {
+func CheckCurrent(t *testing.T, program *flags.Program, rewrite *bool) {
 	t.Helper()
-	page := filepath.Join("docs", "reference", app.Name+".md")
+	page := filepath.Join("docs", "reference", program.Name+".md")
 	file := filepath.Join("..", "..", page)
-	got, err := flagpage.Render(app.Model())
+	got, err := flagpage.Render(program)
 	if err != nil {
 		t.Fatal(err)
 	}

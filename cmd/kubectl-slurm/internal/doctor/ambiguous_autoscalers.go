@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // checkSeveralAutoscalers finds NodeSets that several HPAs scale, and HPAs whose pods another HPA
@@ -32,7 +33,7 @@ func checkSeveralAutoscalers(observed *Observed) []Finding {
 				withCommand("kubectl -n %s delete hpa %s", h.Namespace, strings.Join(names[1:], " ")))
 			continue
 		}
-		c := hpaCondition(h, autoscalingv2.ScalingActive)
+		c := scaling.Condition(h, autoscalingv2.ScalingActive)
 		if len(names) == 1 && c != nil && c.Status == corev1.ConditionFalse && c.Reason == "AmbiguousSelector" {
 			out = append(out, newFinding(SeveralAutoscalers, hpaObject(h), "%s: %s", c.Reason, c.Message).
 				withCure("give each NodeSet one HPA and its own labels"))

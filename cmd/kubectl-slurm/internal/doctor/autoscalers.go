@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 type podAutoscaler = autoscalingv2.HorizontalPodAutoscaler
@@ -17,7 +17,7 @@ type podAutoscaler = autoscalingv2.HorizontalPodAutoscaler
 func (observed *Observed) nodeSetAutoscalers() []*podAutoscaler {
 	var out []*podAutoscaler
 	for i := range observed.Autoscalers {
-		if h := &observed.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
+		if h := &observed.Autoscalers[i]; scaling.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
 			out = append(out, h)
 		}
 	}
@@ -104,7 +104,7 @@ func canBeAtZero(h *podAutoscaler, n *v1beta1.NodeSet) bool {
 	if h.Spec.MinReplicas != nil && *h.Spec.MinReplicas == 0 {
 		return true
 	}
-	return n != nil && (desiredReplicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
+	return n != nil && (scaling.DesiredReplicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
 }
 
 // whyStuckAtZero says why a rule never leaves zero. It is empty if the rule does. The API server
@@ -133,13 +133,6 @@ func whyStuckAtZero(r *autoscalingv2.HPAScalingRules) string {
 	return ""
 }
 
-func desiredReplicas(n *v1beta1.NodeSet) int32 {
-	if n.Spec.Replicas == nil {
-		return 1
-	}
-	return *n.Spec.Replicas
-}
-
 // checkTargets finds HPAs whose NodeSet does not exist.
 func checkTargets(observed *Observed) []Finding {
 	if !observed.Read[NodeSets] {
@@ -160,7 +153,7 @@ func checkTargets(observed *Observed) []Finding {
 func checkAsleepAtZero(observed *Observed) []Finding {
 	return observed.checkEachAutoscaler(func(h *podAutoscaler) (Finding, bool) {
 		n := observed.scaleTarget(h)
-		if n == nil || desiredReplicas(n) != 0 || !IsAsleep(h) {
+		if n == nil || scaling.DesiredReplicas(n) != 0 || !scaling.IsAsleep(h) {
 			return Finding{}, false
 		}
 		wake := "kubectl -n " + n.Namespace + " scale nodesets.slinky.slurm.net " + n.Name + " --replicas=1"
@@ -182,31 +175,12 @@ func checkAsleepAtZero(observed *Observed) []Finding {
 	})
 }
 
-// IsAsleep reports whether the conditions of an HPA show that it leaves its target at zero. Since
-// Kubernetes 1.36, that is an HPA that did not scale the target to zero itself.
-func IsAsleep(h *podAutoscaler) bool {
-	for _, c := range h.Status.Conditions {
-		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
-			return false
-		}
-	}
-	c := hpaCondition(h, autoscalingv2.ScalingActive)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
-}
-
+// describeSleep says what shows that an HPA is asleep.
 func describeSleep(h *podAutoscaler) string {
-	return "ScalingActive=False, " + hpaCondition(h, autoscalingv2.ScalingActive).Reason
-}
-
-func hpaCondition(
-	h *podAutoscaler, of autoscalingv2.HorizontalPodAutoscalerConditionType,
-) *autoscalingv2.HorizontalPodAutoscalerCondition {
-	for i := range h.Status.Conditions {
-		if c := &h.Status.Conditions[i]; c.Type == of {
-			return c
-		}
+	if c := scaling.Condition(h, autoscalingv2.ScalingActive); c != nil {
+		return "ScalingActive=False, " + c.Reason
 	}
-	return nil
+	return "no condition ScalingActive yet"
 }
 
 // checkFailing finds HPAs that cannot scale for a reason that no other check reports.
@@ -218,7 +192,7 @@ func checkFailing(observed *Observed) []Finding {
 		}
 		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale,
 			autoscalingv2.ScalingActive} {
-			c := hpaCondition(h, of)
+			c := scaling.Condition(h, of)
 			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" ||
 				c.Reason == "AmbiguousSelector" {
 				continue

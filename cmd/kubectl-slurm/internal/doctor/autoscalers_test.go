@@ -49,6 +49,10 @@ func brokenAutoscalerCases() []brokenCase {
 		{"an HPA of another kind",
 			func(s *Observed) { s.Autoscalers[0].Spec.ScaleTargetRef.Kind, up(s).Tolerance = "Deployment", nil }, nil},
 		{"asleep without a WakeUp condition", atZero, one(AsleepAtZero)},
+		{"asleep without any condition of the HPA", func(s *Observed) {
+			atZero(s)
+			s.Autoscalers[0].Status.Conditions = nil
+		}, one(AsleepAtZero)},
 		{"asleep with an operator that knows no HPA",
 			func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonNoAutoscaler) }, one(AsleepAtZero)},
 		{"asleep with an operator that watches", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonNotNeeded) },

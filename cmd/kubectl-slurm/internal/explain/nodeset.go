@@ -10,6 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
@@ -211,11 +212,9 @@ func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {
 	if h == nil {
 		return nil
 	}
-	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas,
+	out := &Autoscaler{Name: h.Name, Min: scaling.MinReplicas(h), Max: h.Spec.MaxReplicas,
+		Current: h.Status.CurrentReplicas,
 		Desired: h.Status.DesiredReplicas}
-	if h.Spec.MinReplicas != nil {
-		out.Min = *h.Spec.MinReplicas
-	}
 	for _, c := range h.Status.Conditions {
 		out.Conditions = append(out.Conditions, Condition{string(c.Type), string(c.Status), c.Reason, c.Message})
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -113,33 +114,39 @@ type planInput struct {
 
 // newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
 // of Slurm nodes come from the pods' conditions.
-func newPlanInput(observed *Observation) planInput {
+func newPlanInput(from *Observation) planInput {
 	l := planInput{states: map[string]string{}}
 	l.observed.Slurm = plan.SlurmReading{
 		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{},
-		JobsReadAt: observed.Now,
+		JobsReadAt: from.Now,
 	}
-	for i := range observed.Pods {
-		l.observed.Workers = append(l.observed.Workers, workerOf(&observed.Pods[i]))
+	for i := range from.Pods {
+		l.observed.Workers = append(l.observed.Workers, observed.Worker(&from.Pods[i], nil, nil))
 	}
-	if observed.Slurm == nil {
+	if from.Slurm == nil {
 		l.order = "by the pods' conditions, which do not include the idle time of workers"
-		for i := range observed.Pods {
-			l.addPod(&observed.Pods[i])
+		for i := range from.Pods {
+			l.addPod(&from.Pods[i])
 		}
 		return l
 	}
 	l.order = "by what the view shows"
-	for _, n := range observed.Slurm.Nodes {
-		l.observed.Slurm.Records[n.Name] = recordOf(n)
+	for _, n := range from.Slurm.Nodes {
+		record := observed.Record(n, isKubeNodeKnown)
+		record.OwnerUID = "" // an earlier NodeSet of the name may own it, which only the operator can tell
+		l.observed.Slurm.Records[n.Name] = record
 		l.states[n.Name] = n.State.Word()
 		if n.State.Base != slurm.NodeFuture {
 			l.observed.Slurm.TotalNodes++
 		}
 	}
-	l.addWork(observed.Slurm.Jobs)
+	l.addWork(from.Slurm.Jobs)
 	return l
 }
+
+// isKubeNodeKnown stands for the Kubernetes nodes, which the plugin does not read. They matter only
+// to records without a worker.
+func isKubeNodeKnown(string) bool { return true }
 
 // addWork adds the work of Slurm nodes. If a job cannot be placed on its nodes, the operator knows the
 // work of no node and chooses no worker.
@@ -157,7 +164,7 @@ func (l *planInput) addPod(pod *corev1.Pod) {
 	for _, c := range pod.Status.Conditions {
 		has[c.Type] = c.Status == corev1.ConditionTrue
 	}
-	name := workerOf(pod).SlurmName
+	name := observed.SlurmName(pod)
 	r := plan.Record{
 		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
 			has[v1beta1.PodConditionNotResponding],

@@ -23,6 +23,8 @@ func workerPod(ordinal int) corev1.Pod {
 		Labels: map[string]string{v1beta1.LabelPodHostname: name, v1beta1.LabelPodIndex: fmt.Sprint(ordinal)}}}
 	p.Spec.NodeName = "kube"
 	p.Status.Phase = corev1.PodRunning
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "slurmd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	return p
 }
@@ -69,6 +71,10 @@ func TestNextScaleInCandidates(t *testing.T) {
 		{"a job that was requeued and still completes", func(s *Observation) {
 			s.Slurm.Jobs[0].State = slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobCompleting}
 		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
+		{"a worker whose slurmd crashed, although its pod is running, before one that is down", func(s *Observation) {
+			s.Slurm.Nodes[0].State.Base, s.Slurm.Jobs = slurm.NodeDown, s.Slurm.Jobs[1:]
+			s.Pods[2].Status.ContainerStatuses[0].State = corev1.ContainerState{}
+		}, []string{"gpu-2 idle", "gpu-0 down", "gpu-1 allocated until 2h0m0s"}},
 		{"no candidates without pods", func(s *Observation) { s.Pods = nil }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

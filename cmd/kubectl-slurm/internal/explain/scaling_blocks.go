@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // findBlocks describes what keeps a NodeSet from the required number of workers.
@@ -25,14 +25,14 @@ func findBlocks(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) []string 
 		wants := e.Need.sumWanted()
 		add("jobs need %s, but the maximum is %d", countNoun(&wants, "worker"), *e.Need.Max)
 	}
-	scaling := top.ScalingAutoscalers(n, observed.Autoscalers)
+	scalers := top.ScalingAutoscalers(n, observed.Autoscalers)
 	switch {
-	case len(scaling) > 1:
-		add("%d HPAs scale it and block each other", len(scaling))
-	case len(scaling) == 0 && required != nil && *required != uint64(max(0, e.Wanted)):
+	case len(scalers) > 1:
+		add("%d HPAs scale it and block each other", len(scalers))
+	case len(scalers) == 0 && required != nil && *required != uint64(max(0, e.Wanted)):
 		add("no HPA scales it: spec.replicas stays %d until a user changes it", e.Wanted)
-	case len(scaling) == 1 && e.Wanted == 0 && doctor.IsAsleep(scaling[0]):
-		add("HPA %s is inactive at zero; %s", scaling[0].Name, describeWakeUp(n))
+	case len(scalers) == 1 && e.Wanted == 0 && scaling.IsAsleep(scalers[0]):
+		add("HPA %s is inactive at zero; %s", scalers[0].Name, describeWakeUp(n))
 	}
 	if e.Autoscaler != nil {
 		for _, c := range e.Autoscaler.Conditions {

@@ -7,6 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -66,7 +67,8 @@ func (s *Observation) servingNodeSets(cluster string, j *slurm.Job) []Serving {
 		name := metricsapi.PoolName(n.Namespace, n.Name)
 		before, _ := without.Pool(name)
 		after, _ := with.Pool(name)
-		v := Serving{NodeSet: n.Name, Wanted: desiredReplicas(n), Without: before.Required, With: after.Required}
+		v := Serving{NodeSet: n.Name, Wanted: scaling.DesiredReplicas(n), Without: before.Required,
+			With: after.Required}
 		v.Could, v.Why = s.canRun(n, asking)
 		out = append(out, v)
 	}
@@ -91,11 +93,4 @@ func (s *Observation) canRun(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
 		return false, "the partition does not accept the job"
 	}
 	return p.EligiblePendingJobs > 0, ""
-}
-
-func desiredReplicas(n *v1beta1.NodeSet) int32 {
-	if n.Spec.Replicas == nil {
-		return 1
-	}
-	return *n.Spec.Replicas
 }

@@ -77,7 +77,7 @@ type Table[R any] struct {
 	Name func(r *R) string
 }
 
-// SortError means that there is no column with the name.
+// SortError reports an unknown column.
 type SortError struct {
 	Name    string
 	Columns []string

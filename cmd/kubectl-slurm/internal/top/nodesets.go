@@ -10,8 +10,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // NodeSet is a row of the table of NodeSets. Metrics that could not be read are nil.
@@ -93,29 +93,19 @@ func limitCell(n *int32) table.Cell {
 func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers Numbers) NodeSet {
 	r := NodeSet{
 		ClusterName: ClusterName{n.Namespace, ClusterOf(n)}, Name: n.Name,
-		Replicas: 1, Ready: n.Status.ReadyReplicas, Draining: n.Status.DrainingReplicas,
+		Replicas: scaling.DesiredReplicas(n), Ready: n.Status.ReadyReplicas, Draining: n.Status.DrainingReplicas,
 		Required: numbers.Of("slurm_nodeset_required_nodes"), Busy: numbers.Of("slurm_nodeset_busy_nodes"),
 		Idle: numbers.Of("slurm_nodeset_idle_nodes"), Pending: numbers.Of("slurm_nodeset_pending_nodes"),
 		Booting: numbers.Of("slurm_nodeset_booting_nodes"), Unusable: numbers.Of("slurm_nodeset_unusable_nodes"),
 		Unsatisfiable: numbers.Of("slurm_nodeset_unsatisfiable_jobs"), Max: n.Spec.MaxReplicas,
 	}
-	switch {
-	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
-		r.Replicas = n.Status.Desired
-	case n.Spec.Replicas != nil:
-		r.Replicas = *n.Spec.Replicas
-	}
 	var names []string
 	for i, h := range ScalingAutoscalers(n, hpas) {
 		names = append(names, h.Name)
-		low := int32(1)
-		if h.Spec.MinReplicas != nil {
-			low = *h.Spec.MinReplicas
-		}
-		if most := shape.MaxReplicas(n, h); i == 0 || *most > *r.Max {
+		if most := scaling.MaxReplicas(n, h); i == 0 || *most > *r.Max {
 			r.Max = most
 		}
-		r.Min = &low
+		r.Min = new(scaling.MinReplicas(h))
 	}
 	slices.Sort(names)
 	r.Autoscaler = strings.Join(names, ",")
@@ -140,7 +130,7 @@ func ScalingAutoscalers(
 	var out []*autoscalingv2.HorizontalPodAutoscaler
 	for i := range hpas {
 		h := &hpas[i]
-		if metricsapi.TargetsNodeSet(h) && h.Namespace == n.Namespace && h.Spec.ScaleTargetRef.Name == n.Name {
+		if scaling.TargetsNodeSet(h) && h.Namespace == n.Namespace && h.Spec.ScaleTargetRef.Name == n.Name {
 			out = append(out, h)
 		}
 	}

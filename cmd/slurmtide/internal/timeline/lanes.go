@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -72,16 +74,18 @@ func (t *Timeline) setOrder() map[string]int {
 	return order
 }
 
-// CompareNumbered compares names such as cpu-2 and cpu-10 by their number.
+// CompareNumbered compares names such as cpu-2 and cpu-10: by what precedes the number at the end,
+// then by the number.
 func CompareNumbered(a, b string) int {
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	prefixA, numberA := splitNumber(a)
+	prefixB, numberB := splitNumber(b)
+	return cmp.Or(strings.Compare(prefixA, prefixB), cmp.Compare(len(numberA), len(numberB)),
+		strings.Compare(numberA, numberB), strings.Compare(a, b))
+}
+
+// splitNumber splits the number at the end from a name. It drops leading zeros, so that a longer
+// number is larger.
+func splitNumber(name string) (prefix, number string) {
+	prefix = strings.TrimRight(name, "0123456789")
+	return prefix, strings.TrimLeft(name[len(prefix):], "0")
 }

@@ -1,0 +1,23 @@
+package kube
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// ConflictRetryDelay gives the caches time to receive the object that a write conflicted with.
+const ConflictRetryDelay = 100 * time.Millisecond
+
+// ResultOf returns the result of a reconciliation. After a conflict, also with an object that
+// already exists, it comes back soon to observe again instead of reporting an error.
+func ResultOf(requeueAfter time.Duration, err error) (ctrl.Result, error) {
+	switch {
+	case err == nil:
+		return ctrl.Result{RequeueAfter: requeueAfter}, nil
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		return ctrl.Result{RequeueAfter: ConflictRetryDelay}, nil
+	}
+	return ctrl.Result{}, err
+}

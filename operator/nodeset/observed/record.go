@@ -1,0 +1,57 @@
+package observed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Record converts a Slurm node for the plan. kubeNodes reports whether a Kubernetes node exists; an
+// unknown one counts as existing.
+func Record(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
+	state := n.State
+	r := plan.Record{
+		Name:          n.Name,
+		Future:        state.Base == slurm.NodeFuture,
+		Dynamic:       state.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture),
+		Busy:          state.MayHaveJobs(),
+		Down:          state.Base == slurm.NodeDown || state.Has(slurm.NodeNotResponding),
+		NotResponding: state.Base != slurm.NodeDown && state.Has(slurm.NodeNotResponding),
+		Drain:         state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
+		OurReason:     strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
+		DownByOthers:  isDownByOthers(n),
+	}
+	if n.LastBusy.IsSet() {
+		r.IdleSince = n.LastBusy.Time()
+	}
+	if note, ok := render.ParseComment(n.Comment); ok {
+		r.OwnerUID = note.NodeSetUID
+		r.KubeNodeGone = note.KubeNode != "" && !kubeNodes(note.KubeNode)
+	}
+	return r
+}
+
+// isDownByOthers reports whether a person or Slurm's health check set a Slurm node FAIL, or DOWN
+// for a reason that is neither ours nor one that slurmctld gives to nodes whose slurmd disappeared.
+func isDownByOthers(n *slurm.Node) bool {
+	if n.State.Base == slurm.NodeFuture {
+		return false
+	}
+	if n.State.Has(slurm.NodeFail) {
+		return true
+	}
+	reason := strings.TrimSpace(n.Reason)
+	return n.State.Base == slurm.NodeDown && reason != "" &&
+		!slices.ContainsFunc(absenceReasons(), func(prefix string) bool {
+			return strings.HasPrefix(reason, prefix)
+		})
+}
+
+// absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
+func absenceReasons() []string {
+	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// Claim is a PersistentVolumeClaim of the NodeSet's workers.
+type Claim struct {
+	Name string
+	// InUse reports that a pod of the NodeSet uses the claim.
+	InUse bool
+	// ClaimRetention is what the claim itself says.
+	ClaimRetention
+	// Deleting reports that the claim has a deletion timestamp.
+	Deleting bool
+}
+
+// ClaimRetention says when a claim is deleted. Otherwise it is kept.
+type ClaimRetention struct {
+	// WithNodeSet: the NodeSet owns the claim, so that the garbage collector deletes both.
+	WithNodeSet bool
+	// WhenScaled: the claim is deleted once scale-in has removed its worker.
+	WhenScaled bool
+}
+
+// ClaimChange is a change to a claim: it is deleted, or its retention becomes another one.
+type ClaimChange struct {
+	Claim     string
+	Delete    bool
+	Retention ClaimRetention
+}
+
+// planClaims applies the retention policy to the claims, and deletes those that it does not keep.
+func (p *Planner) planClaims(desired *Desired, observed *Observation, actions *Actions) []ClaimChange {
+	claims := slices.SortedFunc(slices.Values(observed.Claims),
+		func(a, b Claim) int { return strings.Compare(a.Name, b.Name) })
+	var changed, deleted []ClaimChange
+	prune := p.mayDeleteClaims(&observed.Slurm) && hasSettledScaleIn(desired, observed, actions)
+	for _, c := range claims {
+		if c.Deleting {
+			continue
+		}
+		want := desired.ClaimRetention.appliedTo(c)
+		if want != c.ClaimRetention {
+			changed = append(changed, ClaimChange{Claim: c.Name, Retention: want})
+		}
+		if prune && !c.InUse && want.WhenScaled {
+			deleted = append(deleted, ClaimChange{Claim: c.Name, Delete: true})
+		}
+	}
+	return append(changed, deleted...)
+}
+
+// appliedTo returns the retention that a claim should have under the policy. The policy applies in
+// full to a claim that a worker uses. A claim without a worker keeps the policy under which its
+// worker was removed, except that it is always kept if the policy keeps it.
+func (policy ClaimRetention) appliedTo(c Claim) ClaimRetention {
+	return ClaimRetention{
+		WithNodeSet: policy.WithNodeSet && (c.InUse || c.WithNodeSet),
+		WhenScaled:  policy.WhenScaled && (c.InUse || c.ClaimRetention.WhenScaled),
+	}
+}
+
+// mayDeleteClaims reports whether the reading rules out a clash with another Slurm cluster or
+// NodeSet. During a clash, and before the first reading, nothing is deleted: the workers that are
+// missing may be the ones that the clash keeps from being created.
+func mayDeleteClaims(s *SlurmReading) bool {
+	return s.Known && s.ClusterMismatch == "" && len(s.OwnedByOthers) == 0
+}
+
+// hasSettledScaleIn reports whether every worker that should exist does, and no other. While a
+// worker is missing or terminating, the next worker may use the claims of its name.
+func hasSettledScaleIn(desired *Desired, observed *Observation, actions *Actions) bool {
+	if desired.Frozen || desired.Deleting || desired.PerKubeNode || len(observed.Workers) < desired.WorkerCount() {
+		return false
+	}
+	return !slices.ContainsFunc(observed.Workers, func(w Worker) bool { return !w.DeletedAt.IsZero() || w.Finished }) &&
+		!slices.ContainsFunc(actions.Steps, func(step Step) bool { return step.Verb == CreatePod })
+}

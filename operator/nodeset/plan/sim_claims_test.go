@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+)
+
+// observeClaims returns the claims, one for each worker that was ever created. They are to be
+// deleted when scale-in has removed their worker.
+func (w *simulation) observeClaims() []Claim {
+	var out []Claim
+	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
+		_, inUse := w.operator.pods[name]
+		out = append(out, Claim{Name: name, InUse: inUse, ClaimRetention: ClaimRetention{WhenScaled: true}})
+	}
+	return out
+}
+
+// applyClaims deletes claims. During a clash that the operator was shown it must delete none.
+func (w *simulation) applyClaims(changes []ClaimChange) {
+	for _, c := range changes {
+		w.logf("delete claim %s", c.Claim)
+		if w.hasMismatch() {
+			w.failf("the claim %s is deleted on a reading of another Slurm cluster", c.Claim)
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.operator.nodes)) {
+			if w.operator.nodes[name].OwnerUID == otherNodeSetUID {
+				w.failf("the claim %s is deleted while another NodeSet owns %s", c.Claim, name)
+			}
+		}
+		delete(w.claims, c.Claim)
+	}
+}
+
+// checkClaimsAtRest looks for claims without a worker.
+func (w *simulation) checkClaimsAtRest() {
+	for name := range w.claims {
+		if w.pods[name] == nil && !w.desired.Deleting {
+			w.failf("at rest the claim %s is left", name)
+		}
+	}
+}
