@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // KeyRef names a key of a Secret or ConfigMap. The zero value names none.
@@ -34,9 +35,6 @@ type Endpoint struct {
 	// Problem says why there is no endpoint. The other fields are meaningless then.
 	Problem string
 }
-
-// slurmrestdPort is slurmrestd's default port.
-const slurmrestdPort = 6820
 
 // ClusterEndpoint returns the endpoint of a Cluster's slurmrestd.
 func ClusterEndpoint(c *v1beta1.Cluster) Endpoint {
@@ -66,9 +64,9 @@ func ControllerEndpoint(c *v1beta1.Controller, apis []*v1beta1.RestApi) Endpoint
 	if key == nil || key.Name == "" {
 		return Endpoint{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}
 	}
-	port := cmp.Or(apis[i].Spec.Service.Port, slurmrestdPort)
+	port := cmp.Or(apis[i].Spec.Service.Port, names.SlurmrestdPort)
 	return Endpoint{
-		URL:   fmt.Sprintf("http://%s-restapi.%s.svc:%d", apis[i].Name, c.Namespace, port),
+		URL:   fmt.Sprintf("http://%s.%s.svc:%d", names.RestAPIService(apis[i].Name), c.Namespace, port),
 		Token: SecretKeyRef(c.Namespace, key), MintsTokens: true,
 	}
 }

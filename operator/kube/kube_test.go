@@ -3,11 +3,13 @@ package kube
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -126,6 +128,40 @@ func TestFinalizersOfOthersStay(t *testing.T) {
 	}
 	if err := RemoveFinalizer(t.Context(), store, n, "other/one", owner); err != nil {
 		t.Errorf("removing the finalizer of an object that is gone: %v", err)
+	}
+}
+
+func TestConditionsOfOthersStay(t *testing.T) {
+	conditions := func(kinds ...corev1.PodConditionType) []corev1.PodCondition {
+		out := []corev1.PodCondition{}
+		for _, kind := range kinds {
+			out = append(out, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue})
+		}
+		return out
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu-0"},
+		Status: corev1.PodStatus{Conditions: conditions("Ready", "Idle")}}
+	store := fake.NewClientBuilder().WithStatusSubresource(pod).WithObjects(pod).Build()
+	observed := &corev1.Pod{}
+	if err := store.Get(t.Context(), client.ObjectKeyFromObject(pod), observed); err != nil {
+		t.Fatal(err)
+	}
+	byKubelet := observed.DeepCopy()
+	byKubelet.Status.Conditions = conditions("Ready", "Idle", "ContainersReady")
+	if err := store.Status().Update(t.Context(), byKubelet); err != nil {
+		t.Fatal(err)
+	}
+	got, err := PatchPodConditions(t.Context(), store, observed, conditions("Ready", "Drain"), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, c := range got.Status.Conditions {
+		kinds = append(kinds, string(c.Type))
+	}
+	slices.Sort(kinds)
+	if diff := cmp.Diff([]string{"ContainersReady", "Drain", "Ready"}, kinds); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -46,4 +47,17 @@ func StatusPatch(observed, next client.Object, required map[string]any) ([]byte,
 	maps.Copy(status, required)
 	patch["status"] = status
 	return json.Marshal(patch)
+}
+
+// PatchPodConditions writes the conditions of a pod and returns the pod of the response. The patch
+// contains only the conditions that differ, each under its type, so it needs no lock: those that the
+// kubelet writes at the same time stay.
+func PatchPodConditions(ctx context.Context, c client.Client, pod *corev1.Pod, conditions []corev1.PodCondition,
+	owner client.FieldOwner) (*corev1.Pod, error) {
+	changed := pod.DeepCopy()
+	changed.Status.Conditions = conditions
+	if err := c.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod), owner); err != nil {
+		return nil, fmt.Errorf("writing the conditions of pod %s: %w", pod.Name, err)
+	}
+	return changed, nil
 }

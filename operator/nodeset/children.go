@@ -85,7 +85,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
-	if wait := s.expectations.pods.creationPendingFor(from.names.Pod(id), r.now()); wait > 0 {
+	if wait := s.expectations.pods.creationPendingFor(from.names.Pod(id.ID()), r.now()); wait > 0 {
 		s.requeueAfter(wait)
 		return nil // the cache does not show the pod yet
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -33,7 +34,7 @@ func (r *Reconciler) observeClaims(ctx context.Context, s *observation) error {
 	}
 	list := &corev1.PersistentVolumeClaimList{}
 	selector := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(
-		render.Selector(s.nodeSet.Name, s.clusterRef))}
+		names.NodeSetSelector(s.nodeSet.Name, s.clusterRef))}
 	if err := r.client.List(ctx, list, client.InNamespace(s.nodeSet.Namespace), selector); err != nil {
 		return fmt.Errorf("listing claims: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/scaling"
@@ -173,9 +174,9 @@ func scheduleDuration(s *v1beta1.ScheduledUpdate) time.Duration {
 // slurmNameOn returns the name of the Slurm node of the worker on a Kubernetes node, or empty if
 // that name is invalid.
 func (s *observation) slurmNameOn(kubeNode string) string {
-	id := render.Identity{KubeNode: kubeNode}
+	id := names.WorkerID{KubeNode: kubeNode}
 	if node := s.kubeNodes[kubeNode]; node != nil {
-		id.Facts = render.FactsOf(node.Annotations)
+		id.Hostname = render.FactsOf(node.Annotations).Hostname
 	}
 	name := s.names.SlurmNode(id)
 	if len(validation.IsDNS1123Label(name)) > 0 {

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
 func setNames(s *observation) {
-	s.names, _ = render.NamesOf(render.Input{NodeSet: s.nodeSet, Cluster: "slurm"})
+	s.names, _ = names.NewWorkers(s.nodeSet, "slurm")
 }
 
 func TestWishes(t *testing.T) {

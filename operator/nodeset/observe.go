@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
@@ -36,7 +37,7 @@ type observation struct {
 	// input and revision are what workers are created from. They mean nothing while there is a
 	// problem.
 	input     render.Input
-	names     render.Names
+	names     names.Workers
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
@@ -152,7 +153,7 @@ func TestWithoutTheNamespaceNoWorkerIsMade(t *testing.T) {
 func TestWhoseAPodIs(t *testing.T) {
 	labels := func(change ...string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Labels = render.Selector("gpu", "slurm")
+			p.Labels = names.NodeSetSelector("gpu", "slurm")
 			p.Labels[render.LabelRevision], p.Labels[v1beta1.LabelPodName] = "new", p.Name
 			for i := 0; i < len(change); i += 2 {
 				p.Labels[change[i]] = change[i+1]

@@ -2,7 +2,6 @@ package nodeset
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -205,11 +205,9 @@ func conditionWriteLimit(now time.Time, s *observation) (room int, again time.Du
 // patchPodStatus writes the conditions of a pod.
 func (r *Reconciler) patchPodStatus(ctx context.Context, s *observation, pod *corev1.Pod,
 	conditions []corev1.PodCondition) error {
-	changed := pod.DeepCopy()
-	changed.Status.Conditions = conditions
-	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod),
-		client.FieldOwner(FieldManager)); err != nil {
-		return ignoreNotFound(fmt.Errorf("writing the slurm state to pod %s: %w", pod.Name, err))
+	changed, err := kube.PatchPodConditions(ctx, r.client, pod, conditions, client.FieldOwner(FieldManager))
+	if err != nil {
+		return ignoreNotFound(err)
 	}
 	s.rememberPod(changed)
 	return nil

@@ -15,12 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
-
-// slurmctldPort is the default port of slurmctld (slurm.conf(5), SlurmctldPort).
-const slurmctldPort = 6817
 
 // problemError is a problem with an object that a NodeSet refers to.
 type problemError struct{ readyProblem }
@@ -78,10 +76,10 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
-	at := render.Endpoint{Host: name + "-controller." + s.nodeSet.Namespace, Port: slurmctldPort}
+	at := render.Endpoint{Host: names.ControllerService(name) + "." + s.nodeSet.Namespace, Port: names.SlurmctldPort}
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
 		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host,
-			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
+			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}
 	}
 	if c.Spec.SlurmKeyRef == nil {
 		return at, corev1.SecretKeySelector{}, missingReference("Controller %s has no slurmKeyRef, which workers need",
@@ -104,7 +102,7 @@ func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name
 		return render.Endpoint{}, corev1.SecretKeySelector{},
 			missingReference("Cluster %s has no slurmKeyRef, which workers need", name)
 	}
-	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, slurmctldPort)},
+	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, names.SlurmctldPort)},
 		*c.Spec.SlurmKeyRef, nil
 }
 
@@ -126,7 +124,7 @@ func (s *observation) renderTemplate() error {
 		return problemError{readyProblem{v1beta1.ReasonInvalidSpec, err.Error()}}
 	}
 	var err error
-	if s.names, err = render.NamesOf(s.input); err != nil {
+	if s.names, err = names.NewWorkers(s.nodeSet, s.clusterRef); err != nil {
 		return invalid(err)
 	}
 	if s.template, err = render.Template(s.input); err != nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
@@ -100,7 +101,7 @@ func formatOrdinals(ordinals []int) string {
 type workerSource struct {
 	hash     string
 	input    render.Input
-	names    render.Names
+	names    names.Workers
 	template corev1.PodTemplateSpec
 }
 
@@ -122,7 +123,7 @@ func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
 	if out.input, err = s.input.AtRevision(s.revisions[i].Data.Raw); err != nil {
 		return workerSource{}, err
 	}
-	if out.names, err = render.NamesOf(out.input); err != nil {
+	if out.names, err = names.NewWorkers(out.input.NodeSet, out.input.Cluster); err != nil {
 		return workerSource{}, fmt.Errorf("naming worker %d of revision %s: %w", ordinal, hash, err)
 	}
 	if out.template, err = render.Template(out.input); err != nil {

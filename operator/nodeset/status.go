@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -21,7 +21,7 @@ import (
 func statusOf(now time.Time, s *observation, actions *plan.Actions) v1beta1.NodeSetStatus {
 	out := *s.nodeSet.Status.DeepCopy()
 	out.ObservedGeneration = s.nodeSet.Generation
-	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.clusterRef)).String()
+	out.Selector = labels.Set(names.NodeSetSelector(s.nodeSet.Name, s.clusterRef)).String()
 	if s.problem.reason == "" {
 		out.NodeSetHash = s.revision.Hash
 	}

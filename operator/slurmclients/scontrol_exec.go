@@ -22,6 +22,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -110,7 +111,7 @@ func (p *podScontrol) readyPod(ctx context.Context, k access.ClusterKey) (*corev
 	if !slices.Contains(p.namespaces, k.Namespace) {
 		return nil, &NoPodError{Key: k, Forbidden: true}
 	}
-	selector := labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmctld, v1beta1.LabelCluster: k.Name}
+	selector := labels.Set(names.SlurmctldSelector(k.Name))
 	list, err := p.client.CoreV1().Pods(k.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods of slurmctld: %w", err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Reasons of the condition Ready of Tokens, beside those that all kinds share.
@@ -61,14 +62,6 @@ type actions struct {
 	requeueAfter time.Duration
 }
 
-// secretName returns the name of the Token's Secret.
-func secretName(t *v1beta1.Token) string {
-	if r := t.Spec.SecretRef; r != nil && r.Name != "" {
-		return r.Name
-	}
-	return t.Name + "-jwt-" + t.Spec.Username
-}
-
 func secretKey(t *v1beta1.Token) string {
 	if r := t.Spec.SecretRef; r != nil && r.Key != "" {
 		return r.Key
@@ -93,7 +86,7 @@ func isRefreshed(t *v1beta1.Token) bool { return t.Spec.Refresh == nil || *t.Spe
 
 // specProblem returns why the spec is invalid, or "" if it is valid.
 func specProblem(t *v1beta1.Token) string {
-	name := secretName(t)
+	name := names.TokenSecret(t)
 	switch {
 	case t.Spec.Username == "":
 		return "username is empty"
@@ -171,7 +164,7 @@ func (s observation) writeAction() secretAction {
 func (s observation) renderSecret(text string) *corev1.Secret {
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.token.Namespace, Name: secretName(s.token),
+			Namespace: s.token.Namespace, Name: names.TokenSecret(s.token),
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(s.token, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindToken)),
 			},

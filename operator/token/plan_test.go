@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -171,7 +172,7 @@ func checkActions(t *testing.T, s observation, got actions) {
 	if got.secretAction == keepSecret {
 		return
 	}
-	if !metav1.IsControlledBy(got.secret, s.token) || got.secret.Name != secretName(s.token) ||
+	if !metav1.IsControlledBy(got.secret, s.token) || got.secret.Name != names.TokenSecret(s.token) ||
 		len(got.secret.Data) != 1 {
 		t.Errorf("the Secret is %+v", got.secret.ObjectMeta)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // FieldManager is the field manager of our writes.
@@ -97,7 +98,7 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation
 		return s, nil
 	}
 	secret := &corev1.Secret{}
-	err := r.secrets.Get(ctx, types.NamespacedName{Namespace: t.Namespace, Name: secretName(t)}, secret)
+	err := r.secrets.Get(ctx, types.NamespacedName{Namespace: t.Namespace, Name: names.TokenSecret(t)}, secret)
 	switch {
 	case err == nil:
 		s.secret = secret

@@ -44,11 +44,10 @@ func zeroOriginOf(entries []metav1.ManagedFieldsEntry) zeroOrigin {
 // ownsReplicas reports whether spec.replicas is among the fields.
 func ownsReplicas(fields *metav1.FieldsV1) bool {
 	var owned struct {
-		Spec struct {
-			Replicas *struct{} `json:"f:replicas"`
-		} `json:"f:spec"`
+		Spec map[string]json.RawMessage `json:"f:spec"`
 	}
 	// Fields that cannot be decoded name no owner.
 	err := json.NewDecoder(fields.GetRawReader()).Decode(&owned)
-	return err == nil && owned.Spec.Replicas != nil
+	_, owns := owned.Spec["f:replicas"]
+	return err == nil && owns
 }

@@ -40,7 +40,7 @@ func unreadFields() map[string]string {
 // objects do not act on a field.
 var readerPackages = []string{
 	"./operator/nodeset/...", "./operator/slurmclients", "./operator/cluster", "./operator/token", "./operator/wakeup",
-	"./operator/access", "./operator/shape", "./metricsapi/...",
+	"./operator/access", "./operator/names", "./operator/scaling", "./operator/shape", "./metricsapi/...",
 }
 
 func TestEveryFieldIsReadOrReported(t *testing.T) {

@@ -28,6 +28,7 @@ var floors = []struct {
 	{"operator/access", 3},
 	{"operator/certs", 3},
 	{"operator/api", 0},
+	{"operator/names", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -31,7 +32,7 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
 		DrainMark:    DrainMark(pod),
 	}
-	if n, ok := render.ParseOrdinal(pod.Labels); ok {
+	if n, ok := names.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n
 	} else {
 		w.Slot.KubeNode = RequiredKubeNode(pod)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Names of parts of a worker's pod. Users need them to override those parts.
@@ -39,7 +40,7 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		AutomountServiceAccountToken:  new(false),
 		TerminationGracePeriodSeconds: new(int64(30)),
 		Tolerations:                   in.defaultTolerations(user),
-		Subdomain:                     ServiceName(in.Cluster),
+		Subdomain:                     names.WorkerService(in.Cluster),
 		// Jobs reach other workers by their Slurm names.
 		DNSConfig: &corev1.PodDNSConfig{Searches: []string{in.serviceDomain()}},
 	}
@@ -54,7 +55,7 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	if !in.NodeSet.Spec.OversubscribeNode {
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-				LabelSelector: &metav1.LabelSelector{MatchLabels: ClusterSelector(in.Cluster)},
+				LabelSelector: &metav1.LabelSelector{MatchLabels: names.WorkerSelector(in.Cluster)},
 				TopologyKey:   topologyHostname,
 			}},
 		}}
@@ -71,7 +72,7 @@ func (in Input) serviceDomain() string {
 	if domain == "" {
 		domain = "cluster.local"
 	}
-	return fmt.Sprintf("%s.%s.svc.%s", ServiceName(in.Cluster), in.NodeSet.Namespace, domain)
+	return fmt.Sprintf("%s.%s.svc.%s", names.WorkerService(in.Cluster), in.NodeSet.Namespace, domain)
 }
 
 func (in Input) defaultVolumes(user userParts) []corev1.Volume {

@@ -3,6 +3,7 @@ package render
 import (
 	"strconv"
 
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
@@ -14,12 +15,12 @@ import (
 // Gres come only from extraConf, never from the shape: a record with Gres that slurmd does not
 // report makes the worker INVALID, and slurmd reports what its --conf contains. Topology is left
 // out because it belongs to the Kubernetes node. Slurm 24.11 cannot reach workers whose record has
-// a Port other than SlurmdPort.
+// a Port other than names.SlurmdPort.
 func FutureOptions(in Input, worker shape.Shape) string {
 	o := in.options("")
 	// These are set below, or belong to a single worker or to slurm.conf.
 	o.removeAll("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
-	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(SlurmdPort) {
+	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(names.SlurmdPort) {
 		o.removeAll("Port")
 	}
 	o.addNumber("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")

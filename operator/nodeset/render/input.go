@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Input is everything that the objects of a NodeSet are built from.
@@ -51,6 +52,11 @@ type Identity struct {
 	Facts KubeNodeFacts
 	// Revision is the Hash of the worker's Revision.
 	Revision string
+}
+
+// ID returns what the names of the worker are made of.
+func (id Identity) ID() names.WorkerID {
+	return names.WorkerID{Ordinal: id.Ordinal, KubeNode: id.KubeNode, Hostname: id.Facts.Hostname}
 }
 
 // KubeNodeFacts is what the annotations of a Kubernetes node specify for its workers.

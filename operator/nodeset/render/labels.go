@@ -8,31 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
-
-// componentWorker is the value of LabelAppComponent on workers.
-const componentWorker = "worker"
 
 // LabelRevision is the label of workers with the Hash of their Revision. The operator reads it.
 const LabelRevision = appsv1.ControllerRevisionHashLabelKey
 
-// ClusterSelector selects all workers of a cluster.
-func ClusterSelector(cluster string) map[string]string {
-	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelCluster: cluster}
-}
-
-// Selector selects the workers of one NodeSet. It is unique in its namespace, as
-// status.selector must be.
-func Selector(nodeSet, cluster string) map[string]string {
-	out := ClusterSelector(cluster)
-	out[v1beta1.LabelAppInstance] = nodeSet
-	return out
-}
-
 // sharedLabels returns the labels that all workers of the NodeSet have.
 func (in Input) sharedLabels() map[string]string {
-	out := Selector(in.NodeSet.Name, in.Cluster)
-	out[v1beta1.LabelAppComponent] = componentWorker
+	out := names.NodeSetSelector(in.NodeSet.Name, in.Cluster)
+	out[v1beta1.LabelAppComponent] = names.ComponentWorker
 	out[v1beta1.LabelScalingMode] = string(in.scalingMode())
 	return out
 }

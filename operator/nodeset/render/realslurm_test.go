@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
@@ -25,7 +26,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	}
 	for _, version := range realslurm.Versions() {
 		t.Run(version, func(t *testing.T) {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", SlurmdPort))
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", names.SlurmdPort))
 			if err != nil {
 				t.Skipf("another slurmd is on this machine: %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Revision is a state of a NodeSet from which workers are created.
@@ -90,7 +91,7 @@ func (in Input) AtRevision(data []byte) (Input, error) {
 // RevisionObject returns the ControllerRevision that stores a revision. Each new revision needs a
 // larger number.
 func RevisionObject(in Input, r Revision, number int64) *appsv1.ControllerRevision {
-	labels := Selector(in.NodeSet.Name, in.Cluster)
+	labels := names.NodeSetSelector(in.NodeSet.Name, in.Cluster)
 	labels[LabelRevision] = r.Hash
 	return &appsv1.ControllerRevision{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Service returns the headless Service that gives the workers of a cluster, of all its NodeSets,
@@ -16,13 +17,13 @@ import (
 func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: clusterMeta(ServiceName(cluster), cluster, namespace, owners),
+		ObjectMeta: clusterMeta(names.WorkerService(cluster), cluster, namespace, owners),
 		Spec: corev1.ServiceSpec{
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
-			Selector:                 ClusterSelector(cluster),
+			Selector:                 names.WorkerSelector(cluster),
 			Ports: []corev1.ServicePort{{
-				Name: "slurmd", Protocol: corev1.ProtocolTCP, Port: SlurmdPort,
+				Name: "slurmd", Protocol: corev1.ProtocolTCP, Port: names.SlurmdPort,
 				TargetPort: intstr.FromString("slurmd")}},
 		},
 	}
@@ -34,11 +35,11 @@ func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1
 // workers are protected as well (IfHealthyBudget), because a job may be running although slurmd
 // does not respond.
 func Budget(cluster, namespace string, owners ...metav1.OwnerReference) *policyv1.PodDisruptionBudget {
-	selector := ClusterSelector(cluster)
+	selector := names.WorkerSelector(cluster)
 	selector[v1beta1.LabelPodProtect] = "true"
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: clusterMeta(BudgetName(cluster), cluster, namespace, owners),
+		ObjectMeta: clusterMeta(names.WorkerBudget(cluster), cluster, namespace, owners),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable:               new(intstr.FromInt32(math.MaxInt32)),
 			Selector:                   &metav1.LabelSelector{MatchLabels: selector},
@@ -48,7 +49,7 @@ func Budget(cluster, namespace string, owners ...metav1.OwnerReference) *policyv
 }
 
 func clusterMeta(name, cluster, namespace string, owners []metav1.OwnerReference) metav1.ObjectMeta {
-	labels := ClusterSelector(cluster)
-	labels[v1beta1.LabelAppComponent] = componentWorker
+	labels := names.WorkerSelector(cluster)
+	labels[v1beta1.LabelAppComponent] = names.ComponentWorker
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels, OwnerReferences: owners}
 }

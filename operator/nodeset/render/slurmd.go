@@ -7,11 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
-
-// SlurmdPort is the port of slurmd. Slurm takes the port from the node's record, and without one it
-// is this.
-const SlurmdPort = 6818
 
 // Environment variables of the slurmd container.
 const (
@@ -48,7 +45,7 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 			{Name: EnvHostname, ValueFrom: slurmNameSource(user)},
 			{Name: EnvConf, Value: escapeVariables(Conf(in, KubeNodeFacts{}))},
 		},
-		Ports: []corev1.ContainerPort{{Name: "slurmd", ContainerPort: SlurmdPort,
+		Ports: []corev1.ContainerPort{{Name: "slurmd", ContainerPort: names.SlurmdPort,
 			Protocol: corev1.ProtocolTCP}},
 		ReadinessProbe: defaultReadinessProbe(),
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
@@ -73,7 +70,8 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 // lists the commands.
 func defaultReadinessProbe() *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(SlurmdPort)}},
+		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(
+			names.SlurmdPort)}},
 		PeriodSeconds: 5, TimeoutSeconds: 5, FailureThreshold: 5, // a busy worker may be slow to accept
 	}
 }

@@ -3,23 +3,23 @@ package render
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // Worker returns the pod of one worker: a copy of the template with the worker's own fields. The
 // pod is protected from the start, because slurmd may get a job before Slurm is read again. It
 // fails if a name of the worker is invalid.
 func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod, error) {
-	names, err := NamesOf(in)
+	workers, err := names.NewWorkers(in.NodeSet, in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := names.Check(id); err != nil {
+	if err := workers.Check(id.ID()); err != nil {
 		return nil, err
 	}
 	claims, err := in.claimTemplates()
@@ -30,14 +30,14 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: names.Pod(id), Namespace: in.NodeSet.Namespace,
-			Labels:          mergeMaps(t.Labels, workerLabels(names, id)),
+			Name: workers.Pod(id.ID()), Namespace: in.NodeSet.Namespace,
+			Labels:          mergeMaps(t.Labels, workerLabels(workers, id)),
 			Annotations:     mergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
 	}
-	pod.Spec.Hostname = names.SlurmNode(id)
+	pod.Spec.Hostname = workers.SlurmNode(id.ID())
 	if pod.Spec.HostNetwork {
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the pod has the hostname of its Kubernetes node
 	}
@@ -46,7 +46,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		requireKubeNode(&pod.Spec, id.KubeNode)
 	}
 	for _, c := range claims {
-		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.Claim(c.Name, id)}
+		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: workers.Claim(c.Name, id.ID())}
 		setVolume(&pod.Spec, corev1.Volume{Name: c.Name,
 			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
 	}
@@ -54,15 +54,9 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 }
 
 // workerLabels returns the labels that distinguish a worker from the others.
-func workerLabels(names Names, id Identity) map[string]string {
-	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision,
-		v1beta1.LabelPodProtect: "true"}
-	if id.Ordinal != nil && !names.perKubeNode {
-		out[v1beta1.LabelPodIndex] = strconv.Itoa(*id.Ordinal)
-	}
-	if slurm := names.SlurmNode(id); slurm != "" {
-		out[v1beta1.LabelPodHostname] = slurm
-	}
+func workerLabels(workers names.Workers, id Identity) map[string]string {
+	out := workers.Labels(id.ID())
+	out[LabelRevision], out[v1beta1.LabelPodProtect] = id.Revision, "true"
 	return out
 }
 

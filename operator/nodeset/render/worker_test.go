@@ -7,45 +7,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
-func TestNames(t *testing.T) {
+// TestNamesHaveTheWorkerPrefix compares the names of Slurm nodes with the prefix that demand knows
+// their records by.
+func TestNamesHaveTheWorkerPrefix(t *testing.T) {
 	onKube := func(kubeNode, hostname string) Identity {
 		return Identity{KubeNode: kubeNode, Facts: KubeNodeFacts{Hostname: hostname}}
 	}
 	for _, tc := range []struct {
 		name, spec string
 		id         Identity
-		pod, slurm string
 	}{
-		{"both are the NodeSet's with the ordinal", "", atOrdinal(12), "n-12", "n-12"},
-		{"ordinals are padded", "ordinalPadding: 3", atOrdinal(12), "n-012", "n-012"},
-		{"ordinals longer than the padding are whole", "ordinalPadding: 1", atOrdinal(12), "n-12", "n-12"},
-		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", atOrdinal(7), "n-07",
-			"gpu-07"},
-		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}",
-			atOrdinal(7), "n-7", ""},
-		{"per Kubernetes node it is the node's short name", "scalingMode: DaemonSet", onKube("kube-a.example.com", ""),
-			"n-kube-a-example-com-59f6fdc4", "kube-a"},
-		{"or what the annotation says", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a"), "n-kube-a-a31ac824",
-			"rack1-a"},
+		{"the NodeSet's name", "", atOrdinal(12)},
+		{"a padded ordinal", "ordinalPadding: 3", atOrdinal(12)},
+		{"an ordinal longer than the padding", "ordinalPadding: 1", atOrdinal(12)},
+		{"a hostname", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", atOrdinal(7)},
+		{"the host's network", "template: {spec: {hostNetwork: true}}", atOrdinal(7)},
+		{"per Kubernetes node", "scalingMode: DaemonSet", onKube("kube-a.example.com", "")},
+		{"per Kubernetes node with an annotation", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			names, err := NamesOf(newInput(t, tc.spec))
+			in := newInput(t, tc.spec)
+			workers, err := names.NewWorkers(in.NodeSet, in.Cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := names.Check(tc.id); err != nil {
-				t.Error(err)
-			}
-			if got := [2]string{names.Pod(tc.id), names.SlurmNode(tc.id)}; got != [2]string{tc.pod, tc.slurm} {
-				t.Errorf("the names are %q, not %q and %q", got, tc.pod, tc.slurm)
-			}
-			prefix := shape.WorkerPrefix(newInput(t, tc.spec).NodeSet)
-			if known := tc.id.Ordinal != nil && tc.slurm != ""; known != (prefix != "") || known &&
-				strings.Trim(strings.TrimPrefix(tc.slurm, prefix), "0123456789") != "" {
-				t.Errorf("%s is no name with the prefix %q", tc.slurm, prefix)
+			slurm, prefix := workers.SlurmNode(tc.id.ID()), shape.WorkerPrefix(in.NodeSet)
+			if known := tc.id.Ordinal != nil && slurm != ""; known != (prefix != "") || known &&
+				strings.Trim(strings.TrimPrefix(slurm, prefix), "0123456789") != "" {
+				t.Errorf("%s is no name with the prefix %q", slurm, prefix)
 			}
 		})
 	}
@@ -73,32 +66,6 @@ func TestNamesThatKubernetesWouldRefuse(t *testing.T) {
 				t.Errorf("the error is %v, not %q", err, tc.want)
 			}
 		})
-	}
-	in := newInput(t, "")
-	in.Cluster = long
-	if _, err := NamesOf(in); err == nil {
-		t.Error("a Service with a name of more than 63 letters is taken")
-	}
-}
-
-func TestPodsOfKubernetesNodesNeverHaveOneName(t *testing.T) {
-	seen := map[string]string{}
-	for _, nodeSet := range []string{"a", "a-b", strings.Repeat("a", 40)} {
-		for _, kubeNode := range []string{"b-c", "c", "b.c", "0", strings.Repeat("k", 63) + ".a",
-			strings.Repeat("k", 63) + ".b"} {
-			in := newInput(t, "scalingMode: DaemonSet")
-			in.NodeSet.Name = nodeSet
-			names, err := NamesOf(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			id := Identity{KubeNode: kubeNode}
-			pod := names.Pod(id)
-			if err := names.Check(id); err != nil || seen[pod] != "" {
-				t.Errorf("%s on %s is %q, as is %q (%v)", nodeSet, kubeNode, pod, seen[pod], err)
-			}
-			seen[pod] = nodeSet + " on " + kubeNode
-		}
 	}
 }
 
@@ -156,15 +123,6 @@ func TestComments(t *testing.T) {
 	for _, foreign := range []string{"", "bought 2024", "{}", `{"podName":5}`, "null"} {
 		if _, ok := ParseComment(foreign); ok {
 			t.Errorf("%q is taken for one of ours", foreign)
-		}
-	}
-}
-
-func TestOrdinal(t *testing.T) {
-	for label, want := range map[string]int{"": -1, "x": -1, "-3": -1, "0": 0, "17": 17} {
-		got, ok := ParseOrdinal(map[string]string{v1beta1.LabelPodIndex: label})
-		if ok != (want >= 0) || ok && got != want {
-			t.Errorf("of %q it is %d, %t", label, got, ok)
 		}
 	}
 }

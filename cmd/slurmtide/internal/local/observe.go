@@ -9,6 +9,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -39,17 +41,10 @@ func (p pod) playPod() play.Pod {
 	return out
 }
 
-type nodeSetList struct {
-	Items []struct {
-		Metadata struct{ Name string }
-		Spec     struct{ Replicas *int }
-	}
-}
-
 // readings are all results of one observation. Each failed read has an error.
 type readings struct {
 	pods                            podList
-	nodeSets                        nodeSetList
+	nodeSets                        v1beta1.NodeSetList
 	nodes                           slurmclient.List[*slurm.Node]
 	jobs                            slurmclient.List[*slurm.Job]
 	required, unsatisfiable         []timeline.Reading
@@ -118,9 +113,9 @@ func sumReadings(of []timeline.Reading) timeline.Reading {
 }
 
 func (g *readings) desired(set string) timeline.Reading {
-	for _, n := range g.nodeSets.Items {
-		if n.Metadata.Name == set && n.Spec.Replicas != nil && g.nodeSetsErr == nil {
-			return timeline.Known(*n.Spec.Replicas)
+	for i := range g.nodeSets.Items {
+		if n := &g.nodeSets.Items[i]; n.Name == set && g.nodeSetsErr == nil {
+			return timeline.Known(int(scaling.SpecReplicas(n)))
 		}
 	}
 	return timeline.Reading{}

@@ -1,0 +1,48 @@
+package names
+
+import (
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// ComponentWorker is the value of LabelAppComponent on the workers, their Service and their
+// disruption budget.
+const ComponentWorker = "worker"
+
+// WorkerSelector selects all workers of a cluster. The caller may change the map.
+func WorkerSelector(cluster string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelCluster: cluster}
+}
+
+// NodeSetSelector selects the workers of one NodeSet. It is unique in its namespace, as
+// status.selector must be. The caller may change the map.
+func NodeSetSelector(nodeSet, cluster string) map[string]string {
+	out := WorkerSelector(cluster)
+	out[v1beta1.LabelAppInstance] = nodeSet
+	return out
+}
+
+// SlurmctldSelector selects the pods of a Controller's slurmctld. The caller may change the map.
+func SlurmctldSelector(controller string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmctld, v1beta1.LabelCluster: controller}
+}
+
+// Labels returns the labels that tell a worker's names. No other worker has the same.
+func (w Workers) Labels(id WorkerID) map[string]string {
+	out := map[string]string{v1beta1.LabelPodName: w.Pod(id)}
+	if id.Ordinal != nil && !w.perKubeNode {
+		out[v1beta1.LabelPodIndex] = strconv.Itoa(*id.Ordinal)
+	}
+	if slurm := w.SlurmNode(id); slurm != "" {
+		out[v1beta1.LabelPodHostname] = slurm
+	}
+	return out
+}
+
+// ParseOrdinal parses the ordinal in the labels of a worker's pod, and reports whether there is
+// one.
+func ParseOrdinal(labels map[string]string) (int, bool) {
+	n, err := strconv.Atoi(labels[v1beta1.LabelPodIndex])
+	return n, err == nil && n >= 0
+}

@@ -1,0 +1,12 @@
+package names
+
+// Default ports of Slurm's daemons.
+const (
+	// SlurmctldPort is the port of slurmctld (slurm.conf(5), SlurmctldPort).
+	SlurmctldPort = 6817
+	// SlurmdPort is the port of slurmd. Slurm takes the port from the node's record, and without one it
+	// is this.
+	SlurmdPort = 6818
+	// SlurmrestdPort is the port of slurmrestd.
+	SlurmrestdPort = 6820
+)
