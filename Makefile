@@ -115,7 +115,7 @@ docs-check: go-present ## Check the documentation: links, generated parts, and c
 
 .PHONY: sim
 sim: go-present ## Run HISTORIES random histories against the planner of workers
-	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
+	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan/simulation -histories $(HISTORIES)
 
 .PHONY: bench
 bench: go-present ## Run the benchmarks (BENCH="poll scrape memory restd", or some of them)

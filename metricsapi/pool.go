@@ -6,6 +6,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
@@ -27,7 +28,7 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 // because the HPA enforces its own. PoolOf is pure.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
-		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: shape.WorkerPrefix(n), Shape: shapeOf(n),
+		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: names.WorkerPrefix(n), Shape: shapeOf(n),
 		Replicas: uint64(scaling.DesiredReplicas(n)), ScaleInReason: v1beta1.DrainReasonPrefix +
 			v1beta1.DrainReasonScaleIn,
 		IdleGrace: defaults.IdleGrace, ReservationLead: defaults.Lead,

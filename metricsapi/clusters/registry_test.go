@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -285,7 +285,7 @@ func TestObjectsAreConverted(t *testing.T) {
 		{"the fields that determine worker names are kept",
 			map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}},
 			func(n *v1beta1.NodeSet) error {
-				if got := shape.WorkerPrefix(n); got != "rack-" {
+				if got := names.WorkerPrefix(n); got != "rack-" {
 					return fmt.Errorf("the prefix of worker names is %q", got)
 				}
 				return nil

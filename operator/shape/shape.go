@@ -1,22 +1,14 @@
-// Package shape computes the resources that one worker of a NodeSet offers to jobs. It is pure and
-// imports only the API types.
+// Package shape computes the resources that one worker of a NodeSet offers to jobs. It is pure.
 package shape
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
-	"strconv"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
-
-// gpuResources returns the extended resources that count as GPUs.
-func gpuResources() []corev1.ResourceName {
-	return []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"}
-}
 
 // Shape describes the resources that one worker offers to jobs.
 type Shape struct {
@@ -35,111 +27,72 @@ type Shape struct {
 	ThreadsPerCore uint64
 }
 
-// OfNodeSet returns the shape of the NodeSet's workers: the limits of the slurmd container,
-// overridden by extraConf. known is false if neither states the number of CPUs. A malformed slurmd
-// field counts as one without limits.
+// OfNodeSet returns the shape of the NodeSet's workers: their limits, overridden by extraConf. known
+// is false if neither states the number of CPUs. Malformed parts of the spec count as parts without
+// limits.
 func OfNodeSet(n *v1beta1.NodeSet) (s Shape, known bool) {
-	var limits corev1.ResourceList
+	s.CPUs, s.MemoryMiB = Limits(n)
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
-		limits = slurmd.Resources.Limits
-	}
-	s = Shape{
-		CPUs:      uint64(max(0, limits.Cpu().MilliValue()/1000)),
-		MemoryMiB: uint64(max(0, limits.Memory().Value()>>20)),
-	}
-	var gpus int64
-	for _, name := range gpuResources() {
-		if q, ok := limits[name]; ok {
-			gpus += max(0, q.Value())
-		}
-	}
-	if gpus > 0 {
-		s.GRES = "gpu:" + strconv.FormatInt(gpus, 10)
+		s.GRES = gpuLimit(slurmd.Resources.Limits)
 	}
 	s.applyConf(n.Spec.ExtraConf)
 	return s, s.CPUs > 0
 }
 
 // applyConf overrides the shape with the options of a NodeName line (slurm.conf(5)). It ignores
-// options that it cannot parse.
+// values that should be numbers and are not.
 func (s *Shape) applyConf(text string) {
-	o := parseConfOptions(text)
-	if !o.readNumber("cpus", &s.CPUs) {
-		o.readProduct(&s.CPUs, "sockets", "corespersocket", "threadspercore")
-	}
-	s.applyCoreOptions(o)
-	o.readNumber("realmemory", &s.MemoryMiB)
-	o.readNumber("tmpdisk", &s.TmpDiskMiB)
-	var reserved, weight uint64
-	if o.readNumber("memspeclimit", &reserved) {
-		s.MemoryMiB -= min(s.MemoryMiB, reserved)
-	}
-	if o.readNumber("weight", &weight) {
-		s.Weight = uint32(min(weight, math.MaxUint32))
-	}
-	if gres := o["gres"]; gres != "" {
-		s.GRES = gres
-	}
-	for _, name := range []string{"features", "feature"} {
-		for f := range strings.SplitSeq(o[name], ",") {
-			if f != "" {
-				s.Features = append(s.Features, f)
-			}
-		}
-	}
+	o := slurmconf.ParseOptions(text)
+	s.applyCPUOptions(o)
+	s.MemoryMiB = numberOr(o, "RealMemory", s.MemoryMiB)
+	s.MemoryMiB -= min(s.MemoryMiB, numberOr(o, "MemSpecLimit", 0))
+	s.TmpDiskMiB = numberOr(o, "TmpDisk", s.TmpDiskMiB)
+	s.Weight = uint32(min(numberOr(o, "Weight", uint64(s.Weight)), math.MaxUint32))
+	s.GRES = cmp.Or(o.Value("Gres"), s.GRES)
+	s.Features = o.List("Feature")
 }
 
-// applyCoreOptions sets ThreadsPerCore and subtracts the CPUs of the cores that CoreSpecCount
-// reserves. ThreadsPerCore stays 0 if the CPUs are whole cores: Slurm then schedules cores.
-func (s *Shape) applyCoreOptions(o confOptions) {
-	threads, reserved := uint64(1), uint64(0)
-	o.readNumber("threadspercore", &threads)
-	cores := uint64(0)
-	o.readProduct(&cores, "sockets", "corespersocket")
-	if _, hasCPUs := o["cpus"]; threads > 1 && (!hasCPUs || cores == 0 || s.CPUs == cores*threads) {
+// applyCPUOptions sets CPUs and ThreadsPerCore, without the cores that CoreSpecCount reserves.
+// ThreadsPerCore stays 0 if the CPUs are whole cores: Slurm then schedules cores.
+func (s *Shape) applyCPUOptions(o slurmconf.Options) {
+	sockets, hasSockets := productOf(o, "Sockets")
+	if !hasSockets {
+		sockets, hasSockets = productOf(o, "Boards", "SocketsPerBoard")
+	}
+	perSocket, hasCores := productOf(o, "CoresPerSocket")
+	threads := numberOr(o, "ThreadsPerCore", 1)
+	cores := saturatingMul(sockets, perSocket)
+	cpus, hasCPUs := o.Number("CPUs")
+	switch _, hasThreads := o.Number("ThreadsPerCore"); {
+	case hasCPUs:
+		s.CPUs = cpus
+	case hasSockets || hasCores || hasThreads:
+		s.CPUs = saturatingMul(cores, threads)
+	}
+	if threads > 1 && (!hasCPUs || !hasSockets && !hasCores || cores == 0 || s.CPUs == saturatingMul(cores, threads)) {
 		s.ThreadsPerCore = threads
 	}
-	if o.readNumber("corespeccount", &reserved) {
-		s.CPUs -= min(s.CPUs, saturatingMul(reserved, max(1, s.ThreadsPerCore)))
-	}
+	s.CPUs -= min(s.CPUs, saturatingMul(numberOr(o, "CoreSpecCount", 0), max(1, s.ThreadsPerCore)))
 }
 
-// confOptions contains the options of a configuration line. Its keys are in lower case.
-type confOptions map[string]string
-
-func parseConfOptions(text string) confOptions {
-	out := confOptions{}
-	for word := range strings.FieldsSeq(text) {
-		if name, value, ok := strings.Cut(word, "="); ok {
-			out[strings.ToLower(name)] = strings.Trim(value, `"'`)
-		}
+// numberOr returns an option that is a number, otherwise the given number.
+func numberOr(o slurmconf.Options, name string, otherwise uint64) uint64 {
+	if n, ok := o.Number(name); ok {
+		return n
 	}
-	return out
+	return otherwise
 }
 
-// readNumber sets *into to the value of the option. It reports whether the option is a number, and
-// leaves *into unchanged if it is not.
-func (o confOptions) readNumber(name string, into *uint64) bool {
-	n, err := strconv.ParseUint(o[name], 10, 64)
-	if err == nil {
-		*into = n
-	}
-	return err == nil
-}
-
-// readProduct sets *into to the product of the options that are numbers. It leaves *into unchanged
-// if none is.
-func (o confOptions) readProduct(into *uint64, names ...string) {
-	product, found := uint64(1), false
+// productOf returns the product of the options that are numbers, 1 if none is, and reports whether
+// one is.
+func productOf(o slurmconf.Options, names ...string) (product uint64, found bool) {
+	product = 1
 	for _, name := range names {
-		var n uint64
-		if o.readNumber(name, &n) {
+		if n, ok := o.Number(name); ok {
 			product, found = saturatingMul(product, n), true
 		}
 	}
-	if found {
-		*into = product
-	}
+	return product, found
 }
 
 // saturatingMul returns a*b, or the largest uint64 if the product overflows.

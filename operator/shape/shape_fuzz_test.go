@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // FuzzExtraConf applies any extraConf to a worker with 64 CPUs and checks that the CPUs and features
@@ -19,18 +21,16 @@ func FuzzExtraConf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		o := parseConfOptions(text)
+		o := slurmconf.ParseOptions(text)
 		s := Shape{CPUs: 64, MemoryMiB: 1000}
 		s.applyConf(text)
-		for _, name := range []string{"cpus", "sockets", "corespersocket", "threadspercore"} {
-			n := uint64(0)
-			limited := o["cpus"] != "" || hasZeroOption(o) || o["corespeccount"] != ""
-			if o.readNumber(name, &n) && n > 0 && !limited && s.CPUs < n {
+		limited := o.HasAny("CPUs", "CoreSpecCount") || hasZeroOption(o)
+		for _, name := range []string{"CPUs", "Sockets", "CoresPerSocket", "ThreadsPerCore"} {
+			if n, ok := o.Number(name); ok && n > 0 && !limited && s.CPUs < n {
 				t.Errorf("%q: got %d CPUs, want at least %d", text, s.CPUs, n)
 			}
 		}
-		reserved := uint64(0)
-		if o.readNumber("corespeccount", &reserved) && reserved >= 64 && !hasCPUOption(o) && s.CPUs != 0 {
+		if reserved, ok := o.Number("CoreSpecCount"); ok && reserved >= 64 && !hasCPUOption(o) && s.CPUs != 0 {
 			t.Errorf("%q reserves all cores, but %d CPUs remain", text, s.CPUs)
 		}
 		if len(s.Features) > 2+strings.Count(text, ",") {
@@ -39,17 +39,21 @@ func FuzzExtraConf(f *testing.F) {
 	})
 }
 
+// cpuOptions are the options that state a number of CPUs.
+var cpuOptions = []string{"CPUs", "Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"}
+
 // hasCPUOption reports whether an option states a number of CPUs.
-func hasCPUOption(o confOptions) bool {
-	var n uint64
-	return o.readNumber("cpus", &n) || o.readNumber("sockets", &n) || o.readNumber("corespersocket", &n) ||
-		o.readNumber("threadspercore", &n)
+func hasCPUOption(o slurmconf.Options) bool {
+	return slices.ContainsFunc(cpuOptions, func(name string) bool {
+		_, ok := o.Number(name)
+		return ok
+	})
 }
 
 // hasZeroOption reports whether one of the factors of the number of CPUs is 0.
-func hasZeroOption(o confOptions) bool {
-	return slices.ContainsFunc([]string{"sockets", "corespersocket", "threadspercore"}, func(name string) bool {
-		n := uint64(1)
-		return o.readNumber(name, &n) && n == 0
+func hasZeroOption(o slurmconf.Options) bool {
+	return slices.ContainsFunc(cpuOptions, func(name string) bool {
+		n, ok := o.Number(name)
+		return ok && n == 0
 	})
 }

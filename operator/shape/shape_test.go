@@ -35,6 +35,10 @@ func withLimits(cpu, memory, gpu string) func(*v1beta1.NodeSet) {
 	}
 }
 
+func withPod(spec string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.Template.Spec = v1beta1.Raw{Raw: []byte(spec)} }
+}
+
 func withMalformedSlurmd(n *v1beta1.NodeSet) {
 	n.Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"resources": {"limits": {"cpu": "many", "memory": "8Gi"}}}`)}
 }
@@ -67,6 +71,16 @@ func TestShapeOfANodeSet(t *testing.T) {
 			Shape{CPUs: 14, ThreadsPerCore: 2}},
 		{"memory reserved for the system", newNodeSet(withExtraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")),
 			Shape{CPUs: 1, MemoryMiB: 3000}},
+		{"less than one CPU is one CPU", newNodeSet(withLimits("500m", "", "")), Shape{CPUs: 1}},
+		{"the pod's limits", newNodeSet(withPod(`{"resources": {"limits": {"cpu": "6", "memory": "1Gi"}}}`)),
+			Shape{CPUs: 6, MemoryMiB: 1024}},
+		{"the container's limits before the pod's", newNodeSet(withLimits("2", "", ""),
+			withPod(`{"resources": {"limits": {"cpu": "6", "memory": "1Gi"}}}`)), Shape{CPUs: 2, MemoryMiB: 1024}},
+		{"Procs are CPUs", newNodeSet(withLimits("4", "", ""), withExtraConf("Procs=2")), Shape{CPUs: 2}},
+		{"values that stand apart", newNodeSet(withExtraConf("CPUs = 2 Gres= gpu:1")), Shape{CPUs: 2, GRES: "gpu:1"}},
+		{"several Gres", newNodeSet(withExtraConf("CPUs=1 Gres=gpu:1 Gres=shard:4")),
+			Shape{CPUs: 1, GRES: "gpu:1,shard:4"}},
+		{"boards", newNodeSet(withExtraConf("Boards=2 SocketsPerBoard=2 CoresPerSocket=8")), Shape{CPUs: 32}},
 		{"a malformed slurmd", newNodeSet(withMalformedSlurmd), Shape{}},
 		{"a malformed slurmd, and extraConf", newNodeSet(withMalformedSlurmd, withExtraConf("CPUs=16")),
 			Shape{CPUs: 16}},

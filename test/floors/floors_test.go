@@ -29,6 +29,7 @@ var floors = []struct {
 	{"operator/certs", 3},
 	{"operator/api", 0},
 	{"operator/names", 0},
+	{"operator/slurmconf", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},
@@ -227,7 +228,8 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/scaling", "operator/shape", "operator/nodeset/plan", "operator/nodeset/observed",
+var purePackages = []string{"operator/names", "operator/scaling", "operator/shape", "operator/slurmconf",
+	"operator/nodeset/plan", "operator/nodeset/observed",
 	"operator/nodeset/render", "slurmclient/occupancy", "metricsapi/view/convert"}
 
 // impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they

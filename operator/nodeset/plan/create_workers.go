@@ -38,7 +38,7 @@ func (b *planRun) createPerKubeNode() {
 // its slurmd must not return the node to service.
 func (b *planRun) createAt(slot Slot, name string) {
 	b.usedSlurmNames[name] = true
-	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.outOfServiceByOthers(r) && !r.Drain {
+	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.rules.OutOfServiceByOthers(r) && !r.Drain {
 		b.addDrain(Step{SlurmName: name})
 	}
 	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name})
@@ -50,7 +50,7 @@ func (b *planRun) createAt(slot Slot, name string) {
 func (b *planRun) createOrdinals() {
 	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers)
 	for _, w := range b.deleting {
-		if end := w.DeletedAt.Add(b.cfg.PodGoneWithin); b.now.Before(end) {
+		if end := w.DeletedAt.Add(b.rules.Config.PodGoneWithin); b.now.Before(end) {
 			missing--
 			b.requeueAt(end)
 		}
@@ -99,7 +99,7 @@ func (b *planRun) checkDeletionDone() {
 	}
 	left := !b.slurm.Fresh || b.hasRecordsLeft() || b.wasReadBeforeDeletion()
 	if b.desired.DrainPolicy.Force {
-		end := b.desired.DeletingSince.Add(b.cfg.RecordsGoneWithin)
+		end := b.desired.DeletingSince.Add(b.rules.Config.RecordsGoneWithin)
 		b.requeueAt(end)
 		left = b.slurm.Known && left && b.now.Before(end)
 	}

@@ -28,37 +28,38 @@ func DefaultConfig() Config {
 		RecordsGoneWithin: 5 * time.Minute}
 }
 
-// verdict says whether a worker may be deleted now.
-type verdict struct {
-	allowed bool
-	// unregistered deletions are rate limited.
-	unregistered bool
-	// blockReason is what else than work prevents the deletion.
-	blockReason  BlockReason
-	precondition Precondition
-	// message is why the deletion is allowed, or what it waits for. recheckAt, unless zero, is when
-	// to plan again.
-	message   string
-	recheckAt time.Time
+// Verdict says whether a worker may be deleted now.
+type Verdict struct {
+	Allowed bool
+	// Unregistered deletions are rate limited.
+	Unregistered bool
+	// BlockReason is what else than work prevents the deletion.
+	BlockReason BlockReason
+	// Precondition must still hold when the worker is deleted.
+	Precondition Precondition
+	// Message is why the deletion is allowed, or what it waits for.
+	Message string
+	// RecheckAt, unless zero, is when to plan again.
+	RecheckAt time.Time
 }
 
-func allowDeletion(look Precondition, why string) verdict {
-	return verdict{allowed: true, precondition: look, message: why}
+func allowDeletion(look Precondition, why string) Verdict {
+	return Verdict{Allowed: true, Precondition: look, Message: why}
 }
 
-func denyDeletion(format string, args ...any) verdict {
-	return verdict{message: fmt.Sprintf(format, args...)}
+func denyDeletion(format string, args ...any) Verdict {
+	return Verdict{Message: fmt.Sprintf(format, args...)}
 }
 
-func blockDeletion(by BlockReason, format string, args ...any) verdict {
+func blockDeletion(by BlockReason, format string, args ...any) Verdict {
 	v := denyDeletion(format, args...)
-	v.blockReason = by
+	v.BlockReason = by
 	return v
 }
 
 // judgeDeletion implements the safety promise: it decides whether the worker, which is to be
 // removed, may be deleted now.
-func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict {
+func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict {
 	switch p := desired.DrainPolicy; {
 	case p.Force:
 		return allowDeletion(NoPrecondition, "the drain policy is Force")
@@ -91,7 +92,7 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	return judgeRegistered(s, w, record)
 }
 
-func judgeRegistered(s *SlurmReading, w *Worker, record Record) verdict {
+func judgeRegistered(s *SlurmReading, w *Worker, record Record) Verdict {
 	if work := s.Work[w.SlurmName]; record.Busy || work.Jobs > 0 {
 		v := denyDeletion("it has work")
 		if work.Jobs > 0 {
@@ -117,7 +118,7 @@ func (s *SlurmReading) isDrained(name string) bool {
 // judgeUnregistered decides on a worker that Slurm does not know. While slurmd runs, it may have
 // jobs that slurmctld lost. If slurmd does not run yet, it could register at any moment and get a
 // job, so it gets time to register.
-func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) verdict {
+func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Verdict {
 	due := w.Created.Add(c.RegisterWithin)
 	switch {
 	case s.Work[w.SlurmName].Jobs > 0:
@@ -125,25 +126,25 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) ver
 	case c.hasFailedToRegister(now, s, w):
 		v := allowDeletion(PreconditionFuture, "its slurmd is running and did not register with Slurm within "+
 			c.RegisterWithin.String())
-		v.unregistered = true
+		v.Unregistered = true
 		return v
 	case w.Running || w.Ready:
 		v := blockDeletion(BlockedByRegistration,
 			"Slurm does not know its node although slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
 		if s.Records[w.SlurmName].Future {
 			v = blockDeletion(BlockedByRegistration, "its slurmd is running and has not registered with Slurm yet")
-			v.recheckAt = w.RunningSince.Add(c.RegisterWithin)
+			v.RecheckAt = w.RunningSince.Add(c.RegisterWithin)
 		}
 		return v
 	case now.Before(due):
 		v := denyDeletion("it may still register with Slurm")
-		v.recheckAt = due
+		v.RecheckAt = due
 		return v
 	case s.TotalNodes == 0:
 		return blockDeletion(BlockedByRegistration, "Slurm lists no nodes at all, which may be a fault of Slurm")
 	}
 	v := allowDeletion(PreconditionUnregistered, "it did not register with Slurm within "+c.RegisterWithin.String())
-	v.unregistered = true
+	v.Unregistered = true
 	return v
 }
 

@@ -28,7 +28,8 @@ func (b *planRun) chosenSince(w *Worker) time.Time {
 // annotatePods records on each pod what must survive a restart of the process and what others read.
 func (b *planRun) annotatePods() {
 	for _, w := range b.active {
-		n := DrainMark{Cause: b.causes[w.Pod], Protect: b.needsProtection(b.slurm, w), Deadline: w.DrainMark.Deadline}
+		n := DrainMark{Cause: b.causes[w.Pod], Protect: b.rules.NeedsProtection(b.slurm, w),
+			Deadline: w.DrainMark.Deadline}
 		if n.Cause != "" {
 			n.Since = b.chosenSince(w)
 		}
@@ -90,7 +91,7 @@ func (b *planRun) registeredRecord(w *Worker) (Record, bool) {
 func (b *planRun) undrainNodes() {
 	for _, w := range b.active {
 		record, ok := b.registeredRecord(w)
-		if !ok || b.drainReason(w) != "" || b.outOfServiceByOthers(record) {
+		if !ok || b.drainReason(w) != "" || b.rules.OutOfServiceByOthers(record) {
 			continue
 		}
 		switch {
@@ -115,7 +116,7 @@ func (b *planRun) drainNodes() {
 		record, ok := b.registeredRecord(w)
 		switch {
 		case !ok || reason == "" || record.Drain:
-		case b.outOfServiceByOthers(record):
+		case b.rules.OutOfServiceByOthers(record):
 			b.addDrain(Step{Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
 		default:
 			b.addStep(Step{Verb: Drain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
@@ -140,57 +141,57 @@ func (b *planRun) deletePods() {
 				Reason: "its containers have ended"})
 		}
 	}
-	left, grows := b.cfg.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
+	left, grows := b.rules.Config.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)
-		if v.allowed && v.unregistered {
+		if v.Allowed && v.Unregistered {
 			if left--; left < 0 {
 				v = blockDeletion(BlockedByRegistration,
 					"too many workers that did not register with Slurm were deleted recently")
-				v.recheckAt = grows
+				v.RecheckAt = grows
 			}
 		}
 		switch {
-		case v.allowed:
+		case v.Allowed:
 			b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
-				Precondition: v.precondition, Reason: v.message})
+				Precondition: v.Precondition, Reason: v.Message})
 		case asked:
 			b.addWait(w, v)
 		default:
-			b.requeueAt(v.recheckAt)
+			b.requeueAt(v.RecheckAt)
 		}
 	}
 }
 
 // verdictOn returns whether the worker may be deleted now, and whether it was chosen for removal. A
 // worker that was not chosen is replaced only if its slurmd never took over its FUTURE record.
-func (b *planRun) verdictOn(w *Worker) (v verdict, asked bool) {
+func (b *planRun) verdictOn(w *Worker) (v Verdict, asked bool) {
 	if b.causes[w.Pod] != "" {
-		return b.judgeDeletion(b.now, b.desired, b.slurm, w, b.chosenSince(w)), true
+		return b.rules.JudgeDeletion(b.now, b.desired, b.slurm, w, b.chosenSince(w)), true
 	}
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Fresh || known && !record.Future || !w.Running {
-		return verdict{}, false
+		return Verdict{}, false
 	}
 	if !known {
-		if !b.now.Before(w.RunningSince.Add(b.cfg.RegisterWithin)) {
+		if !b.now.Before(w.RunningSince.Add(b.rules.Config.RegisterWithin)) {
 			b.actions.UnknownToSlurm = append(b.actions.UnknownToSlurm, w.Pod)
 		}
-		return verdict{}, false
+		return Verdict{}, false
 	}
-	if v = b.cfg.judgeUnregistered(b.now, b.slurm, w); v.precondition != PreconditionFuture {
-		v.allowed = false
+	if v = b.rules.Config.judgeUnregistered(b.now, b.slurm, w); v.Precondition != PreconditionFuture {
+		v.Allowed = false
 	}
 	return v, false
 }
 
-func (b *planRun) addWait(w *Worker, v verdict) {
+func (b *planRun) addWait(w *Worker, v Verdict) {
 	work := b.slurm.Work[w.SlurmName]
 	b.actions.Waits = append(b.actions.Waits, Wait{
-		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.causes[w.Pod], Message: v.message, BlockReason: v.blockReason,
+		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.causes[w.Pod], Message: v.Message, BlockReason: v.BlockReason,
 		Job: work.LastJob, Jobs: work.Jobs, Until: work.End,
 	})
-	b.requeueAt(v.recheckAt)
+	b.requeueAt(v.RecheckAt)
 	if t := b.desired.DrainPolicy.Timeout; t > 0 {
 		b.requeueAt(b.chosenSince(w).Add(t))
 	}

@@ -15,7 +15,7 @@ type MissingOwners struct {
 func (b *planRun) adoptPods() {
 	for _, w := range sortedByName(b.observed.Workers) {
 		missing := w.MissingOwners.Namespace || w.MissingOwners.NodeSet && !b.desired.Deleting
-		if missing && w.DeletedAt.IsZero() && b.mayAdopt(w) {
+		if missing && w.DeletedAt.IsZero() && b.rules.MayAdopt(w) {
 			b.addStep(Step{Verb: AdoptPod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
 				Reason: "its owners protect it from the garbage collector"})
 		}

@@ -64,9 +64,9 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	case r.Future:
 		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered,
 			Reason: "the NodeSet will not create this worker"})
-	case b.outOfServiceByOthers(r) && !r.Drain:
+	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: r.Name})
-	case b.outOfServiceByOthers(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
+	case b.rules.OutOfServiceByOthers(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
 	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r):
 	case !r.Drain:
 		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,

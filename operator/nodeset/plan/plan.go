@@ -7,43 +7,24 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Planner decides what to do with the workers of a NodeSet. Its rules are its Config and its
-// functions. Tests replace those functions to check that they notice a broken rule.
-type Planner struct {
-	cfg             Config
-	judgeDeletion   func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) verdict
-	needsProtection func(s *SlurmReading, w *Worker) bool
-	// updateLimit is how many workers may be chosen for an update at a time.
-	updateLimit func(*Desired) int
-	// outOfServiceByOthers reports whether somebody else took a Slurm node out of service.
-	outOfServiceByOthers func(Record) bool
-	// mayAdopt reports whether the missing owners of a worker may be added.
-	mayAdopt func(*Worker) bool
-	// filterReading returns the part of a reading that the NodeSet may trust.
-	filterReading func(*Desired, []Worker, SlurmReading) SlurmReading
-	// mayDeleteClaims reports whether a reading allows the deletion of claims.
-	mayDeleteClaims func(*SlurmReading) bool
-}
+// Planner decides what to do with the workers of a NodeSet. New returns one.
+type Planner struct{ rules Rules }
 
 // New returns a Planner with the given limits.
-func New(cfg Config) *Planner {
-	return &Planner{
-		cfg: cfg, judgeDeletion: cfg.judgeDeletion, needsProtection: needsProtection,
-		updateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
-		outOfServiceByOthers: Record.OutOfServiceByOthers, mayAdopt: func(*Worker) bool { return true },
-		filterReading: filterReading, mayDeleteClaims: mayDeleteClaims,
-	}
-}
+func New(cfg Config) *Planner { return NewWithRules(DefaultRules(cfg)) }
+
+// NewWithRules returns a Planner with the given rules.
+func NewWithRules(rules Rules) *Planner { return &Planner{rules} }
 
 // FilterReading returns the part of a Slurm reading that the NodeSet may trust.
 func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
-	return p.filterReading(desired, workers, s)
+	return p.rules.FilterReading(desired, workers, s)
 }
 
 // Plan decides what to do. It is total and deterministic: the order of the observed workers does
 // not matter, and once its steps have taken effect it returns no more.
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
-	observed.Slurm = p.filterReading(&desired, observed.Workers, observed.Slurm)
+	observed.Slurm = p.rules.FilterReading(&desired, observed.Workers, observed.Slurm)
 	actions := p.planWorkers(now, desired, observed)
 	actions.Reservation = planReservation(now, &desired, &observed, &actions)
 	actions.Cordons = planCordons(&desired, &observed, &actions)
@@ -288,7 +269,7 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	for _, w := range c.unstarted {
 		b.causes[w.Pod] = v1beta1.DrainCauseUpdate
 	}
-	limit := b.updateLimit(b.desired)
+	limit := b.rules.UpdateLimit(b.desired)
 	left := limit
 	for _, w := range b.slurm.sorted(c.chosen) {
 		if left--; left < 0 {

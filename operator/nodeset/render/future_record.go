@@ -1,10 +1,9 @@
 package render
 
 import (
-	"strconv"
-
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // FutureOptions returns the options with which Slurm creates the FUTURE records of workers
@@ -19,12 +18,12 @@ import (
 func FutureOptions(in Input, worker shape.Shape) string {
 	o := in.options("")
 	// These are set below, or belong to a single worker or to slurm.conf.
-	o.removeAll("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
-	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(names.SlurmdPort) {
-		o.removeAll("Port")
+	o.Remove("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
+	if port, ok := o.Number("Port"); ok && port == names.SlurmdPort {
+		o.Remove("Port")
 	}
-	o.addNumber("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
-	o.addNumber("RealMemory", worker.MemoryMiB)
-	o.list = append(o.list, option{"State", "FUTURE"})
+	o.AddNumber("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+	o.AddNumber("RealMemory", worker.MemoryMiB)
+	o.Add(slurmconf.Option{Name: "State", Value: "FUTURE"})
 	return o.String()
 }

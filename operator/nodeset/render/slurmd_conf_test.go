@@ -1,10 +1,6 @@
 package render
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/shape"
@@ -47,48 +43,6 @@ func TestConf(t *testing.T) {
 				t.Errorf("Conf(%q) is\n%s, not\n%s", tc.extra, got, tc.want)
 			}
 		})
-	}
-}
-
-// Every option of extraConf is there once, with its last value.
-func TestConfKeepsEveryOption(t *testing.T) {
-	names := []string{"Weight", "Gres", "TmpDisk", "realmemory", "CPUs", "Feature", "FEATURES", "MemSpecLimit",
-		"Comment"}
-	for seed := range uint64(2000) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		want := map[string]string{}
-		features := []string{"n"}
-		var words []string
-		for range r.IntN(8) {
-			name := names[r.IntN(len(names))]
-			value := fmt.Sprintf("V%d", r.IntN(4))
-			if r.IntN(3) == 0 && name == "Comment" {
-				value = `"V ` + value + `=x"`
-			}
-			key := canonicalOption(name)
-			switch {
-			case key == "feature":
-				features = mergeLists(features, []string{value})
-			case key == "gres" && want[key] != "":
-				want[key] = strings.Join(mergeLists(strings.Split(want[key], ","), []string{value}), ",")
-			default:
-				want[key] = value
-			}
-			words = append(words, name+"="+value)
-		}
-		want["feature"] = strings.Join(features, ",")
-		in := newInput(t, "")
-		in.NodeSet.Spec.ExtraConf = strings.Join(words, " ")
-		got := splitWords(Conf(in, KubeNodeFacts{}))
-		if len(got) != len(want) {
-			t.Fatalf("seed %d: of %q came %q", seed, words, got)
-		}
-		for _, word := range got {
-			name, value, _ := strings.Cut(word, "=")
-			if want[canonicalOption(name)] != value {
-				t.Fatalf("seed %d: of %q came %q", seed, words, got)
-			}
-		}
 	}
 }
 
@@ -150,23 +104,4 @@ func TestFutureOptions(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzParseOptions(f *testing.F) {
-	for _, text := range []string{"Weight=1", `A="b c`, "= =", "a = = b", "Topology=", "x\ny=z"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		once := parseOptions(text)
-		if twice := parseOptions(once.String()); !slices.Equal(once.list, twice.list) && wellFormed(once) {
-			t.Errorf("%q is %q, and that is %q", text, once, twice)
-		}
-	})
-}
-
-// wellFormed reports whether all words are options, so that the text says the same again.
-func wellFormed(o options) bool {
-	return !slices.ContainsFunc(o.list, func(x option) bool {
-		return x.name == "" || strings.ContainsAny(x.name+x.value, `"'`) || strings.Contains(x.value, "=")
-	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
-	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
 // TestNamesHaveTheWorkerPrefix compares the names of Slurm nodes with the prefix that demand knows
@@ -35,7 +34,7 @@ func TestNamesHaveTheWorkerPrefix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slurm, prefix := workers.SlurmNode(tc.id.ID()), shape.WorkerPrefix(in.NodeSet)
+			slurm, prefix := workers.SlurmNode(tc.id.ID()), names.WorkerPrefix(in.NodeSet)
 			if known := tc.id.Ordinal != nil && slurm != ""; known != (prefix != "") || known &&
 				strings.Trim(strings.TrimPrefix(slurm, prefix), "0123456789") != "" {
 				t.Errorf("%s is no name with the prefix %q", slurm, prefix)

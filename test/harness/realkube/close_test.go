@@ -9,10 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -21,13 +22,13 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	namespace := namespaceOf(t, c)
-	if inside := processesIn(t, namespace); len(inside) < 5 {
+	if inside := process.NamesIn(t, namespace); len(inside) < 5 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Dir)); !os.IsNotExist(err) {
@@ -62,7 +63,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	}
 	owner.Wait()
 	awaitOutput(t, "[]", func(context.Context) (string, error) {
-		return fmt.Sprint(processesIn(t, namespace)), nil
+		return fmt.Sprint(process.NamesIn(t, namespace)), nil
 	})
 }
 
@@ -78,25 +79,4 @@ func namespaceOf(t *testing.T, c *Cluster) string {
 		t.Fatal(err)
 	}
 	return namespace
-}
-
-// processesIn lists the programs that run in a pid namespace.
-func processesIn(t *testing.T, namespace string) []string {
-	t.Helper()
-	links, err := filepath.Glob("/proc/[0-9]*/ns/pid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, link := range links {
-		if target, err := os.Readlink(link); err != nil || target != namespace {
-			continue // exited, or in another namespace
-		}
-		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
-		if err != nil {
-			continue // exited
-		}
-		found = append(found, strings.TrimSpace(string(name)))
-	}
-	return found
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestNode(t *testing.T) {
@@ -52,7 +54,7 @@ func TestNode(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string(nil), nodeTraces(t, c)); diff != "" {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestMain(m *testing.M) {
@@ -285,13 +287,13 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	runSlurm(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
 	namespace := namespaceOf(t, c)
-	if inside := processesIn(t, namespace); len(inside) < 7 {
+	if inside := process.NamesIn(t, namespace); len(inside) < 7 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
@@ -335,7 +337,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := awaitNoneMissing(ctx, func(context.Context) ([]string, error) {
-		return processesIn(t, namespace),
+		return process.NamesIn(t, namespace),
 			nil
 	}); err != nil {
 		t.Errorf("processes left: %v", err)
@@ -354,25 +356,4 @@ func namespaceOf(t *testing.T, c *Cluster) string {
 		t.Fatal(err)
 	}
 	return namespace
-}
-
-// processesIn lists the programs that run in a pid namespace.
-func processesIn(t *testing.T, namespace string) []string {
-	t.Helper()
-	links, err := filepath.Glob("/proc/[0-9]*/ns/pid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, link := range links {
-		if target, err := os.Readlink(link); err != nil || target != namespace {
-			continue // exited, or in another namespace
-		}
-		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
-		if err != nil {
-			continue // exited
-		}
-		found = append(found, strings.TrimSpace(string(name)))
-	}
-	return found
 }

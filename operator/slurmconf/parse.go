@@ -1,11 +1,11 @@
-package render
+package slurmconf
 
 import "strings"
 
-// parseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
+// ParseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
 // quotes, and be separated from the sign ("Weight = 10").
-func parseOptions(line string) options {
-	var o options
+func ParseOptions(line string) Options {
+	var o Options
 	for words := splitWords(line); len(words) > 0; {
 		name, value, ok := strings.Cut(words[0], "=")
 		words = words[1:]
@@ -18,9 +18,9 @@ func parseOptions(line string) options {
 		}
 		switch {
 		case !ok || name == "":
-			o.add(option{value: name + value})
-		case strings.Trim(value, `"'`) != "":
-			o.add(option{name, value})
+			o.Add(Option{Value: name + value})
+		case trimQuotes(value) != "":
+			o.Add(Option{name, value})
 		}
 	}
 	return o

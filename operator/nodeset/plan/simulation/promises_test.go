@@ -1,7 +1,12 @@
-package plan
+package simulation
+
+import (
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
 
 // checkBudget holds the choice of workers for an update to the budget.
-func (w *simulation) checkBudget(observed *Observation, steps []Step) {
+func (w *simulation) checkBudget(observed *plan.Observation, steps []plan.Step) {
 	causes := map[string]string{}
 	for _, p := range observed.Workers {
 		if p.Running && p.DeletedAt.IsZero() && !p.Finished && !w.isKnownOwnedByOther(p.SlurmName) {
@@ -10,7 +15,7 @@ func (w *simulation) checkBudget(observed *Observation, steps []Step) {
 	}
 	before := countUpdates(causes)
 	for _, s := range steps {
-		if _, runs := causes[s.Pod]; runs && s.Verb == Annotate {
+		if _, runs := causes[s.Pod]; runs && s.Verb == plan.Annotate {
 			causes[s.Pod] = s.DrainMark.Cause
 		}
 	}
@@ -40,11 +45,11 @@ func (w *simulation) checkHolds() {
 
 // checkTime holds a deletion of a worker that is not registered to the time that it has to
 // register, and to the brake.
-func (w *simulation) checkTime(s Step, p *simPod) {
-	if s.Precondition != PreconditionUnregistered && s.Precondition != PreconditionFuture {
+func (w *simulation) checkTime(s plan.Step, p *simPod) {
+	if s.Precondition != plan.PreconditionUnregistered && s.Precondition != plan.PreconditionFuture {
 		return
 	}
-	cfg, since := DefaultConfig(), p.created
+	cfg, since := plan.DefaultConfig(), p.created
 	if p.running {
 		since = p.runningSince
 	}
@@ -61,7 +66,7 @@ func (w *simulation) checkTime(s Step, p *simPod) {
 func countUpdates(causes map[string]string) int {
 	count := 0
 	for _, cause := range causes {
-		if cause == causeUpdate {
+		if cause == v1beta1.DrainCauseUpdate {
 			count++
 		}
 	}
@@ -70,7 +75,7 @@ func countUpdates(causes map[string]string) int {
 
 // openNodes are the Slurm nodes without a worker that the operator knows to be held and
 // open, as they are: nothing keeps it from closing them.
-func (w *simulation) openNodes(observed *Observation) map[string]bool {
+func (w *simulation) openNodes(observed *plan.Observation) map[string]bool {
 	open := map[string]bool{}
 	for name, r := range w.operator.nodes {
 		_, worker := w.operator.pods[name]

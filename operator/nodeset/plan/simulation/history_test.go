@@ -1,4 +1,4 @@
-package plan
+package simulation
 
 import (
 	"flag"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 var histories = flag.Int("histories", 2000, "number of random histories to play")
@@ -22,7 +24,7 @@ var histories = flag.Int("histories", 2000, "number of random histories to play"
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	counts := eventCounts{}
 	for seed := range uint64(*histories) {
-		w := playHistory(seed, New(DefaultConfig()))
+		w := playHistory(seed, plan.New(plan.DefaultConfig()))
 		counts.addHistory(w)
 		if w.broken != "" {
 			t.Fatalf("history %d: %s\n%s", seed, w.broken, strings.Join(w.log, "\n"))
@@ -37,7 +39,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 }
 
 // playHistory plays one history to its rest.
-func playHistory(seed uint64, planner *Planner, change ...func(*simulation)) *simulation {
+func playHistory(seed uint64, planner *plan.Planner, change ...func(*simulation)) *simulation {
 	w := newSimulation(seed, planner)
 	for _, c := range change {
 		c(w)

@@ -1,4 +1,6 @@
-package plan
+package simulation
+
+import "github.com/slurmtide/slurmtide/operator/nodeset/plan"
 
 // faults are protections outside the planner that a test takes away.
 type faults struct {
@@ -84,14 +86,15 @@ func (w *simulation) readOtherNodes() {
 }
 
 // otherClusterRecord is what the other cluster has under a name.
-func (w *simulation) otherClusterRecord(name string) Record {
-	return Record{Name: name, Dynamic: true, OwnerUID: w.desired.UID, Drain: true, OurReason: true}
+func (w *simulation) otherClusterRecord(name string) plan.Record {
+	return plan.Record{Name: name, Dynamic: true, OwnerUID: w.desired.UID, Drain: true, OurReason: true}
 }
 
 // checkPrecondition is the last look.
-func (w *simulation) checkPrecondition(s Step) bool {
+func (w *simulation) checkPrecondition(s plan.Step) bool {
 	// Before it makes records the operator lists the nodes.
-	if s.Precondition == NoPrecondition && s.Verb != CreateRecords || w.faults.skipPrecondition && s.Verb == DeletePod {
+	if s.Precondition == plan.NoPrecondition && s.Verb != plan.CreateRecords || w.faults.skipPrecondition &&
+		s.Verb == plan.DeletePod {
 		return true
 	}
 	n := w.slurm[s.SlurmName]
@@ -100,7 +103,7 @@ func (w *simulation) checkPrecondition(s Step) bool {
 		return false
 	case w.otherClusterAnswers:
 		return w.checkPreconditionElsewhere(s)
-	case s.Verb == CreateRecords:
+	case s.Verb == plan.CreateRecords:
 		return true
 	case n == nil:
 		return s.Precondition.IsMetBy(nil)
@@ -111,7 +114,7 @@ func (w *simulation) checkPrecondition(s Step) bool {
 
 // checkPreconditionElsewhere is a last look that the other cluster answers: the answer is an error, as
 // the step expects ours.
-func (w *simulation) checkPreconditionElsewhere(s Step) bool {
+func (w *simulation) checkPreconditionElsewhere(s plan.Step) bool {
 	w.logf("another Slurm cluster answers the look at %s%v", s.SlurmName, s.Names)
 	if !w.faults.trustAnyCluster {
 		return false
@@ -119,11 +122,11 @@ func (w *simulation) checkPreconditionElsewhere(s Step) bool {
 	r := w.otherClusterRecord(s.SlurmName)
 	switch w.rand.IntN(3) {
 	case 0:
-		return s.Verb == CreateRecords || s.Precondition.IsMetBy(nil)
+		return s.Verb == plan.CreateRecords || s.Precondition.IsMetBy(nil)
 	case 1:
-		r = Record{Name: s.SlurmName, Future: true, Dynamic: true}
+		r = plan.Record{Name: s.SlurmName, Future: true, Dynamic: true}
 	}
-	return s.Verb == CreateRecords || s.Precondition.IsMetBy(&r)
+	return s.Verb == plan.CreateRecords || s.Precondition.IsMetBy(&r)
 }
 
 // hasMismatch reports that what was read, or is to be, is not of the cluster that the workers

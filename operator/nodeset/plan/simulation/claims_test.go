@@ -1,23 +1,25 @@
-package plan
+package simulation
 
 import (
 	"maps"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 // observeClaims returns the claims, one for each worker that was ever created. They are to be
 // deleted when scale-in has removed their worker.
-func (w *simulation) observeClaims() []Claim {
-	var out []Claim
+func (w *simulation) observeClaims() []plan.Claim {
+	var out []plan.Claim
 	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
 		_, inUse := w.operator.pods[name]
-		out = append(out, Claim{Name: name, InUse: inUse, ClaimRetention: ClaimRetention{WhenScaled: true}})
+		out = append(out, plan.Claim{Name: name, InUse: inUse, ClaimRetention: plan.ClaimRetention{WhenScaled: true}})
 	}
 	return out
 }
 
 // applyClaims deletes claims. During a clash that the operator was shown it must delete none.
-func (w *simulation) applyClaims(changes []ClaimChange) {
+func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	for _, c := range changes {
 		w.logf("delete claim %s", c.Claim)
 		if w.hasMismatch() {

@@ -1,4 +1,4 @@
-package plan
+package simulation
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
@@ -13,7 +14,7 @@ import (
 type simulation struct {
 	rand    *rand.Rand
 	now     time.Time
-	desired Desired
+	desired plan.Desired
 
 	pods  map[string]*simPod
 	slurm map[string]*simRecord
@@ -71,14 +72,14 @@ type simPod struct {
 	drainUndone          bool // somebody else took back the drain on which its protection rests
 	deletedAt            time.Time
 	clusterRef           string // the Controller that it was made for
-	drainMark            DrainMark
-	missingOwners        MissingOwners
+	drainMark            plan.DrainMark
+	missingOwners        plan.MissingOwners
 	stripped             bool            // the garbage collector took the NodeSet off it
 	work                 map[uint32]bool // jobs whose processes run in it
 }
 
 type simRecord struct {
-	Record
+	plan.Record
 	reason  string
 	jobs    map[uint32]bool // as slurmctld has it
 	up      bool            // a slurmd answers
@@ -95,7 +96,7 @@ func (n *simRecord) isDownByOthers() bool {
 }
 
 // record is the node as slurmrestd returns it.
-func (w *simulation) record(n *simRecord) Record {
+func (w *simulation) record(n *simRecord) plan.Record {
 	r := n.Record
 	r.Busy = w.allocated(n) > 0
 	r.DownByOthers = n.isDownByOthers() && !w.faults.hideHolds
@@ -112,12 +113,12 @@ type simJob struct {
 
 // operator is what the process knows; a restart wipes it.
 type operator struct {
-	planner *Planner
+	planner *plan.Planner
 	// cluster and jobsCluster are the Slurm clusters that answered the last polls.
 	cluster      string
 	jobsCluster  string
 	pods         map[string]simPod
-	nodes        map[string]Record
+	nodes        map[string]plan.Record
 	total        int
 	work         map[string]occupancy.Work
 	drained      map[string]time.Time
@@ -127,7 +128,7 @@ type operator struct {
 	unregistered []time.Time
 }
 
-func newSimulation(seed uint64, planner *Planner) *simulation {
+func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
@@ -135,18 +136,18 @@ func newSimulation(seed uint64, planner *Planner) *simulation {
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
 	top := 5
-	w.desired = Desired{
+	w.desired = plan.Desired{
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",
 		SlurmName:      func(i int) string { return fmt.Sprintf("n-%d", i) },
-		Update:         Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
-		ClaimRetention: ClaimRetention{WhenScaled: true},
+		Update:         plan.Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
+		ClaimRetention: plan.ClaimRetention{WhenScaled: true},
 	}
 	if w.rand.IntN(3) > 0 {
 		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true
 	}
 	w.operator = operator{planner: planner}
 	for i := range w.rand.IntN(3) { // an earlier version made them
-		w.createPod(Step{Slot: Slot{Ordinal: i}})
+		w.createPod(plan.Step{Slot: plan.Slot{Ordinal: i}})
 		w.pods[w.desired.SlurmName(i)].missingOwners.Namespace = true
 	}
 	if w.chance(3) {

@@ -1,10 +1,11 @@
-package plan
+package simulation
 
 import (
 	"maps"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 // otherNodeSetUID owns the Slurm nodes of a NodeSet of the same name in another namespace.
@@ -23,7 +24,7 @@ func (w *simulation) neighbourEvent() {
 	n := w.slurm[name]
 	switch {
 	case n == nil && w.pods[name] == nil:
-		n = &simRecord{Record: Record{Name: name, Dynamic: true, OwnerUID: otherNodeSetUID, OwnerName: "b/n"},
+		n = &simRecord{Record: plan.Record{Name: name, Dynamic: true, OwnerUID: otherNodeSetUID, OwnerName: "b/n"},
 			jobs: map[uint32]bool{}}
 		n.Future = w.chance(30)
 		n.up = !n.Future

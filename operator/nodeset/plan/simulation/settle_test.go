@@ -1,4 +1,4 @@
-package plan
+package simulation
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 // settle lets everything that is under way come to an end, and looks at what is there
@@ -89,7 +91,7 @@ func (w *simulation) checkAtRest(quiet int) {
 	}
 	w.checkClaimsAtRest()
 	for _, p := range w.pods {
-		if p.missingOwners != (MissingOwners{}) {
+		if p.missingOwners != (plan.MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)
 		}
 	}
@@ -124,7 +126,7 @@ func (w *simulation) drainedByOthers() int {
 // TestPlanIsDeterministic asks again with the input in another order.
 func TestPlanIsDeterministic(t *testing.T) {
 	for seed := range uint64(300) {
-		w := newSimulation(seed, New(DefaultConfig()))
+		w := newSimulation(seed, plan.New(plan.DefaultConfig()))
 		for range 60 {
 			w.event()
 			observed := w.observe()

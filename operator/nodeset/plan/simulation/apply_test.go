@@ -1,13 +1,15 @@
-package plan
+package simulation
 
 import (
 	"fmt"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 // reconcile is one run of the operator: it plans on what it has and applies the
 // steps, of which each may fail, and at each of which the process may be killed.
-func (w *simulation) reconcile(faults bool) Actions {
+func (w *simulation) reconcile(faults bool) plan.Actions {
 	if w.desired.ClusterRef == "b" && len(w.pods) == 0 {
 		w.changeClusterRef()
 	}
@@ -44,7 +46,7 @@ func (w *simulation) reconcile(faults bool) Actions {
 }
 
 // runPlanner decides, by the planner or by what a test has in its place.
-func (w *simulation) runPlanner(observed Observation) Actions {
+func (w *simulation) runPlanner(observed plan.Observation) plan.Actions {
 	if w.alterPlan != nil {
 		return w.alterPlan(w.operator.planner, w.now, w.desired, observed)
 	}
@@ -52,23 +54,23 @@ func (w *simulation) runPlanner(observed Observation) Actions {
 }
 
 // applyStep takes a step and reports whether it was taken.
-func (w *simulation) applyStep(s Step) bool {
+func (w *simulation) applyStep(s plan.Step) bool {
 	w.logf("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
-	if s.Verb != AdoptPod && s.Verb != Annotate && w.hasMismatch() {
+	if s.Verb != plan.AdoptPod && s.Verb != plan.Annotate && w.hasMismatch() {
 		w.failf("%s of %s%s on a reading of another Slurm cluster", s.Verb, s.Pod, s.SlurmName)
 		return false
 	}
 	switch s.Verb {
-	case CreatePod:
+	case plan.CreatePod:
 		if name := w.desired.SlurmName(s.Slot.Ordinal); w.operator.nodesAt.IsZero() || w.isKnownOwnedByOther(name) {
 			w.failf("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
 		}
 		return w.createPod(s)
-	case AdoptPod:
+	case plan.AdoptPod:
 		return w.adoptPod(s)
-	case Annotate:
+	case plan.Annotate:
 		return w.changePod(s, func(p *simPod) { p.drainMark = s.DrainMark })
-	case DeletePod:
+	case plan.DeletePod:
 		return w.deletePod(s)
 	}
 	// What was written, or may have been, is proof of nothing until it is read.
@@ -83,7 +85,7 @@ func (w *simulation) applyStep(s Step) bool {
 	return w.writeSlurm(s)
 }
 
-func (w *simulation) createPod(s Step) bool {
+func (w *simulation) createPod(s plan.Step) bool {
 	name := w.desired.SlurmName(s.Slot.Ordinal)
 	if w.pods[name] != nil {
 		return false // AlreadyExists
@@ -97,12 +99,12 @@ func (w *simulation) createPod(s Step) bool {
 	w.claims[name] = true
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
-		refused: !w.calm && w.chance(10), drainMark: DrainMark{Protect: true}}
+		refused: !w.calm && w.chance(10), drainMark: plan.DrainMark{Protect: true}}
 	return true
 }
 
 // changePod changes a pod that still is as it was seen.
-func (w *simulation) changePod(s Step, change func(*simPod)) bool {
+func (w *simulation) changePod(s plan.Step, change func(*simPod)) bool {
 	p, observed := w.pods[s.Pod], w.operator.pods[s.Pod]
 	if p == nil || p.uid != s.UID || p.version != observed.version {
 		return false // NotFound or Conflict
@@ -114,7 +116,7 @@ func (w *simulation) changePod(s Step, change func(*simPod)) bool {
 	return true
 }
 
-func (w *simulation) deletePod(s Step) bool {
+func (w *simulation) deletePod(s plan.Step) bool {
 	if !w.checkPrecondition(s) {
 		return false
 	}
@@ -124,7 +126,7 @@ func (w *simulation) deletePod(s Step) bool {
 			(w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
 			w.failf("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
-		if s.Precondition == PreconditionUnregistered || s.Precondition == PreconditionFuture {
+		if s.Precondition == plan.PreconditionUnregistered || s.Precondition == plan.PreconditionFuture {
 			w.operator.unregistered, w.unregistered = append(w.operator.unregistered, w.now),
 				append(w.unregistered, w.now)
 		}
@@ -133,14 +135,14 @@ func (w *simulation) deletePod(s Step) bool {
 }
 
 // writeSlurm changes Slurm.
-func (w *simulation) writeSlurm(s Step) bool {
-	if s.Verb == CreateRecords {
+func (w *simulation) writeSlurm(s plan.Step) bool {
+	if s.Verb == plan.CreateRecords {
 		for _, name := range s.Names {
 			if w.isKnownOwnedByOther(name) {
 				w.failf("a record of %s is made, which is another NodeSet's", name)
 			}
 			if w.slurm[name] == nil {
-				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true,
+				w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true,
 					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}
 			}
 		}
@@ -153,29 +155,29 @@ func (w *simulation) writeSlurm(s Step) bool {
 	if n.OwnerUID == otherNodeSetUID {
 		w.failf("%s of %s, which is another NodeSet's", s.Verb, s.SlurmName)
 	}
-	if n.Foreign() && n.reason != "" && s.Verb != AddDrain {
+	if n.Foreign() && n.reason != "" && s.Verb != plan.AddDrain {
 		w.failf("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
 	}
 	switch s.Verb {
-	case AddDrain:
+	case plan.AddDrain:
 		n.Drain = true
-	case Drain:
+	case plan.Drain:
 		n.Drain, n.OurReason, n.reason = true, true, s.Reason
-	case Undrain:
+	case plan.Undrain:
 		n.Drain, n.OurReason, n.reason = false, false, ""
-	case ClearReason:
+	case plan.ClearReason:
 		n.OurReason, n.reason = false, ""
-	case Resume:
+	case plan.Resume:
 		n.Drain, n.Down, n.OurReason, n.reason = false, false, false, ""
-	case MarkFuture, DeleteRecord:
+	case plan.MarkFuture, plan.DeleteRecord:
 		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
 			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)
 		}
-		if s.Verb == DeleteRecord {
+		if s.Verb == plan.DeleteRecord {
 			delete(w.slurm, s.SlurmName)
 			return true
 		}
-		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, OwnerUID: w.desired.UID}
+		n.Record = plan.Record{Name: n.Name, Future: true, Dynamic: true, OwnerUID: w.desired.UID}
 		n.up, n.reason, n.failing = false, "", false
 	}
 	return true
@@ -185,7 +187,7 @@ func (w *simulation) writeSlurm(s Step) bool {
 func (w *simulation) registerSlurmd(p *simPod) {
 	n := w.slurm[p.name]
 	if n == nil || n.Future {
-		n = &simRecord{Record: Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
+		n = &simRecord{Record: plan.Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
 		w.slurm[p.name] = n
 	}
 	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now

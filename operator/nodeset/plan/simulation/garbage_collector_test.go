@@ -1,8 +1,10 @@
-package plan
+package simulation
 
 import (
 	"maps"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
 // deleteNodeSet deletes the NodeSet in one of the ways that Kubernetes knows. The operator
@@ -52,10 +54,10 @@ func (w *simulation) collectGarbage() {
 }
 
 // adoptPod ties a pod to its namespace, and to the NodeSet unless that is being deleted.
-func (w *simulation) adoptPod(s Step) bool {
+func (w *simulation) adoptPod(s plan.Step) bool {
 	return w.changePod(s, func(p *simPod) {
 		was := p.missingOwners
-		p.missingOwners = MissingOwners{NodeSet: was.NodeSet && w.desired.Deleting && !w.faults.adoptWhileDeleting}
+		p.missingOwners = plan.MissingOwners{NodeSet: was.NodeSet && w.desired.Deleting && !w.faults.adoptWhileDeleting}
 		if p.missingOwners == was {
 			w.failf("the owners of %s are written, and nothing changes", p.name)
 		}

@@ -1,4 +1,4 @@
-package shape
+package names
 
 import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 

@@ -1,4 +1,4 @@
-package plan
+package simulation
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
@@ -14,7 +15,7 @@ func (w *simulation) readNodes() {
 	if w.operator.failed = w.slurmrestdDown; w.slurmrestdDown {
 		return
 	}
-	w.operator.nodes, w.operator.total, w.operator.nodesAt = map[string]Record{}, 0, w.now
+	w.operator.nodes, w.operator.total, w.operator.nodesAt = map[string]plan.Record{}, 0, w.now
 	w.beginPoll()
 	if w.otherClusterAnswers {
 		w.readOtherNodes()
@@ -83,19 +84,20 @@ func (w *simulation) readJobs() {
 }
 
 // seen is what the operator has.
-func (w *simulation) observe() Observation {
-	s := Observation{Claims: w.observeClaims(), UnregisteredDeletions: w.operator.unregistered, Slurm: SlurmReading{
-		Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
-		ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
-		Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
-		NodesReadAt: w.operator.nodesAt,
-	}}
+func (w *simulation) observe() plan.Observation {
+	s := plan.Observation{Claims: w.observeClaims(), UnregisteredDeletions: w.operator.unregistered,
+		Slurm: plan.SlurmReading{
+			Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
+			ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
+			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
+			NodesReadAt: w.operator.nodesAt,
+		}}
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale
 	for _, p := range w.operator.pods {
-		worker := Worker{
-			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision,
+		worker := plan.Worker{
+			Pod: p.name, UID: p.uid, Slot: plan.Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision,
 			Created: p.created,
 			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince,
 			Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark,

@@ -1,0 +1,35 @@
+package plan
+
+import "time"
+
+// Rules are the decisions that protect workers with jobs, the claims of workers and the Slurm nodes
+// of others. There is one set of them, DefaultRules. The simulation replaces one at a time, to check
+// that its promises notice.
+type Rules struct {
+	// Config contains the limits.
+	Config Config
+	// JudgeDeletion decides whether a worker that was chosen for removal at since may be deleted.
+	JudgeDeletion func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict
+	// NeedsProtection reports whether a worker must not be evicted.
+	NeedsProtection func(*SlurmReading, *Worker) bool
+	// UpdateLimit is how many workers may be chosen for an update at a time.
+	UpdateLimit func(*Desired) int
+	// OutOfServiceByOthers reports whether somebody else took a Slurm node out of service.
+	OutOfServiceByOthers func(Record) bool
+	// MayAdopt reports whether the missing owners of a worker may be added.
+	MayAdopt func(*Worker) bool
+	// FilterReading returns the part of a reading that the NodeSet may trust.
+	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
+	// MayDeleteClaims reports whether a reading allows the deletion of claims.
+	MayDeleteClaims func(*SlurmReading) bool
+}
+
+// DefaultRules returns the rules with the given limits.
+func DefaultRules(cfg Config) Rules {
+	return Rules{
+		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
+		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
+		OutOfServiceByOthers: Record.OutOfServiceByOthers, MayAdopt: func(*Worker) bool { return true },
+		FilterReading: filterReading, MayDeleteClaims: mayDeleteClaims,
+	}
+}
