@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,9 +29,14 @@ func TestZombiesDoNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The parent of has-ended becomes a program that never waits for it.
-	parent := exec.Command("sh", "-c", `./has-ended & echo $!; exec "./waits (a) b" 600`)
+	// The child ends when its parent has become a program that never waits for it.
+	parent := exec.Command("sh", "-c",
+		`exec 3<&0; (read -r _ <&3; exec ./has-ended) & echo $!; exec "./waits (a) b" 600`)
 	parent.Dir = folder
+	in, err := parent.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +53,26 @@ func TestZombiesDoNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	Await(t, func() error {
-		names := NamesIn(t, own)
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d", child)); err != nil {
-			t.Fatalf("the child was reaped, so the test shows nothing: %v", err)
-		}
-		if !slices.Contains(names, "waits (a) b") || slices.Contains(names, "has-ended") {
+		if names := NamesIn(t, own); !slices.Contains(names, "waits (a) b") {
 			return fmt.Errorf("the programs are %q", names)
 		}
 		return nil
 	})
+	if _, err := fmt.Fprintln(in); err != nil {
+		t.Fatal(err)
+	}
+	status := fmt.Sprintf("/proc/%d/status", child)
+	Await(t, func() error {
+		text, err := os.ReadFile(status)
+		if err != nil {
+			t.Fatalf("the child was reaped, so the test shows nothing: %v", err)
+		}
+		if !strings.Contains(string(text), "State:\tZ") {
+			return fmt.Errorf("the child has not ended: %s", text)
+		}
+		return nil
+	})
+	if names := NamesIn(t, own); slices.Contains(names, "has-ended") {
+		t.Errorf("a zombie is among %q", names)
+	}
 }
