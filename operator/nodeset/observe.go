@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,8 @@ type observation struct {
 	// clusterRef is the name of its Controller or Cluster, clusterFound whether that exists.
 	clusterRef   string
 	clusterFound bool
+	// clusterOwner refers to it as an owner.
+	clusterOwner metav1.OwnerReference
 	// namespaceUID is empty while it is not known.
 	namespaceUID types.UID
 	// problem prevents the creation of workers. The condition Ready reports it.

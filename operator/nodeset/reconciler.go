@@ -106,6 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {
+		err = r.releaseSharedObjects(ctx, observed)
+	}
+	if err == nil && actions.DeletionDone {
 		err = kube.RemoveFinalizer(ctx, r.client, nodeSet, v1beta1.FinalizerDrain, client.FieldOwner(FieldManager))
 	}
 	return resultOf(shorterDelay(shorterDelay(actions.RequeueAfter, observed.requeue),
