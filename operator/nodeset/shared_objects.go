@@ -157,9 +157,8 @@ func (r *Reconciler) createIfMissing(ctx context.Context, have, want client.Obje
 }
 
 // releaseSharedObjects takes the anchor from the shared objects, if this is the last NodeSet of its
-// cluster and it has no workers left. The garbage collector deletes them then with the Controller or
-// Cluster. Objects that nothing else owns keep the anchor, because no owner would mean that nobody
-// deletes them either.
+// cluster and it has no workers left. From then on the garbage collector deletes them with the
+// Controller or Cluster, or with this NodeSet if that is gone already.
 func (r *Reconciler) releaseSharedObjects(ctx context.Context, s *observation) error {
 	last, err := r.isLastOfCluster(ctx, s)
 	if !last || err != nil {
@@ -185,7 +184,8 @@ func (r *Reconciler) isLastOfCluster(ctx context.Context, s *observation) (bool,
 	}), nil
 }
 
-// removeAnchor removes the namespace from the owners of an object that has others.
+// removeAnchor removes the namespace from the owners of an object. If no other is left, this NodeSet,
+// which is about to go, takes its place.
 func (r *Reconciler) removeAnchor(ctx context.Context, s *observation, have client.Object, name string) error {
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, have)
 	if err != nil {
@@ -193,8 +193,12 @@ func (r *Reconciler) removeAnchor(ctx context.Context, s *observation, have clie
 	}
 	owners := slices.DeleteFunc(slices.Clone(have.GetOwnerReferences()),
 		func(o metav1.OwnerReference) bool { return o.UID == s.namespaceUID })
-	if len(owners) == 0 {
+	switch {
+	case len(owners) == len(have.GetOwnerReferences()):
 		return nil
+	case len(owners) == 0:
+		owners = []metav1.OwnerReference{{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet,
+			Name: s.nodeSet.Name, UID: s.nodeSet.UID}}
 	}
 	next, ok := have.DeepCopyObject().(client.Object)
 	if !ok {

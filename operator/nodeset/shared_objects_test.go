@@ -109,6 +109,41 @@ func TestSharedObjectsOutliveTheirControllerUntilTheLastWorkerIsGone(t *testing.
 	r.expectSharedOwners("after the last worker", "Controller")
 }
 
+func TestSharedObjectsGoWithTheLastNodeSetIfTheirControllerIsGone(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(0))
+	r.pollAndReconcile()
+	controller := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "slurm"}}
+	r.must(r.Delete(t.Context(), controller))
+	for name, obj := range map[string]client.Object{
+		names.WorkerService("slurm"): &corev1.Service{}, names.WorkerBudget("slurm"): &policyv1.PodDisruptionBudget{},
+	} { // as the garbage collector does
+		r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: name}, obj))
+		obj.SetOwnerReferences(obj.GetOwnerReferences()[1:])
+		r.must(r.Update(t.Context(), obj))
+	}
+	r.expectSharedOwners("without the Controller", "Namespace")
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	r.slurmMissing = true
+	r.pollAndReconcile()
+	r.expectSharedOwners("after the last NodeSet", "NodeSet")
+}
+
+func TestServicesOfOthersAreNotDeleted(t *testing.T) {
+	service := render.Service("slurm", "slurm")
+	service.UID = "uid-service"
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, func(n *v1beta1.NodeSet) {
+		n.Spec.ControllerRef.Name = "absent"
+		n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(nodesettest.Noon)), []string{v1beta1.FinalizerDrain}
+	}), service)
+	r.slurmMissing = true
+	r.pollAndReconcile()
+	got := &corev1.Service{}
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(service), got))
+	if len(got.OwnerReferences) != 0 {
+		t.Errorf("the owners are %v", got.OwnerReferences)
+	}
+}
+
 func TestSharedObjectsStayWhileAnotherNodeSetUsesThem(t *testing.T) {
 	other := nodesettest.NewNodeSet(0, func(n *v1beta1.NodeSet) { n.Name, n.UID = "cpu", "uid-cpu" })
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)), other)
