@@ -129,6 +129,8 @@ func groupByWorker(steps []plan.Step) [][]plan.Step {
 	return out
 }
 
+var errNoSlurmCluster = errors.New("the Slurm cluster does not exist")
+
 // errNotAsSeen ends the steps of a worker: its Slurm node has changed since it was read.
 var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
@@ -155,6 +157,8 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 		err = r.deletePod(ctx, s, step)
 	case plan.CreateRecords:
 		return r.createRecords(ctx, s, step)
+	case plan.AdoptRecords:
+		return r.adoptRecords(ctx, s, step.Names)
 	default:
 		err = r.writeSlurmNode(ctx, s, step)
 	}
@@ -249,7 +253,7 @@ func ignoreNotFound(err error) error {
 // writeSlurmNode changes a Slurm node, and expects the change until a reading shows it.
 func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step plan.Step) error {
 	if s.slurmCluster == nil {
-		return errors.New("the Slurm cluster does not exist")
+		return errNoSlurmCluster
 	}
 	var err error
 	switch step.Verb {

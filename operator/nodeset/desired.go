@@ -26,7 +26,8 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 	spec := &s.nodeSet.Spec
 	w := plan.Desired{
 		ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
-		Namespace: s.nodeSet.Namespace, Name: s.nodeSet.Name, UID: string(s.nodeSet.UID),
+		RecordedCluster: s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster],
+		Namespace:       s.nodeSet.Namespace, Name: s.nodeSet.Name, UID: string(s.nodeSet.UID),
 		ScheduledUpdate: scheduledUpdateOf(spec.UpdateStrategy),
 		CordonKubeNodes: spec.CordonKubeNodes, Deleting: s.nodeSet.DeletionTimestamp != nil,
 		Orphaning:   isOrphaning(s.nodeSet, s.revisions),

@@ -195,6 +195,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	s.assignOwners()
 	s.expectations.sequence = reading.Snapshot.Nodes.Sequence
 	s.expectations.overlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
+	s.observeMissingOwners()
 	s.recordsProblem = s.expectations.recordsProblem
 	if s.problem.reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })

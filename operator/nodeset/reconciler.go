@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
-		r.applyCordons(ctx, observed, actions.Cordons), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
+		r.applyCordons(ctx, observed, actions.Cordons), r.recordCluster(ctx, observed, actions.SlurmCluster),
 		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {

@@ -31,6 +31,8 @@ const (
 	DeleteRecord Verb = "delete-record"
 	// CreateRecords creates FUTURE records of Names.
 	CreateRecords Verb = "create-records"
+	// AdoptRecords writes the owner on Names, FUTURE records of the NodeSet that lack it.
+	AdoptRecords Verb = "adopt-records"
 )
 
 // Precondition is what a read of the Slurm node right before the step must show. Since the reading
@@ -150,6 +152,9 @@ type Actions struct {
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
 	OwnerUnknown []string
+	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
+	// joined.
+	SlurmCluster SlurmClusterChange
 	// Reservation is the change to the reservation of a scheduled update.
 	Reservation ReservationChange
 	// Cordons are the changes to Kubernetes nodes, by name.

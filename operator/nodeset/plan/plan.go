@@ -26,6 +26,7 @@ func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReadi
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
 	observed.Slurm = p.rules.FilterReading(&desired, observed.Workers, observed.Slurm)
 	actions := p.planWorkers(now, desired, observed)
+	actions.SlurmCluster = planSlurmCluster(&desired, &observed)
 	actions.Reservation = planReservation(now, &desired, &observed, &actions)
 	actions.Cordons = planCordons(&desired, &observed, &actions)
 	actions.Claims = p.planClaims(&desired, &observed, &actions)
