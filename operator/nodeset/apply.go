@@ -30,15 +30,13 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 		client.FieldOwner(FieldManager)); err != nil {
 		return err
 	}
-	if s.nodeSet.DeletionTimestamp == nil {
-		if err := r.adoptRevisions(ctx, s); err != nil {
-			return err
-		}
+	if err := r.applyRevisions(ctx, s, actions.Revisions, true); err != nil {
+		return err
 	}
 	steps := actions.Steps
 	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
-		if childErr = r.applyChildren(ctx, s); childErr != nil {
+		if childErr = r.applyChildren(ctx, s, actions.Revisions); childErr != nil {
 			steps = withoutCreations(steps)
 		}
 	}

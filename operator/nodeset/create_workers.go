@@ -15,7 +15,7 @@ import (
 
 // createWorker creates the claims and the pod of a worker.
 func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan.Step) error {
-	from, err := s.workerSourceOf(step.Slot.Ordinal)
+	from, err := s.workerSourceOf(step.Revision)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: int(scaling.SpecReplicas(s.nodeSet)),
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
+		RevisionName: s.revision.Name, RevisionHistoryLimit: int(spec.RevisionHistoryLimit),
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
 		ClaimRetention: claimRetentionOf(s.nodeSet),
 	}

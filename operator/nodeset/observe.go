@@ -44,8 +44,6 @@ type observation struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
-	// keptRevisions are the old revisions that ordinals below the partition keep.
-	keptRevisions map[int]string
 
 	mu            sync.Mutex // guards pods, created, pendingEvents, eventOrder and requeue
 	pods          map[string]*corev1.Pod
@@ -98,7 +96,6 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.desired = desiredOf(now, s, hpas.Items)
 	s.requestedMax = requestedMax(nodeSet, hpas.Items)
-	s.keptRevisions = keptRevisionsOf(s)
 	r.observeSlurm(now, s)
 	return s, nil
 }
@@ -208,6 +205,6 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
 		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(),
+		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
@@ -29,7 +30,7 @@ import (
 
 // applyChildren creates or corrects the other objects that workers need: the Service and the
 // disruption budget, and the newest revision.
-func (r *Reconciler) applyChildren(ctx context.Context, s *observation) error {
+func (r *Reconciler) applyChildren(ctx context.Context, s *observation, revisions []plan.RevisionChange) error {
 	if err := r.applyService(ctx, s); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (r *Reconciler) applyChildren(ctx context.Context, s *observation) error {
 			return err
 		}
 	}
-	return r.applyRevisions(ctx, s)
+	return r.applyRevisions(ctx, s, revisions, false)
 }
 
 // sharedOwners returns the owners of the objects that the NodeSets of a cluster share.

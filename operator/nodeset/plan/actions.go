@@ -100,8 +100,10 @@ func (l Precondition) IsMetBy(r *Record) bool {
 
 // Step is one write.
 type Step struct {
-	Verb         Verb
-	Slot         Slot
+	Verb Verb
+	Slot Slot
+	// Revision is what a new worker is created from: the newest, or the one that its ordinal keeps.
+	Revision     string
 	Pod, UID     string
 	SlurmName    string
 	DrainMark    DrainMark
@@ -159,6 +161,8 @@ type Actions struct {
 	Reservation ReservationChange
 	// Cordons are the changes to Kubernetes nodes, by name.
 	Cordons []CordonChange
+	// Revisions are the changes to revisions, adoptions first. The others come before all steps.
+	Revisions []RevisionChange
 	// Claims are the changes to claims, deletions last.
 	Claims []ClaimChange
 	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.

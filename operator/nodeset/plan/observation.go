@@ -55,6 +55,10 @@ type Desired struct {
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
+	// RevisionName is the name of the object of the newest revision, RevisionHistoryLimit how many
+	// revisions are kept that no worker uses.
+	RevisionName         string
+	RevisionHistoryLimit int
 	// ScheduledUpdate is when workers change, nil if that is not scheduled, or paused.
 	ScheduledUpdate *ScheduledUpdate
 	// MinReady is how long a worker must be Ready before it is available.
@@ -224,4 +228,6 @@ type Observation struct {
 	KubeNodes map[string]KubeNode
 	// Claims are the claims of the NodeSet's workers, also of those that do not exist any more.
 	Claims []Claim
+	// Revisions are the stored revisions of the NodeSet.
+	Revisions []Revision
 }
