@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -158,17 +158,8 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 func (o *options) cache() cache.Options {
-	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
-		// HPAs are large, and managed fields are not needed.
-		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
-		// Only workers are needed.
-		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}),
-			Transform: cache.TransformStripManagedFields()},
-		// Only the claims of workers are needed.
-		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(
-			labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
-		&corev1.Node{}: {Transform: withoutImages},
-	}}
+	out := cache.Options{ByObject: nodeset.CacheOptions()}
+	maps.Copy(out.ByObject, wakeup.CacheOptions())
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
 			out.DefaultNamespaces = map[string]cache.Config{}
@@ -203,12 +194,4 @@ func newCachesCheck(c cache.Cache, kinds ...client.Object) healthz.Checker {
 		}
 		return nil
 	}
-}
-
-// withoutImages drops large fields of Kubernetes nodes that the operator does not use.
-func withoutImages(obj any) (any, error) {
-	if node, ok := obj.(*corev1.Node); ok {
-		node.ManagedFields, node.Status.Images = nil, nil
-	}
-	return obj, nil
 }

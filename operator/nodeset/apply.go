@@ -30,15 +30,13 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 		client.FieldOwner(FieldManager)); err != nil {
 		return err
 	}
-	if s.nodeSet.DeletionTimestamp == nil {
-		if err := r.adoptRevisions(ctx, s); err != nil {
-			return err
-		}
+	if err := r.applyRevisions(ctx, s, actions.Revisions, true); err != nil {
+		return err
 	}
 	steps := actions.Steps
 	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
-		if childErr = r.applyChildren(ctx, s); childErr != nil {
+		if childErr = r.applyChildren(ctx, s, actions.Revisions); childErr != nil {
 			steps = withoutCreations(steps)
 		}
 	}
@@ -129,6 +127,8 @@ func groupByWorker(steps []plan.Step) [][]plan.Step {
 	return out
 }
 
+var errNoSlurmCluster = errors.New("the Slurm cluster does not exist")
+
 // errNotAsSeen ends the steps of a worker: its Slurm node has changed since it was read.
 var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
@@ -155,6 +155,8 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 		err = r.deletePod(ctx, s, step)
 	case plan.CreateRecords:
 		return r.createRecords(ctx, s, step)
+	case plan.AdoptRecords:
+		return r.adoptRecords(ctx, s, step.Names)
 	default:
 		err = r.writeSlurmNode(ctx, s, step)
 	}
@@ -249,7 +251,7 @@ func ignoreNotFound(err error) error {
 // writeSlurmNode changes a Slurm node, and expects the change until a reading shows it.
 func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step plan.Step) error {
 	if s.slurmCluster == nil {
-		return errors.New("the Slurm cluster does not exist")
+		return errNoSlurmCluster
 	}
 	var err error
 	switch step.Verb {

@@ -26,13 +26,15 @@ func desiredOf(now time.Time, s *observation, hpas []autoscalingv2.HorizontalPod
 	spec := &s.nodeSet.Spec
 	w := plan.Desired{
 		ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
-		Namespace: s.nodeSet.Namespace, Name: s.nodeSet.Name, UID: string(s.nodeSet.UID),
+		RecordedCluster: s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster],
+		Namespace:       s.nodeSet.Namespace, Name: s.nodeSet.Name, UID: string(s.nodeSet.UID),
 		ScheduledUpdate: scheduledUpdateOf(spec.UpdateStrategy),
 		CordonKubeNodes: spec.CordonKubeNodes, Deleting: s.nodeSet.DeletionTimestamp != nil,
 		Orphaning:   isOrphaning(s.nodeSet, s.revisions),
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: int(scaling.SpecReplicas(s.nodeSet)),
 		MaxWorkers: maxWorkers(s.nodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
+		RevisionName: s.revision.Name, RevisionHistoryLimit: int(spec.RevisionHistoryLimit),
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
 		ClaimRetention: claimRetentionOf(s.nodeSet),
 	}

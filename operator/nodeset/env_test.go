@@ -85,7 +85,7 @@ func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object)
 	b = nil
 	r.createObject(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"},
 		Data: map[string][]byte{"slurm.key": []byte("secret")}})
-	r.createObject(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"},
+	r.createObject(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm", UID: "uid-controller"},
 		Spec: v1beta1.ControllerSpec{SlurmKeyRef: key}})
 	r.writes = nil
 	r.slurm = newFakeSlurm(func() time.Time { return r.now })

@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
-	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // filterWrites keeps the writes that are one of these.
@@ -39,29 +37,6 @@ func TestAWorkerOnItsWayUpCostsFewWrites(t *testing.T) {
 	}
 	if len(r.slurm.calls) != 1 || !strings.HasPrefix(r.slurm.calls[0], "update gpu-0") {
 		t.Errorf("slurm was told %q", r.slurm.calls)
-	}
-}
-
-func TestARecordFromBeforeTheWorkerIsNotShown(t *testing.T) {
-	future := &slurm.Node{State: slurm.NodeState{Base: slurm.NodeFuture}}
-	for _, tc := range []struct {
-		name   string
-		node   *slurm.Node
-		readAt time.Duration // after noon, when the worker became Ready
-		want   bool
-	}{
-		{"one of a node that has registered is", &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle}}, 0, false},
-		{"nothing at all is no record", nil, 0, false},
-		{"a FUTURE one that was read before is not", future, -time.Second, true},
-		{"a FUTURE one of the same second is not", future, 999 * time.Millisecond, true},
-		{"a FUTURE one that was read later is", future, time.Second, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := &plan.Worker{Created: nodesettest.Noon.Add(-time.Minute), ReadySince: nodesettest.Noon}
-			if got := isOlderThanWorker(nodesettest.Noon.Add(tc.readAt), w, tc.node); got != tc.want {
-				t.Errorf("it is older: %t", got)
-			}
-		})
 	}
 }
 

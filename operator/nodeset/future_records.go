@@ -61,19 +61,21 @@ func (s *observation) assumeOwnership() {
 	}
 }
 
-// adoptRecords writes the owner on unmarked records.
-func (r *Reconciler) adoptRecords(ctx context.Context, s *observation) error {
-	if !s.slurm.Fresh || s.desired.Deleting {
-		return nil
-	}
-	var names []string
+// observeMissingOwners marks the records whose comment must be written. A record with a write that
+// no reading shows yet may have it already.
+func (s *observation) observeMissingOwners() {
 	for name, record := range s.slurm.Records {
-		if _, written := s.expectations.pendingWrites[name]; record.Future && !written && s.isUnmarkedRecord(name) {
-			names = append(names, name)
+		if _, written := s.expectations.pendingWrites[name]; !written && s.isUnmarkedRecord(name) {
+			record.OwnerMissing = true
+			s.slurm.Records[name] = record
 		}
 	}
-	if len(names) == 0 {
-		return nil
+}
+
+// adoptRecords writes the owner on records.
+func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []string) error {
+	if s.slurmCluster == nil {
+		return errNoSlurmCluster
 	}
 	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
 	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names),

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,8 @@ type observation struct {
 	// clusterRef is the name of its Controller or Cluster, clusterFound whether that exists.
 	clusterRef   string
 	clusterFound bool
+	// clusterOwner refers to it as an owner.
+	clusterOwner metav1.OwnerReference
 	// namespaceUID is empty while it is not known.
 	namespaceUID types.UID
 	// problem prevents the creation of workers. The condition Ready reports it.
@@ -41,8 +44,6 @@ type observation struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
-	// keptRevisions are the old revisions that ordinals below the partition keep.
-	keptRevisions map[int]string
 
 	mu            sync.Mutex // guards pods, created, pendingEvents, eventOrder and requeue
 	pods          map[string]*corev1.Pod
@@ -95,7 +96,6 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.desired = desiredOf(now, s, hpas.Items)
 	s.requestedMax = requestedMax(nodeSet, hpas.Items)
-	s.keptRevisions = keptRevisionsOf(s)
 	r.observeSlurm(now, s)
 	return s, nil
 }
@@ -192,6 +192,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	s.assignOwners()
 	s.expectations.sequence = reading.Snapshot.Nodes.Sequence
 	s.expectations.overlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
+	s.observeMissingOwners()
 	s.recordsProblem = s.expectations.recordsProblem
 	if s.problem.reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
@@ -204,6 +205,6 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
 		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(),
+		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
 	}
 }

@@ -123,31 +123,6 @@ func (r *Reconciler) adoptPod(ctx context.Context, s *observation, step plan.Ste
 	return nil
 }
 
-// adoptRevisions adopts the revisions that an earlier NodeSet of this name left behind.
-func (r *Reconciler) adoptRevisions(ctx context.Context, s *observation) error {
-	for i := range s.revisions {
-		revision := &s.revisions[i]
-		if metav1.IsControlledBy(revision, s.nodeSet) {
-			continue
-		}
-		if err := r.checkAdoption(ctx, s); err != nil {
-			return err
-		}
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": revision.ResourceVersion,
-			"ownerReferences": []metav1.OwnerReference{render.Owner(s.nodeSet)},
-		}})
-		if err != nil {
-			return err
-		}
-		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data),
-			client.FieldOwner(FieldManager)); err != nil {
-			return ignoreNotFound(fmt.Errorf("adopting controller revision %s: %w", revision.Name, err))
-		}
-	}
-	return nil
-}
-
 // isOrphaning reports whether the NodeSet is being deleted and leaves its workers behind
 // (--cascade=orphan). The finalizer that requests this disappears when the garbage collector is
 // done. Afterwards revisions without an owner show it: with foreground deletion they are deleted,

@@ -102,9 +102,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
-		r.applyCordons(ctx, observed, actions.Cordons), r.adoptRecords(ctx, observed), r.rememberCluster(ctx, observed),
+		r.applyCordons(ctx, observed, actions.Cordons), r.recordCluster(ctx, observed, actions.SlurmCluster),
 		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
+	if err == nil && actions.DeletionDone {
+		err = r.releaseSharedObjects(ctx, observed)
+	}
 	if err == nil && actions.DeletionDone {
 		err = kube.RemoveFinalizer(ctx, r.client, nodeSet, v1beta1.FinalizerDrain, client.FieldOwner(FieldManager))
 	}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,6 +113,8 @@ func (r *Reconciler) getReference(ctx context.Context, s *observation, name, kin
 		return missingReference("%s %s does not exist in namespace %s", kind, name, s.nodeSet.Namespace)
 	}
 	s.clusterFound = err == nil
+	s.clusterOwner = metav1.OwnerReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind, Name: name,
+		UID: into.GetUID()}
 	return err
 }
 

@@ -1,100 +1,33 @@
 package nodeset
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// keptRevisionsOf returns the old revisions that ordinals below the partition keep, by ordinal: the
-// revision of the worker or, while there is none, the revision annotated with the ordinal.
-// Revisions that do not exist any more are left out.
-func keptRevisionsOf(s *observation) map[int]string {
-	out := map[int]string{}
-	if s.problem.reason != "" || s.desired.PerKubeNode || s.desired.Update.Partition == 0 {
-		return out
-	}
-	old := map[string]bool{}
+// planRevisions returns the stored revisions for the plan.
+func (s *observation) planRevisions() []plan.Revision {
+	out := make([]plan.Revision, len(s.revisions))
 	for i := range s.revisions {
-		hash := s.revisions[i].Labels[render.LabelRevision]
-		if hash == s.revision.Hash {
-			continue
-		}
-		old[hash] = true
-		for _, ordinal := range parseOrdinals(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals],
-			s.desired.Update.Partition) {
-			out[ordinal] = hash
-		}
-	}
-	for i := range s.workers {
-		w := &s.workers[i]
-		switch {
-		case w.Slot.Ordinal >= s.desired.Update.Partition:
-		case old[w.Revision]:
-			out[w.Slot.Ordinal] = w.Revision
-		default:
-			delete(out, w.Slot.Ordinal)
-		}
+		r := &s.revisions[i]
+		out[i] = plan.Revision{Name: r.Name, Hash: r.Labels[render.LabelRevision], Number: r.Revision,
+			Ordinals: r.Annotations[v1beta1.AnnotationOrdinals], Owned: metav1.IsControlledBy(r, s.nodeSet)}
 	}
 	return out
-}
-
-// maxOrdinals is the largest number of ordinals read from one AnnotationOrdinals, which may repeat
-// some. It is more than any NodeSet has workers.
-const maxOrdinals = 1 << 20
-
-// parseOrdinals parses AnnotationOrdinals, up to but excluding end. It skips text that is not a
-// list of ordinals.
-func parseOrdinals(text string, end int) []int {
-	var out []int
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, ranged := strings.Cut(part, "-")
-		first, err := strconv.Atoi(low)
-		last := first
-		if ranged && err == nil {
-			last, err = strconv.Atoi(high)
-		}
-		if err != nil || first < 0 {
-			continue
-		}
-		for i := first; i <= min(last, end-1) && len(out) < maxOrdinals; i++ {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// formatOrdinals formats AnnotationOrdinals; empty for none.
-func formatOrdinals(ordinals []int) string {
-	ordinals = slices.Sorted(slices.Values(ordinals))
-	var parts []string
-	for i := 0; i < len(ordinals); {
-		j := i
-		for j+1 < len(ordinals) && ordinals[j+1] == ordinals[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(ordinals[i])
-		if j > i {
-			part += "-" + strconv.Itoa(ordinals[j])
-		}
-		parts, i = append(parts, part), j+1
-	}
-	return strings.Join(parts, ",")
 }
 
 // workerSource is what a worker is rendered from.
@@ -105,18 +38,16 @@ type workerSource struct {
 	template corev1.PodTemplateSpec
 }
 
-// workerSourceOf returns what the worker of an ordinal is rendered from: the newest revision, or
-// the one that the ordinal keeps.
-func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
+// workerSourceOf returns what a worker of a revision is rendered from.
+func (s *observation) workerSourceOf(hash string) (workerSource, error) {
 	out := workerSource{s.revision.Hash, s.input, s.names, s.template}
-	hash, old := s.keptRevisions[ordinal]
-	if !old {
+	if hash == s.revision.Hash {
 		return out, nil
 	}
 	i := slices.IndexFunc(s.revisions,
 		func(r appsv1.ControllerRevision) bool { return r.Labels[render.LabelRevision] == hash })
 	if i < 0 {
-		return workerSource{}, fmt.Errorf("worker %d keeps revision %s, which does not exist", ordinal, hash)
+		return workerSource{}, fmt.Errorf("revision %s of a worker does not exist", hash)
 	}
 	var err error
 	out.hash = hash
@@ -124,7 +55,7 @@ func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
 		return workerSource{}, err
 	}
 	if out.names, err = names.NewWorkers(out.input.NodeSet, out.input.Cluster); err != nil {
-		return workerSource{}, fmt.Errorf("naming worker %d of revision %s: %w", ordinal, hash, err)
+		return workerSource{}, fmt.Errorf("naming workers of revision %s: %w", hash, err)
 	}
 	if out.template, err = render.Template(out.input); err != nil {
 		return workerSource{}, fmt.Errorf("rendering revision %s: %w", hash, err)
@@ -132,70 +63,60 @@ func (s *observation) workerSourceOf(ordinal int) (workerSource, error) {
 	return out, nil
 }
 
-// applyRevisions creates the newest revision, and deletes those beyond the history limit that no
-// worker uses or keeps. It annotates old revisions with the ordinals that keep them before anything
-// happens to the workers.
-func (r *Reconciler) applyRevisions(ctx context.Context, s *observation) error {
-	top, there := int64(0), false
-	used := map[string]bool{s.revision.Hash: true}
-	for i := range s.workers {
-		used[s.workers[i].Revision] = true
-	}
-	for _, hash := range s.keptRevisions {
-		used[hash] = true
-	}
-	var old []*appsv1.ControllerRevision
-	for i := range s.revisions {
-		revision := &s.revisions[i]
-		top = max(top, revision.Revision)
-		there = there || revision.Name == s.revision.Name
-		if !used[revision.Labels[render.LabelRevision]] {
-			old = append(old, revision)
+// applyRevisions makes the changes that adopt revisions, or the others. It ends with the first error.
+func (r *Reconciler) applyRevisions(ctx context.Context, s *observation, changes []plan.RevisionChange,
+	adoption bool) error {
+	for _, change := range changes {
+		if (change.Verb == plan.AdoptRevision) != adoption {
+			continue
 		}
-	}
-	if !there {
-		object := render.RevisionObject(s.input, s.revision, top+1)
-		if err := r.client.Create(ctx, object, client.FieldOwner(FieldManager)); err != nil &&
-			!apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating controller revision %s: %w", object.Name, err)
-		}
-	}
-	if err := r.annotateKeptOrdinals(ctx, s); err != nil {
-		return err
-	}
-	slices.SortFunc(old, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(b.Revision, a.Revision) })
-	for _, revision := range old[min(len(old), int(max(0, s.nodeSet.Spec.RevisionHistoryLimit))):] {
-		if err := r.client.Delete(ctx, revision); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting controller revision %s: %w", revision.Name, err)
+		if err := r.applyRevision(ctx, s, change); err != nil {
+			return fmt.Errorf("controller revision %s: %s: %w", change.Name, change.Verb, err)
 		}
 	}
 	return nil
 }
 
-// annotateKeptOrdinals writes on the revisions which ordinals keep them, where that differs.
-func (r *Reconciler) annotateKeptOrdinals(ctx context.Context, s *observation) error {
-	keep := map[string][]int{}
-	for _, ordinal := range slices.Sorted(maps.Keys(s.keptRevisions)) {
-		keep[s.keptRevisions[ordinal]] = append(keep[s.keptRevisions[ordinal]], ordinal)
+func (r *Reconciler) applyRevision(ctx context.Context, s *observation, change plan.RevisionChange) error {
+	if change.Verb == plan.CreateRevision {
+		object := render.RevisionObject(s.input, s.revision, change.Number)
+		err := r.client.Create(ctx, object, client.FieldOwner(FieldManager))
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
 	}
-	for i := range s.revisions {
-		revision := &s.revisions[i]
-		text := formatOrdinals(keep[revision.Labels[render.LabelRevision]])
-		if text == revision.Annotations[v1beta1.AnnotationOrdinals] {
-			continue
-		}
-		var value any
-		if text != "" {
-			value = text
-		}
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1beta1.AnnotationOrdinals: value}}})
-		if err != nil {
+	i := slices.IndexFunc(s.revisions, func(c appsv1.ControllerRevision) bool { return c.Name == change.Name })
+	if i < 0 {
+		return nil
+	}
+	switch revision := &s.revisions[i]; change.Verb {
+	case plan.AdoptRevision:
+		if err := r.checkAdoption(ctx, s); err != nil {
 			return err
 		}
-		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data),
-			client.FieldOwner(FieldManager)); err != nil {
-			return ignoreNotFound(fmt.Errorf("annotating controller revision %s: %w", revision.Name, err))
+		return r.patchRevision(ctx, revision, map[string]any{"resourceVersion": revision.ResourceVersion,
+			"ownerReferences": []metav1.OwnerReference{render.Owner(s.nodeSet)}})
+	case plan.AnnotateRevision:
+		var value any
+		if change.Ordinals != "" {
+			value = change.Ordinals
 		}
+		return r.patchRevision(ctx, revision,
+			map[string]any{"annotations": map[string]any{v1beta1.AnnotationOrdinals: value}})
+	case plan.DeleteRevision:
+		return client.IgnoreNotFound(r.client.Delete(ctx, revision))
 	}
-	return nil
+	return fmt.Errorf("unknown verb %s", change.Verb)
+}
+
+// patchRevision changes the metadata of a revision.
+func (r *Reconciler) patchRevision(ctx context.Context, revision *appsv1.ControllerRevision,
+	metadata map[string]any) error {
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return err
+	}
+	return ignoreNotFound(r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data),
+		client.FieldOwner(FieldManager)))
 }

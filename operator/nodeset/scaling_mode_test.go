@@ -157,7 +157,8 @@ func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
 	r.must(r.Delete(t.Context(), r.nodeSet()))
 	r.clearWrites()
 	r.pollAndReconcile()
-	expectStrings(t, "the writes", r.writes, "patch status NodeSet gpu", "patch NodeSet gpu")
+	expectStrings(t, "the writes", r.writes, "patch status NodeSet gpu", "patch Service slurm-workers-slurm",
+		"patch PodDisruptionBudget slurm-workers-pdb-slurm", "patch NodeSet gpu")
 	if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is still there: %v", err)
 	}

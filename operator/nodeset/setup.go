@@ -10,10 +10,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -37,8 +40,27 @@ const (
 	clusterField = "joinedCluster"
 )
 
+// CacheOptions returns what the reconciler needs of the objects in the manager's cache: only the pods
+// and claims of workers, and Kubernetes nodes without their images.
+func CacheOptions() map[client.Object]cache.ByObject {
+	workers := labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})
+	return map[client.Object]cache.ByObject{
+		&corev1.Pod{}:                   {Label: workers, Transform: cache.TransformStripManagedFields()},
+		&corev1.PersistentVolumeClaim{}: {Label: workers},
+		&corev1.Node{}:                  {Transform: withoutImages},
+	}
+}
+
+// withoutImages drops large fields of Kubernetes nodes that nobody reads.
+func withoutImages(obj any) (any, error) {
+	if node, ok := obj.(*corev1.Node); ok {
+		node.ManagedFields, node.Status.Images = nil, nil
+	}
+	return obj, nil
+}
+
 // SetupWithManager registers the reconciler with the manager. It reconciles NodeSets that change,
-// and those whose pods, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
+// and those whose pods, Service, disruption budget, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
 // new readings of Slurm by the object that stands for the cluster; it may be nil.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -54,6 +76,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsOfHPA)).
 		Watches(&v1beta1.Controller{}, r.enqueueJoined(v1beta1.KindController)).
 		Watches(&v1beta1.Cluster{}, r.enqueueJoined(v1beta1.KindCluster)).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.requestsForShared)).
+		Watches(&policyv1.PodDisruptionBudget{}, handler.EnqueueRequestsFromMapFunc(r.requestsForShared),
+			builder.WithPredicates(specs)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet),
 			builder.WithPredicates(kubeNodeChanged())).
 		WithOptions(controller.Options{
@@ -119,6 +144,21 @@ func (r *Reconciler) enqueueJoined(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
 		return r.Requests(ctx, access.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	})
+}
+
+// requestsForShared returns the NodeSets of the cluster whose workers' Service or budget the object
+// is.
+func (r *Reconciler) requestsForShared(ctx context.Context, obj client.Object) []reconcile.Request {
+	cluster := obj.GetLabels()[v1beta1.LabelCluster]
+	if obj.GetLabels()[v1beta1.LabelAppName] != v1beta1.AppSlurmd || cluster == "" {
+		return nil
+	}
+	var out []reconcile.Request
+	for _, kind := range []string{v1beta1.KindController, v1beta1.KindCluster} {
+		out = append(out, r.Requests(ctx, access.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(),
+			Name: cluster})...)
+	}
+	return out
 }
 
 func (r *Reconciler) everyNodeSet(ctx context.Context, _ client.Object) []reconcile.Request {

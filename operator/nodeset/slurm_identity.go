@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -54,23 +55,18 @@ func (s *observation) mayWrite(n *slurm.Node) bool {
 	return !ok || note.BelongsTo(s.nodeSet, s.namespaceUID)
 }
 
-// rememberCluster annotates the NodeSet with the name of the Slurm cluster in which a worker was
-// first seen registered, until no worker is left.
-func (r *Reconciler) rememberCluster(ctx context.Context, s *observation) error {
-	had, cluster := s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster], any(nil)
-	switch {
-	case s.nodeSet.DeletionTimestamp != nil:
+// recordCluster annotates the NodeSet with the name of the Slurm cluster that its workers joined, or
+// removes the annotation.
+func (r *Reconciler) recordCluster(ctx context.Context, s *observation, change plan.SlurmClusterChange) error {
+	if !change.Write {
 		return nil
-	case len(s.workers) == 0:
-		if had == "" {
-			return nil
-		}
-	case had != "" || !s.slurm.Fresh || s.slurm.ClusterName == "" || !s.hasRegisteredWorker():
-		return nil
-	default:
-		cluster = s.slurm.ClusterName
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1beta1.AnnotationSlurmCluster: cluster}}})
+	var cluster any
+	if change.Name != "" {
+		cluster = change.Name
+	}
+	annotations := map[string]any{v1beta1.AnnotationSlurmCluster: cluster}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}
@@ -81,16 +77,6 @@ func (r *Reconciler) rememberCluster(ctx context.Context, s *observation) error 
 	}
 	s.nodeSet.ResourceVersion, s.nodeSet.Annotations = written.ResourceVersion, written.Annotations
 	return nil
-}
-
-// hasRegisteredWorker reports whether one of the workers is registered with Slurm.
-func (s *observation) hasRegisteredWorker() bool {
-	for i := range s.workers {
-		if r, known := s.slurm.Records[s.workers[i].SlurmName]; known && !r.Future && s.workers[i].Ready {
-			return true
-		}
-	}
-	return false
 }
 
 // formatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.

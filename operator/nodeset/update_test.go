@@ -2,7 +2,6 @@ package nodeset
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -81,25 +80,6 @@ func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 	want := map[string]int64{"gpu-" + hashes[0]: 1, "gpu-" + hashes[3]: 4, "gpu-" + hashes[4]: 5, "gpu-" + hashes[5]: 6}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestOrdinalsKeepTheirRevision(t *testing.T) {
-	for text, want := range map[string][]int{
-		"": nil, "0": {0}, "0-2,5": {0, 1, 2, 5}, "3-1": nil, "x,1": {1}, "-1": nil,
-		"0-99999999999": {0, 1, 2, 3, 4, 5},
-	} {
-		if diff := cmp.Diff(want, parseOrdinals(text, 6)); diff != "" {
-			t.Errorf("%q: %s", text, diff)
-		}
-	}
-	if got := len(parseOrdinals("0-2147483646,0-2147483646", math.MaxInt32)); got != maxOrdinals {
-		t.Errorf("%d ordinals are read", got)
-	}
-	for want, ordinals := range map[string][]int{"": nil, "4": {4}, "0-2,5,7-8": {8, 7, 5, 2, 1, 0}} {
-		if got := formatOrdinals(ordinals); got != want {
-			t.Errorf("%v are %q and not %q", ordinals, got, want)
-		}
 	}
 }
 

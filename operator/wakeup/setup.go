@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -31,6 +32,14 @@ func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
 		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
 	}
 	return nil
+}
+
+// CacheOptions returns what the reconciler needs of the objects in the manager's cache: HPAs, which are
+// large, without their managed fields.
+func CacheOptions() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
+	}
 }
 
 // SetupWithManager makes the manager run the reconciler for every NodeSet whose spec or annotations

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
@@ -29,19 +30,56 @@ func (s *simRun) keepNodesFor(t attempt) {
 
 // keepPlannedNodes reserves the nodes on which backfill plans a job that requires busy nodes by name:
 // new workers do not help it, so that the plan stands, and jobs of lower priority need other nodes.
-func (s *simRun) keepPlannedNodes(record *jobRecord) {
-	if record.plannedNodes == "" {
+func (s *simRun) keepPlannedNodes(t attempt) {
+	if len(t.request.requiredNodes) == 0 {
 		return
 	}
-	planned := expandHostlists([]string{record.plannedNodes})
+	if s.keptNodes == nil {
+		s.keptNodes = make([]bool, len(s.simNodes))
+	}
 	s.workLeft -= len(s.simNodes)
+	if t.record.plannedNodes == "" {
+		s.keepNodesOfPlan(t)
+		return
+	}
+	planned := expandHostlists([]string{t.record.plannedNodes})
 	for i := range s.simNodes {
 		if planned[s.simNodes[i].name] {
-			if s.keptNodes == nil {
-				s.keptNodes = make([]bool, len(s.simNodes))
-			}
 			s.keptNodes[i] = true
 		}
+	}
+}
+
+// keepNodesOfPlan reserves the nodes that backfill will plan, for a job that slurmctld has not
+// planned yet because the nodes do not exist: those that the job gets when the jobs on its required
+// nodes have ended. Backfill removes running jobs until the job fits, and selects from the nodes
+// that are free then.
+func (s *simRun) keepNodesOfPlan(t attempt) {
+	later := s.clone()
+	ended := false
+	for _, nodes := range s.placements {
+		if slices.ContainsFunc(nodes, func(i int) bool {
+			return slices.Contains(t.request.requiredNodes, s.simNodes[i].name)
+		}) {
+			later.freeNodes(nodes)
+			ended = true
+		}
+	}
+	c := nodeChoice{simRun: &later, request: t.request, partition: t.partition}
+	if !ended || !c.chooseNodes() {
+		return
+	}
+	for _, on := range c.allocations {
+		s.keptNodes[on.node] = true
+	}
+}
+
+// freeNodes returns nodes to their initial state.
+func (s *simRun) freeNodes(nodes []int) {
+	for _, i := range nodes {
+		copy(s.free[i], s.simNodes[i].room)
+		s.partitionCPUs[i] = maps.Clone(s.simNodes[i].usedCPUs)
+		s.empty[i], s.firstPartition[i], s.exclusiveTo[i] = s.simNodes[i].empty, -1, nil
 	}
 }
 

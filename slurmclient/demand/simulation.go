@@ -19,6 +19,8 @@ type simulation struct {
 	simNodes    []simNode
 	attempts    []attempt
 	hetAttempts [][]attempt
+	// requiresNodes is whether a job requires nodes by name.
+	requiresNodes bool
 	// workLeft is how many more nodes can be evaluated.
 	workLeft int
 }
@@ -175,6 +177,7 @@ func (h *simulation) addAttempts() bool {
 		if r.target < 0 || r.jobs == 0 || !h.inGroup[r.target] {
 			continue
 		}
+		h.requiresNodes = h.requiresNodes || len(r.requiredNodes) > 0
 		if r.deviations&^(isHeterogeneous|isFederated) != 0 || !h.knowsNamedNodes(r) {
 			return false
 		}

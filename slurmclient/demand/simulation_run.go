@@ -27,6 +27,8 @@ type simRun struct {
 	avoidedNodes map[int]bool
 	// keptNodes are the nodes that pending jobs will get once others end.
 	keptNodes []bool
+	// placements are the nodes of each job that started in the run, if a job requires nodes by name.
+	placements [][]int
 }
 
 // workerSet is the set of workers that exist: a number of new ones for each pool, and all existing
@@ -61,7 +63,7 @@ func (h *simulation) runQueue(workers workerSet) *simRun {
 			switch {
 			case left[t.record] == 0:
 			case s.withNew:
-				s.keepPlannedNodes(t.record)
+				s.keepPlannedNodes(t)
 			default:
 				s.keepNodesFor(t)
 			}
@@ -147,12 +149,20 @@ func (s *simRun) clone() simRun {
 		out.partitionCPUs[i] = maps.Clone(s.partitionCPUs[i])
 	}
 	out.empty, out.firstPartition = slices.Clone(s.empty), slices.Clone(s.firstPartition)
+	out.placements = slices.Clone(s.placements)
 	out.exclusiveTo, out.started = slices.Clone(s.exclusiveTo), maps.Clone(s.started)
 	return out
 }
 
 // takeNodes starts a job on the selected nodes.
 func (s *simRun) takeNodes(c *nodeChoice) {
+	if s.requiresNodes {
+		nodes := make([]int, len(c.allocations))
+		for n, on := range c.allocations {
+			nodes[n] = on.node
+		}
+		s.placements = append(s.placements, nodes)
+	}
 	for _, on := range c.allocations {
 		i := on.node
 		if s.firstPartition[i] < 0 {

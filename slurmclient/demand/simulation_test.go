@@ -190,3 +190,23 @@ func TestPlannedNodesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesOfAPlanToComeAreKept: there is no node yet. When there are, jobs 1 and 2 start on w-0 to
+// w-4, and backfill plans job 3 on the required w-3 and the three nodes after it, which are free or
+// will be (seed 245 of the oracle). Job 7 of lower priority needs yet another one.
+func TestNodesOfAPlanToComeAreKept(t *testing.T) {
+	requiring := func(node string) jobOption {
+		return withChange(func(j *slurm.Job) { j.RequiredNodes = node })
+	}
+	for node, want := range map[string]uint64{"w-3": 8, "w-4": 9, "": 10} {
+		nouns := []any{newPartition("cpu"), newJob(1, asExclusive), newJob(2, onNodes(4), asExclusive),
+			newJob(3, onNodes(4), asExclusive, requiring(node)), newJob(7, asExclusive)}
+		p := demand.Compute(noon.Time(), snapshotOf(t, nouns...), demand.Pool{
+			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 20,
+			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
+		}).Pools[0]
+		if p.Required != want {
+			t.Errorf("requiring %q, %d workers are required, want %d: %+v", node, p.Required, want, p)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,20 @@ func GoNames(page string) (names []string) {
 		}
 	}
 	return names
+}
+
+// fileName matches a file of the repository in backticks.
+var fileName = regexp.MustCompile("`([a-z][\\w.-]*(?:/[\\w.-]+)+\\.[a-z]+)`")
+
+// FileNames returns the files of the repository that a page names with their folders, each once, in
+// the order of the page.
+func FileNames(page string) (files []string) {
+	for _, m := range fileName.FindAllStringSubmatch(page, -1) {
+		if !slices.Contains(files, m[1]) {
+			files = append(files, m[1])
+		}
+	}
+	return files
 }
 
 // CheckGoName returns an error if the tree has no package, or no declaration in it, of the name.

@@ -54,3 +54,28 @@ func TestNamesOfPagesExist(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOfPagesExist: this page names files as they are.
+func TestFilesOfPagesExist(t *testing.T) {
+	const page = "CONTRIBUTING.md"
+	text, err := os.ReadFile("../../" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := FileNames(string(text))
+	if len(files) < 25 {
+		t.Errorf("%s names %d files, want 25 at least", page, len(files))
+	}
+	for _, file := range files {
+		if _, err := os.Stat("../../" + file); err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	page := "`operator/wakeup/plan.go`, `operator/wakeup`, `go test ./x/y.go`, `docs/a.md` and `operator/wakeup/plan.go`"
+	if got, want := FileNames(page), []string{"operator/wakeup/plan.go", "docs/a.md"}; !slices.Equal(got, want) {
+		t.Errorf("the files are %q, want %q", got, want)
+	}
+}

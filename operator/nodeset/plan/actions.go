@@ -31,6 +31,8 @@ const (
 	DeleteRecord Verb = "delete-record"
 	// CreateRecords creates FUTURE records of Names.
 	CreateRecords Verb = "create-records"
+	// AdoptRecords writes the owner on Names, FUTURE records of the NodeSet that lack it.
+	AdoptRecords Verb = "adopt-records"
 )
 
 // Precondition is what a read of the Slurm node right before the step must show. Since the reading
@@ -98,8 +100,10 @@ func (l Precondition) IsMetBy(r *Record) bool {
 
 // Step is one write.
 type Step struct {
-	Verb         Verb
-	Slot         Slot
+	Verb Verb
+	Slot Slot
+	// Revision is what a new worker is created from: the newest, or the one that its ordinal keeps.
+	Revision     string
 	Pod, UID     string
 	SlurmName    string
 	DrainMark    DrainMark
@@ -150,10 +154,15 @@ type Actions struct {
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
 	OwnerUnknown []string
+	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
+	// joined.
+	SlurmCluster SlurmClusterChange
 	// Reservation is the change to the reservation of a scheduled update.
 	Reservation ReservationChange
 	// Cordons are the changes to Kubernetes nodes, by name.
 	Cordons []CordonChange
+	// Revisions are the changes to revisions, adoptions first. The others come before all steps.
+	Revisions []RevisionChange
 	// Claims are the changes to claims, deletions last.
 	Claims []ClaimChange
 	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.

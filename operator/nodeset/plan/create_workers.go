@@ -41,7 +41,11 @@ func (b *planRun) createAt(slot Slot, name string) {
 	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.rules.OutOfServiceByOthers(r) && !r.Drain {
 		b.addDrain(Step{SlurmName: name})
 	}
-	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name})
+	revision, old := b.keptRevisions[slot.Ordinal]
+	if !old {
+		revision = b.desired.Revision
+	}
+	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name, Revision: revision})
 }
 
 // createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody

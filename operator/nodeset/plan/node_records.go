@@ -29,6 +29,24 @@ func (b *planRun) maintainRecords() {
 		b.addStep(Step{Verb: CreateRecords, Names: missing,
 			Reason: "jobs can be submitted for workers that do not exist yet"})
 	}
+	b.adoptRecords()
+}
+
+// adoptRecords writes the owner on FUTURE records that lack it: the operator may have ended between
+// their creation and that write.
+func (b *planRun) adoptRecords() {
+	if b.desired.Deleting {
+		return
+	}
+	var lacking []string
+	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
+		if r := b.slurm.Records[name]; r.Future && r.OwnerMissing {
+			lacking = append(lacking, name)
+		}
+	}
+	if len(lacking) > 0 {
+		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments name no NodeSet"})
+	}
 }
 
 // futureNames returns the names of workers that may be created.

@@ -34,6 +34,9 @@ type Desired struct {
 	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are
 	// none. ClusterRef is the Controller or Cluster that the NodeSet names.
 	ClusterName, ClusterRef string
+	// RecordedCluster is the name of the Slurm cluster that the NodeSet records, also while there are
+	// no workers.
+	RecordedCluster string
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes. Otherwise the
 	// NodeSet has Replicas workers.
 	PerKubeNode bool
@@ -52,6 +55,10 @@ type Desired struct {
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
+	// RevisionName is the name of the object of the newest revision, RevisionHistoryLimit how many
+	// revisions are kept that no worker uses.
+	RevisionName         string
+	RevisionHistoryLimit int
 	// ScheduledUpdate is when workers change, nil if that is not scheduled, or paused.
 	ScheduledUpdate *ScheduledUpdate
 	// MinReady is how long a worker must be Ready before it is available.
@@ -157,6 +164,8 @@ type Record struct {
 	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
 	// reason of their own.
 	DownByOthers bool
+	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so.
+	OwnerMissing bool
 	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
 	// reports that the Kubernetes node named there does not exist any more.
 	OwnerUID     string
@@ -219,4 +228,6 @@ type Observation struct {
 	KubeNodes map[string]KubeNode
 	// Claims are the claims of the NodeSet's workers, also of those that do not exist any more.
 	Claims []Claim
+	// Revisions are the stored revisions of the NodeSet.
+	Revisions []Revision
 }

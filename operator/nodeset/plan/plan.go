@@ -26,6 +26,8 @@ func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReadi
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
 	observed.Slurm = p.rules.FilterReading(&desired, observed.Workers, observed.Slurm)
 	actions := p.planWorkers(now, desired, observed)
+	actions.Revisions = planRevisions(&desired, &observed, keptRevisions(&desired, &observed))
+	actions.SlurmCluster = planSlurmCluster(&desired, &observed)
 	actions.Reservation = planReservation(now, &desired, &observed, &actions)
 	actions.Cordons = planCordons(&desired, &observed, &actions)
 	actions.Claims = p.planClaims(&desired, &observed, &actions)
@@ -71,11 +73,13 @@ type planRun struct {
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
+	// keptRevisions are the old revisions that ordinals below the partition keep.
+	keptRevisions map[int]string
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
 	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
-		causes: map[string]string{}, usedSlurmNames: map[string]bool{}}
+		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, keptRevisions: keptRevisions(desired, observed)}
 	for _, w := range sortedByName(observed.Workers) {
 		b.usedSlurmNames[w.SlurmName] = true
 		switch {

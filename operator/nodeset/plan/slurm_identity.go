@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
 // ClusterMismatch if the workers joined another Slurm cluster. Records whose comment names another
@@ -42,6 +45,33 @@ func clusterMismatch(desired *Desired, workers []Worker, s *SlurmReading) string
 			desired.ClusterName, s.ClusterName)
 	}
 	return ""
+}
+
+// SlurmClusterChange is a change to what the NodeSet records of the Slurm cluster that its workers
+// joined. The zero value is none.
+type SlurmClusterChange struct {
+	// Write records Name, Slurm's own name of the cluster; an empty one removes the record.
+	Write bool
+	Name  string
+}
+
+// planSlurmCluster records the Slurm cluster in which a worker is first seen registered, until no
+// worker is left.
+func planSlurmCluster(desired *Desired, observed *Observation) SlurmClusterChange {
+	s := &observed.Slurm
+	isRegistered := func(w Worker) bool {
+		r, known := s.Records[w.SlurmName]
+		return known && !r.Future && w.Ready
+	}
+	switch {
+	case desired.Deleting:
+	case len(observed.Workers) == 0:
+		return SlurmClusterChange{Write: desired.RecordedCluster != ""}
+	case desired.RecordedCluster != "" || !s.Fresh || s.ClusterName == "":
+	case slices.ContainsFunc(observed.Workers, isRegistered):
+		return SlurmClusterChange{Write: true, Name: s.ClusterName}
+	}
+	return SlurmClusterChange{}
 }
 
 // mayBelongToOther reports whether the Slurm node of a name belongs, or may belong, to another

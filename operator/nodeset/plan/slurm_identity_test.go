@@ -80,3 +80,74 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 		t.Errorf("records are created again: %+v", steps)
 	}
 }
+
+func TestSlurmClusterThatTheNodeSetRecords(t *testing.T) {
+	answers := func(s *planInput) { s.observed.Slurm.ClusterName = "red" }
+	recorded := func(s *planInput) { s.desired.RecordedCluster = "red" }
+	for _, tc := range []struct {
+		name    string
+		workers int
+		change  []func(*planInput)
+		want    SlurmClusterChange
+	}{
+		{"a worker is registered", 1, []func(*planInput){answers}, SlurmClusterChange{Write: true, Name: "red"}},
+		{"it is recorded already", 1, []func(*planInput){answers, recorded}, SlurmClusterChange{}},
+		{"another one answers", 1, []func(*planInput){recorded, func(s *planInput) {
+			s.observed.Slurm.ClusterName, s.desired.ClusterName = "blue", "red"
+		}}, SlurmClusterChange{}},
+		{"Slurm does not tell its name", 1, nil, SlurmClusterChange{}},
+		{"the reading is stale", 1, []func(*planInput){answers, func(s *planInput) { s.observed.Slurm.Fresh = false }},
+			SlurmClusterChange{}},
+		{"no worker is ready", 1, []func(*planInput){answers, func(s *planInput) { s.observed.Workers[0].Ready = false }},
+			SlurmClusterChange{}},
+		{"the worker is not registered", 1, []func(*planInput){answers, func(s *planInput) {
+			s.observed.Slurm.Records["n-0"] = Record{Name: "n-0", Future: true}
+		}}, SlurmClusterChange{}},
+		{"the last worker is gone", 0, []func(*planInput){answers, recorded}, SlurmClusterChange{Write: true}},
+		{"there never was one", 0, []func(*planInput){answers}, SlurmClusterChange{}},
+		{"the NodeSet is being deleted", 0, []func(*planInput){recorded, func(s *planInput) { s.desired.Deleting = true }},
+			SlurmClusterChange{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := newInput(0, tc.workers, tc.change...).runPlanner().SlurmCluster; got != tc.want {
+				t.Errorf("the change is %+v, not %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRecordsWithoutAnOwnerAreAdopted(t *testing.T) {
+	lacking := func(name string, future bool) func(*planInput) {
+		return func(s *planInput) {
+			s.observed.Slurm.Records[name] = Record{Name: name, Future: future, Dynamic: true, OwnerUID: "set",
+				OwnerMissing: true}
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change []func(*planInput)
+		want   []string
+	}{
+		{"FUTURE ones", []func(*planInput){lacking("n-2", true), lacking("n-1", true)}, []string{"n-1", "n-2"}},
+		{"not registered ones", []func(*planInput){lacking("n-1", false)}, nil},
+		{"not without a fresh reading",
+			[]func(*planInput){lacking("n-1", true), func(s *planInput) { s.observed.Slurm.Fresh = false }}, nil},
+		{"not while the NodeSet is being deleted",
+			[]func(*planInput){lacking("n-1", true), func(s *planInput) { s.desired.Deleting = true }}, nil},
+		{"not in another Slurm cluster", []func(*planInput){lacking("n-1", true), func(s *planInput) {
+			s.observed.Slurm.ClusterName, s.desired.ClusterName = "blue", "red"
+		}}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, step := range newInput(1, 1, tc.change...).runPlanner().Steps {
+				if step.Verb == AdoptRecords {
+					got = append(got, step.Names...)
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("the records are %q, not %q", got, tc.want)
+			}
+		})
+	}
+}

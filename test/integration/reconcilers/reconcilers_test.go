@@ -139,6 +139,22 @@ func startReconcilers(t *testing.T, c *realkube.Cluster) {
 	t.Cleanup(func() { cancel(); must(t, <-done) })
 }
 
+// applyDefinitions applies the custom resource definitions and waits until they are served.
+func applyDefinitions(t *testing.T, c *realkube.Cluster) {
+	t.Helper()
+	crds, err := filepath.Glob("../../../charts/slurm-operator-crds/templates/*.yaml")
+	must(t, err)
+	for _, path := range crds {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		must(t, c.Apply(t.Context(), string(text)))
+	}
+	for _, kind := range []string{"tokens", "clusters", "controllers", "nodesets"} {
+		awaitOutput(t, c, "True", "get", "crd", kind+".slinky.slurm.net", "-o",
+			`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+	}
+}
+
 func TestClusterUsesAnIssuedToken(t *testing.T) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
@@ -148,17 +164,7 @@ func TestClusterUsesAnIssuedToken(t *testing.T) {
 	server := httptest.NewServer(simulated.Handler())
 	defer server.Close()
 	c := startKube(t, realkube.Config{})
-	crds, err := filepath.Glob("../../../charts/slurm-operator-crds/templates/*.yaml")
-	must(t, err)
-	for _, path := range crds {
-		text, err := os.ReadFile(path)
-		must(t, err)
-		must(t, c.Apply(t.Context(), string(text)))
-	}
-	awaitOutput(t, c, "True", "get", "crd", "tokens.slinky.slurm.net", "-o",
-		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
-	awaitOutput(t, c, "True", "get", "crd", "clusters.slinky.slurm.net", "-o",
-		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+	applyDefinitions(t, c)
 	startReconcilers(t, c)
 	must(t, c.Apply(t.Context(), strings.ReplaceAll(manifests, "SERVER", server.URL)))
 	ready := []string{"get", "-n", "team", "-o", `jsonpath={.status.conditions[0].reason}`}
@@ -166,7 +172,7 @@ func TestClusterUsesAnIssuedToken(t *testing.T) {
 	awaitOutput(t, c, "Available", append(ready, "cluster", "red")...)
 	awaitOutput(t, c, "v0.0.45", "get", "-n", "team", "cluster", "red", "-o", "jsonpath={.status.apiVersion}")
 
-	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "token", "t", "--type=merge", "-p",
+	_, err := c.Kubectl(t.Context(), "patch", "-n", "team", "token", "t", "--type=merge", "-p",
 		`{"spec":{"refresh":false}}`)
 	must(t, err)
 	awaitOutput(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")

@@ -49,7 +49,7 @@ func (l *slurmEnv) runRepeatedly(ctx context.Context, scenario Scenario) (Round,
 	for n := 1; ; n++ {
 		r, err := l.runRound(ctx, scenario)
 		if err != nil || !r.Verdict.Fails() || n == maxRuns {
-			r.Verdict.Unsteady = err == nil && n > 1 && !r.Verdict.Fails()
+			r.Verdict.Unsteady = r.Verdict.Unsteady || err == nil && n > 1 && !r.Verdict.Fails()
 			return r, err
 		}
 	}

@@ -30,8 +30,9 @@ type Verdict struct {
 	// Unmodelled is whether demand reported a job of the queue that it does not model. Such a round
 	// never fails.
 	Unmodelled bool
-	// Unsteady is whether the round failed, but did not fail when it was repeated. The main
-	// scheduler and backfill can run in any order, and put jobs on different nodes.
+	// Unsteady is whether the round failed, but did not fail when it was repeated, or when Slurm
+	// started all jobs in another trial with as many workers. The main scheduler and backfill can run
+	// in any order, and put jobs on different nodes.
 	Unsteady bool
 }
 
@@ -43,8 +44,9 @@ func (v Verdict) Fails() bool { return !v.Unmodelled && (len(v.Starved) > 0 || v
 // demand does not model.
 func judgeRound(required, all Trial, least []uint64, unmodelled uint64) Verdict {
 	v := Verdict{Starved: missingJobs(all, required), Unmodelled: unmodelled > 0}
-	if slices.Equal(required.Up, all.Up) {
-		v.Starved = nil // Slurm does not always do the same
+	// Slurm does not always do the same. As many workers as required started every job in another trial.
+	if len(v.Starved) > 0 && (slices.Equal(required.Up, all.Up) || slices.Equal(required.Up, least)) {
+		v.Starved, v.Unsteady = nil, true
 	}
 	if len(v.Starved) > 0 {
 		return v

@@ -23,7 +23,11 @@ func TestJudgeRound(t *testing.T) {
 			Verdict{Exact: true}, false},
 		"nothing is required or needed": {counts{0}, nil, nil, counts{0}, 0,
 			Verdict{Exact: true}, false},
-		"a job starts only on all": {counts{3}, one, both, counts{3}, 0,
+		"a job starts only on all": {counts{3}, one, both, counts{4}, 0,
+			Verdict{Starved: []string{"q2"}}, true},
+		"a job that starts in another trial on as many workers is not starved": {counts{3}, one, both, counts{3}, 0,
+			Verdict{Exact: true, Unsteady: true}, false},
+		"a job that starts on as many workers of other pools is starved": {counts{3, 1}, one, both, counts{1, 3}, 0,
 			Verdict{Starved: []string{"q2"}}, true},
 		"a job that never starts is not starved": {counts{3}, one, one, counts{3}, 0,
 			Verdict{Exact: true}, false},
@@ -43,7 +47,7 @@ func TestJudgeRound(t *testing.T) {
 			Verdict{Excessive: true}, true},
 		"two instead of none are excessive": {counts{2}, nil, nil, counts{0}, 0,
 			Verdict{Excessive: true}, true},
-		"a starved unmodelled round passes": {counts{3}, one, both, counts{3}, 1,
+		"a starved unmodelled round passes": {counts{3}, one, both, counts{4}, 1,
 			Verdict{Starved: []string{"q2"}, Unmodelled: true}, false},
 		"an excessive unmodelled round passes": {counts{9}, both, both, counts{1}, 1,
 			Verdict{Excessive: true, Unmodelled: true}, false},
@@ -73,7 +77,7 @@ func TestJudgeNoticesWrongDemand(t *testing.T) {
 			return len(missingJobs(on(9), on(up[0]))) == 0, nil
 		})
 		if required < 5 {
-			least = []uint64{required} // jobs are starved already, so nothing can be lowered
+			least = []uint64{5} // jobs are starved, so the search began at all workers
 		}
 		if diff := cmp.Diff(want, judgeRound(on(required), on(9), least, 0)); diff != "" || err != nil {
 			t.Errorf("required %d: %v %s", required, err, diff)

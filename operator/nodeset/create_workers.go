@@ -5,10 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -16,64 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// applyChildren creates the other objects that workers need: the Service and the disruption budget,
-// which all NodeSets of a cluster share, and the newest revision.
-func (r *Reconciler) applyChildren(ctx context.Context, s *observation) error {
-	if err := r.createIfMissing(ctx, &corev1.Service{}, render.Service(s.clusterRef, s.nodeSet.Namespace)); err != nil {
-		return err
-	}
-	if protection := s.nodeSet.Spec.WorkloadDisruptionProtection; protection == nil || *protection {
-		if err := r.applyBudget(ctx, s); err != nil {
-			return err
-		}
-	}
-	return r.applyRevisions(ctx, s)
-}
-
-// applyBudget creates the disruption budget. It corrects one that would allow the eviction of
-// workers with jobs, such as that of an older operator with maxUnavailable.
-func (r *Reconciler) applyBudget(ctx context.Context, s *observation) error {
-	have, want := &policyv1.PodDisruptionBudget{}, render.Budget(s.clusterRef, s.nodeSet.Namespace)
-	if err := r.createIfMissing(ctx, have, want); err != nil || have.UID == "" || !allowsEvictions(have, want) {
-		return err
-	}
-	changed := have.DeepCopy()
-	changed.Spec = want.Spec
-	patch := client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, changed, patch, client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("correcting PodDisruptionBudget %s: %w", have.Name, err)
-	}
-	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update",
-		"PodDisruptionBudget %s allowed the eviction of workers with jobs", have.Name)
-	return nil
-}
-
-// allowsEvictions reports whether a budget allows evictions that the wanted one refuses.
-func allowsEvictions(have, want *policyv1.PodDisruptionBudget) bool {
-	least := have.Spec.MinAvailable
-	return least == nil || least.Type != intstr.Int || least.IntVal < want.Spec.MinAvailable.IntVal ||
-		!apiequality.Semantic.DeepEqual(have.Spec.Selector, want.Spec.Selector) ||
-		have.Spec.UnhealthyPodEvictionPolicy != nil &&
-			*have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
-}
-
-// createIfMissing creates an object that does not exist. It leaves an existing object as it is,
-// with the changes that others made.
-func (r *Reconciler) createIfMissing(ctx context.Context, have, want client.Object) error {
-	err := r.client.Get(ctx, client.ObjectKeyFromObject(want), have)
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	if err := r.client.Create(ctx, want, client.FieldOwner(FieldManager)); err != nil &&
-		!apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating %s %s: %w", want.GetObjectKind().GroupVersionKind().Kind, want.GetName(), err)
-	}
-	return nil
-}
-
 // createWorker creates the claims and the pod of a worker.
 func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan.Step) error {
-	from, err := s.workerSourceOf(step.Slot.Ordinal)
+	from, err := s.workerSourceOf(step.Revision)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package nodeset
+package mirror
 
 import (
 	"testing"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func stateCondition(state, message string, at time.Time) corev1.PodCondition {
 	return corev1.PodCondition{
 		Type: corev1.PodConditionType(v1beta1.PodConditionPrefix + state), Status: corev1.ConditionTrue,
-		Reason: slurmStateReason, Message: message, LastTransitionTime: metav1.NewTime(at),
+		Reason: stateReason, Message: message, LastTransitionTime: metav1.NewTime(at),
 	}
 }
 
@@ -65,11 +66,11 @@ func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 			&slurm.Node{State: slurm.NodeState{Base: slurm.NodeExternal}}, nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, changed := podConditionsOf(tc.have, tc.node, metav1.NewTime(nodesettest.Noon))
+			got, changed := Conditions(tc.have, tc.node, metav1.NewTime(nodesettest.Noon))
 			if diff := cmp.Diff(tc.want, got); diff != "" || changed != tc.changed {
 				t.Errorf("changed is %t: %s", changed, diff)
 			}
-			again, changed := podConditionsOf(got, tc.node, metav1.NewTime(nodesettest.Noon.Add(time.Hour)))
+			again, changed := Conditions(got, tc.node, metav1.NewTime(nodesettest.Noon.Add(time.Hour)))
 			if diff := cmp.Diff(got, again); diff != "" || changed {
 				t.Errorf("once more, changed is %t: %s", changed, diff)
 			}
@@ -90,7 +91,7 @@ func TestEveryBaseStateAndFlagHasOneCondition(t *testing.T) {
 			t.Errorf("%s is there twice", f.condition)
 		}
 		seen[f.condition] = true
-		got, _ := podConditionsOf(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}},
+		got, _ := Conditions(nil, &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle, Flags: f.flag}},
 			metav1.NewTime(nodesettest.Noon))
 		if len(got) != 2 {
 			t.Errorf("with %s the conditions are %v", f.condition, got)
@@ -105,8 +106,31 @@ func TestMirroringLeavesWhatItWasGivenAsItWas(t *testing.T) {
 		stateCondition("Drain", "a", nodesettest.Noon)}
 	n := nodesettest.NewSlurmNode("gpu-0", "DOWN")
 	n.Reason = "b"
-	podConditionsOf(have, n, metav1.NewTime(nodesettest.Noon))
+	Conditions(have, n, metav1.NewTime(nodesettest.Noon))
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestARecordFromBeforeTheWorkerIsNotShown(t *testing.T) {
+	future := &slurm.Node{State: slurm.NodeState{Base: slurm.NodeFuture}}
+	for _, tc := range []struct {
+		name   string
+		node   *slurm.Node
+		readAt time.Duration // after noon, when the worker became Ready
+		want   bool
+	}{
+		{"one of a node that has registered is", &slurm.Node{State: slurm.NodeState{Base: slurm.NodeIdle}}, 0, false},
+		{"nothing at all is no record", nil, 0, false},
+		{"a FUTURE one that was read before is not", future, -time.Second, true},
+		{"a FUTURE one of the same second is not", future, 999 * time.Millisecond, true},
+		{"a FUTURE one that was read later is", future, time.Second, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := &plan.Worker{Created: nodesettest.Noon.Add(-time.Minute), ReadySince: nodesettest.Noon}
+			if got := IsOlderThanWorker(nodesettest.Noon.Add(tc.readAt), w, tc.node); got != tc.want {
+				t.Errorf("it is older: %t", got)
+			}
+		})
 	}
 }
