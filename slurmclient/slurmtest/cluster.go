@@ -1,133 +1,103 @@
 package slurmtest
 
 import (
-	"slices"
-	"sync"
+	"context"
+	"fmt"
 	"time"
 
-	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/slurmctld"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/slurmrestd"
 )
 
-// Cluster is a simulated Slurm cluster. Its methods and its Handler are safe for concurrent use.
+// Cluster is a simulated Slurm cluster: slurmctld and its slurmrestd. Its methods and its Handler are
+// safe for concurrent use.
 type Cluster struct {
-	cfg Config
-	*server
-
-	mu sync.Mutex
-	// now is the model's time; only Step, Run and CatchUp move it.
-	now slurm.Time
-	// generation counts the answers begun; see copyOnWrite.
-	generation uint64
-
-	nodes        []*node
-	nodeByName   map[string]*node
-	partitions   []*partition
-	licenses     []*license
-	reservations []*reservation
-	users        map[string]UserConf
-
-	jobs      []*job // in slurmctld's order
-	jobByID   map[uint32]*job
-	arrays    map[uint32]*array
-	lastJobID uint32
-	queue     queue
-	running   runningCounts
-	// usedCPUSeconds is the usage of each user.
-	usedCPUSeconds map[string]uint64
-
-	// changedAt is when each kind of record last changed, for update_time.
-	changedAt       changeTimes
-	events          eventQueue
-	stats           stats
-	flagTexts       map[jobFlags]string
-	needsScheduling bool // a change since the last scheduling pass may let jobs start
-	controller      ControllerState
-	// postponed are the requests that a hung slurmctld received and has not served yet.
-	postponed []func()
-	// dependents are the jobs that wait for others.
-	dependents []*job
+	*slurmctld.Cluster
+	*slurmrestd.Server
 	// workload submits and changes jobs in a demo cluster; nil for others.
 	workload *workload
 }
 
-type changeTimes struct{ nodes, jobs, partitions, reservations slurm.Time }
-
 // New returns a cluster at the time of cfg.Now. Its nodes are up unless their NodeConf.State says
 // otherwise.
 func New(cfg Config) *Cluster {
-	cfg = cfg.withDefaults()
-	c := &Cluster{
-		cfg: cfg, now: slurm.At(cfg.Now()), generation: 1,
-		nodeByName: map[string]*node{}, users: map[string]UserConf{},
-		jobByID: map[uint32]*job{}, arrays: map[uint32]*array{},
-		running: runningCounts{}, usedCPUSeconds: map[string]uint64{}, flagTexts: map[jobFlags]string{},
+	c := slurmctld.New(cfg)
+	return &Cluster{Cluster: c, Server: slurmrestd.New(c)}
+}
+
+// NewSized returns a cluster of release 26.05 with that many nodes and job records in every state
+// (see Populate). It is the same each time: 300 users in 40 accounts, eight partitions and four
+// QOS.
+func NewSized(now func() time.Time, nodes, jobs int) *Cluster {
+	users := slurmctld.DefaultUsers()[:2]
+	for i := range 300 {
+		users = append(users, UserConf{Name: fmt.Sprintf("user%03d", i), UID: uint32(3000 + i),
+			Account: fmt.Sprintf("project%02d", i%40), Shares: uint32(1 + i%7)})
 	}
-	c.changedAt = changeTimes{c.now, c.now, c.now, c.now}
-	c.stats.since = c.now
-	for _, u := range cfg.Users {
-		c.users[u.Name] = u
+	var partitions []PartitionConf
+	for i, name := range []string{"short", "long", "night", "test", "teaching"} {
+		partitions = append(partitions, PartitionConf{Name: name, Feature: "cpu", PriorityTier: uint32(1 + i)})
 	}
-	for _, l := range cfg.Licenses {
-		c.licenses = append(c.licenses, &license{LicenseConf: l})
-	}
-	for _, p := range cfg.Partitions {
-		c.partitions = append(c.partitions, newPartition(p))
-	}
-	for _, n := range cfg.Nodes {
-		c.addNodes(n)
-	}
-	c.server = newServer(cfg)
+	c := New(Config{
+		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users,
+		Partitions: append(partitions, PartitionConf{Name: "all"}),
+		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"},
+			{Name: "debug", Priority: 10}},
+	})
+	c.Populate(nodes, jobs, 1)
 	return c
 }
 
-// Now returns the model's time.
-func (c *Cluster) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now.Time()
+// Hold holds pending jobs as scontrol does. Errors are *Refusal.
+func (c *Cluster) Hold(id string) error {
+	c.CountRPC("POST /slurm/job/{}", "root")
+	return c.Cluster.Hold(id)
+}
+
+// Release releases held jobs as scontrol does. Errors are *Refusal.
+func (c *Cluster) Release(id string) error {
+	c.CountRPC("POST /slurm/job/{}", "root")
+	return c.Cluster.Release(id)
 }
 
 // Restart restarts slurmctld: its counters start again at zero, and every record counts as changed.
 func (c *Cluster) Restart() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stats = stats{since: c.now, purgePending: c.stats.purgePending}
-	c.rpcs.reset()
-	c.changedAt = changeTimes{c.now, c.now, c.now, c.now}
-	c.needsScheduling = true
+	c.ResetRPCs()
+	c.Cluster.Restart()
 }
 
 // ColdStart restarts slurmctld without its saved state (slurmctld -c): jobs and reservations are
 // gone and job ids start at 1.
 func (c *Cluster) ColdStart() {
-	c.mu.Lock()
-	for _, j := range c.jobs {
-		for _, g := range j.allocations {
-			g.release(j)
-			c.updateNodeRecord(g.node)
+	c.ResetRPCs()
+	c.Cluster.ColdStart()
+}
+
+// Run makes the model's time follow the clock, second by second, until the context ends. A cluster
+// of NewDemo gets new jobs all the time.
+func (c *Cluster) Run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.CatchUp()
 		}
-		j.allocations, j.purged = nil, true
 	}
-	c.jobs, c.jobByID, c.arrays, c.lastJobID = nil, map[uint32]*job{}, map[uint32]*array{}, 0
-	c.queue, c.dependents, c.running = queue{}, nil, runningCounts{}
-	for _, l := range c.licenses {
-		l.used = 0
-	}
-	for _, r := range slices.Clone(c.reservations) {
-		c.deleteReservation(r.view().Name)
-	}
-	c.mu.Unlock()
-	c.Restart()
 }
 
-// SetNextJobID sets the id of the next job; if that id is taken, the job gets the next free one.
-// After the largest id, 67108863, ids start at 1 again.
-func (c *Cluster) SetNextJobID(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastJobID = max(1, id) - 1
+// CatchUp moves the model to the clock's time. In a cluster of NewDemo, users submit and cancel
+// jobs in the meantime, unless the clock is more than ten minutes ahead.
+func (c *Cluster) CatchUp() {
+	late := c.Config().Now().Sub(c.Now()).Truncate(time.Second)
+	if c.workload == nil || late > 10*time.Minute {
+		c.Step(max(0, late))
+		return
+	}
+	for ; late > 0; late -= time.Second {
+		c.workload.runSecond(c)
+		c.Step(time.Second)
+	}
 }
-
-// freezeRecords keeps the records handed out until now from changing. The caller must hold the
-// lock.
-func (c *Cluster) freezeRecords() { c.generation++ }

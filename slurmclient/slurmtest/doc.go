@@ -1,10 +1,11 @@
 // Package slurmtest simulates a Slurm cluster behind slurmrestd, for tests, benchmarks and
 // demonstrations.
 //
-// A Cluster is a model of nodes, partitions, jobs, reservations, licenses and accounts, with a
-// scheduler that moves jobs as Slurm would. Its Handler answers HTTP requests from that model as
+// A Cluster is a model of nodes, partitions, jobs, reservations, licenses and accounts
+// (internal/slurmctld), with a scheduler that moves jobs as Slurm would. Its Handler
+// (internal/slurmrestd) answers HTTP requests from that model as
 // the slurmrestd of one Slurm release does, in every API version of that release. Key names, their
-// order and the JSON layout are those of recorded answers: the records folder contains one record
+// order and the JSON layout are those of recorded answers: internal/slurmrestd/records contains one record
 // of each kind and version. Errors, the quirks of update_time and the set of refused requests
 // follow the recordings too.
 //

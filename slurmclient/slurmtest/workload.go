@@ -1,7 +1,6 @@
 package slurmtest
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -9,47 +8,22 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// NewSized returns a cluster of release 26.05 with that many nodes and job records in every state
-// (see Populate). It is the same each time: 300 users in 40 accounts, eight partitions and four
-// QOS.
-func NewSized(now func() time.Time, nodes, jobs int) *Cluster {
-	users := defaultUsers()[:2]
-	for i := range 300 {
-		users = append(users, UserConf{Name: fmt.Sprintf("user%03d", i), UID: uint32(3000 + i),
-			Account: fmt.Sprintf("project%02d", i%40), Shares: uint32(1 + i%7)})
-	}
-	var partitions []PartitionConf
-	for i, name := range []string{"short", "long", "night", "test", "teaching"} {
-		partitions = append(partitions, PartitionConf{Name: name, Feature: "cpu", PriorityTier: uint32(1 + i)})
-	}
-	c := New(Config{
-		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users,
-		Partitions: append(partitions, PartitionConf{Name: "all"}),
-		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"},
-			{Name: "debug", Priority: 10}},
-	})
-	c.Populate(nodes, jobs, 1)
-	return c
-}
-
 // NewDemo returns a busy cluster for demonstrations: CPU and GPU partitions, users of several
 // accounts, QOS, arrays, held and dependent jobs, a reservation, a drained node and a node that is
 // down. Run keeps it busy.
 func NewDemo(now func() time.Time) *Cluster {
 	c := New(demoConfig(now))
 	c.workload = &workload{rnd: rand.New(rand.NewPCG(7, 7))}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"},
+	c.SetReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"},
 		Accounts: []string{"teaching"}})
-	c.setReservation(slurm.ReservationRequest{Name: "maintenance", Nodes: []string{"gpu-08"}, Users: []string{"root"},
-		StartTime: c.now + 6*3600, Duration: slurm.Num(240), Flags: []string{"MAINT"}})
-	_ = c.setNodeState(c.nodeByName["cpu-21"], "DRAIN", "memory errors", "root")
-	_ = c.setNodeState(c.nodeByName["cpu-22"], "DOWN", "Not responding", "slurm")
+	c.SetReservation(slurm.ReservationRequest{Name: "maintenance", Nodes: []string{"gpu-08"}, Users: []string{"root"},
+		StartTime: slurm.At(c.Now()) + 6*3600, Duration: slurm.Num(240), Flags: []string{"MAINT"}})
+	_ = c.UpdateNode("cpu-21", "DRAIN", "memory errors")
+	_ = c.UpdateNode("cpu-22", "DOWN", "Not responding")
 	for range 150 {
 		c.workload.submitJob(c)
 	}
-	c.runDueEvents()
+	c.Step(0)
 	c.workload.setNodeLoads(c)
 	return c
 }
@@ -67,7 +41,7 @@ func demoConfig(now func() time.Time) Config {
 			{Name: "gpu", Feature: "gpu", MaxMinutes: 1440, DefaultMinutes: 60},
 			{Name: "debug", Nodes: "cpu-[01-02]", MaxMinutes: 30, MaxNodes: 1, PriorityTier: 10},
 		},
-		Licenses: []LicenseConf{{"matlab", 12}, {"ansys", 4}},
+		Licenses: []LicenseConf{{Name: "matlab", Total: 12}, {Name: "ansys", Total: 4}},
 		Users: []UserConf{
 			{Name: "root", Account: "root", Shares: 1, Admin: true},
 			{Name: "slurm", UID: 64030, Account: "root", Shares: 1, Admin: true},
@@ -80,62 +54,43 @@ func demoConfig(now func() time.Time) Config {
 	}
 }
 
-// Run makes the model's time follow the clock, second by second, until the context ends. A cluster
-// of NewDemo gets new jobs all the time.
-func (c *Cluster) Run(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			c.CatchUp()
-		}
-	}
-}
-
-// CatchUp moves the model to the clock's time. In a cluster of NewDemo, users submit and cancel
-// jobs in the meantime, unless the clock is more than ten minutes ahead.
-func (c *Cluster) CatchUp() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	to := slurm.At(c.cfg.Now())
-	if c.workload == nil || to-c.now > 600 {
-		c.advanceTo(to)
-		return
-	}
-	for c.now < to {
-		c.workload.runSecond(c)
-		c.advanceTo(c.now + 1)
-	}
-}
-
 // workload creates the jobs of a demo cluster.
-type workload struct{ rnd *rand.Rand }
+type workload struct {
+	rnd       *rand.Rand
+	lastJobID uint32
+}
 
 // runSecond does what users do within a second.
 func (l *workload) runSecond(c *Cluster) {
-	if l.rnd.IntN(10) == 0 && len(c.queue.jobs) < 400 {
+	jobs := c.Jobs()
+	if l.rnd.IntN(10) == 0 && countPending(jobs) < 400 {
 		l.submitJob(c)
 	}
 	if l.rnd.IntN(300) == 0 {
-		l.releaseOldestHeld(c)
+		releaseOldestHeld(c, jobs)
 	}
-	if l.rnd.IntN(120) == 0 && len(c.jobs) > 0 {
-		j := c.jobs[l.rnd.IntN(len(c.jobs))]
-		_ = c.cancel(fmt.Sprint(j.id), "")
+	if l.rnd.IntN(120) == 0 && len(jobs) > 0 {
+		_ = c.Cancel(fmt.Sprint(jobs[l.rnd.IntN(len(jobs))].ID))
 	}
-	if c.now%30 == 0 {
+	if c.Now().Unix()%30 == 0 {
 		l.setNodeLoads(c)
 	}
 }
 
+func countPending(jobs []slurm.Job) (n int) {
+	for _, j := range jobs {
+		if j.State.Base == slurm.JobPending {
+			n++
+		}
+	}
+	return n
+}
+
 // releaseOldestHeld releases the job that has been held longest.
-func (l *workload) releaseOldestHeld(c *Cluster) {
-	for _, j := range c.jobs {
-		if j.pending() && j.view().Hold {
-			_ = c.setJobHold(fmt.Sprint(j.id), "", false)
+func releaseOldestHeld(c *Cluster, jobs []slurm.Job) {
+	for _, j := range jobs {
+		if j.State.Base == slurm.JobPending && j.Hold {
+			_ = c.Cluster.Release(fmt.Sprint(j.ID))
 			return
 		}
 	}
@@ -143,12 +98,14 @@ func (l *workload) releaseOldestHeld(c *Cluster) {
 
 // setNodeLoads sets the nodes' load and free memory from what their jobs use.
 func (l *workload) setNodeLoads(c *Cluster) {
-	for _, n := range c.nodes {
-		if n.usable() {
-			r := n.edit(c.generation)
-			r.Load = slurm.Flt(float64(n.usedCPUs) * (0.8 + 0.3*l.rnd.Float64()))
-			r.FreeMemoryMiB = slurm.Num(n.memory - n.usedMemory/2 - n.memory/20)
-			c.changedAt.nodes = c.now
+	const closed = slurm.NodeDrain | slurm.NodeNotResponding | slurm.NodeInvalid
+	for _, n := range c.Nodes() {
+		switch n.State.Base {
+		case slurm.NodeIdle, slurm.NodeMixed, slurm.NodeAllocated:
+			if n.State.Flags&closed == 0 {
+				c.SetNodeLoad(n.Name, float64(n.AllocCPUs)*(0.8+0.3*l.rnd.Float64()),
+					n.MemoryMiB-n.AllocMemoryMiB/2-n.MemoryMiB/20)
+			}
 		}
 	}
 }
@@ -164,7 +121,9 @@ func (l *workload) submitJob(c *Cluster) {
 		s.ExitCode = 1
 	}
 	l.varySpec(c, &s)
-	_, _ = c.submit(s)
+	if id, err := c.Submit(s); err == nil {
+		l.lastJobID = id
+	}
 }
 
 // varySpec makes some jobs special.
@@ -184,10 +143,10 @@ func (l *workload) varySpec(c *Cluster, s *JobSpec) {
 		s.QOS = []string{"high", "low"}[l.rnd.IntN(2)]
 	case k == 21:
 		s.Hold = true
-	case k == 22 && c.lastJobID > 0:
-		s.Dependency = fmt.Sprintf("afterany:%d", c.lastJobID)
+	case k == 22 && l.lastJobID > 0:
+		s.Dependency = fmt.Sprintf("afterany:%d", l.lastJobID)
 	case k == 23:
-		s.BeginTime = c.now + 1800
+		s.BeginTime = slurm.At(c.Now()) + 1800
 	case k == 24:
 		s.User, s.Reservation = "carol", "course"
 	}
