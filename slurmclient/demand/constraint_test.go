@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -41,8 +42,8 @@ func TestConstraintsAreMetByFeatures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text+" on "+tt.features, func(t *testing.T) {
-			p := demandOn(t, "cpu", newPartition("cpu"), newNode("n1", withFeatures(strings.Fields(tt.features)...)),
-				newJob(1, withChange(func(j *slurm.Job) { j.Features = tt.text })))
+			p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1", demandtest.WithFeatures(strings.Fields(tt.features)...)),
+				demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = tt.text })))
 			if met := p.EligiblePendingJobs == 1; met != tt.met {
 				t.Errorf("met: %v, want %v: %+v", met, tt.met, p.Unsatisfiable)
 			}
@@ -55,8 +56,8 @@ func TestUnreadableConstraintsAreReported(t *testing.T) {
 		"a&", "&a", "a||b", "(a", "a)", "[a)", "[a", "a*", "a*x", "()", "a b*",
 		strings.Repeat("(", 100) + "a" + strings.Repeat(")", 100),
 	} {
-		p := demandOn(t, "cpu", newPartition("cpu"), newNode("n1", withFeatures("a", "b")),
-			newJob(1, withChange(func(j *slurm.Job) { j.Features = text })))
+		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1", demandtest.WithFeatures("a", "b")),
+			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = text })))
 		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint cannot be parsed" {
 			t.Errorf("%q: %+v", text, p.Unsatisfiable)
 		}
@@ -64,10 +65,10 @@ func TestUnreadableConstraintsAreReported(t *testing.T) {
 }
 
 func TestActiveFeaturesCountAsWell(t *testing.T) {
-	n := newNode("n1", withFeatures("avail"))
+	n := demandtest.NewNode("n1", demandtest.WithFeatures("avail"))
 	n.ActiveFeatures = []string{"active"}
-	p := demandOn(t, "cpu", newPartition("cpu"), n,
-		newJob(1, withChange(func(j *slurm.Job) { j.Features = "avail&active" })))
+	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), n,
+		demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = "avail&active" })))
 	if p.EligiblePendingJobs != 1 {
 		t.Errorf("%+v", p.Unsatisfiable)
 	}

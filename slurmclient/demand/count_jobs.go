@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 )
 
 // countJobs assigns every pending job to one class in each of its partitions and pools.
@@ -24,7 +26,7 @@ func (p *planner) countJobs() {
 				p.pools[at].result.addUnmodelled(mayBeUnenforced, g.limited)
 			}
 		}
-		if g.class != ClassCapacity {
+		if g.class != pending.ClassCapacity {
 			a.addJobs(g, g.class, g.jobs)
 			p.countIneligible(g, a.pools)
 			continue
@@ -52,11 +54,11 @@ func (p *planner) countJobs() {
 func (p *planner) countIneligible(g *jobGroup, pools []int) {
 	for _, at := range p.partitionsOf(g.partition) {
 		p.partitions[at].addJobs(g, g.class, g.jobs)
-		if g.class == ClassUnsatisfiable {
+		if g.class == pending.ClassUnsatisfiable {
 			addUnsatisfiable(p.partitions[at].unsatisfiable, g, g.jobs, misfitGivenUp)
 		}
 	}
-	if g.class != ClassUnsatisfiable {
+	if g.class != pending.ClassUnsatisfiable {
 		return
 	}
 	for _, at := range pools {
@@ -74,22 +76,22 @@ func (pt *partition) addRequest(r *request, f misfit) {
 			pt.OldestEligible = earlierTime(pt.OldestEligible, r.eligible)
 		}
 	case misfitClosed:
-		pt.addJobs(r.jobGroup, ClassPartitionLimit, r.jobGroup.jobs)
+		pt.addJobs(r.jobGroup, pending.ClassPartitionLimit, r.jobGroup.jobs)
 	default:
-		pt.addJobs(r.jobGroup, ClassUnsatisfiable, r.jobGroup.jobs)
+		pt.addJobs(r.jobGroup, pending.ClassUnsatisfiable, r.jobGroup.jobs)
 		addUnsatisfiable(pt.unsatisfiable, r.jobGroup, r.jobGroup.jobs, f)
 	}
 }
 
 // classCount is how many jobs of a group are in a class.
 type classCount struct {
-	class Class
+	class pending.Class
 	jobs  uint64
 }
 
 // splitByClass splits the jobs of a group that could run by what limits allow.
 func (g *jobGroup) splitByClass() [3]classCount {
-	return [...]classCount{{ClassCapacity, g.countAllowed()}, {ClassLimit, g.limited}, {ClassLicense, g.unlicensed}}
+	return [...]classCount{{pending.ClassCapacity, g.countAllowed()}, {pending.ClassLimit, g.limited}, {pending.ClassLicense, g.unlicensed}}
 }
 
 // addUnsatisfiable counts jobs of the group as unsatisfiable.
@@ -107,12 +109,12 @@ func sortUnsatisfiable(in map[string]Unsatisfiable) []Unsatisfiable {
 		func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
 }
 
-func (pt *partition) addJobs(g *jobGroup, class Class, jobs uint64) {
+func (pt *partition) addJobs(g *jobGroup, class pending.Class, jobs uint64) {
 	if jobs == 0 {
 		return
 	}
 	pt.PendingJobs += jobs
-	if class == ClassCapacity {
+	if class == pending.ClassCapacity {
 		pt.EligiblePendingJobs += jobs
 	}
 	pt.byReason[ReasonCount{Reason: g.reason, Class: class}] += jobs
@@ -125,12 +127,12 @@ func (pt *partition) addJobs(g *jobGroup, class Class, jobs uint64) {
 type listTotals struct {
 	list     string
 	pools    []int
-	byClass  map[Class]uint64
+	byClass  map[pending.Class]uint64
 	jobGroup // inexact and submitted are the totals
 }
 
 func (p *planner) newListTotals(list string) listTotals {
-	a := listTotals{list: list, byClass: map[Class]uint64{}}
+	a := listTotals{list: list, byClass: map[pending.Class]uint64{}}
 	for at := range p.pools {
 		if slices.ContainsFunc(p.partitionsOf(list),
 			func(part int) bool { return slices.Contains(p.pools[at].partitions, part) }) {
@@ -140,7 +142,7 @@ func (p *planner) newListTotals(list string) listTotals {
 	return a
 }
 
-func (a *listTotals) addJobs(g *jobGroup, class Class, jobs uint64) {
+func (a *listTotals) addJobs(g *jobGroup, class pending.Class, jobs uint64) {
 	if jobs == 0 {
 		return
 	}
@@ -161,9 +163,9 @@ func (p *planner) addTotals(a *listTotals) {
 	}
 }
 
-func (d *PoolDemand) addJobs(class Class, jobs uint64) {
+func (d *PoolDemand) addJobs(class pending.Class, jobs uint64) {
 	if d.ByClass == nil {
-		d.ByClass = map[Class]uint64{}
+		d.ByClass = map[pending.Class]uint64{}
 	}
 	d.ByClass[class] += jobs
 	d.PendingJobs += jobs
@@ -185,9 +187,9 @@ func (p *planner) refuseInPool(at int, r *request) {
 	pl.result.Inexact = pl.result.Inexact || r.inexact
 	pl.result.OldestPending = earlierTime(pl.result.OldestPending, r.submitted)
 	if worst == misfitClosed {
-		pl.result.addJobs(ClassPartitionLimit, r.jobs)
+		pl.result.addJobs(pending.ClassPartitionLimit, r.jobs)
 		return
 	}
-	pl.result.addJobs(ClassUnsatisfiable, r.jobs)
+	pl.result.addJobs(pending.ClassUnsatisfiable, r.jobs)
 	addUnsatisfiable(pl.unsatisfiable, r.jobGroup, r.jobs, worst)
 }

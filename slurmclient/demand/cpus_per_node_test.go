@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -13,8 +14,8 @@ import (
 // partition have on a node. Jobs of other partitions do not count.
 func TestRunningJobsCountInMaxCPUsPerNode(t *testing.T) {
 	runsIn := func(partition string, cpus uint64) *slurm.Job {
-		return newJob(1, inPartition(partition), runningOn("w-0"),
-			withChange(func(j *slurm.Job) { j.CPUs = slurm.Num(cpus) }))
+		return demandtest.NewJob(1, demandtest.InPartition(partition), demandtest.RunningOn("w-0"),
+			demandtest.WithChange(func(j *slurm.Job) { j.CPUs = slurm.Num(cpus) }))
 	}
 	for name, tc := range map[string]struct {
 		runs     []*slurm.Job
@@ -28,14 +29,14 @@ func TestRunningJobsCountInMaxCPUsPerNode(t *testing.T) {
 		"jobs of both that leave enough": {[]*slurm.Job{runsIn("cpu", 1), runsIn("other", 1)}, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			both := inPartitions("cpu", "other")
-			s := snapshotOf(t, newPartition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
-				newPartition("other"),
-				newNode("w-0", both, withFeatures("w"), withUsage(tc.used, 0)), tc.runs, newJob(9, withTasks(2)))
+			both := demandtest.InPartitions("cpu", "other")
+			s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
+				demandtest.NewPartition("other"),
+				demandtest.NewNode("w-0", both, demandtest.WithFeatures("w"), demandtest.WithUsage(tc.used, 0)), tc.runs, demandtest.NewJob(9, demandtest.WithTasks(2)))
 			if tc.used == 0 {
 				s.Nodes.Value[0].State.Base = slurm.NodeIdle
 			}
-			p := demand.Compute(time.Unix(int64(noon), 0), s,
+			p := demand.Compute(time.Unix(int64(demandtest.Noon), 0), s,
 				demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu", "other"},
 					Max: 9}).Pools[0]
 			if p.Required != tc.required {
@@ -49,7 +50,7 @@ func TestRunningJobsCountInMaxCPUsPerNode(t *testing.T) {
 // where MaxCPUsPerNode leaves three CPUs, so that each such job needs its own (oracle, seed 9492).
 func TestTasksForEachNodeCountInMaxCPUsPerNode(t *testing.T) {
 	sized := func(id uint32, tasks, cpusPerTask, tasksPerNode, nodes uint64) *slurm.Job {
-		return newJob(id, withChange(func(j *slurm.Job) {
+		return demandtest.NewJob(id, demandtest.WithChange(func(j *slurm.Job) {
 			j.Tasks, j.CPUs, j.CPUsPerTask = slurm.Num(tasks), slurm.Num(tasks*cpusPerTask), slurm.Num(cpusPerTask)
 			j.NodeCount, j.TasksPerNode = slurm.Num(nodes), slurm.Num(tasksPerNode)
 			j.MinCPUsPerNode = slurm.Num(max(min(tasks, tasksPerNode), 1) * cpusPerTask)
@@ -61,11 +62,11 @@ func TestTasksForEachNodeCountInMaxCPUsPerNode(t *testing.T) {
 	wide, alone := sized(1, 4, 3, 0, 4), sized(3, 1, 1, 3, 1)
 	wide.TRESRequested = "cpu=12,node=1"
 	alone.ArrayJobID, alone.ArrayTasks = 3, "0-2"
-	s := snapshotOf(t, newPartition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
+	s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
 		wide, sized(2, 6, 1, 2, 3), alone)
 	s.Server.Release = "24.11.5"
 	setLimits(s, slurm.Conf{SelectTypeParameters: []string{"CR_CPU"}})
-	p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-",
+	p := demand.Compute(time.Unix(int64(demandtest.Noon), 0), s, demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-",
 		Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}}).Pools[0]
 	if p.Required != 10 {
 		t.Errorf("%d workers are required, want 10: %+v", p.Required, p)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -67,7 +68,7 @@ type ReasonCount struct {
 	// Reason is slurmctld's reason why the jobs are pending, "None" when it gives none. Reasons go
 	// stale; Class is what the jobs wait for, judged by their whole records.
 	Reason string
-	Class  Class
+	Class  pending.Class
 	Jobs   uint64
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -11,7 +12,7 @@ import (
 // Jobs that request no nodes differ in the first four fields only.
 type groupKey struct {
 	partition, reason string
-	class             Class
+	class             pending.Class
 	deviations        deviationSet
 	jobSpec
 }
@@ -33,12 +34,12 @@ type jobSpec struct {
 	nodesAllowed uint64
 }
 
-func groupKeyOf(j *slurm.Job, class Class, anyNodes map[string]bool) groupKey {
+func groupKeyOf(j *slurm.Job, class pending.Class, anyNodes map[string]bool) groupKey {
 	k := groupKey{partition: j.Partition, reason: j.Reason, class: class, deviations: deviationsOf(j)}
 	if k.reason == "" {
 		k.reason = "None"
 	}
-	if class != ClassCapacity {
+	if class != pending.ClassCapacity {
 		return k
 	}
 	k.jobSpec = jobSpec{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -205,7 +206,7 @@ func (g *limitRules) buildLimits(subject limitSubject) *jobLimits {
 		for i := range binds {
 			binds[i] = true
 		}
-		b.sharedLimits = append(b.sharedLimits, sharedLimit{g.licenses, binds, ClassLicense})
+		b.sharedLimits = append(b.sharedLimits, sharedLimit{g.licenses, binds, pending.ClassLicense})
 	}
 	b.maxCPUsPerNode = unlimited
 	if at, limited := g.costs.positions["cpu"]; limited {
@@ -324,7 +325,7 @@ func (b *jobLimitsBuilder) addBudget(kind limitKind, name budgetKey, jobs slurm.
 		binds[i] = limit[i] != unlimited && !b.positionsSet[kind][i]
 		b.positionsSet[kind][i] = b.positionsSet[kind][i] || limit[i] != unlimited
 	}
-	b.sharedLimits = append(b.sharedLimits, sharedLimit{have, binds, ClassLimit})
+	b.sharedLimits = append(b.sharedLimits, sharedLimit{have, binds, pending.ClassLimit})
 }
 
 // addPerJobLimits adds limits on single jobs.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -44,7 +45,7 @@ type throttledArray struct {
 // hetBlocker is why a component of a heterogeneous job cannot run.
 type hetBlocker struct {
 	offset uint32
-	class  Class
+	class  pending.Class
 }
 
 // jobGroup is a number of pending jobs that are alike in everything that matters for demand.
@@ -112,7 +113,7 @@ func readQueue(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 func (q *queue) surveyJobs(jobs []*slurm.Job) {
 	for _, j := range jobs {
 		if j.ArrayJobID != 0 {
-			if limit := arrayThrottle(j); limit > 0 {
+			if limit := pending.ArrayThrottle(j); limit > 0 {
 				a := q.arrays[j.ArrayJobID]
 				if a == nil {
 					a = &throttledArray{}
@@ -131,7 +132,7 @@ func (q *queue) surveyJobs(jobs []*slurm.Job) {
 // scheduler has evaluated only blocks the job as long as none has been evaluated: slurmctld sets
 // reasons on some components and not on others.
 func (q *queue) recordHetBlocker(j *slurm.Job) {
-	class := Classify(q.now, j)
+	class := pending.Classify(q.now, j)
 	b := hetBlocker{j.HetOffset, class}
 	old, seen := q.hetBlockers[j.HetJobID]
 	if !seen || b.compare(old) < 0 {
@@ -147,9 +148,9 @@ func (b hetBlocker) compare(c hetBlocker) int {
 
 func (b hetBlocker) rank() int {
 	switch b.class {
-	case ClassUnevaluated:
+	case pending.ClassUnevaluated:
 		return 0
-	case ClassCapacity:
+	case pending.ClassCapacity:
 		return 1
 	}
 	return 2
@@ -191,27 +192,27 @@ func (q *queue) startedSinceNodes(j *slurm.Job) bool {
 
 func (q *queue) addPending(j *slurm.Job) {
 	class := q.classOf(j)
-	q.limits.seesLimitReason = q.limits.seesLimitReason || class == ClassLimit
-	if _, known := ClassOf(j.Reason); !known {
+	q.limits.seesLimitReason = q.limits.seesLimitReason || class == pending.ClassLimit
+	if _, known := pending.ClassOf(j.Reason); !known {
 		q.unknownSet[j.Reason] = true
 	}
 	if j.HetJobID != 0 {
 		class = q.hetBlockers[j.HetJobID].class
 	}
-	if a := q.arrays[j.ArrayJobID]; a != nil && (class == ClassCapacity || class == ClassArrayThrottle) {
+	if a := q.arrays[j.ArrayJobID]; a != nil && (class == pending.ClassCapacity || class == pending.ClassArrayThrottle) {
 		a.pending = append(a.pending, j)
 		return
 	}
-	tasks, exact := PendingTasks(j)
+	tasks, exact := pending.PendingTasks(j)
 	q.addToLimits(j, class, tasks, exact)
 }
 
 // classOf is Classify with regard to the partitions. PartitionNodeLimit means capacity where the
 // partition has too few nodes for the job, since more nodes would help. Where a job lists several
 // partitions, the limit can be that of another one.
-func (q *queue) classOf(j *slurm.Job) Class {
-	class := Classify(q.now, j)
-	if class != ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {
+func (q *queue) classOf(j *slurm.Job) pending.Class {
+	class := pending.Classify(q.now, j)
+	if class != pending.ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {
 		return class
 	}
 	need, known := j.NodeCount.Value()
@@ -219,15 +220,15 @@ func (q *queue) classOf(j *slurm.Job) Class {
 	for _, at := range list {
 		p := &q.cluster.partitions[at]
 		if known && (need > p.totalNodes || len(list) > 1) && (p.maxNodes == 0 || need <= p.maxNodes) {
-			return ClassCapacity
+			return pending.ClassCapacity
 		}
 	}
 	return class
 }
 
 // addToLimits is addToGroup for jobs that limits can hold back.
-func (q *queue) addToLimits(j *slurm.Job, class Class, jobs uint64, exact bool) {
-	if g := q.addToGroup(j, class, jobs, exact); g != nil && class == ClassCapacity {
+func (q *queue) addToLimits(j *slurm.Job, class pending.Class, jobs uint64, exact bool) {
+	if g := q.addToGroup(j, class, jobs, exact); g != nil && class == pending.ClassCapacity {
 		q.limits.addWaiting(j, jobs, g)
 		if q.cluster.overlapsReservation(j, q.now) {
 			g.overlapsReservation += jobs
@@ -242,23 +243,23 @@ func (q *queue) addThrottled() {
 		slices.SortFunc(a.pending, func(x, y *slurm.Job) int { return cmp.Compare(x.ID, y.ID) })
 		left := a.limit - min(a.limit, a.running)
 		for _, j := range a.pending {
-			tasks, exact := PendingTasks(j)
+			tasks, exact := pending.PendingTasks(j)
 			run := min(tasks, left)
 			left -= run
-			q.addToLimits(j, ClassCapacity, run, exact)
-			q.addToGroup(j, ClassArrayThrottle, tasks-run, exact)
+			q.addToLimits(j, pending.ClassCapacity, run, exact)
+			q.addToGroup(j, pending.ClassArrayThrottle, tasks-run, exact)
 		}
 	}
 }
 
 // addToGroup counts jobs of one record in the group of alike jobs, and returns the group; nil when
 // there are no jobs.
-func (q *queue) addToGroup(j *slurm.Job, class Class, jobs uint64, exact bool) *jobGroup {
+func (q *queue) addToGroup(j *slurm.Job, class pending.Class, jobs uint64, exact bool) *jobGroup {
 	if jobs == 0 {
 		return nil
 	}
 	k := groupKeyOf(j, class, q.anyNodes)
-	if class == ClassCapacity {
+	if class == pending.ClassCapacity {
 		k.nodesAllowed = q.limits.nodesAllowed(j)
 	}
 	g := q.lastGroup
@@ -270,7 +271,7 @@ func (q *queue) addToGroup(j *slurm.Job, class Class, jobs uint64, exact bool) *
 		q.lastGroup = g
 	}
 	g.jobs += jobs
-	if class == ClassCapacity && len(q.cluster.pools) > 0 {
+	if class == pending.ClassCapacity && len(q.cluster.pools) > 0 {
 		record := jobRecord{id: j.ID, priority: j.Priority.Or(0), jobs: jobs}
 		if j.RequiredNodes != "" {
 			record.plannedNodes = j.ScheduledNodes

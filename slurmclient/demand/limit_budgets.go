@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -164,7 +165,7 @@ func (b *budget) chargeRunning(j *slurm.Job, cost []uint64) {
 type sharedLimit struct {
 	*budget
 	binds []bool
-	class Class
+	class pending.Class
 }
 
 func (d *sharedLimit) limitsNodes() bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -175,9 +176,9 @@ func (l *limits) compare(a, b waitingJobs) int {
 
 // countAllowed returns how many of the jobs their limits allow, and the class of the limit that
 // holds the others back.
-func (w *waitingJobs) countAllowed() (jobs uint64, class Class) {
+func (w *waitingJobs) countAllowed() (jobs uint64, class pending.Class) {
 	if !w.limits.admits(w.job, w.cost) || w.cpusPerNode > w.limits.maxCPUsPerNode {
-		return 0, ClassLimit
+		return 0, pending.ClassLimit
 	}
 	jobs = w.jobs
 	for i := range w.limits.sharedLimits {
@@ -225,10 +226,10 @@ func chargeTogether(all []waitingJobs) {
 }
 
 // withhold records that a limit keeps jobs of the group from running.
-func (g *jobGroup) withhold(class Class, jobs uint64) {
+func (g *jobGroup) withhold(class pending.Class, jobs uint64) {
 	switch {
 	case jobs == 0:
-	case class == ClassLicense:
+	case class == pending.ClassLicense:
 		g.unlicensed += jobs
 	default:
 		g.limited += jobs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -28,12 +29,12 @@ func setLimits(s *slurmclient.Snapshot, limits ...any) {
 }
 
 // ownedBy sets the user, the account and the QOS of a job.
-func ownedBy(user, account, qos string) jobOption {
+func ownedBy(user, account, qos string) demandtest.JobOption {
 	return func(j *slurm.Job) { j.UserName, j.Account, j.QOS = user, account, qos }
 }
 
 // withTRES sets the requested TRES, and the allocated TRES of a running job.
-func withTRES(tres string) jobOption {
+func withTRES(tres string) demandtest.JobOption {
 	return func(j *slurm.Job) {
 		j.TRESRequested = tres
 		if j.State.Base == slurm.JobRunning {
@@ -53,14 +54,14 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 	}
 	alice := slurm.Association{Account: "ml", User: "alice"}
 	mine := ownedBy("alice", "ml", "q")
-	runs := func(id uint32, more ...jobOption) *slurm.Job {
-		return newJob(id, append([]jobOption{mine, runningOn("n9")}, more...)...)
+	runs := func(id uint32, more ...demandtest.JobOption) *slurm.Job {
+		return demandtest.NewJob(id, append([]demandtest.JobOption{mine, demandtest.RunningOn("n9")}, more...)...)
 	}
-	jobsOf := func(n int, more ...jobOption) []*slurm.Job {
-		return newJobs(1, n, append([]jobOption{mine}, more...)...)
+	jobsOf := func(n int, more ...demandtest.JobOption) []*slurm.Job {
+		return demandtest.NewJobs(1, n, append([]demandtest.JobOption{mine}, more...)...)
 	}
 	threaded := func(n *slurm.Node) { n.Sockets, n.CoresPerSocket, n.ThreadsPerCore = 1, 4, 2 }
-	partQOS := func(qos string) any { return newPartition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
+	partQOS := func(qos string) any { return demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
 	for name, tc := range map[string]struct {
 		limits []any
 		queue  []any
@@ -69,9 +70,9 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"fifty jobs, two of a user": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
 			[]any{jobsOf(50)}, 2},
 		"two of a user, whatever the reason": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
-			[]any{jobsOf(50, withReason("ReqNodeNotAvail"))}, 2},
+			[]any{jobsOf(50, demandtest.WithReason("ReqNodeNotAvail"))}, 2},
 		"two users, two each": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}},
-			[]any{jobsOf(5), newJobs(60, 5, ownedBy("bob", "ml", "q"))}, 4},
+			[]any{jobsOf(5), demandtest.NewJobs(60, 5, ownedBy("bob", "ml", "q"))}, 4},
 		"a QOS that allows no job": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}},
 			[]any{jobsOf(3)}, 0},
 		"running jobs count": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
@@ -79,11 +80,11 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"more jobs run than the QOS allows": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}},
 			[]any{runs(70), runs(71), jobsOf(9)}, 0},
 		"a limit per account": {[]any{slurm.QOS{Name: "q",
-			MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), newJobs(60, 5, ownedBy("alice", "hpc", "q"))}, 2},
+			MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), demandtest.NewJobs(60, 5, ownedBy("alice", "hpc", "q"))}, 2},
 		"tasks of an array count": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
-			[]any{newJob(1, mine, withArray(1, "1-20", 0))}, 3},
+			[]any{demandtest.NewJob(1, mine, demandtest.WithArray(1, "1-20", 0))}, 3},
 		"tasks of an array with a throttle": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
-			[]any{newJob(1, mine, withArray(1, "1-20", 2))}, 2},
+			[]any{demandtest.NewJob(1, mine, demandtest.WithArray(1, "1-20", 2))}, 2},
 		"another QOS": {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}},
 			[]any{jobsOf(9)}, 9},
 		"GPUs of a user": {[]any{slurm.QOS{Name: "q",
@@ -99,47 +100,47 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			[]any{jobsOf(50, withTRES("cpu=1,mem=1G"))}, 4},
 		"too many GPUs for one job": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerJob: tres("gres/gpu", 4)}},
-			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
+			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), demandtest.NewJob(60, mine, withTRES("gres/gpu=4"))}, 1},
 		"too many GPUs on a node": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerNode: tres("gres/gpu", 4)}},
 			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")),
-				newJob(60, mine, onNodes(2), withTRES("cpu=2,node=2,gres/gpu=8"))}, 1},
+				demandtest.NewJob(60, mine, demandtest.OnNodes(2), withTRES("cpu=2,node=2,gres/gpu=8"))}, 1},
 		"too many GPUs on a user's node": {[]any{ml(func(*slurm.Association) {}),
 			slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}},
-			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), newJob(60, mine, withTRES("gres/gpu=4"))}, 1},
+			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), demandtest.NewJob(60, mine, withTRES("gres/gpu=4"))}, 1},
 		"CPUs of whole nodes": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
-			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))},
 			2},
 		"CPUs of the smallest whole node": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
-			[]any{newNode("n0", withSize(8, 8000)),
-				newNode("n1", withSize(2, 8000), func(n *slurm.Node) { n.Weight = 9 }),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(8, 8000)),
+				demandtest.NewNode("n1", demandtest.WithSize(2, 8000), func(n *slurm.Node) { n.Weight = 9 }),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
 		"memory of whole nodes' CPUs": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerUser: tres("mem", 1000)}},
-			[]any{newNode("n0", withSize(4, 8000)),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
 		"CPUs of whole cores": {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}},
-			[]any{newNode("n0", withSize(8, 8000), threaded), newNode("n1", withSize(8, 8000), threaded),
-				newNode("n2", withSize(8, 8000), threaded), jobsOf(1, onNodes(3)), newJob(60, mine, onNodes(2))}, 1},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(8, 8000), threaded), demandtest.NewNode("n1", demandtest.WithSize(8, 8000), threaded),
+				demandtest.NewNode("n2", demandtest.WithSize(8, 8000), threaded), jobsOf(1, demandtest.OnNodes(3)), demandtest.NewJob(60, mine, demandtest.OnNodes(2))}, 1},
 		"too few CPUs for one job": {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}},
-			[]any{jobsOf(3), newJob(60, mine, withTasks(4))}, 1},
+			[]any{jobsOf(3), demandtest.NewJob(60, mine, demandtest.WithTasks(4))}, 1},
 		"too long for the QOS": {[]any{slurm.QOS{Name: "q",
 			MaxWallMinutesPerJob: slurm.Num(60)}},
-			[]any{jobsOf(3, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })),
-				newJob(60, mine, withChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
+			[]any{jobsOf(3, demandtest.WithChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })),
+				demandtest.NewJob(60, mine, demandtest.WithChange(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
 		"an account's jobs": {[]any{alice,
 			ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
 		"a user's jobs": {[]any{ml(func(*slurm.Association) {}),
 			slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
 		"an account's CPUs": {[]any{alice,
-			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, withTasks(2))}, 2},
+			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, demandtest.WithTasks(2))}, 2},
 		"limits of the root account": {[]any{alice,
 			ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }),
 			slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
 		"jobs of other accounts count for the root": {[]any{alice, ml(func(*slurm.Association) {}),
 			slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"},
 			slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}},
-			[]any{newJob(70, ownedBy("bob", "hpc", "q"), runningOn("n9")), jobsOf(9)}, 2},
+			[]any{demandtest.NewJob(70, ownedBy("bob", "hpc", "q"), demandtest.RunningOn("n9")), jobsOf(9)}, 2},
 		"an association of another cluster": {[]any{alice,
 			ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
 		"a QOS overrides an account": {[]any{alice,
@@ -163,48 +164,48 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}},
 			[]any{partQOS("p"), jobsOf(9)}, 3},
 		"licenses": {[]any{slurm.License{Name: "ansys", Total: 5}},
-			[]any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
+			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
 		"licenses in use": {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}},
-			[]any{runs(70, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" })),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+			[]any{runs(70, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" })),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"licenses of jobs of whole nodes": {[]any{slurm.License{Name: "ansys", Total: 5}},
-			[]any{newNode("n0", withSize(4, 8000)),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
 		"licenses that others reserved": {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2,
-			Deficit: 1}}, []any{jobsOf(9, withChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+			Deficit: 1}}, []any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"jobs that share the only allowed node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}},
-			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9)}, 4},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), jobsOf(9)}, 4},
 		"jobs larger than a node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
-			[]any{newNode("n0", withSize(4, 8000)), jobsOf(9, withTasks(8))}, 1},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), jobsOf(9, demandtest.WithTasks(8))}, 1},
 		"jobs larger than a node of their partition": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
-			[]any{newNode("n0", withSize(4, 8000)), newNode("big", withSize(32, 8000), inPartitions("other")),
-				jobsOf(9, withTasks(8))}, 1},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), demandtest.NewNode("big", demandtest.WithSize(32, 8000), demandtest.InPartitions("other")),
+				jobsOf(9, demandtest.WithTasks(8))}, 1},
 		"a job that would need more nodes": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
-			[]any{newNode("n0", withSize(4, 8000)),
-				jobsOf(1, withTasks(4), withChange(func(j *slurm.Job) {
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
+				jobsOf(1, demandtest.WithTasks(4), demandtest.WithChange(func(j *slurm.Job) {
 					j.CPUs, j.CPUsPerTask = slurm.Num(12),
 						slurm.Num(3)
-				})), newJob(60, mine)}, 1},
+				})), demandtest.NewJob(60, mine)}, 1},
 		"CPUs of tasks per node": {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}},
-			[]any{newNode("n0", withSize(4, 8000)),
-				jobsOf(3, withTasks(2), withChange(func(j *slurm.Job) {
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
+				jobsOf(3, demandtest.WithTasks(2), demandtest.WithChange(func(j *slurm.Job) {
 					j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3),
 						slurm.Num(3)
-				})), newJob(60, mine, withTasks(2))}, 1},
+				})), demandtest.NewJob(60, mine, demandtest.WithTasks(2))}, 1},
 		"exclusive jobs": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}},
-			[]any{jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
 		"all GPUs of exclusive nodes": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerUser: tres("gres/gpu", 9)}},
-			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
 		"all GPUs of the nodes with the fewest": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerJob: tres("gres/gpu", 2)}},
-			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
-				newNode("n1", withSize(4, 8000)), jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
+				demandtest.NewNode("n1", demandtest.WithSize(4, 8000)), jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
 		"more GPUs than a job is allowed": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerJob: tres("gres/gpu", 2)}},
-			[]any{newNode("n0", withSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
-				jobsOf(9, withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
+			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
+				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
 		"limits without enforcement": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
 			slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
 		"enforced limits": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
@@ -213,12 +214,12 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			queue := tc.queue
 			if _, given := queue[0].(*slurm.Partition); !given {
-				queue = append([]any{newPartition("cpu")}, queue...)
+				queue = append([]any{demandtest.NewPartition("cpu")}, queue...)
 			}
-			s := snapshotOf(t, queue...)
+			s := demandtest.SnapshotOf(t, queue...)
 			s.Server.Cluster = "here"
 			setLimits(s, tc.limits...)
-			p := computeDemand(s).Partitions[0]
+			p := demandtest.ComputeDemand(s).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
 				t.Errorf("%d jobs are eligible, want %d: %v", p.EligiblePendingJobs, tc.want, p.PendingByReason)
 			}
@@ -231,13 +232,13 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			perNode := withChange(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })
-			s := snapshotOf(t, newPartition("cpu"), newNode("n0", withSize(4, 8000)),
-				newJobs(1, 3, ownedBy("alice", "ml", "q"), withTasks(2), perNode))
+			perNode := demandtest.WithChange(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })
+			s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
+				demandtest.NewJobs(1, 3, ownedBy("alice", "ml", "q"), demandtest.WithTasks(2), perNode))
 			s.Server.Release = release
 			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes},
 				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
-			if got := computeDemand(s).Partitions[0].EligiblePendingJobs; got != want {
+			if got := demandtest.ComputeDemand(s).Partitions[0].EligiblePendingJobs; got != want {
 				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, want %d", release, nodes, got, want)
 			}
 		}
@@ -247,8 +248,8 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 // TestUnevenTasksUnderALimit: 24.11 spreads three tasks over two nodes as two and one, and five
 // over three as two, two and one, so that both jobs fit a limit of eight CPUs (oracle, seed 9425).
 func TestUnevenTasksUnderALimit(t *testing.T) {
-	spread := func(tasks, nodes uint64) jobOption {
-		return withChange(func(j *slurm.Job) {
+	spread := func(tasks, nodes uint64) demandtest.JobOption {
+		return demandtest.WithChange(func(j *slurm.Job) {
 			j.CPUs, j.Tasks, j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(tasks), slurm.Num(tasks), slurm.Num(2),
 				slurm.Num(2)
 			j.NodeCount = slurm.Num(nodes)
@@ -258,12 +259,12 @@ func TestUnevenTasksUnderALimit(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			s := snapshotOf(t, newPartition("cpu"), newNode("n0", withSize(4, 8000)), newJob(1, mine, spread(3, 2)),
-				newJob(2, mine, spread(5, 3)))
+			s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), demandtest.NewJob(1, mine, spread(3, 2)),
+				demandtest.NewJob(2, mine, spread(5, 3)))
 			s.Server.Release = release
 			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 8}, GrpTRES: nodes},
 				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
-			if got := computeDemand(s).Partitions[0].EligiblePendingJobs; got != want {
+			if got := demandtest.ComputeDemand(s).Partitions[0].EligiblePendingJobs; got != want {
 				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, want %d", release, nodes, got, want)
 			}
 		}
@@ -273,11 +274,11 @@ func TestUnevenTasksUnderALimit(t *testing.T) {
 // TestJobsThatCannotRunUseNoLimit: slurmctld never starts them either.
 func TestJobsThatCannotRunUseNoLimit(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
-	s := snapshotOf(t, newPartition("cpu"), newNode("n0"),
-		newJob(1, mine, withTasks(1), withConstraint("gold"),
-			withChange(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), newJobs(2, 3, mine))
+	s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), demandtest.NewNode("n0"),
+		demandtest.NewJob(1, mine, demandtest.WithTasks(1), withConstraint("gold"),
+			demandtest.WithChange(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), demandtest.NewJobs(2, 3, mine))
 	setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)})
-	if p := computeDemand(s).Partitions[0]; p.EligiblePendingJobs != 1 {
+	if p := demandtest.ComputeDemand(s).Partitions[0]; p.EligiblePendingJobs != 1 {
 		t.Errorf("%d jobs are eligible, want the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)
 	}
 }
@@ -285,13 +286,13 @@ func TestJobsThatCannotRunUseNoLimit(t *testing.T) {
 // TestHetComponentsRunTogetherOrNotAtAll: each component counts as a job.
 func TestHetComponentsRunTogetherOrNotAtAll(t *testing.T) {
 	component := func(id, offset uint32) *slurm.Job {
-		return newJob(id, ownedBy("alice", "ml", "q"),
-			withChange(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
+		return demandtest.NewJob(id, ownedBy("alice", "ml", "q"),
+			demandtest.WithChange(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
 	}
 	for limit, want := range map[uint64]uint64{1: 0, 2: 2} {
-		s := snapshotOf(t, newPartition("cpu"), component(1, 0), component(2, 1))
+		s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), component(1, 0), component(2, 1))
 		setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(limit)})
-		if p := computeDemand(s).Partitions[0]; p.EligiblePendingJobs != want {
+		if p := demandtest.ComputeDemand(s).Partitions[0]; p.EligiblePendingJobs != want {
 			t.Errorf("with %d jobs allowed, %d components are eligible, want %d", limit, p.EligiblePendingJobs, want)
 		}
 	}
@@ -299,13 +300,13 @@ func TestHetComponentsRunTogetherOrNotAtAll(t *testing.T) {
 
 func TestJobsOfHighestPriorityGetWhatALimitLeaves(t *testing.T) {
 	wide := func(id uint32, priority uint64, n uint64) *slurm.Job {
-		return newJob(id, onNodes(n), withChange(func(j *slurm.Job) {
+		return demandtest.NewJob(id, demandtest.OnNodes(n), demandtest.WithChange(func(j *slurm.Job) {
 			j.Reason, j.QOS, j.Priority = "PartitionConfig", "one", slurm.Num(priority)
 		}))
 	}
-	s := snapshotOf(t, newPartition("cpu"), wide(1, 5, 2), wide(2, 9, 4), wide(3, 7, 8))
+	s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), wide(1, 5, 2), wide(2, 9, 4), wide(3, 7, 8))
 	s.QOS.Known, s.QOS.Value = true, []slurm.QOS{{Name: "one", MaxJobs: slurm.Num(1)}}
-	if p := computeDemand(s).Partitions[0]; p.PendingNodes != 4 {
+	if p := demandtest.ComputeDemand(s).Partitions[0]; p.PendingNodes != 4 {
 		t.Errorf("%d nodes are requested, want the four of the job with the highest priority", p.PendingNodes)
 	}
 }
@@ -323,9 +324,9 @@ func TestNodeLimitOfAPartitionWithTooFewNodes(t *testing.T) {
 		"the partition has fewer nodes and allows more":    {2, slurm.Num(4), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cpu := newPartition("cpu", func(p *slurm.Partition) { p.TotalNodes, p.MaxNodes = tc.total, tc.limit })
-			p := computeDemand(snapshotOf(t, cpu,
-				newJob(1, onNodes(4), withReason("PartitionNodeLimit")))).Partitions[0]
+			cpu := demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.TotalNodes, p.MaxNodes = tc.total, tc.limit })
+			p := demandtest.ComputeDemand(demandtest.SnapshotOf(t, cpu,
+				demandtest.NewJob(1, demandtest.OnNodes(4), demandtest.WithReason("PartitionNodeLimit")))).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
 				t.Errorf("%d jobs are eligible, want %d", p.EligiblePendingJobs, tc.want)
 			}
@@ -338,8 +339,8 @@ func TestNodeLimitOfAPartitionWithTooFewNodes(t *testing.T) {
 func TestLimitsThatMayNotBeEnforcedAreReported(t *testing.T) {
 	mine := ownedBy("alice", "ml", "q")
 	limit := slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}
-	heldBack := newJob(9, ownedBy("bob", "ml", "q"),
-		withChange(func(j *slurm.Job) { j.Reason = "QOSMaxJobsPerUserLimit" }))
+	heldBack := demandtest.NewJob(9, ownedBy("bob", "ml", "q"),
+		demandtest.WithChange(func(j *slurm.Job) { j.Reason = "QOSMaxJobsPerUserLimit" }))
 	enforcing := slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}
 	for name, tc := range map[string]struct {
 		limits, nouns []any
@@ -351,13 +352,13 @@ func TestLimitsThatMayNotBeEnforcedAreReported(t *testing.T) {
 		"a job is pending for a limit":      {[]any{limit}, []any{heldBack}, nil},
 		"limits hold no job back":           {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
 		"licenses are always enforced": {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}},
-			[]any{newJob(8, withChange(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
+			[]any{demandtest.NewJob(8, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := snapshotOf(t, append(tc.nouns, newPartition("cpu"), newJobs(1, 3, mine))...)
+			s := demandtest.SnapshotOf(t, append(tc.nouns, demandtest.NewPartition("cpu"), demandtest.NewJobs(1, 3, mine))...)
 			setLimits(s, tc.limits...)
 			pool := demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}
-			got := demand.Compute(noon.Time(), s, pool).Pools[0].Unmodelled
+			got := demand.Compute(demandtest.Noon.Time(), s, pool).Pools[0].Unmodelled
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -56,8 +57,8 @@ func TestEveryNodeIsInOneOfFiveUses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Name, tt.want.RequiredNodes = "cpu", tt.want.BusyNodes
-			if diff := cmp.Diff(tt.want, demandOn(t, "cpu", newPartition("cpu"),
-				newNode("n1", withState(tt.state)))); diff != "" {
+			if diff := cmp.Diff(tt.want, demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
+				demandtest.NewNode("n1", demandtest.WithState(tt.state)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -65,8 +66,8 @@ func TestEveryNodeIsInOneOfFiveUses(t *testing.T) {
 }
 
 func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
-	flag := func(f slurm.JobFlags) jobOption { return func(j *slurm.Job) { j.State.Flags = f } }
-	base := func(b slurm.JobBase) jobOption { return func(j *slurm.Job) { j.State.Base = b } }
+	flag := func(f slurm.JobFlags) demandtest.JobOption { return func(j *slurm.Job) { j.State.Flags = f } }
+	base := func(b slurm.JobBase) demandtest.JobOption { return func(j *slurm.Job) { j.State.Base = b } }
 	reservation := func(start, end slurm.Time) *slurm.Reservation {
 		return &slurm.Reservation{Name: "r", StartTime: start, EndTime: end, Nodes: "n1"}
 	}
@@ -74,22 +75,22 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 		noun any
 		busy uint64
 	}{
-		"a suspended job":                 {newJob(1, runningOn("n1"), base(slurm.JobSuspended)), 1},
-		"a configuring job":               {newJob(1, runningOn("n1"), flag(slurm.JobConfiguring)), 1},
-		"a suspended job on another node": {newJob(1, runningOn("n2"), base(slurm.JobSuspended)), 0},
-		"an ended job":                    {newJob(1, runningOn("n1"), base(slurm.JobTimeout)), 0},
-		"a pending job that names it": {newJob(1, withReason("JobHeldUser"),
-			withChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
-		"an active reservation":                     {reservation(noon-10, noon+10), 1},
-		"a future reservation":                      {reservation(noon+1, noon+10), 0},
-		"a past reservation":                        {reservation(noon-10, noon), 0},
+		"a suspended job":                 {demandtest.NewJob(1, demandtest.RunningOn("n1"), base(slurm.JobSuspended)), 1},
+		"a configuring job":               {demandtest.NewJob(1, demandtest.RunningOn("n1"), flag(slurm.JobConfiguring)), 1},
+		"a suspended job on another node": {demandtest.NewJob(1, demandtest.RunningOn("n2"), base(slurm.JobSuspended)), 0},
+		"an ended job":                    {demandtest.NewJob(1, demandtest.RunningOn("n1"), base(slurm.JobTimeout)), 0},
+		"a pending job that names it": {demandtest.NewJob(1, demandtest.WithReason("JobHeldUser"),
+			demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
+		"an active reservation":                     {reservation(demandtest.Noon-10, demandtest.Noon+10), 1},
+		"a future reservation":                      {reservation(demandtest.Noon+1, demandtest.Noon+10), 0},
+		"a past reservation":                        {reservation(demandtest.Noon-10, demandtest.Noon), 0},
 		"a reservation of licenses only":            {&slurm.Reservation{Name: "r", EndTime: slurm.Never}, 0},
-		"a suspended job on several nodes":          {newJob(1, runningOn("n0,n1"), base(slurm.JobSuspended)), 1},
-		"a suspended job with a malformed hostlist": {newJob(1, runningOn("n[1"), base(slurm.JobSuspended)), 0},
+		"a suspended job on several nodes":          {demandtest.NewJob(1, demandtest.RunningOn("n0,n1"), base(slurm.JobSuspended)), 1},
+		"a suspended job with a malformed hostlist": {demandtest.NewJob(1, demandtest.RunningOn("n[1"), base(slurm.JobSuspended)), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := demandOn(t, "cpu", newPartition("cpu"), newNode("n1"), tt.noun)
+			p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"), tt.noun)
 			if p.BusyNodes != tt.busy || p.IdleNodes != 1-tt.busy || p.RequiredNodes != tt.busy {
 				t.Errorf("busy %d, idle %d, required %d; want busy %d", p.BusyNodes, p.IdleNodes, p.RequiredNodes,
 					tt.busy)
@@ -99,8 +100,8 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 }
 
 func TestANodeCountsInEachOfItsPartitions(t *testing.T) {
-	d := computeDemand(snapshotOf(t, newPartition("a"), newPartition("b"), newPartition("c"),
-		newNode("n1", inPartitions("a", "b")), newNode("n2", inPartitions("b", "gone"), withState("ALLOCATED"))))
+	d := demandtest.ComputeDemand(demandtest.SnapshotOf(t, demandtest.NewPartition("a"), demandtest.NewPartition("b"), demandtest.NewPartition("c"),
+		demandtest.NewNode("n1", demandtest.InPartitions("a", "b")), demandtest.NewNode("n2", demandtest.InPartitions("b", "gone"), demandtest.WithState("ALLOCATED"))))
 	want := []demand.Partition{
 		{Name: "a", IdleNodes: 1},
 		{Name: "b", IdleNodes: 1, BusyNodes: 1, RequiredNodes: 1},

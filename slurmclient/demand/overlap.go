@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -66,16 +67,16 @@ func (c *cluster) overlapOf(now slurm.Time, jobs []*slurm.Job) Overlap {
 
 // countSharedJobs counts the pending jobs that may run in several partitions, and those of them
 // that more nodes would help according to their records.
-func countSharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []SharedCount) {
+func countSharedJobs(now slurm.Time, jobs []*slurm.Job) (waiting, eligible []SharedCount) {
 	all, helped := countsByPartitions{}, countsByPartitions{}
 	for _, j := range jobs {
 		if j.State.Base != slurm.JobPending || !strings.Contains(j.Partition, ",") {
 			continue
 		}
-		tasks, _ := PendingTasks(j)
+		tasks, _ := pending.PendingTasks(j)
 		all[j.Partition] += tasks
-		if Classify(now, j) == ClassCapacity {
-			helped[j.Partition] += RunnableTasks(j, 0)
+		if pending.Classify(now, j) == pending.ClassCapacity {
+			helped[j.Partition] += pending.RunnableTasks(j, 0)
 		}
 	}
 	return all.sharedCounts(), helped.sharedCounts()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 )
 
 // planner finds the nodes that groups of alike jobs need.
@@ -56,7 +57,7 @@ func newPlanner(s *slurmclient.Snapshot, c *cluster, groups []*jobGroup) *planne
 	p.readSelection(s)
 	names := map[string]bool{}
 	for _, g := range groups {
-		if g.class != ClassCapacity {
+		if g.class != pending.ClassCapacity {
 			continue
 		}
 		r := request{jobGroup: g, jobs: g.jobs, requirements: parseRequirements(&g.jobSpec),

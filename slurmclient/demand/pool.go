@@ -3,6 +3,7 @@ package demand
 import (
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -112,7 +113,7 @@ type PoolDemand struct {
 	// ByClass splits PendingJobs by class; no entry is 0. ClassCapacity contains the jobs that more
 	// nodes of this or another pool would help, ClassUnsatisfiable those of Unsatisfiable. Callers
 	// do not write to it.
-	ByClass map[Class]uint64
+	ByClass map[pending.Class]uint64
 	// Unmodelled counts the jobs of PendingJobs that demand only estimates, by deviation. A job can
 	// have several deviations. No entry is 0. Callers do not write to it.
 	Unmodelled map[Deviation]uint64

@@ -7,12 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func TestRequiredKeepsItsBounds(t *testing.T) {
-	busy := []any{newWorker("w1", withState("ALLOCATED")), newWorker("w2", withState("ALLOCATED")),
-		newWorker("w3", withState("ALLOCATED"))}
+	busy := []any{newWorker("w1", demandtest.WithState("ALLOCATED")), newWorker("w2", demandtest.WithState("ALLOCATED")),
+		newWorker("w3", demandtest.WithState("ALLOCATED"))}
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
@@ -20,23 +22,23 @@ func TestRequiredKeepsItsBounds(t *testing.T) {
 	}{
 		"never less than the minimum": {newPool("w", withBounds(2, 10)), nil, 2},
 		"the minimum is not added to the demand": {newPool("w", withBounds(2, 10)),
-			[]any{newJobs(1, 12)}, 3},
+			[]any{demandtest.NewJobs(1, 12)}, 3},
 		"never more than the maximum": {newPool("w", withBounds(0, 4)),
-			[]any{newJobs(1, 100)}, 4},
+			[]any{demandtest.NewJobs(1, 100)}, 4},
 		"the maximum overrides the minimum": {newPool("w", withBounds(9, 4)), nil, 4},
 		"no maximum means no bound": {newPool("w", withBounds(0, 0)),
-			[]any{newJobs(1, 100)}, 25},
+			[]any{demandtest.NewJobs(1, 100)}, 25},
 		"busy nodes override the maximum": {newPool("w", withBounds(0, 2)), busy, 3},
 		"busy nodes above the maximum get no addition": {newPool("w", withBounds(0, 2)),
-			append([]any{newJobs(1, 9)}, busy...), 3},
+			append([]any{demandtest.NewJobs(1, 9)}, busy...), 3},
 		"a job that waits for others to end adds nothing": {newPool("w", withBounds(0, 4)),
-			append([]any{newJob(1, onNodes(4))}, busy...), 3},
+			append([]any{demandtest.NewJob(1, demandtest.OnNodes(4))}, busy...), 3},
 		"a job that waits for others to end keeps the existing workers": {newPool("w", withBounds(0, 5)),
-			append([]any{newJob(1, onNodes(5)), newWorker("w4", withState("IDLE"))}, busy...), 4},
+			append([]any{demandtest.NewJob(1, demandtest.OnNodes(5)), newWorker("w4", demandtest.WithState("IDLE"))}, busy...), 4},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, tt.pool, newPartition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, demandtest.NewPartition("cpu"))...).Pool("w")
 			if p.Required != tt.want {
 				t.Errorf("required %d, want %d\n%+v", p.Required, tt.want, p)
 			}
@@ -45,24 +47,24 @@ func TestRequiredKeepsItsBounds(t *testing.T) {
 }
 
 func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
-	down := func(name string) *slurm.Node { return newWorker(name, withState("DOWN")) }
-	drained := func(name string, options ...nodeOption) *slurm.Node {
-		return newWorker(name, append(options, withState("IDLE+DRAIN"))...)
+	down := func(name string) *slurm.Node { return newWorker(name, demandtest.WithState("DOWN")) }
+	drained := func(name string, options ...demandtest.NodeOption) *slurm.Node {
+		return newWorker(name, append(options, demandtest.WithState("IDLE+DRAIN"))...)
 	}
-	why := func(reason string) nodeOption { return func(n *slurm.Node) { n.Reason = reason } }
+	why := func(reason string) demandtest.NodeOption { return func(n *slurm.Node) { n.Reason = reason } }
 	leavingFor := func(reason string) poolOption { return func(p *demand.Pool) { p.ScaleInReason = reason } }
-	busy := newWorker("b1", withState("ALLOCATED"))
+	busy := newWorker("b1", demandtest.WithState("ALLOCATED"))
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
 		want  poolFigures
 	}{
 		"a down worker occupies the place of a replica": {
-			newPool("w", withReplicas(2)), []any{busy, down("w1"), newJobs(1, 4)},
+			newPool("w", withReplicas(2)), []any{busy, down("w1"), demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 3, Busy: 1, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
 		},
 		"the replacement stays once it has work": {
-			newPool("w", withReplicas(3)), []any{busy, down("w1"), newWorker("b2", withState("ALLOCATED"))},
+			newPool("w", withReplicas(3)), []any{busy, down("w1"), newWorker("b2", demandtest.WithState("ALLOCATED"))},
 			poolFigures{Required: 3, Busy: 2, Unusable: 1, Replacements: 1},
 		},
 		"unusable workers by themselves keep nothing up": {
@@ -89,7 +91,7 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a worker with that reason that is down and not drained is lost": {
-			newPool("w", withReplicas(2), leavingFor("go")), []any{busy, newWorker("w1", withState("DOWN"), why("go"))},
+			newPool("w", withReplicas(2), leavingFor("go")), []any{busy, newWorker("w1", demandtest.WithState("DOWN"), why("go"))},
 			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a record that scale-in left behind is not replaced": {
@@ -105,13 +107,13 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			poolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"replacements stay within the maximum": {
-			newPool("w", withReplicas(3), withBounds(0, 3)), []any{busy, down("w1"), down("w2"), newJobs(1, 40)},
+			newPool("w", withReplicas(3), withBounds(0, 3)), []any{busy, down("w1"), down("w2"), demandtest.NewJobs(1, 40)},
 			poolFigures{Required: 3, Busy: 1, Unusable: 2, Pending: 10, Replacements: 2, Eligible: 40},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, tt.pool, newPartition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, demandtest.NewPartition("cpu"))...).Pool("w")
 			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
@@ -136,60 +138,60 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 		nouns []any
 		want  []demand.Unsatisfiable
 	}{
-		"-N 4 of three":                   {[]any{small, newJob(1, onNodes(4))}, because(tooMany, 1)},
-		"-N 3 of three":                   {[]any{small, newJob(1, onNodes(3))}, none},
-		"13 tasks on three nodes of four": {[]any{small, newJob(1, withTasks(13))}, because(tooMany, 1)},
-		"any number of nodes without a maximum": {[]any{newPool("w", withBounds(0, 0)), newJob(1, withTasks(1300))},
+		"-N 4 of three":                   {[]any{small, demandtest.NewJob(1, demandtest.OnNodes(4))}, because(tooMany, 1)},
+		"-N 3 of three":                   {[]any{small, demandtest.NewJob(1, demandtest.OnNodes(3))}, none},
+		"13 tasks on three nodes of four": {[]any{small, demandtest.NewJob(1, demandtest.WithTasks(13))}, because(tooMany, 1)},
+		"any number of nodes without a maximum": {[]any{newPool("w", withBounds(0, 0)), demandtest.NewJob(1, demandtest.WithTasks(1300))},
 			none},
 		"more named nodes than the maximum": {[]any{small,
-			newJob(1, onNodes(4), withChange(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
-		"nodes outside the pool count": {[]any{small, newNode("n1"), newJob(1, onNodes(4))}, none},
-		"down nodes outside the pool do not count": {[]any{small, newNode("n1", withState("DOWN")),
-			newJob(1, onNodes(4))}, because(tooMany, 1)},
-		"a feature": {[]any{small, newJob(1, withConstraint("gold"))},
+			demandtest.NewJob(1, demandtest.OnNodes(4), demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
+		"nodes outside the pool count": {[]any{small, demandtest.NewNode("n1"), demandtest.NewJob(1, demandtest.OnNodes(4))}, none},
+		"down nodes outside the pool do not count": {[]any{small, demandtest.NewNode("n1", demandtest.WithState("DOWN")),
+			demandtest.NewJob(1, demandtest.OnNodes(4))}, because(tooMany, 1)},
+		"a feature": {[]any{small, demandtest.NewJob(1, withConstraint("gold"))},
 			because("no node has the features or the disk", 1)},
 		"a worker that is too small": {[]any{small,
-			newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
+			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
 			because("no node has the memory", 2)},
 		"another pool that can run it": {[]any{small, gpuPool,
-			newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
 		"other nodes that can run it": {[]any{small,
-			newNode("n1", withSize(4, 16000), withState("ALLOCATED")),
-			newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+			demandtest.NewNode("n1", demandtest.WithSize(4, 16000), demandtest.WithState("ALLOCATED")),
+			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
 		"an existing worker that is larger than new ones": {[]any{small,
-			newWorker("w1", withSize(4, 16000), withState("ALLOCATED")),
-			newJobs(1, 2, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+			newWorker("w1", demandtest.WithSize(4, 16000), demandtest.WithState("ALLOCATED")),
+			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
 		"more nodes than the larger workers that exist": {[]any{small,
-			newWorker("w1", withSize(4, 16000), withState("IDLE")),
-			newJobs(1, 2, onNodes(2), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
+			newWorker("w1", demandtest.WithSize(4, 16000), demandtest.WithState("IDLE")),
+			demandtest.NewJobs(1, 2, demandtest.OnNodes(2), demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
 			because("no node has the memory", 2)},
-		"another partition that can run it": {[]any{small, newPartition("b"),
-			newPool("g", servingPartitions("b")), newJob(1, inPartition("cpu,b"), onNodes(5))}, none},
-		"a pool in another partition does not help": {[]any{small, newPartition("b"),
-			newPool("g", servingPartitions("b")), newJob(1, onNodes(5))}, because(tooMany, 1)},
-		"het components beyond the maximum": {[]any{small, newJob(1, asComponent(1, 0), onNodes(2),
-			asExclusive), newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, because(tooMany, 2)},
-		"het components that can share nodes": {[]any{small, newJob(1, asComponent(1, 0), onNodes(2)),
-			newJob(2, asComponent(1, 1), onNodes(2))}, none},
+		"another partition that can run it": {[]any{small, demandtest.NewPartition("b"),
+			newPool("g", servingPartitions("b")), demandtest.NewJob(1, demandtest.InPartition("cpu,b"), demandtest.OnNodes(5))}, none},
+		"a pool in another partition does not help": {[]any{small, demandtest.NewPartition("b"),
+			newPool("g", servingPartitions("b")), demandtest.NewJob(1, demandtest.OnNodes(5))}, because(tooMany, 1)},
+		"het components beyond the maximum": {[]any{small, demandtest.NewJob(1, asComponent(1, 0), demandtest.OnNodes(2),
+			asExclusive), demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(2), asExclusive)}, because(tooMany, 2)},
+		"het components that can share nodes": {[]any{small, demandtest.NewJob(1, asComponent(1, 0), demandtest.OnNodes(2)),
+			demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(2))}, none},
 		"het components that can use a second pool": {[]any{small, newPool("z"),
-			newJob(1, asComponent(1, 0), onNodes(2), asExclusive),
-			newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, none},
+			demandtest.NewJob(1, asComponent(1, 0), demandtest.OnNodes(2), asExclusive),
+			demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(2), asExclusive)}, none},
 		"het components of two pools": {[]any{small, gpuPool,
-			newJob(1, asComponent(1, 0), onNodes(2), asExclusive),
-			newJob(2, asComponent(1, 1), onNodes(2), asExclusive)}, none},
-		"slurmctld has given up on it": {[]any{small, newJobs(1, 2, asGivenUp)},
+			demandtest.NewJob(1, asComponent(1, 0), demandtest.OnNodes(2), asExclusive),
+			demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(2), asExclusive)}, none},
+		"slurmctld has given up on it": {[]any{small, demandtest.NewJobs(1, 2, asGivenUp)},
 			because("slurmctld found no node with its constraints", 2)},
-		"slurmctld still evaluates the job": {[]any{small, newJob(1, withReason("BadConstraints"))},
+		"slurmctld still evaluates the job": {[]any{small, demandtest.NewJob(1, demandtest.WithReason("BadConstraints"))},
 			none},
-		"a het job with one component that is too large": {[]any{small, newJob(1, asComponent(1, 0)),
-			newJob(2, asComponent(1, 1), onNodes(4))}, []demand.Unsatisfiable{
+		"a het job with one component that is too large": {[]any{small, demandtest.NewJob(1, asComponent(1, 0)),
+			demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(4))}, []demand.Unsatisfiable{
 			{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1},
 			{Reason: tooMany, Jobs: 1, JobID: 2},
 		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, demandtest.NewPartition("cpu"))...).Pool("w")
 			if diff := cmp.Diff(tt.want, p.Unsatisfiable); diff != "" {
 				t.Error(diff)
 			}
@@ -200,8 +202,8 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 			for _, u := range p.Unsatisfiable {
 				unsatisfiable += u.Jobs
 			}
-			if p.ByClass[demand.ClassUnsatisfiable] != unsatisfiable {
-				t.Errorf("%d unsatisfiable jobs in total, want %d", p.ByClass[demand.ClassUnsatisfiable], unsatisfiable)
+			if p.ByClass[pending.ClassUnsatisfiable] != unsatisfiable {
+				t.Errorf("%d unsatisfiable jobs in total, want %d", p.ByClass[pending.ClassUnsatisfiable], unsatisfiable)
 			}
 		})
 	}
@@ -213,14 +215,14 @@ func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 	for _, records := range [][]string{nil, {"w-0", "w-1"}, {"w-0", "w-1", "w-2", "w-3"}} {
 		for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0, "w-[4-9],x-[0-3]": 4} {
 			nouns := []any{
-				newPartition("cpu"), newPool("w", withBounds(0, 4), func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
-				newJobs(1, 9, withChange(func(j *slurm.Job) { j.Shared = "none" })),
+				demandtest.NewPartition("cpu"), newPool("w", withBounds(0, 4), func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
+				demandtest.NewJobs(1, 9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" })),
 			}
 			for _, name := range records {
-				nouns = append(nouns, newWorker(name, withState("FUTURE")))
+				nouns = append(nouns, newWorker(name, demandtest.WithState("FUTURE")))
 			}
 			if reserved != "" {
-				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600,
+				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: demandtest.Noon - 60, EndTime: demandtest.Noon + 3600,
 					Nodes: reserved, Flags: []string{"MAINT"}})
 			}
 			if p, _ := demandsOf(t, nouns...).Pool("w"); p.Required != want {

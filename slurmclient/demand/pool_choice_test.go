@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -32,76 +34,76 @@ func TestAJobRequestsNodesInOnePool(t *testing.T) {
 		nouns []any
 		want  figures
 	}{
-		"the first by name": {[]any{newPool("b"), newPool("a"), newJobs(1, 4)},
+		"the first by name": {[]any{newPool("b"), newPool("a"), demandtest.NewJobs(1, 4)},
 			figures{"a": {1, 4}}},
 		"the lowest weight": {[]any{newPool("a", weighing(5)),
-			newPool("b", weighing(2)), newJobs(1, 4)}, figures{"b": {1, 4}}},
+			newPool("b", weighing(2)), demandtest.NewJobs(1, 4)}, figures{"b": {1, 4}}},
 		"an unset weight is Slurm's default": {[]any{newPool("b", weighing(0)),
-			newPool("a", weighing(1)), newJobs(1, 4)}, figures{"a": {1, 4}}},
+			newPool("a", weighing(1)), demandtest.NewJobs(1, 4)}, figures{"a": {1, 4}}},
 		"the first whose shape could run it": {[]any{newPool("a"), newPool("g", gpu),
-			newJob(1, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), newJob(2)},
+			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), demandtest.NewJob(2)},
 			figures{"a": {0, 1}, "g": {1, 1}}},
 		"the first whose maximum is enough": {[]any{newPool("a", withBounds(0, 2)), newPool("b"),
-			newJob(1, onNodes(3))}, figures{"b": {3, 1}}},
+			demandtest.NewJob(1, demandtest.OnNodes(3))}, figures{"b": {3, 1}}},
 		"the first partition of its list": {[]any{newPool("a", servingPartitions("x")),
-			newPool("b", servingPartitions("y")), newJob(1, inPartition("y,x"))}, figures{"b": {1, 1}}},
+			newPool("b", servingPartitions("y")), demandtest.NewJob(1, demandtest.InPartition("y,x"))}, figures{"b": {1, 1}}},
 		"the next partition when the first cannot run it": {[]any{newPool("a", servingPartitions("x"),
-			withBounds(0, 2)), newPool("b", servingPartitions("y")), newJob(1, inPartition("x,y"), onNodes(3))},
+			withBounds(0, 2)), newPool("b", servingPartitions("y")), demandtest.NewJob(1, demandtest.InPartition("x,y"), demandtest.OnNodes(3))},
 			figures{"b": {3, 1}}},
 		"a pool in two partitions is used once": {[]any{newPool("a", servingPartitions("x", "y")),
-			newJob(1, inPartition("x,y"), asExclusive), newJob(2, inPartition("y"), asExclusive)},
+			demandtest.NewJob(1, demandtest.InPartition("x,y"), asExclusive), demandtest.NewJob(2, demandtest.InPartition("y"), asExclusive)},
 			figures{"a": {2, 2}}},
 		"jobs of two partitions share its new workers": {[]any{newPool("a", servingPartitions("x", "y")),
-			newJob(1, inPartition("x")), newJob(2, inPartition("y"))}, figures{"a": {1, 2}}},
+			demandtest.NewJob(1, demandtest.InPartition("x")), demandtest.NewJob(2, demandtest.InPartition("y"))}, figures{"a": {1, 2}}},
 		"jobs beyond the maximum go to the next pool": {[]any{newPool("a", withBounds(0, 2)), newPool("b"),
-			newJobs(1, 20)}, figures{"a": {2, 8}, "b": {3, 12}}},
+			demandtest.NewJobs(1, 20)}, figures{"a": {2, 8}, "b": {3, 12}}},
 		"jobs beyond the maximum go to another partition": {[]any{newPool("a", servingPartitions("x"),
-			withBounds(0, 2)), newPool("b", servingPartitions("y")), newJobs(1, 20, inPartition("x,y"))},
+			withBounds(0, 2)), newPool("b", servingPartitions("y")), demandtest.NewJobs(1, 20, demandtest.InPartition("x,y"))},
 			figures{"a": {2, 8}, "b": {3, 12}}},
 		"jobs beyond the maximum go to the third pool": {[]any{newPool("a", withBounds(0, 2)),
-			newPool("b", withBounds(0, 1)), newPool("c"), newJobs(1, 20)},
+			newPool("b", withBounds(0, 1)), newPool("c"), demandtest.NewJobs(1, 20)},
 			figures{"a": {2, 8}, "b": {1, 4}, "c": {2, 8}}},
 		"a pool that cannot run the job is skipped": {[]any{newPool("a", withBounds(0, 2)),
 			newPool("b", withShape(&demand.Shape{CPUs: 1, MemoryMiB: 100})), newPool("c"),
-			newJobs(1, 3, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))},
+			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))},
 			figures{"a": {2, 2}, "c": {1, 1}}},
 		"a job is never split between pools": {[]any{newPool("a", withBounds(0, 4)), newPool("b"),
-			newJobs(1, 2, onNodes(3), asExclusive)}, figures{"a": {3, 1}, "b": {3, 1}}},
+			demandtest.NewJobs(1, 2, demandtest.OnNodes(3), asExclusive)}, figures{"a": {3, 1}, "b": {3, 1}}},
 		"smaller jobs take the room that is left": {[]any{newPool("a", withBounds(0, 4)), newPool("b"),
-			newJobs(1, 2, onNodes(3), asExclusive), newJob(9)}, figures{"a": {4, 2}, "b": {3, 1}}},
+			demandtest.NewJobs(1, 2, demandtest.OnNodes(3), asExclusive), demandtest.NewJob(9)}, figures{"a": {4, 2}, "b": {3, 1}}},
 		"smaller jobs go where there is room": {[]any{newPool("a", withBounds(0, 1)), newPool("b"),
-			newJob(1, withTasks(3), onNodes(1)), newJobs(2, 3)}, figures{"a": {1, 2}, "b": {1, 2}}},
+			demandtest.NewJob(1, demandtest.WithTasks(3), demandtest.OnNodes(1)), demandtest.NewJobs(2, 3)}, figures{"a": {1, 2}, "b": {1, 2}}},
 		"smaller jobs use a pool that larger ones skipped": {[]any{newPool("a", withBounds(0, 1)),
-			newPool("b", withBounds(0, 1)), newPool("c"), newJob(1, onNodes(1), withTasks(4)),
-			newJob(2, onNodes(1), withTasks(3)),
-			newJob(3, onNodes(1), withTasks(3), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(1) })),
-			newJob(9)}, figures{"a": {1, 1}, "b": {1, 2}, "c": {1, 1}}},
+			newPool("b", withBounds(0, 1)), newPool("c"), demandtest.NewJob(1, demandtest.OnNodes(1), demandtest.WithTasks(4)),
+			demandtest.NewJob(2, demandtest.OnNodes(1), demandtest.WithTasks(3)),
+			demandtest.NewJob(3, demandtest.OnNodes(1), demandtest.WithTasks(3), demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(1) })),
+			demandtest.NewJob(9)}, figures{"a": {1, 1}, "b": {1, 2}, "c": {1, 1}}},
 		"busy nodes count towards the maximum": {[]any{newPool("a", withBounds(0, 2)), newPool("b"),
-			newNode("a1", withFeatures("a"), withState("ALLOCATED")), newJobs(1, 8)},
+			demandtest.NewNode("a1", demandtest.WithFeatures("a"), demandtest.WithState("ALLOCATED")), demandtest.NewJobs(1, 8)},
 			figures{"a": {1, 4}, "b": {1, 4}}},
 		"unusable workers count towards the maximum": {[]any{newPool("a", withBounds(0, 2), withReplicas(1)),
-			newPool("b"), newNode("a1", withFeatures("a"), withState("DOWN")), newJobs(1, 8)},
+			newPool("b"), demandtest.NewNode("a1", demandtest.WithFeatures("a"), demandtest.WithState("DOWN")), demandtest.NewJobs(1, 8)},
 			figures{"a": {1, 4}, "b": {1, 4}}},
 		"when all pools are full, the first one gets the rest": {[]any{newPool("a", withBounds(0, 1)),
-			newPool("b", withBounds(0, 1)), newJobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
+			newPool("b", withBounds(0, 1)), demandtest.NewJobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
 		"the number of nodes outside pools is fixed": {[]any{newPool("a", withBounds(0, 1)),
-			newNode("n1", withState("ALLOCATED")), newJobs(1, 16)}, figures{"a": {4, 16}}},
+			demandtest.NewNode("n1", demandtest.WithState("ALLOCATED")), demandtest.NewJobs(1, 16)}, figures{"a": {4, 16}}},
 		"an idle node of another pool is enough": {[]any{newPool("a"), newPool("b"),
-			newNode("b1", withFeatures("b")), newJobs(1, 4)}, figures{"a": {0, 4}}},
+			demandtest.NewNode("b1", demandtest.WithFeatures("b")), demandtest.NewJobs(1, 4)}, figures{"a": {0, 4}}},
 		"a pool of unknown shape is selected by its feature": {[]any{newPool("a", unknown), newPool("b", unknown),
-			newJobs(1, 3, withConstraint("b"))}, figures{"b": {3, 3}}},
+			demandtest.NewJobs(1, 3, withConstraint("b"))}, figures{"b": {3, 3}}},
 		"a feature that no pool has is assumed": {[]any{newPool("a", unknown), newPool("b", unknown),
-			newJobs(1, 3, withConstraint("gold"))}, figures{"a": {3, 3}}},
+			demandtest.NewJobs(1, 3, withConstraint("gold"))}, figures{"a": {3, 3}}},
 		"generic resources of unknown shapes are assumed": {[]any{newPool("a", unknown),
-			newJobs(1, 3, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:8" }))}, figures{"a": {3, 3}}},
+			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:8" }))}, figures{"a": {3, 3}}},
 		"nodes outside the pools come last": {[]any{newPool("a"),
-			newNode("n1", withState("ALLOCATED"), withSize(64, 64000)), newJob(1),
-			newJob(2, onNodes(1), withTasks(40), withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
+			demandtest.NewNode("n1", demandtest.WithState("ALLOCATED"), demandtest.WithSize(64, 64000)), demandtest.NewJob(1),
+			demandtest.NewJob(2, demandtest.OnNodes(1), demandtest.WithTasks(40), demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))},
 			figures{"a": {1, 1}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := demandsOf(t, append(tt.nouns, newPartition("cpu"), newPartition("x"), newPartition("y"))...)
+			d := demandsOf(t, append(tt.nouns, demandtest.NewPartition("cpu"), demandtest.NewPartition("x"), demandtest.NewPartition("y"))...)
 			if diff := cmp.Diff(tt.want, askedOfPools(d)); diff != "" {
 				t.Error(diff)
 			}
@@ -111,31 +113,31 @@ func TestAJobRequestsNodesInOnePool(t *testing.T) {
 
 func TestThePartitionsOfAPool(t *testing.T) {
 	nowhere := newPool("w", servingPartitions())
-	nodeSet := func(text string) partitionOption {
+	nodeSet := func(text string) demandtest.PartitionOption {
 		return func(p *slurm.Partition) { p.NodeSets = text }
 	}
 	tests := map[string]struct {
 		nouns []any
 		serve bool
 	}{
-		"no partitions in the spec, no nodes": {[]any{nowhere, newPartition("cpu")}, false},
-		"the partitions of the spec":          {[]any{newPool("w"), newPartition("cpu")}, true},
-		"partitions that do not exist": {[]any{newPool("w", servingPartitions("gone")), newPartition("cpu")},
+		"no partitions in the spec, no nodes": {[]any{nowhere, demandtest.NewPartition("cpu")}, false},
+		"the partitions of the spec":          {[]any{newPool("w"), demandtest.NewPartition("cpu")}, true},
+		"partitions that do not exist": {[]any{newPool("w", servingPartitions("gone")), demandtest.NewPartition("cpu")},
 			false},
-		"the partitions of its nodes": {[]any{nowhere, newPartition("cpu"),
-			newWorker("w1", withState("DOWN"))}, true},
-		"the partitions of its FUTURE records": {[]any{nowhere, newPartition("cpu"),
-			newWorker("w1", withState("FUTURE"))}, true},
-		"the partitions of other nodes": {[]any{nowhere, newPartition("cpu"),
-			newNode("n1", withState("ALLOCATED"))}, false},
-		"the partitions of its node set":          {[]any{nowhere, newPartition("cpu", nodeSet("n[1-9],w"))}, true},
-		"the partitions of another node set":      {[]any{nowhere, newPartition("cpu", nodeSet("ww,v"))}, false},
-		"the partitions of all nodes":             {[]any{nowhere, newPartition("cpu", nodeSet("ALL"))}, true},
-		"a partition without nodes in slurm.conf": {[]any{nowhere, newPartition("cpu", nodeSet(""))}, false},
+		"the partitions of its nodes": {[]any{nowhere, demandtest.NewPartition("cpu"),
+			newWorker("w1", demandtest.WithState("DOWN"))}, true},
+		"the partitions of its FUTURE records": {[]any{nowhere, demandtest.NewPartition("cpu"),
+			newWorker("w1", demandtest.WithState("FUTURE"))}, true},
+		"the partitions of other nodes": {[]any{nowhere, demandtest.NewPartition("cpu"),
+			demandtest.NewNode("n1", demandtest.WithState("ALLOCATED"))}, false},
+		"the partitions of its node set":          {[]any{nowhere, demandtest.NewPartition("cpu", nodeSet("n[1-9],w"))}, true},
+		"the partitions of another node set":      {[]any{nowhere, demandtest.NewPartition("cpu", nodeSet("ww,v"))}, false},
+		"the partitions of all nodes":             {[]any{nowhere, demandtest.NewPartition("cpu", nodeSet("ALL"))}, true},
+		"a partition without nodes in slurm.conf": {[]any{nowhere, demandtest.NewPartition("cpu", nodeSet(""))}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, newJob(1))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, demandtest.NewJob(1))...).Pool("w")
 			if got := p.PendingJobs == 1; got != tt.serve {
 				t.Errorf("serves the partition: %v, want %v\n%+v", got, tt.serve, p)
 			}
@@ -150,7 +152,7 @@ func TestThePartitionsOfAPool(t *testing.T) {
 }
 
 func TestTheShapeOfAPool(t *testing.T) {
-	future := newWorker("w9", withSize(8, 16000), withState("FUTURE"))
+	future := newWorker("w9", demandtest.WithSize(8, 16000), demandtest.WithState("FUTURE"))
 	tests := map[string]struct {
 		nouns []any
 		want  uint64 // pending nodes for 16 jobs of one CPU
@@ -158,7 +160,7 @@ func TestTheShapeOfAPool(t *testing.T) {
 		"from the spec":           {[]any{newPool("w"), future}, 4},
 		"from its FUTURE records": {[]any{newPool("w", withShape(nil)), future}, 2},
 		"from its nodes": {[]any{newPool("w", withShape(nil)),
-			newWorker("w1", withSize(2, 8000), withState("DOWN"))}, 8},
+			newWorker("w1", demandtest.WithSize(2, 8000), demandtest.WithState("DOWN"))}, 8},
 		"unknown: one job per worker": {[]any{newPool("w", withShape(nil), withBounds(0, 50))}, 16},
 		"unknown CPUs: one job per worker": {[]any{newPool("w", withShape(&demand.Shape{MemoryMiB: 8000}),
 			withBounds(0, 50))}, 16},
@@ -166,8 +168,8 @@ func TestTheShapeOfAPool(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"),
-				newJobs(1, 16, withChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, demandtest.NewPartition("cpu"),
+				demandtest.NewJobs(1, 16, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
 			if p.Pending != tt.want || p.EligiblePendingJobs != 16 {
 				t.Errorf("%d pending nodes, want %d\n%+v", p.Pending, tt.want, p)
 			}
@@ -178,16 +180,16 @@ func TestTheShapeOfAPool(t *testing.T) {
 func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 	d := demandsOf(t, newPool("w"), newPool("v", servingPartitions("b", "cpu")),
 		newPool("z", servingPartitions("down")),
-		newPartition("cpu"), newPartition("b"),
-		newPartition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
-		newJob(1, withChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-50, noon-40 })),
-		newJob(2, inPartition("cpu,b"), asHeld, withChange(func(j *slurm.Job) { j.SubmitTime = noon - 500 })),
-		newJob(3, withArray(3, "1-20%3", 3),
-			withChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-30, noon-30 })),
-		newJob(4, inPartition("b"), withConstraint("gold"),
-			withChange(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
-		newJob(5, inPartition("down")), newJob(6, withReason("Licenses"), withArray(6, "1,2,...", 0)),
-		newJob(7, runningOn("n1")),
+		demandtest.NewPartition("cpu"), demandtest.NewPartition("b"),
+		demandtest.NewPartition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
+		demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = demandtest.Noon-50, demandtest.Noon-40 })),
+		demandtest.NewJob(2, demandtest.InPartition("cpu,b"), asHeld, demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime = demandtest.Noon - 500 })),
+		demandtest.NewJob(3, demandtest.WithArray(3, "1-20%3", 3),
+			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = demandtest.Noon-30, demandtest.Noon-30 })),
+		demandtest.NewJob(4, demandtest.InPartition("b"), withConstraint("gold"),
+			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime = demandtest.Noon - 900 })),
+		demandtest.NewJob(5, demandtest.InPartition("down")), demandtest.NewJob(6, demandtest.WithReason("Licenses"), demandtest.WithArray(6, "1,2,...", 0)),
+		demandtest.NewJob(7, demandtest.RunningOn("n1")),
 	)
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return p.String() == "Required" || p.String() == "Partitions" || p.String() == "Pending"
@@ -195,18 +197,18 @@ func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 	want := []demand.PoolDemand{
 		{
 			// All jobs that v could run are assigned to w, the first by name.
-			Name: "w", PendingJobs: 24, Inexact: true, OldestPending: noon - 500,
-			ByClass: map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1,
-				demand.ClassArrayThrottle: 17, demand.ClassLicense: 2},
+			Name: "w", PendingJobs: 24, Inexact: true, OldestPending: demandtest.Noon - 500,
+			ByClass: map[pending.Class]uint64{pending.ClassCapacity: 4, pending.ClassHeld: 1,
+				pending.ClassArrayThrottle: 17, pending.ClassLicense: 2},
 		}, {
-			Name: "v", PendingJobs: 25, EligiblePendingJobs: 4, Inexact: true, OldestPending: noon - 900,
-			OldestEligible: noon - 40,
-			ByClass: map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1,
-				demand.ClassArrayThrottle: 17, demand.ClassLicense: 2, demand.ClassUnsatisfiable: 1},
+			Name: "v", PendingJobs: 25, EligiblePendingJobs: 4, Inexact: true, OldestPending: demandtest.Noon - 900,
+			OldestEligible: demandtest.Noon - 40,
+			ByClass: map[pending.Class]uint64{pending.ClassCapacity: 4, pending.ClassHeld: 1,
+				pending.ClassArrayThrottle: 17, pending.ClassLicense: 2, pending.ClassUnsatisfiable: 1},
 			Unsatisfiable: []demand.Unsatisfiable{{Reason: "no node has the features or the disk", Jobs: 1, JobID: 4}},
 		}, {
-			Name: "z", PendingJobs: 1, OldestPending: noon - 100,
-			ByClass: map[demand.Class]uint64{demand.ClassPartitionLimit: 1},
+			Name: "z", PendingJobs: 1, OldestPending: demandtest.Noon - 100,
+			ByClass: map[pending.Class]uint64{pending.ClassPartitionLimit: 1},
 		},
 	}
 	if diff := cmp.Diff(want, d.Pools, ignore); diff != "" {
@@ -215,9 +217,9 @@ func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 }
 
 func TestNothingIsKnownOfPoolsBeforeNodesJobsAndPartitionsHaveBeenRead(t *testing.T) {
-	s := snapshotOf(t, newPartition("cpu"), newJob(1))
+	s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), demandtest.NewJob(1))
 	s.Jobs.Known = false
-	if diff := cmp.Diff(demand.Demand{}, demand.Compute(noon.Time(), s, newPool("w", withBounds(3, 9)))); diff != "" {
+	if diff := cmp.Diff(demand.Demand{}, demand.Compute(demandtest.Noon.Time(), s, newPool("w", withBounds(3, 9)))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -50,7 +51,7 @@ func TestOneMoreIdleWorkerNeverRaisesPendingNodes(t *testing.T) {
 // makeAlike gives all nodes one shape, like the workers of a NodeSet.
 func makeAlike(s *slurmclient.Snapshot) {
 	for _, n := range s.Nodes.Value {
-		withSize(8, 16000)(n)
+		demandtest.WithSize(8, 16000)(n)
 		n.GRES, n.Weight, n.Features, n.ActiveFeatures = "gpu:h100:4", 1, []string{"x", "y"}, nil
 		n.AllocCPUs = min(n.AllocCPUs, n.CPUs)
 	}
@@ -185,8 +186,8 @@ func followRequired(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := newNode(fmt.Sprintf("new%d", len(s.Nodes.Value)), inPartitions(p.Name), withSize(8, 16000),
-			withFeatures(p.Feature, "x", "y"))
+		n := demandtest.NewNode(fmt.Sprintf("new%d", len(s.Nodes.Value)), demandtest.InPartitions(p.Name), demandtest.WithSize(8, 16000),
+			demandtest.WithFeatures(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -21,12 +23,12 @@ func forRandomPools(t *testing.T,
 	t.Helper()
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		for _, n := range s.Nodes.Value {
-			n.LastBusy = pickOne(r, 0, noon-5, noon-500)
+			n.LastBusy = pickOne(r, 0, demandtest.Noon-5, demandtest.Noon-500)
 			n.ActiveFeatures = pickOne(r, nil, nil, n.Features)
 		}
 		if r.IntN(3) == 0 {
 			s.Reservations.Value = append(s.Reservations.Value,
-				&slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
+				&slurm.Reservation{Name: "soon", StartTime: demandtest.Noon + 30, EndTime: demandtest.Noon + 99, Nodes: "n[3-5]"})
 		}
 		check(t, r, s, randomPools(r))
 	})
@@ -57,7 +59,7 @@ func randomPools(r *rand.Rand) []demand.Pool {
 }
 
 func computePools(s *slurmclient.Snapshot, pools []demand.Pool) demand.Demand {
-	return demand.Compute(noon.Time(), s, pools...)
+	return demand.Compute(demandtest.Noon.Time(), s, pools...)
 }
 
 func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
@@ -103,7 +105,7 @@ func TestPoolFiguresAddUp(t *testing.T) {
 			for _, n := range p.ByClass {
 				jobs += n
 			}
-			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[demand.ClassCapacity] {
+			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[pending.ClassCapacity] {
 				t.Errorf("jobs do not add up: %+v", p)
 			}
 			if (p.OldestPending > 0) != (jobs > 0) || (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) {
@@ -150,7 +152,7 @@ func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 			if j.State.Base != slurm.JobPending {
 				continue
 			}
-			n, _ := demand.PendingTasks(j)
+			n, _ := pending.PendingTasks(j)
 			capacity += n
 			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
@@ -163,9 +165,9 @@ func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		ineligible := func(j *slurm.Job) bool {
-			class := demand.Classify(noon, j)
+			class := pending.Classify(demandtest.Noon, j)
 			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
-				class != demand.ClassCapacity
+				class != pending.ClassCapacity
 		}
 		before := computePools(s, pools)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)

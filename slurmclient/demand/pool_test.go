@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -43,18 +44,20 @@ func withIdleGrace(d time.Duration) poolOption { return func(p *demand.Pool) { p
 func withLead(d time.Duration) poolOption { return func(p *demand.Pool) { p.ReservationLead = d } }
 
 // newWorker returns a node of pool w.
-func newWorker(name string, options ...nodeOption) *slurm.Node {
-	return newNode(name, append([]nodeOption{withFeatures("w")}, options...)...)
+func newWorker(name string, options ...demandtest.NodeOption) *slurm.Node {
+	return demandtest.NewNode(name, append([]demandtest.NodeOption{demandtest.WithFeatures("w")}, options...)...)
 }
 
 // idleSince sets when the last job of the node ended.
-func idleSince(ago slurm.Time) nodeOption {
-	return func(n *slurm.Node) { n.LastBusy = noon - ago }
+func idleSince(ago slurm.Time) demandtest.NodeOption {
+	return func(n *slurm.Node) { n.LastBusy = demandtest.Noon - ago }
 }
 
 func asExclusive(j *slurm.Job) { j.Shared = "none" }
 
-func withConstraint(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
+func withConstraint(text string) demandtest.JobOption {
+	return func(j *slurm.Job) { j.Features = text }
+}
 
 func asHeld(j *slurm.Job) { j.Hold = true }
 
@@ -62,7 +65,7 @@ func asHeld(j *slurm.Job) { j.Hold = true }
 func demandsOf(t *testing.T, nouns ...any) demand.Demand {
 	t.Helper()
 	s, pools := splitPools(t, nouns...)
-	return demand.Compute(time.Unix(int64(noon), 0), s, pools...)
+	return demand.Compute(time.Unix(int64(demandtest.Noon), 0), s, pools...)
 }
 
 func splitPools(t *testing.T, nouns ...any) (*slurmclient.Snapshot, []demand.Pool) {
@@ -76,7 +79,7 @@ func splitPools(t *testing.T, nouns ...any) (*slurmclient.Snapshot, []demand.Poo
 			rest = append(rest, noun)
 		}
 	}
-	return snapshotOf(t, rest...), pools
+	return demandtest.SnapshotOf(t, rest...), pools
 }
 
 // poolFigures are the numbers of a pool that tests compare.
@@ -93,7 +96,7 @@ func figuresOf(p demand.PoolDemand) poolFigures {
 
 func TestTheNodesOfAPool(t *testing.T) {
 	soon := func(from, to slurm.Time) *slurm.Reservation {
-		return &slurm.Reservation{Name: "r", StartTime: noon + from, EndTime: noon + to, Nodes: "w[1-2]"}
+		return &slurm.Reservation{Name: "r", StartTime: demandtest.Noon + from, EndTime: demandtest.Noon + to, Nodes: "w[1-2]"}
 	}
 	hour := withLead(time.Hour)
 	tests := map[string]struct {
@@ -101,32 +104,32 @@ func TestTheNodesOfAPool(t *testing.T) {
 		want  poolFigures
 	}{
 		"without records there are no nodes": {[]any{newPool("w")}, poolFigures{}},
-		"a node without the feature does not count": {[]any{newPool("w"), newNode("n1", withState("ALLOCATED"))},
+		"a node without the feature does not count": {[]any{newPool("w"), demandtest.NewNode("n1", demandtest.WithState("ALLOCATED"))},
 			poolFigures{}},
 		"the first feature identifies the pool": {[]any{newPool("w"), newPool("v"),
-			newNode("n1", withFeatures("w", "v"), withState("ALLOCATED"))}, poolFigures{Required: 1, Busy: 1}},
+			demandtest.NewNode("n1", demandtest.WithFeatures("w", "v"), demandtest.WithState("ALLOCATED"))}, poolFigures{Required: 1, Busy: 1}},
 		"an active feature identifies the pool": {[]any{newPool("w"),
-			newNode("n1", withState("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })},
+			demandtest.NewNode("n1", demandtest.WithState("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })},
 			poolFigures{Required: 1, Busy: 1}},
 		"allocated, mixed and completing are busy": {
-			[]any{newPool("w"), newWorker("w1", withState("ALLOCATED")), newWorker("w2", withUsage(1, 0)),
-				newWorker("w3", withState("IDLE+COMPLETING"))}, poolFigures{Required: 3, Busy: 3},
+			[]any{newPool("w"), newWorker("w1", demandtest.WithState("ALLOCATED")), newWorker("w2", demandtest.WithUsage(1, 0)),
+				newWorker("w3", demandtest.WithState("IDLE+COMPLETING"))}, poolFigures{Required: 3, Busy: 3},
 		},
 		"a draining worker with work is busy": {[]any{newPool("w"),
-			newWorker("w1", withState("MIXED+DRAIN"), withUsage(1, 0))}, poolFigures{Required: 1, Busy: 1}},
+			newWorker("w1", demandtest.WithState("MIXED+DRAIN"), demandtest.WithUsage(1, 0))}, poolFigures{Required: 1, Busy: 1}},
 		"a suspended job keeps its node busy": {[]any{newPool("w"), newWorker("w1"),
-			newJob(1, runningOn("w1"), withChange(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))},
+			demandtest.NewJob(1, demandtest.RunningOn("w1"), demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))},
 			poolFigures{Required: 1, Busy: 1}},
 		"a configuring job keeps its node busy": {[]any{newPool("w"), newWorker("w1"),
-			newJob(1, runningOn("w1"), withChange(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))},
+			demandtest.NewJob(1, demandtest.RunningOn("w1"), demandtest.WithChange(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))},
 			poolFigures{Required: 1, Busy: 1}},
 		"an idle worker is not required": {[]any{newPool("w"), newWorker("w1")}, poolFigures{Idle: 1}},
 		"a booting worker is not required": {[]any{newPool("w"),
-			newWorker("w1", withState("IDLE+POWERING_UP"))}, poolFigures{Booting: 1}},
+			newWorker("w1", demandtest.WithState("IDLE+POWERING_UP"))}, poolFigures{Booting: 1}},
 		"down and drained workers are not required": {[]any{newPool("w", withReplicas(2)),
-			newWorker("w1", withState("DOWN")), newWorker("w2", withState("IDLE+DRAIN"))}, poolFigures{Unusable: 2}},
+			newWorker("w1", demandtest.WithState("DOWN")), newWorker("w2", demandtest.WithState("IDLE+DRAIN"))}, poolFigures{Unusable: 2}},
 		"FUTURE records are off": {[]any{newPool("w"),
-			newWorker("w1", withState("FUTURE+DYNAMIC_NORM"))}, poolFigures{Off: 1}},
+			newWorker("w1", demandtest.WithState("FUTURE+DYNAMIC_NORM"))}, poolFigures{Off: 1}},
 
 		"an active reservation makes its nodes busy": {[]any{newPool("w"), newWorker("w1"), newWorker("w2"),
 			newWorker("w3"), soon(-10, 10)}, poolFigures{Required: 2, Busy: 2, Idle: 1}},
@@ -139,7 +142,7 @@ func TestTheNodesOfAPool(t *testing.T) {
 		"each pool has its own lead": {[]any{newPool("v", hour), newPool("w"), newWorker("w1"),
 			soon(60, 70)}, poolFigures{Idle: 1}},
 		"a down node of a reservation stays unusable": {[]any{newPool("w", hour),
-			newWorker("w1", withState("DOWN")), soon(60, 70)}, poolFigures{Unusable: 1}},
+			newWorker("w1", demandtest.WithState("DOWN")), soon(60, 70)}, poolFigures{Unusable: 1}},
 
 		"an idle worker in its grace is required": {[]any{newPool("w", withIdleGrace(time.Minute)),
 			newWorker("w1", idleSince(59)), newWorker("w2", idleSince(60))},
@@ -147,18 +150,18 @@ func TestTheNodesOfAPool(t *testing.T) {
 		"without a grace no clock matters": {[]any{newPool("w"), newWorker("w1", idleSince(-2))},
 			poolFigures{Idle: 1}},
 		"a new worker has its grace": {[]any{newPool("w", withIdleGrace(time.Minute)),
-			newWorker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })},
+			newWorker("w1", func(n *slurm.Node) { n.SlurmdStartTime = demandtest.Noon - 5 })},
 			poolFigures{Required: 1, Idle: 1, Grace: 1}},
 		"an unknown idle time has no grace": {[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1")},
 			poolFigures{Idle: 1}},
 		"jobs take the nodes in their grace first": {
 			[]any{newPool("w", withIdleGrace(time.Minute)), newWorker("w1", idleSince(5)), newWorker("w2"),
-				newJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
+				demandtest.NewJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, demandtest.NewPartition("cpu"))...).Pool("w")
 			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
@@ -170,7 +173,7 @@ func TestTheNodesOfAPool(t *testing.T) {
 // is no longer pending, and its nodes look as if it had not started.
 func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 	began := func(ago slurm.Time) any {
-		return newJob(1, runningOn("w[1-2]"), withChange(func(j *slurm.Job) { j.StartTime = noon - ago }))
+		return demandtest.NewJob(1, demandtest.RunningOn("w[1-2]"), demandtest.WithChange(func(j *slurm.Job) { j.StartTime = demandtest.Noon - ago }))
 	}
 	for name, tt := range map[string]struct {
 		nouns []any
@@ -179,19 +182,19 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 		"its nodes are busy although they look idle": {[]any{newWorker("w1"), newWorker("w2"),
 			newWorker("w3"), began(9)}, poolFigures{Required: 2, Busy: 2, Idle: 1}},
 		"its nodes are busy although they look booting or FUTURE": {[]any{newWorker("w1",
-			withState("IDLE+POWERING_UP")), newWorker("w2", withState("FUTURE")), began(9)},
+			demandtest.WithState("IDLE+POWERING_UP")), newWorker("w2", demandtest.WithState("FUTURE")), began(9)},
 			poolFigures{Required: 2, Busy: 2}},
 		"a difference of a second has no effect": {[]any{newWorker("w1"), newWorker("w2"), began(12)},
 			poolFigures{Required: 2, Busy: 2}},
 		"nodes that were read later take precedence": {[]any{newWorker("w1"), newWorker("w2"), began(13)},
 			poolFigures{Idle: 2}},
 		"a job without a start time has no effect": {[]any{newWorker("w1"), newWorker("w2"),
-			began(noon)}, poolFigures{Idle: 2}},
+			began(demandtest.Noon)}, poolFigures{Idle: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, newPool("w"), newPartition("cpu"))...)
-			s.Nodes.ReadAt = time.Unix(int64(noon-10), 0)
-			p, _ := demand.Compute(time.Unix(int64(noon), 0), s, pools...).Pool("w")
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), demandtest.NewPartition("cpu"))...)
+			s.Nodes.ReadAt = time.Unix(int64(demandtest.Noon-10), 0)
+			p, _ := demand.Compute(time.Unix(int64(demandtest.Noon), 0), s, pools...).Pool("w")
 			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}
@@ -203,45 +206,45 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 // that is pending in one list can be what runs in the other.
 func TestANodeThatGotWorkAfterTheJobsWereRead(t *testing.T) {
 	const readBefore = 20 // seconds ago, when the nodes did not have the work
-	full, half := newWorker("w1", withState("ALLOCATED")), newWorker("w1", withUsage(2, 0))
+	full, half := newWorker("w1", demandtest.WithState("ALLOCATED")), newWorker("w1", demandtest.WithUsage(2, 0))
 	for name, tt := range map[string]struct {
 		was   *slurm.Node
 		nouns []any
 		want  poolFigures
 	}{
-		"the pending job can be what it runs": {newWorker("w1"), []any{full, newJobs(1, 4)},
+		"the pending job can be what it runs": {newWorker("w1"), []any{full, demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 1, Busy: 1, Eligible: 4}},
-		"what does not fit on it requests more": {newWorker("w1"), []any{full, newJobs(1, 5)},
+		"what does not fit on it requests more": {newWorker("w1"), []any{full, demandtest.NewJobs(1, 5)},
 			poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 5}},
 		"what does not fit on it takes an idle worker": {newWorker("w1"), []any{full, newWorker("w2"), newWorker("w3"),
-			newJobs(1, 5)}, poolFigures{Required: 2, Busy: 1, Idle: 2, Claimed: 1, Eligible: 5}},
-		"it can be new": {nil, []any{full, newJobs(1, 4)},
+			demandtest.NewJobs(1, 5)}, poolFigures{Required: 2, Busy: 1, Idle: 2, Claimed: 1, Eligible: 5}},
+		"it can be new": {nil, []any{full, demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 1, Busy: 1, Eligible: 4}},
-		"it can have been FUTURE": {newWorker("w1", withState("FUTURE")),
-			[]any{full, newJobs(1, 4)}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
-		"earlier work leaves less room": {half, []any{full, newJobs(1, 4)},
+		"it can have been FUTURE": {newWorker("w1", demandtest.WithState("FUTURE")),
+			[]any{full, demandtest.NewJobs(1, 4)}, poolFigures{Required: 1, Busy: 1, Eligible: 4}},
+		"earlier work leaves less room": {half, []any{full, demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
 		"an exclusive job can be what it runs": {newWorker("w1"),
-			[]any{full, newJobs(1, 2, asExclusive)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 2}},
+			[]any{full, demandtest.NewJobs(1, 2, asExclusive)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 2}},
 		"a larger job cannot be what it runs": {newWorker("w1"),
-			[]any{full, newJob(1, onNodes(2))}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 1}},
+			[]any{full, demandtest.NewJob(1, demandtest.OnNodes(2))}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 1}},
 		"nothing is pending": {newWorker("w1"), []any{full},
 			poolFigures{Required: 1, Busy: 1}},
 		"a job that the list shows there explains the work": {newWorker("w1"),
-			[]any{full, newJobs(1, 4),
-				newJob(9, runningOn("w1"), withChange(func(j *slurm.Job) { j.StartTime = noon - readBefore }))},
+			[]any{full, demandtest.NewJobs(1, 4),
+				demandtest.NewJob(9, demandtest.RunningOn("w1"), demandtest.WithChange(func(j *slurm.Job) { j.StartTime = demandtest.Noon - readBefore }))},
 			poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
 		"a job that started long before does not explain the work": {newWorker("w1"),
-			[]any{full, newJobs(1, 4),
-				newJob(9, runningOn("w1"), withChange(func(j *slurm.Job) { j.StartTime = noon - readBefore - 3 }))},
+			[]any{full, demandtest.NewJobs(1, 4),
+				demandtest.NewJob(9, demandtest.RunningOn("w1"), demandtest.WithChange(func(j *slurm.Job) { j.StartTime = demandtest.Noon - readBefore - 3 }))},
 			poolFigures{Required: 1, Busy: 1, Eligible: 4}},
 		"a drained node takes nothing": {newWorker("w1"),
-			[]any{newWorker("w1", withState("IDLE+DRAIN")), newJobs(1, 4)},
+			[]any{newWorker("w1", demandtest.WithState("IDLE+DRAIN")), demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 1, Unusable: 1, Pending: 1, Eligible: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, newPool("w"), newPartition("cpu"))...)
-			at := func(ago slurm.Time) time.Time { return time.Unix(int64(noon-ago), 0) }
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), demandtest.NewPartition("cpu"))...)
+			at := func(ago slurm.Time) time.Time { return time.Unix(int64(demandtest.Noon-ago), 0) }
 			s.BusySinceJobs = map[string]slurmclient.BusyNode{"w1": {Before: tt.was, BeforeReadAt: at(readBefore),
 				BusyAt: at(1)}}
 			p, _ := demand.Compute(at(0), s, pools...).Pool("w")
@@ -258,81 +261,81 @@ func TestDemandOfJobsOnAPool(t *testing.T) {
 		nouns []any
 		want  poolFigures
 	}{
-		"at zero nodes jobs share new workers": {[]any{newPool("w"), newJobs(1, 9)},
+		"at zero nodes jobs share new workers": {[]any{newPool("w"), demandtest.NewJobs(1, 9)},
 			poolFigures{Required: 3, Pending: 3, Eligible: 9}},
 		"the reasons at zero nodes mean capacity": {[]any{newPool("w"),
-			newJob(1, withReason("PartitionConfig"), withTasks(4)),
-			newJob(2, withReason("ReqNodeNotAvail"), withTasks(4)),
-			newJob(3, withReason("None"), withTasks(4), withChange(func(j *slurm.Job) {
+			demandtest.NewJob(1, demandtest.WithReason("PartitionConfig"), demandtest.WithTasks(4)),
+			demandtest.NewJob(2, demandtest.WithReason("ReqNodeNotAvail"), demandtest.WithTasks(4)),
+			demandtest.NewJob(3, demandtest.WithReason("None"), demandtest.WithTasks(4), demandtest.WithChange(func(j *slurm.Job) {
 				j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 			}))}, poolFigures{Required: 3, Pending: 3, Eligible: 3}},
 		"the node limit at zero nodes means capacity": {[]any{newPool("w"),
-			newJob(1, onNodes(2), withReason("PartitionNodeLimit"), withChange(func(j *slurm.Job) {
+			demandtest.NewJob(1, demandtest.OnNodes(2), demandtest.WithReason("PartitionNodeLimit"), demandtest.WithChange(func(j *slurm.Job) {
 				j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 			}))}, poolFigures{Required: 2, Pending: 2, Eligible: 1}},
-		"jobs that wait for other things request nothing": {[]any{newPool("w"), newJob(1, asHeld),
-			newJob(2, withReason("Licenses")), newJob(3, withReason("QOSMaxCpuPerUserLimit")),
-			newJob(4, withChange(func(j *slurm.Job) { j.Dependency = "afterok:9" })),
-			newJob(5, withChange(func(j *slurm.Job) { j.EligibleTime = noon + 9 }))}, poolFigures{}},
+		"jobs that wait for other things request nothing": {[]any{newPool("w"), demandtest.NewJob(1, asHeld),
+			demandtest.NewJob(2, demandtest.WithReason("Licenses")), demandtest.NewJob(3, demandtest.WithReason("QOSMaxCpuPerUserLimit")),
+			demandtest.NewJob(4, demandtest.WithChange(func(j *slurm.Job) { j.Dependency = "afterok:9" })),
+			demandtest.NewJob(5, demandtest.WithChange(func(j *slurm.Job) { j.EligibleTime = demandtest.Noon + 9 }))}, poolFigures{}},
 		"idle workers that jobs will use stay": {[]any{newPool("w"), newWorker("w1"), newWorker("w2"),
-			newJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
+			demandtest.NewJobs(1, 4)}, poolFigures{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
 		"booting workers that jobs will use stay": {[]any{newPool("w"),
-			newWorker("w1", withState("IDLE+POWERING_UP")), newWorker("w2", withState("IDLE+NOT_RESPONDING")),
-			newJobs(1, 5)}, poolFigures{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
+			newWorker("w1", demandtest.WithState("IDLE+POWERING_UP")), newWorker("w2", demandtest.WithState("IDLE+NOT_RESPONDING")),
+			demandtest.NewJobs(1, 5)}, poolFigures{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
 		"idle ones are used before booting ones": {[]any{newPool("w", withIdleGrace(time.Minute)),
-			newWorker("w2", idleSince(1)), newWorker("w1", withState("IDLE+POWERING_UP")), newJobs(1, 4)},
+			newWorker("w2", idleSince(1)), newWorker("w1", demandtest.WithState("IDLE+POWERING_UP")), demandtest.NewJobs(1, 4)},
 			poolFigures{Required: 1, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 4}},
 		"a booting worker that is the only fit stays": {[]any{newPool("w", withIdleGrace(time.Minute)),
-			newWorker("w2", idleSince(1)), newWorker("w1", withState("IDLE+POWERING_UP")),
-			newJob(1, withChange(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))},
+			newWorker("w2", idleSince(1)), newWorker("w1", demandtest.WithState("IDLE+POWERING_UP")),
+			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))},
 			poolFigures{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
-		"busy workers with room are used": {[]any{newPool("w"), newWorker("w1", withUsage(2, 0)),
-			newJobs(1, 3)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
+		"busy workers with room are used": {[]any{newPool("w"), newWorker("w1", demandtest.WithUsage(2, 0)),
+			demandtest.NewJobs(1, 3)}, poolFigures{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
 		"busy, claimed and new ones add up": {[]any{newPool("w"),
-			newWorker("w1", withState("ALLOCATED")), newWorker("w2"), newJob(1, onNodes(3))},
+			newWorker("w1", demandtest.WithState("ALLOCATED")), newWorker("w2"), demandtest.NewJob(1, demandtest.OnNodes(3))},
 			poolFigures{Required: 4, Busy: 1, Idle: 1, Claimed: 1, Pending: 2, Eligible: 1}},
-		"-N 4 needs four": {[]any{newPool("w"), newJob(1, onNodes(4))},
+		"-N 4 needs four": {[]any{newPool("w"), demandtest.NewJob(1, demandtest.OnNodes(4))},
 			poolFigures{Required: 4, Pending: 4, Eligible: 1}},
-		"exclusive jobs do not share nodes": {[]any{newPool("w"), newJobs(1, 3, asExclusive)},
+		"exclusive jobs do not share nodes": {[]any{newPool("w"), demandtest.NewJobs(1, 3, asExclusive)},
 			poolFigures{Required: 3, Pending: 3, Eligible: 3}},
 		"an array requests up to its throttle": {[]any{newPool("w"),
-			newJob(1, withArray(1, "1-20%4", 4), asExclusive)}, poolFigures{Required: 4, Pending: 4, Eligible: 4}},
+			demandtest.NewJob(1, demandtest.WithArray(1, "1-20%4", 4), asExclusive)}, poolFigures{Required: 4, Pending: 4, Eligible: 4}},
 		"running tasks count in the throttle": {[]any{newPool("w"),
-			newWorker("w1", withState("ALLOCATED")), newJob(1, withArray(1, "2-20%4", 4), asExclusive),
-			newJob(2, asArrayTask(1, 1), runningOn("w1"))}, poolFigures{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
+			newWorker("w1", demandtest.WithState("ALLOCATED")), demandtest.NewJob(1, demandtest.WithArray(1, "2-20%4", 4), asExclusive),
+			demandtest.NewJob(2, demandtest.AsArrayTask(1, 1), demandtest.RunningOn("w1"))}, poolFigures{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
 		"het components all count": {[]any{newPool("w"),
-			newJob(1, asComponent(1, 0), withTasks(4)), newJob(2, asComponent(1, 1), onNodes(2), withTasks(8))},
+			demandtest.NewJob(1, asComponent(1, 0), demandtest.WithTasks(4)), demandtest.NewJob(2, asComponent(1, 1), demandtest.OnNodes(2), demandtest.WithTasks(8))},
 			poolFigures{Required: 3, Pending: 3, Eligible: 2}},
-		"a het job with a held component requests nothing": {[]any{newPool("w"), newJob(1, asComponent(1, 0)),
-			newJob(2, asComponent(1, 1), asHeld)}, poolFigures{}},
+		"a het job with a held component requests nothing": {[]any{newPool("w"), demandtest.NewJob(1, asComponent(1, 0)),
+			demandtest.NewJob(2, asComponent(1, 1), asHeld)}, poolFigures{}},
 		"memory is packed": {[]any{newPool("w"),
-			newJobs(1, 3, withChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))},
+			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))},
 			poolFigures{Required: 3, Pending: 3, Eligible: 3}},
 		"GRES are packed": {[]any{newPool("w", gpu),
-			newJobs(1, 5, withChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))},
+			demandtest.NewJobs(1, 5, demandtest.WithChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))},
 			poolFigures{Required: 3, Pending: 3, Eligible: 5}},
-		"its own feature counts": {[]any{newPool("w"), newJob(1, withConstraint("w"))},
+		"its own feature counts": {[]any{newPool("w"), demandtest.NewJob(1, withConstraint("w"))},
 			poolFigures{Required: 1, Pending: 1, Eligible: 1}},
 		"the features of its shape count": {[]any{newPool("w",
-			withShape(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), newJob(1, withConstraint("w&x86"))},
+			withShape(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), demandtest.NewJob(1, withConstraint("w&x86"))},
 			poolFigures{Required: 1, Pending: 1, Eligible: 1}},
 		"a missing named node is one worker": {[]any{newPool("w"),
-			newJobs(1, 3, withChange(func(j *slurm.Job) { j.RequiredNodes = "w9" }))},
+			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w9" }))},
 			poolFigures{Required: 1, Pending: 1, Eligible: 3}},
 		"an idle node that is named stays": {[]any{newPool("w"), newWorker("w1"), newWorker("w2"),
-			newJobs(1, 3, withChange(func(j *slurm.Job) { j.RequiredNodes = "w2" }))},
+			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w2" }))},
 			poolFigures{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
 		"an excluded idle node does not stay": {[]any{newPool("w"), newWorker("w1"),
-			newJob(1, withChange(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))},
+			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))},
 			poolFigures{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
-		"idle nodes outside the pool are used": {[]any{newPool("w"), newNode("n1"), newJobs(1, 8)},
+		"idle nodes outside the pool are used": {[]any{newPool("w"), demandtest.NewNode("n1"), demandtest.NewJobs(1, 8)},
 			poolFigures{Required: 1, Pending: 1, Eligible: 8}},
-		"jobs of another partition do not count": {[]any{newPool("w"), newPartition("b"),
-			newJob(1, inPartition("b"))}, poolFigures{}},
+		"jobs of another partition do not count": {[]any{newPool("w"), demandtest.NewPartition("b"),
+			demandtest.NewJob(1, demandtest.InPartition("b"))}, poolFigures{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, newPartition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, demandtest.NewPartition("cpu"))...).Pool("w")
 			if diff := cmp.Diff(tt.want, figuresOf(p)); diff != "" {
 				t.Error(diff)
 			}

@@ -1,4 +1,4 @@
-package demand
+package pending
 
 import (
 	"strconv"
@@ -31,15 +31,15 @@ func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
 // run now, given the number of tasks of the array that are running.
 func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 	tasks, _ := PendingTasks(j)
-	limit := arrayThrottle(j)
+	limit := ArrayThrottle(j)
 	if limit == 0 {
 		return tasks
 	}
 	return min(tasks, limit-min(limit, running))
 }
 
-// arrayThrottle returns how many tasks of the array can run at once, 0 for no limit.
-func arrayThrottle(j *slurm.Job) uint64 {
+// ArrayThrottle returns how many tasks of the array can run at once, 0 for no limit.
+func ArrayThrottle(j *slurm.Job) uint64 {
 	if j.ArrayMaxRunning > 0 {
 		return uint64(j.ArrayMaxRunning)
 	}

@@ -1,4 +1,4 @@
-package demand
+package pending
 
 import (
 	"maps"

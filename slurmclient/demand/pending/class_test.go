@@ -1,4 +1,4 @@
-package demand_test
+package pending_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -57,19 +59,19 @@ MaxLicenseRunMinsPerUser MaxMemoryRunMinsPerUser MaxUnknownRunMinsPerUser MaxPow
 FrontEndDown PowerNotAvail PowerReserved`
 
 // expectedClass returns the class of a reason by the documented rules.
-func expectedClass(reason string) demand.Class {
-	byName := map[demand.Class]string{
-		demand.ClassCapacity:       "Resources Priority ReqNodeNotAvail NodeDown PartitionConfig BadConstraints Constraints",
-		demand.ClassHeld:           "JobHeldUser JobHeldAdmin JobHoldMaxRequeue",
-		demand.ClassTime:           "BeginTime DeadLine SchedDefer",
-		demand.ClassDependency:     "Dependency DependencyNeverSatisfied",
-		demand.ClassArrayThrottle:  "JobArrayTaskLimit",
-		demand.ClassLicense:        "Licenses MpiPortsBusy NvidiaImexChannels",
-		demand.ClassLimit:          "AccountingPolicy",
-		demand.ClassPartitionLimit: "PartitionNodeLimit PartitionTimeLimit PartitionDown PartitionInactive MaxMemPerLimit",
-		demand.ClassReservation:    "Reservation ReservationDeleted ReservationInvalid",
-		demand.ClassInvalid:        "InvalidAccount InvalidQOS QOSNotAllowed AccountNotAllowed",
-		demand.ClassUnevaluated:    "None",
+func expectedClass(reason string) pending.Class {
+	byName := map[pending.Class]string{
+		pending.ClassCapacity:       "Resources Priority ReqNodeNotAvail NodeDown PartitionConfig BadConstraints Constraints",
+		pending.ClassHeld:           "JobHeldUser JobHeldAdmin JobHoldMaxRequeue",
+		pending.ClassTime:           "BeginTime DeadLine SchedDefer",
+		pending.ClassDependency:     "Dependency DependencyNeverSatisfied",
+		pending.ClassArrayThrottle:  "JobArrayTaskLimit",
+		pending.ClassLicense:        "Licenses MpiPortsBusy NvidiaImexChannels",
+		pending.ClassLimit:          "AccountingPolicy",
+		pending.ClassPartitionLimit: "PartitionNodeLimit PartitionTimeLimit PartitionDown PartitionInactive MaxMemPerLimit",
+		pending.ClassReservation:    "Reservation ReservationDeleted ReservationInvalid",
+		pending.ClassInvalid:        "InvalidAccount InvalidQOS QOSNotAllowed AccountNotAllowed",
+		pending.ClassUnevaluated:    "None",
 	}
 	for class, names := range byName {
 		if slices.Contains(strings.Fields(names), reason) {
@@ -78,20 +80,20 @@ func expectedClass(reason string) demand.Class {
 	}
 	for _, prefix := range []string{"Assoc", "QOS"} {
 		if strings.HasPrefix(reason, prefix) {
-			return demand.ClassLimit
+			return pending.ClassLimit
 		}
 	}
 	if strings.HasPrefix(reason, "Max") &&
 		(strings.HasSuffix(reason, "PerAccount") || strings.HasSuffix(reason, "PerUser")) {
-		return demand.ClassLimit
+		return pending.ClassLimit
 	}
-	return demand.ClassOther
+	return pending.ClassOther
 }
 
 func TestEveryPendingReasonHasAClass(t *testing.T) {
 	reasons := strings.Fields(slurmReasons)
 	for _, r := range reasons {
-		class, known := demand.ClassOf(r)
+		class, known := pending.ClassOf(r)
 		if !known || class != expectedClass(r) {
 			t.Errorf("%s: class %q, known %v; want %q", r, class, known, expectedClass(r))
 		}
@@ -99,22 +101,22 @@ func TestEveryPendingReasonHasAClass(t *testing.T) {
 	// slurmctld has this reason, but reports it as AssocMaxBBMinutesPerJob.
 	reasons = append(reasons, "QOSMaxBBMinutesPerJob")
 	slices.Sort(reasons)
-	if diff := cmp.Diff(reasons, demand.Reasons()); diff != "" {
+	if diff := cmp.Diff(reasons, pending.Reasons()); diff != "" {
 		t.Errorf("the table differs from Slurm (-Slurm +table):\n%s", diff)
 	}
 }
 
 func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
-	for _, r := range append(demand.Reasons(), "SomethingNew") {
-		p := demandOn(t, "cpu", newPartition("cpu"), newNode("busy", withState("ALLOCATED")),
-			newJob(1, withReason(r), withChange(func(j *slurm.Job) { j.EligibleTime = 0 })))
-		class, _ := demand.ClassOf(r)
+	for _, r := range append(pending.Reasons(), "SomethingNew") {
+		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("busy", demandtest.WithState("ALLOCATED")),
+			demandtest.NewJob(1, demandtest.WithReason(r), demandtest.WithChange(func(j *slurm.Job) { j.EligibleTime = 0 })))
+		class, _ := pending.ClassOf(r)
 		want := []demand.ReasonCount{{Reason: r, Class: class, Jobs: 1}}
 		if diff := cmp.Diff(want, p.PendingByReason); diff != "" {
 			t.Errorf("%s: %s", r, diff)
 		}
 		eligible := uint64(0)
-		if class == demand.ClassCapacity {
+		if class == pending.ClassCapacity {
 			eligible = 1
 		}
 		if p.EligiblePendingJobs != eligible || p.PendingNodes != eligible {
@@ -125,9 +127,9 @@ func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
 }
 
 func TestClassesAreListedOnceAndUsed(t *testing.T) {
-	classes := demand.Classes()
-	for _, r := range demand.Reasons() {
-		if class, _ := demand.ClassOf(r); !slices.Contains(classes, class) {
+	classes := pending.Classes()
+	for _, r := range pending.Reasons() {
+		if class, _ := pending.ClassOf(r); !slices.Contains(classes, class) {
 			t.Errorf("%s has class %q, which is not listed", r, class)
 		}
 	}
@@ -141,23 +143,23 @@ func TestClassesAreListedOnceAndUsed(t *testing.T) {
 func TestClassOfLongerAndUnknownTexts(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		class  demand.Class
+		class  pending.Class
 		known  bool
 	}{
-		"empty text is None":                {"", demand.ClassUnevaluated, true},
-		"nodes that are down mean capacity": {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", demand.ClassCapacity, true},
-		"unavailable nodes": {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", demand.ClassCapacity,
+		"empty text is None":                {"", pending.ClassUnevaluated, true},
+		"nodes that are down mean capacity": {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", pending.ClassCapacity, true},
+		"unavailable nodes": {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", pending.ClassCapacity,
 			true},
 		"nodes reserved for another job": {"ReqNodeNotAvail, May be reserved for other job",
-			demand.ClassCapacity, true},
-		"an unknown reason is other":             {"QuantumFlux", demand.ClassOther, false},
-		"an unknown QOS reason is other":         {"QOSMaxQubitsPerUser", demand.ClassOther, false},
-		"slurmctld's text for an invalid reason": {"InvalidReason", demand.ClassOther, false},
-		"case matters":                           {"resources", demand.ClassOther, false},
+			pending.ClassCapacity, true},
+		"an unknown reason is other":             {"QuantumFlux", pending.ClassOther, false},
+		"an unknown QOS reason is other":         {"QOSMaxQubitsPerUser", pending.ClassOther, false},
+		"slurmctld's text for an invalid reason": {"InvalidReason", pending.ClassOther, false},
+		"case matters":                           {"resources", pending.ClassOther, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if class, known := demand.ClassOf(tt.reason); class != tt.class || known != tt.known {
+			if class, known := pending.ClassOf(tt.reason); class != tt.class || known != tt.known {
 				t.Errorf("got %q, %v; want %q, %v", class, known, tt.class, tt.known)
 			}
 		})
@@ -167,104 +169,104 @@ func TestClassOfLongerAndUnknownTexts(t *testing.T) {
 func TestClassify(t *testing.T) {
 	tests := map[string]struct {
 		change func(*slurm.Job)
-		want   demand.Class
+		want   pending.Class
 	}{
-		"resources": {func(*slurm.Job) {}, demand.ClassCapacity},
-		"the hold takes precedence over the reason": {func(j *slurm.Job) { j.Hold = true }, demand.ClassHeld},
+		"resources": {func(*slurm.Job) {}, pending.ClassCapacity},
+		"the hold takes precedence over the reason": {func(j *slurm.Job) { j.Hold = true }, pending.ClassHeld},
 		"priority 0 means held": {func(j *slurm.Job) { j.Priority = slurm.Num(0) },
-			demand.ClassHeld},
+			pending.ClassHeld},
 		"an unset priority does not": {func(j *slurm.Job) { j.Priority = slurm.Unset() },
-			demand.ClassCapacity},
+			pending.ClassCapacity},
 		"requeued and held": {func(j *slurm.Job) { j.State.Flags = slurm.JobRequeueHold },
-			demand.ClassHeld},
+			pending.ClassHeld},
 		"special exit": {func(j *slurm.Job) { j.State.Flags = slurm.JobSpecialExit },
-			demand.ClassHeld},
+			pending.ClassHeld},
 		"held since its reservation was deleted": {func(
 			j *slurm.Job) {
 			j.State.Flags = slurm.JobReservationDelHold
-		}, demand.ClassHeld},
+		}, pending.ClassHeld},
 		"a hold takes precedence over a dependency": {func(j *slurm.Job) {
 			j.Hold, j.Dependency = true,
 				"singleton(unfulfilled)"
-		}, demand.ClassHeld},
+		}, pending.ClassHeld},
 		"a dependency takes precedence over the reason": {func(
 			j *slurm.Job) {
 			j.Dependency = "afterok:7(unfulfilled)"
-		}, demand.ClassDependency},
+		}, pending.ClassDependency},
 		"one of two dependencies is fulfilled": {func(
 			j *slurm.Job) {
 			j.Dependency = "afterok:6(fulfilled),afterany:7(unfulfilled)"
-		}, demand.ClassDependency},
+		}, pending.ClassDependency},
 		"a failed dependency": {func(j *slurm.Job) { j.Dependency = "afterok:7(failed)" },
-			demand.ClassDependency},
+			pending.ClassDependency},
 		"a fulfilled dependency": {func(j *slurm.Job) { j.Dependency = "afterok:7(fulfilled)" },
-			demand.ClassCapacity},
-		"eligible in a minute": {func(j *slurm.Job) { j.EligibleTime = noon + 60 },
-			demand.ClassTime},
-		"eligible now": {func(j *slurm.Job) { j.EligibleTime = noon },
-			demand.ClassCapacity},
+			pending.ClassCapacity},
+		"eligible in a minute": {func(j *slurm.Job) { j.EligibleTime = demandtest.Noon + 60 },
+			pending.ClassTime},
+		"eligible now": {func(j *slurm.Job) { j.EligibleTime = demandtest.Noon },
+			pending.ClassCapacity},
 		"never eligible": {func(j *slurm.Job) { j.EligibleTime = slurm.Never },
-			demand.ClassTime},
+			pending.ClassTime},
 		"a begin time in the past": {func(j *slurm.Job) { j.Reason = "BeginTime" },
-			demand.ClassCapacity},
+			pending.ClassCapacity},
 		"an unknown begin time": {func(j *slurm.Job) {
 			j.Reason, j.EligibleTime = "BeginTime",
 				0
-		}, demand.ClassTime},
+		}, pending.ClassTime},
 		"no reason, not evaluated": {func(j *slurm.Job) { j.Reason = "None" },
-			demand.ClassUnevaluated},
+			pending.ClassUnevaluated},
 		"empty reason, not evaluated": {func(j *slurm.Job) { j.Reason = "" },
-			demand.ClassUnevaluated},
+			pending.ClassUnevaluated},
 		"no reason, but evaluated": {func(j *slurm.Job) {
 			j.Reason, j.LastSchedEval = "None",
-				noon-5
-		}, demand.ClassCapacity},
+				demandtest.Noon-5
+		}, pending.ClassCapacity},
 		"the longer text of a node limit": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "PartitionNodeLimit",
 				"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-		}, demand.ClassCapacity},
+		}, pending.ClassCapacity},
 		"a node limit": {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" },
-			demand.ClassPartitionLimit},
+			pending.ClassPartitionLimit},
 		"no reason, but a text about nodes": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "None",
 				"ReqNodeNotAvail, UnavailableNodes:n1"
-		}, demand.ClassCapacity},
+		}, pending.ClassCapacity},
 		"a text that does not mention nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" },
-			demand.ClassOther},
+			pending.ClassOther},
 		"a limit, whatever the text": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "QOSJobLimit", "Nodes required for job are DOWN, DRAINED or reserved"
-		}, demand.ClassLimit},
+		}, pending.ClassLimit},
 		"resources of a reservation": {func(j *slurm.Job) { j.Reservation = "maint" },
-			demand.ClassReservation},
+			pending.ClassReservation},
 		"a license inside a reservation": {func(j *slurm.Job) {
 			j.Reservation, j.Reason = "maint",
 				"Licenses"
-		}, demand.ClassLicense},
+		}, pending.ClassLicense},
 		"constraints that could be met": {func(j *slurm.Job) { j.Reason = "BadConstraints" },
-			demand.ClassCapacity},
+			pending.ClassCapacity},
 		"impossible constraints clear the priority": {func(j *slurm.Job) {
 			j.Reason, j.Priority = "BadConstraints",
 				slurm.Num(0)
-		}, demand.ClassUnsatisfiable},
+		}, pending.ClassUnsatisfiable},
 		"slurmrestd reports that as a hold": {func(j *slurm.Job) {
 			j.Reason, j.Priority,
 				j.Hold = "BadConstraints", slurm.Num(0), true
-		}, demand.ClassUnsatisfiable},
+		}, pending.ClassUnsatisfiable},
 		"a user's hold takes precedence": {func(j *slurm.Job) {
 			j.Reason, j.Priority, j.Hold = "JobHeldUser",
 				slurm.Num(0), true
-		}, demand.ClassHeld},
+		}, pending.ClassHeld},
 		"an administrator's hold takes precedence": {func(j *slurm.Job) {
 			j.Reason, j.Priority,
 				j.Hold = "JobHeldAdmin", slurm.Num(0), true
-		}, demand.ClassHeld},
+		}, pending.ClassHeld},
 		"impossible constraints of a job requeued and held": {func(j *slurm.Job) {
 			j.Reason, j.Priority, j.State.Flags = "BadConstraints", slurm.Num(0), slurm.JobRequeueHold
-		}, demand.ClassHeld},
+		}, pending.ClassHeld},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := demand.Classify(noon, newJob(1, withChange(tt.change))); got != tt.want {
+			if got := pending.Classify(demandtest.Noon, demandtest.NewJob(1, demandtest.WithChange(tt.change))); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -1,4 +1,5 @@
-package demand
+// Package memo remembers the last demand, so that all who ask get the same numbers.
+package memo
 
 import (
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
 // MaxAge is how long an answer is valid for unchanged inputs. Begin times pass and graces end
@@ -19,14 +21,14 @@ const MaxAge = 10 * time.Second
 type Memo struct {
 	mu       sync.Mutex
 	snapshot *slurmclient.Snapshot
-	pools    []Pool
+	pools    []demand.Pool
 	at       time.Time
 	answer   Answer
 }
 
 // Answer is a remembered result of Compute.
 type Answer struct {
-	Demand Demand
+	Demand demand.Demand
 	// ComputeTime is how long the computation took.
 	ComputeTime time.Duration
 	// Err is the panic because of which there is no Demand, nil for none.
@@ -36,17 +38,17 @@ type Answer struct {
 // Compute returns what Compute returns for the snapshot and the pools at now, or at an earlier time
 // if the inputs have not changed since and the answer is younger than MaxAge. It modifies neither.
 // If the computation panics, the answer has an Err until then. Concurrent calls wait for each other.
-func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Answer {
+func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) Answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.snapshot != nil && now.Sub(m.at) < MaxAge && hasSameInputs(m.snapshot, s) && slices.EqualFunc(m.pools, pools,
-		func(a, b Pool) bool { return reflect.DeepEqual(a, b) }) {
+		func(a, b demand.Pool) bool { return reflect.DeepEqual(a, b) }) {
 		m.snapshot = s
 		return m.answer
 	}
 	m.snapshot, m.pools, m.at, m.answer = s, slices.Clone(pools), now, Answer{}
 	begin := time.Now()
-	m.answer.Err = slurmclient.Guard("computing the demand", func() { m.answer.Demand = Compute(now, s, m.pools...) })
+	m.answer.Err = slurmclient.Guard("computing the demand", func() { m.answer.Demand = demand.Compute(now, s, m.pools...) })
 	m.answer.ComputeTime = time.Since(begin)
 	return m.answer
 }

@@ -1,10 +1,11 @@
-package demand_test
+package pending_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -44,7 +45,7 @@ func TestPendingTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, exact := demand.PendingTasks(newJob(1, withArray(1, tt.list, 0)))
+			got, exact := pending.PendingTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, 0)))
 			if got != tt.want || exact != tt.exact {
 				t.Errorf("%q: %d, %v; want %d, %v", tt.list, got, exact, tt.want, tt.exact)
 			}
@@ -57,19 +58,19 @@ func TestPendingTasksOfOtherRecords(t *testing.T) {
 		job  *slurm.Job
 		want uint64
 	}{
-		"a job":            {newJob(1), 1},
-		"a task split off": {newJob(2, asArrayTask(1, 4)), 1},
-		"a split-off task with a list": {newJob(2, asArrayTask(1, 4),
-			withChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
-		"a running base record": {newJob(1, withArray(1, "1-9", 0), runningOn("n1")), 0},
-		"an ended base record": {newJob(1, withArray(1, "1-9", 0),
-			withChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
-		"a record of unknown state": {newJob(1, withChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })),
+		"a job":            {demandtest.NewJob(1), 1},
+		"a task split off": {demandtest.NewJob(2, demandtest.AsArrayTask(1, 4)), 1},
+		"a split-off task with a list": {demandtest.NewJob(2, demandtest.AsArrayTask(1, 4),
+			demandtest.WithChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
+		"a running base record": {demandtest.NewJob(1, demandtest.WithArray(1, "1-9", 0), demandtest.RunningOn("n1")), 0},
+		"an ended base record": {demandtest.NewJob(1, demandtest.WithArray(1, "1-9", 0),
+			demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
+		"a record of unknown state": {demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })),
 			0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, exact := demand.PendingTasks(tt.job); got != tt.want || !exact {
+			if got, exact := pending.PendingTasks(tt.job); got != tt.want || !exact {
 				t.Errorf("got %d, %v; want %d, true", got, exact, tt.want)
 			}
 		})
@@ -96,7 +97,7 @@ func TestRunnableTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := demand.RunnableTasks(newJob(1, withArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
+			if got := pending.RunnableTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -108,12 +109,12 @@ func FuzzPendingTasksIsTotal(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		j := newJob(1, withArray(1, list, 0))
-		tasks, _ := demand.PendingTasks(j)
+		j := demandtest.NewJob(1, demandtest.WithArray(1, list, 0))
+		tasks, _ := pending.PendingTasks(j)
 		if tasks < 1 || tasks > 4_000_001 {
 			t.Errorf("%q represents %d tasks", list, tasks)
 		}
-		if run := demand.RunnableTasks(j, 0); run > tasks {
+		if run := pending.RunnableTasks(j, 0); run > tasks {
 			t.Errorf("%q: %d of %d tasks may run", list, run, tasks)
 		}
 	})

@@ -1,4 +1,5 @@
-package demand
+// Package pending tells what a pending job waits for, and how many jobs a record stands for.
+package pending
 
 import (
 	"strings"

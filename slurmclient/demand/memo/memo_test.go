@@ -1,4 +1,4 @@
-package demand_test
+package memo_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -23,17 +25,17 @@ func TestMemoComputesAgainWhenAnInputChanges(t *testing.T) {
 			true},
 		{"the statistics have changed", time.Second, func(s *slurmclient.Snapshot) { s.Stats.Sequence++ }, nil, false},
 		{"there is a pool", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x"}}, true},
-		{"the answer is old", demand.MaxAge, func(*slurmclient.Snapshot) {}, nil, true},
+		{"the answer is old", memo.MaxAge, func(*slurmclient.Snapshot) {}, nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var m demand.Memo
+			var m memo.Memo
 			s := &slurmclient.Snapshot{}
 			s.Nodes.Known, s.Jobs.Known, s.Partitions.Known = true, true, true
 			s.Partitions.Value = []*slurm.Partition{{Name: "a"}}
-			first := m.Compute(noon.Time(), s)
+			first := m.Compute(demandtest.Noon.Time(), s)
 			next := *s
 			tc.change(&next)
-			second := m.Compute(noon.Time().Add(tc.later), &next, tc.pools...)
+			second := m.Compute(demandtest.Noon.Time().Add(tc.later), &next, tc.pools...)
 			if first.Err != nil || second.Err != nil || !second.Demand.Known {
 				t.Fatalf("the answers are %+v and %+v", first, second)
 			}

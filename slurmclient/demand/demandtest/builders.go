@@ -1,4 +1,5 @@
-package demand_test
+// Package demandtest builds snapshots for tests of demand.
+package demandtest
 
 import (
 	"strings"
@@ -10,19 +11,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noon is the current time of the tests, on every clock.
-const noon = slurm.Time(1_700_000_000)
+// Noon is the current time of the tests, on every clock.
+const Noon = slurm.Time(1_700_000_000)
 
-// markKnown marks nodes, jobs and partitions as read.
-func markKnown(s *slurmclient.Snapshot) *slurmclient.Snapshot {
+// MarkKnown marks nodes, jobs and partitions as read.
+func MarkKnown(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	s.Nodes.Known, s.Jobs.Known, s.Partitions.Known = true, true, true
 	return s
 }
 
-// snapshotOf returns a snapshot of the objects, of which nodes, jobs and partitions are known.
-func snapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
+// SnapshotOf returns a snapshot of the objects, of which nodes, jobs and partitions are known.
+func SnapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	t.Helper()
-	s := markKnown(&slurmclient.Snapshot{})
+	s := MarkKnown(&slurmclient.Snapshot{})
 	for _, noun := range nouns {
 		switch v := noun.(type) {
 		case *slurm.Partition:
@@ -45,14 +46,14 @@ func snapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	return s
 }
 
-func computeDemand(s *slurmclient.Snapshot) demand.Demand {
-	return demand.Compute(time.Unix(int64(noon), 0), s)
+func ComputeDemand(s *slurmclient.Snapshot) demand.Demand {
+	return demand.Compute(time.Unix(int64(Noon), 0), s)
 }
 
-// demandOn computes the demand on one partition of a snapshot.
-func demandOn(t *testing.T, partition string, nouns ...any) demand.Partition {
+// DemandOn computes the demand on one partition of a snapshot.
+func DemandOn(t *testing.T, partition string, nouns ...any) demand.Partition {
 	t.Helper()
-	d := computeDemand(snapshotOf(t, nouns...))
+	d := ComputeDemand(SnapshotOf(t, nouns...))
 	p, ok := d.Partition(partition)
 	if !ok {
 		t.Fatalf("no partition %q in %+v", partition, d)
@@ -60,9 +61,9 @@ func demandOn(t *testing.T, partition string, nouns ...any) demand.Partition {
 	return p
 }
 
-type partitionOption func(*slurm.Partition)
+type PartitionOption func(*slurm.Partition)
 
-func newPartition(name string, options ...partitionOption) *slurm.Partition {
+func NewPartition(name string, options ...PartitionOption) *slurm.Partition {
 	p := &slurm.Partition{Name: name, State: slurm.PartitionUp, TotalNodes: 1000, MaxNodes: slurm.Infinite()}
 	for _, o := range options {
 		o(p)
@@ -70,10 +71,10 @@ func newPartition(name string, options ...partitionOption) *slurm.Partition {
 	return p
 }
 
-type nodeOption func(*slurm.Node)
+type NodeOption func(*slurm.Node)
 
-// newNode returns an idle node in partition cpu with 4 CPUs and 8,000 MiB, changed by the options.
-func newNode(name string, options ...nodeOption) *slurm.Node {
+// NewNode returns an idle node in partition cpu with 4 CPUs and 8,000 MiB, changed by the options.
+func NewNode(name string, options ...NodeOption) *slurm.Node {
 	n := &slurm.Node{
 		Name: name, Partitions: []string{"cpu"}, CPUs: 4, EffectiveCPUs: 4, MemoryMiB: 8000, TmpDiskMiB: 100,
 		State: slurm.NodeState{Base: slurm.NodeIdle},
@@ -84,8 +85,8 @@ func newNode(name string, options ...nodeOption) *slurm.Node {
 	return n
 }
 
-// withState sets the state by Slurm's text, such as "MIXED+DRAIN".
-func withState(text string) nodeOption {
+// WithState sets the state by Slurm's text, such as "MIXED+DRAIN".
+func WithState(text string) NodeOption {
 	return func(n *slurm.Node) {
 		n.State = slurm.ParseNodeState(strings.Split(text, "+")...)
 		if n.State.Base == slurm.NodeAllocated {
@@ -94,34 +95,34 @@ func withState(text string) nodeOption {
 	}
 }
 
-func withSize(cpus uint32, memory uint64) nodeOption {
+func WithSize(cpus uint32, memory uint64) NodeOption {
 	return func(n *slurm.Node) { n.CPUs, n.EffectiveCPUs, n.MemoryMiB = cpus, cpus, memory }
 }
 
-func withUsage(cpus uint32, memory uint64) nodeOption {
+func WithUsage(cpus uint32, memory uint64) NodeOption {
 	return func(n *slurm.Node) {
 		n.State.Base, n.AllocCPUs, n.AllocMemoryMiB = slurm.NodeMixed, cpus, memory
 	}
 }
 
-func withGRES(gres string) nodeOption { return func(n *slurm.Node) { n.GRES = gres } }
+func WithGRES(gres string) NodeOption { return func(n *slurm.Node) { n.GRES = gres } }
 
-func withFeatures(features ...string) nodeOption {
+func WithFeatures(features ...string) NodeOption {
 	return func(n *slurm.Node) { n.Features = features }
 }
 
-func inPartitions(partitions ...string) nodeOption {
+func InPartitions(partitions ...string) NodeOption {
 	return func(n *slurm.Node) { n.Partitions = partitions }
 }
 
-type jobOption func(*slurm.Job)
+type JobOption func(*slurm.Job)
 
-// newJob returns a job in partition cpu, pending for Resources, with one task of one CPU, changed
+// NewJob returns a job in partition cpu, pending for Resources, with one task of one CPU, changed
 // by the options.
-func newJob(id uint32, options ...jobOption) *slurm.Job {
+func NewJob(id uint32, options ...JobOption) *slurm.Job {
 	j := &slurm.Job{
 		ID: id, Partition: "cpu", Reason: "Resources", State: slurm.JobState{Base: slurm.JobPending},
-		SubmitTime: noon - 100, EligibleTime: noon - 100, Priority: slurm.Num(1),
+		SubmitTime: Noon - 100, EligibleTime: Noon - 100, Priority: slurm.Num(1),
 		NodeCount: slurm.Num(1), CPUs: slurm.Num(1), Tasks: slurm.Num(1), CPUsPerTask: slurm.Num(1),
 		MemoryPerCPU: slurm.Unset(), MemoryPerNode: slurm.Num(0),
 	}
@@ -131,44 +132,44 @@ func newJob(id uint32, options ...jobOption) *slurm.Job {
 	return j
 }
 
-// newJobs returns n equal jobs, with IDs from id on.
-func newJobs(id uint32, n int, options ...jobOption) []*slurm.Job {
+// NewJobs returns n equal jobs, with IDs from id on.
+func NewJobs(id uint32, n int, options ...JobOption) []*slurm.Job {
 	var out []*slurm.Job
 	for i := range n {
-		out = append(out, newJob(id+uint32(i), options...))
+		out = append(out, NewJob(id+uint32(i), options...))
 	}
 	return out
 }
 
-func withChange(change func(*slurm.Job)) jobOption { return change }
+func WithChange(change func(*slurm.Job)) JobOption { return change }
 
-func withReason(text string) jobOption { return func(j *slurm.Job) { j.Reason = text } }
+func WithReason(text string) JobOption { return func(j *slurm.Job) { j.Reason = text } }
 
-func inPartition(partitions string) jobOption { return func(j *slurm.Job) { j.Partition = partitions } }
+func InPartition(partitions string) JobOption { return func(j *slurm.Job) { j.Partition = partitions } }
 
-// withTasks sets n tasks of one CPU each.
-func withTasks(n uint64) jobOption {
+// WithTasks sets n tasks of one CPU each.
+func WithTasks(n uint64) JobOption {
 	return func(j *slurm.Job) { j.Tasks, j.CPUs = slurm.Num(n), slurm.Num(n) }
 }
 
-// onNodes sets -N n, with at least one task per node.
-func onNodes(n uint64) jobOption {
+// OnNodes sets -N n, with at least one task per node.
+func OnNodes(n uint64) JobOption {
 	return func(j *slurm.Job) {
 		j.NodeCount, j.MaxNodes = slurm.Num(n), slurm.Num(n)
 		j.Tasks, j.CPUs = slurm.Num(max(n, j.Tasks.Or(0))), slurm.Num(max(n, j.CPUs.Or(0)))
 	}
 }
 
-func withArray(id uint32, list string, throttle uint32) jobOption {
+func WithArray(id uint32, list string, throttle uint32) JobOption {
 	return func(j *slurm.Job) {
 		j.ArrayJobID, j.ArrayTasks, j.ArrayMaxRunning, j.ArrayTaskID = id, list, throttle, slurm.Unset()
 	}
 }
 
-func asArrayTask(id uint32, index uint64) jobOption {
+func AsArrayTask(id uint32, index uint64) JobOption {
 	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = id, slurm.Num(index) }
 }
 
-func runningOn(on string) jobOption {
+func RunningOn(on string) JobOption {
 	return func(j *slurm.Job) { j.State.Base, j.Nodes, j.Reason = slurm.JobRunning, on, "None" }
 }
