@@ -135,7 +135,7 @@ func TotalJobs(jobs []*slurm.Job) *JobTotals {
 func (t *JobTotals) add(j *slurm.Job) {
 	c := jobFacts{tasks: 1, requested: t.parseTRES(j.TRESRequested), allocated: t.parseTRES(j.TRESAllocated)}
 	if j.State.Base == slurm.JobPending {
-		n, exact := pending.PendingTasks(j)
+		n, exact := pending.CountTasks(j)
 		c.tasks = n
 		t.inexact = t.inexact || !exact
 		c.isHeld = pending.Held(j)

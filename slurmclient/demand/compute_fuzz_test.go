@@ -33,14 +33,15 @@ func FuzzComputeWithArbitraryJobTexts(f *testing.F) {
 		}))
 		small := demandtest.NewJob(2, demandtest.InPartition("gpu"))
 		s := demandtest.SnapshotOf(t, demandtest.NewPartition("gpu"),
-			demandtest.NewNode("gpu-0", demandtest.InPartitions("gpu"), demandtest.WithFeatures("gpu", "a"), demandtest.WithGRES("gpu:2")), hostile, small)
-		pools := []demand.Pool{nodeSetPool("gpu", func(p *demand.Pool) { p.Max, p.Replicas = 5, 1 })}
+			demandtest.NewNode("gpu-0", demandtest.InPartitions("gpu"), demandtest.WithFeatures("gpu", "a"),
+				demandtest.WithGRES("gpu:2")), hostile, small)
+		pools := []demand.Pool{demandtest.NodeSetPool("gpu", func(p *demand.Pool) { p.Max, p.Replicas = 5, 1 })}
 		start := time.Now()
 		d := demand.Compute(demandtest.Noon.Time(), s, pools...)
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("Compute took %s", took)
 		}
-		tasks, _ := pending.PendingTasks(hostile)
+		tasks, _ := pending.CountTasks(hostile)
 		p := d.Pools[0]
 		if p.Required > 5 || p.PendingJobs != tasks+1 {
 			t.Errorf("%d workers of at most 5 are required for %d jobs, want %d jobs", p.Required, p.PendingJobs,

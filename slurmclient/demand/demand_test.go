@@ -45,7 +45,8 @@ func TestAnEmptyClusterIsKnown(t *testing.T) {
 }
 
 func TestPartitionsAreSortedAndComplete(t *testing.T) {
-	d := demandtest.ComputeDemand(demandtest.SnapshotOf(t, demandtest.NewPartition("z"), demandtest.NewPartition("a"), demandtest.NewPartition("m"),
+	d := demandtest.ComputeDemand(demandtest.SnapshotOf(t, demandtest.NewPartition("z"), demandtest.NewPartition("a"),
+		demandtest.NewPartition("m"),
 		demandtest.NewNode("n1", demandtest.InPartitions("m"))))
 	var names []string
 	for _, p := range d.Partitions {
@@ -61,18 +62,26 @@ func TestPartitionsAreSortedAndComplete(t *testing.T) {
 
 func TestPartitionWithEveryKindOfJobAndNode(t *testing.T) {
 	got := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
-		demandtest.NewNode("n1", demandtest.WithState("ALLOCATED")), demandtest.NewNode("n2"), demandtest.NewNode("n3", demandtest.WithState("DOWN")),
+		demandtest.NewNode("n1", demandtest.WithState("ALLOCATED")), demandtest.NewNode("n2"),
+		demandtest.NewNode("n3", demandtest.WithState("DOWN")),
 		demandtest.NewNode("n4", demandtest.WithState("FUTURE")),
-		demandtest.NewNode("n5", demandtest.WithState("IDLE+POWERING_UP")), demandtest.NewNode("n6", demandtest.WithUsage(2, 0)),
+		demandtest.NewNode("n5", demandtest.WithState("IDLE+POWERING_UP")),
+		demandtest.NewNode("n6", demandtest.WithUsage(2, 0)),
 		demandtest.NewJob(1, demandtest.RunningOn("n1")), demandtest.NewJob(2, demandtest.RunningOn("n6")),
-		demandtest.NewJob(3, demandtest.RunningOn("n1"), demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended })),
+		demandtest.NewJob(3, demandtest.RunningOn("n1"),
+			demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended })),
 		demandtest.NewJob(4, demandtest.WithArray(4, "1-40%30", 30),
-			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = demandtest.Noon-500, demandtest.Noon-300 })),
+			demandtest.WithChange(func(j *slurm.Job) {
+				j.SubmitTime, j.EligibleTime = demandtest.Noon-500,
+					demandtest.Noon-300
+			})),
 		demandtest.NewJob(5, demandtest.WithReason("Priority"),
 			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = demandtest.Noon-400, 0 })),
-		demandtest.NewJob(6, demandtest.WithReason("JobHeldUser"), demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime = demandtest.Noon - 900 })),
+		demandtest.NewJob(6, demandtest.WithReason("JobHeldUser"),
+			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime = demandtest.Noon - 900 })),
 		demandtest.NewJob(7, demandtest.WithReason("Whatever")),
-		demandtest.NewJob(8, demandtest.WithTasks(5), demandtest.WithChange(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
+		demandtest.NewJob(8, demandtest.WithTasks(5),
+			demandtest.WithChange(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
 		demandtest.NewJob(9, demandtest.WithArray(9, "1,3,5...", 0), demandtest.WithReason("QOSGrpCpuLimit")),
 		demandtest.NewJob(10, demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobFailed })),
 	)
@@ -104,7 +113,8 @@ func TestPartitionWithEveryKindOfJobAndNode(t *testing.T) {
 // REVOKED (squeue(1), JOB STATE CODES).
 func TestJobsOfOtherClustersOfAFederationRequestNothing(t *testing.T) {
 	revoked := func(j *slurm.Job) { j.State.Flags = slurm.JobRevoked }
-	got := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"), demandtest.NewJob(1, revoked), demandtest.NewJob(2))
+	got := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"),
+		demandtest.NewJob(1, revoked), demandtest.NewJob(2))
 	if pending := got.PendingJobs; pending != 1 {
 		t.Errorf("%d jobs are pending, want 1", pending)
 	}
@@ -112,7 +122,8 @@ func TestJobsOfOtherClustersOfAFederationRequestNothing(t *testing.T) {
 
 func TestUnknownReasonsAreReportedOnce(t *testing.T) {
 	d := demandtest.ComputeDemand(demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"),
-		demandtest.NewJob(1, demandtest.WithReason("Zeta")), demandtest.NewJob(2, demandtest.WithReason("Alpha")), demandtest.NewJob(3, demandtest.WithReason("Zeta")), demandtest.NewJob(4),
+		demandtest.NewJob(1, demandtest.WithReason("Zeta")), demandtest.NewJob(2, demandtest.WithReason("Alpha")),
+		demandtest.NewJob(3, demandtest.WithReason("Zeta")), demandtest.NewJob(4),
 		demandtest.NewJob(5, demandtest.WithReason("")),
 		demandtest.NewJob(6, demandtest.WithReason("Gamma"), demandtest.RunningOn("n1")),
 	))
@@ -171,7 +182,8 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 			if tt.partition != nil {
 				tt.partition(cpu)
 			}
-			p := demandtest.DemandOn(t, "cpu", cpu, demandtest.NewNode("n1"), demandtest.NewNode("other", demandtest.InPartitions("gpu")), demandtest.NewJobs(7, 2, tt.change))
+			p := demandtest.DemandOn(t, "cpu", cpu, demandtest.NewNode("n1"),
+				demandtest.NewNode("other", demandtest.InPartitions("gpu")), demandtest.NewJobs(7, 2, tt.change))
 			want := []demand.Unsatisfiable{{Reason: tt.want, Jobs: 2, JobID: 7}}
 			if diff := cmp.Diff(want, p.Unsatisfiable); diff != "" {
 				t.Error(diff)
@@ -188,7 +200,8 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 }
 
 func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
-	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"), demandtest.NewJobs(7, 2, asGivenUp))
+	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"),
+		demandtest.NewJobs(7, 2, demandtest.AsGivenUp))
 	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2,
 		JobID: 7}}, p.Unsatisfiable); diff != "" {
 		t.Error(diff)
@@ -204,7 +217,7 @@ func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
 
 func TestOtherComponentsOfAnUnsatisfiableHetJobAreReported(t *testing.T) {
 	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"),
-		demandtest.NewJob(1, asComponent(1, 0)), demandtest.NewJob(2, asComponent(1, 1),
+		demandtest.NewJob(1, demandtest.AsComponent(1, 0)), demandtest.NewJob(2, demandtest.AsComponent(1, 1),
 			demandtest.WithChange(func(j *slurm.Job) { j.Features = "gold" })), demandtest.NewJob(3))
 	want := []demand.Unsatisfiable{
 		{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1},
@@ -223,21 +236,28 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 		first, second demandtest.JobOption
 		want          pending.Class
 	}{
-		"both wait for capacity": {demandtest.WithReason("Resources"), demandtest.WithReason("Resources"), pending.ClassCapacity},
+		"both wait for capacity": {demandtest.WithReason("Resources"), demandtest.WithReason("Resources"),
+			pending.ClassCapacity},
 		"the second is held": {demandtest.WithReason("Resources"),
 			demandtest.WithChange(func(j *slurm.Job) { j.Hold = true }), pending.ClassHeld},
-		"the first waits for a license":    {demandtest.WithReason("Licenses"), demandtest.WithReason("Resources"), pending.ClassLicense},
-		"one was not evaluated separately": {demandtest.WithReason("Resources"), demandtest.WithReason("None"), pending.ClassCapacity},
-		"no component was evaluated":       {demandtest.WithReason("None"), demandtest.WithReason("None"), pending.ClassUnevaluated},
-		"one was not evaluated, one is held": {demandtest.WithReason("None"), demandtest.WithChange(func(j *slurm.Job) { j.Hold = true }),
+		"the first waits for a license": {demandtest.WithReason("Licenses"), demandtest.WithReason("Resources"),
+			pending.ClassLicense},
+		"one was not evaluated separately": {demandtest.WithReason("Resources"), demandtest.WithReason("None"),
+			pending.ClassCapacity},
+		"no component was evaluated": {demandtest.WithReason("None"), demandtest.WithReason("None"),
+			pending.ClassUnevaluated},
+		"one was not evaluated, one is held": {demandtest.WithReason("None"),
+			demandtest.WithChange(func(j *slurm.Job) { j.Hold = true }),
 			pending.ClassHeld},
-		"the first of two that block": {demandtest.WithReason("Licenses"), demandtest.WithChange(func(j *slurm.Job) { j.Hold = true }),
+		"the first of two that block": {demandtest.WithReason("Licenses"),
+			demandtest.WithChange(func(j *slurm.Job) { j.Hold = true }),
 			pending.ClassLicense},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"), demandtest.NewJob(1, asComponent(1, 0), tt.first),
-				demandtest.NewJob(2, asComponent(1, 1), tt.second))
+			p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"),
+				demandtest.NewJob(1, demandtest.AsComponent(1, 0), tt.first),
+				demandtest.NewJob(2, demandtest.AsComponent(1, 1), tt.second))
 			for _, rc := range p.PendingByReason {
 				if rc.Class != tt.want {
 					t.Errorf("%s has class %q, want %q", rc.Reason, rc.Class, tt.want)
@@ -250,7 +270,8 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 func TestAQOSMayLiftThePartitionsNodeLimit(t *testing.T) {
 	limited := demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) })
 	s := demandtest.SnapshotOf(t, limited, demandtest.NewNode("n1", demandtest.WithState("ALLOCATED")),
-		demandtest.NewJob(1, demandtest.OnNodes(3), demandtest.WithChange(func(j *slurm.Job) { j.QOS = "wide" })), demandtest.NewJob(2, demandtest.OnNodes(3)))
+		demandtest.NewJob(1, demandtest.OnNodes(3), demandtest.WithChange(func(j *slurm.Job) { j.QOS = "wide" })),
+		demandtest.NewJob(2, demandtest.OnNodes(3)))
 	s.QOS.Known = true
 	s.QOS.Value = []slurm.QOS{{Name: "wide", Flags: []string{"PARTITION_MAXIMUM_NODE"}}, {Name: "normal"}}
 	p := demandtest.ComputeDemand(s).Partitions[0]
@@ -267,10 +288,12 @@ func TestJobTimesAreComparedWithSlurmctldsClock(t *testing.T) {
 		setup func(*slurmclient.Snapshot)
 		want  uint64
 	}{
-		"no other clock is known":         {at(demandtest.Noon), func(*slurmclient.Snapshot) {}, 0},
-		"our clock advances":              {at(demandtest.Noon + 60), func(*slurmclient.Snapshot) {}, 1},
-		"slurmctld is two minutes ahead":  {at(demandtest.Noon), withStats(demandtest.Noon-10+120, at(demandtest.Noon-10)), 1},
-		"slurmctld is two minutes behind": {at(demandtest.Noon + 100), withStats(demandtest.Noon-120, at(demandtest.Noon)), 0},
+		"no other clock is known": {at(demandtest.Noon), func(*slurmclient.Snapshot) {}, 0},
+		"our clock advances":      {at(demandtest.Noon + 60), func(*slurmclient.Snapshot) {}, 1},
+		"slurmctld is two minutes ahead": {at(demandtest.Noon),
+			withStats(demandtest.Noon-10+120, at(demandtest.Noon-10)), 1},
+		"slurmctld is two minutes behind": {at(demandtest.Noon + 100),
+			withStats(demandtest.Noon-120, at(demandtest.Noon)), 0},
 		"slurmctld has reported a later time": {at(demandtest.Noon),
 			func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = demandtest.Noon + 61 }, 1},
 		"an old server time has no effect": {at(demandtest.Noon),

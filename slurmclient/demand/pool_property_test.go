@@ -28,7 +28,8 @@ func forRandomPools(t *testing.T,
 		}
 		if r.IntN(3) == 0 {
 			s.Reservations.Value = append(s.Reservations.Value,
-				&slurm.Reservation{Name: "soon", StartTime: demandtest.Noon + 30, EndTime: demandtest.Noon + 99, Nodes: "n[3-5]"})
+				&slurm.Reservation{Name: "soon", StartTime: demandtest.Noon + 30, EndTime: demandtest.Noon + 99,
+					Nodes: "n[3-5]"})
 		}
 		check(t, r, s, randomPools(r))
 	})
@@ -58,20 +59,16 @@ func randomPools(r *rand.Rand) []demand.Pool {
 	return pools
 }
 
-func computePools(s *slurmclient.Snapshot, pools []demand.Pool) demand.Demand {
-	return demand.Compute(demandtest.Noon.Time(), s, pools...)
-}
-
 func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swapItems(s.Nodes.Value, i, j) })
 		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swapItems(s.Jobs.Value, i, j) })
 		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swapItems(s.Partitions.Value, i, j) })
 		r.Shuffle(len(s.Reservations.Value), func(i, j int) { swapItems(s.Reservations.Value, i, j) })
 		pools = slices.Clone(pools)
 		r.Shuffle(len(pools), func(i, j int) { swapItems(pools, i, j) })
-		after := computePools(s, pools)
+		after := demandtest.ComputePools(s, pools)
 		for i := range pools {
 			if after.Pools[i].Name != pools[i].Name {
 				t.Errorf("pool %d is %s, want %s", i, after.Pools[i].Name, pools[i].Name)
@@ -86,7 +83,7 @@ func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 
 func TestPoolFiguresAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		for i, p := range computePools(s, pools).Pools {
+		for i, p := range demandtest.ComputePools(s, pools).Pools {
 			most := max(pools[i].Max, p.Busy)
 			if p.Required < p.Busy || (pools[i].Max > 0 &&
 				(p.Required > most || p.Required < min(pools[i].Min, most))) {
@@ -125,7 +122,7 @@ func isMarked(n *slurm.Node, pools []demand.Pool) bool {
 func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var counted, owned uint64
-		for _, p := range computePools(s, pools).Pools {
+		for _, p := range demandtest.ComputePools(s, pools).Pools {
 			counted += p.Busy + p.Idle + p.Booting + p.Unusable + p.Off
 		}
 		for _, n := range s.Nodes.Value {
@@ -144,7 +141,7 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var eligible, asked, capacity, parts uint64
-		for _, p := range computePools(s, pools).Pools {
+		for _, p := range demandtest.ComputePools(s, pools).Pools {
 			eligible += p.EligiblePendingJobs
 			asked += p.Pending + p.Claimed
 		}
@@ -152,7 +149,7 @@ func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 			if j.State.Base != slurm.JobPending {
 				continue
 			}
-			n, _ := pending.PendingTasks(j)
+			n, _ := pending.CountTasks(j)
 			capacity += n
 			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
@@ -169,11 +166,12 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
 				class != pending.ClassCapacity
 		}
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
-		after := computePools(s, pools)
+		after := demandtest.ComputePools(s, pools)
 		for i := range pools {
-			if diff := cmp.Diff(figuresOf(before.Pools[i]), figuresOf(after.Pools[i])); diff != "" {
+			if diff := cmp.Diff(demandtest.FiguresOf(before.Pools[i]),
+				demandtest.FiguresOf(after.Pools[i])); diff != "" {
 				t.Error(pools[i].Name, diff)
 			}
 		}
@@ -198,7 +196,7 @@ func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 func TestPoolsRequestAsManyNodesAsTheirPartitions(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		pools := ownPools(s, r)
-		d := computePools(s, pools)
+		d := demandtest.ComputePools(s, pools)
 		for i, p := range d.Pools {
 			part, _ := d.Partition(pools[i].Name)
 			if p.Pending != part.PendingNodes {

@@ -49,7 +49,8 @@ func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 		nouns = append(nouns, randomJob(r, uint32(10*i+1)))
 	}
 	if r.IntN(3) == 0 {
-		nouns = append(nouns, &slurm.Reservation{Name: "r", StartTime: demandtest.Noon - 5, EndTime: demandtest.Noon + 5, Nodes: "n1,n2"})
+		nouns = append(nouns, &slurm.Reservation{Name: "r", StartTime: demandtest.Noon - 5,
+			EndTime: demandtest.Noon + 5, Nodes: "n1,n2"})
 	}
 	return demandtest.SnapshotOf(t, nouns...)
 }
@@ -66,13 +67,15 @@ func randomNode(r *rand.Rand, name string) *slurm.Node {
 		n.GRESUsed = pickOne(r, "", "gpu:h100:2(IDX:0-1)")
 		return n
 	}
-	demandtest.WithState(pickOne(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
+	demandtest.WithState(pickOne(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN",
+		"MIXED+DRAIN",
 		"FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
 	return n
 }
 
 func randomJob(r *rand.Rand, id uint32) *slurm.Job {
-	j := demandtest.NewJob(id, demandtest.InPartition(pickOne(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), demandtest.WithTasks(1+r.Uint64N(6)))
+	j := demandtest.NewJob(id, demandtest.InPartition(pickOne(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")),
+		demandtest.WithTasks(1+r.Uint64N(6)))
 	j.Reason = pickOne(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
 		"Strange")
 	j.CPUsPerTask = slurm.Num(pickOne[uint64](r, 1, 1, 2, 3))
@@ -102,7 +105,7 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 		demandtest.WithArray(1000+uint32(r.IntN(2)), pickOne(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
 			pickOne[uint32](r, 0, 2, 5))(j)
 	case 3:
-		asComponent(2000, uint32(r.IntN(3)))(j)
+		demandtest.AsComponent(2000, uint32(r.IntN(3)))(j)
 	}
 	return j
 }
@@ -203,7 +206,7 @@ func TestNoJobRequestsNodesTwice(t *testing.T) {
 			if j.State.Base != slurm.JobPending {
 				continue
 			}
-			count, _ := pending.PendingTasks(j)
+			count, _ := pending.CountTasks(j)
 			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
 		if asked > most {
@@ -283,7 +286,7 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 	}
 	for _, j := range s.Jobs.Value {
 		if slices.Contains(j.Partitions(), p.Name) {
-			n, _ := pending.PendingTasks(j)
+			n, _ := pending.CountTasks(j)
 			waiting += n
 		}
 	}

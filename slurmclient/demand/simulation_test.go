@@ -82,7 +82,8 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 		{"tasks per node", "26.05.0", fill(reported), 7},
 		{"one task of several per node", "24.11.5", []any{jobAsReported(1, 1, 1, 0, 1, perNode(3))}, 1},
 		{"one task of several on whole nodes", "26.05.0",
-			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3), demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
+			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3),
+				demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
 		{"one task of several per node", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
@@ -102,7 +103,8 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 // Where GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides what it
 // requests per node (seed 12 of the oracle).
 func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
-	nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(9, demandtest.WithChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
+	nouns := []any{demandtest.NewPartition("cpu"),
+		demandtest.NewJob(9, demandtest.WithChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
 	nouns = append(nouns, repeatJob(6, 1, func(id uint32) *slurm.Job {
 		return jobAsReported(id, 1, 1, 1, 4,
 			demandtest.WithChange(func(j *slurm.Job) {
@@ -112,7 +114,8 @@ func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
 	})...)
 	pool := demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 12,
 		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
-	if p := demand.Compute(time.Unix(int64(demandtest.Noon), 0), demandtest.SnapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
+	if p := demand.Compute(time.Unix(int64(demandtest.Noon), 0), demandtest.SnapshotOf(t, nouns...),
+		pool).Pools[0]; p.Required != 6 {
 		t.Errorf("%d workers are required, want 6 for six jobs with all GPUs of a worker: %+v", p.Required, p)
 	}
 }
@@ -125,7 +128,8 @@ func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
 		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
 	})}
 	s := demandtest.SnapshotOf(t, demandtest.NewPartition("a"), demandtest.NewPartition("b"),
-		demandtest.NewNode("b-0", demandtest.InPartitions("b"), demandtest.WithFeatures("b"), demandtest.WithSize(4, 8000), demandtest.WithUsage(1, 100)),
+		demandtest.NewNode("b-0", demandtest.InPartitions("b"), demandtest.WithFeatures("b"),
+			demandtest.WithSize(4, 8000), demandtest.WithUsage(1, 100)),
 		demandtest.NewJob(1, demandtest.InPartition("b"), demandtest.RunningOn("b-0")),
 		jobAsReported(2, 3, 3, 3, 3, first...), jobAsReported(3, 3, 3, 3, 3, first...),
 		jobAsReported(4, 3, 3, 3, 3, demandtest.InPartition("a,b")))
@@ -142,15 +146,17 @@ func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
 func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
 		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.RunningOn("w-[0-5]")),
-			jobAsReported(9, 2, 1, 6, 6, demandtest.WithChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+			jobAsReported(9, 2, 1, 6, 6,
+				demandtest.WithChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
 		for i := range 6 {
-			nouns = append(nouns, demandtest.NewNode(fmt.Sprint("w-", i), demandtest.WithFeatures("w"), demandtest.WithSize(4, 8000), demandtest.WithUsage(3, 100)))
+			nouns = append(nouns, demandtest.NewNode(fmt.Sprint("w-", i), demandtest.WithFeatures("w"),
+				demandtest.WithSize(4, 8000), demandtest.WithUsage(3, 100)))
 		}
 		s := demandtest.SnapshotOf(t, nouns...)
 		if limit > 0 {
-			setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+			demandtest.SetLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
 		} else {
-			setLimits(s, slurm.License{Name: "ansys", Total: 5})
+			demandtest.SetLimits(s, slurm.License{Name: "ansys", Total: 5})
 		}
 		p := demand.Compute(demandtest.Noon.Time(), s, demand.Pool{
 			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 16,
@@ -170,14 +176,17 @@ func TestPlannedNodesAreKept(t *testing.T) {
 		nouns := []any{demandtest.NewPartition("all")}
 		for i := range 3 {
 			nouns = append(nouns,
-				demandtest.NewNode(fmt.Sprint("a-", i), both, demandtest.WithFeatures("a"), demandtest.WithUsage(4, 400)),
-				demandtest.NewNode(fmt.Sprint("b-", i), both, demandtest.WithFeatures("b", "big"), demandtest.WithSize(16, 32000),
+				demandtest.NewNode(fmt.Sprint("a-", i), both, demandtest.WithFeatures("a"),
+					demandtest.WithUsage(4, 400)),
+				demandtest.NewNode(fmt.Sprint("b-", i), both, demandtest.WithFeatures("b", "big"),
+					demandtest.WithSize(16, 32000),
 					func(n *slurm.Node) { n.Weight = 10 }))
 		}
 		nouns = append(nouns, demandtest.NewJob(1, demandtest.InPartition("all"), demandtest.RunningOn("a-[0-2]")),
-			jobAsReported(2, 2, 2, 2, 4, demandtest.InPartition("all"), withConstraint("a|b"), demandtest.WithChange(func(j *slurm.Job) {
-				j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
-			})),
+			jobAsReported(2, 2, 2, 2, 4, demandtest.InPartition("all"), demandtest.WithConstraint("a|b"),
+				demandtest.WithChange(func(j *slurm.Job) {
+					j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
+				})),
 			jobAsReported(3, 3, 3, 3, 6, demandtest.InPartition("all"), demandtest.WithChange(func(j *slurm.Job) {
 				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(2), slurm.Num(2)
 			})))
@@ -200,8 +209,10 @@ func TestNodesOfAPlanToComeAreKept(t *testing.T) {
 		return demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = node })
 	}
 	for node, want := range map[string]uint64{"w-3": 8, "w-4": 9, "": 10} {
-		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, asExclusive), demandtest.NewJob(2, demandtest.OnNodes(4), asExclusive),
-			demandtest.NewJob(3, demandtest.OnNodes(4), asExclusive, requiring(node)), demandtest.NewJob(7, asExclusive)}
+		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.AsExclusive),
+			demandtest.NewJob(2, demandtest.OnNodes(4), demandtest.AsExclusive),
+			demandtest.NewJob(3, demandtest.OnNodes(4), demandtest.AsExclusive, requiring(node)),
+			demandtest.NewJob(7, demandtest.AsExclusive)}
 		p := demand.Compute(demandtest.Noon.Time(), demandtest.SnapshotOf(t, nouns...), demand.Pool{
 			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 20,
 			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},

@@ -46,6 +46,7 @@ func SnapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	return s
 }
 
+// ComputeDemand computes the demand at Noon, without pools.
 func ComputeDemand(s *slurmclient.Snapshot) demand.Demand {
 	return demand.Compute(time.Unix(int64(Noon), 0), s)
 }
@@ -61,8 +62,10 @@ func DemandOn(t *testing.T, partition string, nouns ...any) demand.Partition {
 	return p
 }
 
+// PartitionOption changes a partition.
 type PartitionOption func(*slurm.Partition)
 
+// NewPartition returns a partition that is UP.
 func NewPartition(name string, options ...PartitionOption) *slurm.Partition {
 	p := &slurm.Partition{Name: name, State: slurm.PartitionUp, TotalNodes: 1000, MaxNodes: slurm.Infinite()}
 	for _, o := range options {
@@ -71,6 +74,7 @@ func NewPartition(name string, options ...PartitionOption) *slurm.Partition {
 	return p
 }
 
+// NodeOption changes a node.
 type NodeOption func(*slurm.Node)
 
 // NewNode returns an idle node in partition cpu with 4 CPUs and 8,000 MiB, changed by the options.
@@ -95,26 +99,32 @@ func WithState(text string) NodeOption {
 	}
 }
 
+// WithSize sets the CPUs and the memory of a node.
 func WithSize(cpus uint32, memory uint64) NodeOption {
 	return func(n *slurm.Node) { n.CPUs, n.EffectiveCPUs, n.MemoryMiB = cpus, cpus, memory }
 }
 
+// WithUsage sets the allocated CPUs and memory of a node.
 func WithUsage(cpus uint32, memory uint64) NodeOption {
 	return func(n *slurm.Node) {
 		n.State.Base, n.AllocCPUs, n.AllocMemoryMiB = slurm.NodeMixed, cpus, memory
 	}
 }
 
+// WithGRES sets the generic resources of a node.
 func WithGRES(gres string) NodeOption { return func(n *slurm.Node) { n.GRES = gres } }
 
+// WithFeatures sets the features of a node.
 func WithFeatures(features ...string) NodeOption {
 	return func(n *slurm.Node) { n.Features = features }
 }
 
+// InPartitions sets the partitions of a node.
 func InPartitions(partitions ...string) NodeOption {
 	return func(n *slurm.Node) { n.Partitions = partitions }
 }
 
+// JobOption changes a job.
 type JobOption func(*slurm.Job)
 
 // NewJob returns a job in partition cpu, pending for Resources, with one task of one CPU, changed
@@ -141,10 +151,13 @@ func NewJobs(id uint32, n int, options ...JobOption) []*slurm.Job {
 	return out
 }
 
+// WithChange changes any field of a job.
 func WithChange(change func(*slurm.Job)) JobOption { return change }
 
+// WithReason sets the reason for which a job waits.
 func WithReason(text string) JobOption { return func(j *slurm.Job) { j.Reason = text } }
 
+// InPartition sets the partitions of a job.
 func InPartition(partitions string) JobOption { return func(j *slurm.Job) { j.Partition = partitions } }
 
 // WithTasks sets n tasks of one CPU each.
@@ -160,16 +173,19 @@ func OnNodes(n uint64) JobOption {
 	}
 }
 
+// WithArray makes a job the base record of an array.
 func WithArray(id uint32, list string, throttle uint32) JobOption {
 	return func(j *slurm.Job) {
 		j.ArrayJobID, j.ArrayTasks, j.ArrayMaxRunning, j.ArrayTaskID = id, list, throttle, slurm.Unset()
 	}
 }
 
+// AsArrayTask makes a job a task of an array.
 func AsArrayTask(id uint32, index uint64) JobOption {
 	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = id, slurm.Num(index) }
 }
 
+// RunningOn makes a job run on the nodes of a hostlist.
 func RunningOn(on string) JobOption {
 	return func(j *slurm.Job) { j.State.Base, j.Nodes, j.Reason = slurm.JobRunning, on, "None" }
 }

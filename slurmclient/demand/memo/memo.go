@@ -48,7 +48,8 @@ func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...demand.P
 	}
 	m.snapshot, m.pools, m.at, m.answer = s, slices.Clone(pools), now, Answer{}
 	begin := time.Now()
-	m.answer.Err = slurmclient.Guard("computing the demand", func() { m.answer.Demand = demand.Compute(now, s, m.pools...) })
+	m.answer.Err = slurmclient.Guard("computing the demand",
+		func() { m.answer.Demand = demand.Compute(now, s, m.pools...) })
 	m.answer.ComputeTime = time.Since(begin)
 	return m.answer
 }

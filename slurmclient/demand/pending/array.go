@@ -10,11 +10,11 @@ import (
 // maxArrayTasks is the largest number of tasks of one array (slurm.conf(5), MaxArraySize).
 const maxArrayTasks = 4_000_001
 
-// PendingTasks returns how many pending jobs the record represents: the number of tasks that the
+// CountTasks returns how many pending jobs the record represents: the number of tasks that the
 // base record of an array lists, 1 for any other pending job, 0 for a job that is not pending. The
 // result is a lower bound, and exact is false, when slurmctld truncated the list (at 64 bytes by
 // default) or the list is malformed.
-func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
+func CountTasks(j *slurm.Job) (tasks uint64, exact bool) {
 	if j.State.Base != slurm.JobPending {
 		return 0, true
 	}
@@ -30,7 +30,7 @@ func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
 // RunnableTasks returns how many of the record's pending tasks the array's throttle (%N) allows to
 // run now, given the number of tasks of the array that are running.
 func RunnableTasks(j *slurm.Job, running uint64) uint64 {
-	tasks, _ := PendingTasks(j)
+	tasks, _ := CountTasks(j)
 	limit := ArrayThrottle(j)
 	if limit == 0 {
 		return tasks

@@ -45,7 +45,7 @@ func TestPendingTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, exact := pending.PendingTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, 0)))
+			got, exact := pending.CountTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, 0)))
 			if got != tt.want || exact != tt.exact {
 				t.Errorf("%q: %d, %v; want %d, %v", tt.list, got, exact, tt.want, tt.exact)
 			}
@@ -62,15 +62,17 @@ func TestPendingTasksOfOtherRecords(t *testing.T) {
 		"a task split off": {demandtest.NewJob(2, demandtest.AsArrayTask(1, 4)), 1},
 		"a split-off task with a list": {demandtest.NewJob(2, demandtest.AsArrayTask(1, 4),
 			demandtest.WithChange(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
-		"a running base record": {demandtest.NewJob(1, demandtest.WithArray(1, "1-9", 0), demandtest.RunningOn("n1")), 0},
+		"a running base record": {demandtest.NewJob(1, demandtest.WithArray(1, "1-9", 0), demandtest.RunningOn("n1")),
+			0},
 		"an ended base record": {demandtest.NewJob(1, demandtest.WithArray(1, "1-9", 0),
 			demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
-		"a record of unknown state": {demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })),
+		"a record of unknown state": {demandtest.NewJob(1,
+			demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })),
 			0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, exact := pending.PendingTasks(tt.job); got != tt.want || !exact {
+			if got, exact := pending.CountTasks(tt.job); got != tt.want || !exact {
 				t.Errorf("got %d, %v; want %d, true", got, exact, tt.want)
 			}
 		})
@@ -97,7 +99,8 @@ func TestRunnableTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := pending.RunnableTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
+			if got := pending.RunnableTasks(demandtest.NewJob(1, demandtest.WithArray(1, tt.list, tt.limit)),
+				tt.running); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -110,7 +113,7 @@ func FuzzPendingTasksIsTotal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list string) {
 		j := demandtest.NewJob(1, demandtest.WithArray(1, list, 0))
-		tasks, _ := pending.PendingTasks(j)
+		tasks, _ := pending.CountTasks(j)
 		if tasks < 1 || tasks > 4_000_001 {
 			t.Errorf("%q represents %d tasks", list, tasks)
 		}

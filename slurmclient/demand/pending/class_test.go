@@ -108,8 +108,10 @@ func TestEveryPendingReasonHasAClass(t *testing.T) {
 
 func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
 	for _, r := range append(pending.Reasons(), "SomethingNew") {
-		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("busy", demandtest.WithState("ALLOCATED")),
-			demandtest.NewJob(1, demandtest.WithReason(r), demandtest.WithChange(func(j *slurm.Job) { j.EligibleTime = 0 })))
+		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
+			demandtest.NewNode("busy", demandtest.WithState("ALLOCATED")),
+			demandtest.NewJob(1, demandtest.WithReason(r),
+				demandtest.WithChange(func(j *slurm.Job) { j.EligibleTime = 0 })))
 		class, _ := pending.ClassOf(r)
 		want := []demand.ReasonCount{{Reason: r, Class: class, Jobs: 1}}
 		if diff := cmp.Diff(want, p.PendingByReason); diff != "" {
@@ -266,7 +268,8 @@ func TestClassify(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := pending.Classify(demandtest.Noon, demandtest.NewJob(1, demandtest.WithChange(tt.change))); got != tt.want {
+			if got := pending.Classify(demandtest.Noon,
+				demandtest.NewJob(1, demandtest.WithChange(tt.change))); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -21,7 +21,7 @@ func describeRequest(j *slurm.Job) string {
 			add("%d %s", v, many)
 		}
 	}
-	if tasks, exact := pending.PendingTasks(j); j.IsArrayBase() && tasks > 0 {
+	if tasks, exact := pending.CountTasks(j); j.IsArrayBase() && tasks > 0 {
 		if exact {
 			add("%d tasks, each of", tasks)
 		} else {

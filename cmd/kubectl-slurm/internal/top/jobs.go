@@ -93,7 +93,7 @@ const (
 
 func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	tasks := uint64(1)
-	if n, _ := pending.PendingTasks(j); j.IsArrayBase() && n > 0 {
+	if n, _ := pending.CountTasks(j); j.IsArrayBase() && n > 0 {
 		tasks = n
 	}
 	r := Job{

@@ -79,7 +79,7 @@ func (r *User) addJob(j *slurm.Job) {
 		r.Accounts = append(r.Accounts, j.Account)
 	}
 	if j.State.Base == slurm.JobPending {
-		tasks, _ := pending.PendingTasks(j)
+		tasks, _ := pending.CountTasks(j)
 		r.Pending += tasks
 		return
 	}
