@@ -27,7 +27,7 @@ import (
 	"github.com/slurmtide/slurmtide/exporter/exportertest"
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -454,7 +454,7 @@ func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 			t.Errorf("%s: rendered again is %v", c.Name, !same)
 		}
 	}
-	third := r.Render(exportertest.Epoch.Add(demand.MaxAge+time.Second), s)
+	third := r.Render(exportertest.Epoch.Add(memo.MaxAge+time.Second), s)
 	for i, c := range e.collectors {
 		same := &second.Sections[i].Families[0] == &third.Sections[i].Families[0]
 		if same == c.TimeDependent {

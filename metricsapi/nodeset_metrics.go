@@ -7,6 +7,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -199,7 +200,7 @@ func labelledPoolMetric(
 }
 
 func putClasses(p *demand.PoolDemand, put func(jobs uint64, class string)) {
-	for _, c := range demand.Classes() {
+	for _, c := range pending.Classes() {
 		put(p.ByClass[c], string(c))
 	}
 }

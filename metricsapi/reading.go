@@ -6,6 +6,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 )
 
 // Reading is what is known of a Slurm cluster at one moment: a snapshot and the numbers computed
@@ -73,7 +74,7 @@ const errDemandUnknown = constError("its demand is not known yet")
 // Reader computes the Readings of one cluster and reuses the last one if the inputs have not
 // changed, so that all callers get the same numbers. The zero value is ready to use. It is safe
 // for concurrent use.
-type Reader struct{ memo demand.Memo }
+type Reader struct{ memo memo.Memo }
 
 // Read returns the Reading of the snapshot and the pools at now, and modifies neither. If the
 // computation panics, the Reading has an Err until the inputs change. Concurrent calls wait for

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -40,7 +41,7 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 			true},
 		{"a pool has changed", time.Second, func(*slurmclient.Snapshot) {},
 			[]demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
-		{"time has passed", demand.MaxAge, func(*slurmclient.Snapshot) {}, pools, true},
+		{"time has passed", memo.MaxAge, func(*slurmclient.Snapshot) {}, pools, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r Reader

@@ -3,6 +3,7 @@ package collector
 import (
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 )
 
 func demandCollector() exposition.Collector {
@@ -86,11 +87,11 @@ func demandCollector() exposition.Collector {
 }
 
 func putPendingByClass(p *demand.Partition, out *exposition.Samples) {
-	sum := map[demand.Class]uint64{}
+	sum := map[pending.Class]uint64{}
 	for _, r := range p.PendingByReason {
 		sum[r.Class] += r.Jobs
 	}
-	for _, c := range demand.Classes() {
+	for _, c := range pending.Classes() {
 		out.AddCount(sum[c], p.Name, string(c))
 	}
 }

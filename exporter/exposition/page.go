@@ -6,7 +6,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 )
 
 // Section is the exposition of one collector.
@@ -73,7 +73,7 @@ func (r *Renderer) Render(now time.Time, s *slurmclient.Snapshot) *page {
 // isStale reports whether a section must be rendered again.
 func (r *Renderer) isStale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 	c := r.Collectors[i]
-	if c.TimeDependent && now.Sub(r.renderedAt[i]) >= demand.MaxAge {
+	if c.TimeDependent && now.Sub(r.renderedAt[i]) >= memo.MaxAge {
 		return true
 	}
 	return slices.ContainsFunc(c.Needs,

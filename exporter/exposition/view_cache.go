@@ -6,6 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/exporter/tally"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 )
 
 // ViewCache returns views of snapshots and reuses the sums of unchanged resources. If computing
@@ -39,9 +40,9 @@ func (m *ViewCache) viewOf(now time.Time, s *slurmclient.Snapshot) *tally.View {
 // CachedDemand returns a function that computes the demand of snapshots without NodeSets and
 // remembers the result.
 func CachedDemand() func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-	var memo demand.Memo
+	var last memo.Memo
 	return func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-		answer := memo.Compute(now, s)
+		answer := last.Compute(now, s)
 		return answer.Demand, answer.Err
 	}
 }

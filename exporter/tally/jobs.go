@@ -3,7 +3,7 @@ package tally
 import (
 	"math/bits"
 
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -135,10 +135,10 @@ func TotalJobs(jobs []*slurm.Job) *JobTotals {
 func (t *JobTotals) add(j *slurm.Job) {
 	c := jobFacts{tasks: 1, requested: t.parseTRES(j.TRESRequested), allocated: t.parseTRES(j.TRESAllocated)}
 	if j.State.Base == slurm.JobPending {
-		n, exact := demand.PendingTasks(j)
+		n, exact := pending.CountTasks(j)
 		c.tasks = n
 		t.inexact = t.inexact || !exact
-		c.isHeld = demand.Held(j)
+		c.isHeld = pending.Held(j)
 		if !j.State.Has(slurm.JobRevoked) {
 			t.ByReason[reasonText(j.Reason)] += n
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 )
 
 // cluster polls one Slurm cluster. It implements metricsapi.Cluster.
@@ -103,7 +104,7 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 	var after uint64
 	var failed error
 	for ctx.Err() == nil {
-		wait, cancel := context.WithTimeout(ctx, demand.MaxAge)
+		wait, cancel := context.WithTimeout(ctx, memo.MaxAge)
 		pools := c.beginWait(cancel)
 		s := cache.Snapshot()
 		now := c.cfg.Now()

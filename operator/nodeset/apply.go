@@ -18,8 +18,10 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -35,7 +37,7 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 	}
 	steps := actions.Steps
 	var childErr error
-	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
+	if s.problem.Reason == "" && s.nodeSet.DeletionTimestamp == nil {
 		if childErr = r.applyChildren(ctx, s, actions.Revisions); childErr != nil {
 			steps = withoutCreations(steps)
 		}
@@ -54,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 		}
 	}
 	err := runParallel(r.cfg.Parallel, work)
-	r.expectations.endCreations(s.expectations, len(s.created))
+	r.expectations.EndCreations(s.expectations, len(s.created))
 	r.emitCreatedEvents(s)
 	r.emitStepEvents(s)
 	if hasDrain(steps) && s.slurmCluster != nil {
@@ -77,18 +79,18 @@ func withoutCreations(steps []plan.Step) []plan.Step {
 // limitCreations removes the creations that must wait because earlier ones failed. After the wait
 // it tries a few of them, different ones each time.
 func (r *Reconciler) limitCreations(s *observation, steps []plan.Step) []plan.Step {
-	wait, failures := r.expectations.beginCreations(s.expectations, r.now())
+	wait, failures := r.expectations.BeginCreations(s.expectations, r.now())
 	if s.requeueAfter(wait); wait > 0 {
 		return withoutCreations(steps)
 	}
 	isCreation := func(step plan.Step) bool { return step.Verb == plan.CreatePod }
 	creations := slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool { return !isCreation(step) })
-	if failures == 0 || len(creations) <= createTries {
+	if failures == 0 || len(creations) <= expectations.CreateTries {
 		return steps
 	}
 	s.requeueAfter(time.Millisecond) // for the others
-	first := failures * createTries % len(creations)
-	tried := slices.Concat(creations[first:], creations[:first])[:createTries]
+	first := failures * expectations.CreateTries % len(creations)
+	tried := slices.Concat(creations[first:], creations[:first])[:expectations.CreateTries]
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool {
 		return isCreation(step) && !slices.ContainsFunc(tried, func(t plan.Step) bool { return t.Slot == step.Slot })
 	})
@@ -134,7 +136,7 @@ var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
 // takeStep carries out one step and reports it.
 func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Step) error {
-	ok, err := checkPrecondition(ctx, s.slurmCluster, s.mayWrite, step)
+	ok, err := reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, step)
 	if err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step pl
 	if _, err := s.slurmCluster.ReadNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
 		return errNotAsSeen
 	}
-	r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, plan.DeleteRecord, r.now())
+	r.expectations.ExpectWrite(s.expectations, []string{step.SlurmName}, plan.DeleteRecord, r.now())
 	return nil
 }
 
@@ -199,7 +201,7 @@ func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.
 
 // rememberPod keeps the newer version of a pod for the following steps and the next observation.
 func (s *observation) rememberPod(pod *corev1.Pod) {
-	s.expectations.pods.expectVersion(pod)
+	s.expectations.Pods.ExpectVersion(pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods[pod.Name] = pod
@@ -234,9 +236,9 @@ func (r *Reconciler) deletePod(ctx context.Context, s *observation, step plan.St
 	if err != nil {
 		return ignoreNotFound(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
 	}
-	s.expectations.pods.expectDeletion(pod.UID, r.now())
+	s.expectations.Pods.ExpectDeletion(pod.UID, r.now())
 	if step.Precondition == plan.PreconditionUnregistered || step.Precondition == plan.PreconditionFuture {
-		r.expectations.recordUnregisteredDeletion(s.expectations, r.now())
+		r.expectations.RecordUnregisteredDeletion(s.expectations, r.now())
 	}
 	return nil
 }
@@ -272,15 +274,15 @@ func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step pl
 		if err = s.slurmCluster.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
 			err = nil // an earlier request deleted it, and its answer was lost
 		}
-		r.expectations.recordRefusal(s.expectations, step.SlurmName, err)
+		r.expectations.RecordRefusal(s.expectations, step.SlurmName, err)
 	default:
 		err = fmt.Errorf("unknown verb %s", step.Verb)
 	}
 	if err != nil {
-		r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, outcomeUnknown, r.now())
+		r.expectations.ExpectWrite(s.expectations, []string{step.SlurmName}, expectations.OutcomeUnknown, r.now())
 		return fmt.Errorf("slurm node %s: %s: %w", step.SlurmName, step.Verb, err)
 	}
 	// A reading that began before the write finished may not show it.
-	r.expectations.expectWrite(s.expectations, []string{step.SlurmName}, step.Verb, r.now())
+	r.expectations.ExpectWrite(s.expectations, []string{step.SlurmName}, step.Verb, r.now())
 	return nil
 }

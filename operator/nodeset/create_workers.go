@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -27,11 +28,11 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
-	if wait := s.expectations.pods.creationPendingFor(from.names.Pod(id.ID()), r.now()); wait > 0 {
+	if wait := s.expectations.Pods.CreationPendingFor(from.names.Pod(id.ID()), r.now()); wait > 0 {
 		s.requeueAfter(wait)
 		return nil // the cache does not show the pod yet
 	}
-	if r.expectations.hasTooManyFailures(s.expectations) {
+	if r.expectations.HasTooManyFailures(s.expectations) {
 		return nil
 	}
 	if err := r.createClaims(ctx, s, from, id); err != nil {
@@ -48,7 +49,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	case err != nil:
 		return r.reportCreateFailure(s, fmt.Errorf("creating pod %s: %w", pod.Name, err))
 	}
-	s.expectations.pods.expectCreation(pod.Name, r.now())
+	s.expectations.Pods.ExpectCreation(pod.Name, r.now())
 	r.metrics.countStep(s, step, r.now())
 	s.rememberCreated(pod)
 	return nil
@@ -56,10 +57,10 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 
 // reportCreateFailure delays further creations, and reports the first failure of the round.
 func (r *Reconciler) reportCreateFailure(s *observation, err error) error {
-	if !r.expectations.recordCreateFailure(s.expectations, r.now()) {
+	if !r.expectations.RecordCreateFailure(s.expectations, r.now()) {
 		return nil
 	}
-	wait := s.expectations.createAfter.Sub(r.now())
+	wait := s.expectations.CreateAfter.Sub(r.now())
 	s.requeueAfter(wait)
 	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; the next attempt is in %s",
 		err, wait)
@@ -104,7 +105,7 @@ func pinnedKubeNode(s *observation, ordinal int) string {
 	}
 	name := s.nodeSet.Status.OrdinalToNode[fmt.Sprint(ordinal)]
 	node := s.kubeNodes[name]
-	if node == nil || !canRunOn(&s.template.Spec, node) {
+	if node == nil || !desired.CanRunOn(&s.template.Spec, node) {
 		return ""
 	}
 	return name

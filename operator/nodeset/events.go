@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -123,36 +125,29 @@ func (r *Reconciler) emitCreatedEvents(s *observation) {
 		len(names), observed.CleanReason(hostlist.Compress(names)))
 }
 
-// reportedWait is what was last reported of a worker that waits for its removal: the job that it
-// waits for, and what else keeps it.
-type reportedWait struct {
-	job   uint32
-	block plan.BlockReason
-}
-
 // emitWaitEvents records an event when a worker begins to wait for a job, and when something else
 // begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
 // before an outage is not repeated after it.
 func (r *Reconciler) emitWaitEvents(s *observation, actions *plan.Actions) {
-	reported := map[string]reportedWait{}
+	reported := map[string]expectations.ReportedWait{}
 	newWaits := map[string][]plan.Wait{}
 	for _, w := range actions.Waits {
-		was := s.expectations.reportedWaits[w.Pod]
-		is := reportedWait{was.job, w.BlockReason}
+		was := s.expectations.ReportedWaits[w.Pod]
+		is := expectations.ReportedWait{Job: was.Job, Block: w.BlockReason}
 		if w.BlockReason == plan.NotBlocked && w.Jobs > 0 {
-			is.job = w.Job
+			is.Job = w.Job
 		}
 		reported[w.Pod] = is
 		switch {
-		case w.BlockReason == plan.BlockedByStaleReading && was.block != w.BlockReason:
+		case w.BlockReason == plan.BlockedByStaleReading && was.Block != w.BlockReason:
 			newWaits["DeletionBlocked"] = append(newWaits["DeletionBlocked"], w)
-		case w.BlockReason == plan.BlockedByRegistration && was.block != w.BlockReason:
+		case w.BlockReason == plan.BlockedByRegistration && was.Block != w.BlockReason:
 			newWaits["SlurmNodeNotRegistered"] = append(newWaits["SlurmNodeNotRegistered"], w)
-		case w.BlockReason == plan.NotBlocked && is.job != was.job:
+		case w.BlockReason == plan.NotBlocked && is.Job != was.Job:
 			newWaits["DrainWaiting"] = append(newWaits["DrainWaiting"], w)
 		}
 	}
-	s.expectations.reportedWaits = reported
+	s.expectations.ReportedWaits = reported
 	for _, reason := range slices.Sorted(maps.Keys(newWaits)) {
 		r.emitWaitEventsFor(s, reason, newWaits[reason])
 	}
@@ -166,7 +161,7 @@ func (r *Reconciler) emitWaitEventsFor(s *observation, reason string, waits []pl
 	}
 	if len(waits) == 1 || len(waits) <= maxSingleEvents && reason != "DeletionBlocked" {
 		for _, w := range waits {
-			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", formatWait(w))
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", status.FormatWait(w))
 		}
 		return
 	}
@@ -175,5 +170,5 @@ func (r *Reconciler) emitWaitEventsFor(s *observation, reason string, waits []pl
 		names[i] = w.Pod
 	}
 	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits),
-		observed.CleanReason(hostlist.Compress(names)), formatWait(waits[0]))
+		observed.CleanReason(hostlist.Compress(names)), status.FormatWait(waits[0]))
 }

@@ -23,22 +23,22 @@ const recordsRetry = time.Minute
 // workers, and writes their owner. A failure becomes a condition and is retried after recordsRetry.
 // It blocks nothing else.
 func (r *Reconciler) createRecords(ctx context.Context, s *observation, step plan.Step) error {
-	if s.expectations.recordsProblem != "" && r.now().Before(s.expectations.recordsTriedAt.Add(recordsRetry)) {
+	if s.expectations.RecordsProblem != "" && r.now().Before(s.expectations.RecordsTriedAt.Add(recordsRetry)) {
 		return nil
 	}
 	names := hostlist.Compress(step.Names)
 	err := r.createOwnedRecords(ctx, s, names)
 	at := r.now()
-	s.expectations.recordsTriedAt, s.expectations.recordsProblem = at, ""
+	s.expectations.RecordsTriedAt, s.expectations.RecordsProblem = at, ""
 	if err != nil {
-		s.expectations.recordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
+		s.expectations.RecordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
 	}
-	s.recordsProblem = s.expectations.recordsProblem
+	s.recordsProblem = s.expectations.RecordsProblem
 	if err != nil {
 		log.FromContext(ctx).Error(err, "creating future records", "slurmNode", names)
 		return nil
 	}
-	r.expectations.expectWrite(s.expectations, step.Names, plan.CreateRecords, at)
+	r.expectations.ExpectWrite(s.expectations, step.Names, plan.CreateRecords, at)
 	log.FromContext(ctx).Info("created future records", "slurmNode", names)
 	return nil
 }
@@ -65,7 +65,7 @@ func (s *observation) assumeOwnership() {
 // no reading shows yet may have it already.
 func (s *observation) observeMissingOwners() {
 	for name, record := range s.slurm.Records {
-		if _, written := s.expectations.pendingWrites[name]; !written && s.isUnmarkedRecord(name) {
+		if _, written := s.expectations.PendingWrites[name]; !written && s.isUnmarkedRecord(name) {
 			record.OwnerMissing = true
 			s.slurm.Records[name] = record
 		}
@@ -82,7 +82,7 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 		slurmclient.NodeUpdate{Comment: &owner}); err != nil {
 		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
 	}
-	r.expectations.expectWrite(s.expectations, names, plan.CreateRecords, r.now())
+	r.expectations.ExpectWrite(s.expectations, names, plan.CreateRecords, r.now())
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (m *Metrics) setWaiting(s *observation, actions *plan.Actions) {
 	}
 }
 
-// forgetNodeSet deletes the series of a NodeSet that is gone.
+// ForgetNodeSet deletes the series of a NodeSet that is gone.
 func (m *Metrics) forgetNodeSet(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "nodeset": name.Name}
 	m.created.DeletePartialMatch(labels)

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
@@ -19,7 +20,7 @@ func newObservation(workers int, change ...func(*observation)) *observation {
 	s := &observation{
 		nodeSet: nodesettest.NewNodeSet(int32(workers)), clusterRef: "slurm", revision: render.Revision{Hash: "new"},
 		pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, slurmNodes: map[string]*slurm.Node{},
-		expectations: &nodeSetExpectations{pendingWrites: map[string]pendingWrite{}},
+		expectations: &expectations.NodeSet{PendingWrites: map[string]expectations.PendingWrite{}},
 		slurm: plan.SlurmReading{Connected: true, Known: true, Fresh: true, TotalNodes: workers,
 			Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{}},
 	}

@@ -17,9 +17,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -36,7 +40,7 @@ type observation struct {
 	// namespaceUID is empty while it is not known.
 	namespaceUID types.UID
 	// problem prevents the creation of workers. The condition Ready reports it.
-	problem readyProblem
+	problem status.Problem
 	// input and revision are what workers are created from. They mean nothing while there is a
 	// problem.
 	input     render.Input
@@ -58,19 +62,16 @@ type observation struct {
 	desired plan.Desired
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
 	requestedMax *int32
-	slurmCluster SlurmCluster
+	slurmCluster reading.SlurmCluster
 	slurm        plan.SlurmReading
 	slurmNodes   map[string]*slurm.Node // as read, for the pod conditions
 	// nodesReadAt is when the reading of slurmNodes began.
 	nodesReadAt  time.Time
 	reservations plan.Reservations
-	expectations *nodeSetExpectations
-	// recordsProblem is why FUTURE records could not be created, empty if they could.
+	expectations *expectations.NodeSet
+	// RecordsProblem is why FUTURE records could not be created, empty if they could.
 	recordsProblem string
 }
-
-// readyProblem is why a NodeSet cannot be reconciled: reason and message of the condition Ready.
-type readyProblem struct{ reason, message string }
 
 // observe reads everything that decisions about the NodeSet are based on. All of it comes from
 // caches; nothing here sends a request to Slurm. A missing object that the NodeSet refers to is a
@@ -79,7 +80,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	now := r.now()
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
 	s := &observation{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{},
-		expectations: r.expectations.forNodeSet(name, now)}
+		expectations: r.expectations.ForNodeSet(name, now)}
 	if err := r.observeReferences(ctx, s); err != nil {
 		return nil, err
 	}
@@ -94,8 +95,8 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 		client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	s.desired = desiredOf(now, s, hpas.Items)
-	s.requestedMax = requestedMax(nodeSet, hpas.Items)
+	s.desired = desired.Of(now, s.desiredObservation(), hpas.Items)
+	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
 	return s, nil
 }
@@ -115,7 +116,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		client.MatchingFields{nodeSetField: s.nodeSet.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
-	s.expectations.pods.overlayWrites(pods.Items)
+	s.expectations.Pods.OverlayWrites(pods.Items)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod
@@ -135,7 +136,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 // awaitsFirstReading reports whether Slurm has not been read since the process started and no
 // problem is known: the first reading will arrive soon.
 func (s *observation) awaitsFirstReading() bool {
-	return s.clusterFound && s.problem.reason == "" && s.slurm.ClusterMismatch == "" && !s.slurm.Known &&
+	return s.clusterFound && s.problem.Reason == "" && s.slurm.ClusterMismatch == "" && !s.slurm.Known &&
 		(s.slurmCluster == nil || s.slurmCluster.Problem() == "")
 }
 
@@ -144,7 +145,7 @@ func (s *observation) awaitsFirstReading() bool {
 func (s *observation) possibleSlurmNames() []string {
 	var out []string
 	switch {
-	case s.problem.reason != "":
+	case s.problem.Reason != "":
 	case s.desired.PerKubeNode:
 		for _, kubeNode := range s.desired.KubeNodes {
 			out = append(out, s.desired.SlurmNameOn(kubeNode))
@@ -179,7 +180,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
-	s.slurm = r.freshness.readingOf(now, s.slurmCluster, reading, string(s.nodeSet.UID), ours, there)
+	s.slurm = r.freshness.ReadingOf(now, s.slurmCluster, reading, string(s.nodeSet.UID), ours, there)
 	s.slurm.Connected = s.slurm.Connected || s.clusterFound // the client may not have been created yet
 	if s.slurmCluster == nil || !s.slurm.Known {
 		return
@@ -187,14 +188,14 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	s.slurmNodes, s.nodesReadAt = reading.Nodes, reading.Snapshot.Nodes.ReadAt
 	reservations := &reading.Snapshot.Reservations
 	s.reservations = plan.Reservations{List: reservations.Value, ReadAt: reservations.ReadAt,
-		WrittenAt: s.expectations.reservationWrittenAt}
+		WrittenAt: s.expectations.ReservationWrittenAt}
 	s.assumeOwnership()
 	s.assignOwners()
-	s.expectations.sequence = reading.Snapshot.Nodes.Sequence
-	s.expectations.overlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
+	s.expectations.Sequence = reading.Snapshot.Nodes.Sequence
+	s.expectations.OverlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
 	s.observeMissingOwners()
-	s.recordsProblem = s.expectations.recordsProblem
-	if s.problem.reason != "" && !s.desired.Deleting { // the wanted records are not known
+	s.recordsProblem = s.expectations.RecordsProblem
+	if s.problem.Reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
 	}
 	s.slurm = r.planner.FilterReading(&s.desired, s.workers, s.slurm)
@@ -203,8 +204,27 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 // planObservation is what the plan is based on.
 func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
-		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.unregisteredDeletions,
+		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,
 		Reservations: s.reservations,
 		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
+	}
+}
+
+// desiredObservation returns the part of the observation that the desired state depends on.
+func (s *observation) desiredObservation() *desired.Observation {
+	return &desired.Observation{
+		NodeSet: s.nodeSet, ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
+		Orphaning: isOrphaning(s.nodeSet, s.revisions), Frozen: s.problem.Reason != "", Names: s.names,
+		Template: s.template, Revision: s.revision, ClaimRetention: claimRetentionOf(s.nodeSet),
+		KubeNodes: s.kubeNodes, Workers: s.workers,
+	}
+}
+
+// statusObservation returns the part of the observation that the status shows.
+func (s *observation) statusObservation() *status.Observation {
+	return &status.Observation{
+		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, Problem: s.problem, Revision: s.revision.Hash,
+		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
+		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions,
 	}
 }

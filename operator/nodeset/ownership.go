@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -42,8 +43,8 @@ func nodeSetOf(obj client.Object) string {
 
 // observeNamespace reads the UID of the NodeSet's namespace, once in the life of a NodeSet.
 func (r *Reconciler) observeNamespace(ctx context.Context, s *observation) error {
-	if known := s.expectations.namespace; known.nodeSet == s.nodeSet.UID {
-		s.namespaceUID = known.uid
+	if known := s.expectations.Namespace; known.NodeSet == s.nodeSet.UID {
+		s.namespaceUID = known.UID
 		return nil
 	}
 	namespace := &corev1.Namespace{}
@@ -55,12 +56,9 @@ func (r *Reconciler) observeNamespace(ctx context.Context, s *observation) error
 		return fmt.Errorf("reading namespace %s: %w", s.nodeSet.Namespace, err)
 	}
 	s.namespaceUID = namespace.UID
-	s.expectations.namespace = namespaceIdentity{s.nodeSet.UID, namespace.UID}
+	s.expectations.Namespace = expectations.NamespaceIdentity{NodeSet: s.nodeSet.UID, UID: namespace.UID}
 	return nil
 }
-
-// namespaceIdentity is the UID of a NodeSet and that of its namespace.
-type namespaceIdentity struct{ nodeSet, uid types.UID }
 
 // missingOwnersOf returns the owners that a worker lacks. Without the UID of the namespace it
 // returns none, since they could not be added.

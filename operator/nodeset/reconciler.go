@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +16,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -54,13 +57,13 @@ type Reconciler struct {
 	// uncached reads past the cache, for Secrets.
 	uncached client.Reader
 	// slurmClusters returns a live Slurm cluster, nil for none.
-	slurmClusters func(access.ClusterKey) SlurmCluster
+	slurmClusters func(access.ClusterKey) reading.SlurmCluster
 	events        events.EventRecorder
 	now           func() time.Time
 	cfg           Config
 	planner       *plan.Planner
-	freshness     freshness
-	expectations  *expectations
+	freshness     reading.Freshness
+	expectations  *expectations.Store
 	metrics       *Metrics
 	keyHashes     sync.Map
 }
@@ -68,11 +71,11 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, which needs the indexes that
 // SetupWithManager adds, Secrets and namespaces through direct, Slurm through slurms, and the time
 // from now.
-func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) SlurmCluster,
+func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
 		client: c, uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
-		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, expectations: newExpectations(),
+		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter}, expectations: expectations.New(),
 		metrics: metrics,
 	}
 }
@@ -83,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	nodeSet := &v1beta1.NodeSet{}
 	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.expectations.forgetNodeSet(req.NamespacedName)
+			r.expectations.ForgetNodeSet(req.NamespacedName)
 			r.metrics.forgetNodeSet(req.NamespacedName)
 			err = nil
 		}
@@ -99,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	actions := r.planner.Plan(r.now(), observed.desired, observed.planObservation())
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
-	observed.expectations.observeNanos.Store(int64(time.Since(begin)))
+	observed.expectations.ObserveNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
 		r.applyCordons(ctx, observed, actions.Cordons), r.recordCluster(ctx, observed, actions.SlurmCluster),
@@ -159,3 +162,6 @@ func isOnlyChange(err error) bool {
 	}
 	return apierrors.IsConflict(err) || errors.Is(err, errNotAsSeen)
 }
+
+// Remembers reports whether the process keeps anything in memory of a NodeSet.
+func (r *Reconciler) Remembers(name types.NamespacedName) bool { return r.expectations.Has(name) }

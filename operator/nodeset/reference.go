@@ -18,16 +18,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // problemError is a problem with an object that a NodeSet refers to.
-type problemError struct{ readyProblem }
+type problemError struct{ status.Problem }
 
-func (e problemError) Error() string { return e.message }
+func (e problemError) Error() string { return e.Message }
 
 func missingReference(format string, args ...any) error {
-	return problemError{readyProblem{v1beta1.ReasonReferenceNotFound, fmt.Sprintf(format, args...)}}
+	return problemError{status.Problem{Reason: v1beta1.ReasonReferenceNotFound, Message: fmt.Sprintf(format, args...)}}
 }
 
 // observeReferences finds the cluster that the NodeSet's workers join, and builds what they are
@@ -40,7 +41,7 @@ func (r *Reconciler) observeReferences(ctx context.Context, s *observation) erro
 	}
 	var wrong problemError
 	if errors.As(err, &wrong) {
-		s.problem = wrong.readyProblem
+		s.problem = wrong.Problem
 		return nil
 	}
 	return err
@@ -59,8 +60,8 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 		s.clusterRef = spec.ClusterRef.Name
 		s.input.Endpoint, s.input.SlurmKey, err = r.resolveClusterRef(ctx, s, s.clusterRef)
 	default:
-		err = problemError{readyProblem{v1beta1.ReasonInvalidSpec,
-			"neither spec.controllerRef nor spec.clusterRef is set"}}
+		err = problemError{status.Problem{Reason: v1beta1.ReasonInvalidSpec,
+			Message: "neither spec.controllerRef nor spec.clusterRef is set"}}
 	}
 	s.input.Cluster = s.clusterRef
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *observation) renderTemplate() error {
 		if err == nil {
 			return nil
 		}
-		return problemError{readyProblem{v1beta1.ReasonInvalidSpec, err.Error()}}
+		return problemError{status.Problem{Reason: v1beta1.ReasonInvalidSpec, Message: err.Error()}}
 	}
 	var err error
 	if s.names, err = names.NewWorkers(s.nodeSet, s.clusterRef); err != nil {

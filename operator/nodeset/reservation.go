@@ -30,6 +30,6 @@ func (r *Reconciler) applyReservation(ctx context.Context, s *observation, chang
 	if err != nil {
 		return fmt.Errorf("reserving for the update of nodeset %s: %w", s.nodeSet.Name, err)
 	}
-	s.expectations.reservationWrittenAt = r.now()
+	s.expectations.ReservationWrittenAt = r.now()
 	return nil
 }

@@ -63,7 +63,7 @@ func withoutImages(obj any) (any, error) {
 // and those whose pods, Service, disruption budget, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
 // new readings of Slurm by the object that stands for the cluster; it may be nil.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
@@ -103,7 +103,7 @@ func (r *Reconciler) enqueueOwner() handler.EventHandler {
 	enqueue := func(obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if nodeSet := nodeSetOf(obj); nodeSet != "" {
 			name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: nodeSet}
-			q.AddAfter(reconcile.Request{NamespacedName: name}, min(maxPodDelay, r.expectations.observeDuration(name)))
+			q.AddAfter(reconcile.Request{NamespacedName: name}, min(maxPodDelay, r.expectations.ObserveDuration(name)))
 		}
 	}
 	return handler.Funcs{
@@ -169,7 +169,8 @@ func (r *Reconciler) everyNodeSet(ctx context.Context, _ client.Object) []reconc
 	return requestsOf(list)
 }
 
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+// AddIndexes registers the field indexes that the reconciler lists by.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	nodeSet := func(obj client.Object) []string {
 		if name := nodeSetOf(obj); name != "" {
 			return []string{name}

@@ -3,40 +3,18 @@ package nodeset
 import (
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
-
-func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
-	other := nodesettest.NewNodeSet(0)
-	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
-	r := newTestEnv(t, nodesettest.NewNodeSet(0), other)
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm",
-		Name: "slurm"}); len(got) != 1 || got[0] != request {
-		t.Errorf("of a Controller they are %v", got)
-	}
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm",
-		Name: "slurm"}); len(got) != 0 {
-		t.Errorf("of a Cluster of that name they are %v", got)
-	}
-	if got := r.everyNodeSet(t.Context(), nodesettest.NewKubeNode("kube-0")); len(got) != 2 {
-		t.Errorf("of a Kubernetes node they are %v", got)
-	}
-	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(),
-		Kind: v1beta1.KindNodeSet, Name: "gpu"}
-	if got := requestsOfHPA(t.Context(), hpa); len(got) != 1 || got[0] != request {
-		t.Errorf("of an HPA they are %v", got)
-	}
-}
 
 func TestWhichChangesAreLookedAt(t *testing.T) {
 	node := func(change ...func(*corev1.Node)) client.Object { return nodesettest.NewKubeNode("kube-0", change...) }
@@ -74,19 +52,23 @@ func TestWhichChangesAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestWhatIsOwnedByOthersIsNoWorker(t *testing.T) {
-	owner := func(kind, uid string) []metav1.OwnerReference {
-		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, UID: "uid-gpu", Controller: new(true), Name: uid}}
+func TestWhoIsReconciledForKubernetesNodesAndHPAs(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
 	}
-	foreign := nodesettest.NewWorkerPod(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
-	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm",
-		OwnerReferences: owner("DaemonSet", "x")}}
-	r := newTestEnv(t, nodesettest.NewNodeSet(0), foreign, revision)
-	for range 3 {
-		r.pollAndReconcile()
+	other := nodesettest.NewNodeSet(0)
+	other.Name = "cpu"
+	r := &Reconciler{client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		nodesettest.NewNodeSet(0), other).Build()}
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "gpu"}}
+	if got := r.everyNodeSet(t.Context(), nodesettest.NewKubeNode("kube-0")); len(got) != 2 {
+		t.Errorf("of a Kubernetes node they are %v", got)
 	}
-	if r.podNames() != "gpu-0" || r.nodeSet().Status.Replicas != 0 {
-		t.Errorf("the pods are %q, the status %+v", r.podNames(), r.nodeSet().Status)
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(),
+		Kind: v1beta1.KindNodeSet, Name: "gpu"}
+	if got := requestsOfHPA(t.Context(), hpa); len(got) != 1 || got[0] != request {
+		t.Errorf("of an HPA they are %v", got)
 	}
-	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(revision), revision))
 }

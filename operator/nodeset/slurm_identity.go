@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
-	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -79,28 +76,14 @@ func (r *Reconciler) recordCluster(ctx context.Context, s *observation, change p
 	return nil
 }
 
-// formatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.
-func formatOwnedByOthers(taken map[string]string) string {
-	by := map[string][]string{}
-	for name, owner := range taken {
-		by[owner] = append(by[owner], name)
-	}
-	var out []string
-	for _, owner := range slices.Sorted(maps.Keys(by)) {
-		slices.Sort(by[owner])
-		out = append(out, fmt.Sprintf("Slurm nodes %s belong to NodeSet %s", hostlist.Compress(by[owner]), owner))
-	}
-	return strings.Join(out, "; ")
-}
-
 // emitMismatchEvent records one event for each new mismatch.
 func (r *Reconciler) emitMismatchEvent(s *observation) {
 	reason, text := v1beta1.ReasonOtherSlurmCluster, s.slurm.ClusterMismatch
 	if text == "" && len(s.slurm.OwnedByOthers) > 0 {
-		reason, text = v1beta1.ReasonSlurmNodesTaken, formatOwnedByOthers(s.slurm.OwnedByOthers)
+		reason, text = v1beta1.ReasonSlurmNodesTaken, status.FormatOwnedByOthers(s.slurm.OwnedByOthers)
 	}
-	if text != "" && text != s.expectations.reportedMismatch {
+	if text != "" && text != s.expectations.ReportedMismatch {
 		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, reason, "Identify", "%s", text)
 	}
-	s.expectations.reportedMismatch = text
+	s.expectations.ReportedMismatch = text
 }

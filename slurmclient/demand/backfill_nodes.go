@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -22,7 +23,7 @@ func (s *simRun) keepNodesFor(t attempt) {
 	s.workLeft -= len(s.simNodes)
 	for i := range s.simNodes {
 		if c.isInPartition(i) && s.meets(t.request, s.simNodes[i].shape) &&
-			!t.request.excludedNodes[s.simNodes[i].name] {
+			!t.request.ExcludedNodes[s.simNodes[i].name] {
 			s.keptNodes[i] = true
 		}
 	}
@@ -31,18 +32,18 @@ func (s *simRun) keepNodesFor(t attempt) {
 // keepPlannedNodes reserves the nodes on which backfill plans a job that requires busy nodes by name:
 // new workers do not help it, so that the plan stands, and jobs of lower priority need other nodes.
 func (s *simRun) keepPlannedNodes(t attempt) {
-	if len(t.request.requiredNodes) == 0 {
+	if len(t.request.RequiredNodes) == 0 {
 		return
 	}
 	if s.keptNodes == nil {
 		s.keptNodes = make([]bool, len(s.simNodes))
 	}
 	s.workLeft -= len(s.simNodes)
-	if t.record.plannedNodes == "" {
+	if t.record.PlannedNodes == "" {
 		s.keepNodesOfPlan(t)
 		return
 	}
-	planned := expandHostlists([]string{t.record.plannedNodes})
+	planned := model.ExpandHostlists([]string{t.record.PlannedNodes})
 	for i := range s.simNodes {
 		if planned[s.simNodes[i].name] {
 			s.keptNodes[i] = true
@@ -59,7 +60,7 @@ func (s *simRun) keepNodesOfPlan(t attempt) {
 	ended := false
 	for _, nodes := range s.placements {
 		if slices.ContainsFunc(nodes, func(i int) bool {
-			return slices.Contains(t.request.requiredNodes, s.simNodes[i].name)
+			return slices.Contains(t.request.RequiredNodes, s.simNodes[i].name)
 		}) {
 			later.freeNodes(nodes)
 			ended = true
@@ -89,22 +90,22 @@ func (h *simulation) canRunLater(t attempt) bool {
 	nodes, chunks, named := uint64(0), uint64(0), 0
 	h.workLeft -= len(h.nodeIndexes)
 	for _, i := range h.nodeIndexes {
-		m := &h.nodes[i]
-		sh := &h.shapes[m.shape]
-		if !m.use.usable() || !slices.Contains(sh.partitions, t.partition) || !h.meets(r, m.shape) ||
-			r.excludedNodes[m.node.Name] {
+		m := &h.Nodes[i]
+		sh := &h.Shapes[m.Shape]
+		if !m.Use.Usable() || !slices.Contains(sh.Partitions, t.partition) || !h.meets(r, m.Shape) ||
+			r.ExcludedNodes[m.Node.Name] {
 			continue
 		}
-		n := sh.room.fits(r.chunk)
+		n := sh.Room.Fits(r.chunk)
 		if n == 0 {
 			continue
 		}
 		nodes, chunks = nodes+1, saturating.Add(chunks, n)
-		if slices.Contains(r.requiredNodes, m.node.Name) {
+		if slices.Contains(r.RequiredNodes, m.Node.Name) {
 			named++
 		}
 	}
-	if named < len(r.requiredNodes) {
+	if named < len(r.RequiredNodes) {
 		return false
 	}
 	if r.scattered {

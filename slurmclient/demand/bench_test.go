@@ -7,13 +7,14 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // largeSnapshot returns 10,000 nodes and 100,000 job records in 50 partitions. Most of the jobs are
 // pending, in a few hundred alternating shapes.
 func largeSnapshot() *slurmclient.Snapshot {
-	s := markKnown(&slurmclient.Snapshot{})
+	s := demandtest.MarkKnown(&slurmclient.Snapshot{})
 	for p := range 50 {
 		s.Partitions.Value = append(s.Partitions.Value,
 			&slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -21,7 +23,7 @@ func FuzzComputeWithArbitraryJobTexts(f *testing.F) {
 		if n, _ := hostlist.Count(required); n > 10_000 {
 			return // slurmctld refuses names of unknown nodes
 		}
-		hostile := newJob(1, withArray(1, list, 0), withChange(func(j *slurm.Job) {
+		hostile := demandtest.NewJob(1, demandtest.WithArray(1, list, 0), demandtest.WithChange(func(j *slurm.Job) {
 			j.Partition = "gpu"
 			j.Features, j.Licenses, j.TRESRequested, j.RequiredNodes = features, licenses, tres, required
 			j.TRESPerNode, j.TRESPerJob, j.TRESPerTask = gres, gres, gres
@@ -29,16 +31,17 @@ func FuzzComputeWithArbitraryJobTexts(f *testing.F) {
 				slurm.Num(count)
 			j.MemoryPerCPU, j.MemoryPerNode = slurm.Num(count), slurm.Num(count)
 		}))
-		small := newJob(2, inPartition("gpu"))
-		s := snapshotOf(t, newPartition("gpu"),
-			newNode("gpu-0", inPartitions("gpu"), withFeatures("gpu", "a"), withGRES("gpu:2")), hostile, small)
-		pools := []demand.Pool{nodeSetPool("gpu", func(p *demand.Pool) { p.Max, p.Replicas = 5, 1 })}
+		small := demandtest.NewJob(2, demandtest.InPartition("gpu"))
+		s := demandtest.SnapshotOf(t, demandtest.NewPartition("gpu"),
+			demandtest.NewNode("gpu-0", demandtest.InPartitions("gpu"), demandtest.WithFeatures("gpu", "a"),
+				demandtest.WithGRES("gpu:2")), hostile, small)
+		pools := []demand.Pool{demandtest.NodeSetPool("gpu", func(p *demand.Pool) { p.Max, p.Replicas = 5, 1 })}
 		start := time.Now()
-		d := demand.Compute(noon.Time(), s, pools...)
+		d := demand.Compute(demandtest.Noon.Time(), s, pools...)
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("Compute took %s", took)
 		}
-		tasks, _ := demand.PendingTasks(hostile)
+		tasks, _ := pending.CountTasks(hostile)
 		p := d.Pools[0]
 		if p.Required > 5 || p.PendingJobs != tasks+1 {
 			t.Errorf("%d workers of at most 5 are required for %d jobs, want %d jobs", p.Required, p.PendingJobs,

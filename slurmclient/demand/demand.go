@@ -4,91 +4,8 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
-
-// Demand is the number of nodes and workers that the queue needs.
-type Demand struct {
-	// Known is true once nodes, jobs and partitions have each been read. While it is false, no
-	// other field has a meaning and Partitions and Pools are empty.
-	Known bool
-	// Partitions contains every partition of the snapshot, sorted by name.
-	Partitions []Partition
-	// Pools contains every pool that was passed to Compute, in the same order.
-	Pools []PoolDemand
-	// Overlap is what several partitions have in common.
-	Overlap Overlap
-	// UnknownReasons are the observed pending reasons that ClassOf does not know, sorted. Their
-	// jobs are in ClassOther unless another field of the job record determines the class.
-	UnknownReasons []string
-}
-
-// Partition is the demand on one partition. A job with several partitions counts as a job in each
-// of them, and requests nodes in one: the first partition of its list whose nodes could run it.
-type Partition struct {
-	Name string
-
-	// PendingJobs counts the pending jobs, an array task as one job, whatever they wait for.
-	// EligiblePendingJobs counts those of ClassCapacity, which more nodes would help.
-	PendingJobs, EligiblePendingJobs uint64
-	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then class. The
-	// jobs add up to PendingJobs, and those of ClassCapacity to EligiblePendingJobs.
-	PendingByReason []ReasonCount
-	// Inexact is true when slurmctld truncated the task list of a job array, so that the counts of
-	// pending jobs are lower bounds.
-	Inexact bool
-	// RunningJobs and SuspendedJobs count the jobs that occupy nodes.
-	RunningJobs, SuspendedJobs uint64
-	// OldestPending is the earliest submit time of the pending jobs. OldestEligible is the earliest
-	// time at which an eligible job could have run: its eligible time, else its submit time. Both
-	// are 0 when there is no such job, and are times of slurmctld's clock.
-	OldestPending, OldestEligible slurm.Time
-
-	// Every node record of the partition is in exactly one of these five numbers. BusyNodes do
-	// work: they are allocated, mixed or completing, have a suspended or configuring job, whether
-	// they drain or not, or are in an active reservation. IdleNodes can start a job now.
-	// BootingNodes can start one soon: they power up, reboot, or do not respond yet. UnusableNodes
-	// are down, drained or failed and do no work. OffNodes are powered down or FUTURE records: they
-	// do not exist now, but can be added.
-	BusyNodes, IdleNodes, BootingNodes, UnusableNodes, OffNodes uint64
-	// PendingNodes is how many nodes the eligible pending jobs need beyond the idle and booting
-	// ones. The sum over all partitions counts no job twice.
-	PendingNodes uint64
-	// RequiredNodes is BusyNodes + PendingNodes.
-	RequiredNodes uint64
-
-	// Unsatisfiable are the jobs that no node of this partition could run, sorted by reason. They
-	// request no nodes here and are in ClassUnsatisfiable.
-	Unsatisfiable []Unsatisfiable
-}
-
-// ReasonCount is the number of pending jobs of one reason and class.
-type ReasonCount struct {
-	// Reason is slurmctld's reason why the jobs are pending, "None" when it gives none. Reasons go
-	// stale; Class is what the jobs wait for, judged by their whole records.
-	Reason string
-	Class  Class
-	Jobs   uint64
-}
-
-// Unsatisfiable is the number of jobs that a partition or pool cannot run for one reason.
-type Unsatisfiable struct {
-	// Reason is one of a few constant texts of this package, suitable as a metric label.
-	Reason string
-	Jobs   uint64
-	// JobID is the lowest ID of these jobs, as an example.
-	JobID uint32
-}
-
-// Partition returns the demand on the named partition, or false if there is none.
-func (d Demand) Partition(name string) (Partition, bool) {
-	for _, p := range d.Partitions {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Partition{}, false
-}
 
 // Compute returns the demand of a snapshot. It is pure and total, and does not write to the
 // snapshot.
@@ -109,36 +26,25 @@ func (d Demand) Partition(name string) (Partition, bool) {
 // empty nodes; jobs beyond the Max of a pool move on to the next pool. It then subtracts what fits
 // on free nodes. One more free node of a shape that the partition has therefore never raises
 // PendingNodes.
-func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
+func Compute(now time.Time, s *slurmclient.Snapshot, pools ...model.Pool) model.Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
-		return Demand{}
+		return model.Demand{}
 	}
-	server := ServerTime(now, s)
-	c := newCluster(s, pools)
-	c.indexReservations(s, server)
-	q := readQueue(server, s, c)
-	c.addNodes(s, server, q)
-	p := newPlanner(s, c, q.groups)
-	p.limitsNodes, p.enforcementUnknown = q.limits.limitsNodes, !isEnforcementKnown(s) && !q.limits.seesLimitReason
+	server := model.ServerTime(now, s)
+	c := model.NewCluster(s, pools)
+	c.IndexReservations(s, server)
+	q := model.ReadQueue(server, s, c)
+	c.AddNodes(s, server, q)
+	p := newPlanner(s, c, q.Groups)
+	p.limitsNodes, p.enforcementUnknown = q.Limits.LimitsNodes, !model.IsEnforcementKnown(s) &&
+		!q.Limits.SeesLimitReason
 	p.assignRequests()
-	q.limits.applyLimits()
+	q.Limits.ApplyLimits()
 	p.dropWithheldJobs()
 	p.countJobs()
 	p.packRequests()
-	return Demand{Known: true, Partitions: c.partitionResults(), Pools: c.poolResults(),
-		Overlap: c.overlapOf(server, s.Jobs.Value), UnknownReasons: q.unknownReasons()}
-}
-
-// ServerTime returns the best estimate of slurmctld's clock at now. Every response of slurmctld
-// includes the time of its statistics, which gives the offset between the clocks. Without statistics
-// the clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
-// reported. A reported second T means a time between T and T+1; the end of that second is used, so
-// that what just happened is not in the future.
-func ServerTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
-	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
-		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
-	}
-	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
+	return model.Demand{Known: true, Partitions: c.PartitionResults(), Pools: c.PoolResults(),
+		Overlap: c.OverlapOf(server, s.Jobs.Value), UnknownReasons: q.UnknownReasons()}
 }
 
 // Resources returns the resources of a snapshot that Compute reads. Without nodes, jobs and

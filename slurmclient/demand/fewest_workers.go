@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -17,7 +18,7 @@ func (h *simulation) correctEstimate() {
 	enough := func(up []uint64) bool { return h.startsSameJobs(workerSet{newWorkers: up}, all) }
 	up := make([]uint64, len(h.maxNew))
 	for _, at := range h.poolIndexes {
-		up[at] = min(h.planner.pools[at].result.Pending, h.maxNew[at])
+		up[at] = min(h.planner.Pools[at].Result.Pending, h.maxNew[at])
 	}
 	if !enough(up) {
 		h.raiseWorkers(up, all, enough)
@@ -51,15 +52,16 @@ func (h *simulation) leavesJobsPending(all *simRun) bool {
 // as they need by the estimate. The rules of the simulation then lack something about these jobs,
 // and the estimate stands.
 func (h *simulation) contradictsEstimate(all *simRun) bool {
-	unused := make([]uint64, len(h.planner.pools))
+	unused := make([]uint64, len(h.planner.Pools))
 	for i, s := range h.simNodes {
 		if s.newRank > 0 && all.firstPartition[i] < 0 {
-			unused[h.shapes[s.shape].pool]++
+			unused[h.Shapes[s.shape].Pool]++
 		}
 	}
 	for i := range h.requests {
 		r := &h.requests[i]
-		if r.target < 0 || !h.inGroup[r.target] || r.pool == noPool || len(r.requiredNodes) > 0 || r.hetJobID != 0 {
+		if r.target < 0 || !h.inGroup[r.target] || r.pool == model.NoPool || len(r.RequiredNodes) > 0 ||
+			r.HetJobID != 0 {
 			continue
 		}
 		if all.started[r] < r.jobs && unused[r.pool] >= r.nodesPerJob {
@@ -83,7 +85,7 @@ func (s *simRun) startsAllOf(other *simRun) bool {
 func (h *simulation) raiseWorkers(up []uint64, all *simRun, enough func([]uint64) bool) {
 	used := make([]uint64, len(up))
 	for i, s := range h.simNodes {
-		if at := h.shapes[s.shape].pool; s.newRank > 0 && all.firstPartition[i] >= 0 {
+		if at := h.Shapes[s.shape].Pool; s.newRank > 0 && all.firstPartition[i] >= 0 {
 			used[at] = max(used[at], s.newRank)
 		}
 	}
@@ -129,7 +131,7 @@ func (h *simulation) addWorkerForHets(up []uint64, all *simRun) {
 func (h *simulation) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 	pools := slices.Clone(h.poolIndexes)
 	slices.SortStableFunc(pools, func(a, b int) int {
-		return cmp.Or(cmp.Compare(h.planner.pools[b].weight, h.planner.pools[a].weight), cmp.Compare(b, a))
+		return cmp.Or(cmp.Compare(h.planner.Pools[b].Weight, h.planner.Pools[a].Weight), cmp.Compare(b, a))
 	})
 	for _, at := range pools {
 		low, high := uint64(0), up[at] // high workers are enough
@@ -152,48 +154,48 @@ func (h *simulation) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 func (h *simulation) applyRun(s, all *simRun) {
 	busy := false
 	for _, at := range h.poolIndexes {
-		busy = busy || h.planner.pools[at].result.Busy > 0
+		busy = busy || h.planner.Pools[at].Result.Busy > 0
 	}
 	waits, over := busy && h.leavesJobsPending(all), false
 	for _, at := range h.poolIndexes {
-		p := &h.planner.pools[at]
-		tooMany := p.result.Pending > h.maxNew[at]
+		p := &h.planner.Pools[at]
+		tooMany := p.Result.Pending > h.maxNew[at]
 		over = over || tooMany
-		p.isSimulated, p.simulatedNew = true, s.newWorkers[at]
+		p.IsSimulated, p.SimulatedNew = true, s.newWorkers[at]
 		// Existing workers stay for jobs that wait until others end.
-		p.keepsAllFree = tooMany && waits
+		p.KeepsAllFree = tooMany && waits
 	}
 	if over {
 		return
 	}
 	for _, at := range h.poolIndexes {
-		p := &h.planner.pools[at]
-		p.result.Pending, p.claimedIdle, p.claimedBooting = 0, 0, 0
+		p := &h.planner.Pools[at]
+		p.Result.Pending, p.ClaimedIdle, p.ClaimedBooting = 0, 0, 0
 	}
-	for i := range h.partitions {
+	for i := range h.Partitions {
 		if h.inGroup[i] {
-			h.partitions[i].PendingNodes = h.partitions[i].pendingOutsidePools
+			h.Partitions[i].PendingNodes = h.Partitions[i].PendingOutsidePools
 		}
 	}
 	for i, n := range h.simNodes {
-		pool := h.shapes[n.shape].pool
-		if s.firstPartition[i] < 0 || pool == noPool {
+		pool := h.Shapes[n.shape].Pool
+		if s.firstPartition[i] < 0 || pool == model.NoPool {
 			continue
 		}
-		p := &h.planner.pools[pool]
+		p := &h.planner.Pools[pool]
 		switch {
 		case n.newRank > 0:
-			p.result.Pending++
-			h.partitions[s.firstPartition[i]].PendingNodes++
-		case n.freeState == freeIdle:
-			p.claimedIdle++
-		case n.freeState == freeBooting:
-			p.claimedBooting++
+			p.Result.Pending++
+			h.Partitions[s.firstPartition[i]].PendingNodes++
+		case n.freeState == model.FreeIdle:
+			p.ClaimedIdle++
+		case n.freeState == model.FreeBooting:
+			p.ClaimedBooting++
 		}
 	}
 	keep := !h.canRemoveUnused(s, all)
 	for _, at := range h.poolIndexes {
-		h.planner.pools[at].keepsAllFree = keep
+		h.planner.Pools[at].KeepsAllFree = keep
 	}
 }
 
@@ -240,7 +242,7 @@ const maxTriedWorkers = 16
 // freeWorkers returns the indexes of the pool's idle and booting workers in simNodes.
 func (h *simulation) freeWorkers(at int) (free []int) {
 	for i, n := range h.simNodes {
-		if n.newRank == 0 && n.freeState != notFree && h.shapes[n.shape].pool == at {
+		if n.newRank == 0 && n.freeState != model.NotFree && h.Shapes[n.shape].Pool == at {
 			free = append(free, i)
 		}
 	}

@@ -3,6 +3,7 @@ package demand
 import (
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -16,7 +17,7 @@ func (p *planner) fillFreeNodes(bins []bin, free []freeNodes) {
 	for i := range free {
 		s := &free[i]
 		var candidates []*bin
-		room := make(amounts, len(s.free))
+		room := make(model.Amounts, len(s.free))
 		for range s.count {
 			for len(candidates) > 0 && candidates[0].count == 0 {
 				candidates = candidates[1:]
@@ -43,7 +44,7 @@ func (p *planner) fillFreeNodes(bins []bin, free []freeNodes) {
 
 // binsByPartition lists the bins by the partitions whose free nodes can replace them.
 func (p *planner) binsByPartition(bins []bin) [][]*bin {
-	out := make([][]*bin, len(p.partitions))
+	out := make([][]*bin, len(p.Partitions))
 	for i := range bins {
 		b := &bins[i]
 		if b.count == 0 {
@@ -51,7 +52,7 @@ func (p *planner) binsByPartition(bins []bin) [][]*bin {
 		}
 		first := b.runs[0].request
 		for k, at := range first.partitions {
-			if at == b.partition || (first.nodesPerJob == 1 && first.misfits[k] == misfitNone) {
+			if at == b.partition || (first.nodesPerJob == 1 && first.misfits[k] == model.MisfitNone) {
 				out[at] = append(out[at], b)
 			}
 		}
@@ -61,9 +62,9 @@ func (p *planner) binsByPartition(bins []bin) [][]*bin {
 
 // binsByPool lists the bins by their pools.
 func (p *planner) binsByPool(bins []bin) [][]*bin {
-	out := make([][]*bin, len(p.pools))
+	out := make([][]*bin, len(p.Pools))
 	for i := range bins {
-		if b := &bins[i]; b.count > 0 && b.pool != noPool {
+		if b := &bins[i]; b.count > 0 && b.pool != model.NoPool {
 			out[b.pool] = append(out[b.pool], b)
 		}
 	}
@@ -86,10 +87,10 @@ func (p *planner) candidateBins(queues, own [][]*bin, s *freeNodes) []*bin {
 			}
 		}
 	}
-	if pool := p.shapes[s.shape].pool; pool != noPool {
+	if pool := p.Shapes[s.shape].Pool; pool != model.NoPool {
 		search(own, pool)
 	}
-	for _, at := range p.shapes[s.shape].partitions {
+	for _, at := range p.Shapes[s.shape].Partitions {
 		search(queues, at)
 	}
 	return out
@@ -99,7 +100,7 @@ func (p *planner) candidateBins(queues, own [][]*bin, s *freeNodes) []*bin {
 func (p *planner) canReplace(s *freeNodes, b *bin) bool {
 	for _, run := range b.runs {
 		r := run.request
-		if !p.meets(r, s.shape) || r.excludesNode(s.name) || s.free.fits(r.chunk) == 0 ||
+		if !p.meets(r, s.shape) || r.ExcludesNode(s.name) || s.free.Fits(r.chunk) == 0 ||
 			(r.keepsOthersOff() && !s.empty) || !p.canRunOn(r, s.shape) {
 			return false
 		}
@@ -110,11 +111,11 @@ func (p *planner) canReplace(s *freeNodes, b *bin) bool {
 // canRunOn reports whether nodes of the shape are in a partition that the request can use. All
 // nodes of one job are in one partition, the target.
 func (p *planner) canRunOn(r *request, shape int) bool {
-	for _, at := range p.shapes[shape].partitions {
+	for _, at := range p.Shapes[shape].Partitions {
 		if at == r.target {
 			return true
 		}
-		if k := slices.Index(r.partitions, at); k >= 0 && r.nodesPerJob == 1 && r.misfits[k] == misfitNone {
+		if k := slices.Index(r.partitions, at); k >= 0 && r.nodesPerJob == 1 && r.misfits[k] == model.MisfitNone {
 			return true
 		}
 	}
@@ -123,7 +124,7 @@ func (p *planner) canRunOn(r *request, shape int) bool {
 
 // moveChunks moves chunks from the bin to a free node with the room. It returns how many, and
 // whether the bin is now empty, so that others can follow.
-func (b *bin) moveChunks(room amounts, seq uint64) (moved uint64, gone bool) {
+func (b *bin) moveChunks(room model.Amounts, seq uint64) (moved uint64, gone bool) {
 	for b.count > 0 {
 		have := &b.runs[b.runIndex]
 		r := have.request
@@ -131,7 +132,7 @@ func (b *bin) moveChunks(room amounts, seq uint64) (moved uint64, gone bool) {
 			r.freeNode, r.chunksOnFreeNode = seq, 0
 		}
 		want := have.chunks - b.runOffset
-		n := min(want, room.fits(r.chunk), saturating.Sub(r.maxChunksPerNode(r.jobs), r.chunksOnFreeNode))
+		n := min(want, room.Fits(r.chunk), saturating.Sub(r.maxChunksPerNode(r.jobs), r.chunksOnFreeNode))
 		r.chunksOnFreeNode += n
 		b.runOffset += n
 		moved += n
@@ -139,7 +140,7 @@ func (b *bin) moveChunks(room amounts, seq uint64) (moved uint64, gone bool) {
 			// Jobs that share nodes only with their group were packed together already.
 			clear(room)
 		} else {
-			room.take(r.chunk, n)
+			room.Take(r.chunk, n)
 		}
 		if n < want {
 			return moved, false

@@ -6,21 +6,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // freeNodes is a number of nodes with the same room.
 type freeNodes struct {
 	shape int
-	free  amounts
+	free  model.Amounts
 	// empty is whether the nodes have no work.
 	empty bool
 	// name is the name of the node if jobs require or exclude it.
 	name  string
 	count uint64
-	// freeState is how each node counts in its pool once a job takes it. taken is how many of the
+	// FreeState is how each node counts in its pool once a job takes it. taken is how many of the
 	// nodes jobs take.
-	freeState freeState
+	freeState model.FreeState
 	taken     uint64
 }
 
@@ -29,16 +30,16 @@ func (p *planner) groupFreeNodes() []freeNodes {
 	named := p.nodesNamedByJobs()
 	index := map[string]int{}
 	var out []freeNodes
-	scratch := make(amounts, amountGRES+len(p.gresNames))
+	scratch := make(model.Amounts, model.AmountGRES+len(p.GresNames))
 	var buf []byte
-	for _, m := range p.nodes {
+	for _, m := range p.Nodes {
 		empty, state, ok := p.readRoom(&m, scratch)
 		if !ok {
 			continue
 		}
-		s := freeNodes{shape: m.shape, empty: empty, freeState: state}
-		if named[m.node.Name] {
-			s.name = m.node.Name
+		s := freeNodes{shape: m.Shape, empty: empty, freeState: state}
+		if named[m.Node.Name] {
+			s.name = m.Node.Name
 		}
 		buf = s.appendKey(buf[:0], scratch)
 		i, ok := index[string(buf)]
@@ -55,20 +56,20 @@ func (p *planner) groupFreeNodes() []freeNodes {
 
 // readRoom writes to free what is left on a node, and returns whether the node has no work and how
 // it counts once a job takes it. ok is false where no job could start on it.
-func (p *planner) readRoom(m *nodeInfo, free amounts) (empty bool, state freeState, ok bool) {
-	if !m.hasRoom {
-		return false, notFree, false
+func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, state model.FreeState, ok bool) {
+	if !m.HasRoom {
+		return false, model.NotFree, false
 	}
-	n, work := m.node, m.use == useBusy
-	if m.beforeWork != nil {
-		n, work = m.beforeWork, false
+	n, work := m.Node, m.Use == model.UseBusy
+	if m.BeforeWork != nil {
+		n, work = m.BeforeWork, false
 	}
 	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty {
-		state = m.freeState
+		state = m.FreeState
 	}
-	p.freeOf(free, p.shapes[m.shape].room, n)
-	free[amountCPUs] = min(free[amountCPUs], p.allowedCPUs(m))
-	return empty, state, free[amountCPUs] > 0
+	p.FreeOf(free, p.Shapes[m.Shape].Room, n)
+	free[model.AmountCPUs] = min(free[model.AmountCPUs], p.AllowedCPUs(m))
+	return empty, state, free[model.AmountCPUs] > 0
 }
 
 // sortFreeNodes puts nodes with work before empty ones, and idle nodes before booting ones.
@@ -89,7 +90,7 @@ func emptyRank(empty bool) int {
 }
 
 // appendKey appends what distinguishes one kind of free nodes from another.
-func (s *freeNodes) appendKey(buf []byte, free amounts) []byte {
+func (s *freeNodes) appendKey(buf []byte, free model.Amounts) []byte {
 	buf = append(buf, byte(emptyRank(s.empty)), byte(s.freeState))
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.shape))
 	for _, v := range free {
@@ -102,10 +103,10 @@ func (s *freeNodes) appendKey(buf []byte, free amounts) []byte {
 func (p *planner) nodesNamedByJobs() map[string]bool {
 	out := map[string]bool{}
 	for i := range p.requests {
-		for _, name := range p.requests[i].requiredNodes {
+		for _, name := range p.requests[i].RequiredNodes {
 			out[name] = true
 		}
-		for name := range p.requests[i].excludedNodes {
+		for name := range p.requests[i].ExcludedNodes {
 			out[name] = true
 		}
 	}
@@ -122,9 +123,9 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 		if r.target < 0 || r.jobs == 0 {
 			continue
 		}
-		for _, name := range r.requiredNodes {
+		for _, name := range r.RequiredNodes {
 			m, there := p.findNode(name)
-			if !there || !m.use.usable() {
+			if !there || !m.Use.Usable() {
 				if !missing[name] {
 					missing[name] = true
 					pool := p.poolOfMissing(r, m, there)
@@ -145,19 +146,19 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 // requireWorker ensures that Required of the pool includes the named worker: workers have the
 // lowest ordinals.
 func (p *planner) requireWorker(pool int, worker string) {
-	if pool == noPool {
+	if pool == model.NoPool {
 		return
 	}
-	if ordinal, ok := p.pools[pool].spec.ordinalOf(worker); ok {
-		p.pools[pool].namedWorkers = max(p.pools[pool].namedWorkers, saturating.Add(ordinal, 1))
+	if ordinal, ok := p.Pools[pool].Spec.OrdinalOf(worker); ok {
+		p.Pools[pool].NamedWorkers = max(p.Pools[pool].NamedWorkers, saturating.Add(ordinal, 1))
 	}
 }
 
 // poolOfMissing returns the pool of a node that is missing or unusable: that of its record if the
 // record is in the partition, else the pool in which the jobs request nodes.
-func (p *planner) poolOfMissing(r *request, m nodeInfo, there bool) int {
-	if there && slices.Contains(p.shapes[m.shape].partitions, r.target) {
-		return p.shapes[m.shape].pool
+func (p *planner) poolOfMissing(r *request, m model.NodeState, there bool) int {
+	if there && slices.Contains(p.Shapes[m.Shape].Partitions, r.target) {
+		return p.Shapes[m.Shape].Pool
 	}
 	return r.pool
 }
@@ -168,7 +169,7 @@ func (s *freeNodes) occupy(r *request) {
 	if r.keepsOthersOff() {
 		clear(s.free)
 	} else {
-		s.free.take(r.chunk, min(s.free.fits(r.chunk), r.jobs))
+		s.free.Take(r.chunk, min(s.free.Fits(r.chunk), r.jobs))
 	}
 	s.empty = false
 }

@@ -3,6 +3,8 @@ package demand
 import (
 	"math"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
 // nodeChoice selects the nodes of one job as slurmctld does. It follows select/cons_tres with the
@@ -32,7 +34,7 @@ type nodeOffer struct {
 // allocation is what a job allocates on a node.
 type allocation struct {
 	node int
-	amounts
+	model.Amounts
 }
 
 // chooseNodes finds nodes for one job, or returns false. Nodes of a higher weight are considered
@@ -41,7 +43,7 @@ func (c *nodeChoice) chooseNodes() bool {
 	c.workLeft -= len(c.simNodes)
 	for i := range c.simNodes {
 		if cpus := c.offeredCPUs(i); cpus > 0 {
-			c.offers = append(c.offers, nodeOffer{i, cpus, max(1, c.shapes[c.simNodes[i].shape].weight)})
+			c.offers = append(c.offers, nodeOffer{i, cpus, max(1, c.Shapes[c.simNodes[i].shape].Weight)})
 		}
 	}
 	all := c.offers
@@ -53,7 +55,7 @@ func (c *nodeChoice) chooseNodes() bool {
 	for _, w := range slices.Compact(weights) {
 		lighter := slices.DeleteFunc(slices.Clone(all),
 			func(o nodeOffer) bool { return o.weight > w && !c.requiresNode(o.node) })
-		if uint64(len(lighter)) >= c.request.nodes && c.chooseFrom(lighter) {
+		if uint64(len(lighter)) >= c.request.Nodes && c.chooseFrom(lighter) {
 			return true
 		}
 	}
@@ -72,7 +74,7 @@ func (c *nodeChoice) chooseFrom(offers []nodeOffer) bool {
 		}
 		offers = slices.DeleteFunc(slices.Clone(offers),
 			func(o nodeOffer) bool { return o.cpus <= least && !c.requiresNode(o.node) })
-		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.request.nodes {
+		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.request.Nodes {
 			return false
 		}
 		c.workLeft -= len(offers)
@@ -81,24 +83,24 @@ func (c *nodeChoice) chooseFrom(offers []nodeOffer) bool {
 }
 
 func (c *nodeChoice) requiresNode(node int) bool {
-	return len(c.request.requiredNodes) > 0 && slices.Contains(c.request.requiredNodes, c.simNodes[node].name)
+	return len(c.request.RequiredNodes) > 0 && slices.Contains(c.request.RequiredNodes, c.simNodes[node].name)
 }
 
 // tryOffers takes nodes of the offers until the job has what it needs.
 func (c *nodeChoice) tryOffers(offers []nodeOffer) bool {
 	r := c.request
 	c.allocations, c.offers = c.allocations[:0], slices.Clone(offers)
-	c.maxNodesLeft = int64(min(r.maxNodesWithin(c.maxNodesOfJob()), math.MaxInt32))
-	c.minNodesLeft = int64(r.nodes)
-	c.nodesLeft = max(c.minNodesLeft, int64(r.preferredNodesWithin(c.maxNodesOfJob())))
-	c.cpusLeft, c.maxCPUsLeft = int64(r.cpus), int64(r.cpus)
+	c.maxNodesLeft = int64(min(r.MaxNodesWithin(c.maxNodesOfJob()), math.MaxInt32))
+	c.minNodesLeft = int64(r.Nodes)
+	c.nodesLeft = max(c.minNodesLeft, int64(r.PreferredNodesWithin(c.maxNodesOfJob())))
+	c.cpusLeft, c.maxCPUsLeft = int64(r.CPUs), int64(r.CPUs)
 	c.gresLeft = c.gresOfWholeJob()
 	for i := range c.offers {
 		if c.requiresNode(c.offers[i].node) {
 			c.takeOffer(&c.offers[i])
 		}
 	}
-	if len(c.allocations) < len(r.requiredNodes) {
+	if len(c.allocations) < len(r.RequiredNodes) {
 		return false
 	}
 	for !c.hasEnough() && c.maxNodesLeft > 0 {
@@ -109,14 +111,14 @@ func (c *nodeChoice) tryOffers(offers []nodeOffer) bool {
 		c.takeRow(best)
 	}
 	return c.cpusLeft <= 0 && c.fitsTasks() &&
-		c.nodesLeft <= max(0, int64(r.preferredNodesWithin(c.maxNodesOfJob()))-int64(r.nodes)) && !c.lacksGRES()
+		c.nodesLeft <= max(0, int64(r.PreferredNodesWithin(c.maxNodesOfJob()))-int64(r.Nodes)) && !c.lacksGRES()
 }
 
 // maxNodesOfJob returns how many nodes the partition and the limits of QOS and associations allow
 // the job; 0 for any number (acct_policy_get_max_nodes).
 func (c *nodeChoice) maxNodesOfJob() uint64 {
 	most := c.nodeLimit(c.request, c.partition)
-	if limit := c.request.nodesAllowed; limit > 0 && (most == 0 || limit < most) {
+	if limit := c.request.NodesAllowed; limit > 0 && (most == 0 || limit < most) {
 		most = limit
 	}
 	return most
@@ -172,10 +174,10 @@ func (c *nodeChoice) rowOf(offers []nodeOffer) offerRow {
 		nodes++
 		r.cpus += int64(o.cpus)
 		for k := range gres {
-			gres[k] += c.free[o.node][amountGRES+k]
+			gres[k] += c.free[o.node][model.AmountGRES+k]
 		}
 	}
-	spare := max(0, int64(c.request.preferredNodesWithin(c.maxNodesOfJob()))-int64(c.request.nodes))
+	spare := max(0, int64(c.request.PreferredNodesWithin(c.maxNodesOfJob()))-int64(c.request.Nodes))
 	r.enough = r.cpus >= c.cpusLeft && nodes >= c.nodesLeft-spare
 	for k, need := range c.gresLeft {
 		r.enough = r.enough && gres[k] >= need

@@ -4,33 +4,34 @@ import (
 	"math"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // offeredCPUs returns how many CPUs the node could give the job; 0 where the job cannot run on it.
 func (c *nodeChoice) offeredCPUs(i int) uint64 {
 	r, s := c.request, &c.simNodes[i]
-	sh := &c.shapes[s.shape]
+	sh := &c.Shapes[s.shape]
 	if !c.isUp(i) || c.avoidedNodes[i] || c.keptNodes != nil && c.keptNodes[i] || !c.isInPartition(i) ||
-		!c.meets(r, s.shape) || r.excludedNodes[s.name] {
+		!c.meets(r, s.shape) || r.ExcludedNodes[s.name] {
 		return 0
 	}
-	if r.exclusive && !c.empty[i] || !c.empty[i] && c.exclusiveTo[i] != nil && c.exclusiveTo[i] != r ||
-		r.exclusiveToGroup && !c.empty[i] && c.exclusiveTo[i] != r {
+	if r.Exclusive && !c.empty[i] || !c.empty[i] && c.exclusiveTo[i] != nil && c.exclusiveTo[i] != r ||
+		r.ExclusiveToGroup && !c.empty[i] && c.exclusiveTo[i] != r {
 		return 0
 	}
-	cpus := c.free[i][amountCPUs]
-	if c.wholeCores && sh.threads > 1 {
-		cpus = cpus / sh.threads * r.threadsOn(sh)
+	cpus := c.free[i][model.AmountCPUs]
+	if c.WholeCores && sh.Threads > 1 {
+		cpus = cpus / sh.Threads * r.ThreadsOn(sh)
 	}
 	cpus = c.withinMemory(i, cpus)
 	cpus = c.withinGRES(i, cpus)
-	if cpus < r.minCPUs {
+	if cpus < r.MinCPUs {
 		return 0
 	}
-	cpus = r.cpusOfWholeTasks(cpus)
-	if most := c.partitions[c.partition].maxCPUs; most > 0 {
-		if r.cutsWholeNode(sh, most) {
+	cpus = r.CpusOfWholeTasks(cpus)
+	if most := c.Partitions[c.partition].MaxCPUs; most > 0 {
+		if r.CutsWholeNode(sh, most) {
 			return 0
 		}
 		// slurmctld only checks the minimum per node here, not whether the CPUs are whole tasks.
@@ -45,7 +46,7 @@ func (c *nodeChoice) offeredCPUs(i int) uint64 {
 // leastOfPartition returns how many CPUs of a node MaxCPUsPerNode must leave for the job: those of
 // all tasks that it may have on the node, even if it has fewer.
 func (c *nodeChoice) leastOfPartition() uint64 {
-	return max(c.request.minCPUs, saturating.Mul(c.request.tasksPerNode, c.request.cpusPerTask))
+	return max(c.request.MinCPUs, saturating.Mul(c.request.TasksPerNode, c.request.CPUsPerTask))
 }
 
 // isInPartition reports whether the node is in the partition. A new worker is in the partitions of
@@ -53,54 +54,26 @@ func (c *nodeChoice) leastOfPartition() uint64 {
 func (c *nodeChoice) isInPartition(i int) bool {
 	s := &c.simNodes[i]
 	if s.newRank > 0 {
-		return slices.Contains(c.planner.pools[c.shapes[s.shape].pool].partitions, c.partition)
+		return slices.Contains(c.planner.Pools[c.Shapes[s.shape].Pool].Partitions, c.partition)
 	}
-	return slices.Contains(c.shapes[s.shape].partitions, c.partition)
-}
-
-// threadsOn returns how many CPUs of each core of the shape the job uses.
-func (n *requirements) threadsOn(s *shape) uint64 {
-	if s.threads <= 1 {
-		return 1
-	}
-	if n.threadsPerCore == 0 || n.threadsPerCore > s.threads {
-		return s.threads
-	}
-	return n.threadsPerCore
-}
-
-// cpusOfWholeTasks returns the CPUs of the tasks that fit on so many CPUs; 0 where each node needs
-// more tasks than fit.
-func (n *requirements) cpusOfWholeTasks(cpus uint64) uint64 {
-	tasks, least := cpus/n.cpusPerTask, uint64(1)
-	switch {
-	case n.tasksPerNode > 0:
-		least = n.tasksPerNode
-		tasks = min(tasks, max(least, 1))
-	case n.maxNodes == 1 && n.tasks > 0:
-		least = n.tasks
-	}
-	if tasks < least {
-		return 0
-	}
-	return tasks * n.cpusPerTask
+	return slices.Contains(c.Shapes[s.shape].Partitions, c.partition)
 }
 
 // withinMemory returns for how many of the CPUs the node has memory.
 func (c *nodeChoice) withinMemory(i int, cpus uint64) uint64 {
-	r, free := c.request, c.free[i][amountMemory]
-	if !c.takesMemory {
+	r, free := c.request, c.free[i][model.AmountMemory]
+	if !c.TakesMemory {
 		return cpus
 	}
-	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil &&
-		free < c.shapes[c.simNodes[i].shape].room[amountMemory] {
+	if r.WholeMemory && c.WholeMemory && r.MemoryPerGRES == nil &&
+		free < c.Shapes[c.simNodes[i].shape].Room[model.AmountMemory] {
 		return 0
 	}
-	if free < r.memoryPerNode {
+	if free < r.MemoryPerNode {
 		return 0
 	}
-	if r.memoryPerCPU > 0 {
-		cpus = min(cpus, free/r.memoryPerCPU)
+	if r.MemoryPerCPU > 0 {
+		cpus = min(cpus, free/r.MemoryPerCPU)
 	}
 	return cpus
 }
@@ -108,13 +81,13 @@ func (c *nodeChoice) withinMemory(i int, cpus uint64) uint64 {
 // withinGRES returns for how many of the CPUs the node has generic resources.
 func (c *nodeChoice) withinGRES(i int, cpus uint64) uint64 {
 	r, whole := c.request, false
-	for k, name := range c.gresNames {
-		free := c.free[i][amountGRES+k]
-		if free < r.gresPerNode[name] {
+	for k, name := range c.GresNames {
+		free := c.free[i][model.AmountGRES+k]
+		if free < r.GresPerNode[name] {
 			return 0
 		}
-		if each := r.gresPerTask[name]; each > 0 {
-			cpus = min(cpus, free/each*r.cpusPerTask)
+		if each := r.GresPerTask[name]; each > 0 {
+			cpus = min(cpus, free/each*r.CPUsPerTask)
 		}
 		if c.gresPerJobOnly(name) > 0 {
 			whole = whole || free == 0
@@ -129,18 +102,18 @@ func (c *nodeChoice) withinGRES(i int, cpus uint64) uint64 {
 // gresPerJobOnly returns how much of a generic resource the whole job requests, where it does not
 // request a quantity per node or task.
 func (c *nodeChoice) gresPerJobOnly(name string) uint64 {
-	if c.request.gresPerNode != nil || c.request.gresPerTask != nil {
+	if c.request.GresPerNode != nil || c.request.GresPerTask != nil {
 		return 0
 	}
-	return c.request.gresPerJob[name]
+	return c.request.GresPerJob[name]
 }
 
 func (c *nodeChoice) gresOfWholeJob() []uint64 {
-	if len(c.request.gresPerJob) == 0 {
+	if len(c.request.GresPerJob) == 0 {
 		return nil
 	}
-	out := make([]uint64, len(c.gresNames))
-	for k, name := range c.gresNames {
+	out := make([]uint64, len(c.GresNames))
+	for k, name := range c.GresNames {
 		out[k] = c.gresPerJobOnly(name)
 	}
 	return out
@@ -153,7 +126,7 @@ func (c *nodeChoice) lacksGRES() bool {
 // hasAllGRES reports whether the node by itself has the generic resources that the job still needs.
 func (c *nodeChoice) hasAllGRES(i int) bool {
 	for k, need := range c.gresLeft {
-		if c.free[i][amountGRES+k] < need {
+		if c.free[i][model.AmountGRES+k] < need {
 			return false
 		}
 	}
@@ -163,29 +136,30 @@ func (c *nodeChoice) hasAllGRES(i int) bool {
 // takeOffer allocates as many CPUs of the offer as the job needs, leaving at least one for each
 // further node that the job requires.
 func (c *nodeChoice) takeOffer(o *nodeOffer) {
-	r, sh := c.request, &c.shapes[c.simNodes[o.node].shape]
+	r, sh := c.request, &c.Shapes[c.simNodes[o.node].shape]
 	cpus := int64(o.cpus)
-	if !r.exclusive {
+	if !r.Exclusive {
 		others := max(0, c.minNodesLeft-1)
-		if c.wholeCores {
-			others *= int64(r.threadsOn(sh))
+		if c.WholeCores {
+			others *= int64(r.ThreadsOn(sh))
 		}
 		cpus = min(cpus, max(c.maxCPUsLeft-others, int64(c.minCPUsPerNode()), 1))
-		if r.tasksPerNode > 0 && !c.fillsNodes {
-			tasks := divideUp(uint64(max(c.maxCPUsLeft, 0)), r.cpusPerTask)
-			cpus = min(cpus, int64(saturating.Mul(divideUp(tasks, uint64(max(c.minNodesLeft, 1))), r.cpusPerTask)))
+		if r.TasksPerNode > 0 && !c.FillsNodes {
+			tasks := model.DivideUp(uint64(max(c.maxCPUsLeft, 0)), r.CPUsPerTask)
+			cpus = min(cpus, int64(saturating.Mul(model.DivideUp(tasks, uint64(max(c.minNodesLeft, 1))),
+				r.CPUsPerTask)))
 		}
 	}
 	cpus = max(cpus, 0)
-	on := allocation{node: o.node, amounts: slices.Clone(c.free[o.node])}
-	if !r.exclusive {
-		c.setAmounts(on.amounts, sh, uint64(cpus))
+	on := allocation{node: o.node, Amounts: slices.Clone(c.free[o.node])}
+	if !r.Exclusive {
+		c.setAmounts(on.Amounts, sh, uint64(cpus))
 	}
 	for k := range c.gresLeft {
-		got := min(c.gresLeft[k], c.free[o.node][amountGRES+k])
+		got := min(c.gresLeft[k], c.free[o.node][model.AmountGRES+k])
 		c.gresLeft[k] -= got
-		if !r.exclusive {
-			on.amounts[amountGRES+k] = max(on.amounts[amountGRES+k], got)
+		if !r.Exclusive {
+			on.Amounts[model.AmountGRES+k] = max(on.Amounts[model.AmountGRES+k], got)
 		}
 	}
 	c.allocations = append(c.allocations, on)
@@ -200,66 +174,66 @@ func (c *nodeChoice) takeOffer(o *nodeOffer) {
 // fitsTasks reports whether the allocations have room for the tasks. A partition's MaxCPUsPerNode
 // can cut a task.
 func (c *nodeChoice) fitsTasks() bool {
-	if c.partitions[c.partition].maxCPUs == 0 || c.request.exclusive {
+	if c.Partitions[c.partition].MaxCPUs == 0 || c.request.Exclusive {
 		return true
 	}
 	tasks := uint64(0)
 	for _, on := range c.allocations {
-		tasks += on.amounts[amountCPUs] / c.request.cpusPerTask
+		tasks += on.Amounts[model.AmountCPUs] / c.request.CPUsPerTask
 	}
-	return tasks >= c.request.tasks
+	return tasks >= c.request.Tasks
 }
 
 // minCPUsPerNode returns how many CPUs of each node the job takes at least.
 func (c *nodeChoice) minCPUsPerNode() uint64 {
-	if !c.fillsNodes && c.request.minCPUs == saturating.Mul(c.request.tasksPerNode, c.request.cpusPerTask) {
+	if !c.FillsNodes && c.request.MinCPUs == saturating.Mul(c.request.TasksPerNode, c.request.CPUsPerTask) {
 		return 0
 	}
-	return c.request.minCPUs
+	return c.request.MinCPUs
 }
 
 // setAmounts writes what the job allocates on a node on which it has that many CPUs.
-func (c *nodeChoice) setAmounts(v amounts, sh *shape, cpus uint64) {
+func (c *nodeChoice) setAmounts(v model.Amounts, sh *model.NodeShape, cpus uint64) {
 	r := c.request
-	tasks := max(1, divideUp(cpus, r.cpusPerTask))
-	v[amountCPUs] = max(cpus, 1)
-	if c.wholeCores {
-		v[amountCPUs] = sh.wholeCores(v[amountCPUs], r.threadsPerCore)
+	tasks := max(1, model.DivideUp(cpus, r.CPUsPerTask))
+	v[model.AmountCPUs] = max(cpus, 1)
+	if c.WholeCores {
+		v[model.AmountCPUs] = sh.WholeCores(v[model.AmountCPUs], r.ThreadsPerCore)
 	}
 	var memory uint64
-	for k, name := range c.gresNames {
-		v[amountGRES+k] = max(r.gresPerNode[name], saturating.Mul(r.gresPerTask[name], tasks))
-		memory = saturating.Add(memory, saturating.Mul(r.memoryPerGRES[name], v[amountGRES+k]))
+	for k, name := range c.GresNames {
+		v[model.AmountGRES+k] = max(r.GresPerNode[name], saturating.Mul(r.GresPerTask[name], tasks))
+		memory = saturating.Add(memory, saturating.Mul(r.MemoryPerGRES[name], v[model.AmountGRES+k]))
 	}
-	all := v[amountMemory]
-	v[amountMemory] = max(r.memoryPerNode, saturating.Mul(r.memoryPerCPU, v[amountCPUs]), memory)
-	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil {
-		v[amountMemory] = all
+	all := v[model.AmountMemory]
+	v[model.AmountMemory] = max(r.MemoryPerNode, saturating.Mul(r.MemoryPerCPU, v[model.AmountCPUs]), memory)
+	if r.WholeMemory && c.WholeMemory && r.MemoryPerGRES == nil {
+		v[model.AmountMemory] = all
 	}
-	if !c.takesMemory {
-		v[amountMemory] = 0
+	if !c.TakesMemory {
+		v[model.AmountMemory] = 0
 	}
 }
 
 // canRepeat reports whether the next job of the same kind would get the same nodes and the same
 // amounts.
 func (c *nodeChoice) canRepeat() bool {
-	if len(c.allocations) > 1 && c.request.maxNodes != c.request.nodes || c.request.exclusive || c.avoidedNodes != nil {
+	if len(c.allocations) > 1 && c.request.MaxNodes != c.request.Nodes || c.request.Exclusive || c.avoidedNodes != nil {
 		return false
 	}
 	for _, on := range c.allocations {
-		for k, x := range on.amounts {
+		for k, x := range on.Amounts {
 			if c.free[on.node][k] < x {
 				return false
 			}
 		}
-		if most := c.partitions[c.partition].maxCPUs; most > 0 &&
+		if most := c.Partitions[c.partition].MaxCPUs; most > 0 &&
 			saturating.Sub(most, c.partitionCPUs[on.node][c.partition]) < max(
-				on.amounts[amountCPUs], c.leastOfPartition()) {
+				on.Amounts[model.AmountCPUs], c.leastOfPartition()) {
 			return false
 		}
-		if least := c.request.cpusOfWholeTasks(math.MaxUint32); c.request.tasksPerNode > 0 &&
-			c.free[on.node][amountCPUs] < least {
+		if least := c.request.CpusOfWholeTasks(math.MaxUint32); c.request.TasksPerNode > 0 &&
+			c.free[on.node][model.AmountCPUs] < least {
 			return false
 		}
 	}

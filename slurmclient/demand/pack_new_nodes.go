@@ -3,6 +3,7 @@ package demand
 import (
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -44,15 +45,15 @@ func (b *packer) assignPools(r *request) uint64 {
 	}
 }
 
-// countAllowed returns for how many of the request's jobs the pool can have nodes. Only whole jobs
+// CountAllowed returns for how many of the request's jobs the pool can have nodes. Only whole jobs
 // count, since a part of a job cannot start.
 func (b *packer) countAllowed(r *request) uint64 {
-	if r.pool == noPool || !b.pools[r.pool].limited {
+	if r.pool == model.NoPool || !b.Pools[r.pool].Limited {
 		return r.jobs
 	}
 	chunks := r.chunkCount()
 	if chunks == 0 ||
-		saturating.Mul(r.jobs, chunks) <= saturating.Mul(b.pools[r.pool].newLeft,
+		saturating.Mul(r.jobs, chunks) <= saturating.Mul(b.Pools[r.pool].NewLeft,
 			min(r.chunksPerEmptyNode, r.maxChunksPerNode(r.jobs))) {
 		return r.jobs
 	}
@@ -69,16 +70,16 @@ func (b *packer) countAllowed(r *request) uint64 {
 
 // markFull records whether the pool has no room left for any job.
 func (b *packer) markFull(pool int) {
-	p := &b.pools[pool]
-	p.full = p.newLeft == 0 &&
-		!slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.openBins[shape]) > 0 })
+	p := &b.Pools[pool]
+	p.Full = p.NewLeft == 0 &&
+		!slices.ContainsFunc(p.Shapes, func(shape int) bool { return len(b.openBins[shape]) > 0 })
 }
 
 // chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room
 // and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
 // takes at most one chunk of each job.
 func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
-	sum := saturating.Mul(b.pools[r.pool].newLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
+	sum := saturating.Mul(b.Pools[r.pool].NewLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
 	if r.keepsOthersOff() || r.shape < 0 {
 		return sum
 	}
@@ -88,7 +89,7 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 		}
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
-			chunks := min(have.room.fits(r.chunk), r.maxChunksPerNode(jobs))
+			chunks := min(have.room.Fits(r.chunk), r.maxChunksPerNode(jobs))
 			sum = saturating.Add(sum, saturating.Mul(chunks, have.count))
 		}
 	}
@@ -98,7 +99,7 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 // chunkCount returns the number of chunks of a job, not counting the nodes that it names.
 func (r *request) chunkCount() uint64 {
 	if r.scattered {
-		return r.tasks
+		return r.Tasks
 	}
 	return r.unnamedNodes()
 }
@@ -107,33 +108,33 @@ func (r *request) chunkCount() uint64 {
 // unless the tasks are scattered.
 func (r *request) maxChunksPerNode(jobs uint64) uint64 {
 	if r.scattered {
-		return saturating.Mul(jobs, r.tasks)
+		return saturating.Mul(jobs, r.Tasks)
 	}
 	return jobs
 }
 
 // unnamedNodes returns how many nodes a job needs in addition to those that it names.
 func (r *request) unnamedNodes() uint64 {
-	return r.nodesPerJob - min(r.nodesPerJob, uint64(len(r.requiredNodes)))
+	return r.nodesPerJob - min(r.nodesPerJob, uint64(len(r.RequiredNodes)))
 }
 
 // keepsOthersOff reports whether other jobs are kept off the request's nodes.
-func (r *request) keepsOthersOff() bool { return r.exclusive || r.exclusiveToGroup }
+func (r *request) keepsOthersOff() bool { return r.Exclusive || r.ExclusiveToGroup }
 
 // candidateShapes returns the shapes of the source that the request's nodes come from.
 func (b *packer) candidateShapes(r *request) []int {
-	if r.pool != noPool {
-		return b.pools[r.pool].shapes
+	if r.pool != model.NoPool {
+		return b.Pools[r.pool].Shapes
 	}
-	return b.partitions[r.target].shapes
+	return b.Partitions[r.target].Shapes
 }
 
 // packRequest packs the request's jobs on the nodes of their assignment.
 func (b *packer) packRequest(r *request) {
-	if r.pool != noPool {
-		d := &b.pools[r.pool].result
+	if r.pool != model.NoPool {
+		d := &b.Pools[r.pool].Result
 		d.EligiblePendingJobs += r.jobs
-		d.OldestEligible = earlierTime(d.OldestEligible, r.eligible)
+		d.OldestEligible = model.EarlierTime(d.OldestEligible, r.Eligible)
 	}
 	left := saturating.Mul(r.jobs, r.chunkCount())
 	if r.shape >= 0 && !r.keepsOthersOff() {
@@ -156,7 +157,7 @@ func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
 			left -= b.fillBin(i, r, left)
 		}
 		b.openBins[shape] = slices.DeleteFunc(b.openBins[shape], func(i int) bool {
-			return b.bins[i].room[amountCPUs] == 0
+			return b.bins[i].room[model.AmountCPUs] == 0
 		})
 	}
 	return left
@@ -166,7 +167,7 @@ func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
 // as many chunks as fit, the one that gets the rest, and those that get none.
 func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
 	have := &b.bins[i]
-	per := min(have.room.fits(r.chunk), r.maxChunksPerNode(r.jobs))
+	per := min(have.room.Fits(r.chunk), r.maxChunksPerNode(r.jobs))
 	if per == 0 {
 		return 0
 	}
@@ -186,7 +187,7 @@ func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
 		b.splitBin(old, full, r, per)
 	}
 	if b.bins[i].count == 0 {
-		b.bins[i].room = make(amounts, len(old.room))
+		b.bins[i].room = make(model.Amounts, len(old.room))
 	}
 	return put
 }
@@ -200,12 +201,12 @@ func (b *packer) splitBin(from bin, count uint64, r *request, chunks uint64) {
 
 func (b *bin) addChunks(r *request, chunks uint64) {
 	b.runs = append(b.runs, chunkRun{r, chunks})
-	b.room.take(r.chunk, chunks)
+	b.room.Take(r.chunk, chunks)
 }
 
 func (b *packer) pushBin(n bin) {
 	b.bins = append(b.bins, n)
-	if n.shape < 0 || n.room[amountCPUs] == 0 {
+	if n.shape < 0 || n.room[model.AmountCPUs] == 0 {
 		return
 	}
 	b.openBins[n.shape] = append(b.openBins[n.shape], len(b.bins)-1)
@@ -224,17 +225,17 @@ func (b *packer) addBins(r *request, left uint64) {
 		}
 		fresh := bin{partition: r.target, pool: r.pool, shape: r.shape, count: n.nodes, runs: []chunkRun{{r, n.chunks}}}
 		if r.shape >= 0 {
-			fresh.room = slices.Clone(b.shapes[r.shape].room)
-			if r.keepsOthersOff() || b.shapes[r.shape].oneJobPerNode {
+			fresh.room = slices.Clone(b.Shapes[r.shape].Room)
+			if r.keepsOthersOff() || b.Shapes[r.shape].OneJobPerNode {
 				clear(fresh.room)
 			} else {
-				fresh.room.take(r.chunk, n.chunks)
+				fresh.room.Take(r.chunk, n.chunks)
 			}
 		}
 		b.pushBin(fresh)
-		if r.pool != noPool {
-			p := &b.pools[r.pool]
-			p.newLeft = saturating.Sub(p.newLeft, n.nodes)
+		if r.pool != model.NoPool {
+			p := &b.Pools[r.pool]
+			p.NewLeft = saturating.Sub(p.NewLeft, n.nodes)
 		}
 	}
 }

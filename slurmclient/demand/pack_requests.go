@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -16,12 +17,12 @@ type chunkRun struct {
 // bin is a number of new nodes that have the same chunks.
 type bin struct {
 	// partition is the partition that requests the nodes. pool is the index of their pool, or
-	// noPool. shape is -1 when unknown.
+	// NoPool. shape is -1 when unknown.
 	partition, pool, shape int
 	runs                   []chunkRun
 	count                  uint64
 	// room is what is left on each node.
-	room amounts
+	room model.Amounts
 	// runIndex and runOffset are how far the chunks of the first node have been moved to free
 	// nodes.
 	runIndex  int
@@ -34,7 +35,7 @@ const maxOpenBins = 64
 
 // packRequests counts the nodes that the requests need beyond the free ones.
 func (p *planner) packRequests() {
-	p.setNewLeft()
+	p.SetNewLeft()
 	free := p.groupFreeNodes()
 	p.provideNamedNodes(free)
 	sortFreeNodes(free)
@@ -47,19 +48,19 @@ func (p *planner) packRequests() {
 		p.countClaimed(&free[i])
 	}
 	p.simulateQueues()
-	for at := range p.pools {
-		p.pools[at].setRequired()
+	for at := range p.Pools {
+		p.Pools[at].SetRequired()
 	}
 }
 
 // addPendingNodes counts new nodes in the partition and in their pool.
 func (p *planner) addPendingNodes(part, pool int, nodes uint64) {
-	pt := &p.partitions[part]
+	pt := &p.Partitions[part]
 	pt.PendingNodes = saturating.Add(pt.PendingNodes, nodes)
-	if pool == noPool {
-		pt.pendingOutsidePools = saturating.Add(pt.pendingOutsidePools, nodes)
+	if pool == model.NoPool {
+		pt.PendingOutsidePools = saturating.Add(pt.PendingOutsidePools, nodes)
 	} else {
-		d := &p.pools[pool].result
+		d := &p.Pools[pool].Result
 		d.Pending = saturating.Add(d.Pending, nodes)
 	}
 }
@@ -67,10 +68,10 @@ func (p *planner) addPendingNodes(part, pool int, nodes uint64) {
 // countClaimed counts the free nodes that jobs are about to take.
 func (p *planner) countClaimed(s *freeNodes) {
 	switch s.freeState {
-	case freeIdle:
-		p.pools[p.shapes[s.shape].pool].claimedIdle += s.taken
-	case freeBooting:
-		p.pools[p.shapes[s.shape].pool].claimedBooting += s.taken
+	case model.FreeIdle:
+		p.Pools[p.Shapes[s.shape].Pool].ClaimedIdle += s.taken
+	case model.FreeBooting:
+		p.Pools[p.Shapes[s.shape].Pool].ClaimedBooting += s.taken
 	}
 }
 
@@ -80,7 +81,7 @@ func (p *planner) countClaimed(s *freeNodes) {
 //
 // Jobs for which every pool has reached its Max come last, in the first pool that could run them.
 func (p *planner) packNewNodes() []bin {
-	b := packer{openBins: make([][]int, len(p.shapes)), planner: p}
+	b := packer{openBins: make([][]int, len(p.Shapes)), planner: p}
 	var capped []*request
 	for _, r := range p.requestsByPriority() {
 		if rest := b.assignPools(r); rest > 0 {
@@ -106,7 +107,7 @@ func (p *planner) requestsByPriority() []*request {
 	}
 	// The requests are sorted by key; a stable sort keeps that order among equals.
 	slices.SortStableFunc(out, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.lowestID, b.lowestID))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.LowestID, b.LowestID))
 	})
 	return out
 }

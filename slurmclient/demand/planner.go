@@ -8,34 +8,36 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 )
 
 // planner finds the nodes that groups of alike jobs need.
 type planner struct {
-	*cluster
-	selection
-	groups   []*jobGroup
+	*model.Cluster
+	model.Selection
+	groups   []*model.JobGroup
 	requests []request
 	// nodeByName has the index of every node, if jobs name any.
 	nodeByName map[string]int
-	// limitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
+	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
 	// limits are enforced.
 	limitsNodes, enforcementUnknown bool
 }
 
 // request is a group of jobs that more nodes would help.
 type request struct {
-	*jobGroup
-	requirements
+	*model.JobGroup
+	model.Requirements
 	// jobs is how many jobs of the group it includes.
 	jobs       uint64
 	partitions []int
 	// misfits are, for each of partitions, why the jobs cannot run there.
-	misfits []misfit
+	misfits []model.Misfit
 	assignment
 	// hetMisfit is why a heterogeneous job cannot run although this component could.
-	hetMisfit misfit
+	hetMisfit model.Misfit
 	// meetsByShape caches meets: 0 unknown, 1 yes, 2 no. nil when every shape is accepted.
 	meetsByShape []uint8
 	// freeNode and chunksOnFreeNode count the chunks on the current free node, see bin.moveChunks.
@@ -51,36 +53,36 @@ type assignment struct {
 }
 
 // newPlanner parses what the eligible groups request.
-func newPlanner(s *slurmclient.Snapshot, c *cluster, groups []*jobGroup) *planner {
-	p := &planner{cluster: c, groups: groups, selection: selection{parsedGRES: map[string]map[string]uint64{}}}
-	p.readSelection(s)
+func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
+	p := &planner{Cluster: c, groups: groups, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
+	p.ReadSelection(s)
 	names := map[string]bool{}
 	for _, g := range groups {
-		if g.class != ClassCapacity {
+		if g.Class != pending.ClassCapacity {
 			continue
 		}
-		r := request{jobGroup: g, jobs: g.jobs, requirements: parseRequirements(&g.jobSpec),
-			partitions: c.partitionsOf(g.partition), assignment: assignment{target: -1}}
-		if p.guessesNodes {
-			r.dropGuessedMaximum()
+		r := request{JobGroup: g, jobs: g.Jobs, Requirements: model.ParseRequirements(&g.JobSpec),
+			partitions: c.PartitionsOf(g.Partition), assignment: assignment{target: -1}}
+		if p.GuessesNodes {
+			r.DropGuessedMaximum()
 		}
-		if g.features != "" || r.tmpDisk > 0 {
-			r.meetsByShape = make([]uint8, len(c.shapes))
+		if g.Features != "" || r.TmpDisk > 0 {
+			r.meetsByShape = make([]uint8, len(c.Shapes))
 		}
-		for name := range r.gresPerNode {
+		for name := range r.GresPerNode {
 			names[name] = true
 		}
-		for name := range r.gresPerJob {
+		for name := range r.GresPerJob {
 			names[name] = true
 		}
-		for name := range r.gresPerTask {
+		for name := range r.GresPerTask {
 			names[name] = true
 		}
 		p.requests = append(p.requests, r)
 	}
-	p.gresNames = slices.Sorted(maps.Keys(names))
-	for i := range c.shapes {
-		c.shapes[i].room = p.roomOf(&c.shapes[i])
+	p.GresNames = slices.Sorted(maps.Keys(names))
+	for i := range c.Shapes {
+		c.Shapes[i].Room = p.RoomOf(&c.Shapes[i])
 	}
 	p.indexNodes()
 	return p
@@ -89,65 +91,65 @@ func newPlanner(s *slurmclient.Snapshot, c *cluster, groups []*jobGroup) *planne
 // indexNodes indexes nodes by name if a job names any.
 func (p *planner) indexNodes() {
 	for i := range p.requests {
-		if len(p.requests[i].requiredNodes) == 0 {
+		if len(p.requests[i].RequiredNodes) == 0 {
 			continue
 		}
-		p.nodeByName = make(map[string]int, len(p.nodes))
-		for i, m := range p.nodes {
-			p.nodeByName[m.node.Name] = i
+		p.nodeByName = make(map[string]int, len(p.Nodes))
+		for i, m := range p.Nodes {
+			p.nodeByName[m.Node.Name] = i
 		}
 		return
 	}
 }
 
 // findNode returns a node by name, if jobs name any.
-func (p *planner) findNode(name string) (nodeInfo, bool) {
+func (p *planner) findNode(name string) (model.NodeState, bool) {
 	i, ok := p.nodeByName[name]
 	if !ok {
-		return nodeInfo{}, false
+		return model.NodeState{}, false
 	}
-	return p.nodes[i], true
+	return p.Nodes[i], true
 }
 
 // assignRequests assigns every request to the first partition of its list that could run it, and
 // there to the first source that could.
 func (p *planner) assignRequests() {
-	hets := map[uint32]misfit{}
+	hets := map[uint32]model.Misfit{}
 	for i := range p.requests {
 		r := &p.requests[i]
-		r.misfits = make([]misfit, len(r.partitions))
+		r.misfits = make([]model.Misfit, len(r.partitions))
 		for k := range r.partitions {
 			how, at, f := p.placeFrom(r, sourcePosition{partition: k})
 			r.misfits[k] = f
-			if f == misfitNone && r.target < 0 {
+			if f == model.MisfitNone && r.target < 0 {
 				r.assignment = assignment{r.partitions[k], how, at}
 			}
 		}
-		if r.hetJobID != 0 && r.target < 0 {
-			hets[r.hetJobID] = misfitComponent
+		if r.HetJobID != 0 && r.target < 0 {
+			hets[r.HetJobID] = model.MisfitComponent
 		}
 	}
 	p.findOversizedHets(hets)
 	for i := range p.requests {
-		if r := &p.requests[i]; r.hetJobID != 0 && hets[r.hetJobID] != misfitNone {
-			r.target, r.hetMisfit = -1, hets[r.hetJobID]
+		if r := &p.requests[i]; r.HetJobID != 0 && hets[r.HetJobID] != model.MisfitNone {
+			r.target, r.hetMisfit = -1, hets[r.HetJobID]
 			for k := range r.misfits {
 				r.misfits[k] = cmp.Or(r.misfits[k], r.hetMisfit)
 			}
 		}
 		r := &p.requests[i]
-		r.canRun = r.target >= 0
-		if slices.ContainsFunc(r.partitions, func(at int) bool { return r.cutsTasks(p.partitions[at].maxCPUs) }) {
-			r.deviations |= hasCutTasks
+		r.CanRun = r.target >= 0
+		if slices.ContainsFunc(r.partitions, func(at int) bool { return r.CutsTasks(p.Partitions[at].MaxCPUs) }) {
+			r.Deviations |= model.HasCutTasks
 		}
-		if slices.ContainsFunc(r.partitions, func(at int) bool { return p.partitions[at].shared }) {
-			r.deviations |= sharesCores
+		if slices.ContainsFunc(r.partitions, func(at int) bool { return p.Partitions[at].Shared }) {
+			r.Deviations |= model.SharesCores
 		}
 		p.measureFootprint(r)
 		// slurmctld can also spread tasks that would fit on one node.
-		spreads := r.nodesPerJob > 1 || r.scattered || r.tasks > 1 && r.tasksPerNode > 0
-		if r.canRun && r.spreadsGRES && spreads || !r.canRun && strings.Contains(r.tresPerJob, "gres") {
-			r.deviations |= hasSpreadGRES
+		spreads := r.nodesPerJob > 1 || r.scattered || r.Tasks > 1 && r.TasksPerNode > 0
+		if r.CanRun && r.SpreadsGRES && spreads || !r.CanRun && strings.Contains(r.TresPerJob, "gres") {
+			r.Deviations |= model.HasSpreadGRES
 		}
 	}
 }
@@ -156,36 +158,36 @@ func (p *planner) assignRequests() {
 // it: whole cores, whole nodes, or room for more tasks than it requests. It records nothing where
 // the nodes are unknown, or where no limit counts it.
 func (p *planner) measureFootprint(r *request) {
-	threaded := func(s shape) bool { return s.threads > 1 }
-	counts := p.limitsNodes || r.exclusive || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores &&
-		slices.ContainsFunc(p.shapes, threaded)
+	threaded := func(s model.NodeShape) bool { return s.Threads > 1 }
+	counts := p.limitsNodes || r.Exclusive || p.FillsNodes && r.TasksPerNode > 0 || p.WholeCores &&
+		slices.ContainsFunc(p.Shapes, threaded)
 	if r.target < 0 || !counts {
 		return
 	}
-	takes := footprint{cpus: math.MaxUint64, nodes: math.MaxUint64}
+	takes := model.Footprint{CPUs: math.MaxUint64, Nodes: math.MaxUint64}
 	for k, at := range r.partitions {
-		if r.misfits[k] != misfitNone {
+		if r.misfits[k] != model.MisfitNone {
 			continue
 		}
-		for _, from := range p.partitions[at].sources {
-			for _, shape := range from.shapes {
-				one := nodeSource{from.pool, []int{shape}}
-				how, f := p.tryShapes(r, at, &one, r.maxSpread(p.nodeLimit(r, at)))
-				if f != misfitNone {
+		for _, from := range p.Partitions[at].Sources {
+			for _, shape := range from.Shapes {
+				one := model.NodeSource{Pool: from.Pool, Shapes: []int{shape}}
+				how, f := p.tryShapes(r, at, &one, r.MaxSpread(p.nodeLimit(r, at)))
+				if f != model.MisfitNone {
 					continue
 				}
-				s := &p.shapes[shape]
-				nodes := how.minNodes(r.tasks)
-				if r.exclusive {
-					takes.gres = minGRES(takes.gres, p.parseGRES(s.gresText()), nodes)
+				s := &p.Shapes[shape]
+				nodes := how.minNodes(r.Tasks)
+				if r.Exclusive {
+					takes.GRES = minGRES(takes.GRES, p.ParseGRES(s.GresText()), nodes)
 				}
-				takes.cpus, takes.nodes = min(takes.cpus, p.cpusOn(r, s)), min(takes.nodes, nodes)
-				takes.cpusOfNode = max(takes.cpusOfNode, s.room[amountCPUs])
+				takes.CPUs, takes.Nodes = min(takes.CPUs, p.cpusOn(r, s)), min(takes.Nodes, nodes)
+				takes.CPUsOfNode = max(takes.CPUsOfNode, s.Room[model.AmountCPUs])
 			}
 		}
 	}
-	if takes.cpusOfNode > 0 {
-		r.footprint = takes
+	if takes.CPUsOfNode > 0 {
+		r.Footprint = takes
 	}
 }
 
@@ -204,13 +206,13 @@ func minGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uint6
 }
 
 // cpusOn returns how many CPUs a job of the request allocates on nodes of the shape.
-func (p *planner) cpusOn(r *request, s *shape) uint64 {
-	cpus := r.cpus
-	if p.wholeCores {
-		cpus = max(s.wholeCores(cpus, r.threadsPerCore), p.cpusOfNodes(r, s))
+func (p *planner) cpusOn(r *request, s *model.NodeShape) uint64 {
+	cpus := r.CPUs
+	if p.WholeCores {
+		cpus = max(s.WholeCores(cpus, r.ThreadsPerCore), p.cpusOfNodes(r, s))
 	}
-	if all := s.room[amountCPUs]; r.exclusive && all > 0 {
-		cpus = saturating.Mul(max(r.nodes, divideUp(cpus, all)), all)
+	if all := s.Room[model.AmountCPUs]; r.Exclusive && all > 0 {
+		cpus = saturating.Mul(max(r.Nodes, model.DivideUp(cpus, all)), all)
 	}
 	return cpus
 }
@@ -219,14 +221,14 @@ func (p *planner) cpusOn(r *request, s *shape) uint64 {
 // all of its nodes. slurmctld 24.11 spreads the tasks of a job with --ntasks-per-node evenly, so
 // that some nodes have one task less than others; later releases allocate room for
 // --ntasks-per-node tasks on every node.
-func (p *planner) cpusOfNodes(r *request, s *shape) uint64 {
-	if r.tasksPerNode == 0 || p.fillsNodes {
-		return saturating.Mul(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore))
+func (p *planner) cpusOfNodes(r *request, s *model.NodeShape) uint64 {
+	if r.TasksPerNode == 0 || p.FillsNodes {
+		return saturating.Mul(r.Nodes, s.WholeCores(r.MinCPUs, r.ThreadsPerCore))
 	}
-	nodes := max(r.nodes, 1)
-	tasks := divideUp(r.cpus, r.cpusPerTask)
+	nodes := max(r.Nodes, 1)
+	tasks := model.DivideUp(r.CPUs, r.CPUsPerTask)
 	with := func(tasks uint64) uint64 {
-		return s.wholeCores(min(r.minCPUs, saturating.Mul(max(tasks, 1), r.cpusPerTask)), r.threadsPerCore)
+		return s.WholeCores(min(r.MinCPUs, saturating.Mul(max(tasks, 1), r.CPUsPerTask)), r.ThreadsPerCore)
 	}
 	larger := tasks % nodes
 	return saturating.Add(saturating.Mul(larger, with(tasks/nodes+1)), saturating.Mul(nodes-larger, with(tasks/nodes)))
@@ -235,7 +237,7 @@ func (p *planner) cpusOfNodes(r *request, s *shape) uint64 {
 // dropWithheldJobs removes from the requests the jobs that limits keep from running.
 func (p *planner) dropWithheldJobs() {
 	for i := range p.requests {
-		p.requests[i].jobs = p.requests[i].countAllowed()
+		p.requests[i].jobs = p.requests[i].CountAllowed()
 	}
 }
 
@@ -253,15 +255,15 @@ type hetNodeSum struct {
 
 // findOversizedHets finds heterogeneous jobs whose components fit separately, but together need
 // more than the Max of the only pool that could run them.
-func (p *planner) findOversizedHets(hets map[uint32]misfit) {
+func (p *planner) findOversizedHets(hets map[uint32]model.Misfit) {
 	sums := map[hetPoolKey]hetNodeSum{}
 	for i := range p.requests {
 		r := &p.requests[i]
-		if r.hetJobID == 0 || r.target < 0 {
+		if r.HetJobID == 0 || r.target < 0 {
 			continue
 		}
-		sum := sums[hetPoolKey{r.hetJobID, r.pool}]
-		if r.exclusive {
+		sum := sums[hetPoolKey{r.HetJobID, r.pool}]
+		if r.Exclusive {
 			sum.exclusive = saturating.Add(sum.exclusive, saturating.Mul(r.jobs, r.nodesPerJob))
 		} else {
 			sum.shared = max(sum.shared, r.nodesPerJob)
@@ -269,11 +271,11 @@ func (p *planner) findOversizedHets(hets map[uint32]misfit) {
 		sum.maximum = max(sum.maximum, p.maxNodesOfJobIn(r.target, r.pool))
 		_, other := p.nextAssignment(r)
 		sum.movable = sum.movable || other
-		sums[hetPoolKey{r.hetJobID, r.pool}] = sum
+		sums[hetPoolKey{r.HetJobID, r.pool}] = sum
 	}
 	for of, sum := range sums {
 		if saturating.Add(sum.exclusive, sum.shared) > sum.maximum && !sum.movable {
-			hets[of.het] = max(hets[of.het], misfitMaximum)
+			hets[of.het] = max(hets[of.het], model.MisfitMaximum)
 		}
 	}
 }
@@ -281,11 +283,11 @@ func (p *planner) findOversizedHets(hets map[uint32]misfit) {
 // meets is requirements.meets with a cache.
 func (p *planner) meets(r *request, shape int) bool {
 	if r.meetsByShape == nil {
-		return r.readable
+		return r.Readable
 	}
 	if r.meetsByShape[shape] == 0 {
 		r.meetsByShape[shape] = 2
-		if r.requirements.meets(&p.shapes[shape]) {
+		if r.Requirements.Meets(&p.Shapes[shape]) {
 			r.meetsByShape[shape] = 1
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -31,12 +32,12 @@ func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) b
 func TestOneMoreIdleWorkerNeverRaisesPendingNodes(t *testing.T) {
 	compared := 0
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		if !addIdleWorker(r, s, pools) {
 			return
 		}
 		compared++
-		for i, after := range computePools(s, pools).Pools {
+		for i, after := range demandtest.ComputePools(s, pools).Pools {
 			if p := before.Pools[i]; after.Busy+after.Pending > p.Busy+p.Pending {
 				t.Errorf("pool %s: %+v\nwith one more idle worker: %+v", p.Name, p, after)
 			}
@@ -50,7 +51,7 @@ func TestOneMoreIdleWorkerNeverRaisesPendingNodes(t *testing.T) {
 // makeAlike gives all nodes one shape, like the workers of a NodeSet.
 func makeAlike(s *slurmclient.Snapshot) {
 	for _, n := range s.Nodes.Value {
-		withSize(8, 16000)(n)
+		demandtest.WithSize(8, 16000)(n)
 		n.GRES, n.Weight, n.Features, n.ActiveFeatures = "gpu:h100:4", 1, []string{"x", "y"}, nil
 		n.AllocCPUs = min(n.AllocCPUs, n.CPUs)
 	}
@@ -67,13 +68,13 @@ func TestOneMoreIdleWorkerRaisesRequiredByOneAtMost(t *testing.T) {
 		for i := range pools {
 			pools[i].Max = 0 // otherwise truncated values would be compared
 		}
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		if !addIdleWorker(r, s, pools) {
 			return
 		}
 		compared++
 		var was, is, there uint64
-		for i, after := range computePools(s, pools).Pools {
+		for i, after := range demandtest.ComputePools(s, pools).Pools {
 			was, is = was+before.Pools[i].Required, is+after.Required
 			ready := after.Busy + after.Idle + after.Booting
 			there += ready
@@ -100,9 +101,9 @@ func TestAHigherMaximumNeverLowersRequired(t *testing.T) {
 		if pools[at].Max == 0 {
 			return
 		}
-		before := computePools(s, pools).Pools[at]
+		before := demandtest.ComputePools(s, pools).Pools[at]
 		pools[at].Max += 1 + r.Uint64N(4)
-		after := computePools(s, pools).Pools[at]
+		after := demandtest.ComputePools(s, pools).Pools[at]
 		if after.Required < before.Required {
 			t.Errorf("%+v\nwith a higher maximum: %+v", before, after)
 		}
@@ -122,9 +123,9 @@ func TestMoreReplicasNeverLowerRequired(t *testing.T) {
 		}
 		at := r.IntN(len(pools))
 		pools = pools[at : at+1]
-		before := computePools(s, pools).Pools[0]
+		before := demandtest.ComputePools(s, pools).Pools[0]
 		pools[0].Replicas++
-		if after := computePools(s, pools).Pools[0]; after.Required < before.Required {
+		if after := demandtest.ComputePools(s, pools).Pools[0]; after.Required < before.Required {
 			t.Errorf("%+v\nwith one more replica: %+v", before, after)
 		}
 	})
@@ -144,7 +145,7 @@ func TestRequiredSettles(t *testing.T) {
 			Features: []string{"x", "y"}}
 		var last uint64
 		for round := range 10 {
-			p := computePools(s, pools).Pools[0]
+			p := demandtest.ComputePools(s, pools).Pools[0]
 			if round > 5 && p.Required != last {
 				t.Errorf("required %d, then %d in round %d: %+v", last, p.Required, round, p)
 			}
@@ -185,8 +186,9 @@ func followRequired(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := newNode(fmt.Sprintf("new%d", len(s.Nodes.Value)), inPartitions(p.Name), withSize(8, 16000),
-			withFeatures(p.Feature, "x", "y"))
+		n := demandtest.NewNode(fmt.Sprintf("new%d", len(s.Nodes.Value)), demandtest.InPartitions(p.Name),
+			demandtest.WithSize(8, 16000),
+			demandtest.WithFeatures(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -21,12 +23,13 @@ func forRandomPools(t *testing.T,
 	t.Helper()
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		for _, n := range s.Nodes.Value {
-			n.LastBusy = pickOne(r, 0, noon-5, noon-500)
+			n.LastBusy = pickOne(r, 0, demandtest.Noon-5, demandtest.Noon-500)
 			n.ActiveFeatures = pickOne(r, nil, nil, n.Features)
 		}
 		if r.IntN(3) == 0 {
 			s.Reservations.Value = append(s.Reservations.Value,
-				&slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
+				&slurm.Reservation{Name: "soon", StartTime: demandtest.Noon + 30, EndTime: demandtest.Noon + 99,
+					Nodes: "n[3-5]"})
 		}
 		check(t, r, s, randomPools(r))
 	})
@@ -56,20 +59,16 @@ func randomPools(r *rand.Rand) []demand.Pool {
 	return pools
 }
 
-func computePools(s *slurmclient.Snapshot, pools []demand.Pool) demand.Demand {
-	return demand.Compute(noon.Time(), s, pools...)
-}
-
 func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swapItems(s.Nodes.Value, i, j) })
 		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swapItems(s.Jobs.Value, i, j) })
 		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swapItems(s.Partitions.Value, i, j) })
 		r.Shuffle(len(s.Reservations.Value), func(i, j int) { swapItems(s.Reservations.Value, i, j) })
 		pools = slices.Clone(pools)
 		r.Shuffle(len(pools), func(i, j int) { swapItems(pools, i, j) })
-		after := computePools(s, pools)
+		after := demandtest.ComputePools(s, pools)
 		for i := range pools {
 			if after.Pools[i].Name != pools[i].Name {
 				t.Errorf("pool %d is %s, want %s", i, after.Pools[i].Name, pools[i].Name)
@@ -84,7 +83,7 @@ func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 
 func TestPoolFiguresAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		for i, p := range computePools(s, pools).Pools {
+		for i, p := range demandtest.ComputePools(s, pools).Pools {
 			most := max(pools[i].Max, p.Busy)
 			if p.Required < p.Busy || (pools[i].Max > 0 &&
 				(p.Required > most || p.Required < min(pools[i].Min, most))) {
@@ -103,7 +102,7 @@ func TestPoolFiguresAddUp(t *testing.T) {
 			for _, n := range p.ByClass {
 				jobs += n
 			}
-			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[demand.ClassCapacity] {
+			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[pending.ClassCapacity] {
 				t.Errorf("jobs do not add up: %+v", p)
 			}
 			if (p.OldestPending > 0) != (jobs > 0) || (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) {
@@ -123,7 +122,7 @@ func isMarked(n *slurm.Node, pools []demand.Pool) bool {
 func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var counted, owned uint64
-		for _, p := range computePools(s, pools).Pools {
+		for _, p := range demandtest.ComputePools(s, pools).Pools {
 			counted += p.Busy + p.Idle + p.Booting + p.Unusable + p.Off
 		}
 		for _, n := range s.Nodes.Value {
@@ -142,7 +141,7 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var eligible, asked, capacity, parts uint64
-		for _, p := range computePools(s, pools).Pools {
+		for _, p := range demandtest.ComputePools(s, pools).Pools {
 			eligible += p.EligiblePendingJobs
 			asked += p.Pending + p.Claimed
 		}
@@ -150,7 +149,7 @@ func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 			if j.State.Base != slurm.JobPending {
 				continue
 			}
-			n, _ := demand.PendingTasks(j)
+			n, _ := pending.CountTasks(j)
 			capacity += n
 			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
@@ -163,15 +162,16 @@ func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		ineligible := func(j *slurm.Job) bool {
-			class := demand.Classify(noon, j)
+			class := pending.Classify(demandtest.Noon, j)
 			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
-				class != demand.ClassCapacity
+				class != pending.ClassCapacity
 		}
-		before := computePools(s, pools)
+		before := demandtest.ComputePools(s, pools)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
-		after := computePools(s, pools)
+		after := demandtest.ComputePools(s, pools)
 		for i := range pools {
-			if diff := cmp.Diff(figuresOf(before.Pools[i]), figuresOf(after.Pools[i])); diff != "" {
+			if diff := cmp.Diff(demandtest.FiguresOf(before.Pools[i]),
+				demandtest.FiguresOf(after.Pools[i])); diff != "" {
 				t.Error(pools[i].Name, diff)
 			}
 		}
@@ -196,7 +196,7 @@ func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 func TestPoolsRequestAsManyNodesAsTheirPartitions(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		pools := ownPools(s, r)
-		d := computePools(s, pools)
+		d := demandtest.ComputePools(s, pools)
 		for i, p := range d.Pools {
 			part, _ := d.Partition(pools[i].Name)
 			if p.Pending != part.PendingNodes {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -35,7 +37,7 @@ func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 	var nouns []any
 	for i := range 1 + r.IntN(4) {
-		p := newPartition(string(rune('a' + i)))
+		p := demandtest.NewPartition(string(rune('a' + i)))
 		p.State = pickOne(r, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionDown)
 		p.MaxNodes = pickOne(r, slurm.Infinite(), slurm.Infinite(), slurm.Num(3))
 		nouns = append(nouns, p)
@@ -47,36 +49,39 @@ func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 		nouns = append(nouns, randomJob(r, uint32(10*i+1)))
 	}
 	if r.IntN(3) == 0 {
-		nouns = append(nouns, &slurm.Reservation{Name: "r", StartTime: noon - 5, EndTime: noon + 5, Nodes: "n1,n2"})
+		nouns = append(nouns, &slurm.Reservation{Name: "r", StartTime: demandtest.Noon - 5,
+			EndTime: demandtest.Noon + 5, Nodes: "n1,n2"})
 	}
-	return snapshotOf(t, nouns...)
+	return demandtest.SnapshotOf(t, nouns...)
 }
 
 func randomNode(r *rand.Rand, name string) *slurm.Node {
-	n := newNode(name, inPartitions(pickOne(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
+	n := demandtest.NewNode(name, demandtest.InPartitions(pickOne(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
 		[]string{"c", "d"})...))
-	withSize(pickOne[uint32](r, 4, 8), pickOne[uint64](r, 8000, 16000))(n)
+	demandtest.WithSize(pickOne[uint32](r, 4, 8), pickOne[uint64](r, 8000, 16000))(n)
 	n.Features = pickOne(r, nil, nil, []string{"x"}, []string{"x", "y"})
 	n.GRES = pickOne(r, "", "", "gpu:h100:4")
 	n.Weight = pickOne[uint32](r, 1, 1, 2)
 	if r.IntN(3) == 0 {
-		withUsage(1+r.Uint32N(n.CPUs), r.Uint64N(n.MemoryMiB))(n)
+		demandtest.WithUsage(1+r.Uint32N(n.CPUs), r.Uint64N(n.MemoryMiB))(n)
 		n.GRESUsed = pickOne(r, "", "gpu:h100:2(IDX:0-1)")
 		return n
 	}
-	withState(pickOne(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
+	demandtest.WithState(pickOne(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN",
+		"MIXED+DRAIN",
 		"FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
 	return n
 }
 
 func randomJob(r *rand.Rand, id uint32) *slurm.Job {
-	j := newJob(id, inPartition(pickOne(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), withTasks(1+r.Uint64N(6)))
+	j := demandtest.NewJob(id, demandtest.InPartition(pickOne(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")),
+		demandtest.WithTasks(1+r.Uint64N(6)))
 	j.Reason = pickOne(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
 		"Strange")
 	j.CPUsPerTask = slurm.Num(pickOne[uint64](r, 1, 1, 2, 3))
 	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
 	if r.IntN(3) == 0 {
-		onNodes(1 + r.Uint64N(5))(j)
+		demandtest.OnNodes(1 + r.Uint64N(5))(j)
 	}
 	j.MemoryPerNode = slurm.Num(pickOne[uint64](r, 0, 0, 3000, 9000))
 	j.TRESPerNode = pickOne(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3")
@@ -86,21 +91,21 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	j.RequiredNodes = pickOne(r, "", "", "", "", "", "n1", "n2,n3", "n99")
 	j.ExcludedNodes = pickOne(r, "", "", "", "", "n1,n4", "n0")
 	j.Hold = r.IntN(8) == 0
-	j.EligibleTime = pickOne(r, noon-50, noon-50, noon-50, 0, noon+50)
-	j.SubmitTime = noon - slurm.Time(r.IntN(500))
-	j.LastSchedEval = pickOne(r, 0, noon-1)
+	j.EligibleTime = pickOne(r, demandtest.Noon-50, demandtest.Noon-50, demandtest.Noon-50, 0, demandtest.Noon+50)
+	j.SubmitTime = demandtest.Noon - slurm.Time(r.IntN(500))
+	j.LastSchedEval = pickOne(r, 0, demandtest.Noon-1)
 	switch r.IntN(8) {
 	case 0:
-		runningOn("n1")(j)
+		demandtest.RunningOn("n1")(j)
 		j.State.Base = pickOne(r, slurm.JobRunning, slurm.JobRunning, slurm.JobSuspended, slurm.JobCompleted)
 		j.ArrayJobID = pickOne[uint32](r, 0, 1000)
 	case 1:
 		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
 	case 2:
-		withArray(1000+uint32(r.IntN(2)), pickOne(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
+		demandtest.WithArray(1000+uint32(r.IntN(2)), pickOne(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
 			pickOne[uint32](r, 0, 2, 5))(j)
 	case 3:
-		asComponent(2000, uint32(r.IntN(3)))(j)
+		demandtest.AsComponent(2000, uint32(r.IntN(3)))(j)
 	}
 	return j
 }
@@ -118,11 +123,11 @@ func nodeFigures(d demand.Demand) map[string][7]uint64 {
 
 func TestTheOrderOfTheInputChangesNothing(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		want := computeDemand(s)
+		want := demandtest.ComputeDemand(s)
 		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swapItems(s.Nodes.Value, i, j) })
 		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swapItems(s.Jobs.Value, i, j) })
 		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swapItems(s.Partitions.Value, i, j) })
-		if diff := cmp.Diff(want, computeDemand(s)); diff != "" {
+		if diff := cmp.Diff(want, demandtest.ComputeDemand(s)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -141,7 +146,7 @@ func withoutWork(n *slurm.Node) *slurm.Node {
 func TestMoreIdleNodesNeverRaisePendingNodes(t *testing.T) {
 	compared := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
-		before := nodeFigures(computeDemand(s))
+		before := nodeFigures(demandtest.ComputeDemand(s))
 		if len(s.Nodes.Value) == 0 {
 			return
 		}
@@ -158,7 +163,7 @@ func TestMoreIdleNodesNeverRaisePendingNodes(t *testing.T) {
 			s.Nodes.Value = append(s.Nodes.Value, more)
 		}
 		compared++
-		for name, after := range nodeFigures(computeDemand(s)) {
+		for name, after := range nodeFigures(demandtest.ComputeDemand(s)) {
 			if after[5] > before[name][5] {
 				t.Errorf("partition %s: %d pending nodes, %d with %s free", name, before[name][5], after[5], more.Name)
 			}
@@ -172,16 +177,16 @@ func TestMoreIdleNodesNeverRaisePendingNodes(t *testing.T) {
 func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 	removed := 0
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		want := nodeFigures(computeDemand(s))
+		want := nodeFigures(demandtest.ComputeDemand(s))
 		ineligible := func(j *slurm.Job) bool {
-			class := demand.Classify(noon, j)
+			class := pending.Classify(demandtest.Noon, j)
 			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
-				class != demand.ClassCapacity
+				class != pending.ClassCapacity
 		}
 		all := len(s.Jobs.Value)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
 		removed += all - len(s.Jobs.Value)
-		if diff := cmp.Diff(want, nodeFigures(computeDemand(s))); diff != "" {
+		if diff := cmp.Diff(want, nodeFigures(demandtest.ComputeDemand(s))); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -192,7 +197,7 @@ func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 
 func TestNoJobRequestsNodesTwice(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		d := computeDemand(s)
+		d := demandtest.ComputeDemand(s)
 		var asked, most uint64
 		for _, p := range d.Partitions {
 			asked += p.PendingNodes
@@ -201,7 +206,7 @@ func TestNoJobRequestsNodesTwice(t *testing.T) {
 			if j.State.Base != slurm.JobPending {
 				continue
 			}
-			count, _ := demand.PendingTasks(j)
+			count, _ := pending.CountTasks(j)
 			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
 		if asked > most {
@@ -217,7 +222,7 @@ func TestAJobInTwoPartitionsRequestsNoMoreThanInOne(t *testing.T) {
 		var busy []*slurm.Node
 		for _, n := range s.Nodes.Value {
 			n := *n
-			withState("ALLOCATED")(&n)
+			demandtest.WithState("ALLOCATED")(&n)
 			busy = append(busy, &n)
 		}
 		for _, j := range s.Jobs.Value {
@@ -226,13 +231,13 @@ func TestAJobInTwoPartitionsRequestsNoMoreThanInOne(t *testing.T) {
 			}
 			alone := *s
 			alone.Nodes.Value, alone.Jobs.Value = busy, []*slurm.Job{j}
-			together := totalPending(computeDemand(&alone))
+			together := totalPending(demandtest.ComputeDemand(&alone))
 			var largest uint64
 			for name := range strings.SplitSeq(j.Partition, ",") {
 				one := *j
 				one.Partition = name
 				alone.Jobs.Value = []*slurm.Job{&one}
-				largest = max(largest, totalPending(computeDemand(&alone)))
+				largest = max(largest, totalPending(demandtest.ComputeDemand(&alone)))
 			}
 			if together > largest {
 				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together,
@@ -251,7 +256,7 @@ func totalPending(d demand.Demand) (sum uint64) {
 
 func TestPartitionFiguresAddUp(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
-		d := computeDemand(s)
+		d := demandtest.ComputeDemand(s)
 		if !d.Known || len(d.Partitions) != len(s.Partitions.Value) {
 			t.Errorf("%d partitions, want %d", len(d.Partitions), len(s.Partitions.Value))
 		}
@@ -263,16 +268,16 @@ func TestPartitionFiguresAddUp(t *testing.T) {
 
 func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 	t.Helper()
-	var jobs, eligible, unsatisfiable, pending, records uint64
+	var jobs, eligible, unsatisfiable, waiting, records uint64
 	for _, rc := range p.PendingByReason {
 		jobs += rc.Jobs
 		switch rc.Class {
-		case demand.ClassCapacity:
+		case pending.ClassCapacity:
 			eligible += rc.Jobs
-		case demand.ClassUnsatisfiable:
+		case pending.ClassUnsatisfiable:
 			unsatisfiable += rc.Jobs
 		}
-		if rc.Jobs == 0 || !slices.Contains(demand.Classes(), rc.Class) {
+		if rc.Jobs == 0 || !slices.Contains(pending.Classes(), rc.Class) {
 			t.Errorf("%s: %+v", p.Name, rc)
 		}
 	}
@@ -281,8 +286,8 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 	}
 	for _, j := range s.Jobs.Value {
 		if slices.Contains(j.Partitions(), p.Name) {
-			n, _ := demand.PendingTasks(j)
-			pending += n
+			n, _ := pending.CountTasks(j)
+			waiting += n
 		}
 	}
 	for _, n := range s.Nodes.Value {
@@ -290,7 +295,7 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 			records++
 		}
 	}
-	if jobs != p.PendingJobs || pending != jobs || eligible != p.EligiblePendingJobs || unsatisfiable != 0 {
+	if jobs != p.PendingJobs || waiting != jobs || eligible != p.EligiblePendingJobs || unsatisfiable != 0 {
 		t.Errorf("%s: jobs do not add up: %+v", p.Name, p)
 	}
 	if p.BusyNodes+p.IdleNodes+p.BootingNodes+p.UnusableNodes+p.OffNodes != records {
@@ -312,7 +317,7 @@ func TestComputeWritesNothingToTheSnapshot(t *testing.T) {
 		seed := r.Uint64()
 		make := func() *slurmclient.Snapshot { return randomSnapshot(t, rand.New(rand.NewPCG(seed, 1))) }
 		got, want := make(), make()
-		computeDemand(got)
+		demandtest.ComputeDemand(got)
 		if diff := cmp.Diff(want.Nodes.Value, got.Nodes.Value) + cmp.Diff(want.Jobs.Value, got.Jobs.Value); diff != "" {
 			t.Error(diff)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -14,7 +15,7 @@ type simulation struct {
 	poolIndexes []int
 	nodeIndexes []int  // the indexes of the nodes in its partitions
 	inGroup     []bool // by partition
-	// maxNew is how many new workers each pool can have, by pool index.
+	// MaxNew is how many new workers each pool can have, by pool index.
 	maxNew      []uint64
 	simNodes    []simNode
 	attempts    []attempt
@@ -28,19 +29,10 @@ type simulation struct {
 // attempt is slurmctld's attempt to start alike jobs in one of their partitions.
 type attempt struct {
 	request      *request
-	record       *jobRecord
+	record       *model.JobRecord
 	partition    int
 	listPosition int // index of the partition in the job's list
 	tier         uint32
-}
-
-// jobRecord is one job record: a job, or the tasks of an array.
-type jobRecord struct {
-	id             uint32
-	priority, jobs uint64
-	// plannedNodes is the hostlist on which backfill plans to start the record's next job, if the
-	// job requires nodes by name.
-	plannedNodes string
 }
 
 // maxWork bounds the cost of the simulations of one Compute, in evaluated nodes. The demand of a
@@ -50,7 +42,7 @@ const maxWork = 400_000
 // simulateQueues corrects the estimates of pools by the rules of slurmctld: it finds the fewest new
 // workers that start every job which all possible workers would start.
 func (p *planner) simulateQueues() {
-	if len(p.pools) == 0 || len(p.requests) == 0 {
+	if len(p.Pools) == 0 || len(p.requests) == 0 {
 		return
 	}
 	groups := p.groupPools()
@@ -68,11 +60,11 @@ func (p *planner) simulateQueues() {
 func (p *planner) groupPools() (groups []simulation) {
 	root := p.joinPartitions()
 	groupOf := map[int]int{} // by the partition that represents the group
-	for at := range p.pools {
-		if len(p.pools[at].partitions) == 0 {
+	for at := range p.Pools {
+		if len(p.Pools[at].Partitions) == 0 {
 			continue
 		}
-		r := root(p.pools[at].partitions[0])
+		r := root(p.Pools[at].Partitions[0])
 		if _, ok := groupOf[r]; !ok {
 			groupOf[r] = len(groups)
 			groups = append(groups, simulation{planner: p})
@@ -80,8 +72,8 @@ func (p *planner) groupPools() (groups []simulation) {
 		h := &groups[groupOf[r]]
 		h.poolIndexes = append(h.poolIndexes, at)
 	}
-	for i := range p.nodes {
-		parts := p.shapes[p.nodes[i].shape].partitions
+	for i := range p.Nodes {
+		parts := p.Shapes[p.Nodes[i].Shape].Partitions
 		if len(parts) == 0 {
 			continue
 		}
@@ -95,7 +87,7 @@ func (p *planner) groupPools() (groups []simulation) {
 // joinPartitions joins the partitions that share pools, jobs or nodes. root returns the partition
 // that represents the group of a partition.
 func (p *planner) joinPartitions() (root func(int) int) {
-	joined := make([]int, len(p.partitions))
+	joined := make([]int, len(p.Partitions))
 	for i := range joined {
 		joined[i] = i
 	}
@@ -111,14 +103,14 @@ func (p *planner) joinPartitions() (root func(int) int) {
 			joined[max(a, b)] = min(a, b)
 		}
 	}
-	for at := range p.pools {
-		join(p.pools[at].partitions)
+	for at := range p.Pools {
+		join(p.Pools[at].Partitions)
 	}
 	for i := range p.requests {
 		join(p.requests[i].partitions)
 	}
-	for i := range p.shapes {
-		join(p.shapes[i].partitions)
+	for i := range p.Shapes {
+		join(p.Shapes[i].Partitions)
 	}
 	return root
 }
@@ -126,20 +118,20 @@ func (p *planner) joinPartitions() (root func(int) int) {
 // prepare reports whether the queue of the pools can be simulated: jobs are pending, their requests
 // and the shapes of new workers are known, and the cost is within the bound.
 func (h *simulation) prepare() bool {
-	h.inGroup = make([]bool, len(h.partitions))
-	h.maxNew = make([]uint64, len(h.planner.pools))
+	h.inGroup = make([]bool, len(h.Partitions))
+	h.maxNew = make([]uint64, len(h.planner.Pools))
 	count := uint64(len(h.nodeIndexes))
 	for _, at := range h.poolIndexes {
-		p := &h.planner.pools[at]
-		if len(p.shapes) != 1 || h.shapes[p.shapes[0]].oneJobPerNode || h.shapes[p.shapes[0]].assumed {
+		p := &h.planner.Pools[at]
+		if len(p.Shapes) != 1 || h.Shapes[p.Shapes[0]].OneJobPerNode || h.Shapes[p.Shapes[0]].Assumed {
 			return false
 		}
-		for _, i := range p.partitions {
+		for _, i := range p.Partitions {
 			h.inGroup[i] = true
 		}
-		h.maxNew[at] = max(saturating.Add(saturating.Mul(p.result.Pending, 2), 8), p.namedWorkers)
-		if p.limited {
-			h.maxNew[at] = p.maxNew
+		h.maxNew[at] = max(saturating.Add(saturating.Mul(p.Result.Pending, 2), 8), p.NamedWorkers)
+		if p.Limited {
+			h.maxNew[at] = p.MaxNew
 		}
 		count = saturating.Add(count, h.maxNew[at])
 	}
@@ -158,10 +150,10 @@ func (h *simulation) countChoices() (count uint64) {
 		if r.target < 0 || r.jobs == 0 || !h.inGroup[r.target] {
 			continue
 		}
-		attempts := min(uint64(len(r.records)), r.jobs) * uint64(len(r.partitions))
+		attempts := min(uint64(len(r.Records)), r.jobs) * uint64(len(r.partitions))
 		fills := r.jobs
 		if r.chunkCount() == 1 {
-			fills = divideUp(r.jobs, max(r.chunksPerEmptyNode, 1))
+			fills = model.DivideUp(r.jobs, max(r.chunksPerEmptyNode, 1))
 		}
 		count = saturating.Add(count, max(attempts, fills))
 	}
@@ -177,26 +169,26 @@ func (h *simulation) addAttempts() bool {
 		if r.target < 0 || r.jobs == 0 || !h.inGroup[r.target] {
 			continue
 		}
-		h.requiresNodes = h.requiresNodes || len(r.requiredNodes) > 0
-		if r.deviations&^(isHeterogeneous|isFederated) != 0 || !h.knowsNamedNodes(r) {
+		h.requiresNodes = h.requiresNodes || len(r.RequiredNodes) > 0
+		if r.Deviations&^(model.IsHeterogeneous|model.IsFederated) != 0 || !h.knowsNamedNodes(r) {
 			return false
 		}
 		left := r.jobs
-		for _, rec := range r.recordsInOrder() {
-			rec.jobs = min(rec.jobs, left)
-			left -= rec.jobs
-			if rec.jobs == 0 {
+		for _, rec := range r.RecordsInOrder() {
+			rec.Jobs = min(rec.Jobs, left)
+			left -= rec.Jobs
+			if rec.Jobs == 0 {
 				break
 			}
 			for k, part := range r.partitions {
-				if r.misfits[k] != misfitNone {
+				if r.misfits[k] != model.MisfitNone {
 					continue
 				}
-				t := attempt{request: r, record: rec, partition: part, listPosition: k, tier: h.partitions[part].tier}
-				if r.hetJobID == 0 {
+				t := attempt{request: r, record: rec, partition: part, listPosition: k, tier: h.Partitions[part].Tier}
+				if r.HetJobID == 0 {
 					h.attempts = append(h.attempts, t)
 				} else {
-					hets[r.hetJobID] = append(hets[r.hetJobID], t)
+					hets[r.HetJobID] = append(hets[r.HetJobID], t)
 				}
 			}
 		}
@@ -213,10 +205,10 @@ func (h *simulation) addAttempts() bool {
 // knowsNamedNodes reports whether the nodes that the request names are existing or future nodes.
 // The names of a pool's workers can be unknown.
 func (h *simulation) knowsNamedNodes(r *request) bool {
-	for _, name := range r.requiredNodes {
+	for _, name := range r.RequiredNodes {
 		_, there := h.findNode(name)
 		if !there && !slices.ContainsFunc(h.poolIndexes, func(at int) bool {
-			_, ok := h.planner.pools[at].spec.ordinalOf(name)
+			_, ok := h.planner.Pools[at].Spec.OrdinalOf(name)
 			return ok
 		}) {
 			return false
@@ -227,20 +219,7 @@ func (h *simulation) knowsNamedNodes(r *request) bool {
 
 func (t attempt) compare(u attempt) int {
 	return cmp.Or(
-		cmp.Compare(u.tier, t.tier), cmp.Compare(u.record.priority, t.record.priority),
-		cmp.Compare(t.record.id, u.record.id), cmp.Compare(t.listPosition, u.listPosition),
+		cmp.Compare(u.tier, t.tier), cmp.Compare(u.record.Priority, t.record.Priority),
+		cmp.Compare(t.record.ID, u.record.ID), cmp.Compare(t.listPosition, u.listPosition),
 	)
-}
-
-// recordsInOrder returns copies of the group's records in the order in which they start.
-func (g *jobGroup) recordsInOrder() []*jobRecord {
-	out := make([]*jobRecord, len(g.records))
-	for i := range g.records {
-		rec := g.records[i]
-		out[i] = &rec
-	}
-	slices.SortFunc(out, func(a, b *jobRecord) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.id, b.id))
-	})
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
@@ -16,7 +17,7 @@ type simRun struct {
 	// Per node: what is free, whether no job is on it, the request whose jobs have it exclusively,
 	// the CPUs of each partition's jobs where that is limited, and the partition of the first job
 	// on it, -1 for none.
-	free           []amounts
+	free           []model.Amounts
 	empty          []bool
 	exclusiveTo    []*request
 	partitionCPUs  []map[int]uint64
@@ -44,10 +45,10 @@ type workerSet struct {
 // nil when that costs too much.
 func (h *simulation) runQueue(workers workerSet) *simRun {
 	s := h.newRun(workers)
-	left := map[*jobRecord]uint64{}
+	left := map[*model.JobRecord]uint64{}
 	for _, attempts := range append([][]attempt{h.attempts}, h.hetAttempts...) {
 		for _, t := range attempts {
-			left[t.record] = t.record.jobs
+			left[t.record] = t.record.Jobs
 		}
 	}
 	ready := slices.ContainsFunc(h.simNodes, func(s simNode) bool { return s.isReady() })
@@ -80,9 +81,9 @@ func (h *simulation) runQueue(workers workerSet) *simRun {
 // newRun returns the state before any job starts.
 func (h *simulation) newRun(workers workerSet) *simRun {
 	s := &simRun{simulation: h, workerSet: workers, started: map[*request]uint64{}}
-	size := amountGRES + len(h.gresNames)
-	all := make(amounts, len(h.simNodes)*size)
-	s.free, s.empty = make([]amounts, len(h.simNodes)), make([]bool, len(h.simNodes))
+	size := model.AmountGRES + len(h.GresNames)
+	all := make(model.Amounts, len(h.simNodes)*size)
+	s.free, s.empty = make([]model.Amounts, len(h.simNodes)), make([]bool, len(h.simNodes))
 	s.exclusiveTo, s.partitionCPUs = make([]*request, len(h.simNodes)), make([]map[int]uint64, len(h.simNodes))
 	s.firstPartition = make([]int, len(h.simNodes))
 	for i := range h.simNodes {
@@ -114,7 +115,7 @@ func (s *simRun) startJobs(t attempt, jobs uint64) (started uint64) {
 }
 
 // startHets starts the pending heterogeneous jobs.
-func (s *simRun) startHets(left map[*jobRecord]uint64) {
+func (s *simRun) startHets(left map[*model.JobRecord]uint64) {
 	for _, attempts := range s.hetAttempts {
 		if slices.ContainsFunc(attempts, func(t attempt) bool { return left[t.record] > 0 }) {
 			s.startHet(attempts, left)
@@ -123,7 +124,7 @@ func (s *simRun) startHets(left map[*jobRecord]uint64) {
 }
 
 // startHet starts all components of a heterogeneous job or none, no two of them on one node.
-func (s *simRun) startHet(attempts []attempt, left map[*jobRecord]uint64) {
+func (s *simRun) startHet(attempts []attempt, left map[*model.JobRecord]uint64) {
 	before := s.clone()
 	had := maps.Clone(left)
 	s.avoidedNodes = map[int]bool{}
@@ -140,7 +141,7 @@ func (s *simRun) startHet(attempts []attempt, left map[*jobRecord]uint64) {
 // clone returns a copy of the run.
 func (s *simRun) clone() simRun {
 	out := *s
-	out.free = make([]amounts, len(s.free))
+	out.free = make([]model.Amounts, len(s.free))
 	for i := range s.free {
 		out.free[i] = slices.Clone(s.free[i])
 	}
@@ -172,16 +173,16 @@ func (s *simRun) takeNodes(c *nodeChoice) {
 		if s.avoidedNodes != nil {
 			s.avoidedNodes[i] = true
 		}
-		if c.request.exclusiveToGroup {
+		if c.request.ExclusiveToGroup {
 			s.exclusiveTo[i] = c.request
 		}
-		if s.partitions[c.partition].maxCPUs > 0 {
+		if s.Partitions[c.partition].MaxCPUs > 0 {
 			if s.partitionCPUs[i] == nil {
 				s.partitionCPUs[i] = map[int]uint64{}
 			}
-			s.partitionCPUs[i][c.partition] += on.amounts[amountCPUs]
+			s.partitionCPUs[i][c.partition] += on.Amounts[model.AmountCPUs]
 		}
-		for k, x := range on.amounts {
+		for k, x := range on.Amounts {
 			s.free[i][k] = saturating.Sub(s.free[i][k], x)
 		}
 	}
@@ -193,5 +194,5 @@ func (s *simRun) isUp(i int) bool {
 	if s.removed[i] || !s.withNew && !n.isReady() {
 		return false
 	}
-	return n.newRank == 0 || n.newRank <= s.newWorkers[s.shapes[n.shape].pool]
+	return n.newRank == 0 || n.newRank <= s.newWorkers[s.Shapes[n.shape].Pool]
 }

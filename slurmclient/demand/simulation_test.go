@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // jobAsReported returns a job as slurmctld reports it: the reported, requested and maximum number
 // of nodes, and count tasks of one CPU.
-func jobAsReported(id uint32, reported, requested, most, count uint64, options ...jobOption) *slurm.Job {
-	j := newJob(id, withTasks(count))
+func jobAsReported(id uint32, reported, requested, most, count uint64, options ...demandtest.JobOption) *slurm.Job {
+	j := demandtest.NewJob(id, demandtest.WithTasks(count))
 	j.NodeCount, j.MaxNodes = slurm.Num(reported), slurm.Num(most)
 	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, requested, count)
 	j.MemoryPerCPU = slurm.Num(100)
@@ -33,10 +34,10 @@ func repeatJob(count int, from uint32, make func(id uint32) *slurm.Job) (out []a
 // TestSimulationMatchesSlurm has queues of the oracle on workers of 4 CPUs. Real Slurm of the
 // release starts all jobs on that many workers, and not on one less.
 func TestSimulationMatchesSlurm(t *testing.T) {
-	perNode := func(n uint64) jobOption {
+	perNode := func(n uint64) demandtest.JobOption {
 		return func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) }
 	}
-	named := func(node string) jobOption { return func(j *slurm.Job) { j.RequiredNodes = node } }
+	named := func(node string) demandtest.JobOption { return func(j *slurm.Job) { j.RequiredNodes = node } }
 	beside := func(of ...[]any) (out []any) {
 		for _, jobs := range of {
 			out = append(out, jobs...)
@@ -52,7 +53,7 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 			repeatJob(6, 7, func(id uint32) *slurm.Job { return jobAsReported(id, 2, 1, most(5), 5) }),
 			[]any{jobAsReported(13, 3, 3, 3, 3),
 				jobAsReported(14, 1, 1, most(3), 3,
-					withChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
+					demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
 		)
 	}
 	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, 26.05 those of all tasks that
@@ -81,13 +82,14 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 		{"tasks per node", "26.05.0", fill(reported), 7},
 		{"one task of several per node", "24.11.5", []any{jobAsReported(1, 1, 1, 0, 1, perNode(3))}, 1},
 		{"one task of several on whole nodes", "26.05.0",
-			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3), withChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
+			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3),
+				demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
 		{"one task of several per node", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
-			s := snapshotOf(t, append(tt.jobs, newPartition("cpu"))...)
+			s := demandtest.SnapshotOf(t, append(tt.jobs, demandtest.NewPartition("cpu"))...)
 			s.Server.Release = tt.release
-			p := demand.Compute(noon.Time(), s, demand.Pool{
+			p := demand.Compute(demandtest.Noon.Time(), s, demand.Pool{
 				Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 16,
 				Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}, IdleGrace: time.Second,
 			}).Pools[0]
@@ -101,17 +103,19 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 // Where GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides what it
 // requests per node (seed 12 of the oracle).
 func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
-	nouns := []any{newPartition("cpu"), newJob(9, withChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
+	nouns := []any{demandtest.NewPartition("cpu"),
+		demandtest.NewJob(9, demandtest.WithChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
 	nouns = append(nouns, repeatJob(6, 1, func(id uint32) *slurm.Job {
 		return jobAsReported(id, 1, 1, 1, 4,
-			withChange(func(j *slurm.Job) {
+			demandtest.WithChange(func(j *slurm.Job) {
 				j.TRESPerNode, j.TRESRequested = "gres/gpu:2",
 					j.TRESRequested+",gres/gpu=2"
 			}))
 	})...)
 	pool := demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 12,
 		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
-	if p := demand.Compute(time.Unix(int64(noon), 0), snapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
+	if p := demand.Compute(time.Unix(int64(demandtest.Noon), 0), demandtest.SnapshotOf(t, nouns...),
+		pool).Pools[0]; p.Required != 6 {
 		t.Errorf("%d workers are required, want 6 for six jobs with all GPUs of a worker: %+v", p.Required, p)
 	}
 }
@@ -120,15 +124,16 @@ func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
 // keeps its estimate (seeds 1427 and 1481 of the oracle).
 func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
 	small := &demand.Shape{CPUs: 4, MemoryMiB: 8000}
-	first := []jobOption{inPartition("b"), withChange(func(j *slurm.Job) {
+	first := []demandtest.JobOption{demandtest.InPartition("b"), demandtest.WithChange(func(j *slurm.Job) {
 		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
 	})}
-	s := snapshotOf(t, newPartition("a"), newPartition("b"),
-		newNode("b-0", inPartitions("b"), withFeatures("b"), withSize(4, 8000), withUsage(1, 100)),
-		newJob(1, inPartition("b"), runningOn("b-0")),
+	s := demandtest.SnapshotOf(t, demandtest.NewPartition("a"), demandtest.NewPartition("b"),
+		demandtest.NewNode("b-0", demandtest.InPartitions("b"), demandtest.WithFeatures("b"),
+			demandtest.WithSize(4, 8000), demandtest.WithUsage(1, 100)),
+		demandtest.NewJob(1, demandtest.InPartition("b"), demandtest.RunningOn("b-0")),
 		jobAsReported(2, 3, 3, 3, 3, first...), jobAsReported(3, 3, 3, 3, 3, first...),
-		jobAsReported(4, 3, 3, 3, 3, inPartition("a,b")))
-	d := demand.Compute(noon.Time(), s,
+		jobAsReported(4, 3, 3, 3, 3, demandtest.InPartition("a,b")))
+	d := demand.Compute(demandtest.Noon.Time(), s,
 		demand.Pool{Name: "a", Feature: "a", WorkerPrefix: "a-", Partitions: []string{"a"}, Max: 8, Shape: small},
 		demand.Pool{Name: "b", Feature: "b", WorkerPrefix: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
 	if a, b := d.Pools[0].Required, d.Pools[1].Required; a != 0 || b != 3 {
@@ -140,18 +145,20 @@ func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
 // the maximum that it requests (seed 1474 of the oracle).
 func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
-		nouns := []any{newPartition("cpu"), newJob(1, runningOn("w-[0-5]")),
-			jobAsReported(9, 2, 1, 6, 6, withChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.RunningOn("w-[0-5]")),
+			jobAsReported(9, 2, 1, 6, 6,
+				demandtest.WithChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
 		for i := range 6 {
-			nouns = append(nouns, newNode(fmt.Sprint("w-", i), withFeatures("w"), withSize(4, 8000), withUsage(3, 100)))
+			nouns = append(nouns, demandtest.NewNode(fmt.Sprint("w-", i), demandtest.WithFeatures("w"),
+				demandtest.WithSize(4, 8000), demandtest.WithUsage(3, 100)))
 		}
-		s := snapshotOf(t, nouns...)
+		s := demandtest.SnapshotOf(t, nouns...)
 		if limit > 0 {
-			setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+			demandtest.SetLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
 		} else {
-			setLimits(s, slurm.License{Name: "ansys", Total: 5})
+			demandtest.SetLimits(s, slurm.License{Name: "ansys", Total: 5})
 		}
-		p := demand.Compute(noon.Time(), s, demand.Pool{
+		p := demand.Compute(demandtest.Noon.Time(), s, demand.Pool{
 			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 16,
 			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
 		}).Pools[0]
@@ -165,22 +172,25 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 // the job of lower priority on three nodes needs a new one (seed 12447 of the oracle).
 func TestPlannedNodesAreKept(t *testing.T) {
 	for planned, want := range map[string]uint64{"a-1,b-0": 4, "": 3} {
-		both := inPartitions("all")
-		nouns := []any{newPartition("all")}
+		both := demandtest.InPartitions("all")
+		nouns := []any{demandtest.NewPartition("all")}
 		for i := range 3 {
 			nouns = append(nouns,
-				newNode(fmt.Sprint("a-", i), both, withFeatures("a"), withUsage(4, 400)),
-				newNode(fmt.Sprint("b-", i), both, withFeatures("b", "big"), withSize(16, 32000),
+				demandtest.NewNode(fmt.Sprint("a-", i), both, demandtest.WithFeatures("a"),
+					demandtest.WithUsage(4, 400)),
+				demandtest.NewNode(fmt.Sprint("b-", i), both, demandtest.WithFeatures("b", "big"),
+					demandtest.WithSize(16, 32000),
 					func(n *slurm.Node) { n.Weight = 10 }))
 		}
-		nouns = append(nouns, newJob(1, inPartition("all"), runningOn("a-[0-2]")),
-			jobAsReported(2, 2, 2, 2, 4, inPartition("all"), withConstraint("a|b"), withChange(func(j *slurm.Job) {
-				j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
-			})),
-			jobAsReported(3, 3, 3, 3, 6, inPartition("all"), withChange(func(j *slurm.Job) {
+		nouns = append(nouns, demandtest.NewJob(1, demandtest.InPartition("all"), demandtest.RunningOn("a-[0-2]")),
+			jobAsReported(2, 2, 2, 2, 4, demandtest.InPartition("all"), demandtest.WithConstraint("a|b"),
+				demandtest.WithChange(func(j *slurm.Job) {
+					j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
+				})),
+			jobAsReported(3, 3, 3, 3, 6, demandtest.InPartition("all"), demandtest.WithChange(func(j *slurm.Job) {
 				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(2), slurm.Num(2)
 			})))
-		d := demand.Compute(noon.Time(), snapshotOf(t, nouns...),
+		d := demand.Compute(demandtest.Noon.Time(), demandtest.SnapshotOf(t, nouns...),
 			demand.Pool{Name: "a", Feature: "a", WorkerPrefix: "a-", Partitions: []string{"all"}, Max: 3,
 				Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}},
 			demand.Pool{Name: "b", Feature: "b", WorkerPrefix: "b-", Partitions: []string{"all"}, Max: 6,
@@ -195,13 +205,15 @@ func TestPlannedNodesAreKept(t *testing.T) {
 // w-4, and backfill plans job 3 on the required w-3 and the three nodes after it, which are free or
 // will be (seed 245 of the oracle). Job 7 of lower priority needs yet another one.
 func TestNodesOfAPlanToComeAreKept(t *testing.T) {
-	requiring := func(node string) jobOption {
-		return withChange(func(j *slurm.Job) { j.RequiredNodes = node })
+	requiring := func(node string) demandtest.JobOption {
+		return demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = node })
 	}
 	for node, want := range map[string]uint64{"w-3": 8, "w-4": 9, "": 10} {
-		nouns := []any{newPartition("cpu"), newJob(1, asExclusive), newJob(2, onNodes(4), asExclusive),
-			newJob(3, onNodes(4), asExclusive, requiring(node)), newJob(7, asExclusive)}
-		p := demand.Compute(noon.Time(), snapshotOf(t, nouns...), demand.Pool{
+		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.AsExclusive),
+			demandtest.NewJob(2, demandtest.OnNodes(4), demandtest.AsExclusive),
+			demandtest.NewJob(3, demandtest.OnNodes(4), demandtest.AsExclusive, requiring(node)),
+			demandtest.NewJob(7, demandtest.AsExclusive)}
+		p := demand.Compute(demandtest.Noon.Time(), demandtest.SnapshotOf(t, nouns...), demand.Pool{
 			Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 20,
 			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
 		}).Pools[0]

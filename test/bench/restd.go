@@ -171,7 +171,7 @@ func pauseBetweenPolls(ctx context.Context) error {
 func (p *restdPolls) awaitFirstPoll(ctx context.Context, cache *slurmclient.Cache) error {
 	for range 10 {
 		err := cache.Refresh(ctx, slurmclient.Jobs)
-		if err == nil || !slurmclient.IsUnavailable(err) {
+		if err == nil || slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 			return err
 		}
 		select {

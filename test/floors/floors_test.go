@@ -229,7 +229,8 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 
 // purePackages decide without I/O: the same arguments give the same result.
 var purePackages = []string{"operator/names", "operator/scaling", "operator/shape", "operator/slurmconf",
-	"operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
+	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
+	"operator/nodeset/status",
 	"operator/nodeset/render", "slurmclient/occupancy", "metricsapi/view/convert"}
 
 // impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they

@@ -44,7 +44,8 @@ func TestWhatIsShownWaitsForWorkersOnTheirWayUp(t *testing.T) {
 			time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if room, again := WriteLimit(nodesettest.Noon, tc.workers, 0, tc.shown); room != tc.room || again != tc.again {
+			if room, again := WriteLimit(nodesettest.Noon, tc.workers, 0, tc.shown); room != tc.room ||
+				again != tc.again {
 				t.Errorf("%d now and the rest after %v, want %d and %v", room, again, tc.room, tc.again)
 			}
 		})

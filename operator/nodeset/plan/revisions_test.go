@@ -38,7 +38,8 @@ func TestRevisions(t *testing.T) {
 	}
 	without := func(name string) func(*planInput) {
 		return func(s *planInput) {
-			s.observed.Revisions = slices.DeleteFunc(s.observed.Revisions, func(r Revision) bool { return r.Name == name })
+			s.observed.Revisions = slices.DeleteFunc(s.observed.Revisions,
+				func(r Revision) bool { return r.Name == name })
 		}
 	}
 	partition := func(s *planInput) { s.desired.Update.Partition = 2 }
@@ -51,7 +52,8 @@ func TestRevisions(t *testing.T) {
 	}{
 		{"those beyond the limit go, the oldest first to be lost", 1, nil,
 			changes{{Verb: DeleteRevision, Name: "gpu-b"}, {Verb: DeleteRevision, Name: "gpu-a"}}},
-		{"all stay within the limit", 1, []func(*planInput){func(s *planInput) { s.desired.RevisionHistoryLimit = 9 }}, nil},
+		{"all stay within the limit", 1, []func(*planInput){func(s *planInput) { s.desired.RevisionHistoryLimit = 9 }},
+			nil},
 		{"the limit is 0", 1, []func(*planInput){func(s *planInput) { s.desired.RevisionHistoryLimit = -1 }},
 			changes{{Verb: DeleteRevision, Name: "gpu-c"}, {Verb: DeleteRevision, Name: "gpu-b"},
 				{Verb: DeleteRevision, Name: "gpu-a"}}},

@@ -98,14 +98,16 @@ func TestSlurmClusterThatTheNodeSetRecords(t *testing.T) {
 		{"Slurm does not tell its name", 1, nil, SlurmClusterChange{}},
 		{"the reading is stale", 1, []func(*planInput){answers, func(s *planInput) { s.observed.Slurm.Fresh = false }},
 			SlurmClusterChange{}},
-		{"no worker is ready", 1, []func(*planInput){answers, func(s *planInput) { s.observed.Workers[0].Ready = false }},
+		{"no worker is ready", 1,
+			[]func(*planInput){answers, func(s *planInput) { s.observed.Workers[0].Ready = false }},
 			SlurmClusterChange{}},
 		{"the worker is not registered", 1, []func(*planInput){answers, func(s *planInput) {
 			s.observed.Slurm.Records["n-0"] = Record{Name: "n-0", Future: true}
 		}}, SlurmClusterChange{}},
 		{"the last worker is gone", 0, []func(*planInput){answers, recorded}, SlurmClusterChange{Write: true}},
 		{"there never was one", 0, []func(*planInput){answers}, SlurmClusterChange{}},
-		{"the NodeSet is being deleted", 0, []func(*planInput){recorded, func(s *planInput) { s.desired.Deleting = true }},
+		{"the NodeSet is being deleted", 0,
+			[]func(*planInput){recorded, func(s *planInput) { s.desired.Deleting = true }},
 			SlurmClusterChange{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -118,6 +118,7 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "dropped", Replicas: 2, Mount: "data", Spec: template +
 		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
 	c.awaitClaims("data-dropped-0", "data-dropped-1")
+	c.awaitStatus("slurmIdle", "2") // a worker that the operator has not seen registered would go first
 	// Of two that are idle the one that is so for longer would go.
 	c.kubectl("--namespace", s.Values.Namespace, "annotate", "pod", "dropped-1",
 		"nodeset.slinky.slurm.net/pod-deletion-cost=-1")

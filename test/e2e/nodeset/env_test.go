@@ -63,6 +63,16 @@ func stableState(state string) string {
 	return state
 }
 
+// awaitStatus waits until a number of the NodeSet's status has a value.
+func (c nodeSetEnv) awaitStatus(field, want string) {
+	c.t.Helper()
+	c.await(field+" is "+want, func(ctx context.Context) (bool, string) {
+		have, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", c.spec.Name,
+			"--output", "jsonpath={.status."+field+"}")
+		return err == nil && have == want, fmt.Sprint(have, err)
+	})
+}
+
 // awaitWorkers waits until exactly these workers exist and none of them is being deleted.
 func (c nodeSetEnv) awaitWorkers(want ...string) map[string]nodeset.Worker {
 	c.t.Helper()

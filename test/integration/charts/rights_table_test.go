@@ -63,7 +63,7 @@ func programRights() []right {
 			"records on workers why they drain, and protects them from eviction"},
 		{operator, "pods", "delete", "operator/nodeset/apply.go", "r.client.Delete(ctx, pod",
 			"deletes drained workers"},
-		{operator, "pods/status", "patch", "operator/nodeset/pod_conditions.go", "kube.PatchPodConditions(",
+		{operator, "pods/status", "patch", "operator/nodeset/mirror.go", "kube.PatchPodConditions(",
 			"reports Slurm's states as pod conditions"},
 		{operator, "pods/exec", "get,create", "operator/slurmclients/scontrol_exec.go", `SubResource("exec")`,
 			"runs scontrol in slurmctld's pods if slurmrestd does not serve v0.0.45; only in rbac.execNamespaces"},

@@ -27,6 +27,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
+	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -87,7 +88,7 @@ func startNodeSetReconciler(t *testing.T, c *realkube.Cluster) {
 	must(t, clients.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	must(t, wakeup.IndexByNodeSet(ctx, mgr.GetFieldIndexer()))
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), func(k access.ClusterKey) nodeset.SlurmCluster {
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), func(k access.ClusterKey) reading.SlurmCluster {
 		if s := clients.For(k); s != nil {
 			return s
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -197,23 +198,23 @@ func TestJobs(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		job     *slurm.Job
-		class   demand.Class
+		class   pending.Class
 		help    Help
 		serving Serving
 	}{
-		{"it waits for a worker", pendingJob(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
-		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater,
+		{"it waits for a worker", pendingJob(9, 2), pending.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
+		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), pending.ClassHeld, HelpLater,
 			Serving{"gpu", true, "", 3, 2, 3}},
 		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }),
-			demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+			pending.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
 		{"its begin time is in the future",
-			change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater,
+			change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), pending.ClassTime, HelpLater,
 			Serving{"gpu", true, "", 3, 2, 3}},
-		{"it is too large", pendingJob(9, 9), demand.ClassUnsatisfiable, HelpNo,
+		{"it is too large", pendingJob(9, 9), pending.ClassUnsatisfiable, HelpNo,
 			Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
-		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable,
+		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), pending.ClassUnsatisfiable,
 			HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
-		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid,
+		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), pending.ClassInvalid,
 			HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -250,7 +251,7 @@ func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
 }
 
 func TestEveryClassHasAMeaning(t *testing.T) {
-	for _, c := range demand.Classes() {
+	for _, c := range pending.Classes() {
 		for _, n := range []Number{One, Many} {
 			if Meaning(c, n) == "" {
 				t.Errorf("%s of %s has no meaning", c, n)

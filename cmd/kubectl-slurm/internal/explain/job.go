@@ -6,6 +6,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -22,8 +23,8 @@ type Job struct {
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text,omitempty"`
 	// Class is the class of the reason, derived from the whole record. Meaning describes the class.
-	Class   demand.Class `json:"class,omitempty"`
-	Meaning string       `json:"meaning,omitempty"`
+	Class   pending.Class `json:"class,omitempty"`
+	Meaning string        `json:"meaning,omitempty"`
 	// Asks describes the requested resources.
 	Asks string `json:"asks"`
 	// Details are sentences about what the job waits for.
@@ -83,31 +84,31 @@ func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 
 // classOf returns the class of the reason why the job waits, according to its record and the
 // available workers.
-func (s *Observation) classOf(cluster string, now slurm.Time, j *slurm.Job) demand.Class {
-	class := demand.Classify(now, j)
-	if class != demand.ClassCapacity {
+func (s *Observation) classOf(cluster string, now slurm.Time, j *slurm.Job) pending.Class {
+	class := pending.Classify(now, j)
+	if class != pending.ClassCapacity {
 		return class
 	}
-	if j.IsArray() && demand.RunnableTasks(j, s.runningTasks(j)) == 0 {
-		return demand.ClassArrayThrottle
+	if j.IsArray() && pending.RunnableTasks(j, s.runningTasks(j)) == 0 {
+		return pending.ClassArrayThrottle
 	}
 	d := demand.Compute(s.Now, s.withOnlyPending(j).snapshot(s.Now), s.pools(cluster)...)
 	for _, p := range j.Partitions() {
 		if part, ok := d.Partition(p); ok && part.EligiblePendingJobs > 0 {
-			return demand.ClassCapacity
+			return pending.ClassCapacity
 		}
 	}
 	for _, p := range d.Pools {
-		for _, class := range []demand.Class{demand.ClassUnsatisfiable, demand.ClassPartitionLimit} {
+		for _, class := range []pending.Class{pending.ClassUnsatisfiable, pending.ClassPartitionLimit} {
 			if p.ByClass[class] > 0 {
 				return class
 			}
 		}
 	}
 	if isPartitionClosed(d, j) {
-		return demand.ClassPartitionLimit
+		return pending.ClassPartitionLimit
 	}
-	return demand.ClassUnsatisfiable
+	return pending.ClassUnsatisfiable
 }
 
 // isPartitionClosed reports whether a partition of the job does not accept it.
@@ -115,7 +116,7 @@ func isPartitionClosed(d demand.Demand, j *slurm.Job) bool {
 	for _, name := range j.Partitions() {
 		part, ok := d.Partition(name)
 		if ok && slices.ContainsFunc(part.PendingByReason,
-			func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
+			func(r demand.ReasonCount) bool { return r.Class == pending.ClassPartitionLimit }) {
 			return true
 		}
 	}
@@ -133,13 +134,13 @@ func (s *Observation) runningTasks(j *slurm.Job) uint64 {
 	return n
 }
 
-func judgeHelp(class demand.Class, serving []Serving) Help {
+func judgeHelp(class pending.Class, serving []Serving) Help {
 	could := slices.ContainsFunc(serving, func(v Serving) bool { return v.Could })
 	switch {
-	case class == demand.ClassCapacity && could:
+	case class == pending.ClassCapacity && could:
 		return HelpYes
-	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid,
-		class == demand.ClassPartitionLimit:
+	case class == pending.ClassCapacity, class == pending.ClassUnsatisfiable, class == pending.ClassInvalid,
+		class == pending.ClassPartitionLimit:
 		return HelpNo
 	case could:
 		return HelpLater

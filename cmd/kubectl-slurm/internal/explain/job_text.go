@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -21,7 +21,7 @@ func describeRequest(j *slurm.Job) string {
 			add("%d %s", v, many)
 		}
 	}
-	if tasks, exact := demand.PendingTasks(j); j.IsArrayBase() && tasks > 0 {
+	if tasks, exact := pending.CountTasks(j); j.IsArrayBase() && tasks > 0 {
 		if exact {
 			add("%d tasks, each of", tasks)
 		} else {
@@ -51,22 +51,22 @@ func describeRequest(j *slurm.Job) string {
 }
 
 // describeWait describes what a job of a class waits for.
-func describeWait(class demand.Class, now slurm.Time, j *slurm.Job) []string {
+func describeWait(class pending.Class, now slurm.Time, j *slurm.Job) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if class == demand.ClassDependency {
+	if class == pending.ClassDependency {
 		add("it waits for %s", j.Dependency)
 	}
-	if class == demand.ClassTime {
+	if class == pending.ClassTime {
 		add("it may start at %s or later", formatTime(j.EligibleTime))
 	}
-	if class == demand.ClassLicense && j.Licenses != "" {
+	if class == pending.ClassLicense && j.Licenses != "" {
 		add("it needs licences %s", j.Licenses)
 	}
-	if class == demand.ClassArrayThrottle {
+	if class == pending.ClassArrayThrottle {
 		add("at most %d tasks of its array run at once", j.ArrayMaxRunning)
 	}
-	if class == demand.ClassHeld {
+	if class == pending.ClassHeld {
 		add("scontrol release %d releases it", j.ID)
 	}
 	if j.StartTime.IsSet() && j.StartTime > now {
@@ -75,7 +75,7 @@ func describeWait(class demand.Class, now slurm.Time, j *slurm.Job) []string {
 	if j.ScheduledNodes != "" {
 		add("slurmctld plans it for %s", j.ScheduledNodes)
 	}
-	if j.LastSchedEval.IsSet() && class == demand.ClassCapacity {
+	if j.LastSchedEval.IsSet() && class == pending.ClassCapacity {
 		add("the scheduler last evaluated it at %s", formatTime(j.LastSchedEval))
 	}
 	return out

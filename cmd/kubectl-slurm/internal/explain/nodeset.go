@@ -12,6 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 )
 
 // NodeSet is the explanation of a NodeSet.
@@ -66,9 +67,9 @@ type Need struct {
 
 // Waiting is the number of pending jobs of one class.
 type Waiting struct {
-	Class   demand.Class `json:"class"`
-	Jobs    uint64       `json:"jobs"`
-	Meaning string       `json:"meaning"`
+	Class   pending.Class `json:"class"`
+	Jobs    uint64        `json:"jobs"`
+	Meaning string        `json:"meaning"`
 }
 
 // Autoscaler is the HPA of a NodeSet.
@@ -127,7 +128,7 @@ func (e *NodeSet) splitNeed(observed *Observation, n *v1beta1.NodeSet) {
 	if !ok {
 		return
 	}
-	for _, class := range demand.Classes() {
+	for _, class := range pending.Classes() {
 		if jobs := p.ByClass[class]; jobs > 0 {
 			e.Waiting = append(e.Waiting, Waiting{class, jobs, Meaning(class, Many)})
 		}

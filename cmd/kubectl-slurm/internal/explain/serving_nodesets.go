@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -89,7 +90,7 @@ func (s *Observation) canRun(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
 		return false, "it belongs to none of the job's partitions"
 	case len(p.Unsatisfiable) > 0:
 		return false, p.Unsatisfiable[0].Reason
-	case p.ByClass[demand.ClassPartitionLimit] > 0:
+	case p.ByClass[pending.ClassPartitionLimit] > 0:
 		return false, "the partition does not accept the job"
 	}
 	return p.EligiblePendingJobs > 0, ""

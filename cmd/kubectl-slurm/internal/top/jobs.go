@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -93,7 +93,7 @@ const (
 
 func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	tasks := uint64(1)
-	if n, _ := demand.PendingTasks(j); j.IsArrayBase() && n > 0 {
+	if n, _ := pending.CountTasks(j); j.IsArrayBase() && n > 0 {
 		tasks = n
 	}
 	r := Job{

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -79,7 +79,7 @@ func (r *User) addJob(j *slurm.Job) {
 		r.Accounts = append(r.Accounts, j.Account)
 	}
 	if j.State.Base == slurm.JobPending {
-		tasks, _ := demand.PendingTasks(j)
+		tasks, _ := pending.CountTasks(j)
 		r.Pending += tasks
 		return
 	}

@@ -3,7 +3,7 @@ package burst
 import (
 	"fmt"
 
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -61,7 +61,7 @@ func (o Outcome) UpdatedFrom(jobs []*slurm.Job) Outcome {
 func (o *Outcome) addJob(j *slurm.Job) {
 	switch base := j.State.Base; {
 	case base == slurm.JobPending:
-		tasks, _ := demand.PendingTasks(j)
+		tasks, _ := pending.CountTasks(j)
 		o.Pending += int(tasks) //nolint:gosec // as many as were submitted
 		o.Reason = j.Reason
 		if j.Restarts > 0 {

@@ -70,7 +70,8 @@ func goLiteral(v reflect.Value) string {
 				fields = append(fields, field.Name+": "+goLiteral(v.Field(i)))
 			}
 		}
-		return v.Type().String() + "{" + strings.Join(fields, ", ") + "}"
+		// Package demand exports the types of its model under its own name.
+		return strings.Replace(v.Type().String(), "model.", "demand.", 1) + "{" + strings.Join(fields, ", ") + "}"
 	case reflect.Bool, reflect.String, reflect.Slice, reflect.Map:
 		return fmt.Sprintf("%#v", v.Interface())
 	}

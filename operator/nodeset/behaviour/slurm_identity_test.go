@@ -1,0 +1,133 @@
+package behaviour
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
+)
+
+// setClusterName has readings come from a Slurm cluster of a name.
+func (r *testEnv) setClusterName(cluster string) {
+	r.slurm.Cluster = func(reading *slurmclients.Reading) {
+		reading.Snapshot.Nodes.Cluster, reading.Snapshot.Jobs.Cluster = cluster, cluster
+	}
+}
+
+// TestAnotherSlurmClusterIsNotBelieved: it knows the workers as drained and idle.
+func TestAnotherSlurmClusterIsNotBelieved(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
+	r.setClusterName("one")
+	r.startWorkers()
+	if got := r.nodeSet().Annotations[v1beta1.AnnotationSlurmCluster]; got != "one" {
+		t.Fatalf("the remembered cluster is %q", got)
+	}
+	r.slurm.Start(7, "gpu-0")
+	r.slurm.Start(8, "gpu-1")
+	r.scale(0)
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	r.slurm.End(7) // to the other cluster it is unknown
+	r.slurm.End(8)
+	r.setClusterName("two")
+	r.pollAndReconcile()
+	r.clearWrites()
+	for range 4 {
+		r.pollAndReconcile()
+	}
+	if r.podNames() != "gpu-0 gpu-1" || len(r.slurm.Calls) > 0 {
+		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.Calls)
+	}
+	if c := r.expectCondition("Ready", "False", "OtherSlurmCluster"); !strings.Contains(c.Message, "one") ||
+		!strings.Contains(c.Message, "two") {
+		t.Errorf("the condition says %q", c.Message)
+	}
+	r.setClusterName("one")
+	for range 6 {
+		r.pollAndReconcile()
+	}
+	if r.podNames() != "" || r.nodeSet().Annotations[v1beta1.AnnotationSlurmCluster] != "" {
+		t.Errorf("afterwards the pods are %q", r.podNames())
+	}
+}
+
+// TestSlurmNodesOfAnotherNodeSetAreLeftAlone: one of that name in another namespace, or
+// another Kubernetes cluster, or another on the same Kubernetes nodes.
+func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
+	onKube0 := func(n *v1beta1.NodeSet) {
+		setPerKubeNode(n)
+		n.Spec.Template.Spec.Raw = []byte(`{"nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`)
+	}
+	for _, tc := range []struct {
+		name, slurmNode string
+		set             *v1beta1.NodeSet
+	}{
+		{"with a maximum", "gpu-0", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1))},
+		{"without one", "gpu-0", nodesettest.NewNodeSet(1)},
+		{"one on each Kubernetes node", "kube-0", nodesettest.NewNodeSet(0, onKube0)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newTestEnv(t, tc.set)
+			theirs := nodesettest.NewSlurmNode(tc.slurmNode, "IDLE", "DRAIN")
+			theirs.Reason = v1beta1.DrainReasonPrefix + "scale-in"
+			theirs.Comment = `{"namespace":"slurm","podName":"gpu-0","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
+			r.slurm.Nodes[tc.slurmNode] = theirs
+			for range 4 {
+				r.pollAndReconcile()
+			}
+			if r.podNames() != "" || len(r.slurm.Calls) > 0 {
+				t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.Calls)
+			}
+			if c := r.expectCondition("Ready", "False", "SlurmNodesTaken"); !strings.Contains(c.Message, tc.slurmNode) {
+				t.Errorf("the condition says %q", c.Message)
+			}
+			if told := strings.Join(r.takeEvents(), "\n"); strings.Count(told, "SlurmNodesTaken") != 1 {
+				t.Errorf("the events are %s", told)
+			}
+			delete(r.slurm.Nodes, tc.slurmNode)
+			r.pollAndReconcile()
+			if len(r.pods()) != 1 {
+				t.Errorf("when the name is free the pods are %q", r.podNames())
+			}
+		})
+	}
+}
+
+// TestANameWhoseOwnerIsNotKnownIsWaitedFor: whose a Slurm node is its NodeSet writes only after
+// slurmd has registered.
+func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)))
+	r.slurm.Nodes["gpu-0"] = nodesettest.NewSlurmNode("gpu-0", "IDLE", "DYNAMIC_NORM")
+	r.pollAndReconcile()
+	if r.podNames() != "" || len(r.slurm.Calls) > 0 {
+		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.Calls)
+	}
+	if c := r.expectCondition("Ready", "False", "Progressing"); !strings.Contains(
+		c.Message, "Slurm nodes gpu-0 respond and have no owner in their comment") {
+		t.Errorf("the condition says %q", c.Message)
+	}
+	delete(r.slurm.Nodes, "gpu-0")
+	r.pollAndReconcile()
+	if r.podNames() != "gpu-0" {
+		t.Errorf("when the name is free the pods are %q", r.podNames())
+	}
+}
+
+// TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree: the client of a Cluster that was just made
+// has read nothing yet.
+func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
+	r.slurmMissing = true
+	r.reconcile()
+	if c := r.expectCondition("Ready", "Unknown", "NotObserved"); r.podNames() != "" ||
+		!strings.Contains(c.Message, "workers are created once Slurm has been read") {
+		t.Errorf("before a reading the pods are %q, and the condition says %q", r.podNames(), c.Message)
+	}
+	r.slurmMissing = false
+	r.pollAndReconcile()
+	if r.podNames() != "gpu-0" {
+		t.Errorf("afterwards they are %q", r.podNames())
+	}
+}

@@ -1,0 +1,274 @@
+// Package expectations has what the process wrote and no reading shows yet: writes to Slurm, to pods, and
+// the pauses after failures. As in Kubernetes' own controllers, losing them costs only requests.
+package expectations
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// Store is what the process knows besides what it reads: its own writes to Slurm that no
+// reading shows yet, and when it deleted unregistered workers. Losing it is harmless: writes are
+// repeated, and no unregistered worker is deleted at first.
+type Store struct {
+	mu       sync.Mutex
+	nodeSets map[types.NamespacedName]*NodeSet
+}
+
+// NodeSet has the expectations of one NodeSet.
+type NodeSet struct {
+	// Sequence is that of the list of nodes that was last observed.
+	Sequence              uint64
+	PendingWrites         map[string]PendingWrite // by Slurm node
+	UnregisteredDeletions []time.Time
+	// RecordsProblem is why FUTURE records could not be created, RecordsTriedAt when that was.
+	RecordsProblem string
+	RecordsTriedAt time.Time
+	// createFailures counts the consecutive rounds in which creations failed, roundFailures the
+	// failures in this round. No worker is created before CreateAfter.
+	createFailures, roundFailures int
+	CreateAfter                   time.Time
+	// ReportedWaits are the waits that were reported, by pod.
+	ReportedWaits map[string]ReportedWait
+	// RefusedDeletions is why Slurm refuses to delete records, by Slurm node.
+	RefusedDeletions map[string]string
+	// pendingUpdates are the updates of Slurm nodes that no reading shows yet, by name.
+	pendingUpdates map[string]pendingUpdate
+	Pods           *Pods
+	// ReportedMismatch is the mismatch that was last reported.
+	ReportedMismatch string
+	// Namespace is what was read of the NodeSet's namespace.
+	Namespace NamespaceIdentity
+	// ReservationWrittenAt is when the reservation of a scheduled update was last written.
+	ReservationWrittenAt time.Time
+	// ConditionsWrittenAt is when pod conditions and Slurm nodes were last updated.
+	ConditionsWrittenAt time.Time
+	// StatusWrittenAt is when the status was last written.
+	StatusWrittenAt time.Time
+	// ObserveNanos is how long the last observation took, in nanoseconds.
+	ObserveNanos atomic.Int64
+}
+
+// PendingWrite is a write to a Slurm node that no reading shows yet.
+type PendingWrite struct {
+	verb plan.Verb
+	at   time.Time
+	// sequence is that of the list of nodes at the time of the write.
+	sequence uint64
+}
+
+// OutcomeUnknown is a write that failed and may nevertheless have taken effect. Only a reading that
+// began later can prove that the Slurm node is drained.
+const OutcomeUnknown plan.Verb = "outcome-unknown"
+
+type pendingUpdate struct {
+	slurmclient.NodeUpdate
+	at time.Time
+}
+
+// Has reports whether there are expectations of a NodeSet.
+func (m *Store) Has(name types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodeSets[name] != nil
+}
+
+// ObserveDuration returns how long the last observation of a NodeSet took, 0 if there was none.
+func (m *Store) ObserveDuration(name types.NamespacedName) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if set := m.nodeSets[name]; set != nil {
+		return time.Duration(set.ObserveNanos.Load())
+	}
+	return 0
+}
+
+// New returns a store without expectations.
+func New() *Store {
+	return &Store{nodeSets: map[types.NamespacedName]*NodeSet{}}
+}
+
+// ForNodeSet returns the expectations of a NodeSet. Deletions before the process started are not
+// known, so new expectations count as if the allowed number of unregistered workers had just been
+// deleted.
+func (m *Store) ForNodeSet(name types.NamespacedName, now time.Time) *NodeSet {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.nodeSets[name]
+	if s == nil {
+		s = &NodeSet{PendingWrites: map[string]PendingWrite{}, pendingUpdates: map[string]pendingUpdate{},
+			Pods: NewPods()}
+		for range 1000 {
+			s.UnregisteredDeletions = append(s.UnregisteredDeletions, now)
+		}
+		m.nodeSets[name] = s
+	}
+	return s
+}
+
+// ForgetNodeSet drops the expectations of a NodeSet that is gone.
+func (m *Store) ForgetNodeSet(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.nodeSets, name)
+}
+
+// ExpectWrite remembers a write to Slurm. One NodeSet is reconciled by one goroutine at a time, but
+// several apply its steps.
+func (m *Store) ExpectWrite(s *NodeSet, names []string, verb plan.Verb, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range names {
+		s.PendingWrites[name] = PendingWrite{verb, at, s.Sequence}
+	}
+}
+
+// RecordRefusal remembers why Slurm refuses to delete a record; nil means that the record was
+// deleted.
+func (m *Store) RecordRefusal(s *NodeSet, name string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(s.RefusedDeletions, name)
+	case s.RefusedDeletions == nil:
+		s.RefusedDeletions = map[string]string{name: err.Error()}
+	default:
+		s.RefusedDeletions[name] = err.Error()
+	}
+}
+
+const (
+	// createRetry is the pause after a round in which creations failed. It doubles with each such
+	// round, up to createRetryMost.
+	createRetry     = time.Second
+	createRetryMost = 5 * time.Minute
+	// CreateTries is how many creations may fail in a round before the others are skipped, and how
+	// many are tried in the next round.
+	CreateTries = 5
+)
+
+// RecordCreateFailure remembers that a worker could not be created, and reports whether it is the
+// first failure of the round.
+func (m *Store) RecordCreateFailure(s *NodeSet, at time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.roundFailures++
+	if s.roundFailures > 1 {
+		return false
+	}
+	s.CreateAfter = at.Add(min(createRetry<<min(s.createFailures, 10), createRetryMost))
+	s.createFailures++
+	return true
+}
+
+// HasTooManyFailures reports whether so many creations failed in this round that the others are
+// skipped.
+func (m *Store) HasTooManyFailures(s *NodeSet) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.roundFailures >= CreateTries
+}
+
+// BeginCreations begins a round. It returns how long no worker may be created, and how many
+// consecutive rounds have failed.
+func (m *Store) BeginCreations(s *NodeSet, now time.Time) (wait time.Duration, failures int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.roundFailures = 0
+	return max(0, s.CreateAfter.Sub(now)), s.createFailures
+}
+
+// EndCreations ends a round. A round that created workers without a failure resets the count of
+// failed rounds.
+func (m *Store) EndCreations(s *NodeSet, made int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made > 0 && s.roundFailures == 0 {
+		s.createFailures = 0
+	}
+}
+
+// RecordUnregisteredDeletion remembers that a worker was deleted because it had not registered.
+func (m *Store) RecordUnregisteredDeletion(s *NodeSet, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.UnregisteredDeletions = append(s.UnregisteredDeletions, at)
+}
+
+// ExpectUpdate remembers the update of a Slurm node.
+func (m *Store) ExpectUpdate(s *NodeSet, name string, u slurmclient.NodeUpdate, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.pendingUpdates[name] = pendingUpdate{u, at}
+}
+
+// ExpectsUpdate reports whether the same update was already written and no reading shows it yet.
+func (s *NodeSet) ExpectsUpdate(name string, u slurmclient.NodeUpdate) bool {
+	pending, ok := s.pendingUpdates[name]
+	return ok && reflect.DeepEqual(pending.NodeUpdate, u)
+}
+
+// OverlayWrites applies to a reading the writes since the reading of the nodes began. Such a write
+// must not be repeated, and proves nothing. It forgets the writes that the reading shows.
+func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, brake time.Duration,
+	now time.Time) {
+	for name, w := range s.PendingWrites {
+		// slurmrestd may report a list as unchanged that still contains a deleted node.
+		unchanged := w.verb == plan.DeleteRecord && w.sequence == s.Sequence
+		if w.at.Before(nodesReadAt) && !unchanged {
+			delete(s.PendingWrites, name)
+			continue
+		}
+		record, known := to.Records[name]
+		record.Name = name
+		if _, proven := to.DrainedSince[name]; proven {
+			to.DrainedSince = maps.Clone(to.DrainedSince)
+			delete(to.DrainedSince, name)
+		}
+		switch w.verb {
+		case OutcomeUnknown:
+			continue
+		case plan.Drain:
+			record.Drain, record.OurReason = true, true
+		case plan.AddDrain:
+			record.Drain = true
+		case plan.Undrain, plan.Resume:
+			record.Drain, record.Down, record.OurReason = false, false, false
+		case plan.ClearReason:
+			record.OurReason = false
+		case plan.MarkFuture:
+			record = plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: record.OwnerUID}
+		case plan.CreateRecords:
+			if !known {
+				record = plan.Record{Name: name, Future: true, Dynamic: true}
+			}
+		case plan.DeleteRecord:
+			delete(to.Records, name)
+			continue
+		}
+		to.Records[name] = record
+	}
+	maps.DeleteFunc(s.pendingUpdates, func(_ string, u pendingUpdate) bool { return u.at.Before(nodesReadAt) })
+	s.UnregisteredDeletions = slices.DeleteFunc(s.UnregisteredDeletions,
+		func(t time.Time) bool { return !now.Before(t.Add(brake)) })
+}
+
+// ReportedWait is what was last reported of a worker that waits for its removal: the job that it
+// waits for, and what else keeps it.
+type ReportedWait struct {
+	Job   uint32
+	Block plan.BlockReason
+}
+
+// NamespaceIdentity is the UID of a NodeSet and that of its namespace.
+type NamespaceIdentity struct{ NodeSet, UID types.UID }

@@ -1,0 +1,126 @@
+// Package reading decides what a reading of Slurm says about one NodeSet, and whether it is fresh enough to
+// act on.
+package reading
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// SlurmCluster is a live Slurm cluster.
+type SlurmCluster interface {
+	// Reading returns the newest reading, never nil. It does not block.
+	Reading() *slurmclients.Reading
+	// Problem explains why there is no connection, empty if there is one.
+	Problem() string
+	// ReadNode reads one node from slurmrestd, also a FUTURE one.
+	ReadNode(ctx context.Context, name string) (*slurm.Node, error)
+	Drain(ctx context.Context, name, reason string) error
+	Undrain(ctx context.Context, name string) error
+	Resume(ctx context.Context, name string) error
+	Future(ctx context.Context, name string) error
+	DeleteNode(ctx context.Context, name string) error
+	CreateNodes(ctx context.Context, names, options string) error
+	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
+	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
+	DeleteReservation(ctx context.Context, name string) error
+	// RequestRefresh requests a reading before the end of the poll interval. It does not block.
+	RequestRefresh()
+}
+
+// Freshness decides whether a reading is fresh.
+type Freshness struct {
+	StaleAfter time.Duration
+}
+
+// ReadingOf converts a reading for the plan. It includes the records whose name belongs to an
+// existing or possible worker, as ours reports, and those whose comment names the NodeSet. slurm is
+// nil if the cluster does not exist.
+func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Reading, uid string,
+	ours func(name string) bool,
+	kubeNodes func(string) bool) plan.SlurmReading {
+	if s == nil {
+		return plan.SlurmReading{Problem: "its Controller or Cluster does not exist"}
+	}
+	out := plan.SlurmReading{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{},
+		Work: map[string]occupancy.Work{}, DrainedSince: r.DrainedSince}
+	if !out.Known {
+		out.Problem = cmp.Or(s.Problem(), r.Problem, "Slurm has not been read yet")
+		return out
+	}
+	out.JobsReadAt, out.NodesReadAt = r.Snapshot.Jobs.ReadAt, r.Snapshot.Nodes.ReadAt
+	out.ClusterName = r.Snapshot.Nodes.Cluster
+	out.Problem = f.stalenessOf(now, r)
+	out.Fresh = out.Problem == ""
+	for name, n := range r.Nodes {
+		if n.State.Base != slurm.NodeFuture {
+			out.TotalNodes++
+		}
+		// Most nodes belong to others. Parsing their comments would cost too much.
+		if !ours(name) && !strings.Contains(n.Comment, uid) {
+			continue
+		}
+		record := observed.Record(n, kubeNodes)
+		if !ours(name) && record.OwnerUID != uid {
+			continue
+		}
+		out.Records[name] = record
+		if w, ok := r.Work[name]; ok {
+			out.Work[name] = w
+		}
+	}
+	return out
+}
+
+// stalenessOf explains why a reading is not fresh, empty if it is.
+func (f Freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
+	if r.Problem != "" {
+		return r.Problem
+	}
+	if a, b := r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster; a != b && a != "" && b != "" {
+		return fmt.Sprintf("the nodes were read from the Slurm cluster %s, the jobs from %s", a, b)
+	}
+	for _, p := range []slurmclient.Poll{r.Snapshot.Nodes.Poll, r.Snapshot.Jobs.Poll} {
+		switch age := p.Age(now); {
+		case p.Err != nil:
+			return fmt.Sprintf("reading %s: %v", p.Resource, p.Err)
+		case age > f.StaleAfter:
+			return fmt.Sprintf("the reading of %s is %s old", p.Resource, age.Round(time.Second))
+		}
+	}
+	return ""
+}
+
+// CheckPrecondition reads the Slurm node right before a step, and reports whether the step's
+// precondition is met. It is never met for Slurm nodes of other NodeSets. An error means that the
+// node could not be read.
+func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node) bool, step plan.Step) (bool, error) {
+	if step.Precondition == plan.NoPrecondition {
+		return true, nil
+	}
+	if s == nil {
+		return false, fmt.Errorf("reading slurm node %s: the Slurm cluster does not exist", step.SlurmName)
+	}
+	n, err := s.ReadNode(ctx, step.SlurmName)
+	switch {
+	case slurmclient.IsNotFound(err):
+		return step.Precondition.IsMetBy(nil), nil
+	case err != nil:
+		return false, fmt.Errorf("reading slurm node %s: %w", step.SlurmName, err)
+	}
+	if !own(n) {
+		return false, nil
+	}
+	record := observed.Record(n, func(string) bool { return true })
+	return step.Precondition.IsMetBy(&record), nil
+}

@@ -1,0 +1,289 @@
+// Package status computes the status of a NodeSet from what was observed of it. It is pure.
+package status
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// Problem is why a NodeSet cannot be reconciled: reason and message of the condition Ready.
+type Problem struct{ Reason, Message string }
+
+// Observation is what a status shows of a NodeSet.
+type Observation struct {
+	NodeSet *v1beta1.NodeSet
+	// ClusterRef is the name of its Controller or Cluster.
+	ClusterRef string
+	Problem    Problem
+	// Revision is the hash of the newest revision; it means nothing while there is a problem.
+	Revision string
+	Desired  plan.Desired
+	// RequestedMax is the requested maximum of workers, which Desired.MaxWorkers may not reach.
+	RequestedMax *int32
+	Workers      []plan.Worker
+	Slurm        plan.SlurmReading
+	// RecordsProblem is why FUTURE records could not be created, empty if they could.
+	RecordsProblem string
+	// RefusedDeletions is why Slurm refuses to delete records, by Slurm node.
+	RefusedDeletions map[string]string
+}
+
+// Of computes the status of a NodeSet. Conditions of other controllers, and the transition
+// times of unchanged ones, stay.
+func Of(now time.Time, s *Observation, actions *plan.Actions) v1beta1.NodeSetStatus {
+	out := *s.NodeSet.Status.DeepCopy()
+	out.ObservedGeneration = s.NodeSet.Generation
+	out.Selector = labels.Set(names.NodeSetSelector(s.NodeSet.Name, s.ClusterRef)).String()
+	if s.Problem.Reason == "" {
+		out.NodeSetHash = s.Revision
+	}
+	out.Desired = int32(s.Desired.WorkerCount())
+	countWorkers(&out, now, s, actions)
+	if s.Desired.PerKubeNode || s.Desired.Deleting {
+		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
+	}
+	for _, c := range []metav1.Condition{readyCondition(&out, s, actions), drainingCondition(s, actions),
+		updatedCondition(s, actions), submittableCondition(s)} {
+		if c.Type != "" {
+			c.ObservedGeneration, c.LastTransitionTime = s.NodeSet.Generation, metav1.NewTime(now)
+			meta.SetStatusCondition(&out.Conditions, c)
+		}
+	}
+	v1beta1.SetFieldsIgnored(&out.Conditions, s.NodeSet.Spec.IgnoredFields(), s.NodeSet.Generation, now)
+	return out
+}
+
+// countWorkers counts the workers. Counts of Slurm states keep their values until Slurm is read.
+func countWorkers(out *v1beta1.NodeSetStatus, now time.Time, s *Observation, actions *plan.Actions) {
+	out.Replicas, out.UpdatedReplicas, out.ReadyReplicas, out.AvailableReplicas = 0, 0, 0, 0
+	if s.Slurm.Known {
+		out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
+	}
+	for i := range s.Workers {
+		w := &s.Workers[i]
+		if !w.DeletedAt.IsZero() || w.Finished {
+			continue
+		}
+		out.Replicas++
+		incrementIf(&out.UpdatedReplicas, w.Revision == out.NodeSetHash)
+		incrementIf(&out.ReadyReplicas, w.Ready)
+		incrementIf(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.Desired.MinReady)))
+		record, known := s.Slurm.Records[w.SlurmName]
+		if !known || record.Future {
+			continue
+		}
+		incrementIf(&out.SlurmDrain, record.Drain)
+		switch {
+		case record.Down:
+			out.SlurmDown++
+		case record.Busy:
+			out.SlurmAllocated++
+		case !record.Drain:
+			out.SlurmIdle++
+		}
+	}
+	out.UnavailableReplicas = max(0, out.Desired-out.AvailableReplicas)
+	out.DrainingReplicas = int32(len(actions.Waits))
+}
+
+func incrementIf(to *int32, isSet bool) {
+	if isSet {
+		*to++
+	}
+}
+
+func newCondition(kind string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Actions) metav1.Condition {
+	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return newCondition(v1beta1.ConditionReady, status, reason, format, args...)
+	}
+	switch wanted := s.Desired.WorkerCount(); {
+	case s.Problem.Reason != "":
+		return say(metav1.ConditionFalse, s.Problem.Reason, "%s", s.Problem.Message)
+	case s.Slurm.ClusterMismatch != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing",
+			s.Slurm.ClusterMismatch)
+	case !s.Slurm.Known && int(out.Replicas) < wanted:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved,
+			"%s; workers are created once Slurm has been read", s.Slurm.Problem)
+	case !s.Slurm.Fresh:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.Slurm.Problem)
+	case len(s.Slurm.OwnedByOthers) > 0:
+		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them",
+			FormatOwnedByOthers(s.Slurm.OwnedByOthers))
+	case actions.Available < wanted:
+		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, wanted)
+		if len(actions.UnknownToSlurm) > 0 {
+			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", observed.CleanReason(hostlist.Compress(actions.UnknownToSlurm)))
+		}
+		if len(actions.OwnerUnknown) > 0 {
+			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
+		}
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
+	case int(out.Replicas) > wanted:
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed",
+			formatWorkers(int(out.Replicas)-wanted))
+	default:
+		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available,
+			wanted)
+	}
+}
+
+// drainingCondition reports what the first worker that is to be removed waits for.
+func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
+	if len(actions.Waits) == 0 {
+		if text := formatRefusals(s); text != "" {
+			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
+		}
+		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining,
+			"no worker is to be removed")
+	}
+	first, reason := actions.Waits[0], v1beta1.ReasonWaitingForSlurm
+	for _, w := range actions.Waits {
+		if w.Jobs > 0 {
+			first, reason = w, v1beta1.ReasonWaitingForJobs
+			break
+		}
+	}
+	text := FormatWait(first)
+	if more := len(actions.Waits) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more wait", more)
+	}
+	return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
+}
+
+// formatRefusals lists the records that Slurm refuses to delete, empty for none.
+func formatRefusals(s *Observation) string {
+	var names []string
+	for name := range s.RefusedDeletions {
+		if _, there := s.Slurm.Records[name]; there {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0],
+		s.RefusedDeletions[names[0]])
+	if more := len(names) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more are refused", more)
+	}
+	return text
+}
+
+// FormatWait describes a wait for people.
+func FormatWait(w plan.Wait) string {
+	text := fmt.Sprintf("worker %s is to be removed (%s) and waits: %s", w.Pod, w.Cause, w.Message)
+	switch {
+	case w.Jobs == 0:
+	case w.Until.IsZero():
+		text += ", without a time limit"
+	default:
+		text += ", until " + w.Until.UTC().Format(time.RFC3339) + " at the latest"
+	}
+	return text
+}
+
+// updatedCondition is empty while the newest revision is not known.
+func updatedCondition(s *Observation, actions *plan.Actions) metav1.Condition {
+	reason := v1beta1.ReasonUpdating
+	switch strategy := s.NodeSet.Spec.UpdateStrategy; {
+	case s.Problem.Reason != "", s.Slurm.ClusterMismatch != "":
+		return metav1.Condition{}
+	case actions.Outdated == 0:
+		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate,
+			"every worker has revision %s", s.Revision)
+	case strategy.Type == v1beta1.UpdateOnDelete:
+		reason = v1beta1.ReasonOnDelete
+	case strategy.Paused:
+		reason = v1beta1.ReasonUpdatePaused
+	case strategy.Type == v1beta1.UpdateScheduled:
+		reason = v1beta1.ReasonScheduled
+	case desired.NeverUpdates(strategy):
+		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
+			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", formatWorkers(actions.Outdated))
+	}
+	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision",
+		formatWorkers(actions.Outdated))
+}
+
+// formatWorkers returns "1 worker is" or "n workers are".
+func formatWorkers(n int) string {
+	if n == 1 {
+		return "1 worker is"
+	}
+	return fmt.Sprintf("%d workers are", n)
+}
+
+// submittableCondition is empty where it does not apply.
+func submittableCondition(s *Observation) metav1.Condition {
+	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return newCondition(v1beta1.ConditionSubmittable, status, reason, format, args...)
+	}
+	switch {
+	case s.Desired.PerKubeNode || s.Desired.Deleting || s.Problem.Reason != "":
+		return metav1.Condition{}
+	case s.Desired.MaxWorkers == nil:
+		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum,
+			"neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
+	case s.Desired.SlurmName(0) == "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown,
+			"with hostNetwork workers are named after Kubernetes nodes")
+	case !s.Desired.CanCreateRecords:
+		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown,
+			"neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
+	case !s.Slurm.Fresh:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.Slurm.Problem)
+	}
+	missing := 0
+	for i := range *s.Desired.MaxWorkers {
+		name := s.Desired.SlurmName(i)
+		if _, there := s.Slurm.Records[name]; !there && s.Slurm.OwnedByOthers[name] == "" {
+			missing++
+		}
+	}
+	switch {
+	case missing > 0 && s.RecordsProblem != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.RecordsProblem)
+	case missing > 0:
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing,
+			*s.Desired.MaxWorkers)
+	}
+	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.Desired.MaxWorkers)
+	if s.RequestedMax != nil && int(*s.RequestedMax) > *s.Desired.MaxWorkers {
+		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.RequestedMax)
+	}
+	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)
+}
+
+// FormatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.
+func FormatOwnedByOthers(taken map[string]string) string {
+	by := map[string][]string{}
+	for name, owner := range taken {
+		by[owner] = append(by[owner], name)
+	}
+	var out []string
+	for _, owner := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[owner])
+		out = append(out, fmt.Sprintf("Slurm nodes %s belong to NodeSet %s", hostlist.Compress(by[owner]), owner))
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,205 @@
+package model
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// featuresOf returns the features that a constraint names.
+func featuresOf(c *constraint) []string {
+	if len(c.terms) == 0 {
+		return []string{c.feature}
+	}
+	var out []string
+	for i := range c.terms {
+		out = append(out, featuresOf(&c.terms[i])...)
+	}
+	return out
+}
+
+// textOf formats a constraint with brackets around each of its terms that has terms.
+func textOf(c *constraint) string {
+	if len(c.terms) == 0 {
+		return c.feature
+	}
+	words := make([]string, len(c.terms))
+	for i := range c.terms {
+		if words[i] = textOf(&c.terms[i]); len(c.terms[i].terms) > 0 {
+			words[i] = "(" + words[i] + ")"
+		}
+	}
+	return strings.Join(words, map[bool]string{true: "|", false: "&"}[c.any])
+}
+
+// FuzzConstraints parses any text as a constraint. A parsed constraint names only features of the
+// text, a node with all of them meets it, a node with none does not, and formatting preserves its
+// meaning.
+func FuzzConstraints(f *testing.F) {
+	for _, text := range []string{
+		"", "a", "a&b", "a, b|c", "(a|b)&c", "[r1*2&r2*4]&x", "a*4294967295", "a*99999999999999999999",
+		"[(a&b)|(c&d)]*3",
+		"((((((((((((((((a))))))))))))))))", "a*", "()", "[a)", strings.Repeat("(", 40),
+		strings.Repeat("a&b|", 40) + "c",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, ok := parseConstraint(text)
+		plain := strings.ReplaceAll(text, " ", "")
+		if !ok || plain == "" {
+			return
+		}
+		names := featuresOf(&c)
+		if len(names) > len(plain) {
+			t.Fatalf("%q names %d features", text, len(names))
+		}
+		for _, name := range names {
+			if name == "" || !strings.Contains(plain, name) || strings.ContainsAny(name, "&|,()[]*") {
+				t.Errorf("%q names the feature %q", text, name)
+			}
+		}
+		if !c.isMetBy(&NodeShape{features: names}) || c.isMetBy(&NodeShape{}) {
+			t.Errorf("a node with all features %[2]q meets %[1]q: %[3]v, a node without features: %[4]v", text, names,
+				c.isMetBy(&NodeShape{features: names}), c.isMetBy(&NodeShape{}))
+		}
+		checkRewritten(t, &c, names)
+	})
+}
+
+// checkRewritten formats a constraint and parses the result, unless its brackets are too deep. Each
+// node with some of the features meets both constraints or neither.
+func checkRewritten(t *testing.T, c *constraint, names []string) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	again, ok := parseConstraint(textOf(c))
+	if !ok && strings.Count(textOf(c), "(") <= maxNesting {
+		t.Fatalf("%q cannot be parsed", textOf(c))
+	}
+	for some := range 1 << min(len(names), 6) {
+		var has []string
+		for i, name := range names {
+			if some>>i&1 == 1 {
+				has = append(has, name)
+			}
+		}
+		if node := (NodeShape{features: has}); ok && c.isMetBy(&node) != again.isMetBy(&node) {
+			t.Errorf("a node with %[2]q meets %[1]q: %[3]v, the formatted constraint: %[4]v", textOf(c), has,
+				c.isMetBy(&node), again.isMetBy(&node))
+		}
+	}
+}
+
+// checkCounts compares parsed resources with the text: there are no more names than in the text,
+// each name is in the text, and a resource counts at least as much as each of its types.
+func checkCounts(t *testing.T, text string, counts map[string]uint64) {
+	if most := 2 * (1 + strings.Count(text, ",")); len(counts) > most {
+		t.Fatalf("%q contains %d resources", text, len(counts))
+	}
+	for name, n := range counts {
+		for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":,=", r) }) {
+			if !strings.Contains(strings.ReplaceAll(text, ":(null)", ""), word) {
+				t.Errorf("%q has %d of %q", text, n, name)
+			}
+		}
+		if base, _, typed := strings.Cut(name, ":"); typed && counts[base] < n {
+			t.Errorf("%q has %d of %q and %d of %q", text, counts[base], base, n, name)
+		}
+	}
+}
+
+// FuzzGRES parses any text as the generic resources that a job requests.
+func FuzzGRES(f *testing.F) {
+	for _, text := range []string{
+		"gres/gpu:h100:2,gres/shard=1", "gres:gpu:2", "gpu:2", "gres/gpu:99999999999999999999",
+		"gres/gpu=4611686018427387904",
+		"gres/gpu:a=4611686018427387904,gres/gpu:b=4611686018427387904,gres/gpu:c=4611686018427387904,gres/gpu:d=4611686018427387904",
+		"cpu=4,gres/gpu:-1", "gres/gpu:1e30", "gres/", "gres/gpu:(null):2(IDX:0-1)",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var counts map[string]uint64
+		addGRES(&counts, text)
+		checkCounts(t, text, counts)
+		twice := maps.Clone(counts)
+		addGRES(&twice, text)
+		if !maps.Equal(counts, twice) {
+			t.Errorf("%q is %v, but %v when parsed twice", text, counts, twice)
+		}
+	})
+}
+
+// FuzzLicenses parses any text as licenses.
+func FuzzLicenses(f *testing.F) {
+	for _, text := range []string{"matlab:2,ansys", "a|b", "a:99999999999999999999", "a@db:4",
+		"a:4611686018427387904,a:4611686018427387904,a:4611686018427387904,a:4611686018427387904"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		counts := parseLicenses(text)
+		checkCounts(t, text, counts)
+		if strings.Contains(text, "|") && counts != nil {
+			t.Errorf("the alternatives %q are parsed as %v", text, counts)
+		}
+	})
+}
+
+// FuzzAllocatedGRES parses how much of a resource a node has allocated. The result equals that of
+// ParseTRES where each resource occurs once, with a number without a unit.
+func FuzzAllocatedGRES(f *testing.F) {
+	f.Add("cpu=2,mem=1G,gres/gpu=3,gres/gpu:h100=2", "gpu")
+	f.Add("gres/gpu=18446744073709551615", "gpu")
+	f.Add("gres/gpu:h100=2,gres/gres/gpu=4", "gpu:h100")
+	f.Fuzz(func(t *testing.T, text, name string) {
+		got := allocatedGRES(text, name)
+		set, err := slurm.ParseTRES(text)
+		if err != nil || strings.ContainsAny(text, "KMGTPBib.eEpPxX_") || strings.Count(text, "gres/"+name+"=") != 1 {
+			return
+		}
+		if want, there := set.GRES[name]; there && want < 1<<53 && got != want {
+			t.Errorf("%q has %d of %q, want %d", text, got, name, want)
+		}
+	})
+}
+
+// FuzzNodeComments searches a NodeSet in any comment of a node.
+func FuzzNodeComments(f *testing.F) {
+	for _, comment := range []string{
+		`{"namespace":"team","podName":"x-0","node":"","nodeSetName":"gpu","nodeSetUID":"u"}`,
+		`{"note": "nodeSetName"}`, `{`, `{"namespace":"`, `{"nodeSetName":"a","namespace":"b"}`,
+	} {
+		f.Add(comment)
+	}
+	f.Fuzz(func(t *testing.T, comment string) {
+		name := nodeSetOfComment(comment)
+		switch {
+		case name == "":
+		case !strings.HasPrefix(comment, "{") || len(name) < len("a/b") || strings.Contains(name, `"`):
+			t.Errorf("%q names the NodeSet %q", comment, name)
+		case !strings.Contains(comment, `"namespace":"`) || !strings.Contains(comment, `"nodeSetName":"`):
+			t.Errorf("%q has no names, but names the NodeSet %q", comment, name)
+		}
+	})
+}
+
+// FuzzNodeNames passes any text to the parsers of node names.
+func FuzzNodeNames(f *testing.F) {
+	for _, text := range []string{"n12", "gpu-7", "n99999999999999999999"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if head, n := SplitOrdinal(text); n > math.MaxInt64/2 && len(text)-len(head) < 19 || n < 0 && head != text ||
+			!strings.HasPrefix(text, head) {
+			t.Errorf("%q is split into %q and %d", text, head, n)
+		}
+		p := Pool{WorkerPrefix: "gpu-"}
+		if n, ok := p.OrdinalOf(text); ok && (!strings.HasPrefix(text, "gpu-") || n > math.MaxUint32) {
+			t.Errorf("%q is worker %d", text, n)
+		}
+	})
+}
