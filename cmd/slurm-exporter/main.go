@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"os/signal"
@@ -16,10 +14,11 @@ import (
 	"time"
 
 	"github.com/prometheus/common/version"
-	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
+	"github.com/slurmtide/slurmtide/cmd/internal/telemetry"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 		// for little CPU time.
 		debug.SetGCPercent(50)
 	}
-	log := o.logger(os.Stderr)
+	log := o.log.Logger(os.Stderr)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	if err := serve(ctx, o, log); err != nil {
 		log.Error("stopping", "err", err)
@@ -55,7 +54,7 @@ func run(ctx context.Context, args []string) int {
 }
 
 // serve polls and serves until ctx ends, then finishes the running scrapes.
-func serve(ctx context.Context, o *options, log logger) error {
+func serve(ctx context.Context, o *options, log lines.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -70,7 +69,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 	if err != nil {
 		return err
 	}
-	client, err := o.client(token, requests)
+	client, err := o.server.NewClient(o.polling, token, requests)
 	if err != nil {
 		return err
 	}
@@ -93,31 +92,11 @@ func serve(ctx context.Context, o *options, log logger) error {
 	wg.Go(func() { cache.Run(ctx) })
 	wg.Go(func() { exp.Run(ctx) })
 	wg.Go(func() { polls.Watch(ctx, cache, log) })
-	log.Info("polling slurmrestd", "url", o.url, "period", o.period)
-	return serveMetrics(ctx, o, handler, log)
-}
-
-// serveMetrics serves until ctx ends.
-func serveMetrics(ctx context.Context, o *options, handler http.Handler, log logger) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan error, 1)
-	go func() { done <- web.ListenAndServe(server, o.web, log.Slog()) }()
+	log.Info("polling slurmrestd", "url", o.server.URL, "period", o.polling.Period)
 	if o.simulate {
 		log.Info("serving a simulated cluster", "page", "http://"+localAddress((*o.web.WebListenAddresses)[0])+"/")
 	}
-	select {
-	case err := <-done:
-		return fmt.Errorf("serving: %w", err)
-	case <-ctx.Done():
-	}
-	log.Info("finishing scrapes", "signal", "received")
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return telemetry.Serve(ctx, handler, o.web, log)
 }
 
 // localAddress turns a listen address into an address to connect to.
@@ -130,9 +109,9 @@ func localAddress(address string) string {
 
 func newRoutes(exp *exporter.Exporter, o *options) (http.Handler, error) {
 	mux := http.NewServeMux()
-	path := "/" + strings.Trim(o.metricsPath, "/")
+	path := "/" + strings.Trim(o.metrics.Path, "/")
 	mux.Handle("GET "+path, exp.Metrics(exposition.Native))
-	for _, set := range o.compat {
+	for _, set := range o.metrics.Compat {
 		mux.Handle("GET "+path+"/"+string(set), exp.Metrics(set))
 	}
 	mux.Handle("GET /-/healthy", exporter.Healthy())

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -12,13 +13,13 @@ const progressInterval = 5 * time.Second
 // progress logs the progress of long polls. Only one resource reports progress, with one poll at a
 // time.
 type progress struct {
-	log      logger
+	log      lines.Logger
 	now      func() time.Time
 	lastLine time.Time // start of the poll, or time of the last line
 	last     int
 }
 
-func newProgress(log logger, now func() time.Time) *progress {
+func newProgress(log lines.Logger, now func() time.Time) *progress {
 	return &progress{log: log, now: now}
 }
 

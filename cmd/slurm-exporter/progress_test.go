@@ -15,7 +15,7 @@ func TestALongPollLogsItsProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1000, 0)
-	p := newProgress(o.logger(&out), func() time.Time { return now })
+	p := newProgress(o.log.Logger(&out), func() time.Time { return now })
 	for range 2 { // two polls of ten records, a second each
 		for done := range 10 {
 			p.update(slurmclient.Jobs, done, 10)

@@ -26,6 +26,6 @@ func startSimulation(ctx context.Context, o *options, wg *sync.WaitGroup) error 
 		<-ctx.Done()
 		_ = server.Close()
 	})
-	o.url = "http://" + listener.Addr().String()
+	o.server.URL = "http://" + listener.Addr().String()
 	return nil
 }

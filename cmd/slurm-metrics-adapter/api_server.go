@@ -108,12 +108,12 @@ func (o *options) newServer(
 // prepareLibrary sets what the library's own flags would set.
 func (o *options) prepareLibrary(base *basecmd.AdapterBase) {
 	base.InstallFlags()
-	base.RemoteKubeConfigFile = o.kubeConfig
-	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kubeQPS, o.kubeBurst, 10*time.Minute
+	base.RemoteKubeConfigFile = o.kube.ConfigFile
+	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kube.QPS, o.kube.Burst, 10*time.Minute
 	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile,
 		&o.library.Authorization.RemoteKubeConfigFile} {
 		if *file == "" {
-			*file = o.kubeConfig
+			*file = o.kube.ConfigFile
 		}
 	}
 }

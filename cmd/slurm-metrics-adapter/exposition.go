@@ -15,6 +15,7 @@ import (
 	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
@@ -34,7 +35,7 @@ type exposition struct {
 	programRegistry *prometheus.Registry // metrics of the program and of NodeSets
 	reactions       *metricsapi.ReactionTimes
 	panics          *prometheus.CounterVec
-	log             logger
+	log             lines.Logger
 	panicLog        *polls.PanicLog
 	// listKnown lists the existing clusters. It may be nil.
 	listKnown func() []access.ClusterKey
@@ -50,10 +51,10 @@ type shownCluster struct {
 	exporter *exporter.Exporter
 }
 
-func newExposition(o *options, log logger) *exposition {
+func newExposition(o *options, log lines.Logger) *exposition {
 	e := &exposition{
-		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
-		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
+		cfg:  o.metrics.ExporterConfig(),
+		path: "/" + strings.Trim(o.metrics.Path, "/"), log: log,
 		programRegistry: prometheus.NewRegistry(), reactions: metricsapi.NewReactionTimes(),
 		panicLog: polls.NewPanicLog(log),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -61,9 +62,7 @@ func newExposition(o *options, log logger) *exposition {
 			Help: "Panics while computing the data of a cluster: its metrics for HPAs (demand) or its objects (view).",
 		}, []string{"cluster", "part"}),
 	}
-	for name, on := range o.collectors {
-		e.cfg.Collectors[name] = *on
-	}
+	e.cfg.MaxScrapes = 0 // the union limits the scrapes of all clusters
 	// Resources cannot fail: there is a flag only for each existing collector. Demand always needs its
 	// own resources.
 	shown, _ := e.cfg.Resources()
@@ -77,7 +76,7 @@ func newExposition(o *options, log logger) *exposition {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
 		e.panics,
 	)
-	e.union = exporter.NewUnion(e.members, e.programRegistry, o.maxScrapes)
+	e.union = exporter.NewUnion(e.members, e.programRegistry, o.metrics.MaxScrapes)
 	return e
 }
 

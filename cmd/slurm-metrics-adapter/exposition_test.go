@@ -36,7 +36,7 @@ func newTestExposition(t *testing.T, keys ...access.ClusterKey) *exposition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newExposition(o, o.logger(io.Discard))
+	e := newExposition(o, o.log.Logger(io.Discard))
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	for _, k := range keys {
@@ -181,7 +181,7 @@ func TestHPAsAndPrometheusGetTheSameNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := o.logger(io.Discard)
+	log := o.log.Logger(io.Discard)
 	e := newExposition(o, log)
 	registry := clusters.New(o.registryConfig(kubeClients{}, e, log))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -231,7 +231,7 @@ func TestAClusterThatCannotBeDialledIsNotUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := o.logger(io.Discard)
+	log := o.log.Logger(io.Discard)
 	e := newExposition(o, log)
 	registry := clusters.New(o.registryConfig(kubeClients{}, e, log))
 	e.showClusters(registry)

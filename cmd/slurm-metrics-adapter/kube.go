@@ -9,13 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/version"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/homedir"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/certs"
 )
@@ -29,22 +27,16 @@ type kubeClients struct {
 // serviceAccountDir contains the pod's service account token and namespace.
 const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// connectKube creates the clients without sending a request. It also sets kubeConfig so that the
-// API server library uses the same one.
+// connectKube creates the clients without sending a request. It also sets the file of the flags so
+// that the API server library uses the same one.
 func (o *options) connectKube() (kubeClients, error) {
-	if o.kubeConfig == "" {
-		o.kubeConfig = defaultKubeConfig()
-	}
-	cfg, err := rest.InClusterConfig()
-	if o.kubeConfig != "" {
-		cfg, err = clientcmd.BuildConfigFromFlags("", o.kubeConfig)
-	}
+	cfg, err := o.kube.RESTConfig("slurm-metrics-adapter")
 	if err != nil {
-		return kubeClients{}, fmt.Errorf(
-			"finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
+		return kubeClients{}, err
 	}
-	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
-	cfg.UserAgent = "slurm-metrics-adapter/" + version.Version
+	if o.kube.ConfigFile == "" {
+		o.kube.ConfigFile = defaultKubeConfig()
+	}
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return kubeClients{}, fmt.Errorf("creating a Kubernetes client: %w", err)
@@ -74,7 +66,7 @@ func defaultKubeConfig() string {
 
 // newCertificateKeeper returns a keeper of a self-signed certificate after it has one. It returns
 // nil when the flags name certificate files.
-func (o *options) newCertificateKeeper(ctx context.Context, k kubeClients, log logger) (*certs.Rotator, error) {
+func (o *options) newCertificateKeeper(ctx context.Context, k kubeClients, log lines.Logger) (*certs.Rotator, error) {
 	if o.library.SecureServing.ServerCert.CertKey.CertFile != "" {
 		return nil, nil
 	}
@@ -103,7 +95,7 @@ func (o *options) newCertificateKeeper(ctx context.Context, k kubeClients, log l
 }
 
 // awaitCertificate waits until there is a serving certificate.
-func awaitCertificate(ctx context.Context, keeper *certs.Rotator, log logger) error {
+func awaitCertificate(ctx context.Context, keeper *certs.Rotator, log lines.Logger) error {
 	const patience, pause = 30 * time.Second, 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -12,18 +11,13 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 )
 
-type logger = lines.Logger
-
-// logger returns a logger for the level and format of the flags.
-func (o *options) logger(w io.Writer) logger { return lines.New(w, o.logLevel, o.logFormat) }
-
 // redirectLibraryLogs sends the logs of the Kubernetes libraries to l. Their info lines become
 // debug lines.
-func redirectLibraryLogs(l logger) { klog.SetSlogLogger(l.QuietSlog(isAbortedRequest)) }
+func redirectLibraryLogs(l lines.Logger) { klog.SetSlogLogger(l.QuietSlog(isAbortedRequest)) }
 
 // newWatchErrorLogger returns a function that logs watch errors, for each resource at most once per
 // interval: informers retry by themselves.
-func newWatchErrorLogger(l logger) func(resource string, err error) {
+func newWatchErrorLogger(l lines.Logger) func(resource string, err error) {
 	const again = 10 * time.Minute
 	var mu sync.Mutex
 	lastLogged := map[string]time.Time{}

@@ -5,15 +5,19 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 
 	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
+	"github.com/slurmtide/slurmtide/cmd/internal/telemetry"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 )
@@ -32,7 +36,7 @@ func run(ctx context.Context, args []string) int {
 	if err != nil {
 		return flags.ReportError(os.Stderr, "slurm-metrics-adapter", err)
 	}
-	log := o.logger(os.Stderr)
+	log := o.log.Logger(os.Stderr)
 	redirectLibraryLogs(log)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	if err := serve(ctx, o, log); err != nil {
@@ -45,7 +49,10 @@ func run(ctx context.Context, args []string) int {
 
 // serve watches, polls and serves until ctx ends. Polling continues until the last response is
 // sent.
-func serve(ctx context.Context, o *options, log logger) error {
+func serve(ctx context.Context, o *options, log lines.Logger) error {
+	if err := o.slurm.checkConnection(); err != nil {
+		return err
+	}
 	kube, err := o.connectKube()
 	if err != nil {
 		return err
@@ -82,6 +89,12 @@ func serve(ctx context.Context, o *options, log logger) error {
 	log.Info("serving metrics to Kubernetes", "address", server.SecureServingInfo.Listener.Addr())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.PrepareRun().RunWithContext(ctx) })
-	group.Go(func() error { return serveMetrics(ctx, o, expo.routes(registry.Settled), log) })
+	group.Go(func() error { return o.serveMetrics(ctx, expo.routes(registry.Settled), log) })
 	return group.Wait()
+}
+
+// serveMetrics serves metrics to Prometheus until ctx ends.
+func (o *options) serveMetrics(ctx context.Context, handler http.Handler, log lines.Logger) error {
+	return telemetry.Serve(ctx, handler, &web.FlagConfig{WebListenAddresses: &o.metricsAddresses,
+		WebSystemdSocket: new(bool), WebConfigFile: &o.metricsConfig}, log)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 )
 
 func TestInvalidFlags(t *testing.T) {
@@ -66,7 +68,7 @@ func TestLibraryFlagsReachTheLibrary(t *testing.T) {
 
 func TestLibrariesPrintNoBodies(t *testing.T) {
 	var out bytes.Buffer
-	log := (&options{logLevel: "debug", logFormat: "logfmt"}).logger(&out)
+	log := (&lines.Flags{Level: "debug", Format: "logfmt"}).Logger(&out)
 	redirectLibraryLogs(log)
 	t.Cleanup(klog.ClearLogger)
 	klog.Background().V(8).Info("Response Body", "body", "a secret")

@@ -10,18 +10,15 @@ import (
 	liboptions "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd/options"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
-	"github.com/slurmtide/slurmtide/exporter/collector"
-	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
-	"github.com/slurmtide/slurmtide/exporter/tally"
+	"github.com/slurmtide/slurmtide/cmd/internal/kube"
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
+	"github.com/slurmtide/slurmtide/cmd/internal/telemetry"
 	"github.com/slurmtide/slurmtide/metricsapi"
 )
 
 // options are the flags.
 type options struct {
-	kubeConfig string
-	kubeQPS    float32
-	kubeBurst  int
-
+	kube  kube.Flags
 	slurm slurmOptions
 	view  viewOptions
 
@@ -35,13 +32,9 @@ type options struct {
 
 	metricsAddresses []string
 	metricsConfig    string
-	metricsPath      string
-	maxScrapes       int
-	collectors       map[string]*bool
-	compat           []metricset.Set
-	limits           tally.Limits
+	metrics          telemetry.Flags
 
-	logLevel, logFormat string
+	log lines.Flags
 }
 
 const description = `Serves custom.metrics.k8s.io from Slurm's queue, so that a stock
@@ -67,23 +60,17 @@ func parseFlags(args []string) (*options, error) {
 
 // newProgram returns the program's flags and the options that they set.
 func newProgram() (*flags.Program, *options) {
-	o := &options{collectors: map[string]*bool{}}
+	o := &options{}
 	p := flags.New("slurm-metrics-adapter", description)
 	o.metricsAPIFlags(p.Group("Metrics for Kubernetes"))
 	o.slurm.addFlags(p.Group("Slurm"))
 	o.view.addFlags(p.Group("View"))
-	o.kubeFlags(p.Group("Kubernetes"))
+	o.kube.AddFlags(p.Group("Kubernetes"))
 	o.certificateFlags(p.Group("API server"))
 	o.libraryFlags(p.Group("API server"))
 	o.expositionFlags(p.Group("Metrics for Prometheus"))
-	o.logFlags(p.Group("Logs"))
+	o.log.AddFlags(p.Group("Logs"))
 	return p, o
-}
-
-func (o *options) logFlags(set *pflag.FlagSet) {
-	flags.ChoiceVar(set, &o.logLevel, "log.level", "Minimum log level: debug, info, warn or error.",
-		"info", "debug", "warn", "error")
-	flags.ChoiceVar(set, &o.logFormat, "log.format", "Log format: logfmt or json.", "logfmt", "json")
 }
 
 func (o *options) metricsAPIFlags(set *pflag.FlagSet) {
@@ -95,13 +82,6 @@ func (o *options) metricsAPIFlags(set *pflag.FlagSet) {
 		"annotation of the NodeSet sets it.")
 	set.DurationVar(&o.pools.Lead, "reservation-lead", 5*time.Minute,
 		"How long before the start of a reservation its nodes count as busy.")
-}
-
-func (o *options) kubeFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.kubeConfig, "kube.config", "", "kubeconfig file. Default: KUBECONFIG or, in a pod, the "+
-		"service account.")
-	set.Float32Var(&o.kubeQPS, "kube.qps", 50, "Maximum average rate of requests to Kubernetes, per second.")
-	set.IntVar(&o.kubeBurst, "kube.burst", 100, "Maximum burst of requests to Kubernetes.")
 }
 
 func (o *options) certificateFlags(set *pflag.FlagSet) {
@@ -119,22 +99,7 @@ func (o *options) expositionFlags(set *pflag.FlagSet) {
 		"Address of /metrics for Prometheus. Repeatable.")
 	set.StringVar(&o.metricsConfig, "metrics.config-file", "", "File that enables TLS and authentication of "+
 		"/metrics, as for exporters (web.config.file).")
-	set.StringVar(&o.metricsPath, "metrics.telemetry-path", "/metrics", "Path of the metrics.")
-	set.IntVar(&o.maxScrapes, "metrics.max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")
-	for _, c := range collector.Native() {
-		on := new(bool)
-		o.collectors[c.Name] = on
-		set.BoolVar(on, "collector."+c.Name, c.Default, "Serve "+c.Help+".")
-	}
-	flags.ListVar(set, &o.compat, "compat", "set",
-		"Also serve the metric names of other exporters, separated by commas: "+flags.JoinNames(collector.Sets())+
-			". Each set is also available separately at METRICS_PATH/SET.", collector.Sets()...)
-	set.IntVar(&o.limits.Nodes, "limit.nodes", 0, "Maximum number of nodes per cluster with their own series, by "+
-		"name. 0 means no limit.")
-	set.IntVar(&o.limits.Users, "limit.users", 1000, "Maximum number of users per cluster with their own series, "+
-		"by number of jobs. The others are summed. 0 means no limit.")
-	set.IntVar(&o.limits.Accounts, "limit.accounts", 1000, "Maximum number of accounts per cluster with their own "+
-		"series, by number of jobs. The others are summed. 0 means no limit.")
+	o.metrics.AddFlags(set, "metrics", " per cluster")
 }
 
 // minPollsPerAge is how many poll intervals of jobs must fit into --metrics-max-age. Partitions are
@@ -144,18 +109,18 @@ const minPollsPerAge = 5
 func (o *options) check() error {
 	cert := o.library.SecureServing.ServerCert.CertKey
 	switch {
-	case o.maxAge < minPollsPerAge*o.slurm.period:
+	case o.maxAge < minPollsPerAge*o.slurm.polling.Period:
 		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are "+
 			"polled less often than jobs", minPollsPerAge)
 	case o.pools.IdleGrace < 0 || o.pools.Lead < 0 || o.shutdownDelay < 0:
 		return errors.New("--idle-grace, --reservation-lead and --shutdown-delay must not be below 0")
-	case o.kubeQPS <= 0 || o.kubeBurst <= 0:
-		return errors.New("--kube.qps and --kube.burst must be above 0")
 	case (cert.CertFile == "") != (cert.KeyFile == ""):
 		return errors.New("a serving certificate needs both --tls-cert-file and --tls-private-key-file")
 	}
-	if err := o.view.check(); err != nil {
-		return err
+	for _, check := range []func() error{o.kube.Check, o.view.check, o.slurm.check} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	return o.slurm.check()
+	return nil
 }

@@ -4,25 +4,23 @@ import (
 	"context"
 	"sync"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/operator/access"
-	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // registryConfig returns how to read clusters. Each connected cluster is added to the exposition.
-func (o *options) registryConfig(k kubeClients, expo *exposition, log logger) clusters.Config {
+func (o *options) registryConfig(k kubeClients, expo *exposition, log lines.Logger) clusters.Config {
+	cache := o.slurm.polling.CacheConfig()
+	cache.NewJobsInterval, cache.Resources = o.slurm.lookInterval, o.view.withViewResources(expo.resources)
 	return clusters.Config{
 		Access: access.Config{
-			Secrets: access.NewSecretReader(k.client), User: o.slurm.user, Lifetime: o.slurm.lifetime,
-			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
+			Secrets: access.NewSecretReader(k.client), User: o.slurm.user, Lifetime: o.slurm.polling.Lifetime,
+			APIVersion: o.slurm.polling.APIVersion, Timeout: o.slurm.polling.Timeout,
 		},
-		Cache: slurmclient.CacheConfig{
-			Period: o.slurm.period, NewJobsInterval: o.slurm.lookInterval, Slow: o.slurm.slow,
-			JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
-			Resources:  o.view.withViewResources(expo.resources),
-		},
+		Cache: cache,
 		Pools: o.pools, Fixed: o.slurm.fixedCluster(), Connect: o.slurm.connect, Observer: expo.reactions,
 		OnPanic: func(key access.ClusterKey, err error) { expo.recordPanic(key.String(), "demand", err) },
 		Attach: func(key access.ClusterKey) clusters.Attachment {

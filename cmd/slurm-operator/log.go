@@ -12,11 +12,11 @@ import (
 // other programs' lines.
 func (o *options) logger(w io.Writer) logr.Logger {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+	if err := level.UnmarshalText([]byte(o.log.Level)); err != nil {
 		level = slog.LevelInfo
 	}
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: renameAttr}
-	if o.logFormat == "json" {
+	if o.log.Format == "json" {
 		return logr.FromSlogHandler(slog.NewJSONHandler(w, options))
 	}
 	return logr.FromSlogHandler(slog.NewTextHandler(w, options))

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string) int {
 
 // serve runs the reconcilers until ctx ends and waits for the running reconciliations.
 func serve(ctx context.Context, o *options, log logr.Logger) error {
-	cfg, err := o.restConfig()
+	cfg, err := o.kube.RESTConfig("slurm-operator")
 	if err != nil {
 		return err
 	}

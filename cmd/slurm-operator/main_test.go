@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -82,7 +83,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Run("logfmt", func(t *testing.T) {
 		var out bytes.Buffer
-		log := (&options{logLevel: "info"}).logger(&out)
+		log := (&options{log: lines.Flags{Level: "info"}}).logger(&out)
 		log.V(1).Info("not shown")
 		log.WithValues("controller", "wakeup").Info("scaled", "replicas", 3)
 		line := out.String()
@@ -93,7 +94,7 @@ func TestLog(t *testing.T) {
 	})
 	t.Run("json", func(t *testing.T) {
 		var out bytes.Buffer
-		log := (&options{logLevel: "debug", logFormat: "json"}).logger(&out)
+		log := (&options{log: lines.Flags{Level: "debug", Format: "json"}}).logger(&out)
 		var line map[string]any
 		log.V(1).Info("shown")
 		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "shown" || line["level"] != "debug" {

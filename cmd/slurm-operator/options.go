@@ -8,21 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/version"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/cmd/internal/kube"
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
 // options are the flags.
 type options struct {
-	kubeConfig string
-	kubeQPS    float32
-	kubeBurst  int
+	kube       kube.Flags
 	namespaces []string
 	// reconcilers are the enabled ones, empty for all.
 	reconcilers []string
@@ -40,7 +37,7 @@ type options struct {
 	webhook webhookOptions
 	nodeSet nodeset.Config
 
-	logLevel, logFormat string
+	log lines.Flags
 }
 
 const description = `Runs Slurm on Kubernetes.
@@ -63,7 +60,7 @@ func parseFlags(args []string) (*options, error) {
 	if err := program.Parse(args, os.Stdout); err != nil {
 		return nil, err
 	}
-	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
+	return o, errors.Join(o.check(), o.kube.Check(), o.slurm.polling.Check(100*time.Millisecond), checkNodeSet(o.nodeSet))
 }
 
 // newProgram returns the program's flags and the options that they set.
@@ -76,21 +73,12 @@ func newProgram() (*flags.Program, *options) {
 	o.slurm.addFlags(p.Group("Slurm"))
 	nodeSetFlags(p.Group("NodeSets"), &o.nodeSet)
 	o.wakeupFlags(p.Group("Wake-up"))
-	o.logFlags(p.Group("Logs"))
+	o.log.AddFlags(p.Group("Logs"))
 	return p, o
 }
 
-func (o *options) logFlags(set *pflag.FlagSet) {
-	flags.ChoiceVar(set, &o.logLevel, "log.level", "Minimum log level: debug, info, warn or error.",
-		"info", "debug", "warn", "error")
-	flags.ChoiceVar(set, &o.logFormat, "log.format", "Log format: logfmt or json.", "logfmt", "json")
-}
-
 func (o *options) kubeFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.kubeConfig, "kube.config", "", "kubeconfig file. Default: KUBECONFIG or, in a pod, the "+
-		"service account.")
-	set.Float32Var(&o.kubeQPS, "kube.qps", 50, "Maximum average rate of requests to Kubernetes, per second.")
-	set.IntVar(&o.kubeBurst, "kube.burst", 100, "Maximum burst of requests to Kubernetes.")
+	o.kube.AddFlags(set)
 	flags.ListVar(set, &o.namespaces, "namespaces", "namespace",
 		"Namespaces to watch, separated by commas. Default: all.")
 	flags.ListVar(set, &o.reconcilers, "reconcilers", "name", "Reconcilers to run, separated by commas: nodeset "+
@@ -152,23 +140,8 @@ func (o *options) check() error {
 		return errors.New("--wakeup.timeout must be above 0")
 	case w.StaleAfter < w.PollInterval:
 		return errors.New("--wakeup.stale-after must not be below --wakeup.look-interval")
-	case o.kubeQPS <= 0 || o.kubeBurst <= 0:
-		return errors.New("--kube.qps and --kube.burst must be above 0")
 	case o.metricsCertDir != "" && !o.metricsSecure:
 		return errors.New("--metrics.cert-dir needs --metrics.secure")
 	}
 	return nil
-}
-
-// restConfig returns the configuration of Kubernetes clients. It sends no request.
-func (o *options) restConfig() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeConfig
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
-	}
-	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
-	cfg.UserAgent = "slurm-operator/" + version.Version
-	return cfg, nil
 }

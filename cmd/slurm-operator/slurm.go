@@ -11,17 +11,16 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/cmd/internal/restd"
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
-	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // slurmOptions configure the connections to Slurm.
 type slurmOptions struct {
-	user, apiVersion          string
-	lifetime, timeout, period time.Duration
-	jobsReader                string
+	user    string
+	polling restd.Polling
 	// execNamespaces are the namespaces in which the operator may run scontrol in slurmctld pods.
 	execNamespaces []string
 }
@@ -29,28 +28,10 @@ type slurmOptions struct {
 func (s *slurmOptions) addFlags(set *pflag.FlagSet) {
 	set.StringVar(&s.user, "slurm.user", "slurm", "User of the tokens that are minted with the keys of "+
 		"Controllers. The user must be allowed to change nodes (slurm.conf(5), SlurmUser).")
-	set.DurationVar(&s.lifetime, "slurm.jwt-lifetime", 30*time.Minute,
-		"Lifetime of minted tokens. They are renewed before they expire.")
-	set.StringVar(&s.apiVersion, "slurm.api-version", "", "API version, such as v0.0.42. Default: the newest "+
-		"version that each slurmrestd serves.")
-	set.DurationVar(&s.timeout, "slurm.timeout", 30*time.Second,
-		"Timeout of a request, or of one chunk of a long response.")
-	set.DurationVar(&s.period, "slurm.poll-interval", 10*time.Second,
-		"Interval between polls of nodes and jobs. Slow polls increase it automatically.")
-	flags.ChoiceVar(set, &s.jobsReader, "slurm.jobs-reader", "How jobs are read: list requests all jobs, delta "+
-		"only the changed ones (for queues of thousands), auto picks the cheaper one.",
-		"auto", "list", "delta")
+	s.polling.AddFlags(set, "each slurmrestd")
 	flags.ListVar(set, &s.execNamespaces, "slurm.exec-namespaces", "namespace",
 		"Namespaces in which the operator may run scontrol in slurmctld pods, separated by commas. For "+
 			"Controllers, scontrol replaces what slurmrestd offers only from v0.0.45 on. Default: none.")
-}
-
-func (s *slurmOptions) check() error {
-	if s.period < 100*time.Millisecond || s.timeout <= 0 || s.lifetime < time.Minute {
-		return errors.New("--slurm.poll-interval must be at least 100ms, --slurm.jwt-lifetime at least 1m, and " +
-			"--slurm.timeout above 0")
-	}
-	return nil
 }
 
 // newClients returns the live Slurm clusters with their metrics. The manager runs them.
@@ -65,10 +46,10 @@ func (s *slurmOptions) newClients(mgr ctrl.Manager, registry prometheus.Register
 	}
 	slurms := slurmclients.New(slurmclients.Config{
 		Access: access.Config{
-			Secrets: access.NewSecretReader(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion,
-			Timeout: s.timeout,
+			Secrets: access.NewSecretReader(kube), User: s.user, Lifetime: s.polling.Lifetime, APIVersion: s.polling.APIVersion,
+			Timeout: s.polling.Timeout,
 		},
-		Cache:    slurmclient.CacheConfig{Period: s.period, JobsReader: slurmclient.JobsReader(s.jobsReader)},
+		Cache:    s.polling.CacheConfig(),
 		Scontrol: scontrol,
 		Observer: slurmclients.NewRequestMetrics(registry).ObserverOf,
 	})

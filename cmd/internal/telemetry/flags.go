@@ -1,0 +1,52 @@
+// Package telemetry has what the programs share that serve Slurm's metrics to Prometheus.
+package telemetry
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/exporter/collector"
+	"github.com/slurmtide/slurmtide/exporter/exposition"
+	"github.com/slurmtide/slurmtide/exporter/tally"
+)
+
+// Flags choose the metrics that are served.
+type Flags struct {
+	Path       string
+	MaxScrapes int
+	Compat     []exposition.Set
+	Limits     tally.Limits
+	collectors map[string]*bool
+}
+
+// AddFlags adds the flags. prefix begins the names of those of the HTTP server, such as "web". per is
+// what the limits are for, such as " per cluster", or empty.
+func (f *Flags) AddFlags(set *pflag.FlagSet, prefix, per string) {
+	set.StringVar(&f.Path, prefix+".telemetry-path", "/metrics", "Path of the metrics.")
+	set.IntVar(&f.MaxScrapes, prefix+".max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")
+	f.collectors = map[string]*bool{}
+	for _, c := range collector.Native() {
+		on := new(bool)
+		f.collectors[c.Name] = on
+		set.BoolVar(on, "collector."+c.Name, c.Default, "Serve "+c.Help+".")
+	}
+	flags.ListVar(set, &f.Compat, "compat", "set",
+		"Also serve the metric names of other exporters, separated by commas: "+flags.JoinNames(collector.Sets())+
+			". Each set is also available separately at METRICS_PATH/SET.", collector.Sets()...)
+	set.IntVar(&f.Limits.Nodes, "limit.nodes", 0, "Maximum number of nodes"+per+" with their own series, by name. "+
+		"0 means no limit.")
+	set.IntVar(&f.Limits.Users, "limit.users", 1000, "Maximum number of users"+per+" with their own series, by "+
+		"number of jobs. The others are summed. 0 means no limit.")
+	set.IntVar(&f.Limits.Accounts, "limit.accounts", 1000, "Maximum number of accounts"+per+" with their own "+
+		"series, by number of jobs. The others are summed. 0 means no limit.")
+}
+
+// ExporterConfig returns the configuration of an exporter of these metrics.
+func (f *Flags) ExporterConfig() exporter.Config {
+	cfg := exporter.Config{Collectors: map[string]bool{}, Compat: f.Compat, Limits: f.Limits, MaxScrapes: f.MaxScrapes}
+	for name, on := range f.collectors {
+		cfg.Collectors[name] = *on
+	}
+	return cfg
+}
