@@ -2,32 +2,32 @@ package nodeset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
-)
 
-// pollInterval is the pause between two attempts.
-const pollInterval = 200 * time.Millisecond
+	"github.com/slurmtide/slurmtide/test/harness/process"
+)
 
 // Await polls until the condition is true, and returns how long that took. After limit it returns
 // an error with the last description.
 func (s *Env) Await(ctx context.Context, what string, limit time.Duration,
 	isTrue func(context.Context) (bool, string)) (time.Duration, error) {
-	begin, last := time.Now(), ""
-	for {
+	begin := time.Now()
+	err := process.Retry(ctx, limit, func(ctx context.Context) error {
 		ok, text := isTrue(ctx)
-		last = text
-		took := time.Since(begin)
-		switch {
-		case ok:
-			s.Logf("%-40s %6.1f s", what, took.Seconds())
-			return took, nil
-		case took > limit || ctx.Err() != nil:
-			return took, fmt.Errorf("waiting for %s: not after %v: %s", what, limit, last)
+		if ok {
+			return nil
 		}
-		time.Sleep(pollInterval)
+		return errors.New(text)
+	})
+	took := time.Since(begin)
+	if err != nil {
+		return took, fmt.Errorf("waiting for %s: %w", what, err)
 	}
+	s.Logf("%-40s %6.1f s", what, took.Seconds())
+	return took, nil
 }
 
 // Pods returns the names of the NodeSet's workers, including terminating ones.

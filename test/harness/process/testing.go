@@ -35,24 +35,27 @@ func Start(t testing.TB, program string, args ...string) *Process {
 // that succeeds never takes so long; benchmarks measure speed.
 const Patience = 4 * time.Minute
 
-// Await tries ten times a second until there is no error, and fails the test with the
-// last error when Patience has passed.
+// Await calls try until it returns nil, and fails the test with the last error when Patience has passed.
 func Await(t testing.TB, try func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
+	if err := Retry(t.Context(), Patience, func(context.Context) error { return try() }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AwaitValue calls look until it returns the wanted value, and fails the test when Patience has passed.
+// what describes the value.
+func AwaitValue(t testing.TB, what, want string, look func(context.Context) (string, error)) {
+	t.Helper()
+	err := Retry(t.Context(), Patience, func(ctx context.Context) error {
+		got, err := look(ctx)
+		if err != nil || got != want {
+			return fmt.Errorf("%s is %q (%w), not %q", what, got, err, want)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("no success within %v: %v", Patience, err)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // testAggregation serves an API group from this process.
@@ -55,7 +57,7 @@ metadata: {name: v1.tide.example.com}
 spec: {group: tide.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
   caBundle: %s, service: {name: tide, namespace: default, port: %d}}
 `, base64.StdEncoding.EncodeToString(bundle), port))
-	awaitOutput(t, "True", c.kubectlFunc("get", "apiservice", "v1.tide.example.com",
+	process.AwaitValue(t, "the output", "True", c.kubectlFunc("get", "apiservice", "v1.tide.example.com",
 		"-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`))
 	runKubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
 	if got := user.Load(); got != "admin" {

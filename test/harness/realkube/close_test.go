@@ -3,16 +3,13 @@
 package realkube
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/test/harness/instance"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -21,7 +18,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := namespaceOf(t, c)
+	namespace, err := c.PIDNamespace(t.Context(), "kube-apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if inside := process.NamesIn(t, namespace); len(inside) < 5 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
@@ -37,46 +37,5 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 func TestClusterEndsWithItsOwner(t *testing.T) {
-	owner := exec.Command("sleep", "600")
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		owner.Process.Kill()
-		owner.Wait()
-	})
-	c, err := prepareCluster(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := c.runUp(t.Context(), "--owner", strconv.Itoa(owner.Process.Pid)); err != nil {
-		t.Fatal(err)
-	}
-	namespace := namespaceOf(t, c)
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	owner.Wait()
-	awaitOutput(t, "[]", func(context.Context) (string, error) {
-		return fmt.Sprint(process.NamesIn(t, namespace)), nil
-	})
-}
-
-// namespaceOf returns the pid namespace of a cluster.
-func namespaceOf(t *testing.T, c *Cluster) string {
-	t.Helper()
-	pid, err := c.PID(t.Context(), "kube-apiserver")
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return namespace
+	instance.CheckEndsWithOwner(t, "kube", "kube-apiserver", Config{}.flags()...)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // establishTimeout is how long the API server may take to serve CRDs.
@@ -13,13 +15,12 @@ const establishTimeout = time.Minute
 // kubectl wait fails for a definition that has no conditions yet, so it is retried.
 func (c *Cluster) AwaitEstablished(ctx context.Context, definitions ...string) error {
 	args := append([]string{"wait", "--for=condition=Established", "--timeout=60s", "crd"}, definitions...)
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	err := process.Retry(ctx, establishTimeout, func(ctx context.Context) error {
 		_, err := c.Kubectl(ctx, args...)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil || time.Since(begin) > establishTimeout:
-			return fmt.Errorf("waiting for definitions: %w", err)
-		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for definitions: %w", err)
 	}
+	return nil
 }

@@ -28,7 +28,7 @@ func TestNode(t *testing.T) {
 	}
 	t.Run("pods become ready", func(t *testing.T) {
 		applyManifest(t, c, pagesManifest)
-		awaitOutput(t, "2", c.kubectlFunc("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
+		process.AwaitValue(t, "the output", "2", c.kubectlFunc("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
 	})
 	t.Run("pods reach each other through a Service", func(t *testing.T) { checkService(t, c) })
 	t.Run("pods resolve Services and each other", func(t *testing.T) { testDNS(t, c) })
@@ -50,7 +50,10 @@ func TestNode(t *testing.T) {
 	if t.Failed() {
 		t.Log(c.Logs())
 	}
-	namespace := namespaceOf(t, c)
+	namespace, err := c.PIDNamespace(t.Context(), "kube-apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +129,7 @@ func testServiceRewrite(t *testing.T, c *Cluster) {
 // testDNS resolves names in a pod. An unknown name must be answered too, since a program without an
 // answer retries for seconds.
 func testDNS(t *testing.T, c *Cluster) {
-	awaitOutput(t, "Running", c.kubectlFunc("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
+	process.AwaitValue(t, "the output", "Running", c.kubectlFunc("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
 	address := runKubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
 	for _, tc := range []struct{ name, want string }{
 		{"pages.default.svc.cluster.local", "Address: 10.96.50.1"},
@@ -134,7 +137,7 @@ func testDNS(t *testing.T, c *Cluster) {
 		{"nobody.example.com", "server can't find nobody.example.com: NXDOMAIN"},
 	} {
 		ask := "nslookup " + tc.name + " 2>&1 | sed '1,3d; s/^[* ]*//' | grep -m1 -e ^Address: -e ^server || true"
-		awaitOutput(t, tc.want, c.kubectlFunc("exec", "pages-0", "--", "sh", "-c", ask))
+		process.AwaitValue(t, "the output", tc.want, c.kubectlFunc("exec", "pages-0", "--", "sh", "-c", ask))
 	}
 	if got := runKubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5",
 		"http://pages"); got != "page" {
@@ -161,13 +164,13 @@ kind: Pod
 metadata: {name: made}
 spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1", imagePullPolicy: Never}]}
 `)
-	awaitOutput(t, "made", c.kubectlFunc("logs", "made"))
+	process.AwaitValue(t, "the output", "made", c.kubectlFunc("logs", "made"))
 }
 
 // nodeRoot is the folder that the node runs in.
 func (c *Cluster) nodeRoot(t *testing.T) string {
 	t.Helper()
-	out, err := c.runScript(t.Context(), "root")
+	out, err := c.RunScript(t.Context(), "root")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
@@ -57,27 +56,7 @@ func applyManifest(t *testing.T, c *Cluster, yaml string) {
 	}
 }
 
-// awaitOutput calls look until it returns the wanted output.
-func awaitOutput(t *testing.T, want string, look func(context.Context) (string, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		got, err := look(ctx)
-		if err == nil && got == want {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("after %v: want %q, got %q, %v", process.Patience, want, got, err)
-		case <-tick.C:
-		}
-	}
-}
-
-// kubectlFunc returns a function for awaitOutput that runs kubectl.
+// kubectlFunc returns a function for AwaitValue that runs kubectl.
 func (c *Cluster) kubectlFunc(args ...string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		out, err := c.Kubectl(ctx, args...)
@@ -139,7 +118,7 @@ spec:
 
 func testScheduling(t *testing.T, c *Cluster) {
 	applyManifest(t, c, sleeperManifest)
-	awaitOutput(t, "Unschedulable", c.kubectlFunc("get", "pods", "-l", "app=sleeper",
+	process.AwaitValue(t, "the output", "Unschedulable", c.kubectlFunc("get", "pods", "-l", "app=sleeper",
 		"-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`))
 }
 
@@ -156,7 +135,7 @@ spec:
 
 func testAutoscaling(t *testing.T, c *Cluster) {
 	applyManifest(t, c, fmt.Sprintf(hpaManifest, 0))
-	awaitOutput(t, "FailedGetExternalMetric", c.kubectlFunc("get", "hpa", "sleeper",
+	process.AwaitValue(t, "the output", "FailedGetExternalMetric", c.kubectlFunc("get", "hpa", "sleeper",
 		"-o", `jsonpath={.status.conditions[?(@.type=="ScalingActive")].reason}`))
 }
 
@@ -171,7 +150,7 @@ func testRestart(t *testing.T, c *Cluster) {
 	if after, err := c.PID(t.Context(), "kube-apiserver"); err != nil || after == before {
 		t.Errorf("pid after the restart = %d, %v, before %d", after, err, before)
 	}
-	awaitOutput(t, "ok", c.kubectlFunc("get", "--raw", "/readyz"))
+	process.AwaitValue(t, "the output", "ok", c.kubectlFunc("get", "--raw", "/readyz"))
 	if got := runKubectl(t, c, "get", "deployment", "sleeper", "-o", "name"); got != "deployment.apps/sleeper" {
 		t.Errorf("after the restart the API server has %q, want the deployment", got)
 	}

@@ -1,12 +1,13 @@
 package realkube
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/harness/instance"
 )
 
 func TestFlags(t *testing.T) {
@@ -23,37 +24,16 @@ func TestFlags(t *testing.T) {
 
 // A script reports a wrong command line in one line, before it does anything.
 func TestScriptsRefuse(t *testing.T) {
-	scripts, err := scriptsDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not installed")
-	}
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	tests := []struct {
-		name, command, want string
-	}{
-		{"an unknown flag", "up --noodles 4", "up: unknown flag: --noodles (see up --help)"},
-		{"a flag without a value", "up --name", "up: unknown flag or no value: --name (see up --help)"},
-		{"an invalid host name", "up --name Dev", "up: --name must be lower case letters, digits and -: Dev"},
-		{"a feature gate without a value", "up --feature-gate Zero",
-			"up: --feature-gate must be Gate=true or Gate=false: Zero"},
-		{"an image for a cluster that does not exist", "image --dir " + nowhere + " localhost/a:1 .",
-			"image: no cluster in " + nowhere + ", start one with hack/kube/up"},
-		{"a daemon of a cluster that does not exist", "daemon --dir " + nowhere + " list",
-			"daemon: no cluster in " + nowhere + ", start one with hack/kube/up"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			words := strings.Fields(test.command)
-			out, err := exec.Command(filepath.Join(scripts, words[0]), words[1:]...).CombinedOutput()
-			if err == nil {
-				t.Errorf("%s succeeded", test.command)
-			}
-			if diff := cmp.Diff(test.want+"\n", string(out)); diff != "" {
-				t.Errorf("%s printed (-want +got):\n%s", test.command, diff)
-			}
-		})
-	}
+	instance.CheckRefusals(t, "kube", []instance.Refusal{
+		{Name: "an unknown flag", Command: "up --noodles 4", Want: "up: unknown flag: --noodles (see up --help)"},
+		{Name: "a flag without a value", Command: "up --name", Want: "up: unknown flag or no value: --name (see up --help)"},
+		{Name: "an invalid host name", Command: "up --name Dev", Want: "up: --name must be lower case letters, digits and -: Dev"},
+		{Name: "a feature gate without a value", Command: "up --feature-gate Zero",
+			Want: "up: --feature-gate must be Gate=true or Gate=false: Zero"},
+		{Name: "an image for a cluster that does not exist", Command: "image --dir " + nowhere + " localhost/a:1 .",
+			Want: "image: no cluster in " + nowhere + ", start one with hack/kube/up"},
+		{Name: "a daemon of a cluster that does not exist", Command: "daemon --dir " + nowhere + " list",
+			Want: "daemon: no cluster in " + nowhere + ", start one with hack/kube/up"},
+	})
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/slurmtide/slurmtide/test/harness/instance"
 )
 
 // Kubeconfig is the path of the administrator's kubeconfig.
@@ -52,20 +54,20 @@ func (c *Cluster) WriteKubeconfig(ctx context.Context, namespace, account, path 
 // Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
 // error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return runCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
+	return instance.RunCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
 }
 
 // Helm runs helm as the administrator and returns its output. An error contains its standard
 // error. Each cluster has its own Helm caches.
 func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
-	return runCommand(ctx, c.toolCommand(ctx, "helm", args...))
+	return instance.RunCommand(ctx, c.toolCommand(ctx, "helm", args...))
 }
 
 // Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
 	kubectl := c.toolCommand(ctx, "kubectl", "apply", "--filename", "-")
 	kubectl.Stdin = strings.NewReader(yaml)
-	_, err := runCommand(ctx, kubectl)
+	_, err := instance.RunCommand(ctx, kubectl)
 	return err
 }
 
@@ -104,7 +106,7 @@ endpoints: [{addresses: [%[3]q], conditions: {ready: true}}]
 // command that it runs. A name is, for example, localhost/worker:1. Pods use the image with
 // imagePullPolicy Never. The image localhost/busybox:1 is always present.
 func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...string) error {
-	_, err := c.runScript(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
+	_, err := c.RunScript(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
 	return err
 }
 
@@ -113,8 +115,7 @@ func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...s
 // slurmd:26.05, as localhost/slurmd:26.05. A Slurm version that was not built before takes half a
 // minute. LoadImages does nothing for images that the node already has.
 func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
-	load := filepath.Join(c.scripts, "..", "images", "load")
-	_, err := runCommand(ctx, exec.CommandContext(ctx, load, append([]string{"--dir", c.Dir}, images...)...))
+	_, err := c.RunScript(ctx, "../images/load", append([]string{"--dir", c.Dir}, images...)...)
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // PopulateNodes is the number of nodes that [Cluster.Populate] needs.
@@ -162,25 +164,11 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 // awaitNoneMissing calls look until it reports nothing missing. If the context ends first, the error
 // says what was missing last.
 func awaitNoneMissing(ctx context.Context, look func(context.Context) ([]string, error)) error {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	var missing []string
-	for {
-		now, err := look(ctx)
-		if ctx.Err() == nil {
-			missing = now
+	return process.Retry(ctx, process.Patience, func(ctx context.Context) error {
+		missing, err := look(ctx)
+		if err == nil && len(missing) > 0 {
+			err = errors.New(strings.Join(missing, "; "))
 		}
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("waiting: %w; %s", context.Cause(ctx), strings.Join(missing, "; "))
-		case err != nil:
-			return err
-		case len(missing) == 0:
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-		}
-	}
+		return err
+	})
 }

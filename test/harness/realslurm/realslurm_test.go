@@ -9,9 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/test/harness/instance"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -83,18 +82,13 @@ func pingSlurmrestd(ctx context.Context, c *Cluster, client *http.Client) (int, 
 // awaitPing waits until slurmrestd answers.
 func awaitPing(t *testing.T, c *Cluster) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	err := awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
-		code, err := pingSlurmrestd(ctx, c, http.DefaultClient)
-		if err != nil || code != http.StatusOK {
-			return []string{fmt.Sprintf("an answer: %d, %v", code, err)}, nil
+	process.Await(t, func() error {
+		code, err := pingSlurmrestd(t.Context(), c, http.DefaultClient)
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("slurmrestd answers with status %d", code)
 		}
-		return nil, nil
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestCluster(t *testing.T) {
@@ -213,18 +207,10 @@ func testDynamicNode(t *testing.T, c *Cluster) {
 		"CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	err := awaitNoneMissing(ctx, func(ctx context.Context) ([]string, error) {
+	process.AwaitValue(t, "the state of dyn1", "idle", func(ctx context.Context) (string, error) {
 		out, err := c.Run(ctx, "", "sinfo", "-h", "-n", "dyn1", "-o", "%T")
-		if strings.TrimSpace(out) != "idle" {
-			return []string{fmt.Sprintf("dyn1 is %q", out)}, err
-		}
-		return nil, err
+		return strings.TrimSpace(out), err
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func freePort(t *testing.T) string {
@@ -286,7 +272,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	runSlurm(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
-	namespace := namespaceOf(t, c)
+	namespace, err := c.PIDNamespace(t.Context(), "slurmctld")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if inside := process.NamesIn(t, namespace); len(inside) < 7 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
@@ -309,51 +298,5 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 func TestClusterEndsWithItsOwner(t *testing.T) {
-	owner := exec.Command("sleep", "600")
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		owner.Process.Kill()
-		owner.Wait()
-	})
-	c, err := prepareCluster(Config{Nodes: 1, WithoutAccounting: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := c.runUp(t.Context(), "--owner", strconv.Itoa(owner.Process.Pid)); err != nil {
-		t.Fatal(err)
-	}
-	namespace := namespaceOf(t, c)
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	owner.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := awaitNoneMissing(ctx, func(context.Context) ([]string, error) {
-		return process.NamesIn(t, namespace),
-			nil
-	}); err != nil {
-		t.Errorf("processes left: %v", err)
-	}
-}
-
-// namespaceOf returns the pid namespace of a cluster.
-func namespaceOf(t *testing.T, c *Cluster) string {
-	t.Helper()
-	pid, err := c.PID(t.Context(), "slurmctld")
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return namespace
+	instance.CheckEndsWithOwner(t, "slurm", "slurmctld", Config{Version: "26.05", Nodes: 1, WithoutAccounting: true}.flags()...)
 }

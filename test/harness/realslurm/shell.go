@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -26,7 +25,7 @@ const shellMark = "--end-of-script--"
 
 // OpenShell starts a shell. It ends at Close, with ctx, or with the cluster.
 func (c *Cluster) OpenShell(ctx context.Context) (*Shell, error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, "run"), "--dir", c.Dir, "--as", "root", "bash")
+	cmd := c.Script(ctx, "run", "--dir", c.Dir, "--as", "root", "bash")
 	cmd.WaitDelay = time.Second // a process that the shell started may keep its output open
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

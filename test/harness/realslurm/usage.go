@@ -1,6 +1,7 @@
 package realslurm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,31 @@ import (
 	"strings"
 	"time"
 )
+
+// CPU returns the processor time that a daemon, its threads and its children have used since its
+// start, with a resolution of a hundredth of a second.
+func (c *Cluster) CPU(ctx context.Context, daemon string) (time.Duration, error) {
+	usage, err := c.readUsage(ctx, daemon)
+	return usage.cpu, err
+}
+
+// RSS returns the resident memory of a daemon and its children in bytes.
+func (c *Cluster) RSS(ctx context.Context, daemon string) (int64, error) {
+	usage, err := c.readUsage(ctx, daemon)
+	return usage.rss, err
+}
+
+func (c *Cluster) readUsage(ctx context.Context, daemon string) (resourceUsage, error) {
+	pid, err := c.PID(ctx, daemon)
+	if err != nil {
+		return resourceUsage{}, err
+	}
+	total, err := processUsage(pid)
+	if err != nil {
+		return resourceUsage{}, fmt.Errorf("reading the resource usage of %s: %w", daemon, err)
+	}
+	return total, nil
+}
 
 // resourceUsage is the processor time and the memory that a process uses.
 type resourceUsage struct {

@@ -3,10 +3,8 @@
 package charts
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
@@ -34,9 +33,9 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	k := startKube(t)
 	slurm := httptest.NewServer(slurmtest.NewDemo(time.Now).Handler())
 	t.Cleanup(slurm.Close)
-	secure := freePort(t)
+	secure := process.FreePort(t)
 	set := fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s,namespaces={team-a}",
-		secure, freePort(t))
+		secure, process.FreePort(t))
 	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
 	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-metrics"), "--namespace", "slurm", "--set", set))
 	exposeAdapter(t, k, secure)
@@ -240,30 +239,13 @@ func checkUpgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string)
 	}
 }
 
-// awaitSuccess calls check until it returns nil, for at most a minute.
+// awaitSuccess calls check until it returns nil. A failure includes the log file.
 func awaitSuccess(t *testing.T, log, what string, check func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		err := check()
-		if err == nil {
-			return
+	process.Await(t, func() error {
+		if err := check(); err != nil {
+			return fmt.Errorf("waiting for %s: %w\n%s", what, err, readFile(t, log))
 		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waiting for %s: %v\n%s", what, err, readFile(t, log))
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
+		return nil
+	})
 }

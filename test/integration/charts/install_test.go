@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
@@ -135,14 +135,14 @@ func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 		return mustRun(t)(k.Kubectl(t.Context(), "get", kind, "--namespace", "slurm",
 			"--selector", "app.kubernetes.io/name="+name, "--output", "jsonpath="+path))
 	}
-	for range 300 {
-		if pods := strings.Fields(get("pods", "{.items[*].metadata.name}")); fmt.Sprint(len(pods)) == get(
-			"deployments", "{.items[0].spec.replicas}") {
-			return
+	process.Await(t, func() error {
+		pods := strings.Fields(get("pods", "{.items[*].metadata.name}"))
+		if want := get("deployments", "{.items[0].spec.replicas}"); fmt.Sprint(len(pods)) != want {
+			return fmt.Errorf("%s has %d pods, not %s: %s", name, len(pods), want,
+				get("replicasets", "{.items[0].status.conditions}"))
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Errorf("the pods of %s were not created: %s", name, get("replicasets", "{.items[0].status.conditions}"))
+		return nil
+	})
 }
 
 // labelledObjects lists the objects with the label of the release in all namespaces. It ignores

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // operatorObjects are a Slurm cluster with workers and one object of each kind that nothing
@@ -81,7 +82,7 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
 	mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm-operator"), "--namespace", "slurm", "--set",
 		fmt.Sprintf("rbac.secretNamespaces={team-a},slurm.pollInterval=1s,metrics.port=%d,webhook.enabled=false",
-			freePort(t))))
+			process.FreePort(t))))
 	if err := k.AwaitEstablished(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net",
 		"loginsets.slinky.slurm.net"); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -105,11 +103,7 @@ const asAlice = "cd /tmp && timeout 60 setpriv --reuid 3001 --regid 3001 --clear
 
 func (s env) awaitRegistered(t *testing.T) {
 	want := "privileged-0 idle privileged (null)\nunprivileged-0 idle unprivileged gpu:h100:2"
-	got := s.awaitOutput(t, want,
-		func() string { return s.execInPod(t, "slurmctld-0", "sinfo -h -N -o '%N %T %f %G' | sort") })
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("nodes (-want +got):\n%s\n%s", diff, s.kubectl(t, "logs", "unprivileged-0"))
-	}
+	s.awaitOutput(t, "sinfo's list of nodes", want, "slurmctld-0", "sinfo -h -N -o '%N %T %f %G' | sort")
 }
 
 func (s env) testJobs(t *testing.T, feature string) {
@@ -132,26 +126,16 @@ func (s env) testGPUJob(t *testing.T) {
 func (s env) testCancelledJob(t *testing.T) {
 	id := s.execInPod(t, "slurmctld-0",
 		asAlice+"sbatch --parsable --output /dev/null --constraint unprivileged --wrap 'sleep 600'")
-	state := func() string { return s.execInPod(t, "slurmctld-0", "squeue -h -o %T -j "+id) }
-	if got := s.awaitOutput(t, "RUNNING", state); got != "RUNNING" {
-		t.Fatalf("the job is %s", got)
-	}
+	s.awaitOutput(t, "the state of the job", "RUNNING", "slurmctld-0", "squeue -h -o %T -j "+id)
 	s.execInPod(t, "slurmctld-0", "scancel "+id)
-	sleeping := func() string {
-		return s.execInPod(t, "unprivileged-0", "grep -lazs '^600$' /proc/[0-9]*/cmdline | grep -v self || true")
-	}
-	if got := s.awaitOutput(t, "", sleeping); got != "" {
-		t.Errorf("the job's processes still run: %s", got)
-	}
+	s.awaitOutput(t, "the list of the job's processes", "", "unprivileged-0",
+		"grep -lazs '^600$' /proc/[0-9]*/cmdline | grep -v self || true")
 }
 
 // testNoZombies checks that process 1 reaps what slurmd leaves to it.
 func (s env) testNoZombies(t *testing.T) {
 	for _, pod := range []string{"privileged-0", "unprivileged-0"} {
-		zombies := func() string { return s.execInPod(t, pod, "grep -hs 'Z (zombie)' /proc/[0-9]*/status | wc -l") }
-		if got := s.awaitOutput(t, "0", zombies); got != "0" {
-			t.Errorf("%s has %s zombies", pod, got)
-		}
+		s.awaitOutput(t, "the number of zombies of "+pod, "0", pod, "grep -hs 'Z (zombie)' /proc/[0-9]*/status | wc -l")
 	}
 }
 
@@ -165,16 +149,10 @@ func (s env) testTermination(t *testing.T) {
 	}
 }
 
-// awaitOutput calls read until it returns want or the time is over, and returns the last output.
-func (s env) awaitOutput(t *testing.T, want string, read func() string) string {
+// awaitOutput waits until a command in a pod prints want.
+func (s env) awaitOutput(t *testing.T, what, want, pod, command string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
-	defer cancel()
-	for {
-		got := read()
-		if got == want || ctx.Err() != nil {
-			return got
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+	process.AwaitValue(t, what, want, func(context.Context) (string, error) {
+		return s.execInPod(t, pod, command), nil
+	})
 }

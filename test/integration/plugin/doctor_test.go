@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // finding is one finding of kubectl slurm doctor, as JSON.
@@ -32,7 +34,7 @@ func (r *env) runDoctor(t *testing.T, flags string) (findings []finding, status 
 func (r *env) awaitFinding(t *testing.T, flags, code, object string) finding {
 	t.Helper()
 	var out finding
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		findings, status := r.runDoctor(t, flags)
 		for _, f := range findings {
 			if f.Code == code && (object == "" || f.Object.Name == object) {
@@ -52,7 +54,7 @@ func (r *env) awaitFinding(t *testing.T, flags, code, object string) finding {
 // awaitCured waits until the doctor no longer reports the finding.
 func (r *env) awaitCured(t *testing.T, flags string, was finding) {
 	t.Helper()
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		findings, _ := r.runDoctor(t, flags)
 		for _, f := range findings {
 			if f.Code == was.Code && f.Object == was.Object {
@@ -105,7 +107,7 @@ func (r *env) testFaults(t *testing.T, faults []fault) {
 
 // testHealthy checks that the doctor finds nothing when nothing is wrong.
 func (r *env) testHealthy(t *testing.T) {
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		a := r.runShell(t, "kubectl slurm doctor -A")
 		if a.status != 0 || a.out != "No faults were found.\n" {
 			return fmt.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
@@ -138,7 +140,7 @@ func (r *env) testMissingRights(t *testing.T) {
 	r.testFaults(t, []fault{
 		{"no role", func(*testing.T) {}, nobody, "MissingRight", "nobody", func(t *testing.T, f finding) {
 			r.mustRun(t, f.Command)
-			awaitSuccess(t, func() error {
+			process.Await(t, func() error {
 				findings, _ := r.runDoctor(t, nobody)
 				if len(findings) == 1 && strings.Contains(findings[0].Command, "slurm-view") {
 					r.mustRun(t, findings[0].Command)

@@ -169,9 +169,3 @@ func (r *env) runShell(t *testing.T, line string) commandResult {
 	}
 	return commandResult{out.String(), complaints.String(), cmd.ProcessState.ExitCode()}
 }
-
-// awaitSuccess calls try until it returns nil.
-func awaitSuccess(t *testing.T, try func() error) {
-	t.Helper()
-	process.Await(t, try)
-}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/restd"
 )
 
@@ -48,7 +49,7 @@ func (r *env) missingServiceFault(name, service string) fault {
 		}
 	}, "", "APIServiceMissing", service, func(t *testing.T, _ finding) {
 		r.mustRun(t, "kubectl apply -f "+filepath.Join(r.dir, service))
-		awaitSuccess(t, func() error {
+		process.Await(t, func() error {
 			a := r.runShell(t, "kubectl get --raw /apis/"+strings.Join(strings.SplitN(service, ".", 2)[1:], "")+"/"+
 				strings.SplitN(service, ".", 2)[0])
 			if a.status != 0 {
@@ -61,7 +62,7 @@ func (r *env) missingServiceFault(name, service string) fault {
 
 // testWithoutView checks what the commands print while the view API is not served.
 func (r *env) testWithoutView(t *testing.T) {
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		if a := r.runShell(t, "kubectl get --raw /apis/view.slinky.slurm.net/v1alpha1"); a.status == 0 {
 			return fmt.Errorf("the view is still served")
 		}

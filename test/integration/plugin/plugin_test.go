@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestPlugin(t *testing.T) {
@@ -13,7 +15,7 @@ func TestPlugin(t *testing.T) {
 	r.runWorkers(t)
 	r.submitJobs(t)
 	r.applyFile(t, "hpa.yaml")
-	awaitSuccess(t, func() error { return r.checkReady(t, 3) })
+	process.Await(t, func() error { return r.checkReady(t, 3) })
 	t.Run("tables and explanations", r.testTables)
 	t.Run("watch", r.testWatch)
 	t.Run("scale-in that waits for a busy worker", r.testScaleIn)
@@ -40,7 +42,7 @@ func (r *env) checkReady(t *testing.T, want int) error {
 // testScaleIn lowers maxReplicas below the number of busy workers, so that one worker is drained.
 func (r *env) testScaleIn(t *testing.T) {
 	r.kubectl(t, "-n", hpc, "patch", "hpa", "gpu", "--type=merge", "-p", `{"spec":{"maxReplicas":2}}`)
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		out := r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o",
 			`jsonpath={.status.conditions[?(@.type=="Draining")].reason}`)
 		if out != "WaitingForJobs" {
@@ -50,5 +52,5 @@ func (r *env) testScaleIn(t *testing.T) {
 	})
 	r.compareGolden(t, "explain-draining", "kubectl slurm explain nodeset gpu -n hpc")
 	r.kubectl(t, "-n", hpc, "patch", "hpa", "gpu", "--type=merge", "-p", `{"spec":{"maxReplicas":3}}`)
-	awaitSuccess(t, func() error { return r.checkReady(t, 3) })
+	process.Await(t, func() error { return r.checkReady(t, 3) })
 }

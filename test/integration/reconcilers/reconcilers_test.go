@@ -92,19 +92,11 @@ func must(t *testing.T, err error) {
 // awaitOutput runs kubectl until it prints want.
 func awaitOutput(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
-	defer cancel()
-	for {
-		got, err := c.Kubectl(ctx, args...)
-		if err == nil && strings.TrimSpace(got) == want {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("kubectl %s prints %q (%v), not %q", strings.Join(args, " "), got, err, want)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	process.AwaitValue(t, "the output of kubectl "+strings.Join(args, " "), want,
+		func(ctx context.Context) (string, error) {
+			out, err := c.Kubectl(ctx, args...)
+			return strings.TrimSpace(out), err
+		})
 }
 
 func startKube(t *testing.T, config realkube.Config) *realkube.Cluster {

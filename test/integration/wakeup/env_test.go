@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
@@ -48,7 +49,7 @@ func newEnv(t *testing.T, config realkube.Config) *env {
 	s.adapter = serveMetrics(t, c)
 	for what, path := range map[string]string{"nodesets": "/apis/slinky.slurm.net/v1beta1",
 		"custom metrics": metricsPath} {
-		awaitValue(t, what, "served", func(ctx context.Context) (string, error) {
+		process.AwaitValue(t, what, "served", func(ctx context.Context) (string, error) {
 			_, err := c.Kubectl(ctx, "get", "--raw", path)
 			return "served", err
 		})
@@ -174,7 +175,7 @@ func (n *nodeSet) kubectlGet(kind, path string) func(context.Context) (string, e
 
 func (n *nodeSet) awaitReplicas(replicas int) {
 	n.t.Helper()
-	awaitValue(n.t, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.kubectlGet("nodeset", "{.spec.replicas}"))
+	process.AwaitValue(n.t, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.kubectlGet("nodeset", "{.spec.replicas}"))
 }
 
 func (n *nodeSet) requireReplicas(replicas int) {
@@ -186,14 +187,14 @@ func (n *nodeSet) requireReplicas(replicas int) {
 // awaitReason waits for the reason of the condition WakeUp.
 func (n *nodeSet) awaitReason(reason string) {
 	n.t.Helper()
-	awaitValue(n.t, "the condition of "+n.name, reason,
+	process.AwaitValue(n.t, "the condition of "+n.name, reason,
 		n.kubectlGet("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
 }
 
 // awaitHPACondition waits for the reason of a condition of the NodeSet's HPA.
 func (n *nodeSet) awaitHPACondition(condition, reason string) {
 	n.t.Helper()
-	awaitValue(n.t, "condition "+condition+" of HPA "+n.name, reason,
+	process.AwaitValue(n.t, "condition "+condition+" of HPA "+n.name, reason,
 		n.kubectlGet("hpa", fmt.Sprintf(`{.status.conditions[?(@.type==%q)].reason}`, condition)))
 }
 
@@ -201,7 +202,7 @@ func (n *nodeSet) awaitHPACondition(condition, reason string) {
 // MANAGER/SUBRESOURCE.
 func (n *nodeSet) awaitOwner(owner string) {
 	n.t.Helper()
-	awaitValue(n.t, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
+	process.AwaitValue(n.t, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
 		out, err := n.Kubectl(ctx, "get", "nodeset", n.name, "--namespace="+n.namespace, "--show-managed-fields", "-o",
 			"json")
 		if err != nil {

@@ -49,24 +49,6 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// awaitValue calls look until it returns the wanted value.
-func awaitValue(t *testing.T, what, want string, look func(context.Context) (string, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
-	defer cancel()
-	for {
-		got, err := look(ctx)
-		if err == nil && got == want {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s is %q (%v) after %s, not %q", what, got, err, process.Patience, want)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
 // requireStays fails the test if look returns anything but the wanted value within the span.
 func requireStays(t *testing.T, span time.Duration, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
@@ -80,7 +81,7 @@ rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
 		{"somebody", newToken(t, s.Cluster, "default"), "403"},
 		{"prometheus", newToken(t, s.Cluster, "prometheus"), "200"},
 	} {
-		awaitValue(t, "the answer to "+tc.who, tc.want, func(ctx context.Context) (string, error) {
+		process.AwaitValue(t, "the answer to "+tc.who, tc.want, func(ctx context.Context) (string, error) {
 			return o.get(ctx, "https://"+o.metrics+"/metrics", tc.token)
 		})
 	}

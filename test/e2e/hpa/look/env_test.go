@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
@@ -22,7 +23,7 @@ import (
 // env is everything that Prometheus scrapes.
 type env struct {
 	dev             *realslurm.Cluster
-	exporter        *process
+	exporter        *process.Process
 	exporterAddress string // of the exporter
 	loop            *loop.Loop
 	prometheus      *prometheus
@@ -65,7 +66,7 @@ func newEnv(t *testing.T) *env {
 		{"apiserver", s.serveAPIServer(t), "/metrics", ""},
 	}
 	s.prometheus = startPrometheus(t, dir, targets)
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		up, err := s.prometheus.runQuery("up == 1")
 		if err == nil && len(up) < len(targets) {
 			err = fmt.Errorf("%d of %d targets are up", len(up), len(targets))
@@ -144,15 +145,25 @@ func (s *env) submitScalingJobs(t *testing.T) {
 	}
 }
 
-// startExporter starts slurm-exporter with all optional metrics.
-func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process, string) {
+// buildProgram builds one of our programs.
+func buildProgram(t *testing.T, dir, name string) string {
 	t.Helper()
-	address := freeAddress(t)
-	p := startProgram(t, buildProgram(t, dir, "slurm-exporter"), "--web.listen-address="+address,
+	program, err := process.Build(t.Context(), dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// startExporter starts slurm-exporter with all optional metrics.
+func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process.Process, string) {
+	t.Helper()
+	address := process.FreeAddress(t)
+	p := process.Start(t, buildProgram(t, dir, "slurm-exporter"), "--web.listen-address="+address,
 		"--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
 		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users",
 		"--compat=slinky,openmetrics,vpenso")
-	awaitSuccess(t, func() error { return checkOK("http://" + address + "/-/ready") })
+	process.Await(t, func() error { return process.CheckOK("http://" + address + "/-/ready") })
 	return p, address
 }
 
@@ -162,7 +173,7 @@ var listenPattern = regexp.MustCompile(`(?i)listening on"? address=(?:\[::\]|127
 func adapterAddress(t *testing.T, l *loop.Loop) string {
 	t.Helper()
 	var address string
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error {
 		m := listenPattern.FindStringSubmatch(l.Adapters[0].Log())
 		if m == nil {
 			return errors.New("the adapter does not log where it listens: " + l.Adapters[0].Log())

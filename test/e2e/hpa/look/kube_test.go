@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // kubeStateMetrics is the path of a kube-state-metrics to run beside the loop. Without it the tests
@@ -78,13 +79,13 @@ func (s *env) startOperator(t *testing.T, dir string) string {
 	if err := kube.Apply(t.Context(), manifest); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
-	startProgram(t, buildProgram(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(),
+	address := process.FreeAddress(t)
+	process.Start(t, buildProgram(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(),
 		"--namespaces="+operatorNamespace,
 		"--reconcilers=nodeset,cluster", "--no-webhook", "--no-leader-election", "--health.listen-address=0",
 		"--no-metrics.secure", "--metrics.listen-address="+address)
-	awaitSuccess(t, func() error { return checkOK("http://" + address + "/metrics") })
-	awaitSuccess(t, func() error {
+	process.Await(t, func() error { return process.CheckOK("http://" + address + "/metrics") })
+	process.Await(t, func() error {
 		if pods := kubectl("get", "pods", "-n", operatorNamespace, "-o", "name"); strings.Count(pods, "pod/") != 2 {
 			return fmt.Errorf("the operator created %q; the status is %s", pods,
 				kubectl("get", "nodeset", "nightly", "-n", operatorNamespace, "-o", "jsonpath={.status}"))
@@ -120,13 +121,13 @@ func saveResponse(t *testing.T, url, file string) {
 func (s *env) startKubeStateMetrics(t *testing.T) string {
 	t.Helper()
 	if *kubeStateMetrics != "" {
-		address := freeAddress(t)
+		address := process.FreeAddress(t)
 		_, port, _ := strings.Cut(address, ":")
-		_, telemetry, _ := strings.Cut(freeAddress(t), ":")
-		startProgram(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(),
+		_, telemetry, _ := strings.Cut(process.FreeAddress(t), ":")
+		process.Start(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(),
 			"--resources=horizontalpodautoscalers",
 			"--host=127.0.0.1", "--telemetry-host=127.0.0.1", "--port="+port, "--telemetry-port="+telemetry)
-		awaitSuccess(t, func() error { return checkOK("http://" + address + "/healthz") })
+		process.Await(t, func() error { return process.CheckOK("http://" + address + "/healthz") })
 		t.Cleanup(func() { saveResponse(t, "http://"+address+"/metrics", recordedMetrics) })
 		return address
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // scrapeTarget is an endpoint that Prometheus scrapes.
@@ -50,11 +52,11 @@ func startPrometheus(t *testing.T, dir string, targets []scrapeTarget) *promethe
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
-	startProgram(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
+	address := process.FreeAddress(t)
+	process.Start(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
 		"--web.listen-address="+address, "--log.level=warn")
 	p := &prometheus{"http://" + address}
-	awaitSuccess(t, func() error { return checkOK(p.url + "/-/ready") })
+	process.Await(t, func() error { return process.CheckOK(p.url + "/-/ready") })
 	return p
 }
 

@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // Replicas returns spec.replicas of the NodeSet.
@@ -122,16 +124,12 @@ func parseMetric(text string) (Metric, error) {
 
 // awaitMetrics waits until the adapter serves the metric of the HPA.
 func (l *Loop) awaitMetrics(ctx context.Context) error {
-	var err error
-	for range 300 {
-		if _, err = l.Metric(ctx, "slurm_nodeset_required_nodes", ""); err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+	err := process.Retry(ctx, 30*time.Second, func(ctx context.Context) error {
+		_, err := l.Metric(ctx, "slurm_nodeset_required_nodes", "")
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the adapter: %w\n%s", err, l.Adapters[0].Log())
 	}
-	return fmt.Errorf("waiting for the adapter: %w\n%s", err, l.Adapters[0].Log())
+	return nil
 }

@@ -3,6 +3,8 @@
 package loop_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestEveryExampleScales applies each manifest of docs/examples/hpa and checks that it scales the
@@ -57,31 +60,22 @@ func TestEveryExampleScales(t *testing.T) {
 // may last longer than the stabilization window.
 func awaitStableReplicas(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		err := l.RequireStableReplicas(t.Context(), want, duration)
-		if err == nil {
-			return
-		}
-		if time.Since(begin) > slack {
-			t.Fatal(err)
-		}
-	}
+	requireNoError(t, process.Retry(t.Context(), slack, func(ctx context.Context) error {
+		return l.RequireStableReplicas(ctx, want, duration)
+	}))
 }
 
 // awaitRunning waits until the given number of jobs run.
 func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		out, err := l.Slurm.Run(t.Context(), "", "squeue", "-h", "-r", "-t", "R")
-		running := strings.Count(out, "\n")
-		if err == nil && running == want {
-			return
-		}
-		if time.Since(begin) > slack {
-			t.Fatalf("%d jobs run, want %d: %v\n%s\n%s", running, want, err,
+	requireNoError(t, process.Retry(t.Context(), slack, func(ctx context.Context) error {
+		out, err := l.Slurm.Run(ctx, "", "squeue", "-h", "-r", "-t", "R")
+		if running := strings.Count(out, "\n"); err != nil || running != want {
+			return fmt.Errorf("%d jobs run, want %d: %w\n%s\n%s", running, want, err,
 				runSlurm(t, l, "squeue"), runSlurm(t, l, "sinfo", "-N", "-l"))
 		}
-	}
+		return nil
+	}))
 }
 
 // applyBusinessHours applies the manifest and returns the arguments of its CronJobs, by "day" and

@@ -115,18 +115,14 @@ func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 // awaitDone waits until all tasks of a job have left the queue.
 func awaitDone(t *testing.T, l *loop.Loop, id string) {
 	t.Helper()
-	deadline := time.Now().Add(slack)
-	for {
+	requireNoError(t, process.Retry(t.Context(), slack, func(ctx context.Context) error {
 		// On a busy machine a command sometimes fails because its token is created too late.
-		out, err := l.Slurm.Run(t.Context(), "", "squeue", "-h", "-t", "PD,R,CG,CF", "-j", id)
-		if err == nil && strings.TrimSpace(out) == "" {
-			return
+		out, err := l.Slurm.Run(ctx, "", "squeue", "-h", "-t", "PD,R,CG,CF", "-j", id)
+		if err != nil || strings.TrimSpace(out) != "" {
+			return fmt.Errorf("job %s has not ended: %w\n%s", id, err, out)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("job %s has not ended: %v\n%s\n%s", id, err, out, runSlurm(t, l, "sinfo", "-N", "-l"))
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return nil
+	}))
 }
 
 func testIneligibleJobs(t *testing.T, l *loop.Loop) {

@@ -4,6 +4,7 @@ package loop_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestReplicasDoNotMoveDuringOutages interrupts the connection to Slurm in several ways, with busy
@@ -81,16 +83,12 @@ func testOutage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 	}
 	end()
 	ended := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), loop.MaxRecoveryTime+slack)
-	defer cancel()
-	for {
-		if _, err = l.Metric(ctx, "slurm_nodeset_required_nodes", ""); err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("the metric does not recover: %v\n%s", err, l.Logs())
-		}
-		time.Sleep(100 * time.Millisecond)
+	err = process.Retry(t.Context(), loop.MaxRecoveryTime+slack, func(ctx context.Context) error {
+		_, err := l.Metric(ctx, "slurm_nodeset_required_nodes", "")
+		return err
+	})
+	if err != nil {
+		t.Fatalf("the metric does not recover: %v\n%s", err, l.Logs())
 	}
 	t.Logf("the metric recovered after %v", time.Since(ended).Round(100*time.Millisecond))
 	requireReplicas(t, l, replicas, 2*time.Second)
@@ -99,18 +97,14 @@ func testOutage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 // awaitError waits until the adapter returns an error instead of a value.
 func awaitError(t *testing.T, l *loop.Loop) {
 	t.Helper()
-	deadline := time.Now().Add(loop.MaxAge + slack)
-	for {
-		_, err := l.Metric(t.Context(), "slurm_nodeset_required_nodes", "")
-		if err != nil {
-			t.Logf("the adapter returned: %v", err)
-			return
+	requireNoError(t, process.Retry(t.Context(), loop.MaxAge+slack, func(ctx context.Context) error {
+		_, err := l.Metric(ctx, "slurm_nodeset_required_nodes", "")
+		if err == nil {
+			return errors.New("the adapter still returns values")
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the adapter still returns values")
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		t.Logf("the adapter returned: %v", err)
+		return nil
+	}))
 }
 
 // newToken creates a token of user slurm with the given lifetime in seconds.

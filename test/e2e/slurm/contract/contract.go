@@ -86,25 +86,14 @@ func (s *suite) clientWith(t *testing.T, token slurmclient.TokenSource) *slurmcl
 // eventually polls until a condition holds, for at most process.Patience.
 func (s *suite) eventually(t *testing.T, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := holds(ctx)
-		if err != nil {
-			t.Fatalf("waiting for %s: %v", what, err)
-		}
-		if ok {
-			return
+	process.Await(t, func() error {
+		ok, err := holds(t.Context())
+		if err != nil || ok {
+			return err
 		}
 		s.server.Advance()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+		return errors.New("timed out waiting for " + what)
+	})
 }
 
 // wantCode requires a *slurmclient.Error with the given code.

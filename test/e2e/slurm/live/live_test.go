@@ -5,6 +5,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -81,16 +82,12 @@ func startLiveCluster(t *testing.T, cluster *realslurm.Cluster) *slurmclients.Cl
 // awaitReading waits for a reading that satisfies ok.
 func awaitReading(t *testing.T, s *slurmclients.Cluster, what string, ok func(r *slurmclients.Reading) bool) {
 	t.Helper()
-	deadline := time.After(process.Patience)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !ok(s.Reading()) {
-		select {
-		case <-deadline:
-			t.Fatalf("timed out waiting for %s: %s %v", what, s.Problem(), s.Reading().Work)
-		case <-tick.C:
+	process.Await(t, func() error {
+		if !ok(s.Reading()) {
+			return fmt.Errorf("waiting for %s: %s %v", what, s.Problem(), s.Reading().Work)
 		}
-	}
+		return nil
+	})
 }
 
 // runCommand runs a command in the cluster and returns the last word of its output.
