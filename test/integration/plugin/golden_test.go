@@ -113,6 +113,7 @@ func (r *env) testTables(t *testing.T) {
 		"jobs-cluster":     "kubectl slurm top jobs -A --cluster beta -o wide",
 		"jobs-field":       "kubectl slurm top jobs -n hpc --field-selector spec.name=prepare -o yaml",
 		"nodesets":         "kubectl slurm top nodesets -n hpc -o wide",
+		"nodesets-path":    "kubectl slurm top nodesets -n hpc -o jsonpath='{range .items[*]}{.name} {end}'",
 		"nodesets-json":    "kubectl slurm top nodesets -n hpc -l kind=fast -o json",
 		"nodesets-none":    "kubectl slurm top nodesets -n hpc -l kind=slow",
 		"users":            "kubectl slurm top users -n hpc -o wide",

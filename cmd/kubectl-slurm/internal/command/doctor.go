@@ -31,9 +31,9 @@ cluster could not be read. The doctor changes nothing. It finds these faults:
 		Example: "  kubectl slurm doctor --all-namespaces\n  kubectl slurm doctor --namespace=hpc --output=json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := table.ParseFormat(output)
-			if err != nil || format == table.Wide || format == table.Names {
-				return fmt.Errorf("-o takes json or yaml, not %q", output)
+			format, err := table.ParseObjectFormat(output)
+			if err != nil {
+				return err
 			}
 			unwanted, err := parseCodes(ignore)
 			if err != nil {
@@ -52,11 +52,11 @@ cluster could not be read. The doctor changes nothing. It finds these faults:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&output, "output", "o", "", "Output format: json or yaml")
+	flags.StringVarP(&output, "output", "o", "", table.Usage(table.ObjectFormats()))
 	flags.StringSliceVar(&ignore, "ignore", nil, "Faults to ignore")
 	flags.BoolVarP(&all, "all-namespaces", "A", false, "Check all namespaces")
 	flags.DurationVar(&warn, "token-warning", 24*time.Hour, "Report tokens that expire within this time")
-	registerCompletion(cmd, "output", string(table.JSON), string(table.YAML))
+	registerCompletion(cmd, "output", table.ObjectFormats()...)
 	registerCompletion(cmd, "ignore", codeNames()...)
 	return cmd
 }

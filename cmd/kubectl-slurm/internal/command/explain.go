@@ -26,8 +26,8 @@ func (s *session) explainCommand() *cobra.Command {
 		Short: "Explains the number of workers of a NodeSet, or why a job waits",
 	}
 	requireSubcommand(cmd)
-	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", "Output format: json or yaml")
-	registerCompletion(cmd, "output", string(table.JSON), string(table.YAML))
+	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", table.Usage(table.ObjectFormats()))
+	registerCompletion(cmd, "output", table.ObjectFormats()...)
 	cmd.AddCommand(s.explainJobCommand(&output), s.explainNodeSetCommand(&output))
 	return cmd
 }
@@ -93,9 +93,9 @@ type explanation interface{ Write(w io.Writer) error }
 
 func (s *session) printExplanation(output string, of func(api *observe.API, namespace string) (
 	explanation, error)) error {
-	format, err := table.ParseFormat(output)
-	if err != nil || format == table.Wide || format == table.Names {
-		return fmt.Errorf("-o takes json or yaml, not %q", output)
+	format, err := table.ParseObjectFormat(output)
+	if err != nil {
+		return err
 	}
 	api, err := s.connect()
 	if err != nil {

@@ -104,8 +104,23 @@ func (s *session) connect() (*observe.API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
+	if cfg.Host == defaultServer && *s.kube.APIServer == "" {
+		raw, err := s.kube.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		}
+		if len(raw.Clusters) == 0 {
+			return nil, errNoKubeconfig
+		}
+	}
 	return observe.New(cfg)
 }
+
+// defaultServer is what kubectl's flags connect to when nothing names a server.
+const defaultServer = "http://localhost:8080"
+
+var errNoKubeconfig = errors.New("no kubeconfig names a Kubernetes cluster: set KUBECONFIG, give --kubeconfig or " +
+	"--server, or create ~/.kube/config")
 
 // namespace returns the namespace of the user's context or flags.
 func (s *session) namespace() (string, error) {

@@ -39,7 +39,7 @@ func (p tablePrinter) print(w io.Writer, a *tableRequest, t rowTable) ([]string,
 	if missing := a.unmatchedNames(); len(missing) > 0 {
 		return nil, fmt.Errorf("%s %s not found in %s", p.rows.singular, strings.Join(missing, ", "), a.placeName())
 	}
-	if t.Len() == 0 && p.format != table.JSON && p.format != table.YAML {
+	if t.Len() == 0 && p.format.IsTable() {
 		return []string{p.rows.noRowsFound(a)}, nil
 	}
 	return nil, nil

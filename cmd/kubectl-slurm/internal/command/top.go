@@ -82,7 +82,7 @@ func (s *session) topCommand() *cobra.Command {
 	}
 	requireSubcommand(cmd)
 	flags := cmd.PersistentFlags()
-	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
+	flags.StringVarP(&f.output, "output", "o", "", table.Usage(table.Formats()))
 	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
 	flags.StringVarP(&f.selector, "selector", "l", "",
 		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
@@ -138,7 +138,7 @@ func (s *session) printTable(ctx context.Context, f *topFlags, of rowNoun, names
 	if err != nil {
 		return err
 	}
-	if f.watch && (format == table.JSON || format == table.YAML) {
+	if f.watch && !format.IsTable() {
 		return fmt.Errorf("--watch shows tables and names, not -o %s", format)
 	}
 	a, err := s.newTableRequest(f, names)

@@ -1,5 +1,5 @@
-// Package table prints rows of any type as kubectl prints objects: in columns, as JSON or YAML, or
-// by name. It is pure except for the given writer.
+// Package table prints rows of any type as kubectl prints objects: in columns, as JSON or YAML, through
+// a template, or by name.
 //
 // An unknown value is printed as <unknown>, is null in JSON, and is always sorted last. It is never
 // 0.

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 )
 
@@ -22,18 +24,39 @@ const (
 	Names Format = "name"
 )
 
-// Formats returns the formats that -o accepts.
-func Formats() []string { return []string{string(JSON), string(YAML), string(Wide), string(Names)} }
+// Formats returns the formats of tables that -o accepts, without templates.
+func Formats() []string { return append(ObjectFormats(), string(Wide), string(Names)) }
 
-// ParseFormat parses the argument of -o.
-func ParseFormat(s string) (Format, error) {
-	for _, f := range []Format{Plain, Wide, JSON, YAML, Names} {
-		if s == string(f) {
-			return f, nil
-		}
-	}
-	return "", fmt.Errorf("-o takes %s, not %q", strings.Join(Formats(), ", "), s)
+// ObjectFormats returns the formats of objects that -o accepts, without templates.
+func ObjectFormats() []string { return []string{string(JSON), string(YAML)} }
+
+// Usage returns the help text of -o for the formats.
+func Usage(formats []string) string {
+	return "Output format: " + strings.Join(append(slices.Clone(formats), templateFormats()...), ", ")
 }
+
+// ParseFormat parses the argument of -o for tables.
+func ParseFormat(s string) (Format, error) { return parseFormat(s, Formats()) }
+
+// ParseObjectFormat parses the argument of -o for a single object.
+func ParseObjectFormat(s string) (Format, error) { return parseFormat(s, ObjectFormats()) }
+
+func parseFormat(s string, formats []string) (Format, error) {
+	if s == string(Plain) || slices.Contains(formats, s) {
+		return Format(s), nil
+	}
+	switch _, err := newTemplatePrinter(Format(s)); {
+	case genericclioptions.IsNoCompatiblePrinterError(err):
+		return "", fmt.Errorf("-o takes %s, not %q", strings.Join(append(slices.Clone(formats), templateFormats()...),
+			", "), s)
+	case err != nil:
+		return "", fmt.Errorf("reading -o: %w", err)
+	}
+	return Format(s), nil
+}
+
+// IsTable reports whether the format prints one line for each row.
+func (f Format) IsTable() bool { return f == Plain || f == Wide || f == Names }
 
 // Headings says whether columns have headings.
 type Headings string
@@ -46,8 +69,8 @@ const (
 
 // Print writes the table in the format. An empty table has no headings.
 func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
-	switch f {
-	case JSON, YAML:
+	switch {
+	case !f.IsTable():
 		rows := t.Rows
 		if rows == nil {
 			rows = []R{}
@@ -56,7 +79,7 @@ func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 			Kind  string `json:"kind"`
 			Items []R    `json:"items"`
 		}{"List", rows})
-	case Names:
+	case f == Names:
 		for i := range t.Rows {
 			if _, err := fmt.Fprintln(w, t.Name(&t.Rows[i])); err != nil {
 				return err
@@ -119,13 +142,8 @@ func Clean(s string) string {
 	}, s)
 }
 
-const errFormat = constError("objects can only be printed as text, json or yaml")
-
-type constError string
-
-func (e constError) Error() string { return string(e) }
-
-// PrintObject writes one object as JSON or YAML.
+// PrintObject writes one object as JSON or YAML, or through a template. Fields keep the order of the
+// object's type, which the printers of kubectl would sort.
 func PrintObject(w io.Writer, f Format, object any) error {
 	text, err := json.MarshalIndent(object, "", "    ")
 	if err != nil {
@@ -139,7 +157,7 @@ func PrintObject(w io.Writer, f Format, object any) error {
 			_, err = w.Write(text)
 		}
 	default:
-		err = errFormat
+		err = printTemplate(w, f, text)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +46,8 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 		{"YAML with null for unknown values", YAML, WithHeadings,
 			"items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: " +
 				"a\nkind: List\n"},
+		{"a JSONPath", `jsonpath={range .items[*]}{.name}={.cpus}{"\n"}{end}`, WithHeadings, "b=2\nc=null\na=10\n"},
+		{"a Go template", `go-template={{range .items}}{{.name}} {{end}}`, WithHeadings, "b c a "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
@@ -54,6 +58,17 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTemplatesPrintLargeNumbersInFull(t *testing.T) {
+	of := newTestTable()
+	of.Rows[0].CPUs = cpuCount(123456789012)
+	for _, format := range []Format{"jsonpath={.items[0].cpus}", "go-template={{(index .items 0).cpus}}"} {
+		var out strings.Builder
+		if err := of.Print(&out, format, WithHeadings); err != nil || out.String() != "123456789012" {
+			t.Errorf("-o %s prints %q, %v", format, out.String(), err)
+		}
 	}
 }
 
@@ -86,9 +101,30 @@ func TestSort(t *testing.T) {
 	}
 }
 
-func TestParseFormatRefusesOthers(t *testing.T) {
-	if _, err := ParseFormat("xml"); err == nil {
-		t.Error("xml is accepted")
+func TestParseFormat(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "names")
+	if err := os.WriteFile(file, []byte("{.items[*].name}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, format, want string }{
+		{"an unknown format", "xml", "-o takes json, yaml, wide, name, jsonpath=…, jsonpath-file=…, go-template=…, " +
+			`go-template-file=…, not "xml"`},
+		{"no template", "jsonpath=", "template"},
+		{"a wrong JSONPath", "jsonpath={.items[", "unterminated"},
+		{"a wrong Go template", "go-template={{", "unclosed action"},
+		{"a missing file", "go-template-file=/nonexistent", "no such file"},
+		{"a file", "jsonpath-file=" + file, ""},
+		{"wide", "wide", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := ParseFormat(tc.format)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v, want %q", err, tc.want)
+			}
+		})
+	}
+	if _, err := ParseObjectFormat("wide"); err == nil {
+		t.Error("an object can be printed wide")
 	}
 }
 
