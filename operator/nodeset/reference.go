@@ -3,8 +3,6 @@ package nodeset
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
@@ -174,8 +173,7 @@ func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.S
 	if err != nil {
 		return "", fmt.Errorf("reading the slurm key: %w", err)
 	}
-	sum := sha256.Sum256(secret.Data[ref.Key])
-	hash := hex.EncodeToString(sum[:8])
+	hash := podspec.HashContent(secret.Data[ref.Key])
 	r.keyHashes.Store(id, cachedKeyHash{hash, r.now()})
 	return hash, nil
 }

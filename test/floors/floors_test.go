@@ -228,7 +228,7 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/names", "operator/scaling", "operator/shape", "operator/slurmconf",
+var purePackages = []string{"operator/names", "operator/podspec", "operator/scaling", "operator/shape", "operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
 	"operator/nodeset/render", "slurmclient/occupancy", "metricsapi/view/convert"}

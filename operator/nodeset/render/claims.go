@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Claims returns the claims of one worker, named "<template>-<pod>", in the order of the templates.
@@ -36,7 +37,7 @@ func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: in.NodeSet.Namespace,
-				Labels:      mergeMaps(c.Labels, names.NodeSetSelector(in.NodeSet.Name, in.Cluster)),
+				Labels:      podspec.MergeMaps(c.Labels, names.NodeSetSelector(in.NodeSet.Name, in.Cluster)),
 				Annotations: c.Annotations,
 			},
 			Spec: c.Spec,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Names of parts of a worker's pod. Users need them to override those parts.
@@ -76,13 +77,7 @@ func (in Input) serviceDomain() string {
 }
 
 func (in Input) defaultVolumes(user userParts) []corev1.Volume {
-	out := []corev1.Volume{
-		{Name: volumeKey, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName:  in.SlurmKey.Name,
-			Items:       []corev1.KeyToPath{{Key: in.SlurmKey.Key, Path: keyFile}},
-			DefaultMode: new(int32(0o600)), // Slurm refuses a key that others may read
-		}}},
-	}
+	out := []corev1.Volume{podspec.KeyVolume(volumeKey, in.SlurmKey, keyFile)}
 	if user.hasLogfile {
 		out = append(out, corev1.Volume{Name: volumeLog,
 			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})

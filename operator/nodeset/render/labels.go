@@ -1,8 +1,6 @@
 package render
 
 import (
-	"maps"
-
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,17 +17,6 @@ func (in Input) sharedLabels() map[string]string {
 	out := names.NodeSetSelector(in.NodeSet.Name, in.Cluster)
 	out[v1beta1.LabelAppComponent] = names.ComponentWorker
 	out[v1beta1.LabelScalingMode] = string(in.scalingMode())
-	return out
-}
-
-// mergeMaps returns the union of both maps. Values of over take precedence. It returns nil if both
-// are empty.
-func mergeMaps(under, over map[string]string) map[string]string {
-	out := maps.Clone(under)
-	if out == nil && len(over) > 0 {
-		out = map[string]string{}
-	}
-	maps.Copy(out, over)
 	return out
 }
 

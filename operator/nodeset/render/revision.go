@@ -13,6 +13,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Revision is a state of a NodeSet from which workers are created.
@@ -56,7 +57,7 @@ func RevisionOf(in Input) (Revision, error) {
 	if spec.SecurityProfile != v1beta1.SecurityPrivileged { // the default counts as absent
 		r.SecurityProfile = spec.SecurityProfile
 	}
-	object, err := toObject(r)
+	object, err := podspec.EncodeObject(r)
 	if err != nil {
 		return Revision{}, fmt.Errorf("encoding the revision of nodeset %s: %w", in.NodeSet.Name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 func TestWhatAUserWritesWins(t *testing.T) {
@@ -192,7 +193,7 @@ func TestUserValuesSurvive(t *testing.T) {
 		if r.IntN(2) == 0 {
 			in.NodeSet.Spec.SecurityProfile = v1beta1.SecurityUnprivileged
 		}
-		doc, want := object{}, map[string]any{}
+		doc, want := podspec.Object{}, map[string]any{}
 		for path, values := range userFields() {
 			if r.IntN(2) == 0 {
 				want[path] = values[r.IntN(len(values))]
@@ -218,11 +219,11 @@ func TestUserValuesSurvive(t *testing.T) {
 	}
 }
 
-func setField(doc object, value any, path ...string) {
+func setField(doc podspec.Object, value any, path ...string) {
 	for ; len(path) > 1; path = path[1:] {
-		next, ok := doc[path[0]].(object)
+		next, ok := doc[path[0]].(podspec.Object)
 		if !ok {
-			next = object{}
+			next = podspec.Object{}
 			doc[path[0]] = next
 		}
 		doc = next
@@ -244,13 +245,13 @@ func valueAt(t *testing.T, template corev1.PodTemplateSpec, path string) any {
 		rest = strings.TrimPrefix(rest, "spec.")
 	}
 	var value any
-	doc, err := toObject(from)
+	doc, err := podspec.EncodeObject(from)
 	if err != nil {
 		t.Fatal(err)
 	}
 	value = doc
 	for key := range strings.SplitSeq(rest, ".") {
-		in, _ := value.(object)
+		in, _ := value.(podspec.Object)
 		value = in[key]
 	}
 	return value

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // ErrNoSSH reports that spec.ssh is enabled, which the operator does not support yet.
@@ -37,7 +37,7 @@ func (in Input) parseUser() (userParts, error) {
 	if _, err = spec.Logfile.Container(); err != nil {
 		return u, v1beta1.InField(fieldLogfile, err)
 	}
-	logfile, err := objectOf(spec.Logfile)
+	logfile, err := podspec.DecodeRaw(spec.Logfile)
 	u.hasLogfile = len(logfile) > 0
 	return u, v1beta1.InField(fieldLogfile, err)
 }
@@ -49,34 +49,3 @@ const (
 	fieldLogfile = "spec.logfile"
 	fieldClaims  = "spec.volumeClaimTemplates"
 )
-
-// object is a JSON object.
-type object = map[string]any
-
-// objectOf decodes an open part of the spec, nil if it is absent.
-func objectOf(r v1beta1.Raw) (object, error) {
-	if r.IsZero() {
-		return nil, nil
-	}
-	var out object
-	err := json.Unmarshal(r.Raw, &out)
-	return out, err
-}
-
-// toObject converts a value to a JSON object, and fromObject back.
-func toObject(value any) (object, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	var out object
-	return out, json.Unmarshal(text, &out)
-}
-
-func fromObject(from object, into any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
-}

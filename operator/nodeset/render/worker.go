@@ -2,13 +2,13 @@ package render
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Worker returns the pod of one worker: a copy of the template with the worker's own fields. The
@@ -31,8 +31,8 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: workers.Pod(id.ID()), Namespace: in.NodeSet.Namespace,
-			Labels:          mergeMaps(t.Labels, workerLabels(workers, id)),
-			Annotations:     mergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
+			Labels:          podspec.MergeMaps(t.Labels, workerLabels(workers, id)),
+			Annotations:     podspec.MergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
@@ -47,7 +47,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	}
 	for _, c := range claims {
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: workers.Claim(c.Name, id.ID())}
-		setVolume(&pod.Spec, corev1.Volume{Name: c.Name,
+		podspec.SetVolume(&pod.Spec, corev1.Volume{Name: c.Name,
 			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
 	}
 	return pod, nil
@@ -96,16 +96,6 @@ func requireKubeNode(spec *corev1.PodSpec, kubeNode string) {
 		term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
 			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{kubeNode}})
 	}
-}
-
-// setVolume adds a volume, or replaces the one of its name.
-func setVolume(spec *corev1.PodSpec, v corev1.Volume) {
-	i := slices.IndexFunc(spec.Volumes, func(x corev1.Volume) bool { return x.Name == v.Name })
-	if i < 0 {
-		spec.Volumes = append(spec.Volumes, v)
-		return
-	}
-	spec.Volumes[i] = v
 }
 
 // claimTemplates decodes the NodeSet's claim templates.

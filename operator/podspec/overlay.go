@@ -1,4 +1,4 @@
-package render
+package podspec
 
 import (
 	"reflect"
@@ -15,12 +15,12 @@ var keptLists = [...][]string{
 
 // keepLists puts our items before the user's in the kept lists. If the user's list is null, none
 // stays.
-func keepLists(under, over object) {
+func keepLists(under, over Object) {
 	for _, path := range keptLists {
 		a, b := under, over
 		for _, key := range path[:len(path)-1] {
-			a, _ = a[key].(object)
-			b, _ = b[key].(object)
+			a, _ = a[key].(Object)
+			b, _ = b[key].(Object)
 		}
 		last := path[len(path)-1]
 		ours, _ := a[last].([]any)
@@ -39,7 +39,7 @@ func keepLists(under, over object) {
 }
 
 // keepArgs puts our arguments before the user's, unless the user sets the command too.
-func keepArgs(under, over object) {
+func keepArgs(under, over Object) {
 	theirs, ok := over["args"].([]any)
 	if _, command := over["command"]; !ok || command {
 		return
@@ -50,14 +50,14 @@ func keepArgs(under, over object) {
 
 // replaceNamed removes our items of a list that the user's list also names. Merging two such items
 // could combine alternatives of which only one is allowed.
-func replaceNamed(under, over object, list string) {
+func replaceNamed(under, over Object, list string) {
 	ours, ok := under[list].([]any)
 	theirs := itemsByName(over[list])
 	if !ok || len(theirs) == 0 {
 		return
 	}
 	under[list] = slices.DeleteFunc(ours, func(x any) bool {
-		item, _ := x.(object)
+		item, _ := x.(Object)
 		name, _ := item["name"].(string)
 		_, both := theirs[name]
 		return both
@@ -65,11 +65,11 @@ func replaceNamed(under, over object, list string) {
 }
 
 // itemsByName returns the items of a list by name.
-func itemsByName(list any) map[string]object {
+func itemsByName(list any) map[string]Object {
 	items, _ := list.([]any)
-	out := make(map[string]object, len(items))
+	out := make(map[string]Object, len(items))
 	for _, x := range items {
-		item, _ := x.(object)
+		item, _ := x.(Object)
 		if name, ok := item["name"].(string); ok {
 			out[name] = item
 		}
@@ -78,20 +78,20 @@ func itemsByName(list any) map[string]object {
 }
 
 // replaceHandlers removes our handler from the probes and hooks for which the user sets one.
-func replaceHandlers(under, over object) {
+func replaceHandlers(under, over Object) {
 	for _, probe := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		replaceHandler(under, over, probe)
 	}
-	ours, _ := under["lifecycle"].(object)
-	theirs, _ := over["lifecycle"].(object)
+	ours, _ := under["lifecycle"].(Object)
+	theirs, _ := over["lifecycle"].(Object)
 	for _, hook := range [...]string{"preStop", "postStart"} {
 		replaceHandler(ours, theirs, hook)
 	}
 }
 
-func replaceHandler(under, over object, key string) {
-	ours, _ := under[key].(object)
-	theirs, _ := over[key].(object)
+func replaceHandler(under, over Object, key string) {
+	ours, _ := under[key].(Object)
+	theirs, _ := over[key].(Object)
 	handlers := [...]string{"exec", "httpGet", "tcpSocket", "grpc", "sleep"}
 	if ours == nil || !slices.ContainsFunc(handlers[:], func(h string) bool { return theirs[h] != nil }) {
 		return

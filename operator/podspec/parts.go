@@ -1,0 +1,47 @@
+package podspec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// KeyVolume returns a volume with one key of a Secret, as a file of the given name that only its owner
+// may read: Slurm refuses a key that others may read.
+func KeyVolume(name string, key corev1.SecretKeySelector, file string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName:  key.Name,
+		Items:       []corev1.KeyToPath{{Key: key.Key, Path: file}},
+		DefaultMode: new(int32(0o600)),
+	}}}
+}
+
+// HashContent returns a short hash of a file, for an annotation that replaces pods when the file changes.
+func HashContent(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+// MergeMaps returns the union of both maps. Values of over take precedence. It returns nil if both
+// are empty.
+func MergeMaps(under, over map[string]string) map[string]string {
+	out := maps.Clone(under)
+	if out == nil && len(over) > 0 {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
+}
+
+// SetVolume adds a volume, or replaces the one of its name.
+func SetVolume(spec *corev1.PodSpec, v corev1.Volume) {
+	i := slices.IndexFunc(spec.Volumes, func(x corev1.Volume) bool { return x.Name == v.Name })
+	if i < 0 {
+		spec.Volumes = append(spec.Volumes, v)
+		return
+	}
+	spec.Volumes[i] = v
+}
