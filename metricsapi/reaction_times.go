@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // ReactionTimes measures how soon NodeSets are scaled out: the time from the first reading with
@@ -20,7 +20,7 @@ type ReactionTimes struct {
 	since *prometheus.Desc
 
 	mu       sync.Mutex
-	clusters map[access.ClusterKey]map[string]shortage // by the name of the pool
+	clusters map[refs.ClusterKey]map[string]shortage // by the name of the pool
 }
 
 var _ prometheus.Collector = (*ReactionTimes)(nil)
@@ -42,7 +42,7 @@ func NewReactionTimes() *ReactionTimes {
 			Name: "slurm_nodeset_reaction_seconds", Help: reactionHelp, Buckets: reactionBuckets,
 		}, nodeSetLabels()),
 		since:    prometheus.NewDesc("slurm_nodeset_short_since_time_seconds", shortSinceHelp, nodeSetLabels(), nil),
-		clusters: map[access.ClusterKey]map[string]shortage{},
+		clusters: map[refs.ClusterKey]map[string]shortage{},
 	}
 }
 
@@ -71,7 +71,7 @@ func (s shortage) next(now time.Time, required, replicas uint64) (_ shortage, to
 }
 
 // ObserveReading records a reading of the cluster. Readings must be in order. It does not block.
-func (m *ReactionTimes) ObserveReading(cluster access.ClusterKey, now time.Time, r *Reading) {
+func (m *ReactionTimes) ObserveReading(cluster refs.ClusterKey, now time.Time, r *Reading) {
 	if !r.Known() {
 		return
 	}
@@ -96,7 +96,7 @@ func (m *ReactionTimes) ObserveReading(cluster access.ClusterKey, now time.Time,
 }
 
 // ForgetCluster removes the series of a cluster that is no longer read.
-func (m *ReactionTimes) ForgetCluster(cluster access.ClusterKey) {
+func (m *ReactionTimes) ForgetCluster(cluster refs.ClusterKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropSeries(cluster, m.clusters[cluster], nil)
@@ -104,7 +104,7 @@ func (m *ReactionTimes) ForgetCluster(cluster access.ClusterKey) {
 }
 
 // dropSeries removes the series of NodeSets that no longer exist.
-func (m *ReactionTimes) dropSeries(cluster access.ClusterKey, before, after map[string]shortage) {
+func (m *ReactionTimes) dropSeries(cluster refs.ClusterKey, before, after map[string]shortage) {
 	for name := range before {
 		if _, there := after[name]; !there {
 			m.took.DeleteLabelValues(nodeSetLabelValues(cluster, name)...)
@@ -113,7 +113,7 @@ func (m *ReactionTimes) dropSeries(cluster access.ClusterKey, before, after map[
 }
 
 // nodeSetLabelValues returns the values of nodeSetLabels for a pool of the cluster.
-func nodeSetLabelValues(cluster access.ClusterKey, pool string) []string {
+func nodeSetLabelValues(cluster refs.ClusterKey, pool string) []string {
 	namespace, name, _ := strings.Cut(pool, "/")
 	return []string{cluster.String(), namespace, name}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -71,7 +71,7 @@ func readingWith(required int, replicas uint64) *Reading {
 }
 
 func TestReactionTimes(t *testing.T) {
-	red := access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
+	red := refs.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
 	at := func(seconds int) time.Time { return noon().Add(time.Duration(seconds) * time.Second) }
 	const name = "slurm_nodeset_short_since_time_seconds"
 	since := func(t *testing.T, m *ReactionTimes, want string) {

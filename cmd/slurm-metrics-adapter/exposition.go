@@ -21,7 +21,7 @@ import (
 	metricset "github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -38,7 +38,7 @@ type exposition struct {
 	log             lines.Logger
 	panicLog        *polls.PanicLog
 	// listKnown lists the existing clusters. It may be nil.
-	listKnown func() []access.ClusterKey
+	listKnown func() []refs.ClusterKey
 
 	mu            sync.Mutex
 	shownClusters []shownCluster // sorted by label
@@ -46,7 +46,7 @@ type exposition struct {
 
 // shownCluster is a cluster on the page with the value of its label.
 type shownCluster struct {
-	key      access.ClusterKey
+	key      refs.ClusterKey
 	label    string
 	exporter *exporter.Exporter
 }
@@ -88,9 +88,9 @@ func (e *exposition) showNodeSets(nodeSets metricsapi.NodeSetLister, maxAge time
 // showClusters adds slurm_up for every existing cluster to the page, also for clusters without a
 // connection. Call it once.
 func (e *exposition) showClusters(registry *clusters.Registry) {
-	e.listKnown = func() []access.ClusterKey {
+	e.listKnown = func() []refs.ClusterKey {
 		all, _ := registry.List() // empty until the first list
-		var keys []access.ClusterKey
+		var keys []refs.ClusterKey
 		for _, c := range all {
 			keys = append(keys, c.Key)
 		}
@@ -105,7 +105,7 @@ func (e *exposition) recordPanic(cluster, part string, err error) {
 }
 
 // showCluster shows the cluster on the page until ctx ends.
-func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to clusters.Connected,
+func (e *exposition) showCluster(ctx context.Context, key refs.ClusterKey, to clusters.Connected,
 	requests *exporter.ClientMetrics) {
 	for _, part := range []string{"demand", "view"} {
 		e.panics.WithLabelValues(key.String(), part) // 0, not absent
@@ -126,7 +126,7 @@ func (e *exposition) showCluster(ctx context.Context, key access.ClusterKey, to 
 }
 
 // addExporter adds an exporter whose samples have the label of the cluster.
-func (e *exposition) addExporter(key access.ClusterKey, cache *slurmclient.Cache, cfg exporter.Config) (
+func (e *exposition) addExporter(key refs.ClusterKey, cache *slurmclient.Cache, cfg exporter.Config) (
 	*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +161,7 @@ func (e *exposition) clusters() []shownCluster {
 // members returns the clusters of the page.
 func (e *exposition) members() exporter.Members {
 	var out exporter.Members
-	there, labels := map[access.ClusterKey]bool{}, map[string]bool{}
+	there, labels := map[refs.ClusterKey]bool{}, map[string]bool{}
 	for _, c := range e.clusters() {
 		out.Exporters = append(out.Exporters, c.exporter)
 		there[c.key], labels[c.label] = true, true
@@ -180,7 +180,7 @@ func (e *exposition) members() exporter.Members {
 
 // clusterLabel returns the label value of a cluster. A Controller and a Cluster may have the same
 // name.
-func clusterLabel(key access.ClusterKey, taken map[string]bool) string {
+func clusterLabel(key refs.ClusterKey, taken map[string]bool) string {
 	if label := key.String(); !taken[label] {
 		return label
 	}

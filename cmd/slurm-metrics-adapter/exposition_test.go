@@ -22,15 +22,15 @@ import (
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
 // newTestExposition returns an exposition of simulated clusters.
-func newTestExposition(t *testing.T, keys ...access.ClusterKey) *exposition {
+func newTestExposition(t *testing.T, keys ...refs.ClusterKey) *exposition {
 	t.Helper()
 	o, err := parseFlags([]string{"--compat=vpenso", "--log.level=error"})
 	if err != nil {
@@ -58,9 +58,9 @@ func newTestExposition(t *testing.T, keys ...access.ClusterKey) *exposition {
 }
 
 func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
-	e := newTestExposition(t, access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "a"},
-		access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "a"},
-		access.ClusterKey{Kind: "Cluster", Name: "slurm"})
+	e := newTestExposition(t, refs.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "a"},
+		refs.ClusterKey{Kind: "Controller", Namespace: "team", Name: "a"},
+		refs.ClusterKey{Kind: "Cluster", Name: "slurm"})
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
 	var text string

@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // registryConfig returns how to read clusters. Each connected cluster is added to the exposition.
@@ -22,8 +23,8 @@ func (o *options) registryConfig(k kubeClients, expo *exposition, log lines.Logg
 		},
 		Cache: cache,
 		Pools: o.pools, Fixed: o.slurm.fixedCluster(), Connect: o.slurm.connect, Observer: expo.reactions,
-		OnPanic: func(key access.ClusterKey, err error) { expo.recordPanic(key.String(), "demand", err) },
-		Attach: func(key access.ClusterKey) clusters.Attachment {
+		OnPanic: func(key refs.ClusterKey, err error) { expo.recordPanic(key.String(), "demand", err) },
+		Attach: func(key refs.ClusterKey) clusters.Attachment {
 			requests := exporter.NewClientMetrics()
 			return clusters.Attachment{
 				Observer: requests,

@@ -30,6 +30,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/operator/unreconciled"
@@ -136,8 +137,8 @@ func newRecorder(mgr ctrl.Manager) events.EventRecorder {
 }
 
 // clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.
-func clusterLookup(slurms *slurmclients.Clusters) func(access.ClusterKey) reading.SlurmCluster {
-	return func(k access.ClusterKey) reading.SlurmCluster {
+func clusterLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) reading.SlurmCluster {
+	return func(k refs.ClusterKey) reading.SlurmCluster {
 		if s := slurms.For(k); s != nil {
 			return s
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
@@ -16,8 +17,8 @@ import (
 
 // cluster polls one Slurm cluster. It implements metricsapi.Cluster.
 type cluster struct {
-	key      access.ClusterKey
-	target   access.Endpoint
+	key      refs.ClusterKey
+	target   refs.Endpoint
 	cfg      *Config
 	notifier *notifier // notified of every reading
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Object implements metricsapi.Directory.
@@ -68,7 +68,7 @@ func (s *state) object(key types.NamespacedName, rec metricObject) metricsapi.Ob
 }
 
 // missingCluster is a cluster that an object refers to and that does not exist.
-type missingCluster struct{ key access.ClusterKey }
+type missingCluster struct{ key refs.ClusterKey }
 
 // Name implements metricsapi.Cluster.
 func (a missingCluster) Name() string { return a.key.Name }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -39,16 +39,16 @@ type FixedCluster struct {
 const fixedClusterName = "slurm"
 
 // key returns the key of the fixed cluster.
-func (f *FixedCluster) key() access.ClusterKey {
-	return access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: f.Namespace, Name: cmp.Or(f.Name, fixedClusterName)}
+func (f *FixedCluster) key() refs.ClusterKey {
+	return refs.ClusterKey{Kind: v1beta1.KindCluster, Namespace: f.Namespace, Name: cmp.Or(f.Name, fixedClusterName)}
 }
 
 // inventory is the desired state: the clusters to read, their pools, and the objects that have
 // metrics.
 type inventory struct {
-	targets  map[access.ClusterKey]access.Endpoint
-	settings map[access.ClusterKey]ObjectSettings
-	pools    map[access.ClusterKey][]demand.Pool
+	targets  map[refs.ClusterKey]refs.Endpoint
+	settings map[refs.ClusterKey]ObjectSettings
+	pools    map[refs.ClusterKey][]demand.Pool
 	// metricObjects are the objects that have metrics, by resource.
 	metricObjects map[string]map[types.NamespacedName]metricObject
 }
@@ -56,7 +56,7 @@ type inventory struct {
 // metricObject is an object that has metrics.
 type metricObject struct {
 	labels      labels.Set
-	clusters    []access.ClusterKey
+	clusters    []refs.ClusterKey
 	pool        string
 	scaleBounds *scaling.Bounds // of a NodeSet
 }
@@ -65,8 +65,8 @@ type metricObject struct {
 // does not matter.
 func planInventory(observed Objects, fixed *FixedCluster, defaults metricsapi.PoolDefaults) inventory {
 	s := inventory{
-		targets: map[access.ClusterKey]access.Endpoint{}, settings: map[access.ClusterKey]ObjectSettings{},
-		pools: map[access.ClusterKey][]demand.Pool{}, metricObjects: map[string]map[types.NamespacedName]metricObject{},
+		targets: map[refs.ClusterKey]refs.Endpoint{}, settings: map[refs.ClusterKey]ObjectSettings{},
+		pools: map[refs.ClusterKey][]demand.Pool{}, metricObjects: map[string]map[types.NamespacedName]metricObject{},
 	}
 	if fixed != nil {
 		s.addFixedCluster(fixed, observed)
@@ -87,19 +87,19 @@ func (s *inventory) addObject(of metricsapi.Resource, namespace, name string, r 
 
 func (s *inventory) addFoundClusters(observed Objects) {
 	for _, c := range observed.Clusters {
-		k := access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
-		s.targets[k] = access.ClusterEndpoint(c)
+		k := refs.ClusterKey{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
+		s.targets[k] = refs.ClusterEndpoint(c)
 		s.settings[k] = ObjectSettings{Annotations: c.Annotations}
 		s.addObject(metricsapi.Clusters(), c.Namespace, c.Name,
-			metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
+			metricObject{labels: c.Labels, clusters: []refs.ClusterKey{k}})
 	}
 	apis := sortByName(observed.RestApis)
 	for _, c := range observed.Controllers {
-		k := access.ClusterKey{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
-		s.targets[k] = access.ControllerEndpoint(c, apis)
+		k := refs.ClusterKey{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
+		s.targets[k] = refs.ControllerEndpoint(c, apis)
 		s.settings[k] = settingsOfController(c)
 		s.addObject(metricsapi.Controllers(), c.Namespace, c.Name,
-			metricObject{labels: c.Labels, clusters: []access.ClusterKey{k}})
+			metricObject{labels: c.Labels, clusters: []refs.ClusterKey{k}})
 	}
 }
 
@@ -107,12 +107,12 @@ func (s *inventory) addFoundClusters(observed Objects) {
 // whether they exist or not.
 func (s *inventory) addFixedCluster(f *FixedCluster, observed Objects) {
 	k := f.key()
-	s.targets[k] = access.Endpoint{}
+	s.targets[k] = refs.Endpoint{}
 	if f.Name == "" {
 		return
 	}
-	cluster, controller := metricObject{clusters: []access.ClusterKey{k}},
-		metricObject{clusters: []access.ClusterKey{k}}
+	cluster, controller := metricObject{clusters: []refs.ClusterKey{k}},
+		metricObject{clusters: []refs.ClusterKey{k}}
 	for _, c := range observed.Clusters {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			cluster.labels = c.Labels
@@ -131,7 +131,7 @@ func (s *inventory) addFixedCluster(f *FixedCluster, observed Objects) {
 
 // addNamespaces assigns to each namespace the clusters in it.
 func (s *inventory) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *FixedCluster) {
-	in := map[string][]access.ClusterKey{}
+	in := map[string][]refs.ClusterKey{}
 	for k := range s.targets {
 		if k.Namespace != "" {
 			in[k.Namespace] = append(in[k.Namespace], k)
@@ -141,11 +141,11 @@ func (s *inventory) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *
 	for _, n := range known {
 		set[n.Name] = n.Labels
 		if fixed != nil && fixed.Name == "" {
-			in[n.Name] = []access.ClusterKey{fixed.key()}
+			in[n.Name] = []refs.ClusterKey{fixed.key()}
 		}
 	}
 	for name, keys := range in {
-		slices.SortFunc(keys, func(a, b access.ClusterKey) int {
+		slices.SortFunc(keys, func(a, b refs.ClusterKey) int {
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 		})
 		s.addObject(metricsapi.Namespaces(), "", name, metricObject{labels: set[name], clusters: keys})
@@ -171,13 +171,13 @@ func (s *inventory) addNodeSets(observed Objects, fixed *FixedCluster, defaults 
 		pool, offer := metricsapi.PoolOf(n, hpa, defaults), scaling.BoundsOf(n, hpa)
 		s.pools[k] = append(s.pools[k], pool)
 		s.addObject(metricsapi.NodeSets(), n.Namespace, n.Name,
-			metricObject{labels: n.Labels, clusters: []access.ClusterKey{k}, pool: pool.Name, scaleBounds: &offer})
+			metricObject{labels: n.Labels, clusters: []refs.ClusterKey{k}, pool: pool.Name, scaleBounds: &offer})
 	}
 }
 
 // clusterOfNodeSet returns the cluster that a NodeSet belongs to, or false for none.
-func clusterOfNodeSet(n *v1beta1.NodeSet, fixed *FixedCluster) (access.ClusterKey, bool) {
-	k, ok := access.ClusterKeyOf(n)
+func clusterOfNodeSet(n *v1beta1.NodeSet, fixed *FixedCluster) (refs.ClusterKey, bool) {
+	k, ok := refs.ClusterKeyOf(n)
 	if fixed == nil {
 		return k, ok
 	}

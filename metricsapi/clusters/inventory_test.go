@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 func objectMeta(namespace, name string) metav1.ObjectMeta {
@@ -69,8 +69,8 @@ func testObjects() Objects {
 }
 
 var (
-	red  = access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
-	blue = access.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"}
+	red  = refs.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
+	blue = refs.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"}
 )
 
 // describeInventory returns the clusters of each object as text.

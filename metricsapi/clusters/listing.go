@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // ObjectSettings are settings of a cluster's object. They must not be modified.
@@ -27,7 +27,7 @@ func settingsOfController(c *v1beta1.Controller) ObjectSettings {
 type Listing struct {
 	// Key identifies its object. For a fixed cluster that represents no object, the namespace
 	// is empty.
-	Key      access.ClusterKey
+	Key      refs.ClusterKey
 	Settings ObjectSettings
 	Cluster  metricsapi.Cluster
 }

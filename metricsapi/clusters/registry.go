@@ -10,6 +10,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -24,7 +25,7 @@ type Config struct {
 	Pools metricsapi.PoolDefaults
 	// Attach is called for every new connection to a cluster and returns what to attach to it.
 	// It may be nil.
-	Attach func(access.ClusterKey) Attachment
+	Attach func(refs.ClusterKey) Attachment
 
 	// Observer is notified of every reading, in order for each cluster, and of removed
 	// clusters. It may be nil and must not block.
@@ -32,7 +33,7 @@ type Config struct {
 
 	// OnPanic is called when computing the numbers of a cluster panicked; slurmclient.PanicOf
 	// returns the stack. It may be nil and must not block.
-	OnPanic func(cluster access.ClusterKey, err error)
+	OnPanic func(cluster refs.ClusterKey, err error)
 
 	// Fixed is the only cluster to read, instead of discovered clusters; nil for none. Connect
 	// returns its client.
@@ -48,9 +49,9 @@ type Config struct {
 type ReadingObserver interface {
 	// ObserveReading is called with a reading of the cluster and the time at which it was
 	// computed.
-	ObserveReading(cluster access.ClusterKey, now time.Time, r *metricsapi.Reading)
+	ObserveReading(cluster refs.ClusterKey, now time.Time, r *metricsapi.Reading)
 	// ForgetCluster is called when the cluster is no longer read.
-	ForgetCluster(cluster access.ClusterKey)
+	ForgetCluster(cluster refs.ClusterKey)
 }
 
 // Attachment is what uses a connection to a cluster.
@@ -73,7 +74,7 @@ type Connected struct {
 
 // dial returns a client for the target, or the client of the fixed cluster.
 func (cfg *Config) dial(
-	ctx context.Context, t access.Endpoint, observer slurmclient.Observer,
+	ctx context.Context, t refs.Endpoint, observer slurmclient.Observer,
 ) (access.Session, error) {
 	if cfg.Fixed == nil {
 		return cfg.Access.Dial(ctx, t, observer)
@@ -82,7 +83,7 @@ func (cfg *Config) dial(
 	return access.Session{Client: client, Token: token}, err
 }
 
-func (cfg *Config) attachmentOf(k access.ClusterKey) Attachment {
+func (cfg *Config) attachmentOf(k refs.ClusterKey) Attachment {
 	if cfg.Attach == nil {
 		return Attachment{}
 	}
@@ -96,13 +97,13 @@ type Registry struct {
 	notifier *notifier
 
 	mu       sync.Mutex // held by Apply
-	clusters map[access.ClusterKey]*cluster
+	clusters map[refs.ClusterKey]*cluster
 }
 
 // state is what queries read. It is immutable.
 type state struct {
 	inventory
-	clusters map[access.ClusterKey]*cluster
+	clusters map[refs.ClusterKey]*cluster
 }
 
 var _ metricsapi.Directory = (*Registry)(nil)
@@ -112,7 +113,7 @@ func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, notifier: newNotifier(), clusters: map[access.ClusterKey]*cluster{}}
+	r := &Registry{cfg: cfg, notifier: newNotifier(), clusters: map[refs.ClusterKey]*cluster{}}
 	r.state.Store(&state{})
 	return r
 }
@@ -159,7 +160,7 @@ func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.notifier.notify()
 }
 
-func (r *Registry) startCluster(ctx context.Context, k access.ClusterKey, t access.Endpoint) *cluster {
+func (r *Registry) startCluster(ctx context.Context, k refs.ClusterKey, t refs.Endpoint) *cluster {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cluster{key: k, target: t, cfg: &r.cfg, notifier: r.notifier, cancel: cancel, done: make(chan struct{})}
 	go c.run(ctx)

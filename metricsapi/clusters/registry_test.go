@@ -21,6 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -29,7 +30,7 @@ import (
 // oneSecret returns the same Secret for every reference.
 type oneSecret struct{}
 
-func (oneSecret) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+func (oneSecret) Read(context.Context, refs.KeyRef) (access.SecretContent, error) {
 	return access.SecretContent{Data: map[string][]byte{"jwt": []byte("token")}, TokenAnnotation: "true"}, nil
 }
 
@@ -51,25 +52,25 @@ func startSlurm(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 type testRegistry struct {
 	*Registry
 	mu       sync.Mutex
-	attached map[access.ClusterKey]int
-	readings map[access.ClusterKey]int // readings
+	attached map[refs.ClusterKey]int
+	readings map[refs.ClusterKey]int // readings
 }
 
 // ObserveReading implements Readings.
-func (r *testRegistry) ObserveReading(k access.ClusterKey, _ time.Time, _ *metricsapi.Reading) {
+func (r *testRegistry) ObserveReading(k refs.ClusterKey, _ time.Time, _ *metricsapi.Reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readings[k]++
 }
 
 // ForgetCluster implements Readings.
-func (r *testRegistry) ForgetCluster(k access.ClusterKey) {
+func (r *testRegistry) ForgetCluster(k refs.ClusterKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.readings, k)
 }
 
-func (r *testRegistry) hasReading(k access.ClusterKey) bool {
+func (r *testRegistry) hasReading(k refs.ClusterKey) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.readings[k] > 0
@@ -77,11 +78,11 @@ func (r *testRegistry) hasReading(k access.ClusterKey) bool {
 
 func newTestRegistry(t *testing.T) *testRegistry {
 	t.Helper()
-	r := &testRegistry{attached: map[access.ClusterKey]int{}, readings: map[access.ClusterKey]int{}}
+	r := &testRegistry{attached: map[refs.ClusterKey]int{}, readings: map[refs.ClusterKey]int{}}
 	r.Registry = New(Config{
 		Access: access.Config{Secrets: oneSecret{}, User: "slurm", Lifetime: time.Hour},
 		Cache:  slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observer: r,
-		Attach: func(k access.ClusterKey) Attachment {
+		Attach: func(k refs.ClusterKey) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ Connected) {
 				r.addAttachment(k, 1)
 				<-ctx.Done()
@@ -93,13 +94,13 @@ func newTestRegistry(t *testing.T) *testRegistry {
 	return r
 }
 
-func (r *testRegistry) addAttachment(k access.ClusterKey, n int) {
+func (r *testRegistry) addAttachment(k refs.ClusterKey, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attached[k] += n
 }
 
-func (r *testRegistry) attachedTo(k access.ClusterKey) int {
+func (r *testRegistry) attachedTo(k refs.ClusterKey) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.attached[k]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -34,7 +35,7 @@ type Session struct {
 // Dial creates a client for the endpoint. It reads Kubernetes but does not connect to slurmrestd. An
 // unreadable token is not an error here: requests fail with the cause until the token can be read.
 // ctx bounds all later reads of the token. observer may be nil.
-func (cfg Config) Dial(ctx context.Context, t Endpoint, observer slurmclient.Observer) (Session, error) {
+func (cfg Config) Dial(ctx context.Context, t refs.Endpoint, observer slurmclient.Observer) (Session, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -64,7 +65,7 @@ func (cfg Config) Dial(ctx context.Context, t Endpoint, observer slurmclient.Obs
 	return l, nil
 }
 
-func readTLSFilesInTime(ctx context.Context, kube SecretReader, t Endpoint) (tlsFiles, error) {
+func readTLSFilesInTime(ctx context.Context, kube SecretReader, t refs.Endpoint) (tlsFiles, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return readTLSFiles(ctx, kube, t)

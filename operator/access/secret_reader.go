@@ -8,12 +8,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // SecretReader reads single Secrets and ConfigMaps. Its errors contain nothing of their content.
 type SecretReader interface {
 	// Read returns the Secret or ConfigMap that the reference names. It ignores the key.
-	Read(ctx context.Context, r KeyRef) (SecretContent, error)
+	Read(ctx context.Context, r refs.KeyRef) (SecretContent, error)
 }
 
 // SecretContent is the content of a Secret or ConfigMap.
@@ -29,7 +31,7 @@ func NewSecretReader(c kubernetes.Interface) SecretReader { return clientsetRead
 
 type clientsetReader struct{ kubernetes.Interface }
 
-func (c clientsetReader) Read(ctx context.Context, r KeyRef) (SecretContent, error) {
+func (c clientsetReader) Read(ctx context.Context, r refs.KeyRef) (SecretContent, error) {
 	if r.Kind == "ConfigMap" {
 		m, err := c.CoreV1().ConfigMaps(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err != nil {
@@ -52,7 +54,7 @@ func (c clientsetReader) Read(ctx context.Context, r KeyRef) (SecretContent, err
 }
 
 // wrapReadError names the object that could not be read and, if access is forbidden, the remedy.
-func wrapReadError(kind string, r KeyRef, err error) error {
+func wrapReadError(kind string, r refs.KeyRef, err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("reading %s %s/%s is forbidden: add the namespace to the chart's rbac.secretNamespaces: %w",
 			kind, r.Namespace, r.Name, err)
@@ -61,7 +63,7 @@ func wrapReadError(kind string, r KeyRef, err error) error {
 }
 
 // MissingError reports that a Secret or ConfigMap exists but lacks a key, or that the key is empty.
-type MissingError struct{ Ref KeyRef }
+type MissingError struct{ Ref refs.KeyRef }
 
 // Error names the key.
 func (e *MissingError) Error() string {
@@ -76,13 +78,13 @@ func IsMissing(err error) bool {
 
 // ReadKey returns the value of one key of a Secret or ConfigMap. The error is a *MissingError if the key
 // is absent or empty.
-func ReadKey(ctx context.Context, kube SecretReader, r KeyRef) ([]byte, error) {
+func ReadKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]byte, error) {
 	object, err := readObjectWithKey(ctx, kube, r)
 	return object.Data[r.Key], err
 }
 
 // readObjectWithKey returns the object if the key is not empty, and a *MissingError otherwise.
-func readObjectWithKey(ctx context.Context, kube SecretReader, r KeyRef) (SecretContent, error) {
+func readObjectWithKey(ctx context.Context, kube SecretReader, r refs.KeyRef) (SecretContent, error) {
 	object, err := kube.Read(ctx, r)
 	if err != nil {
 		return SecretContent{}, err

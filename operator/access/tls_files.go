@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // tlsFiles contains the certificates and the key of an endpoint in PEM, as read from Kubernetes.
@@ -16,16 +18,16 @@ func (t tlsFiles) equal(u tlsFiles) bool {
 }
 
 // readTLSFiles reads the certificates and the key that the endpoint names.
-func readTLSFiles(ctx context.Context, kube SecretReader, t Endpoint) (tlsFiles, error) {
+func readTLSFiles(ctx context.Context, kube SecretReader, t refs.Endpoint) (tlsFiles, error) {
 	var out tlsFiles
-	if t.CA != (KeyRef{}) {
+	if t.CA != (refs.KeyRef{}) {
 		pem, err := ReadKey(ctx, kube, t.CA)
 		if err != nil {
 			return tlsFiles{}, err
 		}
 		out.caPEM = pem
 	}
-	if t.Certificate != (KeyRef{}) {
+	if t.Certificate != (refs.KeyRef{}) {
 		secret, err := kube.Read(ctx, t.Certificate)
 		if err != nil {
 			return tlsFiles{}, err
@@ -36,18 +38,18 @@ func readTLSFiles(ctx context.Context, kube SecretReader, t Endpoint) (tlsFiles,
 }
 
 // config returns the client's TLS configuration. It is nil if the system's CAs suffice.
-func (t tlsFiles) config(target Endpoint) (*tls.Config, error) {
-	if target.CA == (KeyRef{}) && target.Certificate == (KeyRef{}) {
+func (t tlsFiles) config(target refs.Endpoint) (*tls.Config, error) {
+	if target.CA == (refs.KeyRef{}) && target.Certificate == (refs.KeyRef{}) {
 		return nil, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if target.CA != (KeyRef{}) {
+	if target.CA != (refs.KeyRef{}) {
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(t.caPEM) {
 			return nil, fmt.Errorf("%s contains no certificate in PEM", target.CA)
 		}
 	}
-	if target.Certificate != (KeyRef{}) {
+	if target.Certificate != (refs.KeyRef{}) {
 		pair, err := tls.X509KeyPair(t.certPEM, t.keyPEM)
 		if err != nil {
 			return nil, fmt.Errorf("reading the client certificate in Secret %s/%s: %w",

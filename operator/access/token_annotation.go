@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // tokenAnnotationOf returns where a Secret may be sent as a token: the value of the annotation
@@ -33,7 +34,7 @@ func tokenAnnotationOf(s *corev1.Secret) string {
 
 // NotSendableError reports that a Secret does not permit its content to be sent to a server.
 type NotSendableError struct {
-	Ref KeyRef
+	Ref refs.KeyRef
 	// ListsServers is true if the Secret lists servers and the Cluster's is not among them.
 	ListsServers bool
 }
@@ -50,7 +51,7 @@ func (e *NotSendableError) Error() string {
 
 // readSendableToken returns the endpoint's token if its Secret permits sending it there. Without this
 // check, anyone who may write a Cluster could send any Secret anywhere.
-func readSendableToken(ctx context.Context, kube SecretReader, t Endpoint) ([]byte, error) {
+func readSendableToken(ctx context.Context, kube SecretReader, t refs.Endpoint) ([]byte, error) {
 	secret, err := readObjectWithKey(ctx, kube, t.Token)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 func signToken(t *testing.T, claims jwt.MapClaims) string {
@@ -62,12 +63,13 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 		{"the Secret of another group's Token", password, ownedBy("example.com/v1", "Token"), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			secret := &corev1.Secret{ObjectMeta: objectMeta("team", "s"),
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "s"},
 				Data: map[string][]byte{"k": []byte(tc.content)}}
 			if tc.change != nil {
 				tc.change(secret)
 			}
-			target := Endpoint{URL: server, Token: KeyRef{"Secret", "team", "s", "k"}}
+			target := refs.Endpoint{URL: server, Token: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "s",
+				Key: "k"}}
 			token := newTokenSource(t.Context(), NewSecretReader(fake.NewClientset(secret)), target, "", 0, time.Now)
 			_, err := token.refresh(t.Context(), 0)
 			text, _ := token.Token()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -47,7 +48,7 @@ var errTokenNotRead = errors.New("the token has not been read yet")
 // newTokenSource returns the source of an endpoint's tokens. user and lifetime apply to minted tokens.
 // ctx bounds the reads of Reload.
 func newTokenSource(
-	ctx context.Context, kube SecretReader, t Endpoint, user string, lifetime time.Duration, now func() time.Time,
+	ctx context.Context, kube SecretReader, t refs.Endpoint, user string, lifetime time.Duration, now func() time.Time,
 ) *secretTokenSource {
 	read, from := func(ctx context.Context) ([]byte, error) { return readSendableToken(ctx, kube, t) }, parseToken
 	if t.MintsTokens {

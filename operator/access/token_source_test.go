@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // fakeSecrets has one Secret and counts its reads.
@@ -20,7 +22,7 @@ type fakeSecrets struct {
 
 func (k *fakeSecrets) set(key, value string) { k.data.Store(&map[string][]byte{key: []byte(value)}) }
 
-func (k *fakeSecrets) Read(context.Context, KeyRef) (SecretContent, error) {
+func (k *fakeSecrets) Read(context.Context, refs.KeyRef) (SecretContent, error) {
 	k.reads.Add(1)
 	if d := k.data.Load(); d != nil {
 		return SecretContent{Data: *d, TokenAnnotation: "true"}, nil
@@ -39,7 +41,8 @@ func newTokenUntil(t *testing.T, end time.Time) string {
 
 func newTestSource(t *testing.T, kube SecretReader, mint bool) *secretTokenSource {
 	t.Helper()
-	target := Endpoint{Token: KeyRef{"Secret", "team", "token", "jwt"}, MintsTokens: mint}
+	target := refs.Endpoint{Token: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"},
+		MintsTokens: mint}
 	return newTokenSource(t.Context(), kube, target, "slurm", time.Hour, time.Now)
 }
 

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-func requestsForKey(_ context.Context, k access.ClusterKey) []reconcile.Request {
+func requestsForKey(_ context.Context, k refs.ClusterKey) []reconcile.Request {
 	if k.Kind != v1beta1.KindCluster {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) observe(name types.NamespacedName) observation {
-	s := r.clients.For(access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: name.Namespace, Name: name.Name})
+	s := r.clients.For(refs.ClusterKey{Kind: v1beta1.KindCluster, Namespace: name.Namespace, Name: name.Name})
 	if s == nil {
 		return observation{}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -26,7 +27,7 @@ const secretToken = "a token that nobody may see"
 
 type fakeSecrets struct{}
 
-func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+func (fakeSecrets) Read(context.Context, refs.KeyRef) (access.SecretContent, error) {
 	return access.SecretContent{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secretToken, " ", "-"))},
 		TokenAnnotation: "true"}, nil
 }
@@ -67,7 +68,7 @@ func TestStatusFollowsSlurm(t *testing.T) {
 	if c := ready(); c.Status != metav1.ConditionUnknown {
 		t.Errorf("before the first reading the condition is %+v", c)
 	}
-	clients.Set(access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}, access.ClusterEndpoint(object))
+	clients.Set(refs.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}, refs.ClusterEndpoint(object))
 	waitUntil(t, "the Cluster is ready", func() bool { return ready().Status == metav1.ConditionTrue })
 
 	simulated.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultToken})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -54,7 +55,7 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 }
 
 func TestReadyCondition(t *testing.T) {
-	missing := &access.MissingError{Ref: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
+	missing := &access.MissingError{Ref: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 	unread := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}
 	lost := readingAged(time.Second, time.Second)
 	lost.Problem = "job 7 cannot be placed"

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
@@ -24,6 +23,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -164,7 +164,7 @@ func (s *observation) possibleSlurmNames() []string {
 
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
-	if key, ok := access.ClusterKeyOf(s.nodeSet); ok {
+	if key, ok := refs.ClusterKeyOf(s.nodeSet); ok {
 		s.slurmCluster = r.slurmClusters(key)
 	}
 	var reading *slurmclients.Reading // the same one throughout: the next may arrive at any moment

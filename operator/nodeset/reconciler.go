@@ -13,12 +13,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -57,7 +57,7 @@ type Reconciler struct {
 	// uncached reads past the cache, for Secrets.
 	uncached client.Reader
 	// slurmClusters returns a live Slurm cluster, nil for none.
-	slurmClusters func(access.ClusterKey) reading.SlurmCluster
+	slurmClusters func(refs.ClusterKey) reading.SlurmCluster
 	events        events.EventRecorder
 	now           func() time.Time
 	cfg           Config
@@ -71,12 +71,13 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, which needs the indexes that
 // SetupWithManager adds, Secrets and namespaces through direct, Slurm through slurms, and the time
 // from now.
-func New(c client.Client, direct client.Reader, slurms func(access.ClusterKey) reading.SlurmCluster,
+func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
 		client: c, uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
-		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter}, expectations: expectations.New(),
-		metrics: metrics,
+		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},
+		expectations: expectations.New(),
+		metrics:      metrics,
 	}
 }
 

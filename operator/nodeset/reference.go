@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
@@ -50,14 +51,15 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	s.input = render.Input{NodeSet: s.nodeSet, NamespaceUID: s.namespaceUID, Image: r.cfg.Image,
 		ClusterDomain: r.cfg.ClusterDomain}
 	spec := &s.nodeSet.Spec
+	var joined refs.Slurmctld
 	var err error
 	switch {
 	case spec.ControllerRef != nil:
 		s.clusterRef = spec.ControllerRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.resolveController(ctx, s, s.clusterRef)
+		joined, err = r.resolveController(ctx, s, s.clusterRef)
 	case spec.ClusterRef != nil:
 		s.clusterRef = spec.ClusterRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.resolveClusterRef(ctx, s, s.clusterRef)
+		joined, err = r.resolveClusterRef(ctx, s, s.clusterRef)
 	default:
 		err = problemError{status.Problem{Reason: v1beta1.ReasonInvalidSpec,
 			Message: "neither spec.controllerRef nor spec.clusterRef is set"}}
@@ -66,45 +68,29 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	if err != nil {
 		return err
 	}
+	if joined.Problem != "" {
+		return missingReference("%s", joined.Problem)
+	}
+	s.input.Endpoint, s.input.SlurmKey = joined.Address, joined.Key
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
 	return err
 }
 
-func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (
-	render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (refs.Slurmctld, error) {
 	c := &v1beta1.Controller{}
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
-		return render.Endpoint{}, corev1.SecretKeySelector{}, err
+		return refs.Slurmctld{}, err
 	}
-	at := render.Endpoint{Host: names.ControllerService(name) + "." + s.nodeSet.Namespace, Port: names.SlurmctldPort}
-	if c.Spec.External && c.Spec.ExternalConfig != nil {
-		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host,
-			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}
-	}
-	if c.Spec.SlurmKeyRef == nil {
-		return at, corev1.SecretKeySelector{}, missingReference("Controller %s has no slurmKeyRef, which workers need",
-			name)
-	}
-	return at, *c.Spec.SlurmKeyRef, nil
+	return refs.ControllerSlurmctld(c), nil
 }
 
-func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name string) (
-	render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) resolveClusterRef(ctx context.Context, s *observation, name string) (refs.Slurmctld, error) {
 	c := &v1beta1.Cluster{}
 	if err := r.getReference(ctx, s, name, v1beta1.KindCluster, c); err != nil {
-		return render.Endpoint{}, corev1.SecretKeySelector{}, err
+		return refs.Slurmctld{}, err
 	}
-	switch {
-	case c.Spec.Slurmctld == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{},
-			missingReference("Cluster %s has no slurmctld, which workers join", name)
-	case c.Spec.SlurmKeyRef == nil:
-		return render.Endpoint{}, corev1.SecretKeySelector{},
-			missingReference("Cluster %s has no slurmKeyRef, which workers need", name)
-	}
-	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, names.SlurmctldPort)},
-		*c.Spec.SlurmKeyRef, nil
+	return refs.ClusterSlurmctld(c), nil
 }
 
 func (r *Reconciler) getReference(ctx context.Context, s *observation, name, kind string, into client.Object) error {

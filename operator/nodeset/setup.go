@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -123,7 +123,7 @@ func (r *Reconciler) enqueueOwner() handler.EventHandler {
 }
 
 // Requests returns the NodeSets that join the cluster, for a source of readings.
-func (r *Reconciler) Requests(ctx context.Context, key access.ClusterKey) []reconcile.Request {
+func (r *Reconciler) Requests(ctx context.Context, key refs.ClusterKey) []reconcile.Request {
 	list := &v1beta1.NodeSetList{}
 	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace),
 		client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
@@ -142,7 +142,7 @@ func requestsOf(list *v1beta1.NodeSetList) []reconcile.Request {
 
 func (r *Reconciler) enqueueJoined(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
-		return r.Requests(ctx, access.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
+		return r.Requests(ctx, refs.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	})
 }
 
@@ -155,7 +155,7 @@ func (r *Reconciler) requestsForShared(ctx context.Context, obj client.Object) [
 	}
 	var out []reconcile.Request
 	for _, kind := range []string{v1beta1.KindController, v1beta1.KindCluster} {
-		out = append(out, r.Requests(ctx, access.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(),
+		out = append(out, r.Requests(ctx, refs.ClusterKey{Kind: kind, Namespace: obj.GetNamespace(),
 			Name: cluster})...)
 	}
 	return out
@@ -182,7 +182,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		if !ok {
 			return nil
 		}
-		key, ok := access.ClusterKeyOf(n)
+		key, ok := refs.ClusterKeyOf(n)
 		if !ok {
 			return nil
 		}

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // All NodeSets of a cluster share the workers' Service and their disruption budget. Two objects own
@@ -180,7 +180,7 @@ func (r *Reconciler) isLastOfCluster(ctx context.Context, s *observation) (bool,
 		return false, fmt.Errorf("listing nodesets: %w", err)
 	}
 	return !slices.ContainsFunc(list.Items, func(n v1beta1.NodeSet) bool {
-		key, _ := access.ClusterKeyOf(&n)
+		key, _ := refs.ClusterKeyOf(&n)
 		return n.UID != s.nodeSet.UID && key.Name == s.clusterRef
 	}), nil
 }

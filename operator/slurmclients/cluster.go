@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -14,10 +15,10 @@ import (
 // when its object is deleted or names another server: the reading stays as it was and every write
 // fails.
 type Cluster struct {
-	key      access.ClusterKey
-	endpoint access.Endpoint
+	key      refs.ClusterKey
+	endpoint refs.Endpoint
 	cfg      *Config
-	notify   func(access.ClusterKey)
+	notify   func(refs.ClusterKey)
 
 	cancel context.CancelFunc
 	slots  chan struct{} // taken by requests, see acquire
@@ -30,7 +31,7 @@ type Cluster struct {
 	refreshRequestedAt atomic.Int64
 }
 
-func newCluster(k access.ClusterKey, t access.Endpoint, cfg *Config, notify func(access.ClusterKey)) *Cluster {
+func newCluster(k refs.ClusterKey, t refs.Endpoint, cfg *Config, notify func(refs.ClusterKey)) *Cluster {
 	s := &Cluster{
 		key: k, endpoint: t, cfg: cfg, notify: notify,
 		cancel: func() {}, slots: make(chan struct{}, maxConcurrentRequests),
@@ -49,7 +50,7 @@ type EndpointError struct{ Problem string }
 func (e *EndpointError) Error() string { return e.Problem }
 
 // Key names the object.
-func (s *Cluster) Key() access.ClusterKey { return s.key }
+func (s *Cluster) Key() refs.ClusterKey { return s.key }
 
 // Reading returns the newest reading, never nil, without blocking. It is not Complete before the
 // first polls of nodes and jobs succeed. While Slurm cannot be reached, the last reading stays and

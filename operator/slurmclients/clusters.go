@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -25,7 +26,7 @@ type Config struct {
 	Scontrol Scontrol
 	// Observer returns the observer of the requests and polls of a cluster. Both the function and
 	// its result may be nil.
-	Observer func(access.ClusterKey) slurmclient.Observer
+	Observer func(refs.ClusterKey) slurmclient.Observer
 }
 
 // Clusters are the Slurm clusters of all Controllers and Clusters. The methods are safe for
@@ -34,10 +35,10 @@ type Clusters struct {
 	cfg Config
 
 	mu       sync.Mutex
-	clusters map[access.ClusterKey]*Cluster
+	clusters map[refs.ClusterKey]*Cluster
 	// startCluster starts reading a cluster. It is nil before Start and after its end.
 	startCluster   func(*Cluster)
-	listeners      map[int]func(access.ClusterKey)
+	listeners      map[int]func(refs.ClusterKey)
 	nextListenerID int
 }
 
@@ -46,7 +47,7 @@ func New(cfg Config) *Clusters {
 	cfg.Cache.Resources = []slurmclient.Resource{
 		slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations,
 	}
-	return &Clusters{cfg: cfg, clusters: map[access.ClusterKey]*Cluster{}, listeners: map[int]func(access.ClusterKey){}}
+	return &Clusters{cfg: cfg, clusters: map[refs.ClusterKey]*Cluster{}, listeners: map[int]func(refs.ClusterKey){}}
 }
 
 // Start reads all clusters, including those added later, until ctx ends. It returns when all their
@@ -77,14 +78,14 @@ func (c *Clusters) NeedLeaderElection() bool { return true }
 
 // Set sets the endpoint of the Slurm cluster of an object. If the endpoint differs from the
 // previous one, the last reading is dropped and the cluster is read again.
-func (c *Clusters) Set(k access.ClusterKey, t access.Endpoint) {
+func (c *Clusters) Set(k refs.ClusterKey, t refs.Endpoint) {
 	if c.replaceCluster(k, &t) {
 		c.notify(k)
 	}
 }
 
 // Remove stops the cluster of an object that was deleted.
-func (c *Clusters) Remove(k access.ClusterKey) {
+func (c *Clusters) Remove(k refs.ClusterKey) {
 	if c.replaceCluster(k, nil) {
 		c.notify(k)
 	}
@@ -92,7 +93,7 @@ func (c *Clusters) Remove(k access.ClusterKey) {
 
 // replaceCluster stops the cluster of a key unless the endpoint is unchanged, and starts one with
 // the given endpoint unless that is nil. It reports whether anything has changed.
-func (c *Clusters) replaceCluster(k access.ClusterKey, t *access.Endpoint) bool {
+func (c *Clusters) replaceCluster(k refs.ClusterKey, t *refs.Endpoint) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.clusters[k]
@@ -116,26 +117,26 @@ func (c *Clusters) replaceCluster(k access.ClusterKey, t *access.Endpoint) bool 
 
 // For returns the cluster of an object, or nil if there is no such object or it was not observed
 // yet. A later call may return another one.
-func (c *Clusters) For(k access.ClusterKey) *Cluster {
+func (c *Clusters) For(k refs.ClusterKey) *Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clusters[k]
 }
 
 // Keys lists the objects, sorted.
-func (c *Clusters) Keys() []access.ClusterKey {
+func (c *Clusters) Keys() []refs.ClusterKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(c.clusters), access.ClusterKey.Compare)
+	return slices.SortedFunc(maps.Keys(c.clusters), refs.ClusterKey.Compare)
 }
 
 // ChangeSource returns a source for reconcilers that depend on Slurm. For each new reading of a
 // cluster, when its problem changes, and when it is added or removed, the source enqueues what
 // requests returns for its object. requests must not block.
 func (c *Clusters) ChangeSource(
-	requests func(ctx context.Context, k access.ClusterKey) []reconcile.Request) source.Source {
+	requests func(ctx context.Context, k refs.ClusterKey) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		stop := c.subscribe(func(k access.ClusterKey) {
+		stop := c.subscribe(func(k refs.ClusterKey) {
 			for _, r := range requests(ctx, k) {
 				queue.Add(r)
 			}
@@ -146,7 +147,7 @@ func (c *Clusters) ChangeSource(
 }
 
 // subscribe calls a function for every change of a cluster until stop is called.
-func (c *Clusters) subscribe(listener func(access.ClusterKey)) (stop func()) {
+func (c *Clusters) subscribe(listener func(refs.ClusterKey)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.nextListenerID
@@ -160,7 +161,7 @@ func (c *Clusters) subscribe(listener func(access.ClusterKey)) (stop func()) {
 }
 
 // notify must not be called with the lock held.
-func (c *Clusters) notify(k access.ClusterKey) {
+func (c *Clusters) notify(k refs.ClusterKey) {
 	c.mu.Lock()
 	listeners := slices.Collect(maps.Values(c.listeners))
 	c.mu.Unlock()

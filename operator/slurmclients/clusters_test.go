@@ -12,25 +12,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
 var (
-	red  = access.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
-	blue = access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
+	red  = refs.ClusterKey{Kind: "Cluster", Namespace: "team", Name: "red"}
+	blue = refs.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
 )
 
 // fakeSecrets returns the same token for every reference.
 type fakeSecrets struct{}
 
-func (fakeSecrets) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+func (fakeSecrets) Read(context.Context, refs.KeyRef) (access.SecretContent, error) {
 	return access.SecretContent{Data: map[string][]byte{"jwt": []byte("token")}, TokenAnnotation: "true"}, nil
 }
 
-func endpointAt(url string) access.Endpoint {
-	return access.Endpoint{URL: url, Token: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
+func endpointAt(url string) refs.Endpoint {
+	return refs.Endpoint{URL: url, Token: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 }
 
 // newSimulatedCluster starts a simulated cluster of four nodes and returns its URL.
@@ -75,7 +76,7 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func isComplete(c *Clusters, k access.ClusterKey) func() bool {
+func isComplete(c *Clusters, k refs.ClusterKey) func() bool {
 	return func() bool { s := c.For(k); return s != nil && s.Reading().Complete() }
 }
 
@@ -132,7 +133,7 @@ func TestReadersCauseNoRequests(t *testing.T) {
 func TestAnUnreachableClusterKeepsItsLastReading(t *testing.T) {
 	slurmd, url := newSimulatedCluster(t, slurmtest.Release2605)
 	c := startClusters(t, nil)
-	c.Set(blue, access.Endpoint{Problem: "no RestApi"})
+	c.Set(blue, refs.Endpoint{Problem: "no RestApi"})
 	if s := c.For(blue); s.Problem() != "no RestApi" || s.Reading().Complete() {
 		t.Errorf("without a target the problem is %q", s.Problem())
 	}
@@ -210,7 +211,7 @@ func TestReconcilersAreNotifiedOfReadings(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	ctx, cancel := context.WithCancel(t.Context())
-	source := c.ChangeSource(func(_ context.Context, k access.ClusterKey) []reconcile.Request {
+	source := c.ChangeSource(func(_ context.Context, k refs.ClusterKey) []reconcile.Request {
 		var r reconcile.Request
 		r.Namespace, r.Name = k.Namespace, k.Name
 		return []reconcile.Request{r}
@@ -236,7 +237,7 @@ type fakeScontrol struct {
 	commands []string
 }
 
-func (w *fakeScontrol) Run(_ context.Context, k access.ClusterKey, args ...string) error {
+func (w *fakeScontrol) Run(_ context.Context, k refs.ClusterKey, args ...string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.commands = append(w.commands, k.Name+" "+strings.Join(args, "|"))

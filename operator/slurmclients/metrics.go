@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -27,7 +27,7 @@ func NewRequestMetrics(registry prometheus.Registerer) *RequestMetrics {
 }
 
 // ObserverOf returns the observer of the requests of one cluster, for Config.Observer.
-func (r *RequestMetrics) ObserverOf(k access.ClusterKey) slurmclient.Observer {
+func (r *RequestMetrics) ObserverOf(k refs.ClusterKey) slurmclient.Observer {
 	return requestObserver{r, k.String()}
 }
 

@@ -20,9 +20,9 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -32,7 +32,7 @@ const slurmctldContainer = "slurmctld"
 
 // NoPodError reports that scontrol cannot be run in any pod.
 type NoPodError struct {
-	Key access.ClusterKey
+	Key refs.ClusterKey
 	// Forbidden is true if the operator may not run commands in the namespace.
 	Forbidden bool
 	// NotReady is the number of pods of slurmctld, none of which is Ready.
@@ -81,7 +81,7 @@ func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) 
 
 // Run implements Scontrol. Its error is of CodeUnsupported with a *NoPodError if there is no pod,
 // of CodeInvalid if scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran.
-func (p *podScontrol) Run(ctx context.Context, k access.ClusterKey, args ...string) error {
+func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string) error {
 	const op = "running scontrol"
 	pod, err := p.readyPod(ctx, k)
 	var none *NoPodError
@@ -104,7 +104,7 @@ func (p *podScontrol) Run(ctx context.Context, k access.ClusterKey, args ...stri
 }
 
 // readyPod returns the first Ready pod of slurmctld by name.
-func (p *podScontrol) readyPod(ctx context.Context, k access.ClusterKey) (*corev1.Pod, error) {
+func (p *podScontrol) readyPod(ctx context.Context, k refs.ClusterKey) (*corev1.Pod, error) {
 	if k.Kind != v1beta1.KindController {
 		return nil, &NoPodError{Key: k}
 	}

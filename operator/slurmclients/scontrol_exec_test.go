@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	utilexec "k8s.io/client-go/util/exec"
 
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -47,7 +47,7 @@ func withLabel(key, value string) func(*corev1.Pod) {
 func TestWhereScontrolRuns(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		key  access.ClusterKey
+		key  refs.ClusterKey
 		pods []runtime.Object
 		ran  string
 		want string // in the error
@@ -66,7 +66,7 @@ func TestWhereScontrolRuns(t *testing.T) {
 		{"nor in another namespace's", blue,
 			[]runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "",
 			"no pod of slurmctld"},
-		{"nor where exec is forbidden", access.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"},
+		{"nor where exec is forbidden", refs.ClusterKey{Kind: "Controller", Namespace: "lab", Name: "blue"},
 			[]runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "",
 			"rbac.execNamespaces"},
 		{"a Cluster has no pods", red,

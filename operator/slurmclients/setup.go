@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // SetupWithManager makes the manager run the Clusters and updates them when Controllers, Clusters
@@ -60,17 +60,17 @@ type objectFollower struct {
 }
 
 func (f *objectFollower) reconcileCluster(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	k := access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: req.Namespace, Name: req.Name}
+	k := refs.ClusterKey{Kind: v1beta1.KindCluster, Namespace: req.Namespace, Name: req.Name}
 	cluster := &v1beta1.Cluster{}
 	if err := f.client.Get(ctx, req.NamespacedName, cluster); err != nil {
 		return reconcile.Result{}, f.removeDeleted(k, err)
 	}
-	f.clients.Set(k, access.ClusterEndpoint(cluster))
+	f.clients.Set(k, refs.ClusterEndpoint(cluster))
 	return reconcile.Result{}, nil
 }
 
 func (f *objectFollower) reconcileController(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	k := access.ClusterKey{Kind: v1beta1.KindController, Namespace: req.Namespace, Name: req.Name}
+	k := refs.ClusterKey{Kind: v1beta1.KindController, Namespace: req.Namespace, Name: req.Name}
 	controller := &v1beta1.Controller{}
 	if err := f.client.Get(ctx, req.NamespacedName, controller); err != nil {
 		return reconcile.Result{}, f.removeDeleted(k, err)
@@ -86,12 +86,12 @@ func (f *objectFollower) reconcileController(ctx context.Context, req reconcile.
 			apis = append(apis, &list.Items[i])
 		}
 	}
-	f.clients.Set(k, access.ControllerEndpoint(controller, apis))
+	f.clients.Set(k, refs.ControllerEndpoint(controller, apis))
 	return reconcile.Result{}, nil
 }
 
 // removeDeleted removes the cluster of an object that was not found, and returns any other error.
-func (f *objectFollower) removeDeleted(k access.ClusterKey, err error) error {
+func (f *objectFollower) removeDeleted(k refs.ClusterKey, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading %s %s: %w", k.Kind, k, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -13,7 +13,7 @@ import (
 type Scontrol interface {
 	// Run runs scontrol with the arguments, without a shell, on the cluster of an object. It
 	// blocks until scontrol has ended. Errors are *slurmclient.Error.
-	Run(ctx context.Context, k access.ClusterKey, args ...string) error
+	Run(ctx context.Context, k refs.ClusterKey, args ...string) error
 }
 
 // Writes are sent once and are not retried. Their errors are those of slurmclient; after an error

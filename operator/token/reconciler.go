@@ -19,6 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // FieldManager is the field manager of our writes.
@@ -83,7 +84,7 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation
 	if ref := signingKeyRef(t); ref == nil || ref.Name == "" {
 		s.missingKey = "the Token has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are signed with"
 	} else {
-		key, err := access.ReadKey(ctx, r.keys, access.SecretKeyRef(t.Namespace, ref))
+		key, err := access.ReadKey(ctx, r.keys, refs.SecretKeyRef(t.Namespace, ref))
 		switch {
 		case access.IsMissing(err):
 			s.missingKey = err.Error()

@@ -23,6 +23,8 @@ var floors = []struct {
 }{
 	{"slurmclient/slurm", 0},
 	{"slurmclient/hostlist", 0},
+	{"operator/podspec", 1},
+	{"operator/refs", 1},
 	{"operator/shape", 1},
 	{"operator/scaling", 1},
 	{"operator/access", 3},
@@ -228,7 +230,8 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/names", "operator/podspec", "operator/scaling", "operator/shape", "operator/slurmconf",
+var purePackages = []string{"operator/names", "operator/podspec", "operator/refs", "operator/scaling", "operator/shape",
+	"operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
 	"operator/nodeset/render", "slurmclient/occupancy", "metricsapi/view/convert"}

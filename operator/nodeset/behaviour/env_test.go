@@ -23,13 +23,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -108,7 +108,7 @@ func (r *testEnv) restart() { r.restartWithCache(r.Client) }
 func (r *testEnv) restartWithCache(cache client.Client) {
 	cfg := nodeset.DefaultConfig()
 	cfg.Parallel, cfg.Image = r.parallel, "registry.example.com/slurmd:1"
-	r.Reconciler = nodeset.New(cache, r.Client, func(access.ClusterKey) reading.SlurmCluster {
+	r.Reconciler = nodeset.New(cache, r.Client, func(refs.ClusterKey) reading.SlurmCluster {
 		if r.slurmMissing {
 			return nil
 		}

@@ -8,20 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 func TestWhoIsReconciledForAClusterThatChanges(t *testing.T) {
 	other := nodesettest.NewNodeSet(0)
 	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
 	r := newTestEnv(t, nodesettest.NewNodeSet(0), other)
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm",
+	if got := r.Requests(t.Context(), refs.ClusterKey{Kind: v1beta1.KindController, Namespace: "slurm",
 		Name: "slurm"}); len(got) != 1 || got[0] != request {
 		t.Errorf("of a Controller they are %v", got)
 	}
-	if got := r.Requests(t.Context(), access.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm",
+	if got := r.Requests(t.Context(), refs.ClusterKey{Kind: v1beta1.KindCluster, Namespace: "slurm",
 		Name: "slurm"}); len(got) != 0 {
 		t.Errorf("of a Cluster of that name they are %v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // loadInput returns the input of a NodeSet in testdata.
@@ -30,13 +31,13 @@ func parseInput(t *testing.T, text string) Input {
 	}
 	in := Input{
 		NodeSet: n, NamespaceUID: "uid-namespace", Cluster: "slurm",
-		Endpoint: Endpoint{Host: "slurm-controller", Port: 6817},
+		Endpoint: refs.Address{Host: "slurm-controller", Port: 6817},
 		SlurmKey: corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"},
 			Key: "key"},
 		Image: "registry.example.com/default:1", Hashes: map[string]string{v1beta1.AnnotationSlurmKeyHash: "abc"},
 	}
 	if n.Spec.ClusterRef != nil {
-		in.Cluster, in.Endpoint = n.Spec.ClusterRef.Name, Endpoint{Host: "2001:db8::1", Port: 7000}
+		in.Cluster, in.Endpoint = n.Spec.ClusterRef.Name, refs.Address{Host: "2001:db8::1", Port: 7000}
 	}
 	return in
 }

@@ -1,14 +1,12 @@
 package render
 
 import (
-	"net"
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Input is everything that the objects of a NodeSet are built from.
@@ -20,7 +18,7 @@ type Input struct {
 	// Cluster is the name of the Controller or Cluster that the workers join.
 	Cluster string
 	// Endpoint is where slurmd finds slurmctld.
-	Endpoint Endpoint
+	Endpoint refs.Address
 	// SlurmKey is the key of a Secret that contains slurm.key.
 	SlurmKey corev1.SecretKeySelector
 	// Image is the image of the slurmd container if the NodeSet names none.
@@ -31,15 +29,6 @@ type Input struct {
 	// v1beta1.AnnotationSlurmKeyHash).
 	Hashes map[string]string
 }
-
-// Endpoint is the address of a daemon.
-type Endpoint struct {
-	Host string `json:"host"`
-	Port int32  `json:"port"`
-}
-
-// String returns "host:port", an IPv6 address in brackets.
-func (e Endpoint) String() string { return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))) }
 
 // Identity distinguishes a worker from the others of its NodeSet.
 type Identity struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Revision is a state of a NodeSet from which workers are created.
@@ -37,7 +38,7 @@ type revisionData struct {
 	OrdinalPadding    int                      `json:"ordinalPadding,omitempty"`
 	OversubscribeNode bool                     `json:"oversubscribeNode,omitempty"`
 	SecurityProfile   v1beta1.SecurityProfile  `json:"securityProfile,omitempty"`
-	Endpoint          Endpoint                 `json:"endpoint"`
+	Endpoint          refs.Address             `json:"endpoint"`
 	SlurmKey          corev1.SecretKeySelector `json:"slurmKey"`
 	Hashes            map[string]string        `json:"hashes,omitempty"`
 }

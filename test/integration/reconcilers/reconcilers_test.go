@@ -22,6 +22,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -191,7 +192,7 @@ func TestScontrolRunsInControllerPod(t *testing.T) {
 	must(t, err)
 	scontrol, err := slurmclients.NewPodScontrol(config, []string{"team"})
 	must(t, err)
-	blue := access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
+	blue := refs.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
 	namespace, _, _ := strings.Cut(manifests, "---")
 	must(t, c.Apply(t.Context(), namespace+"---"+controllerPod))
 	var none *slurmclients.NoPodError

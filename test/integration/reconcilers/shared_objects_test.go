@@ -28,6 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -88,7 +89,7 @@ func startNodeSetReconciler(t *testing.T, c *realkube.Cluster) {
 	must(t, clients.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	must(t, wakeup.IndexByNodeSet(ctx, mgr.GetFieldIndexer()))
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), func(k access.ClusterKey) reading.SlurmCluster {
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), func(k refs.ClusterKey) reading.SlurmCluster {
 		if s := clients.For(k); s != nil {
 			return s
 		}

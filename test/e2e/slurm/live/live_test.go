@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -20,7 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-var blueKey = access.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
+var blueKey = refs.ClusterKey{Kind: "Controller", Namespace: "team", Name: "blue"}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -49,7 +50,7 @@ func forEachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Clu
 // keyFile returns the key that signs tokens, in place of Secrets.
 type keyFile string
 
-func (k keyFile) Read(context.Context, access.KeyRef) (access.SecretContent, error) {
+func (k keyFile) Read(context.Context, refs.KeyRef) (access.SecretContent, error) {
 	raw, err := os.ReadFile(string(k))
 	return access.SecretContent{Data: map[string][]byte{"jwt": raw}}, err
 }
@@ -57,7 +58,7 @@ func (k keyFile) Read(context.Context, access.KeyRef) (access.SecretContent, err
 // scontrolRunner runs scontrol on the host of slurmctld.
 type scontrolRunner struct{ *realslurm.Cluster }
 
-func (i scontrolRunner) Run(ctx context.Context, _ access.ClusterKey, args ...string) error {
+func (i scontrolRunner) Run(ctx context.Context, _ refs.ClusterKey, args ...string) error {
 	_, err := i.Cluster.Run(ctx, "", append([]string{"scontrol"}, args...)...)
 	return err
 }
@@ -74,8 +75,8 @@ func startLiveCluster(t *testing.T, cluster *realslurm.Cluster) *slurmclients.Cl
 	done := make(chan error)
 	go func() { done <- clients.Start(ctx) }()
 	t.Cleanup(func() { cancel(); must(t, <-done) })
-	clients.Set(blueKey, access.Endpoint{URL: cluster.URL, MintsTokens: true,
-		Token: access.KeyRef{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
+	clients.Set(blueKey, refs.Endpoint{URL: cluster.URL, MintsTokens: true,
+		Token: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
 	return clients.For(blueKey)
 }
 

@@ -1,0 +1,55 @@
+package refs
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// Address is the address of a daemon. Its JSON is part of the hash of workers' revisions.
+type Address struct {
+	Host string `json:"host"`
+	Port int32  `json:"port"`
+}
+
+// String returns "host:port", an IPv6 address in brackets.
+func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
+
+// Slurmctld says how workers join a cluster: where its slurmctld is, and the key that all daemons share.
+type Slurmctld struct {
+	Address Address
+	Key     corev1.SecretKeySelector
+	// Problem says what is missing. The other fields are meaningless then.
+	Problem string
+}
+
+// ControllerSlurmctld returns the slurmctld of a Controller, inside or outside Kubernetes.
+func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
+	if c.Spec.SlurmKeyRef == nil {
+		return Slurmctld{Problem: fmt.Sprintf("Controller %s has no slurmKeyRef, which workers need", c.Name)}
+	}
+	at := Address{Host: names.ControllerService(c.Name) + "." + c.Namespace, Port: names.SlurmctldPort}
+	if c.Spec.External && c.Spec.ExternalConfig != nil {
+		at = Address{Host: c.Spec.ExternalConfig.Host,
+			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}
+	}
+	return Slurmctld{Address: at, Key: *c.Spec.SlurmKeyRef}
+}
+
+// ClusterSlurmctld returns the slurmctld of a Cluster.
+func ClusterSlurmctld(c *v1beta1.Cluster) Slurmctld {
+	switch {
+	case c.Spec.Slurmctld == nil:
+		return Slurmctld{Problem: fmt.Sprintf("Cluster %s has no slurmctld, which workers join", c.Name)}
+	case c.Spec.SlurmKeyRef == nil:
+		return Slurmctld{Problem: fmt.Sprintf("Cluster %s has no slurmKeyRef, which workers need", c.Name)}
+	}
+	return Slurmctld{Key: *c.Spec.SlurmKeyRef, Address: Address{Host: c.Spec.Slurmctld.Host,
+		Port: cmp.Or(c.Spec.Slurmctld.Port, names.SlurmctldPort)}}
+}

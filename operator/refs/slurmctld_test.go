@@ -1,0 +1,50 @@
+package refs
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func TestSlurmctld(t *testing.T) {
+	key := newKeySelector("keys", "slurm.key")
+	controller := func(spec v1beta1.ControllerSpec) Slurmctld {
+		return ControllerSlurmctld(&v1beta1.Controller{ObjectMeta: objectMeta("team", "blue"), Spec: spec})
+	}
+	cluster := func(spec v1beta1.ClusterSpec) Slurmctld {
+		return ClusterSlurmctld(&v1beta1.Cluster{ObjectMeta: objectMeta("team", "red"), Spec: spec})
+	}
+	for _, tc := range []struct {
+		name      string
+		got, want Slurmctld
+	}{
+		{"in Kubernetes", controller(v1beta1.ControllerSpec{SlurmKeyRef: key}),
+			Slurmctld{Address: Address{"blue-controller.team", 6817}, Key: *key}},
+		{"outside", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, External: true,
+			ExternalConfig: &v1beta1.ExternalConfig{Host: "ctl.example.com"}}),
+			Slurmctld{Address: Address{"ctl.example.com", 6817}, Key: *key}},
+		{"outside on another port", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, External: true,
+			ExternalConfig: &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}}),
+			Slurmctld{Address: Address{"ctl.example.com", 7000}, Key: *key}},
+		{"a Controller without key", controller(v1beta1.ControllerSpec{}),
+			Slurmctld{Problem: "Controller blue has no slurmKeyRef, which workers need"}},
+		{"a Cluster", cluster(v1beta1.ClusterSpec{SlurmKeyRef: key,
+			Slurmctld: &v1beta1.SlurmctldAddress{Host: "10.0.0.1"}}),
+			Slurmctld{Address: Address{"10.0.0.1", 6817}, Key: *key}},
+		{"a Cluster without slurmctld", cluster(v1beta1.ClusterSpec{SlurmKeyRef: key}),
+			Slurmctld{Problem: "Cluster red has no slurmctld, which workers join"}},
+		{"a Cluster without key", cluster(v1beta1.ClusterSpec{Slurmctld: &v1beta1.SlurmctldAddress{Host: "10.0.0.1"}}),
+			Slurmctld{Problem: "Cluster red has no slurmKeyRef, which workers need"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if got := (Address{"fd00::1", 6817}).String(); got != "[fd00::1]:6817" {
+		t.Errorf("an IPv6 address is %s", got)
+	}
+}
