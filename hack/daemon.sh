@@ -43,9 +43,27 @@ list() {
 	done
 }
 
+# send_signal sends signal $1 to daemon $2. A stop takes effect when each thread has
+# seen it, which on a busy machine takes a while: send_signal waits for that.
+send_signal() {
+	local pid
+	pid=$(pid_of "$2")
+	kill -s "$1" "$pid"
+	[[ $1 != @(19|STOP|SIGSTOP) ]] || await "$2 (pid $pid) to stop" 10 is_stopped "$pid"
+}
+
+# is_stopped succeeds if all threads of process $1 are stopped.
+is_stopped() {
+	local task stat
+	for task in /proc/"$1"/task/*; do
+		{ stat=$(<"$task/stat"); } 2>/dev/null || continue
+		[[ ${stat##*) } == T* ]] || return 1
+	done
+}
+
 # control_daemons runs the command line of the script.
 control_daemons() {
-	local verb name signal pid
+	local verb name signal
 	[[ ${1:-} == --dir && $# -ge 3 ]] || { usage >&2 && exit 2; }
 	load_instance "$2"
 	verb=$3
@@ -58,10 +76,7 @@ control_daemons() {
 	signal)
 		signal=$1
 		shift
-		for name; do
-			pid=$(pid_of "$name")
-			kill -s "$signal" "$pid"
-		done
+		for name; do send_signal "$signal" "$name"; done
 		;;
 	list) list ;;
 	*) usage >&2 && exit 2 ;;

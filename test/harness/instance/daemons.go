@@ -26,7 +26,7 @@ func (i *Instance) Restart(ctx context.Context, daemon string) error {
 	return i.runDaemon(ctx, "restart", daemon)
 }
 
-// Signal sends a signal to a daemon. SIGSTOP makes it hang.
+// Signal sends a signal to a daemon. SIGSTOP makes it hang, and has done so when Signal returns.
 func (i *Instance) Signal(ctx context.Context, daemon string, signal syscall.Signal) error {
 	return i.runDaemon(ctx, "signal", strconv.Itoa(int(signal)), daemon)
 }
