@@ -143,6 +143,20 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 	}
 }
 
+// requiresBusyNodes reports whether a node that the request's jobs require by name is usable, but
+// has no room for any of them.
+func (p *planner) requiresBusyNodes(r *request) bool {
+	free := make(model.Amounts, model.AmountGRES+len(p.GresNames))
+	return slices.ContainsFunc(r.RequiredNodes, func(name string) bool {
+		m, there := p.findNode(name)
+		if !there || !m.Use.Usable() {
+			return false
+		}
+		empty, _, ok := p.readRoom(&m, free)
+		return !ok || free.Fits(r.chunk) == 0 || r.keepsOthersOff() && !empty
+	})
+}
+
 // requireWorker ensures that Required of the pool includes the named worker: workers have the
 // lowest ordinals.
 func (p *planner) requireWorker(pool int, worker string) {

@@ -139,6 +139,7 @@ func (p *planner) assignRequests() {
 		}
 		r := &p.requests[i]
 		r.CanRun = r.target >= 0
+		r.WaitsForBusyNodes = r.CanRun && p.requiresBusyNodes(r)
 		if slices.ContainsFunc(r.partitions, func(at int) bool { return r.CutsTasks(p.Partitions[at].MaxCPUs) }) {
 			r.Deviations |= model.HasCutTasks
 		}

@@ -44,6 +44,14 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		return demandtest.NewJobs(1, n, append([]demandtest.JobOption{mine}, more...)...)
 	}
 	threaded := func(n *slurm.Node) { n.Sockets, n.CoresPerSocket, n.ThreadsPerCore = 1, 4, 2 }
+	busyNode := func(cpus uint32) any {
+		return demandtest.NewNode("n9", demandtest.WithSize(4, 8000), demandtest.WithUsage(cpus, 0))
+	}
+	requiringFirst := func(more ...demandtest.JobOption) *slurm.Job {
+		first := demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes, j.Priority = "n9", slurm.Num(99) })
+		return demandtest.NewJob(60, append([]demandtest.JobOption{mine, first}, more...)...)
+	}
+	exclusive := demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" })
 	partQOS := func(qos string) any { return demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
 	for name, tc := range map[string]struct {
 		limits []any
@@ -69,6 +77,12 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			[]any{demandtest.NewJob(1, mine, demandtest.WithArray(1, "1-20", 0))}, 3},
 		"tasks of an array with a throttle": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}},
 			[]any{demandtest.NewJob(1, mine, demandtest.WithArray(1, "1-20", 2))}, 2},
+		"a job that waits for a full node counts, but uses nothing": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(2)}},
+			[]any{busyNode(4), requiringFirst(), jobsOf(9)}, 3},
+		"an exclusive job that waits for a busy node": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(2)}},
+			[]any{busyNode(1), requiringFirst(exclusive), jobsOf(9)}, 3},
+		"a job with room on the node that it requires": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(2)}},
+			[]any{busyNode(1), requiringFirst(), jobsOf(9)}, 2},
 		"another QOS": {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}},
 			[]any{jobsOf(9)}, 9},
 		"GPUs of a user": {[]any{slurm.QOS{Name: "q",

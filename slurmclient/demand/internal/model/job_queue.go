@@ -63,7 +63,10 @@ type JobGroup struct {
 	// or an association keeps from running, unlicensed how many lack a license.
 	CanRun              bool
 	Limited, unlicensed uint64
-	Footprint           Footprint
+	// WaitsForBusyNodes is whether the jobs require nodes by name that have no room for them, so
+	// that they do not start until other jobs end.
+	WaitsForBusyNodes bool
+	Footprint         Footprint
 	// Unmodelled is how many jobs are under a limit that demand does not follow.
 	Unmodelled uint64
 	// OverlapsReservation is how many jobs could still run, by their time limits, when a

@@ -193,12 +193,17 @@ func (w *waitingJobs) countAllowed() (jobs uint64, class pending.Class) {
 	return jobs, class
 }
 
+// charge charges the jobs that the limits allow, and withholds the others. Jobs that do not start
+// until others end use nothing of a limit now: slurmctld counts only running jobs.
 func (w *waitingJobs) charge() {
 	jobs, class := w.countAllowed()
+	w.group.withhold(class, w.jobs-jobs)
+	if w.group.WaitsForBusyNodes {
+		return
+	}
 	for i := range w.limits.sharedLimits {
 		w.limits.sharedLimits[i].charge(w.cost, jobs)
 	}
-	w.group.withhold(class, w.jobs-jobs)
 }
 
 // chargeTogether charges one job of each record, or none.

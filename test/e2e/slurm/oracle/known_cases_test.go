@@ -3,12 +3,14 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
@@ -17,7 +19,10 @@ import (
 type knownCase struct {
 	name, variant  string
 	initialWorkers []uint64
-	queue          string
+	// initial are the arguments of the job that is submitted before the workers are up, "-H" in the
+	// variant's first partition if empty and there are workers. queue are those of the other jobs,
+	// separated by "; ".
+	initial, queue string
 	// setUp and tearDown are shell commands that run before and after the case.
 	setUp, tearDown string
 	want            []uint64
@@ -47,6 +52,10 @@ func knownCases() []knownCase {
 			queue: "-p s -n 8", want: []uint64{3}},
 		{name: "a job of more cores than a worker has besides specialized ones", variant: "specialized cores",
 			queue: "-p s -n 1 -c 4", want: []uint64{0}, unsatisfiable: 1},
+		{name: "a job that waits for a busy worker, before others of its QOS, which allows two", variant: "limits",
+			initialWorkers: []uint64{1}, initial: "-p a --exclusive",
+			queue: "-p a -w a-0 --qos=two-jobs --exclusive; -p a --qos=two-jobs --exclusive --array=0-4",
+			want:  []uint64{3}},
 		{name: "five tasks on whole cores of two threads", variant: "two threads for each core",
 			queue: "-p t -n 5 -c 1 --array=0-1", want: []uint64{2}},
 		{name: "four tasks of three GPUs each on workers of four", variant: "typed GPUs",
@@ -107,9 +116,13 @@ func runCase(ctx context.Context, t *testing.T, l *slurmEnv, c knownCase) {
 	if c.initialWorkers == nil {
 		c.initialWorkers = make([]uint64, len(variant.Pools))
 	}
-	scenario := Scenario{Variant: &variant, InitialWorkers: c.initialWorkers, Queue: []Job{{Name: "q1", Args: c.queue}}}
+	scenario := Scenario{Variant: &variant, InitialWorkers: c.initialWorkers}
+	for i, args := range strings.Split(c.queue, "; ") {
+		scenario.Queue = append(scenario.Queue, Job{Name: fmt.Sprint("q", i+1), Args: args})
+	}
 	if slices.Max(c.initialWorkers) > 0 {
-		scenario.InitialJobs = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
+		initial := cmp.Or(c.initial, "-H -p "+variant.Partitions[0])
+		scenario.InitialJobs = []Job{{Name: "b1", Args: initial}}
 	}
 	if l.variant == nil || l.variant.Name != variant.Name {
 		if err := l.setVariant(ctx, &variant); err != nil {
@@ -128,7 +141,7 @@ func runCase(ctx context.Context, t *testing.T, l *slurmEnv, c knownCase) {
 			never += int(u.Jobs)
 		}
 	}
-	if diff := cmp.Diff([]any{c.want, c.unsatisfiable}, []any{r.Required.Up, never}); diff != "" {
+	if diff := gocmp.Diff([]any{c.want, c.unsatisfiable}, []any{r.Required.Up, never}); diff != "" {
 		t.Errorf("required workers and jobs that can never run: %s\n%s", diff, describeRound(r))
 	}
 	if !r.Verdict.Exact {
