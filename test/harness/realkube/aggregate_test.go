@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,12 +26,15 @@ import (
 
 // testAggregation serves an API group from this process.
 func testAggregation(t *testing.T, c *Cluster) {
-	var user atomic.Value
 	handler := http.NewServeMux()
 	handler.HandleFunc("/apis/tide.example.com/v1", func(w http.ResponseWriter, r *http.Request) {
-		user.Store(r.Header.Get("X-Remote-User"))
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"tide.example.com/v1","resources":[]}`)
+	})
+	// Only kubectl asks for this path: the aggregator and controllers discover the group as users of
+	// their own.
+	handler.HandleFunc("/apis/tide.example.com/v1/user", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Header.Get("X-Remote-User"))
 	})
 	server := httptest.NewUnstartedServer(handler)
 	listener, err := net.Listen("tcp", net.JoinHostPort(c.HostAddress, "0"))
@@ -59,9 +61,8 @@ spec: {group: tide.example.com, version: v1, groupPriorityMinimum: 100, versionP
 `, base64.StdEncoding.EncodeToString(bundle), port))
 	process.AwaitValue(t, "the output", "True", c.kubectlFunc("get", "apiservice", "v1.tide.example.com",
 		"-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`))
-	runKubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
-	if got := user.Load(); got != "admin" {
-		t.Errorf("the server received user %v, want admin", got)
+	if got := runKubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1/user"); got != "admin" {
+		t.Errorf("the server received user %q, want admin", got)
 	}
 	runKubectl(t, c, "delete", "apiservice", "v1.tide.example.com")
 }

@@ -48,7 +48,13 @@ func ExampleHPA(name string, window int64) (string, error) {
 // ApplyHPA applies an example with a stabilization window of WindowSeconds and waits until the HPA
 // can scale.
 func (l *Loop) ApplyHPA(ctx context.Context, name string) error {
-	text, err := ExampleHPA(name, WindowSeconds)
+	return l.ApplyHPAWithWindow(ctx, name, WindowSeconds)
+}
+
+// ApplyHPAWithWindow applies an example with a stabilization window in seconds and waits until the
+// HPA can scale.
+func (l *Loop) ApplyHPAWithWindow(ctx context.Context, name string, window int64) error {
+	text, err := ExampleHPA(name, window)
 	if err != nil {
 		return err
 	}
