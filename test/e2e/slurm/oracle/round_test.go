@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -17,10 +18,11 @@ type Round struct {
 	Scenario
 	Snapshot *slurmclient.Snapshot
 	Demand   demand.Demand
-	// Required and All are what Slurm did on the required workers, and on all workers.
-	Required, All Trial
-	Least         []uint64
-	Verdict       Verdict
+	// Required, Grown and All are what Slurm did on the required workers, on those that demand then
+	// required, and on all workers.
+	Required, Grown, All Trial
+	Least                []uint64
+	Verdict              Verdict
 }
 
 // runScenario runs a scenario on its variant, without the jobs that Slurm gives up on.
@@ -70,8 +72,12 @@ func (l *slurmEnv) runRound(ctx context.Context, scenario Scenario) (Round, erro
 		return r, err
 	}
 	from := r.Required.Up
+	r.Grown = r.Required
 	if len(missingJobs(r.All, r.Required)) > 0 {
 		from = r.All.Up
+		if r.Grown, err = l.growWorkers(ctx, r); err != nil {
+			return r, err
+		}
 	}
 	r.Least, err = findFewestWorkers(from, func(up []uint64) (bool, error) {
 		if !scenario.keepsWorkers(up) {
@@ -80,8 +86,27 @@ func (l *slurmEnv) runRound(ctx context.Context, scenario Scenario) (Round, erro
 		trial, err := l.runTrial(ctx, scenario, up, r.All)
 		return len(missingJobs(r.All, trial)) == 0, err
 	})
-	r.Verdict = judgeRound(r.Required, r.All, r.Least, countUnmodelled(r.Demand))
+	r.Verdict = judgeRound(r.Required, r.Grown, r.All, r.Least, countUnmodelled(r.Demand))
 	return r, err
+}
+
+// growWorkers repeats the trial on the required workers. While jobs are missing, it adds the workers
+// that demand requires beside the jobs that run by then, like an HPA does.
+func (l *slurmEnv) growWorkers(ctx context.Context, r Round) (Trial, error) {
+	trial, err := l.runTrial(ctx, r.Scenario, r.Required.Up, r.All)
+	for err == nil && len(missingJobs(r.All, trial)) > 0 {
+		var snapshot *slurmclient.Snapshot
+		if snapshot, err = l.readSnapshot(ctx); err != nil {
+			return trial, err
+		}
+		up := l.requiredWorkers(demand.Compute(time.Now(), snapshot, r.Variant.Pools...))
+		if slices.Equal(up, trial.Up) {
+			break
+		}
+		trial.Up = up
+		err = l.schedule(ctx, &trial, r.All)
+	}
+	return trial, err
 }
 
 // countUnmodelled returns how many jobs demand does not model. Enforcement of limits is known here.

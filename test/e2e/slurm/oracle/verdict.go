@@ -22,8 +22,12 @@ func missingJobs(in, from Trial) (jobs []string) {
 
 // Verdict is the result of one round.
 type Verdict struct {
-	// Starved are the jobs that are pending on the required workers and start on all workers.
+	// Starved are the jobs that start on all workers, but neither on the required workers nor on those
+	// that demand requires once Slurm has started what it can.
 	Starved []string
+	// Delayed are the jobs that start only on the latter workers: Slurm placed other jobs so that more
+	// workers are needed than with the placement that demand expected.
+	Delayed []string
 	// Exact is whether fewer workers are not enough. Excessive is whether many fewer are enough:
 	// fewer by more than one node and by more than a tenth of the minimum.
 	Exact, Excessive bool
@@ -37,18 +41,26 @@ type Verdict struct {
 }
 
 // Fails reports whether the round is a failure.
-func (v Verdict) Fails() bool { return !v.Unmodelled && (len(v.Starved) > 0 || v.Excessive) }
+func (v Verdict) Fails() bool {
+	return !v.Unmodelled && (len(v.Starved)+len(v.Delayed) > 0 || v.Excessive)
+}
 
-// judgeRound compares what Slurm did on the required workers with what it did on all of them, and
-// the required workers with the minimum that starts as many jobs. unmodelled is how many jobs
-// demand does not model.
-func judgeRound(required, all Trial, least []uint64, unmodelled uint64) Verdict {
-	v := Verdict{Starved: missingJobs(all, required), Unmodelled: unmodelled > 0}
-	// Slurm does not always do the same. As many workers as required started every job in another trial.
-	if len(v.Starved) > 0 && (slices.Equal(required.Up, all.Up) || slices.Equal(required.Up, least)) {
+// judgeRound compares what Slurm did on the required workers, and on those that demand then
+// required, with what it did on all of them, and the required workers with the minimum that starts
+// as many jobs. unmodelled is how many jobs demand does not model.
+func judgeRound(required, grown, all Trial, least []uint64, unmodelled uint64) Verdict {
+	v := Verdict{Starved: missingJobs(all, grown), Unmodelled: unmodelled > 0}
+	switch missing := missingJobs(all, required); {
+	case len(missing) == 0:
+	case slices.Equal(required.Up, all.Up), slices.Equal(required.Up, least),
+		len(v.Starved) == 0 && slices.Equal(required.Up, grown.Up):
+		// Slurm does not always do the same. As many workers as required started every job in another
+		// trial.
 		v.Starved, v.Unsteady = nil, true
-	}
-	if len(v.Starved) > 0 {
+	case len(v.Starved) > 0:
+		return v
+	default:
+		v.Delayed = missing
 		return v
 	}
 	asked, enough := sumOf(required.Up), sumOf(least)
@@ -66,7 +78,7 @@ func sumOf(counts []uint64) (total uint64) {
 
 // Figures are the totals of several rounds.
 type Figures struct {
-	Rounds, Starved, Exact, Excessive, Unmodelled, Unsteady int
+	Rounds, Starved, Delayed, Exact, Excessive, Unmodelled, Unsteady int
 }
 
 // Add counts a round. An unmodelled round counts as exact.
@@ -82,6 +94,8 @@ func (f *Figures) Add(v Verdict) {
 		return
 	case len(v.Starved) > 0:
 		f.Starved++
+	case len(v.Delayed) > 0:
+		f.Delayed++
 	case v.Exact:
 		f.Exact++
 	case v.Excessive:
@@ -91,6 +105,10 @@ func (f *Figures) Add(v Verdict) {
 
 // ExactShare is the share of rounds that were exact.
 func (f Figures) ExactShare() float64 { return shareOf(f.Exact, f.Rounds) }
+
+// DelayedShare is the share of rounds in which demand required more workers after Slurm had started
+// what it could.
+func (f Figures) DelayedShare() float64 { return shareOf(f.Delayed, f.Rounds) }
 
 // ExcessiveShare is the share of rounds in which many fewer workers would have been enough.
 func (f Figures) ExcessiveShare() float64 { return shareOf(f.Excessive, f.Rounds) }

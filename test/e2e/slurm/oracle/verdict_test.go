@@ -54,12 +54,40 @@ func TestJudgeRound(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := judgeRound(Trial{tt.up, tt.now}, Trial{nil, tt.all}, tt.least, tt.unmodelled)
+			required := Trial{tt.up, tt.now}
+			got := judgeRound(required, required, Trial{nil, tt.all}, tt.least, tt.unmodelled)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 			if got.Fails() != tt.fails {
 				t.Errorf("fails: %v, want %v", got.Fails(), tt.fails)
+			}
+		})
+	}
+}
+
+func TestJudgeGrownRound(t *testing.T) {
+	type counts = []uint64
+	both, one := []string{"q1", "q2"}, []string{"q1"}
+	required, all, least := Trial{counts{3, 1}, one}, Trial{counts{9, 9}, both}, counts{0, 5}
+	tests := map[string]struct {
+		grown Trial
+		want  Verdict
+	}{
+		"demand requires no more": {Trial{counts{3, 1}, one}, Verdict{Starved: []string{"q2"}}},
+		"more are not enough":     {Trial{counts{4, 1}, one}, Verdict{Starved: []string{"q2"}}},
+		"more are enough":         {Trial{counts{4, 1}, both}, Verdict{Delayed: []string{"q2"}}},
+		"the same number is enough in another trial": {Trial{counts{3, 1}, both},
+			Verdict{Unsteady: true}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := judgeRound(required, tt.grown, all, least, 0)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.Fails() == tt.want.Unsteady {
+				t.Errorf("fails: %v, want %v", got.Fails(), !tt.want.Unsteady)
 			}
 		})
 	}
@@ -79,7 +107,7 @@ func TestJudgeNoticesWrongDemand(t *testing.T) {
 		if required < 5 {
 			least = []uint64{5} // jobs are starved, so the search began at all workers
 		}
-		if diff := cmp.Diff(want, judgeRound(on(required), on(9), least, 0)); diff != "" || err != nil {
+		if diff := cmp.Diff(want, judgeRound(on(required), on(required), on(9), least, 0)); diff != "" || err != nil {
 			t.Errorf("required %d: %v %s", required, err, diff)
 		}
 	}
@@ -90,15 +118,16 @@ func TestFigures(t *testing.T) {
 	for _, v := range []Verdict{
 		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Excessive: true}, {},
 		{Starved: []string{"q1"}, Unmodelled: true}, {Excessive: true, Unmodelled: true}, {Exact: true, Unsteady: true},
+		{Delayed: []string{"q1"}}, {Delayed: []string{"q1"}, Unmodelled: true},
 	} {
 		f.Add(v)
 	}
-	want := Figures{Rounds: 8, Starved: 1, Exact: 5, Excessive: 1, Unmodelled: 2, Unsteady: 1}
+	want := Figures{Rounds: 10, Starved: 1, Delayed: 1, Exact: 6, Excessive: 1, Unmodelled: 3, Unsteady: 1}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
 	}
-	if f.ExactShare() != 0.625 || f.ExcessiveShare() != 0.125 {
-		t.Errorf("shares %v and %v", f.ExactShare(), f.ExcessiveShare())
+	if f.ExactShare() != 0.6 || f.ExcessiveShare() != 0.1 || f.DelayedShare() != 0.1 {
+		t.Errorf("shares %v, %v and %v", f.ExactShare(), f.ExcessiveShare(), f.DelayedShare())
 	}
 	if empty := (Figures{}); empty.ExactShare() != 0 || empty.ExcessiveShare() != 0 {
 		t.Error("shares of no rounds are not 0")
