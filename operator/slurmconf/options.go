@@ -1,5 +1,6 @@
-// Package slurmconf reads and writes the key=value lines of Slurm's configuration, such as the
-// options of a NodeName line (slurm.conf(5)), slurmd's --conf and the options of "scontrol create".
+// Package slurmconf reads and writes Slurm's configuration: slurm.conf and slurmdbd.conf, and
+// key=value lines such as the options of a NodeName line (slurm.conf(5)), slurmd's --conf and the
+// options of "scontrol create".
 //
 // It is pure: no client, file, context or clock.
 package slurmconf

@@ -1,0 +1,58 @@
+package slurmconf
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Effect is what a changed configuration needs before it is in force.
+type Effect int
+
+// The effects, the least first.
+const (
+	// NoEffect is of a change of comments, space or order of records only.
+	NoEffect Effect = iota
+	// NeedsReconfigure is of a change that "scontrol reconfigure" applies.
+	NeedsReconfigure
+	// NeedsRestart is of a change that only a new slurmctld applies.
+	NeedsRestart
+)
+
+// restartNames are the options of slurm.conf, in lower case, that "scontrol reconfigure" does not apply:
+// it looks for slurmctld at the new place while slurmctld is at the old one, or ends slurmctld.
+var restartNames = []string{"slurmctldhost", "slurmctldport", "slurmctldaddr", "slurmuser", "statesavelocation",
+	"authtype"}
+
+// CompareSlurmConf returns what it needs to apply a changed slurm.conf
+// (docs/development/slurm.md, "What a reconfigure applies", measured).
+func CompareSlurmConf(old, changed string) Effect {
+	before, after := effectiveSettings(old), effectiveSettings(changed)
+	effect := NoEffect
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
+		if before[key] == after[key] {
+			continue
+		}
+		name, _, _ := strings.Cut(key, "=")
+		if slices.Contains(restartNames, name) {
+			return NeedsRestart
+		}
+		effect = NeedsReconfigure
+	}
+	return effect
+}
+
+// effectiveSettings returns the settings of a file that count, by key: the last one of an option, and
+// the first one of a record.
+func effectiveSettings(text string) map[string]string {
+	out := map[string]string{}
+	for _, s := range ParseSettings(text) {
+		key := s.key()
+		if _, has := out[key]; has && strings.Contains(key, "=") {
+			continue
+		}
+		_, value, _ := strings.Cut(s.Text, "=")
+		out[key] = strings.Trim(value, spaces)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package slurmconf
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newSlurmConf returns a small configuration, changed by change.
+func newSlurmConf(change func(*SlurmConf)) SlurmConf {
+	c := SlurmConf{ClusterName: "team_c", Hosts: []string{"c-controller-0"}, Address: "c-controller.team",
+		Port: 6817, SlurmdPort: 6818}
+	change(&c)
+	return c
+}
+
+const smallSlurmConf = `ClusterName=team_c
+SlurmctldHost=c-controller-0
+SlurmctldAddr=c-controller.team
+SlurmctldPort=6817
+SlurmdPort=6818
+SlurmUser=slurm
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+AuthType=auth/slurm
+CredType=cred/slurm
+AuthInfo=use_client_ids
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+SlurmctldParameters=enable_configless
+`
+
+func TestRenderSlurmConf(t *testing.T) {
+	drop := func(line string) string { return strings.Replace(smallSlurmConf, line+"\n", "", 1) }
+	for _, tc := range []struct {
+		name   string
+		change func(*SlurmConf)
+		want   string
+	}{
+		{"the least", func(*SlurmConf) {}, smallSlurmConf},
+		{"everything", func(c *SlurmConf) {
+			c.Hosts = append(c.Hosts, "c-controller-1")
+			c.Accounting, c.AccountingPort, c.HasJWKS, c.HasMetrics, c.MaxNodeCount = "a.team", 6819, true, true, 40
+			c.Prologs, c.ControllerEpilogs = []string{"a.sh", "b.sh"}, []string{"c.sh"}
+			c.NodeSets = []NodeSet{{Name: "cpu"}, {"gpu", true, `MaxTime=5 Comment="x y"`}, {"big", true, ""}}
+		}, strings.NewReplacer("=c-controller-0\n", "=c-controller-0\nSlurmctldHost=c-controller-1\n",
+			"AuthType", "MaxNodeCount=40\nAuthType", "256.key", "256.key,jwks=/etc/slurm/jwks.json").
+			Replace(smallSlurmConf) + `AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=a.team
+AccountingStoragePort=6819
+MetricsType=metrics/openmetrics
+Prolog=a.sh
+Prolog=b.sh
+EpilogSlurmctld=/etc/slurm/c.sh
+NodeSet=cpu Feature=cpu
+NodeSet=gpu Feature=gpu
+PartitionName=gpu Nodes=gpu MaxTime=5 Comment="x y"
+NodeSet=big Feature=big
+PartitionName=big Nodes=big
+`},
+		{"the user's lines keep their case and comments",
+			func(c *SlurmConf) { c.Extra = "# ours\nmaildomain=X\n\n" },
+			smallSlurmConf + "\n# spec.extraConf\n# ours\nmaildomain=X\n"},
+		{"the user's options and records count", func(c *SlurmConf) {
+			c.NodeSets = []NodeSet{{"gpu", true, "MaxTime=5"}}
+			c.Extra = "credtype=cred/munge\nPartitionName=gpu Nodes=ALL"
+		}, drop("CredType=cred/slurm") + "NodeSet=gpu Feature=gpu\n" +
+			"\n# spec.extraConf\ncredtype=cred/munge\nPartitionName=gpu Nodes=ALL\n"},
+		{"scripts add up", func(c *SlurmConf) { c.Prologs, c.Extra = []string{"a.sh"}, "Prolog=b.sh" },
+			smallSlurmConf + "Prolog=a.sh\n\n# spec.extraConf\nProlog=b.sh\n"},
+		{"lists are merged", func(c *SlurmConf) {
+			c.Extra = "SlurmctldParameters=x\nslurmctldparameters=idle_on_node_suspend,enable_configless"
+		}, drop("SlurmctldParameters=enable_configless") + "\n# spec.extraConf\nSlurmctldParameters=x\n" +
+			"slurmctldparameters=idle_on_node_suspend,enable_configless\n\n# Lists of the operator and of spec.extraConf\n" +
+			"SlurmctldParameters=enable_configless,idle_on_node_suspend\n"},
+		{"a continued last line does not take ours", func(c *SlurmConf) {
+			c.Extra = "AuthInfo=ttl=5\\\n"
+		}, drop("AuthInfo=use_client_ids") + "\n# spec.extraConf\nAuthInfo=ttl=5\\\n" +
+			"\n# Lists of the operator and of spec.extraConf\nAuthInfo=use_client_ids,ttl=5\n"},
+		{"what agrees is accepted", func(c *SlurmConf) { c.Extra = "clustername=team_c" },
+			drop("ClusterName=team_c") + "\n# spec.extraConf\nclustername=team_c\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := newSlurmConf(tc.change).Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRenderSlurmConfRefuses(t *testing.T) {
+	partition := func(options string) func(*SlurmConf) {
+		return func(c *SlurmConf) { c.NodeSets = []NodeSet{{"gpu", true, options}} }
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*SlurmConf)
+		want   string
+	}{
+		{"an empty value", func(c *SlurmConf) { c.ClusterName = "" }, "ClusterName has no value"},
+		{"a second line", func(c *SlurmConf) { c.Address = "x\nSlurmUser=root" }, "SlurmctldAddr must not contain line breaks"},
+		{"a quotation mark", func(c *SlurmConf) { c.ClusterName = `a"b` }, "ClusterName must not contain a quotation mark"},
+		{"a second line in a partition", partition("MaxTime=5\rDefault=YES"), "PartitionName=gpu: line breaks"},
+		{"a partition that takes the next line", partition(`MaxTime=5 \`), "PartitionName=gpu: a backslash"},
+		{"a NodeSet called all", func(c *SlurmConf) { c.NodeSets = []NodeSet{{Name: "all"}} }, "must not be called all"},
+		{"a script in a folder", func(c *SlurmConf) { c.Epilogs = []string{"d/a"} }, `"d/a" must be the name of a file`},
+		{"another cluster", func(c *SlurmConf) { c.Extra = "\nclustername=other" },
+			"extraConf must not set clustername (line 2)"},
+		{"another host", func(c *SlurmConf) { c.Extra = "SlurmctldHost=other" }, "must not set SlurmctldHost (line 1)"},
+		{"a NUL", func(c *SlurmConf) { c.Extra = "MailDomain=a\x00b" }, "NUL"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := newSlurmConf(tc.change).Render()
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v, not %q; the text is\n%s", err, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestRenderSlurmdbdConf(t *testing.T) {
+	conf := SlurmdbdConf{Host: "a-accounting-0", Port: 6819, StorageHost: "mariadb", StoragePort: 3306,
+		Database: "slurm_acct_db", User: "slurm", Password: `a b#c\`, Extra: "PurgeJobAfter=12months"}
+	const want = `DbdHost=a-accounting-0
+DbdPort=6819
+SlurmUser=slurm
+AuthType=auth/slurm
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+StorageType=accounting_storage/mysql
+StorageHost=mariadb
+StoragePort=3306
+StorageLoc=slurm_acct_db
+StorageUser=slurm
+StoragePass="a b\#c\\"
+
+# spec.extraConf
+PurgeJobAfter=12months
+`
+	got, err := conf.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	conf.Password = `secret"word`
+	if _, err := conf.Render(); err == nil || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "StoragePass") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// FuzzRenderSlurmConf checks that no value makes a line of its own: of each line of the operator
+// one setting is read, with the value that was given.
+func FuzzRenderSlurmConf(f *testing.F) {
+	f.Add("c", "MaxTime=5", "MailDomain=x")
+	f.Add("a b", `Comment="x # y"`, "AuthInfo=a\\")
+	f.Add(`a\`, "x\\\nSlurmUser=root", "# \\\nProlog=/bin/x")
+	f.Fuzz(func(t *testing.T, name, options, extra string) {
+		in := newSlurmConf(func(c *SlurmConf) {
+			c.ClusterName, c.Extra = name, extra
+			c.NodeSets = []NodeSet{{"gpu", true, options}, {Name: "last"}}
+		})
+		text, err := in.Render()
+		if err != nil {
+			return
+		}
+		ours, _, _ := strings.Cut(text, "\n# spec.extraConf\n")
+		if extra == "" || strings.Trim(extra, "\n") == "" {
+			ours = text
+		}
+		settings := ParseSettings(ours)
+		if lines := strings.Count(ours, "\n"); len(settings) != lines {
+			t.Fatalf("%d lines have %d settings:\n%s", lines, len(settings), text)
+		}
+		all := ParseSettings(text)
+		for i, s := range settings {
+			if s != all[i] {
+				t.Fatalf("%v is read as %v in:\n%s", s, all[i], text)
+			}
+			if s.Name == "ClusterName" && s.Value != name {
+				t.Errorf("the name %q is read as %q", name, s.Value)
+			}
+		}
+	})
+}

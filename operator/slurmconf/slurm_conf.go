@@ -1,0 +1,129 @@
+package slurmconf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Paths in the pods of a cluster.
+const (
+	// Dir contains slurm.conf, what it refers to, and the keys.
+	Dir = "/etc/slurm"
+	// StateDir is slurmctld's StateSaveLocation.
+	StateDir = "/var/spool/slurmctld"
+	// JWTKeyPath and JWKSPath are the keys of auth/jwt.
+	JWTKeyPath = Dir + "/jwt_hs256.key"
+	JWKSPath   = Dir + "/jwks.json"
+)
+
+// SlurmConf is the content of slurm.conf (slurm.conf(5)) for a cluster whose slurmctld the operator
+// runs.
+type SlurmConf struct {
+	// ClusterName is the name of the cluster in Slurm.
+	ClusterName string
+	// Hosts are the names of the hosts on which slurmctld runs, the primary first. They must resolve.
+	Hosts []string
+	// Address is the name at which clients find the active slurmctld.
+	Address string
+	// Port is that of slurmctld, SlurmdPort that of the slurmds.
+	Port, SlurmdPort int32
+	// Accounting is the host of slurmdbd, and AccountingPort its port. Without a host there is no
+	// accounting.
+	Accounting     string
+	AccountingPort int32
+	// HasJWKS says that there is a key set at JWKSPath.
+	HasJWKS bool
+	// HasMetrics says that slurmctld serves metrics. Slurm 24.11 does not know the option.
+	HasMetrics bool
+	// MaxNodeCount is how many Slurm nodes there may be, 0 for as many as slurm.conf lists.
+	MaxNodeCount uint64
+	// Prologs, Epilogs, ControllerPrologs and ControllerEpilogs are the names of scripts in Dir. Those
+	// of slurmd have no folder, so that configless hands them out.
+	Prologs, Epilogs, ControllerPrologs, ControllerEpilogs []string
+	// NodeSets are the NodeSets of the cluster.
+	NodeSets []NodeSet
+	// Extra is the user's text.
+	Extra string
+}
+
+// NodeSet is a NodeSet as slurm.conf names it.
+type NodeSet struct {
+	// Name is the name of the NodeSet, the feature of its Slurm nodes and the name of its partition.
+	Name string
+	// HasPartition says that it has a partition of its own, with these options.
+	HasPartition     bool
+	PartitionOptions string
+}
+
+// Render returns the text of the file. The operator's lines come first, then the user's as they are,
+// then the lists to which both contribute. What the user's lines set, ours do not. It fails if Slurm
+// would not read a value as it is meant, or if the user's lines contradict what the objects of the
+// operator depend on.
+func (c SlurmConf) Render() (string, error) {
+	ours := c.commonAssignments()
+	for _, scripts := range []struct {
+		option, dir string
+		names       []string
+	}{
+		{"Prolog", "", c.Prologs}, {"Epilog", "", c.Epilogs},
+		{"PrologSlurmctld", Dir + "/", c.ControllerPrologs}, {"EpilogSlurmctld", Dir + "/", c.ControllerEpilogs},
+	} {
+		for _, name := range scripts.names {
+			if strings.Contains(name, "/") {
+				return "", fmt.Errorf("the script %q must be the name of a file without a folder", name)
+			}
+			ours = append(ours, assignment{name: scripts.option, value: scripts.dir + name})
+		}
+	}
+	for _, n := range c.NodeSets {
+		if strings.EqualFold(n.Name, "all") {
+			return "", fmt.Errorf("a NodeSet must not be called %s, by which Slurm means all nodes", n.Name)
+		}
+		ours = append(ours, assignment{name: "NodeSet", value: n.Name, options: "Feature=" + n.Name})
+		if n.HasPartition {
+			ours = append(ours, assignment{name: "PartitionName", value: n.Name,
+				options: strings.TrimSpace("Nodes=" + n.Name + " " + n.PartitionOptions)})
+		}
+	}
+	return renderFile(ours, c.Extra, "clustername", "slurmctldhost", "slurmctldport", "slurmdport", "slurmuser",
+		"statesavelocation", "authtype")
+}
+
+// commonAssignments returns the lines that are no records.
+func (c SlurmConf) commonAssignments() []assignment {
+	var ours []assignment
+	set := func(name, value string) { ours = append(ours, assignment{name: name, value: value}) }
+	set("ClusterName", c.ClusterName)
+	for _, host := range c.Hosts {
+		set("SlurmctldHost", host)
+	}
+	set("SlurmctldAddr", c.Address)
+	set("SlurmctldPort", strconv.Itoa(int(c.Port)))
+	set("SlurmdPort", strconv.Itoa(int(c.SlurmdPort)))
+	set("SlurmUser", "slurm")
+	set("StateSaveLocation", StateDir)
+	set("SlurmdSpoolDir", "/var/spool/slurmd")
+	if c.MaxNodeCount > 0 {
+		set("MaxNodeCount", strconv.FormatUint(c.MaxNodeCount, 10))
+	}
+	set("AuthType", "auth/slurm")
+	set("CredType", "cred/slurm")
+	set("AuthInfo", "use_client_ids")
+	set("AuthAltTypes", "auth/jwt")
+	jwt := "jwt_key=" + JWTKeyPath
+	if c.HasJWKS {
+		jwt += ",jwks=" + JWKSPath
+	}
+	set("AuthAltParameters", jwt)
+	set("SlurmctldParameters", "enable_configless")
+	if c.Accounting != "" {
+		set("AccountingStorageType", "accounting_storage/slurmdbd")
+		set("AccountingStorageHost", c.Accounting)
+		set("AccountingStoragePort", strconv.Itoa(int(c.AccountingPort)))
+	}
+	if c.HasMetrics {
+		set("MetricsType", "metrics/openmetrics")
+	}
+	return ours
+}
