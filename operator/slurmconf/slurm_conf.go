@@ -32,7 +32,7 @@ type SlurmConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
-	// HasJWKS says that there is a key set at JWKSPath.
+	// HasJWKS says that JWKSPath holds a key set.
 	HasJWKS bool
 	// HasMetrics says that slurmctld serves metrics. Slurm 24.11 does not know the option.
 	HasMetrics bool

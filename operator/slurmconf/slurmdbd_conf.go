@@ -14,7 +14,7 @@ type SlurmdbdConf struct {
 	StoragePort int32
 	// Database, User and Password are those of the database. Without a user Slurm takes its own.
 	Database, User, Password string
-	// HasJWKS says that there is a key set at JWKSPath.
+	// HasJWKS says that JWKSPath holds a key set.
 	HasJWKS bool
 	// Extra is the user's text.
 	Extra string
