@@ -28,6 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
+	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -48,6 +49,7 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 		Scheme:                  scheme,
 		Logger:                  log,
 		Cache:                   o.cache(),
+		Client:                  client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedObjects()}},
 		Metrics:                 o.metrics(),
 		HealthProbeBindAddress:  o.healthAddress,
 		LeaderElection:          o.leaderElection,
@@ -86,7 +88,13 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		}
 	}
 	if o.isEnabled(unreconciledReconciler) {
-		if err := unreconciled.SetupWithManager(mgr, time.Now); err != nil {
+		if err := unreconciled.SetupWithManager(mgr, time.Now, o.optionalKinds()...); err != nil {
+			return err
+		}
+	}
+	if o.isEnabled(controllerReconciler) {
+		err := controller.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, o.controller()).SetupWithManager(mgr)
+		if err != nil {
 			return err
 		}
 	}
@@ -162,6 +170,7 @@ func newScheme() (*runtime.Scheme, error) {
 func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: nodeset.CacheOptions()}
 	maps.Copy(out.ByObject, wakeup.CacheOptions())
+	maps.Copy(out.ByObject, controller.CacheOptions())
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
 			out.DefaultNamespaces = map[string]cache.Config{}

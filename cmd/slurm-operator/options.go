@@ -13,6 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/kube"
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
@@ -21,8 +23,10 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// reconcilers are the enabled ones, empty for all.
+	// reconcilers are the enabled ones, empty for all but controllerReconciler.
 	reconcilers []string
+	// slurmctldImage is the image of slurmctld where a Controller names none.
+	slurmctldImage string
 
 	leaderElection  bool
 	leaderNamespace string
@@ -72,6 +76,8 @@ func newProgram() (*flags.Program, *options) {
 	o.webhook.addFlags(p.Group("Webhooks"))
 	o.slurm.addFlags(p.Group("Slurm"))
 	nodeSetFlags(p.Group("NodeSets"), &o.nodeSet)
+	p.Group("Controllers").StringVar(&o.slurmctldImage, "controller.image", "",
+		"Image of slurmctld where a Controller names none.")
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -84,7 +90,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 	flags.ListVar(set, &o.reconcilers, "reconcilers", "name", "Reconcilers to run, separated by commas: nodeset "+
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
 		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
-		"Accountings and LoginSets that nothing reconciles them yet. Default: all.")
+		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers. "+
+		"Default: all but controller, which is not complete.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -114,17 +121,33 @@ const (
 	wakeUpReconciler  = "wakeup"
 	clusterReconciler = "cluster"
 	tokenReconciler   = "token"
+	// controllerReconciler runs slurmctld. It runs only where --reconcilers names it.
+	controllerReconciler = "controller"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
 	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
-	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler}
+	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
+		controllerReconciler}
 }
 
 // isEnabled reports whether the reconciler runs.
 func (o *options) isEnabled(name string) bool {
-	return len(o.reconcilers) == 0 || slices.Contains(o.reconcilers, name)
+	return len(o.reconcilers) == 0 && name != controllerReconciler || slices.Contains(o.reconcilers, name)
+}
+
+// optionalKinds returns the kinds that are reconciled although they are not by default.
+func (o *options) optionalKinds() []string {
+	if o.isEnabled(controllerReconciler) {
+		return []string{v1beta1.KindController}
+	}
+	return nil
+}
+
+// controller returns the settings of the reconciler of Controllers.
+func (o *options) controller() controller.Config {
+	return controller.Config{Image: o.slurmctldImage, ClusterDomain: o.nodeSet.ClusterDomain}
 }
 
 func (o *options) check() error {

@@ -10,6 +10,9 @@ import (
 // disruption budget.
 const ComponentWorker = "worker"
 
+// ComponentController is the value of LabelAppComponent on everything that belongs to a slurmctld.
+const ComponentController = "controller"
+
 // WorkerSelector selects all workers of a cluster. The caller may change the map.
 func WorkerSelector(cluster string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelCluster: cluster}

@@ -7,6 +7,8 @@ const (
 	// SlurmdPort is the port of slurmd. Slurm takes the port from the node's record, and without one it
 	// is this.
 	SlurmdPort = 6818
+	// SlurmdbdPort is the port of slurmdbd (slurmdbd.conf(5), DbdPort).
+	SlurmdbdPort = 6819
 	// SlurmrestdPort is the port of slurmrestd.
 	SlurmrestdPort = 6820
 )

@@ -1,9 +1,37 @@
 package names
 
-import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// SlurmClusterName returns Slurm's ClusterName of a Controller.
+func SlurmClusterName(c *v1beta1.Controller) string {
+	return cmp.Or(c.Spec.ClusterName, c.Namespace+"_"+c.Name)
+}
 
 // ControllerService returns the name of the Service of a Controller's slurmctld.
 func ControllerService(controller string) string { return controller + "-controller" }
+
+// ControllerInternalService returns the name of the headless Service that gives each of a
+// Controller's slurmctlds a name of its own.
+func ControllerInternalService(controller string) string { return controller + "-controller-internal" }
+
+// ControllerStatefulSet returns the name of the StatefulSet of a Controller's slurmctlds.
+func ControllerStatefulSet(controller string) string { return controller + "-controller" }
+
+// ControllerPod returns the name, also the hostname, of a Controller's pod. The primary has ordinal 0.
+func ControllerPod(controller string, ordinal int) string {
+	return ControllerStatefulSet(controller) + "-" + strconv.Itoa(ordinal)
+}
+
+// ControllerConfigMap returns the name of the ConfigMap with a Controller's configuration files.
+func ControllerConfigMap(controller string) string { return controller + "-config" }
+
+// AccountingService returns the name of the Service of an Accounting's slurmdbd.
+func AccountingService(accounting string) string { return accounting + "-accounting" }
 
 // RestAPIService returns the name of the Service of a RestApi's slurmrestd.
 func RestAPIService(restAPI string) string { return restAPI + "-restapi" }

@@ -13,6 +13,11 @@ import (
 func TestNamesOfChildren(t *testing.T) {
 	for _, tc := range []struct{ name, got, want string }{
 		{"slurmctld's Service", ControllerService("blue"), "blue-controller"},
+		{"the Service of each slurmctld", ControllerInternalService("blue"), "blue-controller-internal"},
+		{"the StatefulSet of slurmctld", ControllerStatefulSet("blue"), "blue-controller"},
+		{"the second pod of slurmctld", ControllerPod("blue", 1), "blue-controller-1"},
+		{"the ConfigMap of slurmctld", ControllerConfigMap("blue"), "blue-config"},
+		{"slurmdbd's Service", AccountingService("blue"), "blue-accounting"},
 		{"slurmrestd's Service", RestAPIService("blue"), "blue-restapi"},
 		{"the workers' Service", WorkerService("blue"), "slurm-workers-blue"},
 		{"the workers' disruption budget", WorkerBudget("blue"), "slurm-workers-pdb-blue"},

@@ -64,6 +64,28 @@ func Merge(defaults corev1.PodTemplateSpec, pod Part, containers ...Container) (
 	return out, nil
 }
 
+// MergeObject merges an open part into an object of Kubernetes, such as a ServiceSpec, as kubectl merges
+// patches. An empty part changes nothing. The error names the field.
+func MergeObject[T any](into *T, part Part) error {
+	patch, err := DecodeRaw(part.Raw)
+	if err != nil || len(patch) == 0 {
+		return v1beta1.InField(part.Field, err)
+	}
+	doc, err := EncodeObject(*into)
+	if err != nil {
+		return fmt.Errorf("encoding %T: %w", *into, err)
+	}
+	var out T
+	if doc, err = strategicpatch.StrategicMergeMapPatch(doc, patch, out); err == nil {
+		err = decodeObject(doc, &out)
+	}
+	if err != nil {
+		return v1beta1.InField(part.Field, err)
+	}
+	*into = out
+	return nil
+}
+
 // layer is one of the user's parts, as a patch of a pod template.
 type layer struct {
 	field string

@@ -45,3 +45,19 @@ func SetVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	}
 	spec.Volumes[i] = v
 }
+
+// LogfileContainer returns a sidecar that prints a daemon's log file, and truncates the file before it
+// fills the disk of the Kubernetes node. Daemons append to the file, so only old lines are lost. The
+// mount is that of the file's folder.
+func LogfileContainer(name, image, path string, mount corev1.VolumeMount) corev1.Container {
+	const script = `touch "$0"
+(while sleep 60; do [ "$(wc -c <"$0")" -lt 67108864 ] || : >"$0"; done) &
+exec tail -n +1 -F "$0"`
+	return corev1.Container{
+		Name:          name,
+		Image:         image,
+		Command:       []string{"sh", "-c", script, path},
+		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		VolumeMounts:  []corev1.VolumeMount{mount},
+	}
+}

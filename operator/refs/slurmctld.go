@@ -34,7 +34,8 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 	if c.Spec.SlurmKeyRef == nil {
 		return Slurmctld{Problem: fmt.Sprintf("Controller %s has no slurmKeyRef, which workers need", c.Name)}
 	}
-	at := Address{Host: names.ControllerService(c.Name) + "." + c.Namespace, Port: names.SlurmctldPort}
+	at := Address{Host: names.ControllerService(c.Name) + "." + c.Namespace,
+		Port: cmp.Or(int32(c.Spec.Service.Port), names.SlurmctldPort)}
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
 		at = Address{Host: c.Spec.ExternalConfig.Host,
 			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}

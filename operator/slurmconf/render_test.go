@@ -22,6 +22,7 @@ SlurmctldPort=6817
 SlurmdPort=6818
 SlurmUser=slurm
 StateSaveLocation=/var/spool/slurmctld
+SlurmctldPidFile=/run/slurmctld/slurmctld.pid
 SlurmdSpoolDir=/var/spool/slurmd
 AuthType=auth/slurm
 CredType=cred/slurm

@@ -12,6 +12,9 @@ const (
 	Dir = "/etc/slurm"
 	// StateDir is slurmctld's StateSaveLocation.
 	StateDir = "/var/spool/slurmctld"
+	// RunDir has slurmctld's sack socket, by which commands in its container authenticate, and its pid
+	// file.
+	RunDir = "/run/slurmctld"
 	// JWTKeyPath and JWKSPath are the keys of auth/jwt.
 	JWTKeyPath = Dir + "/jwt_hs256.key"
 	JWKSPath   = Dir + "/jwks.json"
@@ -22,9 +25,11 @@ const (
 type SlurmConf struct {
 	// ClusterName is the name of the cluster in Slurm.
 	ClusterName string
-	// Hosts are the names of the hosts on which slurmctld runs, the primary first. They must resolve.
+	// Hosts are the names of the hosts on which slurmctld runs, the primary first, each optionally with
+	// its address in parentheses. They must resolve.
 	Hosts []string
-	// Address is the name at which clients find the active slurmctld.
+	// Address is the name at which clients find the active slurmctld. If it is empty, they try the
+	// addresses of the hosts.
 	Address string
 	// Port is that of slurmctld, SlurmdPort that of the slurmds.
 	Port, SlurmdPort int32
@@ -98,11 +103,14 @@ func (c SlurmConf) commonAssignments() []assignment {
 	for _, host := range c.Hosts {
 		set("SlurmctldHost", host)
 	}
-	set("SlurmctldAddr", c.Address)
+	if c.Address != "" {
+		set("SlurmctldAddr", c.Address)
+	}
 	set("SlurmctldPort", strconv.Itoa(int(c.Port)))
 	set("SlurmdPort", strconv.Itoa(int(c.SlurmdPort)))
 	set("SlurmUser", "slurm")
 	set("StateSaveLocation", StateDir)
+	set("SlurmctldPidFile", RunDir+"/slurmctld.pid")
 	set("SlurmdSpoolDir", "/var/spool/slurmd")
 	if c.MaxNodeCount > 0 {
 		set("MaxNodeCount", strconv.FormatUint(c.MaxNodeCount, 10))

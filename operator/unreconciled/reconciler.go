@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,14 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-unreconciled"
 
-// SetupWithManager makes the manager set the conditions of every object of these kinds.
-func SetupWithManager(mgr ctrl.Manager, now func() time.Time) error {
+// SetupWithManager makes the manager set the conditions of every object of these kinds, except those of
+// the reconciled kinds.
+func SetupWithManager(mgr ctrl.Manager, now func() time.Time, reconciled ...string) error {
 	for _, object := range unreconciledKinds() {
 		kind := kindOf(object)
+		if slices.Contains(reconciled, kind) {
+			continue
+		}
 		r := &reconciler{client: mgr.GetClient(), now: now, prototype: object}
 		err := ctrl.NewControllerManagedBy(mgr).Named("unreconciled-" + strings.ToLower(kind)).For(object).Complete(r)
 		if err != nil {

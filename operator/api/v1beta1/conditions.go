@@ -44,6 +44,11 @@ const (
 	// ReasonSlurmNodesTaken (False): Slurm nodes with the names of the NodeSet's workers belong to another
 	// NodeSet. The operator does not change them.
 	ReasonSlurmNodesTaken = "SlurmNodesTaken"
+	// ReasonObjectTaken (False): an object that the operator would make exists already, and belongs to
+	// somebody else.
+	ReasonObjectTaken = "ObjectTaken"
+	// ReasonExternal (Unknown): the daemon runs outside of the operator's control.
+	ReasonExternal = "External"
 	// ReasonNotObserved (Unknown): there is no complete reading yet, or it is too old.
 	ReasonNotObserved = "NotObserved"
 )

@@ -114,6 +114,11 @@ const FeaturePrefix = "k8s/"
 // pods are replaced when it changes. The operator sets and reads it.
 const AnnotationSlurmKeyHash = Prefix + "slurm-key-hash"
 
+// AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by
+// which it notices that a field is no longer wanted. The operator sets and reads it. It is a slurmtide
+// extension.
+const AnnotationAppliedHash = Prefix + "applied-hash"
+
 // Labels that the operator sets on the objects that it creates.
 const (
 	// LabelCluster is the name of the Controller or Cluster. It is on all pods of a cluster. The operator

@@ -112,22 +112,14 @@ func newToleration(taint string, effect corev1.TaintEffect) corev1.Toleration {
 	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: effect}
 }
 
-// defaultLogfile prints slurmd's log file, and truncates it before it fills the disk of the
-// Kubernetes node. slurmd appends to the file, so only old lines are lost.
+// defaultLogfile prints slurmd's log file. slurmd writes it as root.
 func (in Input) defaultLogfile() corev1.Container {
-	const script = `touch "$0"
-(while sleep 60; do [ "$(wc -c <"$0")" -lt 67108864 ] || : >"$0"; done) &
-exec tail -n +1 -F "$0"`
-	return corev1.Container{
-		Name:          ContainerLogfile,
-		Image:         in.Image,
-		Command:       []string{"sh", "-c", script, logPath},
-		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
-		VolumeMounts:  []corev1.VolumeMount{{Name: volumeLog, MountPath: logDir}},
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: new(false),
-			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"},
-				Add: []corev1.Capability{"DAC_OVERRIDE"}},
-		},
+	out := podspec.LogfileContainer(ContainerLogfile, in.Image, logPath,
+		corev1.VolumeMount{Name: volumeLog, MountPath: logDir})
+	out.SecurityContext = &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"},
+			Add: []corev1.Capability{"DAC_OVERRIDE"}},
 	}
+	return out
 }

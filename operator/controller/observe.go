@@ -1,0 +1,207 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/controller/render"
+	"github.com/slurmtide/slurmtide/operator/controller/status"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+)
+
+// problemError is an error that only somebody else can mend, and that the status reports.
+type problemError struct{ status.Problem }
+
+func (e *problemError) Error() string { return e.Message }
+
+// newProblem returns an error that the status reports.
+func newProblem(reason, format string, args ...any) error {
+	return &problemError{status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}}
+}
+
+// observe reads everything that the objects of a Controller are built from. A *problemError says what
+// is missing.
+func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
+	in := render.Input{Controller: c, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
+	if err := r.checkKeys(ctx, c); err != nil {
+		return in, err
+	}
+	var err error
+	if in.Files, err = r.readFiles(ctx, c); err != nil {
+		return in, err
+	}
+	if in.Accounting, err = r.findAccounting(ctx, c); err != nil {
+		return in, err
+	}
+	in.NodeSets, in.MaxWorkers, err = r.findNodeSets(ctx, c)
+	return in, err
+}
+
+// checkKeys reports a key to which the Controller refers and that does not exist: without it the pods
+// would wait without a word.
+func (r *Reconciler) checkKeys(ctx context.Context, c *v1beta1.Controller) error {
+	for _, key := range []struct {
+		field string
+		ref   *corev1.SecretKeySelector
+	}{{"spec.slurmKeyRef", c.Spec.SlurmKeyRef}, {"spec.jwtKeyRef", render.JWTKeyRef(c)}} {
+		if key.ref == nil {
+			return newProblem(v1beta1.ReasonInvalidSpec, "%s must be given", key.field)
+		}
+		secret := &corev1.Secret{}
+		err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: key.ref.Name}, secret)
+		switch {
+		case apierrors.IsNotFound(err):
+			return newProblem(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", key.field, key.ref.Name)
+		case apierrors.IsForbidden(err):
+			return newProblem(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.field, key.ref.Name)
+		case err != nil:
+			return fmt.Errorf("reading Secret %s: %w", key.ref.Name, err)
+		case len(secret.Data[key.ref.Key]) == 0:
+			return newProblem(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.field, key.ref.Name,
+				key.ref.Key)
+		}
+	}
+	return nil
+}
+
+// fileRefs returns the fields of a Controller that name ConfigMaps, with where their files go.
+func fileRefs(c *v1beta1.Controller, into *render.UserFiles) []fileRef {
+	return []fileRef{
+		{"spec.configFileRefs", c.Spec.ConfigFileRefs, &into.Config},
+		{"spec.prologScriptRefs", c.Spec.PrologScriptRefs, &into.Prolog},
+		{"spec.epilogScriptRefs", c.Spec.EpilogScriptRefs, &into.Epilog},
+		{"spec.prologSlurmctldScriptRefs", c.Spec.PrologSlurmctldScriptRefs, &into.PrologSlurmctld},
+		{"spec.epilogSlurmctldScriptRefs", c.Spec.EpilogSlurmctldScriptRefs, &into.EpilogSlurmctld},
+	}
+}
+
+// fileRef is a field that names ConfigMaps.
+type fileRef struct {
+	field string
+	refs  []corev1.LocalObjectReference
+	files *map[string]string
+}
+
+// readFiles reads the users' ConfigMaps.
+func (r *Reconciler) readFiles(ctx context.Context, c *v1beta1.Controller) (render.UserFiles, error) {
+	var out render.UserFiles
+	for _, ref := range fileRefs(c, &out) {
+		for _, name := range ref.refs {
+			config := &corev1.ConfigMap{}
+			err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name.Name}, config)
+			switch {
+			case apierrors.IsNotFound(err):
+				return out, newProblem(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", ref.field, name.Name)
+			case err != nil:
+				return out, fmt.Errorf("reading ConfigMap %s: %w", name.Name, err)
+			}
+			if err := addFiles(ref, config); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// addFiles adds the files of a ConfigMap to those of the field.
+func addFiles(ref fileRef, config *corev1.ConfigMap) error {
+	if len(config.BinaryData) > 0 {
+		return newProblem(v1beta1.ReasonInvalidSpec, "%s: ConfigMap %s has binary data; Slurm's files are text",
+			ref.field, config.Name)
+	}
+	if *ref.files == nil {
+		*ref.files = map[string]string{}
+	}
+	for _, file := range slices.Sorted(maps.Keys(config.Data)) {
+		if other, has := (*ref.files)[file]; has && other != config.Data[file] {
+			return newProblem(v1beta1.ReasonInvalidSpec, "%s: two ConfigMaps have different files %s", ref.field, file)
+		}
+		(*ref.files)[file] = config.Data[file]
+	}
+	return nil
+}
+
+// findAccounting returns where the Controller's slurmdbd is.
+func (r *Reconciler) findAccounting(ctx context.Context, c *v1beta1.Controller) (refs.Address, error) {
+	ref := c.Spec.AccountingRef
+	if ref == nil || ref.Name == "" {
+		return refs.Address{}, nil
+	}
+	accounting := &v1beta1.Accounting{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, accounting)
+	if apierrors.IsNotFound(err) {
+		return refs.Address{}, newProblem(v1beta1.ReasonReferenceNotFound,
+			"spec.accountingRef: there is no Accounting %s", ref.Name)
+	}
+	return refs.AccountingSlurmdbd(accounting), err
+}
+
+// findNodeSets returns the NodeSets of a Controller in the order of their names, and the sum of their
+// maxima. Those that are being deleted are among them, since jobs may still run on their workers.
+func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([]slurmconf.NodeSet, uint64, error) {
+	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
+	err := errors.Join(r.client.List(ctx, list, client.InNamespace(c.Namespace)),
+		r.client.List(ctx, hpas, client.InNamespace(c.Namespace)))
+	if err != nil {
+		return nil, 0, fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1beta1.NodeSet) int { return strings.Compare(a.Name, b.Name) })
+	var out []slurmconf.NodeSet
+	var workers uint64
+	for i := range list.Items {
+		n := &list.Items[i]
+		if key, _ := refs.ClusterKeyOf(n); key.Kind != v1beta1.KindController || key.Name != c.Name {
+			continue
+		}
+		workers += maxWorkers(n, hpas.Items)
+		s := slurmconf.NodeSet{Name: n.Name}
+		if p := n.Spec.Partition; p != nil {
+			s.HasPartition, s.PartitionOptions = p.Enabled, p.Config
+		}
+		out = append(out, s)
+	}
+	return out, workers, nil
+}
+
+// maxWorkers returns how many workers a NodeSet can have.
+func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) uint64 {
+	out := uint64(0)
+	count := func(b scaling.Bounds) {
+		out = max(out, b.Replicas)
+		if b.Max != nil {
+			out = max(out, *b.Max)
+		}
+	}
+	count(scaling.BoundsOf(n, nil))
+	for i := range hpas {
+		if slices.Contains(wakeup.NodeSetNames(&hpas[i]), n.Name) {
+			count(scaling.BoundsOf(n, &hpas[i]))
+		}
+	}
+	return out
+}
+
+// findStatefulSet returns the StatefulSet of a Controller's slurmctlds, nil if there is none.
+func (r *Reconciler) findStatefulSet(ctx context.Context, c *v1beta1.Controller) (*appsv1.StatefulSet, error) {
+	out := &appsv1.StatefulSet{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerStatefulSet(c.Name)}, out)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return out, err
+}

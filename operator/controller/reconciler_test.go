@@ -1,0 +1,287 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// env is a store with a Controller "team/slurm", its keys, and a reconciler.
+type env struct {
+	t          *testing.T
+	store      client.Client
+	reconciler *Reconciler
+	writes     int
+}
+
+func newEnv(t *testing.T, objects ...client.Object) *env {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme,
+		autoscalingv2.AddToScheme, v1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm", UID: "uid-slurm",
+		Generation: 1}}
+	c.Spec.SlurmKeyRef, c.Spec.JWTKeyRef = keyOf("auth", "slurm.key"), keyOf("jwt", "jwt.key")
+	objects = append(objects, c, newSecret("auth", "slurm.key"), newSecret("jwt", "jwt.key"))
+	for _, o := range objects {
+		o.SetNamespace("team")
+	}
+	e := &env{t: t}
+	e.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(c).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
+				options ...client.ApplyOption) error {
+				e.writes++
+				return c.Apply(ctx, o, options...)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+				options ...client.SubResourcePatchOption) error {
+				e.writes++
+				return c.SubResource(sub).Patch(ctx, o, p, options...)
+			},
+		}).Build()
+	e.reconciler = New(e.store, e.store, time.Now, Config{Image: "slurmctld:1"})
+	return e
+}
+
+func keyOf(secret, key string) *corev1.SecretKeySelector {
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key}
+}
+
+func newSecret(name, key string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{key: []byte("secret")}}
+}
+
+func newConfigMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+}
+
+// get reads an object of the namespace.
+func (e *env) get(name string, into client.Object) {
+	e.t.Helper()
+	if err := e.store.Get(e.t.Context(), client.ObjectKey{Namespace: "team", Name: name}, into); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// reconcile reconciles the Controller and returns its condition Ready.
+func (e *env) reconcile() metav1.Condition {
+	e.t.Helper()
+	_, err := e.reconciler.Reconcile(e.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team",
+		Name: "slurm"}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	return *meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionReady)
+}
+
+// change changes the spec of the Controller.
+func (e *env) change(change func(*v1beta1.ControllerSpec)) {
+	e.t.Helper()
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	change(&c.Spec)
+	if err := e.store.Update(e.t.Context(), c); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// slurmConf returns the slurm.conf that slurmctld's pods mount.
+func (e *env) slurmConf() string {
+	e.t.Helper()
+	config := &corev1.ConfigMap{}
+	e.get("slurm-config", config)
+	return config.Data["slurm.conf"]
+}
+
+func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
+	e := newEnv(t)
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonProgressing {
+		t.Errorf("without a pod the condition is %+v", c)
+	}
+	set := &appsv1.StatefulSet{}
+	e.get("slurm-controller", set)
+	e.get("slurm-controller", &corev1.Service{})
+	e.get("slurm-controller-internal", &corev1.Service{})
+	if !strings.Contains(e.slurmConf(), "ClusterName=team_slurm\n") {
+		t.Errorf("slurm.conf is\n%s", e.slurmConf())
+	}
+	e.writes = 0
+	e.reconcile()
+	if e.writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", e.writes)
+	}
+	set.Status.ReadyReplicas = 1
+	if err := e.store.Status().Update(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	if c := e.reconcile(); c.Status != metav1.ConditionTrue {
+		t.Errorf("with a ready pod the condition is %+v", c)
+	}
+}
+
+func TestReconcileCorrectsWhatOthersChanged(t *testing.T) {
+	e := newEnv(t)
+	e.reconcile()
+	service := &corev1.Service{}
+	e.get("slurm-controller", service)
+	service.Spec.Selector = map[string]string{"app": "other"}
+	service.Annotations["theirs"] = "stays"
+	if err := e.store.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	e.reconcile()
+	e.get("slurm-controller", service)
+	if service.Spec.Selector["app.kubernetes.io/name"] != "slurmctld" || service.Annotations["theirs"] != "stays" {
+		t.Errorf("the Service is %+v, %v", service.Spec, service.Annotations)
+	}
+}
+
+// TestConfigurationHasWhatItRefersTo: users' ConfigMaps, NodeSets, the maxima of autoscalers and the
+// Accounting are in the configuration, and a change of them as well.
+func TestConfigurationHasWhatItRefersTo(t *testing.T) {
+	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	n.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
+	n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true, Config: "MaxTime=5"}
+	foreign := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}
+	foreign.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "other"}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+		Kind: "NodeSet", Name: "gpu"}
+	hpa.Spec.MaxReplicas = 600
+	e := newEnv(t, n, foreign, hpa, &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "acct"}},
+		newConfigMap("files", map[string]string{"gres.conf": "AutoDetect=nvml"}),
+		newConfigMap("scripts", map[string]string{"a.sh": "#!/bin/sh"}))
+	e.change(func(s *v1beta1.ControllerSpec) {
+		s.ConfigFileRefs = []corev1.LocalObjectReference{{Name: "files"}}
+		s.PrologScriptRefs = []corev1.LocalObjectReference{{Name: "scripts"}}
+		s.AccountingRef = &corev1.LocalObjectReference{Name: "acct"}
+	})
+	e.reconcile()
+	text := e.slurmConf()
+	for _, line := range []string{"MaxNodeCount=2048", "NodeSet=gpu Feature=gpu", "PartitionName=gpu Nodes=gpu MaxTime=5",
+		"Prolog=a.sh", "AccountingStorageHost=acct-accounting.team"} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("slurm.conf has no line %s:\n%s", line, text)
+		}
+	}
+	if strings.Contains(text, "foreign") {
+		t.Errorf("slurm.conf has a NodeSet of another Controller:\n%s", text)
+	}
+	files := &corev1.ConfigMap{}
+	e.get("files", files)
+	files.Data["gres.conf"] = "AutoDetect=off"
+	if err := e.store.Update(t.Context(), files); err != nil {
+		t.Fatal(err)
+	}
+	e.reconcile()
+	config := &corev1.ConfigMap{}
+	e.get("slurm-config", config)
+	if config.Data["gres.conf"] != "AutoDetect=off" {
+		t.Errorf("gres.conf is %q", config.Data["gres.conf"])
+	}
+}
+
+// TestAProblemLeavesEverythingAsItIs: a slurmctld that runs goes on with what it has.
+func TestAProblemLeavesEverythingAsItIs(t *testing.T) {
+	conflict := newConfigMap("conflict", map[string]string{"gres.conf": "AutoDetect=off"})
+	binary := newConfigMap("binary", nil)
+	binary.BinaryData = map[string][]byte{"a": {0}}
+	name := func(names ...string) (out []corev1.LocalObjectReference) {
+		for _, n := range names {
+			out = append(out, corev1.LocalObjectReference{Name: n})
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name            string
+		change          func(*v1beta1.ControllerSpec)
+		reason, message string
+	}{
+		{"no Secret", func(s *v1beta1.ControllerSpec) { s.SlurmKeyRef.Name = "gone" }, v1beta1.ReasonReferenceNotFound,
+			"spec.slurmKeyRef: there is no Secret gone"},
+		{"no key in it", func(s *v1beta1.ControllerSpec) { s.JWTKeyRef.Key = "gone" }, v1beta1.ReasonReferenceNotFound,
+			"spec.jwtKeyRef: Secret jwt has no key gone"},
+		{"no key at all", func(s *v1beta1.ControllerSpec) { s.JWTKeyRef = nil }, v1beta1.ReasonInvalidSpec,
+			"spec.jwtKeyRef must be given"},
+		{"no ConfigMap", func(s *v1beta1.ControllerSpec) { s.EpilogScriptRefs = name("gone") },
+			v1beta1.ReasonReferenceNotFound, "spec.epilogScriptRefs: there is no ConfigMap gone"},
+		{"two files of one name", func(s *v1beta1.ControllerSpec) { s.ConfigFileRefs = name("files", "conflict") },
+			v1beta1.ReasonInvalidSpec, "spec.configFileRefs: two ConfigMaps have different files gres.conf"},
+		{"binary files", func(s *v1beta1.ControllerSpec) { s.ConfigFileRefs = name("binary") },
+			v1beta1.ReasonInvalidSpec, "ConfigMap binary has binary data"},
+		{"no Accounting", func(s *v1beta1.ControllerSpec) { s.AccountingRef = &name("gone")[0] },
+			v1beta1.ReasonReferenceNotFound, "there is no Accounting gone"},
+		{"another ClusterName", func(s *v1beta1.ControllerSpec) { s.ExtraConf = "ClusterName=red" },
+			v1beta1.ReasonInvalidSpec, "ClusterName"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newEnv(t, conflict.DeepCopy(), binary.DeepCopy(),
+				newConfigMap("files", map[string]string{"gres.conf": "AutoDetect=nvml"}))
+			e.reconcile()
+			before, set := e.slurmConf(), &appsv1.StatefulSet{}
+			e.get("slurm-controller", set)
+			e.change(func(s *v1beta1.ControllerSpec) {
+				s.Slurmctld.Raw = []byte(`{"image":"other:1"}`)
+				tc.change(s)
+			})
+			c := e.reconcile()
+			if c.Status != metav1.ConditionFalse || c.Reason != tc.reason || !strings.Contains(c.Message, tc.message) {
+				t.Errorf("the condition is %+v", c)
+			}
+			after := &appsv1.StatefulSet{}
+			e.get("slurm-controller", after)
+			if e.slurmConf() != before || after.ResourceVersion != set.ResourceVersion {
+				t.Error("something has changed")
+			}
+		})
+	}
+}
+
+func TestObjectsOfOthersStay(t *testing.T) {
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller"}}
+	e := newEnv(t, theirs)
+	c := e.reconcile()
+	if c.Reason != v1beta1.ReasonObjectTaken || !strings.Contains(c.Message, "Service team/slurm-controller exists") {
+		t.Errorf("the condition is %+v", c)
+	}
+	got := &corev1.Service{}
+	e.get("slurm-controller", got)
+	if len(got.Spec.Ports) > 0 || len(got.OwnerReferences) > 0 {
+		t.Errorf("the Service has become %+v", got)
+	}
+}
+
+func TestAnExternalSlurmctldGetsNoObjects(t *testing.T) {
+	e := newEnv(t)
+	e.change(func(s *v1beta1.ControllerSpec) {
+		s.External, s.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "ctl", Port: 7000}
+	})
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonExternal {
+		t.Errorf("the condition is %+v", c)
+	}
+	sets := &appsv1.StatefulSetList{}
+	if err := e.store.List(t.Context(), sets); err != nil || len(sets.Items) > 0 {
+		t.Errorf("there are %d StatefulSets: %v", len(sets.Items), err)
+	}
+}

@@ -1,0 +1,113 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// cgroupConf is cgroup.conf unless the user brings one. Workers find the cgroups of their pod without
+// systemd (cgroup.conf(5), IgnoreSystemd).
+const cgroupConf = "CgroupPlugin=autodetect\nIgnoreSystemd=yes\n"
+
+// maxConfigSize is the size in bytes that a ConfigMap may have (Kubernetes' limit is 1 MiB, with the
+// metadata).
+const maxConfigSize = 1<<20 - 16<<10
+
+// leastMaxNodeCount is the least MaxNodeCount. It leaves room for nodes that are no workers.
+const leastMaxNodeCount = 256
+
+// ConfigMap returns the ConfigMap with all files of the directory of slurm.conf but the keys. It fails
+// if two files have one name, or if slurm.conf cannot be rendered.
+func ConfigMap(in Input) (*corev1.ConfigMap, error) {
+	text, err := in.slurmConf().Render()
+	if err != nil {
+		return nil, fmt.Errorf("rendering slurm.conf: %w", err)
+	}
+	files := map[string]string{"slurm.conf": text}
+	for _, users := range []struct {
+		field string
+		files map[string]string
+	}{
+		{"spec.configFileRefs", in.Files.Config}, {"spec.prologScriptRefs", in.Files.Prolog},
+		{"spec.epilogScriptRefs", in.Files.Epilog}, {"spec.prologSlurmctldScriptRefs", in.Files.PrologSlurmctld},
+		{"spec.epilogSlurmctldScriptRefs", in.Files.EpilogSlurmctld},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(users.files)) {
+			content := users.files[name]
+			if isReserved(name) {
+				return nil, fmt.Errorf("%s: the operator writes %s itself; give the file another name", users.field, name)
+			}
+			if other, has := files[name]; has && other != content {
+				return nil, fmt.Errorf("%s: there are two different files %s", users.field, name)
+			}
+			files[name] = content
+		}
+	}
+	if _, has := files["cgroup.conf"]; !has {
+		files["cgroup.conf"] = cgroupConf
+	}
+	size := 0
+	for name, content := range files {
+		size += len(name) + len(content)
+	}
+	if size > maxConfigSize {
+		return nil, fmt.Errorf("the configuration files have %d bytes together, and a ConfigMap can hold %d", size,
+			maxConfigSize)
+	}
+	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.ControllerConfigMap(in.Controller.Name)), Data: files}
+	out.APIVersion, out.Kind = "v1", "ConfigMap"
+	return out, nil
+}
+
+// isReserved reports whether users must not bring a file of this name: the operator writes it, or it
+// is a key or the configuration of slurmdbd.
+func isReserved(name string) bool {
+	switch strings.ToLower(name) {
+	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks":
+		return true
+	}
+	return false
+}
+
+// slurmConf returns the content of slurm.conf.
+func (in Input) slurmConf() slurmconf.SlurmConf {
+	c := in.Controller
+	out := slurmconf.SlurmConf{
+		ClusterName: names.SlurmClusterName(c),
+		Port:        in.address().Port, SlurmdPort: names.SlurmdPort,
+		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
+		HasJWKS: c.Spec.JWKSKeyRef != nil, HasMetrics: c.Spec.Metrics.Enabled,
+		MaxNodeCount:      maxNodeCount(in.MaxWorkers),
+		Prologs:           slices.Sorted(maps.Keys(in.Files.Prolog)),
+		Epilogs:           slices.Sorted(maps.Keys(in.Files.Epilog)),
+		ControllerPrologs: slices.Sorted(maps.Keys(in.Files.PrologSlurmctld)),
+		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
+		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
+	}
+	if in.replicas() == 1 {
+		out.Hosts, out.Address = []string{names.ControllerPod(c.Name, 0)}, in.address().Host
+		return out
+	}
+	// Behind the Service there would be the backups too, which refuse what they are asked. Slurm's own
+	// clients find the active one by the addresses of all.
+	for i := range in.replicas() {
+		pod := names.ControllerPod(c.Name, i)
+		out.Hosts = append(out.Hosts, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name),
+			c.Namespace))
+	}
+	return out
+}
+
+// maxNodeCount returns MaxNodeCount for so many workers: the next power of two above twice their
+// number, so that it rarely changes.
+func maxNodeCount(workers uint64) uint64 {
+	return max(leastMaxNodeCount, uint64(1)<<bits.Len64(2*workers))
+}

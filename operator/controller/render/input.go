@@ -1,0 +1,59 @@
+package render
+
+import (
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Input is everything that the objects of a Controller are built from.
+type Input struct {
+	// Controller is not modified.
+	Controller *v1beta1.Controller
+	// Image is the image of the slurmctld container if the Controller names none.
+	Image string
+	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
+	ClusterDomain string
+	// Accounting is where slurmdbd is. Without a host there is no accounting.
+	Accounting refs.Address
+	// NodeSets are the NodeSets that join the cluster, in the order in which slurm.conf lists them.
+	NodeSets []slurmconf.NodeSet
+	// MaxWorkers is the sum of the maxima of these NodeSets.
+	MaxWorkers uint64
+	// Files are the users' ConfigMaps.
+	Files UserFiles
+}
+
+// UserFiles are the contents of the users' ConfigMaps by file name.
+type UserFiles struct {
+	// Config are files beside slurm.conf.
+	Config map[string]string
+	// The others are scripts, by the option that runs them.
+	Prolog, Epilog, PrologSlurmctld, EpilogSlurmctld map[string]string
+}
+
+// replicas returns how many slurmctlds there are.
+func (in Input) replicas() int {
+	if ha := in.Controller.Spec.HA; ha != nil && ha.Enabled {
+		return 1 + int(max(ha.Backups, 1))
+	}
+	return 1
+}
+
+// address returns where clients find slurmctld.
+func (in Input) address() refs.Address { return refs.ControllerSlurmctld(in.Controller).Address }
+
+// selector returns the labels by which the Services and the StatefulSet select slurmctld's pods.
+func (in Input) selector() map[string]string {
+	out := names.SlurmctldSelector(in.Controller.Name)
+	out[v1beta1.LabelAppInstance] = in.Controller.Name
+	return out
+}
+
+// labels returns the labels of all objects of the Controller.
+func (in Input) labels() map[string]string {
+	out := in.selector()
+	out[v1beta1.LabelAppComponent] = names.ComponentController
+	return out
+}

@@ -1,0 +1,194 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Names of parts of a slurmctld's pod. Users need them to override those parts.
+const (
+	// ContainerSlurmctld is the first container. Its port has the same name.
+	ContainerSlurmctld = "slurmctld"
+	// ContainerLogfile is the sidecar that prints slurmctld's log file.
+	ContainerLogfile = "logfile"
+
+	volumeConfig = "slurm-config"
+	volumeState  = "statesave"
+	volumeRun    = "run"
+	volumeTmp    = "tmp"
+	volumeLog    = "slurm-log"
+)
+
+// Fields that errors name.
+const (
+	fieldPod       = "spec.template.spec"
+	fieldSlurmctld = "spec.slurmctld"
+	fieldLogfile   = "spec.logfile"
+)
+
+// Files and folders of the pod.
+const (
+	keyFile    = "slurm.key"
+	jwtKeyFile = "jwt_hs256.key"
+	jwksFile   = "jwks.json"
+	logDir     = "/var/log/slurm"
+	logPath    = logDir + "/slurmctld.log"
+)
+
+// slurmID is the number of the user and the group slurm. It must be the same in every image of a
+// cluster: slurmd refuses the requests of a slurmctld whose SlurmUser has another number.
+const slurmID = 401
+
+// Modes of the files in the directory of slurm.conf. Scripts must be executable, and configless
+// hands them out with their mode. Slurm refuses keys that others may read.
+const (
+	configMode = 0o555
+	keyMode    = 0o440
+)
+
+// defaultTemplate returns the pod of a slurmctld before the user's parts are applied.
+func (in Input) defaultTemplate(hasLogfile bool) corev1.PodTemplateSpec {
+	c := in.Controller
+	spec := corev1.PodSpec{
+		Containers:                   []corev1.Container{in.defaultSlurmctld(hasLogfile)},
+		Volumes:                      in.defaultVolumes(hasLogfile),
+		EnableServiceLinks:           new(false),
+		AutomountServiceAccountToken: new(false),
+		// On SIGTERM slurmctld writes its whole state, which is large on a large cluster.
+		TerminationGracePeriodSeconds: new(int64(60)),
+		// Backups find each other, and prologs the workers, by their names without a domain.
+		DNSConfig: &corev1.PodDNSConfig{Searches: []string{
+			in.serviceDomain(names.ControllerInternalService(c.Name)), in.serviceDomain(names.WorkerService(c.Name))}},
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), RunAsUser: new(int64(slurmID)), RunAsGroup: new(int64(slurmID)),
+			FSGroup: new(int64(slurmID)),
+			// The state has many small files, of which only a new volume has to be changed.
+			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+	if in.replicas() > 1 {
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: in.selector()},
+				TopologyKey:   corev1.LabelHostname,
+			}},
+		}}
+	}
+	if hasLogfile {
+		spec.InitContainers = []corev1.Container{in.defaultLogfile()}
+	}
+	return corev1.PodTemplateSpec{Spec: spec}
+}
+
+// serviceDomain returns the DNS domain of the pods of a headless Service.
+func (in Input) serviceDomain(service string) string {
+	return fmt.Sprintf("%s.%s.svc.%s", service, in.Controller.Namespace, cmp.Or(in.ClusterDomain, "cluster.local"))
+}
+
+// defaultSlurmctld returns the slurmctld container before the user's is applied.
+//
+// It has no liveness probe. A slurmctld that waits for slurmdbd at its first start answers nothing,
+// and one under load answers late; a restart helps neither and loses the jobs of the last seconds.
+func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
+	c := corev1.Container{
+		Name:    ContainerSlurmctld,
+		Image:   in.Image,
+		Command: []string{"slurmctld"},
+		Args:    []string{"-D"},
+		Ports: []corev1.ContainerPort{{Name: ContainerSlurmctld, ContainerPort: in.address().Port,
+			Protocol: corev1.ProtocolTCP}},
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{
+				Port: intstr.FromString(ContainerSlurmctld)}},
+			PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 5,
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: volumeConfig, MountPath: slurmconf.Dir, ReadOnly: true},
+			{Name: volumeState, MountPath: slurmconf.StateDir},
+			{Name: volumeRun, MountPath: slurmconf.RunDir},
+			{Name: volumeTmp, MountPath: "/tmp"},
+		},
+		SecurityContext: restrictedContext(),
+	}
+	if hasLogfile {
+		c.Args = append(c.Args, "-L", logPath)
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volumeLog, MountPath: logDir})
+	}
+	return c
+}
+
+// restrictedContext returns what the pod security standard "restricted" asks of a container.
+func restrictedContext() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// defaultLogfile prints slurmctld's log file.
+func (in Input) defaultLogfile() corev1.Container {
+	out := podspec.LogfileContainer(ContainerLogfile, in.Image, logPath,
+		corev1.VolumeMount{Name: volumeLog, MountPath: logDir})
+	out.SecurityContext = restrictedContext()
+	return out
+}
+
+// defaultVolumes returns the volumes of a slurmctld's pod, but the claim of the StatefulSet.
+func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
+	out := []corev1.Volume{in.configVolume(), newEmptyDir(volumeRun), newEmptyDir(volumeTmp)}
+	if p := in.Controller.Spec.Persistence; p != nil && p.Enabled && p.ExistingClaim != "" {
+		out = append(out, corev1.Volume{Name: volumeState, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.ExistingClaim}}})
+	} else if in.stateClaim() == nil {
+		out = append(out, newEmptyDir(volumeState))
+	}
+	if hasLogfile {
+		out = append(out, newEmptyDir(volumeLog))
+	}
+	return out
+}
+
+func newEmptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+// configVolume returns the volume with the directory of slurm.conf: the configuration files and the
+// keys.
+func (in Input) configVolume() corev1.Volume {
+	spec := &in.Controller.Spec
+	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: names.ControllerConfigMap(in.Controller.Name)}}}}
+	for _, key := range []struct {
+		ref  *corev1.SecretKeySelector
+		file string
+	}{{spec.SlurmKeyRef, keyFile}, {JWTKeyRef(in.Controller), jwtKeyFile}} {
+		if key.ref != nil {
+			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+				LocalObjectReference: key.ref.LocalObjectReference,
+				Items:                []corev1.KeyToPath{{Key: key.ref.Key, Path: key.file, Mode: new(int32(keyMode))}}}})
+		}
+	}
+	if jwks := spec.JWKSKeyRef; jwks != nil {
+		sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: jwks.LocalObjectReference,
+			Items:                []corev1.KeyToPath{{Key: jwks.Key, Path: jwksFile}}}})
+	}
+	return corev1.Volume{Name: volumeConfig, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: sources, DefaultMode: new(int32(configMode))}}}
+}
+
+// JWTKeyRef returns the key of auth/jwt of a Controller, or nil.
+func JWTKeyRef(c *v1beta1.Controller) *corev1.SecretKeySelector {
+	return cmp.Or(c.Spec.JWTKeyRef, c.Spec.JWTHS256KeyRef)
+}

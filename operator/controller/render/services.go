@@ -1,0 +1,63 @@
+package render
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+)
+
+// metadata returns the metadata of an object that the Controller owns.
+func (in Input) metadata(name string) metav1.ObjectMeta {
+	kind := v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindController)
+	return metav1.ObjectMeta{Name: name, Namespace: in.Controller.Namespace, Labels: in.labels(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.Controller, kind)}}
+}
+
+// InternalService returns the headless Service that gives each slurmctld a DNS name, also while it is
+// not Ready: a backup must find the primary, and a starting slurmctld itself.
+func InternalService(in Input) *corev1.Service {
+	out := &corev1.Service{
+		ObjectMeta: in.metadata(names.ControllerInternalService(in.Controller.Name)),
+		Spec: corev1.ServiceSpec{
+			ClusterIP:                corev1.ClusterIPNone,
+			PublishNotReadyAddresses: true,
+			Selector:                 in.selector(),
+			Ports:                    []corev1.ServicePort{in.servicePort(names.SlurmctldPort)},
+		},
+	}
+	out.APIVersion, out.Kind = "v1", "Service"
+	return out
+}
+
+// Service returns the Service at which workers and clients find slurmctld, with the user's part.
+func Service(in Input) (*corev1.Service, error) {
+	user := in.Controller.Spec.Service
+	port := in.servicePort(in.address().Port)
+	port.NodePort = int32(user.NodePort)
+	out := &corev1.Service{
+		ObjectMeta: in.metadata(names.ControllerService(in.Controller.Name)),
+		Spec:       corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{port}},
+	}
+	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
+		return nil, err
+	}
+	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
+	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
+	out.APIVersion, out.Kind = "v1", "Service"
+	if out.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, fmt.Errorf("spec.service.spec.type must not be ExternalName; set spec.external for a slurmctld elsewhere")
+	}
+	return out, nil
+}
+
+// servicePort returns slurmctld's port of a Service.
+func (in Input) servicePort(port int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: ContainerSlurmctld, Protocol: corev1.ProtocolTCP, Port: port,
+		TargetPort: intstr.FromString(ContainerSlurmctld)}
+}

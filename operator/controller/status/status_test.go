@@ -1,0 +1,73 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// newSet returns a StatefulSet of so many slurmctlds.
+func newSet(replicas, ready int32) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", Generation: 2}}
+	set.Spec.Replicas = &replicas
+	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, ReadyReplicas: ready}
+	return set
+}
+
+func TestReady(t *testing.T) {
+	outdated := newSet(1, 1)
+	outdated.Status.ObservedGeneration = 1
+	for _, tc := range []struct {
+		name     string
+		external bool
+		set      *appsv1.StatefulSet
+		problem  *Problem
+		want     metav1.Condition
+	}{
+		{"nothing exists", false, nil, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "the StatefulSet of slurmctld is being created"}},
+		{"its controller has not seen it", false, outdated, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "StatefulSet slurm-controller is being updated"}},
+		{"no pod is ready", false, newSet(1, 0), nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "no pod of StatefulSet slurm-controller is ready"}},
+		{"it is ready", false, newSet(1, 1), nil, metav1.Condition{Status: "True", Reason: "Available",
+			Message: "slurmctld is ready"}},
+		{"a backup is not", false, newSet(3, 2), nil, metav1.Condition{Status: "True", Reason: "Available",
+			Message: "2 of 3 slurmctlds are ready"}},
+		{"a problem counts more than what runs", false, newSet(1, 1), &Problem{"InvalidSpec", "spec.extraConf"},
+			metav1.Condition{Status: "False", Reason: "InvalidSpec", Message: "spec.extraConf"}},
+		{"it runs elsewhere", true, nil, nil, metav1.Condition{Status: "Unknown", Reason: "External",
+			Message: "the operator does not run the slurmctld at ctl.example.com:6817"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
+			c.Spec.SlurmKeyRef, c.Spec.External = &corev1.SecretKeySelector{}, tc.external
+			if tc.external {
+				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com"}
+			}
+			got := *meta.FindStatusCondition(Of(noon, c, tc.set, tc.problem).Conditions, v1beta1.ConditionReady)
+			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
+			if got != tc.want {
+				t.Errorf("the condition is %+v, not %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestUnchangedStatusStays: the time of a condition is that of its last change.
+func TestUnchangedStatusStays(t *testing.T) {
+	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
+	c.Status = Of(noon, c, newSet(1, 1), nil)
+	later := Of(noon.Add(time.Hour), c, newSet(1, 1), nil)
+	if at := later.Conditions[0].LastTransitionTime; !at.Time.Equal(noon) {
+		t.Errorf("the condition is of %v", at)
+	}
+}

@@ -1,0 +1,18 @@
+package refs
+
+import (
+	"cmp"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// AccountingSlurmdbd returns where the slurmdbd of an Accounting is, inside or outside Kubernetes.
+func AccountingSlurmdbd(a *v1beta1.Accounting) Address {
+	if a.Spec.External && a.Spec.ExternalConfig != nil {
+		return Address{Host: a.Spec.ExternalConfig.Host,
+			Port: cmp.Or(int32(a.Spec.ExternalConfig.Port), names.SlurmdbdPort)}
+	}
+	return Address{Host: names.AccountingService(a.Name) + "." + a.Namespace,
+		Port: cmp.Or(int32(a.Spec.Service.Port), names.SlurmdbdPort)}
+}
