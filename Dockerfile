@@ -28,6 +28,13 @@ LABEL org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.url="https://github.com/slurmtide/slurmtide" \
       org.opencontainers.image.licenses="Apache-2.0"
 
+FROM base AS slurm-agent
+COPY --from=build /src/bin/slurm-agent /slurm-agent
+LABEL org.opencontainers.image.title="slurm-agent" \
+      org.opencontainers.image.description="Checks and applies the configuration of slurmctld"
+EXPOSE 6826
+ENTRYPOINT ["/slurm-agent"]
+
 FROM base AS slurm-exporter
 COPY --from=build /src/bin/slurm-exporter /slurm-exporter
 LABEL org.opencontainers.image.title="slurm-exporter" \

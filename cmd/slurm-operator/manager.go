@@ -28,6 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
@@ -37,6 +38,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/unreconciled"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
+
+// agentTimeout is how long the operator waits for the answer of an agent beside slurmctld.
+const agentTimeout = 3 * time.Second
 
 // newManager returns a manager with its probes but without reconcilers.
 func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, error) {
@@ -93,7 +97,9 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		}
 	}
 	if o.isEnabled(controllerReconciler) {
-		err := controller.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, o.controller()).SetupWithManager(mgr)
+		agents := configagent.NewStatusReader(agentTimeout)
+		err := controller.New(mgr.GetClient(), mgr.GetAPIReader(), agents.Read, newRecorder(mgr), time.Now,
+			o.controller()).SetupWithManager(mgr)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,8 @@ type options struct {
 	reconcilers []string
 	// slurmctldImage is the image of slurmctld where a Controller names none.
 	slurmctldImage string
+	// agentImage is the image of slurm-agent.
+	agentImage string
 
 	leaderElection  bool
 	leaderNamespace string
@@ -76,8 +78,7 @@ func newProgram() (*flags.Program, *options) {
 	o.webhook.addFlags(p.Group("Webhooks"))
 	o.slurm.addFlags(p.Group("Slurm"))
 	nodeSetFlags(p.Group("NodeSets"), &o.nodeSet)
-	p.Group("Controllers").StringVar(&o.slurmctldImage, "controller.image", "",
-		"Image of slurmctld where a Controller names none.")
+	o.controllerFlags(p.Group("Controllers"))
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -95,6 +96,12 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
+}
+
+func (o *options) controllerFlags(set *pflag.FlagSet) {
+	set.StringVar(&o.slurmctldImage, "controller.image", "", "Image of slurmctld where a Controller names none.")
+	set.StringVar(&o.agentImage, "controller.agent-image", "", "Image of slurm-agent, which checks the configuration of "+
+		"slurmctld. Required where the reconciler controller runs.")
 }
 
 func (o *options) serverFlags(set *pflag.FlagSet) {
@@ -147,7 +154,7 @@ func (o *options) optionalKinds() []string {
 
 // controller returns the settings of the reconciler of Controllers.
 func (o *options) controller() controller.Config {
-	return controller.Config{Image: o.slurmctldImage, ClusterDomain: o.nodeSet.ClusterDomain}
+	return controller.Config{Image: o.slurmctldImage, AgentImage: o.agentImage, ClusterDomain: o.nodeSet.ClusterDomain}
 }
 
 func (o *options) check() error {
@@ -155,6 +162,9 @@ func (o *options) check() error {
 		if !slices.Contains(allReconcilers(), name) {
 			return fmt.Errorf("--reconcilers: there is no %q, only %s", name, strings.Join(allReconcilers(), ", "))
 		}
+	}
+	if o.isEnabled(controllerReconciler) && o.agentImage == "" {
+		return errors.New("--reconcilers=controller needs --controller.agent-image")
 	}
 	switch w := o.wakeup; {
 	case w.PollInterval < time.Second:

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/controller/status"
-	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -37,7 +35,8 @@ func newProblem(reason, format string, args ...any) error {
 // observe reads everything that the objects of a Controller are built from. A *problemError says what
 // is missing.
 func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
-	in := render.Input{Controller: c, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
+	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
+		AgentPullPolicy: r.cfg.AgentPullPolicy, ClusterDomain: r.cfg.ClusterDomain}
 	if err := r.checkKeys(ctx, c); err != nil {
 		return in, err
 	}
@@ -194,14 +193,4 @@ func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 		}
 	}
 	return out
-}
-
-// findStatefulSet returns the StatefulSet of a Controller's slurmctlds, nil if there is none.
-func (r *Reconciler) findStatefulSet(ctx context.Context, c *v1beta1.Controller) (*appsv1.StatefulSet, error) {
-	out := &appsv1.StatefulSet{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerStatefulSet(c.Name)}, out)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return out, err
 }

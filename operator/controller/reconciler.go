@@ -5,11 +5,15 @@ import (
 	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/controller/status"
 	"github.com/slurmtide/slurmtide/operator/kube"
@@ -22,26 +26,39 @@ const FieldManager = "slurm-operator-controller"
 // a Secret.
 const problemRetryDelay = 10 * time.Second
 
-// Config contains the settings of the reconciler. All are optional.
+// settlingInterval is how often the operator asks the agents while they work on a configuration.
+const settlingInterval = time.Second
+
+// resyncInterval is how often a Controller without changes is reconciled.
+const resyncInterval = 5 * time.Minute
+
+// Config contains the settings of the reconciler.
 type Config struct {
-	// Image is the image of slurmctld if the Controller names none, ClusterDomain the DNS domain of
-	// Kubernetes.
-	Image, ClusterDomain string
+	// Image is the image of slurmctld if the Controller names none, AgentImage that of slurm-agent,
+	// AgentPullPolicy its pull policy, and ClusterDomain the DNS domain of Kubernetes.
+	Image, AgentImage string
+	AgentPullPolicy   corev1.PullPolicy
+	ClusterDomain     string
 }
 
 // Reconciler reconciles Controllers.
 type Reconciler struct {
 	client client.Client
-	// uncached reads past the cache: Secrets and ConfigMaps, which are not cached.
+	// uncached reads past the cache: Secrets, ConfigMaps and slurmctld's pods, which are not cached.
 	uncached client.Reader
-	now      func() time.Time
-	cfg      Config
+	// readAgent returns what the agent in the pod with an address says.
+	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
+	events    events.EventRecorder
+	now       func() time.Time
+	cfg       Config
 }
 
-// New returns a Reconciler. It reads objects through c, Secrets and ConfigMaps through uncached, and
-// the time from now.
-func New(c client.Client, uncached client.Reader, now func() time.Time, cfg Config) *Reconciler {
-	return &Reconciler{client: c, uncached: uncached, now: now, cfg: cfg}
+// New returns a Reconciler. It reads objects through c, those that are not cached through uncached,
+// the agents through readAgent, and the time from now.
+func New(c client.Client, uncached client.Reader,
+	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
+	now func() time.Time, cfg Config) *Reconciler {
+	return &Reconciler{client: c, uncached: uncached, readAgent: readAgent, events: recorder, now: now, cfg: cfg}
 }
 
 // Reconcile applies the objects of one Controller and writes its status.
@@ -53,18 +70,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !c.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
+	if c.Spec.External {
+		return kube.ResultOf(0, r.patchStatus(ctx, c, status.Observation{}))
+	}
 	var problem *problemError
-	var err error
-	if !c.Spec.External {
-		if err = r.applyObjects(ctx, c); errors.As(err, &problem) {
-			err = nil
-		}
+	observed := status.Observation{}
+	err := r.applyObjects(ctx, c)
+	if errors.As(err, &problem) {
+		observed.Problem, err = &problem.Problem, nil
 	}
-	var requeueAfter time.Duration
-	if problem != nil {
-		requeueAfter = problemRetryDelay
+	err = errors.Join(err, r.observeSlurmctld(ctx, c, &observed))
+	if err == nil {
+		err = r.patchStatus(ctx, c, observed)
 	}
-	return kube.ResultOf(requeueAfter, errors.Join(err, r.patchStatus(ctx, c, problem)))
+	return kube.ResultOf(requeueAfter(observed), err)
+}
+
+// requeueAfter returns when to look again at what the operator does not watch.
+func requeueAfter(observed status.Observation) time.Duration {
+	switch {
+	case observed.Problem != nil:
+		return problemRetryDelay
+	case !observed.IsSettled():
+		return settlingInterval
+	}
+	return resyncInterval
 }
 
 // applyObjects makes the objects of a Controller as they should be. If one of them cannot be built,
@@ -91,20 +121,27 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) er
 	return nil
 }
 
-// patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, problem *problemError) error {
-	set, err := r.findStatefulSet(ctx, c)
-	if err != nil {
-		return err
-	}
-	var reported *status.Problem
-	if problem != nil {
-		reported = &problem.Problem
-	}
+// patchStatus writes the status if it has changed, and records an event if what is in force has.
+func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed status.Observation) error {
 	next := c.DeepCopy()
-	next.Status = status.Of(r.now(), c, set, reported)
+	next.Status = status.Of(r.now(), c, observed)
 	if apiequality.Semantic.DeepEqual(next.Status, c.Status) {
 		return nil
 	}
-	return client.IgnoreNotFound(kube.PatchStatus(ctx, r.client, c, next, nil, client.FieldOwner(FieldManager)))
+	before := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionConfigApplied)
+	after := meta.FindStatusCondition(next.Status.Conditions, v1beta1.ConditionConfigApplied)
+	err := kube.PatchStatus(ctx, r.client, c, next, nil, client.FieldOwner(FieldManager))
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if after == nil || before != nil && before.Message == after.Message {
+		return nil
+	}
+	switch after.Reason {
+	case v1beta1.ReasonApplied:
+		r.events.Eventf(c, nil, corev1.EventTypeNormal, "ConfigApplied", "Reconfigure", "%s", after.Message)
+	case v1beta1.ReasonRefused:
+		r.events.Eventf(c, nil, corev1.EventTypeWarning, "ConfigRefused", "Reconfigure", "%s", after.Message)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,12 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // env is a store with a Controller "team/slurm", its keys, and a reconciler.
@@ -25,7 +29,10 @@ type env struct {
 	t          *testing.T
 	store      client.Client
 	reconciler *Reconciler
+	recorder   *events.FakeRecorder
 	writes     int
+	// agent is what the agent of every pod says.
+	agent configagent.Status
 }
 
 func newEnv(t *testing.T, objects ...client.Object) *env {
@@ -44,7 +51,7 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	for _, o := range objects {
 		o.SetNamespace("team")
 	}
-	e := &env{t: t}
+	e := &env{t: t, recorder: events.NewFakeRecorder(10)}
 	e.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(c).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
@@ -57,8 +64,20 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 				e.writes++
 				return c.SubResource(sub).Patch(ctx, o, p, options...)
 			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+				options ...client.PatchOption) error {
+				e.writes++
+				return c.Patch(ctx, o, p, options...)
+			},
 		}).Build()
-	e.reconciler = New(e.store, e.store, time.Now, Config{Image: "slurmctld:1"})
+	readAgent := func(_ context.Context, podIP string) (configagent.Status, error) {
+		if podIP != "10.0.0.7" {
+			return configagent.Status{}, errors.New("no route to " + podIP)
+		}
+		return e.agent, nil
+	}
+	e.reconciler = New(e.store, e.store, readAgent, e.recorder, time.Now, Config{Image: "slurmctld:1",
+		AgentImage: "slurm-agent:1"})
 	return e
 }
 
@@ -85,6 +104,12 @@ func (e *env) get(name string, into client.Object) {
 // reconcile reconciles the Controller and returns its condition Ready.
 func (e *env) reconcile() metav1.Condition {
 	e.t.Helper()
+	return e.reconcileFor(v1beta1.ConditionReady)
+}
+
+// reconcileFor reconciles the Controller and returns one of its conditions.
+func (e *env) reconcileFor(kind string) metav1.Condition {
+	e.t.Helper()
 	_, err := e.reconciler.Reconcile(e.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team",
 		Name: "slurm"}})
 	if err != nil {
@@ -92,7 +117,18 @@ func (e *env) reconcile() metav1.Condition {
 	}
 	c := &v1beta1.Controller{}
 	e.get("slurm", c)
-	return *meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionReady)
+	return *meta.FindStatusCondition(c.Status.Conditions, kind)
+}
+
+// addPod creates the pod of slurmctld.
+func (e *env) addPod() {
+	e.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm-controller-0",
+		Labels: names.SlurmctldSelector("slurm")}}
+	pod.Status.PodIP = "10.0.0.7"
+	if err := e.store.Create(e.t.Context(), pod); err != nil {
+		e.t.Fatal(err)
+	}
 }
 
 // change changes the spec of the Controller.
@@ -283,5 +319,50 @@ func TestAnExternalSlurmctldGetsNoObjects(t *testing.T) {
 	sets := &appsv1.StatefulSetList{}
 	if err := e.store.List(t.Context(), sets); err != nil || len(sets.Items) > 0 {
 		t.Errorf("there are %d StatefulSets: %v", len(sets.Items), err)
+	}
+}
+
+// TestConfigAppliedFollowsTheAgent: the operator brings a revision to the pods, and says what their
+// agents make of it.
+func TestConfigAppliedFollowsTheAgent(t *testing.T) {
+	e := newEnv(t)
+	e.addPod()
+	if c := e.reconcileFor(v1beta1.ConditionConfigApplied); c.Reason != v1beta1.ReasonApplying {
+		t.Errorf("before the agent has seen it: %+v", c)
+	}
+	config, pod := &corev1.ConfigMap{}, &corev1.Pod{}
+	e.get("slurm-config", config)
+	first := config.Data["slurmtide.revision"]
+	e.get("slurm-controller-0", pod)
+	if first == "" || pod.Annotations[v1beta1.AnnotationSlurmConfigHash] != first {
+		t.Errorf("the revision is %q, and the pod has %v", first, pod.Annotations)
+	}
+	e.agent = configagent.Status{Wanted: first, Applied: first}
+	if c := e.reconcileFor(v1beta1.ConditionConfigApplied); c.Status != metav1.ConditionTrue {
+		t.Errorf("after it: %+v", c)
+	}
+	e.writes = 0
+	if e.reconcile(); e.writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", e.writes)
+	}
+	e.change(func(s *v1beta1.ControllerSpec) { s.ExtraConf = "Nonsense=1" })
+	e.reconcile()
+	e.get("slurm-config", config)
+	second := config.Data["slurmtide.revision"]
+	e.agent = configagent.Status{Wanted: second, Applied: first, Error: "unrecognized key: Nonsense"}
+	c := e.reconcileFor(v1beta1.ConditionConfigApplied)
+	if second == first || c.Reason != v1beta1.ReasonRefused || !strings.Contains(c.Message, "Nonsense") ||
+		!strings.Contains(c.Message, first+" stays in force") {
+		t.Errorf("after a refusal of %s: %+v", second, c)
+	}
+	for _, want := range []string{"Normal ConfigApplied revision " + first, "Warning ConfigRefused revision " + second} {
+		select {
+		case got := <-e.recorder.Events:
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("the event is %q, not %q", got, want)
+			}
+		default:
+			t.Errorf("there is no event %q", want)
+		}
 	}
 }

@@ -11,4 +11,6 @@ const (
 	SlurmdbdPort = 6819
 	// SlurmrestdPort is the port of slurmrestd.
 	SlurmrestdPort = 6820
+	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld.
+	SlurmAgentPort = 6826
 )

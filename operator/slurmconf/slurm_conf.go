@@ -12,6 +12,8 @@ const (
 	Dir = "/etc/slurm"
 	// StateDir is slurmctld's StateSaveLocation.
 	StateDir = "/var/spool/slurmctld"
+	// RevisionFile is the file beside slurm.conf that names the revision of the configuration.
+	RevisionFile = "slurmtide.revision"
 	// RunDir has slurmctld's sack socket, by which commands in its container authenticate, and its pid
 	// file.
 	RunDir = "/run/slurmctld"

@@ -124,6 +124,20 @@ const (
 	ReasonNotFollowed      = "NotFollowed"
 )
 
+// ConditionConfigApplied is on Controllers. True: slurmctld has the configuration that the Controller
+// asks for. False: it has an earlier one, and the reason says why. It is a slurmtide extension.
+const ConditionConfigApplied = "ConfigApplied"
+
+// Reasons of the condition ConfigApplied.
+const (
+	// ReasonApplied (True): the configuration is in force.
+	ReasonApplied = "Applied"
+	// ReasonApplying (False): the configuration is being checked or applied.
+	ReasonApplying = "Applying"
+	// ReasonRefused (False): slurmctld would not start with the configuration. The message has its words.
+	ReasonRefused = "Refused"
+)
+
 // Reasons of the condition Draining.
 const (
 	// ReasonWaitingForJobs (True): the jobs of a worker must end first.

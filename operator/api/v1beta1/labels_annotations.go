@@ -114,6 +114,11 @@ const FeaturePrefix = "k8s/"
 // pods are replaced when it changes. The operator sets and reads it.
 const AnnotationSlurmKeyHash = Prefix + "slurm-key-hash"
 
+// AnnotationSlurmConfigHash is an annotation of slurmctld's pods: the revision of the configuration that
+// the operator has written. The kubelet looks at the pod's volumes at once when it changes. The operator
+// sets it.
+const AnnotationSlurmConfigHash = Prefix + "slurm-config-hash"
+
 // AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by
 // which it notices that a field is no longer wanted. The operator sets and reads it. It is a slurmtide
 // extension.

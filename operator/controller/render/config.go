@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -62,16 +63,26 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 		return nil, fmt.Errorf("the configuration files have %d bytes together, and a ConfigMap can hold %d", size,
 			maxConfigSize)
 	}
+	files[slurmconf.RevisionFile] = hashFiles(files)
 	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.ControllerConfigMap(in.Controller.Name)), Data: files}
 	out.APIVersion, out.Kind = "v1", "ConfigMap"
 	return out, nil
+}
+
+// hashFiles returns the revision of files: a hash of their names and contents.
+func hashFiles(files map[string]string) string {
+	var all []byte
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all = fmt.Appendf(all, "%q %q\n", name, files[name])
+	}
+	return podspec.HashContent(all)
 }
 
 // isReserved reports whether users must not bring a file of this name: the operator writes it, or it
 // is a key or the configuration of slurmdbd.
 func isReserved(name string) bool {
 	switch strings.ToLower(name) {
-	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks":
+	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks", slurmconf.RevisionFile:
 		return true
 	}
 	return false

@@ -1,6 +1,8 @@
 package render
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -13,6 +15,9 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Image is the image of the slurmctld container if the Controller names none.
 	Image string
+	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.
+	AgentImage      string
+	AgentPullPolicy corev1.PullPolicy
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
 	// Accounting is where slurmdbd is. Without a host there is no accounting.

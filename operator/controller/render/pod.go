@@ -18,9 +18,17 @@ import (
 const (
 	// ContainerSlurmctld is the first container. Its port has the same name.
 	ContainerSlurmctld = "slurmctld"
+	// ContainerReconfigure is the sidecar that checks and applies the configuration (package configagent).
+	// Its port has the name portAgent.
+	ContainerReconfigure = "reconfigure"
 	// ContainerLogfile is the sidecar that prints slurmctld's log file.
 	ContainerLogfile = "logfile"
 
+	containerInstall = "install-agent"
+	portAgent        = "agent"
+
+	volumeAgent  = "agent"
+	volumeWanted = "slurm-wanted"
 	volumeConfig = "slurm-config"
 	volumeState  = "statesave"
 	volumeRun    = "run"
@@ -30,9 +38,10 @@ const (
 
 // Fields that errors name.
 const (
-	fieldPod       = "spec.template.spec"
-	fieldSlurmctld = "spec.slurmctld"
-	fieldLogfile   = "spec.logfile"
+	fieldPod         = "spec.template.spec"
+	fieldSlurmctld   = "spec.slurmctld"
+	fieldReconfigure = "spec.reconfigure"
+	fieldLogfile     = "spec.logfile"
 )
 
 // Files and folders of the pod.
@@ -40,8 +49,11 @@ const (
 	keyFile    = "slurm.key"
 	jwtKeyFile = "jwt_hs256.key"
 	jwksFile   = "jwks.json"
-	logDir     = "/var/log/slurm"
-	logPath    = logDir + "/slurmctld.log"
+	// wantedDir has the files that are wanted. The agent copies those that it accepts to slurmconf.Dir.
+	wantedDir = "/etc/slurm-wanted"
+	agentDir  = "/opt/slurm-agent"
+	logDir    = "/var/log/slurm"
+	logPath   = logDir + "/slurmctld.log"
 )
 
 // slurmID is the number of the user and the group slurm. It must be the same in every image of a
@@ -56,13 +68,16 @@ const (
 )
 
 // defaultTemplate returns the pod of a slurmctld before the user's parts are applied.
-func (in Input) defaultTemplate(hasLogfile bool) corev1.PodTemplateSpec {
+func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) corev1.PodTemplateSpec {
 	c := in.Controller
 	spec := corev1.PodSpec{
+		InitContainers:               []corev1.Container{in.installContainer(), in.defaultReconfigure(slurmctld)},
 		Containers:                   []corev1.Container{in.defaultSlurmctld(hasLogfile)},
 		Volumes:                      in.defaultVolumes(hasLogfile),
 		EnableServiceLinks:           new(false),
 		AutomountServiceAccountToken: new(false),
+		// The agent ends slurmctld where a change needs a restart.
+		ShareProcessNamespace: new(true),
 		// On SIGTERM slurmctld writes its whole state, which is large on a large cluster.
 		TerminationGracePeriodSeconds: new(int64(60)),
 		// Backups find each other, and prologs the workers, by their names without a domain.
@@ -85,7 +100,7 @@ func (in Input) defaultTemplate(hasLogfile bool) corev1.PodTemplateSpec {
 		}}
 	}
 	if hasLogfile {
-		spec.InitContainers = []corev1.Container{in.defaultLogfile()}
+		spec.InitContainers = append(spec.InitContainers, in.defaultLogfile())
 	}
 	return corev1.PodTemplateSpec{Spec: spec}
 }
@@ -127,6 +142,50 @@ func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 	return c
 }
 
+// installContainer copies the agent to where the reconfigure container runs it: that one has the image
+// of slurmctld.
+func (in Input) installContainer() corev1.Container {
+	return corev1.Container{
+		Name:            containerInstall,
+		Image:           in.AgentImage,
+		ImagePullPolicy: in.AgentPullPolicy,
+		Args:            []string{"--install=" + agentDir},
+		VolumeMounts:    []corev1.VolumeMount{{Name: volumeAgent, MountPath: agentDir}},
+		SecurityContext: restrictedContext(),
+	}
+}
+
+// defaultReconfigure returns the container that checks and applies the configuration, before the
+// user's part is applied. It starts before slurmctld and makes it wait for its first configuration. Its
+// image is that of slurmctld, whose program it tries.
+func (in Input) defaultReconfigure(slurmctld corev1.Container) corev1.Container {
+	return corev1.Container{
+		Name:            ContainerReconfigure,
+		Image:           cmp.Or(slurmctld.Image, in.Image),
+		ImagePullPolicy: slurmctld.ImagePullPolicy,
+		Command:         []string{agentDir + "/slurm-agent"},
+		Args:            []string{"--wanted=" + wantedDir},
+		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
+		Ports: []corev1.ContainerPort{{Name: portAgent, ContainerPort: names.SlurmAgentPort,
+			Protocol: corev1.ProtocolTCP}},
+		StartupProbe: &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
+				Port: intstr.FromString(portAgent)}},
+			PeriodSeconds: 1, TimeoutSeconds: 5,
+			FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: volumeAgent, MountPath: agentDir, ReadOnly: true},
+			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true},
+			{Name: volumeConfig, MountPath: slurmconf.Dir},
+			{Name: volumeState, MountPath: slurmconf.StateDir},
+			{Name: volumeRun, MountPath: slurmconf.RunDir},
+			{Name: volumeTmp, MountPath: "/tmp"},
+		},
+		SecurityContext: restrictedContext(),
+	}
+}
+
 // restrictedContext returns what the pod security standard "restricted" asks of a container.
 func restrictedContext() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
@@ -146,7 +205,13 @@ func (in Input) defaultLogfile() corev1.Container {
 
 // defaultVolumes returns the volumes of a slurmctld's pod, but the claim of the StatefulSet.
 func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
-	out := []corev1.Volume{in.configVolume(), newEmptyDir(volumeRun), newEmptyDir(volumeTmp)}
+	inMemory := func(name string) corev1.Volume { // for keys
+		v := newEmptyDir(name)
+		v.EmptyDir.Medium = corev1.StorageMediumMemory
+		return v
+	}
+	out := []corev1.Volume{in.wantedVolume(), inMemory(volumeConfig), newEmptyDir(volumeAgent), newEmptyDir(volumeRun),
+		inMemory(volumeTmp)}
 	if p := in.Controller.Spec.Persistence; p != nil && p.Enabled && p.ExistingClaim != "" {
 		out = append(out, corev1.Volume{Name: volumeState, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.ExistingClaim}}})
@@ -163,9 +228,9 @@ func newEmptyDir(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 }
 
-// configVolume returns the volume with the directory of slurm.conf: the configuration files and the
-// keys.
-func (in Input) configVolume() corev1.Volume {
+// wantedVolume returns the volume with what is wanted in the directory of slurm.conf: the configuration
+// files and the keys.
+func (in Input) wantedVolume() corev1.Volume {
 	spec := &in.Controller.Spec
 	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
 		LocalObjectReference: corev1.LocalObjectReference{Name: names.ControllerConfigMap(in.Controller.Name)}}}}
@@ -184,7 +249,7 @@ func (in Input) configVolume() corev1.Volume {
 			LocalObjectReference: jwks.LocalObjectReference,
 			Items:                []corev1.KeyToPath{{Key: jwks.Key, Path: jwksFile}}}})
 	}
-	return corev1.Volume{Name: volumeConfig, VolumeSource: corev1.VolumeSource{
+	return corev1.Volume{Name: volumeWanted, VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: sources, DefaultMode: new(int32(configMode))}}}
 }
 

@@ -1,13 +1,12 @@
 package render
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
@@ -72,13 +71,20 @@ func (in Input) stateClaim() *corev1.PersistentVolumeClaim {
 // podTemplate returns the template of slurmctld's pods with the user's parts.
 func (in Input) podTemplate() (corev1.PodTemplateSpec, error) {
 	spec := &in.Controller.Spec
+	slurmctld, err := spec.Slurmctld.Container()
+	if err != nil {
+		return corev1.PodTemplateSpec{}, v1beta1.InField(fieldSlurmctld, err)
+	}
 	logfile, err := podspec.DecodeRaw(spec.Logfile)
 	if err != nil {
-		return corev1.PodTemplateSpec{}, fmt.Errorf("%s: %w", fieldLogfile, err)
+		return corev1.PodTemplateSpec{}, v1beta1.InField(fieldLogfile, err)
 	}
-	out, err := podspec.Merge(in.defaultTemplate(len(logfile) > 0),
+	out, err := podspec.Merge(in.defaultTemplate(slurmctld, len(logfile) > 0),
 		podspec.Part{Field: fieldPod, Raw: spec.Template.Spec},
 		podspec.Container{Part: podspec.Part{Field: fieldSlurmctld, Raw: spec.Slurmctld}, Name: ContainerSlurmctld},
+		podspec.Container{Name: containerInstall, Init: true},
+		podspec.Container{Part: podspec.Part{Field: fieldReconfigure, Raw: spec.Reconfigure}, Name: ContainerReconfigure,
+			Init: true},
 		podspec.Container{Part: podspec.Part{Field: fieldLogfile, Raw: spec.Logfile}, Name: ContainerLogfile, Init: true})
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err

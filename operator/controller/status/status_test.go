@@ -1,6 +1,7 @@
 package status
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -53,7 +55,7 @@ func TestReady(t *testing.T) {
 			if tc.external {
 				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com"}
 			}
-			got := *meta.FindStatusCondition(Of(noon, c, tc.set, tc.problem).Conditions, v1beta1.ConditionReady)
+			got := *meta.FindStatusCondition(Of(noon, c, Observation{Set: tc.set, Problem: tc.problem}).Conditions, v1beta1.ConditionReady)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
 			if got != tc.want {
 				t.Errorf("the condition is %+v, not %+v", got, tc.want)
@@ -65,9 +67,54 @@ func TestReady(t *testing.T) {
 // TestUnchangedStatusStays: the time of a condition is that of its last change.
 func TestUnchangedStatusStays(t *testing.T) {
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
-	c.Status = Of(noon, c, newSet(1, 1), nil)
-	later := Of(noon.Add(time.Hour), c, newSet(1, 1), nil)
+	c.Status = Of(noon, c, Observation{Set: newSet(1, 1)})
+	later := Of(noon.Add(time.Hour), c, Observation{Set: newSet(1, 1)})
 	if at := later.Conditions[0].LastTransitionTime; !at.Time.Equal(noon) {
 		t.Errorf("the condition is of %v", at)
+	}
+}
+
+func TestConfigApplied(t *testing.T) {
+	agent := func(wanted, applied, problem string) Agent {
+		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: problem}}
+	}
+	for _, tc := range []struct {
+		name    string
+		problem *Problem
+		agents  []Agent
+		want    metav1.Condition
+		settled bool
+	}{
+		{"no agent", nil, nil, metav1.Condition{Status: "False", Reason: "Applying",
+			Message: "revision new is being checked and applied"}, false},
+		{"the kubelet has not brought it", nil, []Agent{agent("old", "old", "")}, metav1.Condition{Status: "False",
+			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"it is in force", nil, []Agent{agent("new", "new", "")}, metav1.Condition{Status: "True", Reason: "Applied",
+			Message: "revision new is in force"}, true},
+		{"one of two has it", nil, []Agent{agent("new", "new", ""), agent("new", "old", "")}, metav1.Condition{
+			Status: "False", Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"it is refused", nil, []Agent{agent("new", "old", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Refused", Message: "revision new is not applied: line 3; revision old stays in force"}, true},
+		{"the first one is refused", nil, []Agent{agent("new", "", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Refused", Message: "revision new is not applied: line 3; slurmctld waits for another one"}, true},
+		{"an older one was refused", nil, []Agent{agent("old", "older", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
+			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
+		{"it cannot be rendered", &Problem{"InvalidSpec", "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
+			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := Observation{Set: newSet(1, 1), Problem: tc.problem, Revision: "new", Agents: tc.agents}
+			c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
+			got := *meta.FindStatusCondition(Of(noon, c, o).Conditions, v1beta1.ConditionConfigApplied)
+			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "ConfigApplied", 7, metav1.NewTime(noon)
+			if got != tc.want {
+				t.Errorf("the condition is %+v, not %+v", got, tc.want)
+			}
+			if o.IsSettled() != tc.settled {
+				t.Errorf("settled is %t", o.IsSettled())
+			}
+		})
 	}
 }

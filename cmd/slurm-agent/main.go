@@ -1,0 +1,100 @@
+// Command slurm-agent runs beside slurmctld, in the same pod, and gives it a changed configuration only
+// after a trial has shown that slurmctld starts with it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/common/version"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/flags"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run returns the exit status: 0 after a signal or when it has done what a flag asked for, 1 when it
+// cannot, or when the checked configuration is refused, 2 for invalid flags.
+func run(ctx context.Context, args []string) int {
+	o, err := parseFlags(args)
+	if err != nil {
+		return flags.ReportError(os.Stderr, "slurm-agent", err)
+	}
+	switch {
+	case o.installDir != "":
+		err = o.install()
+	case o.checkDir != "":
+		err = o.check(ctx)
+	default:
+		err = o.serve(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "slurm-agent:", err)
+		return 1
+	}
+	return 0
+}
+
+// install copies this program into a folder.
+func (o *options) install() error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	if err := configagent.Install(program, o.installDir); err != nil {
+		return fmt.Errorf("installing: %w", err)
+	}
+	return nil
+}
+
+// check runs one trial.
+func (o *options) check(ctx context.Context) error {
+	files, err := configagent.ReadFiles(o.checkDir)
+	if err != nil {
+		return fmt.Errorf("reading the configuration: %w", err)
+	}
+	if err := o.checker.Check(ctx, files); err != nil {
+		return err
+	}
+	fmt.Println("slurmctld starts with this configuration") //nolint:forbidigo // it is the answer
+	return nil
+}
+
+// serve applies configuration until the context ends.
+func (o *options) serve(ctx context.Context) error {
+	log := o.log.Logger(os.Stderr).Slog()
+	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
+	agent := configagent.New(configagent.Config{
+		Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
+		Check: o.checker.Check, Apply: o.slurmctld.Apply, Log: log, Now: time.Now,
+	})
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	server := &http.Server{Handler: agent.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	err = agent.Run(ctx)
+	if closing := server.Close(); closing != nil {
+		err = errors.Join(err, closing)
+	}
+	if stopped := <-served; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
+	log.Info("stopped")
+	return err
+}

@@ -1,0 +1,225 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Status is what the agent has done. It contains no secret.
+type Status struct {
+	// Wanted is the revision of the files that the agent has last seen, Applied that of the files that
+	// slurmctld has. Both are empty if there is none.
+	Wanted  string `json:"wanted"`
+	Applied string `json:"applied"`
+	// AppliedAt is when slurmctld got them.
+	AppliedAt time.Time `json:"appliedAt,omitzero"`
+	// Error says why Wanted is not applied. It is empty while the agent works on it.
+	Error string `json:"error,omitempty"`
+}
+
+// Config contains the settings of an agent. All are required.
+type Config struct {
+	// Wanted is the folder with what is wanted, Live the directory of slurm.conf, Accepted a folder that
+	// outlives the pod, for the files that were accepted last.
+	Wanted, Live, Accepted string
+	// Interval is how often the agent looks at the wanted folder.
+	Interval time.Duration
+	// Check returns nil if slurmctld would start with the files, and *RefusedError if not.
+	Check func(context.Context, Files) error
+	// Apply makes the running slurmctld read the live folder.
+	Apply func(context.Context, slurmconf.Effect) error
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Agent applies configuration. New returns one.
+type Agent struct {
+	cfg Config
+
+	mu      sync.Mutex
+	status  Status
+	started bool
+
+	// decided are the wanted files that were applied or refused last, applied those that slurmctld has.
+	decided, applied Files
+	// inherited says that applied was found at the start, so that slurmctld may not have read it.
+	inherited bool
+	retryAt   time.Time
+}
+
+// retryDelay is how long the agent waits after an error that is not the fault of the files.
+const retryDelay = 5 * time.Second
+
+// New returns an agent. If the live folder has a configuration, slurmctld is running with it, or with
+// an earlier one.
+func New(cfg Config) *Agent {
+	a := &Agent{cfg: cfg}
+	if files, err := ReadFiles(cfg.Live); err == nil && files.text("slurm.conf") != "" {
+		a.applied, a.started, a.inherited = files, true, true
+	}
+	return a
+}
+
+// Status returns what the agent has done.
+func (a *Agent) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status
+}
+
+// HasStarted reports whether slurmctld has a configuration, with which it can start.
+func (a *Agent) HasStarted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.started
+}
+
+// Run applies configuration until the context ends.
+func (a *Agent) Run(ctx context.Context) error {
+	tick := time.NewTicker(a.cfg.Interval)
+	defer tick.Stop()
+	for {
+		a.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// look applies the wanted files if they are others than at the last attempt.
+func (a *Agent) look(ctx context.Context) {
+	wanted, err := ReadFiles(a.cfg.Wanted)
+	if err != nil {
+		a.fail("", fmt.Errorf("reading the wanted files: %w", err))
+		return
+	}
+	if a.decided != nil && wanted.Equal(a.decided) || a.cfg.Now().Before(a.retryAt) {
+		return
+	}
+	revision := wanted.text(slurmconf.RevisionFile)
+	a.setWanted(revision)
+	err = a.apply(ctx, wanted, revision)
+	var refused *RefusedError
+	switch {
+	case err == nil:
+		a.decided = wanted
+		a.cfg.Log.Info("configuration is in force", "revision", revision)
+	case errors.As(err, &refused):
+		a.decided = wanted // the same files would be refused again
+		a.fail(revision, err)
+		a.startWithAccepted(wanted)
+	case ctx.Err() == nil:
+		a.retryAt = a.cfg.Now().Add(retryDelay)
+		a.fail(revision, err)
+	}
+}
+
+// apply checks the wanted files, puts them in the live folder, and makes slurmctld read them.
+func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error {
+	if err := a.cfg.Check(ctx, wanted); err != nil {
+		return err
+	}
+	if err := errors.Join(WriteFiles(a.cfg.Live, wanted), WriteFiles(a.cfg.Accepted, wanted.withoutKeys())); err != nil {
+		return fmt.Errorf("writing the configuration: %w", err)
+	}
+	if a.HasStarted() {
+		effect := effectOf(a.applied, wanted)
+		if a.inherited {
+			effect = max(effect, slurmconf.NeedsReconfigure)
+		}
+		if err := a.cfg.Apply(ctx, effect); err != nil {
+			return err
+		}
+	}
+	a.applied, a.inherited = wanted, false
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.started = true
+	a.status = Status{Wanted: revision, Applied: revision, AppliedAt: a.cfg.Now()}
+	return nil
+}
+
+// effectOf returns what slurmctld needs to read changed files.
+func effectOf(before, after Files) slurmconf.Effect {
+	effect := slurmconf.CompareSlurmConf(before.text("slurm.conf"), after.text("slurm.conf"))
+	a, b := Files{}, Files{}
+	for name, file := range before {
+		if name != "slurm.conf" && name != slurmconf.RevisionFile {
+			a[name] = file
+		}
+	}
+	for name, file := range after {
+		if name != "slurm.conf" && name != slurmconf.RevisionFile {
+			b[name] = file
+		}
+	}
+	if !a.Equal(b) {
+		effect = max(effect, slurmconf.NeedsReconfigure)
+	}
+	return effect
+}
+
+// startWithAccepted lets a slurmctld that has not started yet start with the files that were accepted
+// last, and with the keys of now.
+func (a *Agent) startWithAccepted(wanted Files) {
+	if a.HasStarted() {
+		return
+	}
+	files, err := ReadFiles(a.cfg.Accepted)
+	if err != nil || files.text("slurm.conf") == "" {
+		return // there is none
+	}
+	for name, file := range wanted {
+		if IsKey(name) {
+			files[name] = file
+		}
+	}
+	if err := WriteFiles(a.cfg.Live, files); err != nil {
+		a.cfg.Log.Error("writing the configuration that was accepted last", "err", err)
+		return
+	}
+	a.applied = files
+	revision := files.text(slurmconf.RevisionFile)
+	a.cfg.Log.Warn("slurmctld starts with the configuration that was accepted last", "revision", revision)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.started = true
+	a.status.Applied, a.status.AppliedAt = revision, a.cfg.Now()
+}
+
+// setWanted notes that the agent works on a revision.
+func (a *Agent) setWanted(revision string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status.Wanted, a.status.Error = revision, ""
+}
+
+// fail notes why a revision is not applied.
+func (a *Agent) fail(revision string, err error) {
+	a.mu.Lock()
+	changed := a.status.Error != err.Error()
+	a.status.Error = err.Error()
+	a.mu.Unlock()
+	if changed {
+		a.cfg.Log.Error("configuration is not applied", "revision", revision, "err", err)
+	}
+}
+
+// Install copies a file, the running program, into a folder, from which other containers run it.
+func Install(program, dir string) error {
+	content, err := os.ReadFile(program) //nolint:gosec // it is the running program
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, filepath.Base(program)), File{content, 0o755})
+}

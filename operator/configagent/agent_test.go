@@ -1,0 +1,207 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// env is an agent with its folders. Files with "broken" in their slurm.conf are refused.
+type env struct {
+	t      *testing.T
+	cfg    Config
+	agent  *Agent
+	now    time.Time
+	checks int
+	// effects are those of Apply, which fails with applyError.
+	effects    []slurmconf.Effect
+	applyError error
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	dir := t.TempDir()
+	e := &env{t: t, now: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)}
+	e.cfg = Config{
+		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), Accepted: filepath.Join(dir, "accepted"),
+		Check: func(_ context.Context, files Files) error {
+			e.checks++
+			if strings.Contains(files.text("slurm.conf"), "broken") {
+				return &RefusedError{"line 1: broken"}
+			}
+			return nil
+		},
+		Apply: func(_ context.Context, effect slurmconf.Effect) error {
+			e.effects = append(e.effects, effect)
+			return e.applyError
+		},
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return e.now },
+	}
+	e.agent = New(e.cfg)
+	return e
+}
+
+// want writes the wanted files and lets the agent look.
+func (e *env) want(revision, conf string, more ...string) {
+	e.t.Helper()
+	files := Files{slurmconf.RevisionFile: {[]byte(revision), 0o555}, "slurm.conf": {[]byte(conf), 0o555},
+		"slurm.key": {[]byte("key of " + revision), 0o440}}
+	for i := 0; i < len(more); i += 2 {
+		files[more[i]] = File{[]byte(more[i+1]), 0o555}
+	}
+	if err := WriteFiles(e.cfg.Wanted, files); err != nil {
+		e.t.Fatal(err)
+	}
+	e.agent.look(e.t.Context())
+}
+
+// check checks the revision that is applied, the error, and slurm.conf in the live folder.
+func (e *env) check(applied, problem, conf string) {
+	e.t.Helper()
+	s := e.agent.Status()
+	live, err := os.ReadFile(filepath.Join(e.cfg.Live, "slurm.conf"))
+	if err != nil && conf != "" {
+		e.t.Fatal(err)
+	}
+	if s.Applied != applied || s.Error != problem || string(live) != conf {
+		e.t.Errorf("the status is %+v, slurm.conf %q", s, live)
+	}
+}
+
+func TestConfigurationIsAppliedOnceItIsChecked(t *testing.T) {
+	e := newEnv(t)
+	if e.agent.HasStarted() {
+		t.Error("slurmctld could start without a configuration")
+	}
+	e.want("1", "TreeWidth=1")
+	e.check("1", "", "TreeWidth=1")
+	if !e.agent.HasStarted() || len(e.effects) > 0 {
+		t.Errorf("started: %t, effects %v: a slurmctld that starts reads its files by itself", e.agent.HasStarted(),
+			e.effects)
+	}
+	e.agent.look(t.Context())
+	if e.checks != 1 {
+		t.Errorf("the same files were checked %d times", e.checks)
+	}
+	e.want("2", "TreeWidth=2")
+	e.want("3", "TreeWidth=2\nSlurmctldPort=1")
+	e.want("4", "TreeWidth=2\nSlurmctldPort=1", "gres.conf", "AutoDetect=off")
+	e.check("4", "", "TreeWidth=2\nSlurmctldPort=1")
+	want := []slurmconf.Effect{slurmconf.NeedsReconfigure, slurmconf.NeedsRestart, slurmconf.NeedsReconfigure}
+	if len(e.effects) != 3 || e.effects[0] != want[0] || e.effects[1] != want[1] || e.effects[2] != want[2] {
+		t.Errorf("the effects are %v, not %v", e.effects, want)
+	}
+}
+
+func TestARefusedConfigurationLeavesTheOtherInForce(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.want("2", "broken")
+	e.check("1", "line 1: broken", "TreeWidth=1")
+	e.agent.look(t.Context())
+	if e.checks != 2 {
+		t.Errorf("the refused files were checked %d times", e.checks-1)
+	}
+	e.want("3", "TreeWidth=3")
+	e.check("3", "", "TreeWidth=3")
+}
+
+// TestAMovedPodStartsWithWhatWasAccepted: the pod has a new live folder, and what is wanted is broken.
+func TestAMovedPodStartsWithWhatWasAccepted(t *testing.T) {
+	e := newEnv(t)
+	e.want("0", "broken")
+	if e.agent.HasStarted() {
+		t.Error("slurmctld could start with a broken configuration")
+	}
+	e.want("1", "TreeWidth=1")
+	if _, err := os.Stat(filepath.Join(e.cfg.Accepted, "slurm.key")); err == nil {
+		t.Error("a key is kept beside the state")
+	}
+	if err := os.RemoveAll(e.cfg.Live); err != nil {
+		t.Fatal(err)
+	}
+	e.agent = New(e.cfg)
+	e.want("2", "broken")
+	e.check("1", "line 1: broken", "TreeWidth=1")
+	key, err := os.ReadFile(filepath.Join(e.cfg.Live, "slurm.key"))
+	if !e.agent.HasStarted() || string(key) != "key of 2" || err != nil {
+		t.Errorf("started: %t with the key %q, %v", e.agent.HasStarted(), key, err)
+	}
+}
+
+// TestARestartedAgentAppliesAgain: the last one may have ended between writing and applying.
+func TestARestartedAgentAppliesAgain(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.agent = New(e.cfg)
+	if !e.agent.HasStarted() {
+		t.Error("the agent does not see that slurmctld has a configuration")
+	}
+	e.agent.look(t.Context())
+	e.check("1", "", "TreeWidth=1")
+	if len(e.effects) != 1 || e.effects[0] != slurmconf.NeedsReconfigure {
+		t.Errorf("the effects are %v", e.effects)
+	}
+}
+
+// TestASlurmctldThatDoesNotAnswerIsAskedAgain, and nothing is called applied before it does.
+func TestASlurmctldThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.applyError = errors.New("no answer")
+	e.want("2", "TreeWidth=2")
+	e.check("1", "no answer", "TreeWidth=2")
+	e.agent.look(t.Context())
+	if len(e.effects) != 1 {
+		t.Errorf("it was asked %d times at once", len(e.effects))
+	}
+	e.applyError, e.now = nil, e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("2", "", "TreeWidth=2")
+	if len(e.effects) != 2 || e.effects[1] != slurmconf.NeedsReconfigure {
+		t.Errorf("the effects are %v", e.effects)
+	}
+}
+
+func TestFilesThatAreNotWantedGo(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1", "gres.conf", "AutoDetect=off")
+	e.want("2", "TreeWidth=1")
+	if _, err := os.Stat(filepath.Join(e.cfg.Live, "gres.conf")); err == nil {
+		t.Error("gres.conf is still there")
+	}
+	info, err := os.Stat(filepath.Join(e.cfg.Live, "slurm.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key has the mode %v: %v", info.Mode(), err)
+	}
+}
+
+func TestHandler(t *testing.T) {
+	e := newEnv(t)
+	get := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		e.agent.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w.Code, w.Body.String()
+	}
+	e.want("0", "broken")
+	if code, text := get("/started"); code != http.StatusServiceUnavailable || !strings.Contains(text, "line 1: broken") {
+		t.Errorf("before it starts: %d, %q", code, text)
+	}
+	e.want("1", "TreeWidth=1")
+	if code, _ := get("/started"); code != http.StatusOK {
+		t.Errorf("after it has started: %d", code)
+	}
+	want := `{"wanted":"1","applied":"1","appliedAt":"2030-01-01T12:00:00Z"}`
+	if code, text := get("/status"); code != http.StatusOK || strings.TrimSpace(text) != want {
+		t.Errorf("the status is %d, %s", code, text)
+	}
+}

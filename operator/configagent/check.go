@@ -1,0 +1,154 @@
+package configagent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// RefusedError reports that slurmctld would not start with a configuration.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Checker runs trials.
+type Checker struct {
+	// Slurmctld is the program.
+	Slurmctld string
+	// TempDir is where trials keep their files. Keys are among them.
+	TempDir string
+	// Timeout is how long slurmctld may take to start. slurmctld waits a minute for an included file that
+	// does not exist.
+	Timeout time.Duration
+}
+
+// Check runs a slurmctld with the files until it serves or ends, and stops it. The error is
+// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the
+// timeout.
+func (c Checker) Check(ctx context.Context, files Files) (err error) {
+	names := map[string]bool{}
+	for name := range files {
+		names[name] = true
+	}
+	conf := files.text("slurm.conf")
+	if err := trial.CheckScripts(conf, names); err != nil {
+		return &RefusedError{err.Error()}
+	}
+	dir, err := os.MkdirTemp(c.TempDir, "trial-")
+	if err != nil {
+		return fmt.Errorf("making a folder for a trial: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	settings, err := newSettings(ctx, dir)
+	if err != nil {
+		return err
+	}
+	etc := filepath.Join(dir, "etc")
+	own := Files{}
+	for name, file := range files {
+		own[name] = file
+	}
+	text := trial.SlurmConf(conf, settings)
+	// Paths in the directory of slurm.conf, such as that of the key of auth/jwt, mean the files of the trial.
+	text = strings.ReplaceAll(text, slurmconf.Dir+"/", etc+"/")
+	own["slurm.conf"] = File{[]byte(text), 0o600}
+	if err := WriteFiles(etc, own); err != nil {
+		return fmt.Errorf("writing the files of a trial: %w", err)
+	}
+	verdict, reason, err := c.run(ctx, dir)
+	switch {
+	case err != nil:
+		return err
+	case verdict == trial.Accepted:
+		return nil
+	}
+	return &RefusedError{strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")}
+}
+
+// newSettings returns the settings of a trial on a free port.
+func newSettings(ctx context.Context, dir string) (trial.Settings, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return trial.Settings{}, fmt.Errorf("finding the name of this host: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return trial.Settings{}, fmt.Errorf("finding a free port: %w", err)
+	}
+	address, _ := listener.Addr().(*net.TCPAddr)
+	host, _, _ = strings.Cut(host, ".")
+	return trial.Settings{Dir: dir, Host: host, Port: address.Port}, listener.Close()
+}
+
+// run starts slurmctld and returns what its log says when it serves, ends, or has taken too long.
+func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, error) {
+	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+		return trial.Undecided, "", fmt.Errorf("making a folder for a trial: %w", err)
+	}
+	log := &syncBuffer{}
+	cmd := exec.Command(c.Slurmctld, "-D", "-f", filepath.Join(dir, "etc", "slurm.conf")) //nolint:gosec // see Checker
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end what it starts as well
+	if err := cmd.Start(); err != nil {
+		return trial.Undecided, "", fmt.Errorf("starting a trial: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its state is thrown away
+		<-ended
+	}()
+	timeout, tick := time.After(c.Timeout), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
+		verdict, reason := trial.ReadLog(log.String())
+		if verdict != trial.Undecided {
+			return verdict, reason, nil
+		}
+		select {
+		case <-ctx.Done():
+			return trial.Undecided, "", ctx.Err()
+		case err := <-ended:
+			ended <- err
+			if verdict, reason := trial.ReadLog(log.String()); verdict != trial.Undecided {
+				return verdict, reason, nil
+			}
+			return trial.Refused, trial.Explain(log.String()), nil
+		case <-timeout:
+			return trial.Refused, fmt.Sprintf("slurmctld does not start within %s: %s", c.Timeout,
+				trial.Explain(log.String())), nil
+		case <-tick.C:
+		}
+	}
+}
+
+// syncBuffer is a buffer for concurrent use.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,70 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCheck runs trials with a program that stands for slurmctld.
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name, script, conf string
+		want               string // of the *RefusedError; empty means accepted
+	}{
+		{"it serves", `echo "slurmctld: Running as primary controller" >&2; exec sleep 60`, "TreeWidth=1", ""},
+		{"it ends", `echo "slurmctld: fatal: no: $3" >&2; exit 1`, "TreeWidth=1", "no: /etc/slurm/slurm.conf"},
+		{"it ends without a word", `exit 1`, "TreeWidth=1", "slurmctld said nothing"},
+		{"it hangs", `echo "cannot stat file x" >&2; exec sleep 60`, "TreeWidth=1",
+			"slurmctld does not start within 1s: cannot stat file x"},
+		{"it reads a key of the trial", `test -s "$(sed -n 's/.*jwt_key=//p' "$3")" &&
+			echo "slurmctld: Running as primary controller" >&2; exec sleep 60`,
+			"AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key", ""},
+		{"a script is missing", "", "Prolog=a.sh", "slurm.conf, line 1: Prolog=a.sh: there is no file a.sh"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			program := filepath.Join(dir, "slurmctld")
+			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			checker := Checker{Slurmctld: program, TempDir: dir, Timeout: time.Second}
+			err := checker.Check(t.Context(), Files{"slurm.conf": {[]byte(tc.conf), 0o555},
+				"jwt_hs256.key": {[]byte("key"), 0o440}})
+			var refused *RefusedError
+			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &refused) ||
+				!strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("the error is %v, not %q", err, tc.want)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "trial-*")); len(left) > 0 || err != nil {
+				t.Errorf("the trial leaves %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestAnInterruptedCheckIsNoRefusal: nobody knows whether the files are good.
+func TestAnInterruptedCheckIsNoRefusal(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "slurmctld")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	err := Checker{Slurmctld: program, TempDir: dir, Timeout: time.Minute}.Check(ctx, Files{"slurm.conf": {}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	err = Checker{Slurmctld: filepath.Join(dir, "gone"), TempDir: dir, Timeout: time.Minute}.Check(t.Context(),
+		Files{"slurm.conf": {}})
+	var refused *RefusedError
+	if err == nil || errors.As(err, &refused) {
+		t.Errorf("without slurmctld the error is %v", err)
+	}
+}

@@ -1,0 +1,110 @@
+package configagent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files are the files of a folder by name.
+type Files map[string]File
+
+// File is the content and the mode of a file.
+type File struct {
+	Content []byte
+	Mode    fs.FileMode
+}
+
+// ReadFiles reads the files of a folder. It follows symbolic links, of which the kubelet's volumes are
+// made, and leaves out folders and names that begin with a dot.
+func ReadFiles(dir string) (Files, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := Files{}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is being replaced: %w", path, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		content, err := os.ReadFile(path) //nolint:gosec // the folder is given by whoever starts the agent
+		if err != nil {
+			return nil, err
+		}
+		out[entry.Name()] = File{content, info.Mode().Perm()}
+	}
+	return out, nil
+}
+
+// Equal reports whether both have the same names and contents. Modes do not count.
+func (f Files) Equal(other Files) bool {
+	return maps.EqualFunc(f, other, func(a, b File) bool { return bytes.Equal(a.Content, b.Content) })
+}
+
+// text returns the content of a file, empty if there is none.
+func (f Files) text(name string) string { return string(f[name].Content) }
+
+// WriteFiles makes a folder have exactly these files, each written as a whole. Keys are for their
+// owner only. Names that begin with a dot stay.
+func WriteFiles(dir string, files Files) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands of other users read slurm.conf
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if _, wanted := files[entry.Name()]; !wanted && !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir() {
+			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file in one step.
+func writeFile(path string, file File) error {
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	if err := os.WriteFile(temporary, file.Content, 0o600); err != nil {
+		return err
+	}
+	mode := file.Mode
+	if IsKey(filepath.Base(path)) {
+		mode = 0o600
+	}
+	return errors.Join(os.Chmod(temporary, mode), os.Rename(temporary, path))
+}
+
+// IsKey reports whether a file of the directory of slurm.conf is a secret.
+func IsKey(name string) bool { return strings.HasSuffix(name, ".key") || name == "slurm.jwks" }
+
+// withoutKeys returns the files that may be kept outside of memory.
+func (f Files) withoutKeys() Files {
+	out := maps.Clone(f)
+	maps.DeleteFunc(out, func(name string, _ File) bool { return IsKey(name) })
+	return out
+}

@@ -1,0 +1,114 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+const end = `SlurmctldHost=here
+SlurmctldPort=7
+SlurmctldPidFile=/t/slurmctld.pid
+StateSaveLocation=/t/state
+SlurmctldDebug=info
+AuthInfo=disable_sack
+AccountingStorageType=accounting_storage/none
+SlurmdTimeout=0
+SuspendTime=-1
+`
+
+func TestSlurmConf(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"nothing", "", end},
+		{"an option", "MailDomain=x\n", "MailDomain=x\n" + end},
+		{"what the trial must not have", "SlurmctldHost=a\nSlurmctldHost=b(b.team)\nslurmctldport=6817\n" +
+			"AccountingStorageHost=db\nJobCompType=jobcomp/mysql\nSlurmctldDebug=quiet\n", end},
+		{"lines keep their numbers", "# a\nSlurmctldHost=a\nMailDomain=a\\\nb\n\nhuh\n",
+			"\n\nMailDomain=ab\n\n\nhuh\n" + end},
+		{"AuthInfo gets another part", "AuthInfo=use_client_ids\n",
+			strings.Replace(end, "AuthInfo=", "AuthInfo=use_client_ids,", 1)},
+		{"a continued last line", "MailDomain=a\\", "MailDomain=a\n" + end},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := SlurmConf(tc.text, Settings{Dir: "/t", Host: "here", Port: 7})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// FuzzSlurmConf checks that the trial reads every setting that it does not replace, on its line.
+func FuzzSlurmConf(f *testing.F) {
+	f.Add("MailDomain=a\\\nb\nPartitionName=x Nodes=ALL # c\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsAny(text, "\x00") {
+			return
+		}
+		trial := map[int]string{}
+		for _, s := range slurmconf.ParseSettings(SlurmConf(text, Settings{"/t", "here", 7})) {
+			trial[s.Line] = s.Text
+		}
+		for _, s := range slurmconf.ParseSettings(text) {
+			replaced := false
+			for _, name := range replacedOptions {
+				replaced = replaced || strings.EqualFold(name, s.Name)
+			}
+			if !replaced && trial[s.Line] != s.Text {
+				t.Errorf("line %d is %q, not %q", s.Line, trial[s.Line], s.Text)
+			}
+		}
+	})
+}
+
+func TestCheckScripts(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"Prolog=a.sh\nEpilog=/etc/slurm/a.sh\nPrologSlurmctld=/opt/site/x.sh\nEpilog=d/*\nEpilog=*.sh\n", ""},
+		{"\nProlog=b.sh\n", "slurm.conf, line 2: Prolog=b.sh: there is no file b.sh"},
+		{"epilogslurmctld=/etc/slurm/b.sh\n",
+			"slurm.conf, line 1: epilogslurmctld=/etc/slurm/b.sh: there is no file b.sh"},
+	} {
+		err := CheckScripts(tc.text, map[string]bool{"a.sh": true})
+		if (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
+			t.Errorf("of %q the error is %v, not %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+func TestReadLog(t *testing.T) {
+	for _, tc := range []struct {
+		name, log string
+		want      Verdict
+		why       string
+	}{
+		{"nothing yet", "", Undecided, ""},
+		{"it starts", "slurmctld: slurmctld version 26.05.5 started on cluster c\n", Undecided, ""},
+		{"it serves", "slurmctld: error: Could not open node state file\nslurmctld: Running as primary controller\n",
+			Accepted, ""},
+		{"an unknown option", "slurmctld: error: _parse_next_key: Parsing error at unrecognized key: Nonsense\n" +
+			"slurmctld: error: Parse error in file /etc/slurm/slurm.conf line 3: \"Nonsense=1\"\n" +
+			"slurmctld: fatal: Unable to process configuration file\n", Refused,
+			"_parse_next_key: Parsing error at unrecognized key: Nonsense; " +
+				"Parse error in file /etc/slurm/slurm.conf line 3: \"Nonsense=1\""},
+		{"with the time", "[2030-01-01T12:00:00.000] fatal: Invalid node names in partition zz\n", Refused,
+			"Invalid node names in partition zz"},
+		{"it ends after it has served", "slurmctld: Running as primary controller\nslurmctld: fatal: no\n", Refused, "no"},
+		{"only that there is an error", "slurmctld: reading\nslurmctld: fatal: Unable to process configuration file\n",
+			Refused, "Unable to process configuration file"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got, why := ReadLog(tc.log); got != tc.want || why != tc.why {
+				t.Errorf("it is %d, %q", got, why)
+			}
+		})
+	}
+	if got := Explain("slurmctld: cannot stat file /x, retrying\n"); got != "cannot stat file /x, retrying" {
+		t.Errorf("of a slurmctld that hangs it is %q", got)
+	}
+	if got := Explain(""); got != "slurmctld said nothing" {
+		t.Errorf("of nothing it is %q", got)
+	}
+}

@@ -1,0 +1,117 @@
+//go:build e2e
+
+package config
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// brokenLines are lines of slurm.conf with which slurmctld does not start, or not as meant, and what the
+// refusal must contain.
+var brokenLines = map[string]string{
+	"Nonsense=1":                   "Nonsense",
+	"MailDomain=":                  "line 1",
+	"MailDomain=a b":               "line 1",
+	"MailDomain='a b'":             "line 1",
+	"huh":                          "huh",
+	"MaxJobCount=many":             "MaxJobCount",
+	"MaxJobCount=-5":               "MaxJobCount",
+	"MessageTimeout=soon":          "MessageTimeout",
+	"TreeWidth=x":                  "TreeWidth",
+	"SlurmctldPort=x SlurmdPort=y": "line 1",
+	"PartitionName=a Nodes=ALL Default=maybe":              "line 1",
+	"PartitionName=a Nodes=ALL MaxTime=soon":               "soon",
+	"PartitionName=a Nodes=ALL State=SIDEWAYS":             "SIDEWAYS",
+	"PartitionName=a Nodes=nosuch":                         "a",
+	"PartitionName=a Nodes=ALL Nonsense=1":                 "Nonsense",
+	"PartitionName=a Nodes=ALL PreemptMode=POLITELY":       "POLITELY",
+	"PartitionName=a Nodes=ALL\nPartitionName=a Nodes=ALL": "duplicate",
+	"NodeName=a CPUs=many":                                 "many",
+	"NodeName=a Nonsense=1":                                "Nonsense",
+	"NodeName=a State=SIDEWAYS":                            "SIDEWAYS",
+	"NodeName=a\nNodeName=a":                               "a",
+	"NodeName=a\nNodeSet=a Nodes=a":                        "overlaps",
+	"SelectType=select/none":                               "select",
+	"SelectTypeParameters=CR_Feet":                         "CR_Feet",
+	"SchedulerType=sched/none":                             "sched",
+	"TopologyPlugin=topology/xyz":                          "opology",
+	"JobSubmitPlugins=nothing":                             "job_submit",
+	"PriorityType=priority/none":                           "priority",
+	"AuthAltTypes=auth/jwt,auth/nothing":                   "auth",
+	"CredType=cred/nothing":                                "cred",
+	"PreemptType=preempt/nothing":                          "preempt",
+	"SwitchType=switch/nothing":                            "switch",
+	"Prolog=missing.sh":                                    "there is no file missing.sh",
+	"EpilogSlurmctld=/etc/slurm/missing.sh":                "there is no file missing.sh",
+	"SlurmUser=nobodyelse":                                 "nobodyelse",
+	"Include /nonexistent":                                 "/nonexistent",
+}
+
+// startAgent builds slurm-agent into the cluster's scratch folder and returns a function that checks a
+// slurm.conf with it, as the user slurm.
+func startAgent(t *testing.T, tr trial) func(ctx context.Context, conf string) (string, error) {
+	t.Helper()
+	dir := filepath.Join(tr.cluster.Dir, "scratch", "agent")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "../../../../cmd/slurm-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building slurm-agent: %v: %s", err, out)
+	}
+	const script = `set -e
+cd /inst/scratch/agent; mkdir -p etc tmp; cp -a /etc/slurm/*.key etc/; cp slurm.conf cgroup.conf etc/; chown -R slurm etc tmp
+setpriv --reuid slurm --regid slurm --init-groups ./slurm-agent --check=etc --temp-dir=/inst/scratch/agent/tmp 2>&1`
+	return func(ctx context.Context, conf string) (string, error) {
+		for name, text := range map[string]string{"slurm.conf": conf, "cgroup.conf": "CgroupPlugin=disabled\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				return "", err
+			}
+		}
+		return tr.cluster.Run(ctx, "", "bash", "-c", script)
+	}
+}
+
+// TestAgentRefusesWhatSlurmctldDoesNotStartWith checks configurations by trials of a real slurmctld. The
+// slurmctld of the cluster goes on.
+func TestAgentRefusesWhatSlurmctldDoesNotStartWith(t *testing.T) {
+	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
+		check := startAgent(t, tr)
+		before, err := tr.cluster.Run(t.Context(), "", "scontrol", "show", "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, err := tr.slurmConf(func(c *slurmconf.SlurmConf) { c.NodeSets = []slurmconf.NodeSet{{Name: "cpu"}} }).Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := check(t.Context(), good); err != nil {
+			t.Fatalf("a good configuration is refused: %v: %s", err, out)
+		}
+		for line, want := range brokenLines {
+			out, err := check(t.Context(), good+line+"\n")
+			t.Logf("%-50q %s", line, strings.TrimSpace(out))
+			if err == nil || !strings.Contains(out, want) {
+				t.Errorf("%q: the error is %v, and %q does not contain %q", line, err, out, want)
+			}
+		}
+		after, err := tr.cluster.Run(t.Context(), "", "scontrol", "show", "config")
+		if cut(before) != cut(after) || err != nil {
+			t.Errorf("the cluster's slurmctld has changed: %v\n%s\n%s", err, before, after)
+		}
+	})
+}
+
+// cut returns a configuration without the time at which it was asked for.
+func cut(config string) string {
+	_, rest, _ := strings.Cut(config, "\n")
+	return rest
+}
