@@ -92,6 +92,10 @@ e2e-kube: go-present ## Run the suite on real Kubernetes
 e2e-hpa: go-present ## Run the suite on both: jobs drive a stock HPA
 	hack/test hpa
 
+.PHONY: e2e-cluster
+e2e-cluster: go-present ## Run the suite of Slurm clusters made from custom resources (root on Debian)
+	hack/test cluster
+
 .PHONY: e2e-nodeset
 e2e-nodeset: go-present ## Run the operator suite: real slurmds in pods (root on Debian)
 	hack/test nodeset

@@ -74,7 +74,7 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	case verdict == trial.Accepted:
 		return nil
 	}
-	return &RefusedError{strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")}
+	return &RefusedError{trial.Locate(conf, strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/"))}
 }
 
 // newSettings returns the settings of a trial on a free port.
@@ -98,17 +98,21 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 		return trial.Undecided, "", fmt.Errorf("making a folder for a trial: %w", err)
 	}
 	log := &syncBuffer{}
-	cmd := exec.Command(c.Slurmctld, "-D", "-f", filepath.Join(dir, "etc", "slurm.conf")) //nolint:gosec // see Checker
+	cmd := exec.CommandContext(ctx, c.Slurmctld, "-D", "-f", filepath.Join(dir, "etc", "slurm.conf")) //nolint:gosec // see Checker
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end what it starts as well
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Start(); err != nil {
 		return trial.Undecided, "", fmt.Errorf("starting a trial: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its log says why it ended
+		close(ended)
+	}()
 	defer func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its state is thrown away
+		_ = cmd.Cancel() // its state is thrown away, and it may have ended
 		<-ended
 	}()
 	timeout, tick := time.After(c.Timeout), time.NewTicker(20*time.Millisecond)
@@ -121,8 +125,7 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 		select {
 		case <-ctx.Done():
 			return trial.Undecided, "", ctx.Err()
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			if verdict, reason := trial.ReadLog(log.String()); verdict != trial.Undecided {
 				return verdict, reason, nil
 			}

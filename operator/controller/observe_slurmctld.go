@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -46,22 +47,25 @@ func (r *Reconciler) observeSlurmctld(ctx context.Context, c *v1beta1.Controller
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if err := r.annotateRevision(ctx, pod, into.Revision); err != nil {
-			return err
-		}
 		agent := status.Agent{Pod: pod.Name, Err: errNoAddress}
 		if pod.Status.PodIP != "" {
 			agent.Status, agent.Err = r.readAgent(ctx, pod.Status.PodIP)
+		}
+		if err := r.requestSync(ctx, pod, into.Revision, agent); err != nil {
+			return err
 		}
 		into.Agents = append(into.Agents, agent)
 	}
 	return nil
 }
 
-// annotateRevision writes the revision on a pod. The kubelet updates the volumes of a pod that changes,
-// and those of others once a minute.
-func (r *Reconciler) annotateRevision(ctx context.Context, pod *corev1.Pod, revision string) error {
-	if pod.Annotations[v1beta1.AnnotationSlurmConfigHash] == revision || pod.DeletionTimestamp != nil {
+// requestSync makes the kubelet update the volumes of a pod that does not have the revision yet, by a
+// change of the pod; otherwise it looks at them once a minute. It does so again as long as the agent does
+// not see the revision: the kubelet may learn of the change of the pod before that of the ConfigMap.
+func (r *Reconciler) requestSync(ctx context.Context, pod *corev1.Pod, revision string, agent status.Agent) error {
+	hasRevision := pod.Annotations[v1beta1.AnnotationSlurmConfigHash] == revision
+	answers := agent.Err == nil
+	if pod.DeletionTimestamp != nil || hasRevision && (!answers || agent.Status.Wanted == revision) {
 		return nil
 	}
 	next := pod.DeepCopy()
@@ -69,6 +73,7 @@ func (r *Reconciler) annotateRevision(ctx context.Context, pod *corev1.Pod, revi
 		next.Annotations = map[string]string{}
 	}
 	next.Annotations[v1beta1.AnnotationSlurmConfigHash] = revision
+	next.Annotations[v1beta1.AnnotationSyncRequested] = r.now().UTC().Format(time.RFC3339Nano)
 	err := r.client.Patch(ctx, next, client.MergeFrom(pod), client.FieldOwner(FieldManager))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("annotating pod %s: %w", pod.Name, err)

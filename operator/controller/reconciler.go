@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(0, r.patchStatus(ctx, c, status.Observation{}))
 	}
 	var problem *problemError
-	observed := status.Observation{}
+	observed := status.Observation{Replicas: render.Replicas(c)}
 	err := r.applyObjects(ctx, c)
 	if errors.As(err, &problem) {
 		observed.Problem, err = &problem.Problem, nil

@@ -337,6 +337,11 @@ func TestConfigAppliedFollowsTheAgent(t *testing.T) {
 	if first == "" || pod.Annotations[v1beta1.AnnotationSlurmConfigHash] != first {
 		t.Errorf("the revision is %q, and the pod has %v", first, pod.Annotations)
 	}
+	e.reconcile()
+	again := &corev1.Pod{}
+	if e.get("slurm-controller-0", again); again.ResourceVersion == pod.ResourceVersion {
+		t.Error("the kubelet is not asked again, although the agent has not seen the revision")
+	}
 	e.agent = configagent.Status{Wanted: first, Applied: first}
 	if c := e.reconcileFor(v1beta1.ConditionConfigApplied); c.Status != metav1.ConditionTrue {
 		t.Errorf("after it: %+v", c)

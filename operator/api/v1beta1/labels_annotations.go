@@ -115,9 +115,13 @@ const FeaturePrefix = "k8s/"
 const AnnotationSlurmKeyHash = Prefix + "slurm-key-hash"
 
 // AnnotationSlurmConfigHash is an annotation of slurmctld's pods: the revision of the configuration that
-// the operator has written. The kubelet looks at the pod's volumes at once when it changes. The operator
-// sets it.
+// the operator has written. The operator sets it.
 const AnnotationSlurmConfigHash = Prefix + "slurm-config-hash"
+
+// AnnotationSyncRequested is an annotation of slurmctld's pods: when the operator last asked the kubelet to
+// update the pod's volumes (RFC 3339), which it does at once when a pod changes. The operator sets it. It is a
+// slurmtide extension.
+const AnnotationSyncRequested = Prefix + "sync-requested"
 
 // AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by
 // which it notices that a field is no longer wanted. The operator sets and reads it. It is a slurmtide

@@ -96,7 +96,7 @@ func TestReadLog(t *testing.T) {
 		{"with the time", "[2030-01-01T12:00:00.000] fatal: Invalid node names in partition zz\n", Refused,
 			"Invalid node names in partition zz"},
 		{"it ends after it has served", "slurmctld: Running as primary controller\nslurmctld: fatal: no\n", Refused, "no"},
-		{"only that there is an error", "slurmctld: reading\nslurmctld: fatal: Unable to process configuration file\n",
+		{"only that something is wrong", "slurmctld: reading\nslurmctld: fatal: Unable to process configuration file\n",
 			Refused, "Unable to process configuration file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,5 +110,20 @@ func TestReadLog(t *testing.T) {
 	}
 	if got := Explain(""); got != "slurmctld said nothing" {
 		t.Errorf("of nothing it is %q", got)
+	}
+}
+
+func TestLocate(t *testing.T) {
+	const text = "ClusterName=soon\nTreeWidth=5\nPartitionName=a Nodes=ALL MaxTime=soon\nMailDomain=a\n"
+	for _, tc := range []struct{ reason, want string }{
+		{"Parse error in file /etc/slurm/slurm.conf line 2: x", "Parse error in file /etc/slurm/slurm.conf line 2: x"},
+		{`Bad value "soon" for MaxTime`,
+			`Bad value "soon" for MaxTime (slurm.conf, line 3: PartitionName=a Nodes=ALL MaxTime=soon)`},
+		{"TREEWIDTH value is too small", "TREEWIDTH value is too small (slurm.conf, line 2: TreeWidth=5)"},
+		{"something else", "something else"},
+	} {
+		if got := Locate(text, tc.reason); got != tc.want {
+			t.Errorf("of %q it is %q", tc.reason, got)
+		}
 	}
 }

@@ -1,9 +1,12 @@
 package trial
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Verdict is what the log of a trial says.
@@ -85,14 +88,48 @@ func logLines(log string) []string {
 	return out
 }
 
-// isUninformative reports whether an error says only that there was another one, or is of the trial
-// itself: its state is empty.
+// uninformative are parts of errors that only say that there was another one, or are of the trial
+// itself: its state is empty, and its image sends no mail.
+var uninformative = []string{"Unable to process configuration file", "Could not open", "NOTE: Trying backup",
+	"not running a supported accounting_storage plugin", "Configured MailProg is invalid",
+	"specified more than once, latest value used", "default partition not set"}
+
 func isUninformative(text string) bool {
-	for _, part := range []string{"Unable to process configuration file", "Could not open", "NOTE: Trying backup",
-		"This host is not configured", "not running a supported accounting_storage plugin"} {
-		if strings.Contains(text, part) && !strings.Contains(text, "slurmctld host") {
-			return true
+	return slices.ContainsFunc(uninformative, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// hasLine matches a reason that names a line itself.
+var hasLine = regexp.MustCompile(`\bline \d+`)
+
+// word matches what a reason may quote from a line of slurm.conf.
+var word = regexp.MustCompile(`[A-Za-z_][\w.-]+|"[^"]+"`)
+
+// Locate returns a reason with the line of slurm.conf to which it refers. slurmctld names most lines
+// only by what is wrong with them, so the line is the one that shares the most words with the reason,
+// among equals the last one: the user's lines follow the operator's.
+func Locate(text, reason string) string {
+	if hasLine.MatchString(reason) {
+		return reason
+	}
+	said := map[string]bool{}
+	for _, w := range word.FindAllString(reason, -1) {
+		said[strings.ToLower(strings.Trim(w, `"`))] = true
+	}
+	most := 0
+	var found slurmconf.Setting
+	for _, setting := range slurmconf.ParseSettings(text) {
+		count := 0
+		for _, w := range word.FindAllString(setting.Text, -1) {
+			if said[strings.ToLower(strings.Trim(w, `"`))] {
+				count++
+			}
+		}
+		if count > 0 && count >= most {
+			most, found = count, setting
 		}
 	}
-	return false
+	if most == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s (slurm.conf, line %d: %s)", reason, found.Line, found.Text)
 }

@@ -103,13 +103,13 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
 		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
 	}
-	if in.replicas() == 1 {
+	if Replicas(in.Controller) == 1 {
 		out.Hosts, out.Address = []string{names.ControllerPod(c.Name, 0)}, in.address().Host
 		return out
 	}
 	// Behind the Service there would be the backups too, which refuse what they are asked. Slurm's own
 	// clients find the active one by the addresses of all.
-	for i := range in.replicas() {
+	for i := range Replicas(in.Controller) {
 		pod := names.ControllerPod(c.Name, i)
 		out.Hosts = append(out.Hosts, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name),
 			c.Namespace))

@@ -38,9 +38,9 @@ type UserFiles struct {
 	Prolog, Epilog, PrologSlurmctld, EpilogSlurmctld map[string]string
 }
 
-// replicas returns how many slurmctlds there are.
-func (in Input) replicas() int {
-	if ha := in.Controller.Spec.HA; ha != nil && ha.Enabled {
+// Replicas returns how many slurmctlds a Controller has.
+func Replicas(c *v1beta1.Controller) int {
+	if ha := c.Spec.HA; ha != nil && ha.Enabled {
 		return 1 + int(max(ha.Backups, 1))
 	}
 	return 1

@@ -91,7 +91,7 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
-	if in.replicas() > 1 {
+	if Replicas(in.Controller) > 1 {
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 				LabelSelector: &metav1.LabelSelector{MatchLabels: in.selector()},

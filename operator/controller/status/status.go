@@ -34,6 +34,8 @@ type Problem struct {
 type Observation struct {
 	// Set is the StatefulSet of slurmctld, nil if there is none.
 	Set *appsv1.StatefulSet
+	// Replicas is how many slurmctlds there should be.
+	Replicas int
 	// Problem is nil if there is none.
 	Problem *Problem
 	// Revision is that of the configuration that the operator has written last, empty if there is none.
@@ -61,7 +63,7 @@ func Of(now time.Time, c *v1beta1.Controller, o Observation) v1beta1.ControllerS
 		condition.LastTransitionTime = metav1.NewTime(now)
 		meta.SetStatusCondition(&out.Conditions, condition)
 	}
-	set(v1beta1.ConditionReady, readyCondition(c, o.Set, o.Problem))
+	set(v1beta1.ConditionReady, readyCondition(c, o))
 	if c.Spec.External {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionConfigApplied)
 	} else {
@@ -73,7 +75,7 @@ func Of(now time.Time, c *v1beta1.Controller, o Observation) v1beta1.ControllerS
 // IsSettled reports whether every agent has applied or refused the newest configuration, so that nothing
 // is to be expected before somebody changes something.
 func (o Observation) IsSettled() bool {
-	if o.Set == nil || o.Set.Spec.Replicas == nil || len(o.Agents) < int(*o.Set.Spec.Replicas) {
+	if len(o.Agents) < o.Replicas {
 		return false
 	}
 	for _, agent := range o.Agents {
@@ -121,7 +123,8 @@ func configCondition(o Observation) metav1.Condition {
 }
 
 // readyCondition returns what the condition Ready says.
-func readyCondition(c *v1beta1.Controller, set *appsv1.StatefulSet, problem *Problem) metav1.Condition {
+func readyCondition(c *v1beta1.Controller, o Observation) metav1.Condition {
+	set, problem := o.Set, o.Problem
 	progressing := func(message string) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonProgressing, Message: message}
 	}
@@ -139,8 +142,8 @@ func readyCondition(c *v1beta1.Controller, set *appsv1.StatefulSet, problem *Pro
 		return progressing(fmt.Sprintf("no pod of StatefulSet %s is ready", set.Name))
 	}
 	message := "slurmctld is ready"
-	if want := set.Spec.Replicas; want != nil && *want > 1 {
-		message = fmt.Sprintf("%d of %d slurmctlds are ready", set.Status.ReadyReplicas, *want)
+	if o.Replicas > 1 {
+		message = fmt.Sprintf("%d of %d slurmctlds are ready", set.Status.ReadyReplicas, o.Replicas)
 	}
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonAvailable, Message: message}
 }

@@ -16,37 +16,37 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// newSet returns a StatefulSet of so many slurmctlds.
-func newSet(replicas, ready int32) *appsv1.StatefulSet {
+// newSet returns a StatefulSet with so many ready slurmctlds.
+func newSet(ready int32) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", Generation: 2}}
-	set.Spec.Replicas = &replicas
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, ReadyReplicas: ready}
 	return set
 }
 
 func TestReady(t *testing.T) {
-	outdated := newSet(1, 1)
+	outdated := newSet(1)
 	outdated.Status.ObservedGeneration = 1
 	for _, tc := range []struct {
 		name     string
 		external bool
 		set      *appsv1.StatefulSet
+		replicas int
 		problem  *Problem
 		want     metav1.Condition
 	}{
-		{"nothing exists", false, nil, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+		{"nothing exists", false, nil, 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
 			Message: "the StatefulSet of slurmctld is being created"}},
-		{"its controller has not seen it", false, outdated, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+		{"its controller has not seen it", false, outdated, 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
 			Message: "StatefulSet slurm-controller is being updated"}},
-		{"no pod is ready", false, newSet(1, 0), nil, metav1.Condition{Status: "False", Reason: "Progressing",
+		{"no pod is ready", false, newSet(0), 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
 			Message: "no pod of StatefulSet slurm-controller is ready"}},
-		{"it is ready", false, newSet(1, 1), nil, metav1.Condition{Status: "True", Reason: "Available",
+		{"it is ready", false, newSet(1), 1, nil, metav1.Condition{Status: "True", Reason: "Available",
 			Message: "slurmctld is ready"}},
-		{"a backup is not", false, newSet(3, 2), nil, metav1.Condition{Status: "True", Reason: "Available",
+		{"a backup is not", false, newSet(2), 3, nil, metav1.Condition{Status: "True", Reason: "Available",
 			Message: "2 of 3 slurmctlds are ready"}},
-		{"a problem counts more than what runs", false, newSet(1, 1), &Problem{"InvalidSpec", "spec.extraConf"},
+		{"a problem counts more than what runs", false, newSet(1), 1, &Problem{"InvalidSpec", "spec.extraConf"},
 			metav1.Condition{Status: "False", Reason: "InvalidSpec", Message: "spec.extraConf"}},
-		{"it runs elsewhere", true, nil, nil, metav1.Condition{Status: "Unknown", Reason: "External",
+		{"it runs elsewhere", true, nil, 0, nil, metav1.Condition{Status: "Unknown", Reason: "External",
 			Message: "the operator does not run the slurmctld at ctl.example.com:6817"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestReady(t *testing.T) {
 			if tc.external {
 				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com"}
 			}
-			got := *meta.FindStatusCondition(Of(noon, c, Observation{Set: tc.set, Problem: tc.problem}).Conditions, v1beta1.ConditionReady)
+			got := *meta.FindStatusCondition(Of(noon, c, Observation{Set: tc.set, Replicas: tc.replicas, Problem: tc.problem}).Conditions, v1beta1.ConditionReady)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
 			if got != tc.want {
 				t.Errorf("the condition is %+v, not %+v", got, tc.want)
@@ -67,8 +67,8 @@ func TestReady(t *testing.T) {
 // TestUnchangedStatusStays: the time of a condition is that of its last change.
 func TestUnchangedStatusStays(t *testing.T) {
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
-	c.Status = Of(noon, c, Observation{Set: newSet(1, 1)})
-	later := Of(noon.Add(time.Hour), c, Observation{Set: newSet(1, 1)})
+	c.Status = Of(noon, c, Observation{Set: newSet(1)})
+	later := Of(noon.Add(time.Hour), c, Observation{Set: newSet(1)})
 	if at := later.Conditions[0].LastTransitionTime; !at.Time.Equal(noon) {
 		t.Errorf("the condition is of %v", at)
 	}
@@ -105,7 +105,7 @@ func TestConfigApplied(t *testing.T) {
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := Observation{Set: newSet(1, 1), Problem: tc.problem, Revision: "new", Agents: tc.agents}
+			o := Observation{Set: newSet(1), Replicas: 1, Problem: tc.problem, Revision: "new", Agents: tc.agents}
 			c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
 			got := *meta.FindStatusCondition(Of(noon, c, o).Conditions, v1beta1.ConditionConfigApplied)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "ConfigApplied", 7, metav1.NewTime(noon)

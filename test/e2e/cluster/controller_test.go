@@ -3,10 +3,14 @@
 package cluster
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -15,7 +19,7 @@ import (
 var versions = []string{"26.05", "24.11"}
 
 // TestController makes a slurmctld from a Controller on each release, runs a job, and changes the
-// configuration while another job runs.
+// configuration and kills slurmctld while another job runs.
 func TestController(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -28,7 +32,11 @@ func TestController(t *testing.T) {
 				e := startSlurm(t, kube, version)
 				e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
 				e.testJob()
-				e.testConfiguration()
+				job := e.submit("--wrap", "sleep 600")
+				e.awaitState(job, "RUNNING")
+				e.testConfiguration(job)
+				e.testCrash(job)
+				e.testPodSecurity()
 			})
 		}
 	})
@@ -46,6 +54,16 @@ func (e *env) awaitState(job, want string) {
 	e.await("JobState="+want, "scontrol", "show", "job", job)
 }
 
+// testPodSecurity checks that slurmctld's pod meets the pod security standard "restricted".
+func (e *env) testPodSecurity() {
+	out, err := e.kube.Kubectl(e.Context(), "label", "--dry-run=server", "--overwrite", "namespace", e.namespace,
+		"pod-security.kubernetes.io/enforce=restricted")
+	must(e.T, err)
+	if strings.Contains(out, "slurm-controller-0") {
+		e.Error(out)
+	}
+}
+
 func (e *env) testJob() {
 	begin := time.Now()
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
@@ -53,26 +71,11 @@ func (e *env) testJob() {
 }
 
 // testConfiguration changes every kind of input while a job runs. slurmctld keeps its process.
-func (e *env) testConfiguration() {
-	job := e.submit("--wrap", "sleep 600")
-	e.awaitState(job, "RUNNING")
-	pid := e.slurm("cat", "/run/slurmctld/slurmctld.pid")
-	extra := e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}")
-	setExtra := func(line string) {
-		e.kubectl("patch", "controller", "slurm", "--type=merge", "-p", `{"spec":{"extraConf":"`+
-			strings.ReplaceAll(extra, "\n", `\n`)+`\n`+line+`"}}`)
-	}
-	measure := func(what string, change func(), want string, command ...string) {
-		e.Helper()
-		begin := time.Now()
-		change()
-		e.await(want, command...)
-		e.Logf("%s in force after %.1f s", what, time.Since(begin).Seconds())
-		e.awaitCondition("ConfigApplied", "True Applied")
-	}
-	measure("a partition", func() { setExtra("PartitionName=more Nodes=ALL") }, "PartitionName=more", "scontrol", "show",
-		"partition", "more")
-	measure("a prolog script", func() {
+func (e *env) testConfiguration(job string) {
+	pid := e.slurm("cat", slurmconf.RunDir+"/slurmctld.pid")
+	e.measureChange("a partition", func() { e.setExtraConf("PartitionName=more Nodes=ALL") }, "PartitionName=more",
+		"scontrol", "show", "partition", "more")
+	e.measureChange("a prolog script", func() {
 		e.kubectl("create", "configmap", "scripts", "--from-literal=a.sh=#!/bin/sh")
 		e.kubectl("patch", "controller", "slurm", "--type=merge", "-p", `{"spec":{"prologScriptRefs":[{"name":"scripts"}]}}`)
 	}, "a.sh", "scontrol", "show", "config")
@@ -84,22 +87,88 @@ func (e *env) testConfiguration() {
 			"/var/spool/slurmd/conf-cache/gres.conf")
 		return err
 	})
-	e.Logf("a user's ConfigMap on the worker after %.1f s", time.Since(begin).Seconds())
+	e.Logf("a user's ConfigMap is on the worker after %.1f s", time.Since(begin).Seconds())
 
 	begin = time.Now()
-	setExtra("Nonsense=1")
+	e.setExtraConf("Nonsense=1")
 	e.awaitCondition("ConfigApplied", "False Refused")
 	e.Logf("a broken configuration is refused after %.1f s: %s", time.Since(begin).Seconds(), e.condition("ConfigApplied"))
-	e.awaitCondition("ConfigApplied", "Nonsense")
-	setExtra("MailDomain=example.com")
-	e.await("example.com", "scontrol", "show", "config")
-	e.awaitCondition("ConfigApplied", "True Applied")
+	e.awaitCondition("ConfigApplied", "Nonsense=1")
+	e.measureChange("its correction", func() { e.setExtraConf("MailDomain=example.com") }, "example.com", "scontrol", "show",
+		"config")
 	e.awaitState(job, "RUNNING")
-	if now := e.slurm("cat", "/run/slurmctld/slurmctld.pid"); now != pid {
+	if now := e.slurm("cat", slurmconf.RunDir+"/slurmctld.pid"); now != pid {
 		e.Errorf("slurmctld has the process %s, not %s: it was started again", now, pid)
 	}
-	if restarts := e.kubectl("get", "pod", "slurm-controller-0", "-o",
-		"jsonpath={.status.containerStatuses[0].restartCount}"); restarts != "0" {
+	if restarts := e.restarts(); restarts != "0" {
 		e.Errorf("slurmctld was restarted %s times", restarts)
 	}
+}
+
+// testCrash kills slurmctld, and then deletes its pod while a broken configuration is wanted. The job
+// goes on.
+func (e *env) testCrash(job string) {
+	time.Sleep(stateInterval)
+	begin := time.Now()
+	e.slurm("sh", "-c", "kill -9 $(cat "+slurmconf.RunDir+"/slurmctld.pid)")
+	process.Await(e.T, func() error {
+		if restarts := e.restarts(); restarts != "1" {
+			return fmt.Errorf("slurmctld was restarted %s times", restarts)
+		}
+		return nil
+	})
+	e.awaitState(job, "RUNNING")
+	e.Logf("slurmctld killed: it answers after %.1f s", time.Since(begin).Seconds())
+
+	e.setExtraConf("Nonsense=1")
+	e.awaitCondition("ConfigApplied", "False Refused")
+	pod := e.kubectl("get", "pod", "slurm-controller-0", "-o", "jsonpath={.metadata.uid}")
+	begin = time.Now()
+	e.kubectl("delete", "pod", "slurm-controller-0", "--wait=false")
+	process.Await(e.T, func() error {
+		now, err := e.kube.Kubectl(e.Context(), "-n", e.namespace, "get", "pod", "slurm-controller-0", "-o",
+			"jsonpath={.metadata.uid}")
+		if err == nil && now == pod {
+			err = errors.New("the pod is still there")
+		}
+		return err
+	})
+	e.awaitState(job, "RUNNING")
+	e.Logf("its pod deleted, while a broken configuration is wanted: it answers after %.1f s",
+		time.Since(begin).Seconds())
+	e.awaitCondition("ConfigApplied", "False Refused")
+	e.await("example.com", "scontrol", "show", "config")
+	e.measureChange("the correction", func() { e.setExtraConf("MailDomain=example.org") }, "example.org", "scontrol",
+		"show", "config")
+	e.slurm("scancel", job)
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+}
+
+// stateInterval is how long slurmctld may take to write its state (docs/development/slurm.md, "A killed
+// slurmctld"); what it accepted later is lost with a SIGKILL.
+const stateInterval = 6 * time.Second
+
+// restarts returns how often slurmctld's container was started again.
+func (e *env) restarts() string {
+	e.Helper()
+	return e.kubectl("get", "pod", "slurm-controller-0", "-o",
+		`jsonpath={.status.containerStatuses[?(@.name=="slurmctld")].restartCount}`)
+}
+
+// setExtraConf appends a line to the extraConf of testdata.
+func (e *env) setExtraConf(line string) {
+	e.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"extraConf": e.extraConf + line + "\n"}})
+	must(e.T, err)
+	e.kubectl("patch", "controller", "slurm", "--type=merge", "-p", string(patch))
+}
+
+// measureChange changes something and waits until slurmctld has it.
+func (e *env) measureChange(what string, change func(), want string, command ...string) {
+	e.Helper()
+	begin := time.Now()
+	change()
+	e.await(want, command...)
+	e.Logf("%s is in force after %.1f s", what, time.Since(begin).Seconds())
+	e.awaitCondition("ConfigApplied", "True Applied")
 }

@@ -38,6 +38,8 @@ type env struct {
 	*testing.T
 	kube      *realkube.Cluster
 	namespace string
+	// extraConf is that of testdata.
+	extraConf string
 }
 
 func must(t *testing.T, err error) {
@@ -94,7 +96,7 @@ func startOperator(t *testing.T, kube *realkube.Cluster) {
 // startSlurm applies the Slurm cluster of testdata with a release, and returns when it is Ready.
 func startSlurm(t *testing.T, kube *realkube.Cluster, version string) *env {
 	t.Helper()
-	e := &env{t, kube, "slurm-" + strings.ReplaceAll(version, ".", "-")}
+	e := &env{T: t, kube: kube, namespace: "slurm-" + strings.ReplaceAll(version, ".", "-")}
 	values := struct{ Namespace, Version, SlurmKey, JWTKey string }{e.namespace, version, newKey(t), newKey(t)}
 	text := &bytes.Buffer{}
 	must(t, template.Must(template.ParseFiles(filepath.Join("testdata", "cluster.yaml"))).Execute(text, values))
@@ -105,6 +107,7 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string) *env {
 			t.Log(e.logs())
 		}
 	})
+	e.extraConf = e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}") + "\n"
 	e.kubectl("wait", "controller/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
@@ -187,6 +190,8 @@ func (e *env) logs() string {
 // through the API server.
 func readAgent(kube *realkube.Cluster) func(context.Context, string) (configagent.Status, error) {
 	return func(ctx context.Context, podIP string) (out configagent.Status, err error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the API server waits longer for a pod that is gone
+		defer cancel()
 		path, err := kube.Kubectl(ctx, "get", "pods", "--all-namespaces", "--field-selector=status.podIP="+podIP, "-o",
 			"jsonpath=/api/v1/namespaces/{.items[0].metadata.namespace}/pods/{.items[0].metadata.name}")
 		if err != nil {

@@ -4,6 +4,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,33 +26,33 @@ var brokenLines = map[string]string{
 	"MaxJobCount=-5":               "MaxJobCount",
 	"MessageTimeout=soon":          "MessageTimeout",
 	"TreeWidth=x":                  "TreeWidth",
-	"SlurmctldPort=x SlurmdPort=y": "line 1",
-	"PartitionName=a Nodes=ALL Default=maybe":              "line 1",
-	"PartitionName=a Nodes=ALL MaxTime=soon":               "soon",
-	"PartitionName=a Nodes=ALL State=SIDEWAYS":             "SIDEWAYS",
-	"PartitionName=a Nodes=nosuch":                         "a",
-	"PartitionName=a Nodes=ALL Nonsense=1":                 "Nonsense",
-	"PartitionName=a Nodes=ALL PreemptMode=POLITELY":       "POLITELY",
-	"PartitionName=a Nodes=ALL\nPartitionName=a Nodes=ALL": "duplicate",
-	"NodeName=a CPUs=many":                                 "many",
-	"NodeName=a Nonsense=1":                                "Nonsense",
-	"NodeName=a State=SIDEWAYS":                            "SIDEWAYS",
-	"NodeName=a\nNodeName=a":                               "a",
-	"NodeName=a\nNodeSet=a Nodes=a":                        "overlaps",
-	"SelectType=select/none":                               "select",
-	"SelectTypeParameters=CR_Feet":                         "CR_Feet",
-	"SchedulerType=sched/none":                             "sched",
-	"TopologyPlugin=topology/xyz":                          "opology",
-	"JobSubmitPlugins=nothing":                             "job_submit",
-	"PriorityType=priority/none":                           "priority",
-	"AuthAltTypes=auth/jwt,auth/nothing":                   "auth",
-	"CredType=cred/nothing":                                "cred",
-	"PreemptType=preempt/nothing":                          "preempt",
-	"SwitchType=switch/nothing":                            "switch",
-	"Prolog=missing.sh":                                    "there is no file missing.sh",
-	"EpilogSlurmctld=/etc/slurm/missing.sh":                "there is no file missing.sh",
-	"SlurmUser=nobodyelse":                                 "nobodyelse",
-	"Include /nonexistent":                                 "/nonexistent",
+	"TreeWidth=5 MessageTimeout=7": "line 1",
+	"PartitionName=main Nodes=ALL Default=maybe":                 "line 1",
+	"PartitionName=main Nodes=ALL MaxTime=soon":                  "soon",
+	"PartitionName=main Nodes=ALL State=SIDEWAYS":                "SIDEWAYS",
+	"PartitionName=main Nodes=nosuch":                            "main",
+	"PartitionName=main Nodes=ALL Nonsense=1":                    "Nonsense",
+	"PreemptMode=POLITELY":                                       "POLITELY",
+	"PartitionName=main Nodes=ALL\nPartitionName=main Nodes=ALL": "duplicate",
+	"NodeName=n17 CPUs=many":                                     "many",
+	"NodeName=n17 Nonsense=1":                                    "Nonsense",
+	"NodeName=n17 State=SIDEWAYS":                                "SIDEWAYS",
+	"NodeName=n17\nNodeName=n17":                                 "n17",
+	"NodeName=n17\nNodeSet=n17 Nodes=n17":                        "overlaps",
+	"SelectType=select/none":                                     "cons_tres",
+	"SelectTypeParameters=CR_Feet":                               "CR_Feet",
+	"SchedulerType=sched/none":                                   "sched",
+	"TopologyPlugin=topology/xyz":                                "opology",
+	"JobSubmitPlugins=nothing":                                   "job_submit",
+	"PriorityType=priority/none":                                 "priority",
+	"AuthAltTypes=auth/jwt,auth/nothing":                         "auth",
+	"CredType=cred/nothing":                                      "cred",
+	"PreemptType=preempt/nothing":                                "preempt",
+	"SwitchType=switch/nothing":                                  "switch",
+	"Prolog=missing.sh":                                          "there is no file missing.sh",
+	"EpilogSlurmctld=/etc/slurm/missing.sh":                      "there is no file missing.sh",
+	"SlurmUser=nobodyelse":                                       "nobodyelse",
+	"Include /nonexistent":                                       "/nonexistent",
 }
 
 // startAgent builds slurm-agent into the cluster's scratch folder and returns a function that checks a
@@ -96,12 +97,23 @@ func TestAgentRefusesWhatSlurmctldDoesNotStartWith(t *testing.T) {
 		if out, err := check(t.Context(), good); err != nil {
 			t.Fatalf("a good configuration is refused: %v: %s", err, out)
 		}
+		named := 0
 		for line, want := range brokenLines {
 			out, err := check(t.Context(), good+line+"\n")
 			t.Logf("%-50q %s", line, strings.TrimSpace(out))
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("%q: the error is %v, and %q does not contain %q", line, err, out, want)
 			}
+			number := fmt.Sprintf("line %d", strings.Count(good+line, "\n")+1)
+			if strings.Contains(out, number) {
+				named++
+			} else if !strings.Contains(out, "ine ") {
+				t.Errorf("%q: %q names no line", line, out)
+			}
+		}
+		t.Logf("%d of %d refusals name the broken line", named, len(brokenLines))
+		if named < len(brokenLines)*3/4 {
+			t.Errorf("only %d of %d refusals name the broken line", named, len(brokenLines))
 		}
 		after, err := tr.cluster.Run(t.Context(), "", "scontrol", "show", "config")
 		if cut(before) != cut(after) || err != nil {
