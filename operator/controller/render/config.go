@@ -103,13 +103,16 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
 		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
 	}
-	if Replicas(in.Controller) == 1 {
-		out.Hosts, out.Address = []string{names.ControllerPod(c.Name, 0)}, in.address().Host
+	if Replicas(c) == 1 {
+		// Each job step resolves the host, and waits ten seconds for a name that does not exist. The
+		// name of the Service always does.
+		out.Address = in.address().Host
+		out.Hosts = []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), out.Address)}
 		return out
 	}
 	// Behind the Service there would be the backups too, which refuse what they are asked. Slurm's own
 	// clients find the active one by the addresses of all.
-	for i := range Replicas(in.Controller) {
+	for i := range Replicas(c) {
 		pod := names.ControllerPod(c.Name, i)
 		out.Hosts = append(out.Hosts, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name),
 			c.Namespace))

@@ -64,10 +64,15 @@ func (e *env) testPodSecurity() {
 	}
 }
 
+// testJob runs a job. A job that waits for a name which does not resolve takes ten seconds more.
 func (e *env) testJob() {
 	begin := time.Now()
-	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	job := e.submit("--wrap", "hostname")
+	e.awaitState(job, "COMPLETED")
 	e.Logf("a job: %.1f s", time.Since(begin).Seconds())
+	if logs := e.kubectl("logs", "w-0"); strings.Contains(logs, "getaddrinfo() failed") {
+		e.Errorf("slurmd does not resolve every name:\n%s", logs)
+	}
 }
 
 // testConfiguration changes every kind of input while a job runs. slurmctld keeps its process.
