@@ -37,6 +37,11 @@ func newProblem(reason, format string, args ...any) error {
 func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
 	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
 		AgentPullPolicy: r.cfg.AgentPullPolicy, ClusterDomain: r.cfg.ClusterDomain}
+	namespace := &corev1.Namespace{}
+	if err := r.uncached.Get(ctx, client.ObjectKey{Name: c.Namespace}, namespace); err != nil {
+		return in, fmt.Errorf("reading namespace %s: %w", c.Namespace, err)
+	}
+	in.NamespaceUID = namespace.UID
 	if err := r.checkKeys(ctx, c); err != nil {
 		return in, err
 	}

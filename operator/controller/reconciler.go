@@ -68,10 +68,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !c.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+		if err := r.reconcileDeletion(ctx, c); !errors.Is(err, errWaitsForNodeSets) {
+			return kube.ResultOf(0, err)
+		}
+		return ctrl.Result{RequeueAfter: problemRetryDelay}, nil
 	}
 	if c.Spec.External {
 		return kube.ResultOf(0, r.patchStatus(ctx, c, status.Observation{}))
+	}
+	if err := kube.AddFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager)); err != nil {
+		return kube.ResultOf(0, err)
 	}
 	var problem *problemError
 	observed := status.Observation{Replicas: render.Replicas(c)}

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,6 +52,7 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	for _, o := range objects {
 		o.SetNamespace("team")
 	}
+	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
 	e := &env{t: t, recorder: events.NewFakeRecorder(10)}
 	e.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(c).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -369,5 +371,42 @@ func TestConfigAppliedFollowsTheAgent(t *testing.T) {
 		default:
 			t.Errorf("there is no event %q", want)
 		}
+	}
+}
+
+// TestSlurmctldOutlivesAControllerWhoseNodeSetsHaveWorkers: nothing drains without it.
+func TestSlurmctldOutlivesAControllerWhoseNodeSetsHaveWorkers(t *testing.T) {
+	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	n.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
+	n.Status.Replicas = 1
+	e := newEnv(t, n)
+	e.reconcile()
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	if err := e.store.Delete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	ready := e.reconcile()
+	if ready.Reason != v1beta1.ReasonWaitingForNodeSets || !strings.Contains(ready.Message, "NodeSet gpu") {
+		t.Errorf("the condition is %+v", ready)
+	}
+	set := &appsv1.StatefulSet{}
+	e.get("slurm-controller", set)
+	if len(set.OwnerReferences) != 2 || set.OwnerReferences[1].Kind != "Namespace" {
+		t.Errorf("its owners are %+v", set.OwnerReferences)
+	}
+	n.Status.Replicas = 0
+	if err := e.store.Update(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "slurm"}}
+	if _, err := e.reconciler.Reconcile(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.store.Get(t.Context(), client.ObjectKeyFromObject(set), set); !apierrors.IsNotFound(err) {
+		t.Errorf("the StatefulSet is still there: %v", err)
+	}
+	if err := e.store.Get(t.Context(), request.NamespacedName, c); !apierrors.IsNotFound(err) {
+		t.Errorf("the Controller is still there: %v", err)
 	}
 }

@@ -66,6 +66,23 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 	return nil
 }
 
+// DeleteOwned deletes an object, given by its kind, namespace and name, that an owner controls. An object
+// of another owner stays, and one that is gone is no error.
+func DeleteOwned(ctx context.Context, c client.Client, uncached client.Reader, owner metav1.Object,
+	object client.Object) error {
+	if err := uncached.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if !metav1.IsControlledBy(object, owner) || object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	uid := object.GetUID()
+	if err := c.Delete(ctx, object, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %s: %w", describeObject(object), err)
+	}
+	return nil
+}
+
 // newApplyObject returns the object as it is applied: without status, and with the hash of what is
 // wanted.
 func newApplyObject(want client.Object) (*unstructured.Unstructured, error) {

@@ -83,7 +83,7 @@ func ownersOf(pod *corev1.Pod, s *observation) []metav1.OwnerReference {
 	if s.nodeSet.DeletionTimestamp == nil || metav1.IsControlledBy(pod, s.nodeSet) {
 		keep = append(keep, render.Owner(s.nodeSet))
 	}
-	return append(keep, render.Anchor(s.nodeSet.Namespace, s.namespaceUID))
+	return append(keep, refs.Anchor(s.nodeSet.Namespace, s.namespaceUID))
 }
 
 // checkAdoption returns an error unless the NodeSet still has the observed UID and is still being

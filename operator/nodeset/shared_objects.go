@@ -44,7 +44,7 @@ func (r *Reconciler) applyChildren(ctx context.Context, s *observation, revision
 
 // sharedOwners returns the owners of the objects that the NodeSets of a cluster share.
 func (s *observation) sharedOwners() []metav1.OwnerReference {
-	return []metav1.OwnerReference{s.clusterOwner, render.Anchor(s.nodeSet.Namespace, s.namespaceUID)}
+	return []metav1.OwnerReference{s.clusterOwner, refs.Anchor(s.nodeSet.Namespace, s.namespaceUID)}
 }
 
 // applyService creates the workers' Service, or corrects it.

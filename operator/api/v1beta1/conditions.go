@@ -47,6 +47,8 @@ const (
 	// ReasonObjectTaken (False): an object that the operator would make exists already, and belongs to
 	// somebody else.
 	ReasonObjectTaken = "ObjectTaken"
+	// ReasonWaitingForNodeSets (False): the object is being deleted, and the workers of NodeSets need it still.
+	ReasonWaitingForNodeSets = "WaitingForNodeSets"
 	// ReasonExternal (Unknown): the daemon runs outside of the operator's control.
 	ReasonExternal = "External"
 	// ReasonNotObserved (Unknown): there is no complete reading yet, or it is too old.

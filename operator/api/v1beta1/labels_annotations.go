@@ -2,10 +2,11 @@ package v1beta1
 
 // Prefixes of our labels, annotations, taints and finalizers.
 const (
-	Prefix         = "slinky.slurm.net/"
-	NodeSetPrefix  = "nodeset.slinky.slurm.net/"
-	TopologyPrefix = "topology.slinky.slurm.net/"
-	FeaturesPrefix = "features.slinky.slurm.net/"
+	Prefix           = "slinky.slurm.net/"
+	ControllerPrefix = "controller.slinky.slurm.net/"
+	NodeSetPrefix    = "nodeset.slinky.slurm.net/"
+	TopologyPrefix   = "topology.slinky.slurm.net/"
+	FeaturesPrefix   = "features.slinky.slurm.net/"
 )
 
 // Annotations of NodeSets. All are slurmtide extensions. Unless a comment says otherwise, users set them
@@ -176,6 +177,10 @@ const TaintWorker = NodeSetPrefix + "worker"
 // FinalizerDrain is on NodeSets. The operator sets it, and removes it when no worker has jobs any more or
 // when the drain policy permits not to wait. It is a slurmtide extension.
 const FinalizerDrain = NodeSetPrefix + "drain"
+
+// FinalizerSlurmctld is on Controllers whose slurmctld the operator runs. The operator sets it, and removes it
+// when no NodeSet of the Controller has a worker any more. It is a slurmtide extension.
+const FinalizerSlurmctld = ControllerPrefix + "slurmctld"
 
 // Names and reasons in Slurm.
 const (

@@ -29,7 +29,7 @@ func loadInput(t *testing.T, name string) Input {
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
 		t.Fatal(err)
 	}
-	return Input{Controller: c, Image: "registry.example.com/default:1"}
+	return Input{Controller: c, NamespaceUID: "uid-team", Image: "registry.example.com/default:1"}
 }
 
 // goldenInputs are the inputs by the name of their golden file.

@@ -2,6 +2,7 @@ package render
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
@@ -13,6 +14,8 @@ import (
 type Input struct {
 	// Controller is not modified.
 	Controller *v1beta1.Controller
+	// NamespaceUID is the UID of the Controller's namespace.
+	NamespaceUID types.UID
 	// Image is the image of the slurmctld container if the Controller names none.
 	Image string
 	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.

@@ -10,13 +10,16 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// metadata returns the metadata of an object that the Controller owns.
+// metadata returns the metadata of an object that the Controller owns. The namespace owns it as well, so
+// that slurmctld outlives a deleted Controller until no job needs it.
 func (in Input) metadata(name string) metav1.ObjectMeta {
 	kind := v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindController)
 	return metav1.ObjectMeta{Name: name, Namespace: in.Controller.Namespace, Labels: in.labels(),
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.Controller, kind)}}
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.Controller, kind),
+			refs.Anchor(in.Controller.Namespace, in.NamespaceUID)}}
 }
 
 // InternalService returns the headless Service that gives each slurmctld a DNS name, also while it is

@@ -3,7 +3,6 @@ package render
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
@@ -24,11 +23,4 @@ func (in Input) sharedLabels() map[string]string {
 func Owner(n *v1beta1.NodeSet) metav1.OwnerReference {
 	return *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
 }
-
-// Anchor is the reference that makes the namespace another owner of a worker, besides its NodeSet.
-// The garbage collector deletes an object only when none of its owners remains. With this reference
-// it removes a deleted NodeSet from the owners of its workers, with foreground deletion too, and
-// leaves the workers to the operator.
-func Anchor(namespace string, uid types.UID) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: uid}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Worker returns the pod of one worker: a copy of the template with the worker's own fields. The
@@ -33,7 +34,8 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 			Name: workers.Pod(id.ID()), Namespace: in.NodeSet.Namespace,
 			Labels:          podspec.MergeMaps(t.Labels, workerLabels(workers, id)),
 			Annotations:     podspec.MergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
-			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
+			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet),
+				refs.Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
 	}
