@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/controller/status"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+// errWaitsForNodeSets reports that slurmctld is still needed.
+var errWaitsForNodeSets = errors.New("NodeSets have workers")
+
+// reconcileDeletion deletes the objects of a Controller that is being deleted as soon as no NodeSet needs
+// slurmctld: without it nothing drains, and running jobs end unrecorded. The claim of the state stays.
+func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controller) error {
+	if !kube.HasFinalizer(c, v1beta1.FinalizerSlurmctld) {
+		return nil
+	}
+	list := &v1beta1.NodeSetList{}
+	if err := r.client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+		return fmt.Errorf("listing NodeSets: %w", err)
+	}
+	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
+		problem := status.Problem{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
+			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
+			strings.Join(waiting, ", "))}
+		if err := r.patchReady(ctx, c, problem); err != nil {
+			return err
+		}
+		return errWaitsForNodeSets
+	}
+	for _, object := range []client.Object{
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerStatefulSet(c.Name)}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerService(c.Name)}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerInternalService(c.Name)}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerConfigMap(c.Name)}},
+	} {
+		object.SetNamespace(c.Namespace)
+		if err := kube.DeleteOwned(ctx, r.client, r.uncached, c, object); err != nil {
+			return err
+		}
+	}
+	return kube.RemoveFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager))
+}
+
+// nodeSetsInUse returns the names of a Controller's NodeSets that have workers, or are waiting for some to
+// end.
+func nodeSetsInUse(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet) []string {
+	var out []string
+	for i := range nodeSets {
+		n := &nodeSets[i]
+		key, _ := refs.ClusterKeyOf(n)
+		if key.Kind == v1beta1.KindController && key.Name == c.Name && (n.Status.Replicas > 0 ||
+			kube.HasFinalizer(n, v1beta1.FinalizerDrain) && n.DeletionTimestamp != nil) {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// patchReady writes the condition Ready if it has changed.
+func (r *Reconciler) patchReady(ctx context.Context, c *v1beta1.Controller, problem status.Problem) error {
+	next := c.DeepCopy()
+	if !meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1beta1.ConditionReady,
+		Status: metav1.ConditionFalse, Reason: problem.Reason, Message: problem.Message,
+		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(r.now())}) {
+		return nil
+	}
+	return client.IgnoreNotFound(kube.PatchStatus(ctx, r.client, c, next, nil, client.FieldOwner(FieldManager)))
+}
