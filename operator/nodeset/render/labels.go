@@ -23,4 +23,3 @@ func (in Input) sharedLabels() map[string]string {
 func Owner(n *v1beta1.NodeSet) metav1.OwnerReference {
 	return *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
 }
-}

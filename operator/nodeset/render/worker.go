@@ -32,8 +32,8 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: workers.Pod(id.ID()), Namespace: in.NodeSet.Namespace,
-			Labels:          podspec.MergeMaps(t.Labels, workerLabels(workers, id)),
-			Annotations:     podspec.MergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
+			Labels:      podspec.MergeMaps(t.Labels, workerLabels(workers, id)),
+			Annotations: podspec.MergeMaps(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet),
 				refs.Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
