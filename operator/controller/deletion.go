@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/controller/status"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
@@ -34,10 +34,10 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controlle
 		return fmt.Errorf("listing NodeSets: %w", err)
 	}
 	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
-		problem := status.Problem{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
+		waits := problem.Error{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
 			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
 			strings.Join(waiting, ", "))}
-		if err := r.patchReady(ctx, c, problem); err != nil {
+		if err := r.patchReady(ctx, c, waits); err != nil {
 			return err
 		}
 		return errWaitsForNodeSets
@@ -73,10 +73,10 @@ func nodeSetsInUse(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet) []string {
 }
 
 // patchReady writes the condition Ready if it has changed.
-func (r *Reconciler) patchReady(ctx context.Context, c *v1beta1.Controller, problem status.Problem) error {
+func (r *Reconciler) patchReady(ctx context.Context, c *v1beta1.Controller, reported problem.Error) error {
 	next := c.DeepCopy()
 	if !meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1beta1.ConditionReady,
-		Status: metav1.ConditionFalse, Reason: problem.Reason, Message: problem.Message,
+		Status: metav1.ConditionFalse, Reason: reported.Reason, Message: reported.Message,
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(r.now())}) {
 		return nil
 	}

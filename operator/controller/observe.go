@@ -15,25 +15,15 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
-	"github.com/slurmtide/slurmtide/operator/controller/status"
+	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// problemError is an error that only somebody else can mend, and that the status reports.
-type problemError struct{ status.Problem }
-
-func (e *problemError) Error() string { return e.Message }
-
-// newProblem returns an error that the status reports.
-func newProblem(reason, format string, args ...any) error {
-	return &problemError{status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}}
-}
-
-// observe reads everything that the objects of a Controller are built from. A *problemError says what
-// is missing.
+// observe reads everything that the objects of a Controller are built from. A *problem.Error says
+// what is missing.
 func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
 	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
 		AgentPullPolicy: r.cfg.AgentPullPolicy, ClusterDomain: r.cfg.ClusterDomain}
@@ -64,19 +54,19 @@ func (r *Reconciler) checkKeys(ctx context.Context, c *v1beta1.Controller) error
 		ref   *corev1.SecretKeySelector
 	}{{"spec.slurmKeyRef", c.Spec.SlurmKeyRef}, {"spec.jwtKeyRef", render.JWTKeyRef(c)}} {
 		if key.ref == nil {
-			return newProblem(v1beta1.ReasonInvalidSpec, "%s must be given", key.field)
+			return problem.New(v1beta1.ReasonInvalidSpec, "%s must be given", key.field)
 		}
 		secret := &corev1.Secret{}
 		err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: key.ref.Name}, secret)
 		switch {
 		case apierrors.IsNotFound(err):
-			return newProblem(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", key.field, key.ref.Name)
+			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", key.field, key.ref.Name)
 		case apierrors.IsForbidden(err):
-			return newProblem(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.field, key.ref.Name)
+			return problem.New(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.field, key.ref.Name)
 		case err != nil:
 			return fmt.Errorf("reading Secret %s: %w", key.ref.Name, err)
 		case len(secret.Data[key.ref.Key]) == 0:
-			return newProblem(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.field, key.ref.Name,
+			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.field, key.ref.Name,
 				key.ref.Key)
 		}
 	}
@@ -110,7 +100,7 @@ func (r *Reconciler) readFiles(ctx context.Context, c *v1beta1.Controller) (rend
 			err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name.Name}, config)
 			switch {
 			case apierrors.IsNotFound(err):
-				return out, newProblem(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", ref.field, name.Name)
+				return out, problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", ref.field, name.Name)
 			case err != nil:
 				return out, fmt.Errorf("reading ConfigMap %s: %w", name.Name, err)
 			}
@@ -125,7 +115,7 @@ func (r *Reconciler) readFiles(ctx context.Context, c *v1beta1.Controller) (rend
 // addFiles adds the files of a ConfigMap to those of the field.
 func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 	if len(config.BinaryData) > 0 {
-		return newProblem(v1beta1.ReasonInvalidSpec, "%s: ConfigMap %s has binary data; Slurm's files are text",
+		return problem.New(v1beta1.ReasonInvalidSpec, "%s: ConfigMap %s has binary data; Slurm's files are text",
 			ref.field, config.Name)
 	}
 	if *ref.files == nil {
@@ -133,7 +123,7 @@ func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 	}
 	for _, file := range slices.Sorted(maps.Keys(config.Data)) {
 		if other, has := (*ref.files)[file]; has && other != config.Data[file] {
-			return newProblem(v1beta1.ReasonInvalidSpec, "%s: two ConfigMaps have different files %s", ref.field, file)
+			return problem.New(v1beta1.ReasonInvalidSpec, "%s: two ConfigMaps have different files %s", ref.field, file)
 		}
 		(*ref.files)[file] = config.Data[file]
 	}
@@ -149,7 +139,7 @@ func (r *Reconciler) findAccounting(ctx context.Context, c *v1beta1.Controller) 
 	accounting := &v1beta1.Accounting{}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, accounting)
 	if apierrors.IsNotFound(err) {
-		return refs.Address{}, newProblem(v1beta1.ReasonReferenceNotFound,
+		return refs.Address{}, problem.New(v1beta1.ReasonReferenceNotFound,
 			"spec.accountingRef: there is no Accounting %s", ref.Name)
 	}
 	return refs.AccountingSlurmdbd(accounting), err

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/controller/status"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
 // FieldManager is the field manager of our writes.
@@ -79,11 +80,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := kube.AddFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager)); err != nil {
 		return kube.ResultOf(0, err)
 	}
-	var problem *problemError
 	observed := status.Observation{Replicas: render.Replicas(c)}
 	err := r.applyObjects(ctx, c)
-	if errors.As(err, &problem) {
-		observed.Problem, err = &problem.Problem, nil
+	if errors.As(err, &observed.Problem) {
+		err = nil
 	}
 	err = errors.Join(err, r.observeSlurmctld(ctx, c, &observed))
 	if err == nil {
@@ -112,15 +112,10 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) er
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return newProblem(v1beta1.ReasonInvalidSpec, "%v", err)
+		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
 	for _, object := range objects {
-		err := kube.Apply(ctx, r.client, r.uncached, object, client.FieldOwner(FieldManager))
-		var taken *kube.NotOwnedError
-		if errors.As(err, &taken) {
-			return newProblem(v1beta1.ReasonObjectTaken, "%v", err)
-		}
-		if err != nil {
+		if err := kube.Apply(ctx, r.client, r.uncached, object, client.FieldOwner(FieldManager)); err != nil {
 			return err
 		}
 	}

@@ -14,22 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
-
-// NotOwnedError reports that an object has the name of one that is to be applied, but not its owner.
-type NotOwnedError struct {
-	// Object is its kind, namespace and name.
-	Object string
-}
-
-// Error says what to do.
-func (e *NotOwnedError) Error() string {
-	return e.Object + " exists already and was not made for this object; delete or rename it"
-}
 
 // Apply creates an object or corrects it by server-side apply (KEP-555): fields that are wanted get
 // their value, fields that were wanted before are removed, and those of others stay. It writes nothing
-// if that is already so. An object of another owner is left alone: *NotOwnedError.
+// if that is already so. An object of another owner is left alone: *problem.Error.
 //
 // c may read from a cache that holds only some objects; an object that is not in it is looked for with
 // uncached.
@@ -52,7 +42,8 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", describeObject(want), err)
 	case !haveSameController(want, live):
-		return &NotOwnedError{describeObject(want)}
+		return problem.New(v1beta1.ReasonObjectTaken,
+			"%s exists already and was not made for this object; delete or rename it", describeObject(want))
 	default:
 		same, err := isApplied(wanted, live)
 		if same || err != nil {

@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
 // newOwnedConfigMap returns a ConfigMap of an owner.
@@ -53,9 +57,10 @@ func TestApply(t *testing.T) {
 		t.Error("it is written again although nothing has changed")
 	}
 	for _, other := range []string{"", "b"} {
-		var taken *NotOwnedError
+		var taken *problem.Error
 		err := Apply(t.Context(), store, store, newOwnedConfigMap(other, nil), owner)
-		if !errors.As(err, &taken) || taken.Object != "ConfigMap team/c" {
+		if !errors.As(err, &taken) || taken.Reason != v1beta1.ReasonObjectTaken ||
+			!strings.HasPrefix(taken.Message, "ConfigMap team/c exists") {
 			t.Errorf("of the owner %q the error is %v", other, err)
 		}
 	}
@@ -65,7 +70,7 @@ func TestApply(t *testing.T) {
 // exist.
 func TestApplyLooksPastTheCache(t *testing.T) {
 	empty, store := fake.NewClientBuilder().Build(), fake.NewClientBuilder().WithObjects(newOwnedConfigMap("", nil)).Build()
-	var taken *NotOwnedError
+	var taken *problem.Error
 	if err := Apply(t.Context(), empty, store, newOwnedConfigMap("a", nil), owner); !errors.As(err, &taken) {
 		t.Errorf("the error is %v", err)
 	}

@@ -27,6 +27,7 @@ var floors = []struct {
 	{"operator/refs", 1},
 	{"operator/shape", 1},
 	{"operator/scaling", 1},
+	{"operator/problem", 1},
 	{"operator/access", 3},
 	{"operator/certs", 3},
 	{"operator/api", 0},
@@ -230,7 +231,7 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/names", "operator/podspec", "operator/refs", "operator/scaling", "operator/shape",
+var purePackages = []string{"operator/names", "operator/podspec", "operator/problem", "operator/refs", "operator/scaling", "operator/shape",
 	"operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",

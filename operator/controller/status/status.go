@@ -19,16 +19,9 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
-
-// Problem says why slurmctld's objects are not as the Controller wants them.
-type Problem struct {
-	// Reason is one of the reasons of the condition Ready.
-	Reason string
-	// Message contains no secret and nothing that differs between attempts.
-	Message string
-}
 
 // Observation is what the status is computed from.
 type Observation struct {
@@ -36,8 +29,8 @@ type Observation struct {
 	Set *appsv1.StatefulSet
 	// Replicas is how many slurmctlds there should be.
 	Replicas int
-	// Problem is nil if there is none.
-	Problem *Problem
+	// Problem says why slurmctld's objects are not as the Controller wants them. It is nil if they are.
+	Problem *problem.Error
 	// Revision is that of the configuration that the operator has written last, empty if there is none.
 	Revision string
 	// Agents are the agents of slurmctld's pods.
@@ -124,7 +117,6 @@ func configCondition(o Observation) metav1.Condition {
 
 // readyCondition returns what the condition Ready says.
 func readyCondition(c *v1beta1.Controller, o Observation) metav1.Condition {
-	set, problem := o.Set, o.Problem
 	progressing := func(message string) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonProgressing, Message: message}
 	}
@@ -132,18 +124,18 @@ func readyCondition(c *v1beta1.Controller, o Observation) metav1.Condition {
 	case c.Spec.External:
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonExternal,
 			Message: fmt.Sprintf("the operator does not run the slurmctld at %s", refs.ControllerSlurmctld(c).Address)}
-	case problem != nil:
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: problem.Reason, Message: problem.Message}
-	case set == nil:
+	case o.Problem != nil:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: o.Problem.Reason, Message: o.Problem.Message}
+	case o.Set == nil:
 		return progressing("the StatefulSet of slurmctld is being created")
-	case set.Status.ObservedGeneration < set.Generation:
-		return progressing(fmt.Sprintf("StatefulSet %s is being updated", set.Name))
-	case set.Status.ReadyReplicas == 0:
-		return progressing(fmt.Sprintf("no pod of StatefulSet %s is ready", set.Name))
+	case o.Set.Status.ObservedGeneration < o.Set.Generation:
+		return progressing(fmt.Sprintf("StatefulSet %s is being updated", o.Set.Name))
+	case o.Set.Status.ReadyReplicas == 0:
+		return progressing(fmt.Sprintf("no pod of StatefulSet %s is ready", o.Set.Name))
 	}
 	message := "slurmctld is ready"
 	if o.Replicas > 1 {
-		message = fmt.Sprintf("%d of %d slurmctlds are ready", set.Status.ReadyReplicas, o.Replicas)
+		message = fmt.Sprintf("%d of %d slurmctlds are ready", o.Set.Status.ReadyReplicas, o.Replicas)
 	}
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonAvailable, Message: message}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -31,7 +32,7 @@ func TestReady(t *testing.T) {
 		external bool
 		set      *appsv1.StatefulSet
 		replicas int
-		problem  *Problem
+		problem  *problem.Error
 		want     metav1.Condition
 	}{
 		{"nothing exists", false, nil, 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
@@ -44,7 +45,7 @@ func TestReady(t *testing.T) {
 			Message: "slurmctld is ready"}},
 		{"a backup is not", false, newSet(2), 3, nil, metav1.Condition{Status: "True", Reason: "Available",
 			Message: "2 of 3 slurmctlds are ready"}},
-		{"a problem counts more than what runs", false, newSet(1), 1, &Problem{"InvalidSpec", "spec.extraConf"},
+		{"a problem counts more than what runs", false, newSet(1), 1, &problem.Error{Reason: "InvalidSpec", Message: "spec.extraConf"},
 			metav1.Condition{Status: "False", Reason: "InvalidSpec", Message: "spec.extraConf"}},
 		{"it runs elsewhere", true, nil, 0, nil, metav1.Condition{Status: "Unknown", Reason: "External",
 			Message: "the operator does not run the slurmctld at ctl.example.com:6817"}},
@@ -75,12 +76,12 @@ func TestUnchangedStatusStays(t *testing.T) {
 }
 
 func TestConfigApplied(t *testing.T) {
-	agent := func(wanted, applied, problem string) Agent {
-		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: problem}}
+	agent := func(wanted, applied, refusal string) Agent {
+		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: refusal}}
 	}
 	for _, tc := range []struct {
 		name    string
-		problem *Problem
+		problem *problem.Error
 		agents  []Agent
 		want    metav1.Condition
 		settled bool
@@ -101,7 +102,7 @@ func TestConfigApplied(t *testing.T) {
 			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
 		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
 			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
-		{"it cannot be rendered", &Problem{"InvalidSpec", "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
+		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,0 +1,21 @@
+// Package problem has the error of what only somebody else can mend, such as an object that does not
+// exist: a reconciler leaves everything as it is and reports it in the condition Ready. It is pure.
+package problem
+
+import "fmt"
+
+// Error is such an error.
+type Error struct {
+	// Reason is one of the reasons of the condition Ready.
+	Reason string
+	// Message contains no secret and nothing that differs between attempts.
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// New returns an error with a formatted message.
+func New(reason, format string, args ...any) error {
+	return &Error{reason, fmt.Sprintf(format, args...)}
+}
