@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := kube.AddFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager)); err != nil {
 		return kube.ResultOf(0, err)
 	}
-	observed := status.Observation{Replicas: render.Replicas(c)}
+	observed := status.Observation{Replicas: refs.ControllerReplicas(c)}
 	err := r.applyObjects(ctx, c)
 	if errors.As(err, &observed.Problem) {
 		err = nil

@@ -13,6 +13,15 @@ const ComponentWorker = "worker"
 // ComponentController is the value of LabelAppComponent on everything that belongs to a slurmctld.
 const ComponentController = "controller"
 
+// ComponentRestAPI is the value of LabelAppComponent on everything that belongs to a slurmrestd.
+const ComponentRestAPI = "restapi"
+
+// SlurmrestdSelector selects the pods of a RestApi's slurmrestd. The caller may change the map.
+func SlurmrestdSelector(restAPI, controller string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmrestd, v1beta1.LabelCluster: controller,
+		v1beta1.LabelAppInstance: restAPI}
+}
+
 // WorkerSelector selects all workers of a cluster. The caller may change the map.
 func WorkerSelector(cluster string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelCluster: cluster}

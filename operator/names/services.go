@@ -36,6 +36,12 @@ func AccountingService(accounting string) string { return accounting + "-account
 // RestAPIService returns the name of the Service of a RestApi's slurmrestd.
 func RestAPIService(restAPI string) string { return restAPI + "-restapi" }
 
+// RestAPIDeployment returns the name of the Deployment of a RestApi's slurmrestd.
+func RestAPIDeployment(restAPI string) string { return restAPI + "-restapi" }
+
+// RestAPIConfigMap returns the name of the ConfigMap with the slurm.conf of a RestApi's slurmrestd.
+func RestAPIConfigMap(restAPI string) string { return restAPI + "-restapi-config" }
+
 // WorkerService returns the name of the Service of all workers of a cluster.
 func WorkerService(cluster string) string { return "slurm-workers-" + cluster }
 

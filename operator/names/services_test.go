@@ -19,6 +19,8 @@ func TestNamesOfChildren(t *testing.T) {
 		{"the ConfigMap of slurmctld", ControllerConfigMap("blue"), "blue-config"},
 		{"slurmdbd's Service", AccountingService("blue"), "blue-accounting"},
 		{"slurmrestd's Service", RestAPIService("blue"), "blue-restapi"},
+		{"slurmrestd's Deployment", RestAPIDeployment("blue"), "blue-restapi"},
+		{"slurmrestd's ConfigMap", RestAPIConfigMap("blue"), "blue-restapi-config"},
 		{"the workers' Service", WorkerService("blue"), "slurm-workers-blue"},
 		{"the workers' disruption budget", WorkerBudget("blue"), "slurm-workers-pdb-blue"},
 	} {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // KeyVolume returns a volume with one key of a Secret, as a file of the given name that only its owner
@@ -60,4 +62,19 @@ exec tail -n +1 -F "$0"`
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		VolumeMounts:  []corev1.VolumeMount{mount},
 	}
+}
+
+// RestrictedContext returns what the pod security standard "restricted" asks of a container.
+func RestrictedContext() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// KubeObject is an object of Kubernetes.
+type KubeObject interface {
+	metav1.Object
+	runtime.Object
 }

@@ -43,6 +43,38 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 	return Slurmctld{Address: at, Key: *c.Spec.SlurmKeyRef}
 }
 
+// SlurmctldHosts returns the values of SlurmctldHost for the slurmctlds of a Controller, the primary
+// first: the name of each host with its address in parentheses.
+//
+// Each job step resolves every host and waits ten seconds for one that does not exist
+// (docs/development/slurm.md, "Two slurmctlds"). A single slurmctld has the address of its Service, which
+// always exists. Behind that of several there are the backups too, which refuse what they are asked, so
+// each of them has its own.
+func SlurmctldHosts(c *v1beta1.Controller) []string {
+	address := ControllerSlurmctld(c).Address
+	if c.Spec.External {
+		return []string{address.Host}
+	}
+	replicas := ControllerReplicas(c)
+	if replicas == 1 {
+		return []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), address.Host)}
+	}
+	var out []string
+	for i := range replicas {
+		pod := names.ControllerPod(c.Name, i)
+		out = append(out, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name), c.Namespace))
+	}
+	return out
+}
+
+// ControllerReplicas returns how many slurmctlds a Controller has.
+func ControllerReplicas(c *v1beta1.Controller) int {
+	if ha := c.Spec.HA; ha != nil && ha.Enabled {
+		return 1 + int(max(ha.Backups, 1))
+	}
+	return 1
+}
+
 // ClusterSlurmctld returns the slurmctld of a Cluster.
 func ClusterSlurmctld(c *v1beta1.Cluster) Slurmctld {
 	switch {

@@ -165,9 +165,10 @@ const (
 
 // Values of LabelAppName.
 const (
-	AppSlurmctld = "slurmctld"
-	AppSlurmd    = "slurmd"
-	AppLogin     = "login"
+	AppSlurmctld  = "slurmctld"
+	AppSlurmd     = "slurmd"
+	AppSlurmrestd = "slurmrestd"
+	AppLogin      = "login"
 )
 
 // TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of workers. Administrators set

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -93,6 +94,7 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 	c := in.Controller
 	out := slurmconf.SlurmConf{
 		ClusterName: names.SlurmClusterName(c),
+		Hosts:       refs.SlurmctldHosts(c),
 		Port:        in.address().Port, SlurmdPort: names.SlurmdPort,
 		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
 		HasJWKS: c.Spec.JWKSKeyRef != nil, HasMetrics: c.Spec.Metrics.Enabled,
@@ -103,19 +105,8 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
 		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
 	}
-	if Replicas(c) == 1 {
-		// Each job step resolves the host, and waits ten seconds for a name that does not exist. The
-		// name of the Service always does.
+	if len(out.Hosts) == 1 {
 		out.Address = in.address().Host
-		out.Hosts = []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), out.Address)}
-		return out
-	}
-	// Behind the Service there would be the backups too, which refuse what they are asked. Slurm's own
-	// clients find the active one by the addresses of all.
-	for i := range Replicas(c) {
-		pod := names.ControllerPod(c.Name, i)
-		out.Hosts = append(out.Hosts, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name),
-			c.Namespace))
 	}
 	return out
 }

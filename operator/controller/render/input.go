@@ -41,14 +41,6 @@ type UserFiles struct {
 	Prolog, Epilog, PrologSlurmctld, EpilogSlurmctld map[string]string
 }
 
-// Replicas returns how many slurmctlds a Controller has.
-func Replicas(c *v1beta1.Controller) int {
-	if ha := c.Spec.HA; ha != nil && ha.Enabled {
-		return 1 + int(max(ha.Backups, 1))
-	}
-	return 1
-}
-
 // address returns where clients find slurmctld.
 func (in Input) address() refs.Address { return refs.ControllerSlurmctld(in.Controller).Address }
 

@@ -1,19 +1,10 @@
 package render
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-)
-
-// Object is an object of Kubernetes.
-type Object interface {
-	metav1.Object
-	runtime.Object
-}
+import "github.com/slurmtide/slurmtide/operator/podspec"
 
 // Objects returns all objects of a Controller, those first that the others refer to. If one cannot be
 // built, none is returned.
-func Objects(in Input) ([]Object, error) {
+func Objects(in Input) ([]podspec.KubeObject, error) {
 	config, err := ConfigMap(in)
 	if err != nil {
 		return nil, err
@@ -26,5 +17,5 @@ func Objects(in Input) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Object{config, InternalService(in), service, set}, nil
+	return []podspec.KubeObject{config, InternalService(in), service, set}, nil
 }

@@ -91,7 +91,7 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
-	if Replicas(in.Controller) > 1 {
+	if refs.ControllerReplicas(in.Controller) > 1 {
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 				LabelSelector: &metav1.LabelSelector{MatchLabels: in.selector()},
@@ -133,7 +133,7 @@ func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 			{Name: volumeRun, MountPath: slurmconf.RunDir},
 			{Name: volumeTmp, MountPath: "/tmp"},
 		},
-		SecurityContext: restrictedContext(),
+		SecurityContext: podspec.RestrictedContext(),
 	}
 	if hasLogfile {
 		c.Args = append(c.Args, "-L", logPath)
@@ -151,7 +151,7 @@ func (in Input) installContainer() corev1.Container {
 		ImagePullPolicy: in.AgentPullPolicy,
 		Args:            []string{"--install=" + agentDir},
 		VolumeMounts:    []corev1.VolumeMount{{Name: volumeAgent, MountPath: agentDir}},
-		SecurityContext: restrictedContext(),
+		SecurityContext: podspec.RestrictedContext(),
 	}
 }
 
@@ -182,16 +182,7 @@ func (in Input) defaultReconfigure(slurmctld corev1.Container) corev1.Container 
 			{Name: volumeRun, MountPath: slurmconf.RunDir},
 			{Name: volumeTmp, MountPath: "/tmp"},
 		},
-		SecurityContext: restrictedContext(),
-	}
-}
-
-// restrictedContext returns what the pod security standard "restricted" asks of a container.
-func restrictedContext() *corev1.SecurityContext {
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: new(false),
-		ReadOnlyRootFilesystem:   new(true),
-		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SecurityContext: podspec.RestrictedContext(),
 	}
 }
 
@@ -199,7 +190,7 @@ func restrictedContext() *corev1.SecurityContext {
 func (in Input) defaultLogfile() corev1.Container {
 	out := podspec.LogfileContainer(ContainerLogfile, in.Image, logPath,
 		corev1.VolumeMount{Name: volumeLog, MountPath: logDir})
-	out.SecurityContext = restrictedContext()
+	out.SecurityContext = podspec.RestrictedContext()
 	return out
 }
 

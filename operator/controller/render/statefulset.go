@@ -21,7 +21,7 @@ func StatefulSet(in Input) (*appsv1.StatefulSet, error) {
 	out := &appsv1.StatefulSet{
 		ObjectMeta: in.metadata(names.ControllerStatefulSet(in.Controller.Name)),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:    new(int32(Replicas(in.Controller))),
+			Replicas:    new(int32(refs.ControllerReplicas(in.Controller))),
 			ServiceName: names.ControllerInternalService(in.Controller.Name),
 			Selector:    &metav1.LabelSelector{MatchLabels: in.selector()},
 			Template:    template,

@@ -1,0 +1,46 @@
+package render
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+// Input is everything that the objects of a RestApi are built from.
+type Input struct {
+	// RestAPI and Controller are not modified.
+	RestAPI    *v1beta1.RestApi
+	Controller *v1beta1.Controller
+	// Accounting is where slurmdbd is. Without a host there is no accounting.
+	Accounting refs.Address
+	// Image is the image of slurmrestd if the RestApi names none.
+	Image string
+}
+
+// port returns the port of slurmrestd and of its Service.
+func (in Input) port() int32 {
+	return cmp.Or(int32(in.RestAPI.Spec.Service.Port), names.SlurmrestdPort)
+}
+
+// selector returns the labels by which the Service and the Deployment select slurmrestd's pods.
+func (in Input) selector() map[string]string {
+	return names.SlurmrestdSelector(in.RestAPI.Name, in.Controller.Name)
+}
+
+// labels returns the labels of all objects of the RestApi.
+func (in Input) labels() map[string]string {
+	out := in.selector()
+	out[v1beta1.LabelAppComponent] = names.ComponentRestAPI
+	return out
+}
+
+// metadata returns the metadata of an object that the RestApi owns.
+func (in Input) metadata(name string) metav1.ObjectMeta {
+	kind := v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindRestApi)
+	return metav1.ObjectMeta{Name: name, Namespace: in.RestAPI.Namespace, Labels: in.labels(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.RestAPI, kind)}}
+}

@@ -1,0 +1,34 @@
+package slurmconf
+
+import "strconv"
+
+// ClientConf is the content of a slurm.conf for a program that only asks slurmctld, such as slurmrestd. It
+// says nothing about nodes, partitions and plugins.
+type ClientConf struct {
+	// ClusterName is the name of the cluster in Slurm.
+	ClusterName string
+	// Hosts are the values of SlurmctldHost, and Port is that of slurmctld.
+	Hosts []string
+	Port  int32
+	// Accounting is the host of slurmdbd, and AccountingPort its port. Without a host there is no
+	// accounting.
+	Accounting     string
+	AccountingPort int32
+}
+
+// Render returns the text of the file. It fails if Slurm would not read a value as it is meant.
+func (c ClientConf) Render() (string, error) {
+	ours := []assignment{{name: "ClusterName", value: c.ClusterName}}
+	for _, host := range c.Hosts {
+		ours = append(ours, assignment{name: "SlurmctldHost", value: host})
+	}
+	ours = append(ours, assignment{name: "SlurmctldPort", value: strconv.Itoa(int(c.Port))},
+		assignment{name: "AuthType", value: "auth/slurm"}, assignment{name: "CredType", value: "cred/slurm"},
+		assignment{name: "AuthAltTypes", value: "auth/jwt"})
+	if c.Accounting != "" {
+		ours = append(ours, assignment{name: "AccountingStorageType", value: "accounting_storage/slurmdbd"},
+			assignment{name: "AccountingStorageHost", value: c.Accounting},
+			assignment{name: "AccountingStoragePort", value: strconv.Itoa(int(c.AccountingPort))})
+	}
+	return renderFile(ours, "")
+}
