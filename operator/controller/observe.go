@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/problem"
@@ -39,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	if in.Files, err = r.readFiles(ctx, c); err != nil {
 		return in, err
 	}
-	if in.Accounting, err = r.findAccounting(ctx, c); err != nil {
+	if in.Accounting, err = access.FindSlurmdbd(ctx, r.client, c); err != nil {
 		return in, err
 	}
 	in.NodeSets, in.MaxWorkers, err = r.findNodeSets(ctx, c)
@@ -128,21 +129,6 @@ func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 		(*ref.files)[file] = config.Data[file]
 	}
 	return nil
-}
-
-// findAccounting returns where the Controller's slurmdbd is.
-func (r *Reconciler) findAccounting(ctx context.Context, c *v1beta1.Controller) (refs.Address, error) {
-	ref := c.Spec.AccountingRef
-	if ref == nil || ref.Name == "" {
-		return refs.Address{}, nil
-	}
-	accounting := &v1beta1.Accounting{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, accounting)
-	if apierrors.IsNotFound(err) {
-		return refs.Address{}, problem.New(v1beta1.ReasonReferenceNotFound,
-			"spec.accountingRef: there is no Accounting %s", ref.Name)
-	}
-	return refs.AccountingSlurmdbd(accounting), err
 }
 
 // findNodeSets returns the NodeSets of a Controller in the order of their names, and the sum of their

@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
-	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/restapi/render"
 	"github.com/slurmtide/slurmtide/operator/restapi/status"
 )
@@ -148,17 +148,10 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	if apierrors.IsNotFound(err) {
 		return in, problem.New(v1beta1.ReasonReferenceNotFound, "spec.controllerRef: there is no Controller %s", name.Name)
 	}
-	ref := in.Controller.Spec.AccountingRef
-	if err != nil || ref == nil || ref.Name == "" {
+	if err != nil {
 		return in, err
 	}
-	accounting := &v1beta1.Accounting{}
-	err = r.client.Get(ctx, client.ObjectKey{Namespace: api.Namespace, Name: ref.Name}, accounting)
-	if apierrors.IsNotFound(err) {
-		return in, problem.New(v1beta1.ReasonReferenceNotFound, "Controller %s: there is no Accounting %s", name.Name,
-			ref.Name)
-	}
-	in.Accounting = refs.AccountingSlurmdbd(accounting)
+	in.Accounting, err = access.FindSlurmdbd(ctx, r.client, in.Controller)
 	return in, err
 }
 

@@ -1,0 +1,28 @@
+package access
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+// FindSlurmdbd returns where the slurmdbd of a Controller is, without a host if it has none. The error is
+// *problem.Error if the Controller names an Accounting that does not exist.
+func FindSlurmdbd(ctx context.Context, reader client.Reader, c *v1beta1.Controller) (refs.Address, error) {
+	ref := c.Spec.AccountingRef
+	if ref == nil || ref.Name == "" {
+		return refs.Address{}, nil
+	}
+	accounting := &v1beta1.Accounting{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, accounting)
+	if apierrors.IsNotFound(err) {
+		return refs.Address{}, problem.New(v1beta1.ReasonReferenceNotFound,
+			"spec.accountingRef of Controller %s: there is no Accounting %s", c.Name, ref.Name)
+	}
+	return refs.AccountingSlurmdbd(accounting), err
+}
