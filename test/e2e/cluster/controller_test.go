@@ -34,6 +34,7 @@ func TestController(t *testing.T) {
 				e.testJob()
 				job := e.submit("--wrap", "sleep 600")
 				e.awaitState(job, "RUNNING")
+				e.testRestAPI(job)
 				e.testConfiguration(job)
 				e.testCrash(job)
 				e.testPodSecurity()

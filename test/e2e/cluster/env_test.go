@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -63,7 +65,7 @@ func startKube(t *testing.T, versions []string) *realkube.Cluster {
 	_, err = kube.Helm(t.Context(), "install", "crds", "../../../charts/slurm-operator-crds")
 	must(t, err)
 	must(t, kube.AwaitEstablished(t.Context(), "controllers.slinky.slurm.net", "nodesets.slinky.slurm.net",
-		"accountings.slinky.slurm.net"))
+		"accountings.slinky.slurm.net", "restapis.slinky.slurm.net"))
 	startOperator(t, kube)
 	return kube
 }
@@ -79,11 +81,14 @@ func startOperator(t *testing.T, kube *realkube.Cluster) {
 		autoscalingv2.AddToScheme, v1beta1.AddToScheme} {
 		must(t, add(scheme))
 	}
+	objects := controller.CacheOptions()
+	maps.Copy(objects, restapi.CacheOptions())
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(),
-		Cache:   cache.Options{ByObject: controller.CacheOptions()},
+		Cache:   cache.Options{ByObject: objects},
 		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedObjects()}},
 		Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
+	must(t, restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{}).SetupWithManager(mgr))
 	must(t, controller.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), mgr.GetEventRecorder("test"), time.Now,
 		controller.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
 		SetupWithManager(mgr))
@@ -110,6 +115,7 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string) *env {
 	e.extraConf = e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}") + "\n"
 	e.kubectl("wait", "controller/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
+	e.kubectl("wait", "restapi/slurm", "--for=condition=Ready", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
 	return e
 }
