@@ -33,6 +33,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/operator/unreconciled"
@@ -100,6 +101,13 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		agents := configagent.NewStatusReader(agentTimeout)
 		err := controller.New(mgr.GetClient(), mgr.GetAPIReader(), agents.Read, newRecorder(mgr), time.Now,
 			o.controller()).SetupWithManager(mgr)
+		if err != nil {
+			return err
+		}
+	}
+	if o.isEnabled(restAPIReconciler) {
+		err := restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{Image: o.slurmrestdImage}).
+			SetupWithManager(mgr)
 		if err != nil {
 			return err
 		}
@@ -177,6 +185,7 @@ func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: nodeset.CacheOptions()}
 	maps.Copy(out.ByObject, wakeup.CacheOptions())
 	maps.Copy(out.ByObject, controller.CacheOptions())
+	maps.Copy(out.ByObject, restapi.CacheOptions())
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
 			out.DefaultNamespaces = map[string]cache.Config{}

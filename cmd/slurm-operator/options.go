@@ -23,8 +23,10 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// reconcilers are the enabled ones, empty for all but controllerReconciler.
+	// reconcilers are the enabled ones, empty for all but controllerReconciler and restAPIReconciler.
 	reconcilers []string
+	// slurmrestdImage is the image of slurmrestd where a RestApi names none.
+	slurmrestdImage string
 	// slurmctldImage is the image of slurmctld where a Controller names none.
 	slurmctldImage string
 	// agentImage is the image of slurm-agent.
@@ -79,6 +81,8 @@ func newProgram() (*flags.Program, *options) {
 	o.slurm.addFlags(p.Group("Slurm"))
 	nodeSetFlags(p.Group("NodeSets"), &o.nodeSet)
 	o.controllerFlags(p.Group("Controllers"))
+	p.Group("RestApis").StringVar(&o.slurmrestdImage, "restapi.image", "",
+		"Image of slurmrestd where a RestApi names none.")
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -91,8 +95,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 	flags.ListVar(set, &o.reconcilers, "reconcilers", "name", "Reconcilers to run, separated by commas: nodeset "+
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
 		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
-		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers. "+
-		"Default: all but controller, which is not complete.")
+		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers, "+
+		"restapi the slurmrestd of RestApis. Default: all but controller and restapi, which are not complete.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -130,26 +134,33 @@ const (
 	tokenReconciler   = "token"
 	// controllerReconciler runs slurmctld. It runs only where --reconcilers names it.
 	controllerReconciler = "controller"
+	// restAPIReconciler runs slurmrestd. It runs only where --reconcilers names it.
+	restAPIReconciler = "restapi"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
 	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
 	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
-		controllerReconciler}
+		controllerReconciler, restAPIReconciler}
 }
 
 // isEnabled reports whether the reconciler runs.
 func (o *options) isEnabled(name string) bool {
-	return len(o.reconcilers) == 0 && name != controllerReconciler || slices.Contains(o.reconcilers, name)
+	isDefault := name != controllerReconciler && name != restAPIReconciler
+	return len(o.reconcilers) == 0 && isDefault || slices.Contains(o.reconcilers, name)
 }
 
 // optionalKinds returns the kinds that are reconciled although they are not by default.
 func (o *options) optionalKinds() []string {
+	var out []string
 	if o.isEnabled(controllerReconciler) {
-		return []string{v1beta1.KindController}
+		out = append(out, v1beta1.KindController)
 	}
-	return nil
+	if o.isEnabled(restAPIReconciler) {
+		out = append(out, v1beta1.KindRestApi)
+	}
+	return out
 }
 
 // controller returns the settings of the reconciler of Controllers.

@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/status"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // FieldManager is the field manager of our writes.

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // nodeSetOf returns the name of the NodeSet that a pod or a revision belongs to, empty for none. It

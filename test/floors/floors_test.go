@@ -235,7 +235,8 @@ var purePackages = []string{"operator/names", "operator/podspec", "operator/prob
 	"operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
-	"operator/nodeset/render", "operator/controller/render", "operator/controller/status", "slurmclient/occupancy", "metricsapi/view/convert"}
+	"operator/nodeset/render", "operator/controller/render", "operator/controller/status",
+	"operator/restapi/render", "operator/restapi/status", "slurmclient/occupancy", "metricsapi/view/convert"}
 
 // impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they
 // may use what computes, as ParseIP and JoinHostPort do; no expression here tells those apart from a dial.

@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // StatefulSet returns the StatefulSet of slurmctld. The claim of its state is never deleted with it.
