@@ -49,8 +49,8 @@ func newStore(t *testing.T, objects ...client.Object) (client.Client, *int) {
 		}).Build(), writes
 }
 
-// reconcile reconciles the RestApi and returns its condition Ready.
-func reconcile(t *testing.T, store client.Client) metav1.Condition {
+// reconcileAPI reconciles the RestApi and returns its condition Ready.
+func reconcileAPI(t *testing.T, store client.Client) metav1.Condition {
 	t.Helper()
 	name := client.ObjectKey{Namespace: "team", Name: "api"}
 	r := New(store, store, time.Now, Config{Image: "slurmrestd:1"})
@@ -75,7 +75,7 @@ func newController(accounting string) *v1beta1.Controller {
 
 func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	store, writes := newStore(t, newController("acct"), &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "acct"}})
-	if c := reconcile(t, store); c.Reason != v1beta1.ReasonProgressing {
+	if c := reconcileAPI(t, store); c.Reason != v1beta1.ReasonProgressing {
 		t.Errorf("without a pod the condition is %+v", c)
 	}
 	deployment := &appsv1.Deployment{}
@@ -86,14 +86,14 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 		t.Errorf("with an Accounting the arguments are %s", args)
 	}
 	*writes = 0
-	if reconcile(t, store); *writes > 0 {
+	if reconcileAPI(t, store); *writes > 0 {
 		t.Errorf("%d writes, although nothing has changed", *writes)
 	}
 	deployment.Status.AvailableReplicas, deployment.Status.Replicas = 1, 1
 	if err := store.Status().Update(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
-	if c := reconcile(t, store); c.Status != metav1.ConditionTrue {
+	if c := reconcileAPI(t, store); c.Status != metav1.ConditionTrue {
 		t.Errorf("with an available pod the condition is %+v", c)
 	}
 }
@@ -113,7 +113,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			store, _ := newStore(t, tc.objects...)
-			if c := reconcile(t, store); c.Reason != tc.reason || !strings.Contains(c.Message, tc.message) {
+			if c := reconcileAPI(t, store); c.Reason != tc.reason || !strings.Contains(c.Message, tc.message) {
 				t.Errorf("the condition is %+v", c)
 			}
 		})

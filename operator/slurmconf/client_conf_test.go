@@ -1,0 +1,32 @@
+package slurmconf
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRenderClientConf(t *testing.T) {
+	conf := ClientConf{ClusterName: "c", Hosts: []string{"a(a.team)", "b(b.team)"}, Port: 6817, Accounting: "acct.team",
+		AccountingPort: 6819}
+	const want = `ClusterName=c
+SlurmctldHost=a(a.team)
+SlurmctldHost=b(b.team)
+SlurmctldPort=6817
+AuthType=auth/slurm
+CredType=cred/slurm
+AuthAltTypes=auth/jwt
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=acct.team
+AccountingStoragePort=6819
+`
+	got, err := conf.Render()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	conf.ClusterName = "a\nSlurmUser=root"
+	if _, err := conf.Render(); err == nil || !strings.Contains(err.Error(), "ClusterName") {
+		t.Errorf("the error is %v", err)
+	}
+}
