@@ -125,6 +125,8 @@ func (in Input) defaultTemplate() corev1.PodTemplateSpec {
 			Args:    []string{"-a", "rest_auth/jwt", "-s", plugins, fmt.Sprintf("0.0.0.0:%d", in.port())},
 			Env: []corev1.EnvVar{
 				{Name: "SLURM_JWT", Value: "daemon"},
+				// A pod without rights may not unshare namespaces, and is isolated already (slurmrestd(8)).
+				{Name: "SLURMRESTD_SECURITY", Value: "disable_unshare_sysv,disable_unshare_files"},
 				// An answer about all jobs is made of millions of small pieces, of which glibc's allocator
 				// gives the memory back late. An image without jemalloc says so and goes on.
 				{Name: "LD_PRELOAD", Value: "libjemalloc.so.2"},

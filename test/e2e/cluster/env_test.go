@@ -182,7 +182,8 @@ func (e *env) logs() string {
 	for _, args := range [][]string{{"get", "pods,controllers,configmaps", "-o", "wide"}, {"describe", "controller"},
 		{"describe", "pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", "slurm-controller-0", "-c", "reconfigure", "--tail=50"},
-		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"}} {
+		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
+		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--tail=50"}} {
 		text, err := e.kube.Kubectl(ctx, append([]string{"--namespace", e.namespace}, args...)...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)
 		if err != nil {
