@@ -5,11 +5,33 @@ images_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=hack/kube/lib.sh
 source "$images_dir/../kube/lib.sh"
 
-# suite_of names the Debian suite that carries a Slurm version.
+# suite_of names the Debian suite that carries a Slurm version, or that of the tests' own images.
 suite_of() {
 	case $1 in
-	24.11) echo trixie ;;
+	24.11 | dev) echo trixie ;;
 	26.05) echo forky ;;
-	*) die "no image for Slurm '$1', known are 24.11 and 26.05" ;;
+	*) return 1 ;;
 	esac
+}
+
+# debian_images prints the images of Debian's packages, as NAME:VERSION.
+debian_images() {
+	local file
+	for file in "$repo_dir"/images/*/packages; do
+		file=${file%/packages}
+		echo "${file##*/}:24.11 ${file##*/}:26.05"
+	done
+	for file in "$repo_dir"/test/images/*/packages; do
+		file=${file%/packages}
+		echo "${file##*/}:dev"
+	done
+}
+
+# packages_of prints the packages of image $1.
+packages_of() {
+	local file
+	for file in "$repo_dir/images/$1/packages" "$repo_dir/test/images/$1/packages"; do
+		[[ ! -f $file ]] || { cat "$file" && return; }
+	done
+	return 1
 }

@@ -14,13 +14,11 @@ func TestLoadRefuses(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here")
 	}
+	known := "known are " + strings.Join(append(serverPrograms(t), debianImages(t)...), " ")
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	for _, tc := range []struct{ name, args, want string }{
-		{"an unknown program", "slurm-noodles",
-			"load: no image 'slurm-noodles', known are " + strings.Join(serverPrograms(t), " ") +
-				" slurmd:24.11 slurmd:26.05"},
-		{"a Slurm version that Debian lacks", "slurmd:23.02",
-			"load: no image for Slurm '23.02', known are 24.11 and 26.05"},
+		{"an unknown program", "slurm-noodles", "load: no image 'slurm-noodles', " + known},
+		{"a Slurm version that Debian lacks", "slurmd:23.02", "load: no image 'slurmd:23.02', " + known},
 		{"a cluster that does not exist", "--dir " + nowhere + " slurmd:26.05",
 			"load: no cluster in " + nowhere + ", start one with hack/kube/up"},
 	} {
@@ -35,4 +33,26 @@ func TestLoadRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// debianImages returns the names of the images of Debian's packages: those of users for each release of
+// Slurm, and those of tests.
+func debianImages(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, folder := range []struct {
+		path     string
+		versions []string
+	}{{"images", []string{"24.11", "26.05"}}, {"test/images", []string{"dev"}}} {
+		files, err := filepath.Glob(filepath.Join(root, folder.path, "*", "packages"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, version := range folder.versions {
+				out = append(out, filepath.Base(filepath.Dir(file))+":"+version)
+			}
+		}
+	}
+	return out
 }
