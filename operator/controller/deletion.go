@@ -44,14 +44,15 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controlle
 	}
 	for _, object := range []client.Object{
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerStatefulSet(c.Name)}},
-		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerService(c.Name)}},
-		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerInternalService(c.Name)}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerConfigMap(c.Name)}},
 	} {
 		object.SetNamespace(c.Namespace)
 		if err := kube.DeleteOwned(ctx, r.client, r.uncached, c, object); err != nil {
 			return err
 		}
+	}
+	if err := r.deleteOtherServices(ctx, c, nil); err != nil {
+		return err
 	}
 	return kube.RemoveFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager))
 }

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/controller/status"
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
@@ -117,6 +121,30 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) er
 	}
 	for _, object := range objects {
 		if err := kube.Apply(ctx, r.client, r.uncached, object, client.FieldOwner(FieldManager)); err != nil {
+			return err
+		}
+	}
+	return r.deleteOtherServices(ctx, c, objects)
+}
+
+// deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
+// any more, such as those of backups.
+func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Controller, wanted []podspec.KubeObject) error {
+	list := &corev1.ServiceList{}
+	err := r.client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(names.SlurmctldSelector(c.Name)))
+	if err != nil {
+		return fmt.Errorf("listing the Services of slurmctld: %w", err)
+	}
+	for i := range list.Items {
+		service := &list.Items[i]
+		isWanted := slices.ContainsFunc(wanted, func(w podspec.KubeObject) bool {
+			_, isService := w.(*corev1.Service)
+			return isService && w.GetName() == service.Name
+		})
+		if isWanted {
+			continue
+		}
+		if err := kube.DeleteOwned(ctx, r.client, r.uncached, c, service); err != nil {
 			return err
 		}
 	}

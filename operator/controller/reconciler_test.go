@@ -178,6 +178,35 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	}
 }
 
+func TestEachOfSeveralSlurmctldsHasAService(t *testing.T) {
+	e := newEnv(t)
+	setBackups := func(backups int32) {
+		t.Helper()
+		c := &v1beta1.Controller{}
+		e.get("slurm", c)
+		c.Spec.HA = &v1beta1.ControllerHA{Enabled: backups > 0, Backups: backups}
+		if err := e.store.Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		e.reconcile()
+	}
+	setBackups(2)
+	for _, name := range []string{"slurm-controller-0", "slurm-controller-1", "slurm-controller-2"} {
+		e.get(name, &corev1.Service{})
+	}
+	if want := "SlurmctldHost=slurm-controller-2(slurm-controller-2.team)\n"; !strings.Contains(e.slurmConf(), want) {
+		t.Errorf("slurm.conf has no %s:\n%s", want, e.slurmConf())
+	}
+	setBackups(0)
+	list := &corev1.ServiceList{}
+	if err := e.store.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 2 {
+		t.Errorf("without backups there are %d Services", len(list.Items))
+	}
+}
+
 func TestReconcileCorrectsWhatOthersChanged(t *testing.T) {
 	e := newEnv(t)
 	e.reconcile()

@@ -27,6 +27,11 @@ func ControllerPod(controller string, ordinal int) string {
 	return ControllerStatefulSet(controller) + "-" + strconv.Itoa(ordinal)
 }
 
+// ControllerPodService returns the name of the Service of one of several slurmctlds of a Controller.
+func ControllerPodService(controller string, ordinal int) string {
+	return ControllerPod(controller, ordinal)
+}
+
 // ControllerConfigMap returns the name of the ConfigMap with a Controller's configuration files.
 func ControllerConfigMap(controller string) string { return controller + "-config" }
 

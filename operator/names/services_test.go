@@ -16,6 +16,7 @@ func TestNamesOfChildren(t *testing.T) {
 		{"the Service of each slurmctld", ControllerInternalService("blue"), "blue-controller-internal"},
 		{"the StatefulSet of slurmctld", ControllerStatefulSet("blue"), "blue-controller"},
 		{"the second pod of slurmctld", ControllerPod("blue", 1), "blue-controller-1"},
+		{"the Service of the second slurmctld", ControllerPodService("blue", 1), "blue-controller-1"},
 		{"the ConfigMap of slurmctld", ControllerConfigMap("blue"), "blue-config"},
 		{"slurmdbd's Service", AccountingService("blue"), "blue-accounting"},
 		{"slurmrestd's Service", RestAPIService("blue"), "blue-restapi"},

@@ -47,9 +47,9 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 // first: the name of each host with its address in parentheses.
 //
 // Each job step resolves every host and waits ten seconds for one that does not exist
-// (docs/development/slurm.md, "Two slurmctlds"). A single slurmctld has the address of its Service, which
-// always exists. Behind that of several there are the backups too, which refuse what they are asked, so
-// each of them has its own.
+// (docs/development/slurm.md, "Two slurmctlds"). So the address is that of a Service, which exists also
+// while the pod does not. Behind the Service of all there are the backups too, which refuse what they are
+// asked, so each of several slurmctlds has a Service of its own.
 func SlurmctldHosts(c *v1beta1.Controller) []string {
 	address := ControllerSlurmctld(c).Address
 	if c.Spec.External {
@@ -61,8 +61,8 @@ func SlurmctldHosts(c *v1beta1.Controller) []string {
 	}
 	var out []string
 	for i := range replicas {
-		pod := names.ControllerPod(c.Name, i)
-		out = append(out, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name), c.Namespace))
+		out = append(out, fmt.Sprintf("%s(%s.%s)", names.ControllerPod(c.Name, i), names.ControllerPodService(c.Name, i),
+			c.Namespace))
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func loadInput(t *testing.T, name string) Input {
 // goldenInputs are the inputs by the name of their golden file.
 func goldenInputs(t *testing.T) map[string]Input {
 	out := map[string]Input{}
-	for _, name := range []string{"minimal", "everything", "volatile", "claim"} {
+	for _, name := range []string{"minimal", "everything", "volatile", "claim", "ha"} {
 		out[name] = loadInput(t, name)
 	}
 	in := out["everything"]

@@ -17,5 +17,9 @@ func Objects(in Input) ([]podspec.KubeObject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []podspec.KubeObject{config, InternalService(in), service, set}, nil
+	out := []podspec.KubeObject{config, InternalService(in), service}
+	for _, service := range PodServices(in) {
+		out = append(out, service)
+	}
+	return append(out, set), nil
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -35,6 +36,32 @@ func InternalService(in Input) *corev1.Service {
 		},
 	}
 	out.APIVersion, out.Kind = "v1", "Service"
+	return out
+}
+
+// PodServices returns a Service for each of several slurmctlds. Unlike the name of a pod, that of a Service
+// resolves also while the pod does not exist, and a connection to it is refused at once. A single slurmctld
+// needs none.
+func PodServices(in Input) []*corev1.Service {
+	replicas := refs.ControllerReplicas(in.Controller)
+	if replicas == 1 {
+		return nil
+	}
+	var out []*corev1.Service
+	for i := range replicas {
+		selector := in.selector()
+		selector[appsv1.StatefulSetPodNameLabel] = names.ControllerPod(in.Controller.Name, i)
+		service := &corev1.Service{
+			ObjectMeta: in.metadata(names.ControllerPodService(in.Controller.Name, i)),
+			Spec: corev1.ServiceSpec{
+				PublishNotReadyAddresses: true,
+				Selector:                 selector,
+				Ports:                    []corev1.ServicePort{in.servicePort(in.address().Port)},
+			},
+		}
+		service.APIVersion, service.Kind = "v1", "Service"
+		out = append(out, service)
+	}
 	return out
 }
 

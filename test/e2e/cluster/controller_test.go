@@ -24,12 +24,12 @@ func TestController(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
-	kube := startKube(t, versions)
+	kube, stopOperator := startKube(t, versions)
 	t.Run("releases", func(t *testing.T) {
 		for _, version := range versions {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				e := startSlurm(t, kube, version)
+				e := startSlurm(t, kube, version, "cluster.yaml")
 				e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
 				e.testJob()
 				job := e.submit("--wrap", "sleep 600")
@@ -41,6 +41,7 @@ func TestController(t *testing.T) {
 			})
 		}
 	})
+	t.Run("takeover", func(t *testing.T) { testTakeover(t, kube, stopOperator) })
 }
 
 // submit submits a script and returns the job's id.

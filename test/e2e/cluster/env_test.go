@@ -12,6 +12,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"text/template"
 	"time"
@@ -40,6 +41,8 @@ type env struct {
 	*testing.T
 	kube      *realkube.Cluster
 	namespace string
+	// ctld is the pod in which commands of Slurm run.
+	ctld string
 	// extraConf is that of testdata.
 	extraConf string
 }
@@ -51,8 +54,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// startKube starts Kubernetes with a node, the images, the definitions and the operator.
-func startKube(t *testing.T, versions []string) *realkube.Cluster {
+// startKube starts Kubernetes with a node, the images, the definitions and the operator, which it returns a
+// function to stop.
+func startKube(t *testing.T, versions []string) (*realkube.Cluster, func()) {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "cluster"})
 	must(t, err)
@@ -66,12 +70,11 @@ func startKube(t *testing.T, versions []string) *realkube.Cluster {
 	must(t, err)
 	must(t, kube.AwaitEstablished(t.Context(), "controllers.slinky.slurm.net", "nodesets.slinky.slurm.net",
 		"accountings.slinky.slurm.net", "restapis.slinky.slurm.net"))
-	startOperator(t, kube)
-	return kube
+	return kube, startOperator(t, kube)
 }
 
-// startOperator runs the reconciler of Controllers until the test ends.
-func startOperator(t *testing.T, kube *realkube.Cluster) {
+// startOperator runs the reconcilers until the test ends or calls the returned function.
+func startOperator(t *testing.T, kube *realkube.Cluster) (stop func()) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
 	config, err := kube.RESTConfig()
@@ -95,16 +98,19 @@ func startOperator(t *testing.T, kube *realkube.Cluster) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() { cancel(); must(t, <-done) })
+	stop = sync.OnceFunc(func() { cancel(); must(t, <-done) })
+	t.Cleanup(stop)
+	return stop
 }
 
-// startSlurm applies the Slurm cluster of testdata with a release, and returns when it is Ready.
-func startSlurm(t *testing.T, kube *realkube.Cluster, version string) *env {
+// startSlurm applies a Slurm cluster of testdata with a release, and returns when it is Ready.
+func startSlurm(t *testing.T, kube *realkube.Cluster, version, file string) *env {
 	t.Helper()
-	e := &env{T: t, kube: kube, namespace: "slurm-" + strings.ReplaceAll(version, ".", "-")}
+	name := strings.TrimSuffix(file, ".yaml")
+	e := &env{T: t, kube: kube, namespace: name + "-" + strings.ReplaceAll(version, ".", "-"), ctld: "slurm-controller-0"}
 	values := struct{ Namespace, Version, SlurmKey, JWTKey string }{e.namespace, version, newKey(t), newKey(t)}
 	text := &bytes.Buffer{}
-	must(t, template.Must(template.ParseFiles(filepath.Join("testdata", "cluster.yaml"))).Execute(text, values))
+	must(t, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
 	begin := time.Now()
 	must(t, kube.Apply(t.Context(), text.String()))
 	t.Cleanup(func() {
@@ -140,14 +146,14 @@ func (e *env) kubectl(args ...string) string {
 // slurm runs a command in slurmctld's container.
 func (e *env) slurm(args ...string) string {
 	e.Helper()
-	return e.kubectl(append([]string{"exec", "slurm-controller-0", "-c", "slurmctld", "--"}, args...)...)
+	return e.kubectl(append([]string{"exec", e.ctld, "-c", "slurmctld", "--"}, args...)...)
 }
 
 // await runs a command in slurmctld's container until its output contains want.
 func (e *env) await(want string, args ...string) {
 	e.Helper()
 	process.Await(e.T, func() error {
-		out, err := e.kube.Kubectl(e.Context(), append([]string{"--namespace", e.namespace, "exec", "slurm-controller-0",
+		out, err := e.kube.Kubectl(e.Context(), append([]string{"--namespace", e.namespace, "exec", e.ctld,
 			"-c", "slurmctld", "--"}, args...)...)
 		if err == nil && !strings.Contains(out, want) {
 			err = fmt.Errorf("%s says %q, not %q", strings.Join(args, " "), out, want)
@@ -181,8 +187,8 @@ func (e *env) logs() string {
 	var out strings.Builder
 	for _, args := range [][]string{{"get", "pods,controllers,configmaps", "-o", "wide"}, {"describe", "controller"},
 		{"describe", "pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
-		{"logs", "slurm-controller-0", "-c", "reconfigure", "--tail=50"},
-		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
+		{"logs", e.ctld, "-c", "reconfigure", "--tail=50"},
+		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
 		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--tail=50"}} {
 		text, err := e.kube.Kubectl(ctx, append([]string{"--namespace", e.namespace}, args...)...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)

@@ -1,0 +1,77 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// testTakeover loses the active slurmctld of a pair, on each release, while the operator is down: its pod is
+// killed and cannot be started again, as if its node were lost. The backup serves what was there, workers and
+// slurmrestd follow it, and the first one takes over again when it is back.
+func testTakeover(t *testing.T, kube *realkube.Cluster, stopOperator func()) {
+	var pairs []*env
+	for _, version := range versions {
+		e := startSlurm(t, kube, version, "ha.yaml")
+		e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
+		pairs = append(pairs, e)
+	}
+	stopOperator()
+	for _, e := range pairs {
+		e.killActive()
+	}
+	for _, e := range pairs {
+		e.testReturn()
+	}
+}
+
+// killActive kills the active slurmctld of a pair, and checks what the backup does.
+func (e *env) killActive() {
+	e.Helper()
+	ask := e.restdClient()
+	job := e.submit("--wrap", "sleep 600")
+	e.awaitState(job, "RUNNING")
+	process.Await(e.T, func() error { // slurmctld writes its state at most every five seconds
+		_, err := ask(e.Context(), "/slurm/v0.0.42/job/"+job)
+		return err
+	})
+	time.Sleep(stateInterval)
+	e.kubectl("cordon", "node")
+	defer e.kubectl("uncordon", "node")
+	begin := time.Now()
+	e.kubectl("delete", "pod", "slurm-controller-0", "--grace-period=0", "--force")
+	e.ctld = "slurm-controller-1"
+	e.awaitState(job, "RUNNING")
+	e.Logf("the active slurmctld is lost: the backup answers after %.1f s", time.Since(begin).Seconds())
+	process.Await(e.T, func() error {
+		_, err := ask(e.Context(), "/slurm/v0.0.42/job/"+job)
+		return err
+	})
+	e.Logf("slurmrestd answers after %.1f s", time.Since(begin).Seconds())
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	e.Logf("a job has run after %.1f s", time.Since(begin).Seconds())
+	e.awaitState(job, "RUNNING")
+}
+
+// testReturn waits until the first slurmctld serves again, and runs a job.
+func (e *env) testReturn() {
+	e.Helper()
+	begin := time.Now()
+	e.await("(primary) at slurm-controller-0 is UP", "scontrol", "ping")
+	e.ctld = "slurm-controller-0"
+	process.Await(e.T, func() error {
+		out, err := e.kube.Kubectl(e.Context(), "-n", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "sbatch",
+			"--parsable", "-D", "/", "-o", "/dev/null", "--wrap", "hostname")
+		if err == nil && out == "" {
+			err = errors.New("sbatch prints no job")
+		}
+		return err
+	})
+	e.Logf("the first slurmctld serves again after %.1f s", time.Since(begin).Seconds())
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+}
