@@ -147,3 +147,26 @@ func TestParts(t *testing.T) {
 		t.Error(diff, under)
 	}
 }
+
+func TestAnEmptyListRemovesOnlyAntiAffinity(t *testing.T) {
+	var defaults corev1.PodTemplateSpec
+	const ours = `
+spec:
+  tolerations: [{key: ours}]
+  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ours}]}}
+`
+	if err := yaml.UnmarshalStrict([]byte(ours), &defaults); err != nil {
+		t.Fatal(err)
+	}
+	got, err := podspec.Merge(defaults, podspec.Part{Field: "spec.template.spec", Raw: parseRaw(t,
+		"{tolerations: [], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: []}}}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Spec.Tolerations) != 1 {
+		t.Errorf("the tolerations are %v", got.Spec.Tolerations)
+	}
+	if terms := got.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(terms) > 0 {
+		t.Errorf("the anti-affinity is %v", terms)
+	}
+}

@@ -7,25 +7,30 @@ import (
 
 // keptLists are the lists of a PodSpec that a strategic merge would replace as a whole, and
 // in which our items must stay.
-var keptLists = [...][]string{
-	{"tolerations"},
-	{"dnsConfig", "searches"},
-	{"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"},
+var keptLists = [...]struct {
+	path []string
+	// emptyRemoves says that an empty list of the user's removes ours. The API server does not keep null
+	// in every list. It is not so for tolerations, which charts set to an empty list by default.
+	emptyRemoves bool
+}{
+	{path: []string{"tolerations"}},
+	{path: []string{"dnsConfig", "searches"}},
+	{path: []string{"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}, emptyRemoves: true},
 }
 
 // keepLists puts our items before the user's in the kept lists. If the user's list is null, none
 // stays.
 func keepLists(under, over Object) {
-	for _, path := range keptLists {
+	for _, list := range keptLists {
 		a, b := under, over
-		for _, key := range path[:len(path)-1] {
+		for _, key := range list.path[:len(list.path)-1] {
 			a, _ = a[key].(Object)
 			b, _ = b[key].(Object)
 		}
-		last := path[len(path)-1]
+		last := list.path[len(list.path)-1]
 		ours, _ := a[last].([]any)
 		theirs, ok := b[last].([]any)
-		if !ok {
+		if !ok || list.emptyRemoves && len(theirs) == 0 {
 			continue
 		}
 		all := slices.Clone(ours)
