@@ -71,7 +71,7 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	if joined.Problem != "" {
 		return missingReference("%s", joined.Problem)
 	}
-	s.input.Endpoint, s.input.SlurmKey = joined.Address, joined.Key
+	s.input.Endpoint, s.input.Slurmctlds, s.input.SlurmKey = joined.Address, joined.Each, joined.Key
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
 	return err

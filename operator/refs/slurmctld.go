@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,7 +25,9 @@ func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(
 // Slurmctld says how workers join a cluster: where its slurmctld is, and the key that all daemons share.
 type Slurmctld struct {
 	Address Address
-	Key     corev1.SecretKeySelector
+	// Each has the address of each of several slurmctlds, the primary first. It is empty if there is one.
+	Each []Address
+	Key  corev1.SecretKeySelector
 	// Problem says what is missing. The other fields are meaningless then.
 	Problem string
 }
@@ -34,13 +37,26 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 	if c.Spec.SlurmKeyRef == nil {
 		return Slurmctld{Problem: fmt.Sprintf("Controller %s has no slurmKeyRef, which workers need", c.Name)}
 	}
-	at := Address{Host: names.ControllerService(c.Name) + "." + c.Namespace,
-		Port: cmp.Or(int32(c.Spec.Service.Port), names.SlurmctldPort)}
+	out := LocateSlurmctld(c)
+	out.Key = *c.Spec.SlurmKeyRef
+	return out
+}
+
+// LocateSlurmctld returns the slurmctld of a Controller without its key, which clients with a token of
+// their own do not need.
+func LocateSlurmctld(c *v1beta1.Controller) Slurmctld {
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
-		at = Address{Host: c.Spec.ExternalConfig.Host,
-			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}
+		return Slurmctld{Address: Address{Host: c.Spec.ExternalConfig.Host,
+			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}}
 	}
-	return Slurmctld{Address: at, Key: *c.Spec.SlurmKeyRef}
+	out := Slurmctld{Address: Address{Host: names.ControllerService(c.Name) + "." + c.Namespace,
+		Port: cmp.Or(int32(c.Spec.Service.Port), names.SlurmctldPort)}}
+	if replicas := ControllerReplicas(c); replicas > 1 {
+		for i := range replicas {
+			out.Each = append(out.Each, Address{names.ControllerPodService(c.Name, i) + "." + c.Namespace, out.Address.Port})
+		}
+	}
+	return out
 }
 
 // SlurmctldHosts returns the values of SlurmctldHost for the slurmctlds of a Controller, the primary
@@ -51,20 +67,34 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 // while the pod does not. Behind the Service of all there are the backups too, which refuse what they are
 // asked, so each of several slurmctlds has a Service of its own.
 func SlurmctldHosts(c *v1beta1.Controller) []string {
-	address := ControllerSlurmctld(c).Address
+	slurmctld := LocateSlurmctld(c)
 	if c.Spec.External {
-		return []string{address.Host}
+		return []string{slurmctld.Address.Host}
 	}
-	replicas := ControllerReplicas(c)
-	if replicas == 1 {
-		return []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), address.Host)}
+	if len(slurmctld.Each) == 0 {
+		return []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), slurmctld.Address.Host)}
 	}
 	var out []string
-	for i := range replicas {
-		out = append(out, fmt.Sprintf("%s(%s.%s)", names.ControllerPod(c.Name, i), names.ControllerPodService(c.Name, i),
-			c.Namespace))
+	for i, address := range slurmctld.Each {
+		out = append(out, fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, i), address.Host))
 	}
 	return out
+}
+
+// ConfServers returns the value of --conf-server for the slurmctlds of a Controller.
+func ConfServers(c *v1beta1.Controller) string { return LocateSlurmctld(c).ConfServers() }
+
+// ConfServers returns the value of --conf-server, at which daemons without a configuration ask for one. A
+// backup hands out none while another slurmctld is active, so each of several is named.
+func (s Slurmctld) ConfServers() string {
+	if len(s.Each) == 0 {
+		return s.Address.String()
+	}
+	var out []string
+	for _, address := range s.Each {
+		out = append(out, address.String())
+	}
+	return strings.Join(out, ",")
 }
 
 // ControllerReplicas returns how many slurmctlds a Controller has.

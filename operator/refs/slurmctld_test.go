@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,9 @@ func TestSlurmctld(t *testing.T) {
 		{"outside on another port", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, External: true,
 			ExternalConfig: &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}}),
 			Slurmctld{Address: Address{"ctl.example.com", 7000}, Key: *key}},
+		{"with a backup", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, HA: &v1beta1.ControllerHA{Enabled: true}}),
+			Slurmctld{Address: Address{"blue-controller.team", 6817}, Key: *key,
+				Each: []Address{{"blue-controller-0.team", 6817}, {"blue-controller-1.team", 6817}}}},
 		{"a Controller without key", controller(v1beta1.ControllerSpec{}),
 			Slurmctld{Problem: "Controller blue has no slurmKeyRef, which workers need"}},
 		{"a Cluster", cluster(v1beta1.ClusterSpec{SlurmKeyRef: key,
@@ -46,5 +50,30 @@ func TestSlurmctld(t *testing.T) {
 	}
 	if got := (Address{"fd00::1", 6817}).String(); got != "[fd00::1]:6817" {
 		t.Errorf("an IPv6 address is %s", got)
+	}
+}
+
+func TestSeveralSlurmctldsAreEachNamed(t *testing.T) {
+	c := &v1beta1.Controller{ObjectMeta: objectMeta("team", "blue")}
+	c.Spec.SlurmKeyRef = newKeySelector("keys", "slurm.key")
+	for _, tc := range []struct {
+		name             string
+		ha               *v1beta1.ControllerHA
+		conf, slurmConfs string
+	}{
+		{"one", nil, "blue-controller.team:6817", "blue-controller-0(blue-controller.team)"},
+		{"a primary and a backup", &v1beta1.ControllerHA{Enabled: true},
+			"blue-controller-0.team:6817,blue-controller-1.team:6817",
+			"blue-controller-0(blue-controller-0.team) blue-controller-1(blue-controller-1.team)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c.Spec.HA = tc.ha
+			if got := ConfServers(c); got != tc.conf {
+				t.Errorf("--conf-server is %s, not %s", got, tc.conf)
+			}
+			if got := strings.Join(SlurmctldHosts(c), " "); got != tc.slurmConfs {
+				t.Errorf("SlurmctldHost is %s, not %s", got, tc.slurmConfs)
+			}
+		})
 	}
 }

@@ -42,7 +42,7 @@ type UserFiles struct {
 }
 
 // address returns where clients find slurmctld.
-func (in Input) address() refs.Address { return refs.ControllerSlurmctld(in.Controller).Address }
+func (in Input) address() refs.Address { return refs.LocateSlurmctld(in.Controller).Address }
 
 // selector returns the labels by which the Services and the StatefulSet select slurmctld's pods.
 func (in Input) selector() map[string]string {

@@ -19,6 +19,8 @@ type Input struct {
 	Cluster string
 	// Endpoint is where slurmd finds slurmctld.
 	Endpoint refs.Address
+	// Slurmctlds has the address of each of several slurmctlds. It is empty if there is one.
+	Slurmctlds []refs.Address
 	// SlurmKey is the key of a Secret that contains slurm.key.
 	SlurmKey corev1.SecretKeySelector
 	// Image is the image of the slurmd container if the NodeSet names none.

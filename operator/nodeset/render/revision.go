@@ -39,6 +39,7 @@ type revisionData struct {
 	OversubscribeNode bool                     `json:"oversubscribeNode,omitempty"`
 	SecurityProfile   v1beta1.SecurityProfile  `json:"securityProfile,omitempty"`
 	Endpoint          refs.Address             `json:"endpoint"`
+	Slurmctlds        []refs.Address           `json:"slurmctlds,omitempty"`
 	SlurmKey          corev1.SecretKeySelector `json:"slurmKey"`
 	Hashes            map[string]string        `json:"hashes,omitempty"`
 }
@@ -50,7 +51,7 @@ func RevisionOf(in Input) (Revision, error) {
 	r := revisionData{
 		Template: spec.Template, Slurmd: spec.Slurmd, Logfile: spec.Logfile, ExtraConf: spec.ExtraConf,
 		OrdinalPadding: spec.OrdinalPadding, OversubscribeNode: spec.OversubscribeNode,
-		Endpoint: in.Endpoint, SlurmKey: in.SlurmKey, Hashes: in.Hashes,
+		Endpoint: in.Endpoint, Slurmctlds: in.Slurmctlds, SlurmKey: in.SlurmKey, Hashes: in.Hashes,
 	}
 	if spec.SSH != nil && spec.SSH.Enabled {
 		r.SSH = spec.SSH
@@ -86,7 +87,7 @@ func (in Input) AtRevision(data []byte) (Input, error) {
 	if spec.SecurityProfile == "" {
 		spec.SecurityProfile = v1beta1.SecurityPrivileged
 	}
-	in.Endpoint, in.SlurmKey, in.Hashes = r.Endpoint, r.SlurmKey, r.Hashes
+	in.Endpoint, in.Slurmctlds, in.SlurmKey, in.Hashes = r.Endpoint, r.Slurmctlds, r.SlurmKey, r.Hashes
 	return in, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Environment variables of the slurmd container.
@@ -40,7 +41,7 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 		Image:   in.Image,
 		Command: []string{"slurmd"},
 		Args: []string{"-D", "-Z", "-N", "$(" + EnvHostname + ")",
-			"--conf-server", in.Endpoint.String(), "--conf", "$(" + EnvConf + ")"},
+			"--conf-server", refs.Slurmctld{Address: in.Endpoint, Each: in.Slurmctlds}.ConfServers(), "--conf", "$(" + EnvConf + ")"},
 		Env: []corev1.EnvVar{
 			{Name: EnvHostname, ValueFrom: slurmNameSource(user)},
 			{Name: EnvConf, Value: escapeVariables(Conf(in, KubeNodeFacts{}))},

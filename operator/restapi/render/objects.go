@@ -55,7 +55,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 	text, err := slurmconf.ClientConf{
 		ClusterName: names.SlurmClusterName(in.Controller),
 		Hosts:       refs.SlurmctldHosts(in.Controller),
-		Port:        refs.ControllerSlurmctld(in.Controller).Address.Port,
+		Port:        refs.LocateSlurmctld(in.Controller).Address.Port,
 		Accounting:  in.Accounting.Host, AccountingPort: in.Accounting.Port,
 	}.Render()
 	if err != nil {
