@@ -1,0 +1,117 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
+
+// loadInput returns the input of a RestApi in testdata, of a Controller "team/slurm".
+func loadInput(t *testing.T, name string) Input {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{RestAPI: new(v1beta1.RestApi), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
+	if err := yaml.UnmarshalStrict(text, in.RestAPI); err != nil {
+		t.Fatal(err)
+	}
+	in.Controller.Namespace, in.Controller.Name = "team", "slurm"
+	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{}
+	return in
+}
+
+func TestObjectsOfARestAPI(t *testing.T) {
+	inputs := map[string]Input{"minimal": loadInput(t, "minimal"), "everything": loadInput(t, "everything")}
+	everything := inputs["everything"]
+	everything.Accounting = refs.Address{Host: "slurm-accounting.team", Port: 6819}
+	everything.Controller.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
+	inputs["everything"] = everything
+	external := loadInput(t, "minimal")
+	external.Controller.Spec.External = true
+	external.Controller.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}
+	inputs["external"] = external
+	for name, in := range inputs {
+		t.Run(name, func(t *testing.T) {
+			objects, err := Objects(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			for _, o := range objects {
+				text, err := yaml.Marshal(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(append(got, "---\n"...), text...)
+			}
+			path := filepath.Join("testdata", name+".golden.yaml")
+			if *updateGoldens {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(want, got) {
+				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
+			}
+		})
+	}
+}
+
+func TestObjectsRefuse(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Input)
+		want   string
+	}{
+		{"a malformed pod", func(in *Input) { in.RestAPI.Spec.Template.Spec.Raw = []byte("[]") }, "spec.template.spec"},
+		{"a malformed container", func(in *Input) { in.RestAPI.Spec.Slurmrestd.Raw = []byte(`{"args":1}`) },
+			"spec.slurmrestd"},
+		{"a malformed Service", func(in *Input) { in.RestAPI.Spec.Service.Spec.Raw = []byte(`{"ports":1}`) },
+			"spec.service.spec"},
+		{"a ClusterName of two lines", func(in *Input) { in.Controller.Spec.ClusterName = "a\nb" }, "ClusterName"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := loadInput(t, "minimal")
+			tc.change(&in)
+			if objects, err := Objects(in); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v, not %q; %d objects", err, tc.want, len(objects))
+			}
+		})
+	}
+}
+
+// TestTheClustersConfigurationReplacesNoPod: slurmrestd reads only where slurmctld is.
+func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
+	in := loadInput(t, "minimal")
+	before, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Controller.Spec.ExtraConf = "MailDomain=x"
+	after, err := Objects(in)
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("the objects change: %v\n%s", err, diff)
+	}
+	in.Controller.Spec.Service.Port = 7000
+	if after, err = Objects(in); err != nil || cmp.Equal(before, after) {
+		t.Errorf("the objects stay although slurmctld's port is another: %v", err)
+	}
+}
