@@ -9,41 +9,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/ssh"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
-// loadInput returns the input of a RestApi in testdata, of a Controller "team/slurm".
+// loadInput returns the input of a LoginSet in testdata, of a Controller "team/slurm".
 func loadInput(t *testing.T, name string) Input {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{RestAPI: new(v1beta1.RestApi), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
-	if err := yaml.UnmarshalStrict(text, in.RestAPI); err != nil {
+	in := Input{LoginSet: new(v1beta1.LoginSet), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
+	if err := yaml.UnmarshalStrict(text, in.LoginSet); err != nil {
 		t.Fatal(err)
 	}
 	in.Controller.Namespace, in.Controller.Name = "team", "slurm"
-	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{}
+	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Key: "slurm.key",
+		LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}}
 	return in
 }
 
-func TestObjectsOfARestAPI(t *testing.T) {
+func TestObjectsOfALoginSet(t *testing.T) {
 	inputs := map[string]Input{"minimal": loadInput(t, "minimal"), "everything": loadInput(t, "everything")}
 	everything := inputs["everything"]
-	everything.Accounting = refs.Address{Host: "slurm-accounting.team", Port: 6819}
-	everything.Controller.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
+	everything.ClusterDomain = "cluster.example"
+	everything.Controller.Spec.Template.Spec.Raw = []byte(`{"securityContext":{"runAsUser":64030}}`)
 	inputs["everything"] = everything
-	external := loadInput(t, "minimal")
-	external.Controller.Spec.External = true
-	external.Controller.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}
-	inputs["external"] = external
 	for name, in := range inputs {
 		t.Run(name, func(t *testing.T) {
 			objects, err := Objects(in)
@@ -81,12 +78,13 @@ func TestObjectsRefuse(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		{"a malformed pod", func(in *Input) { in.RestAPI.Spec.Template.Spec.Raw = []byte("[]") }, "spec.template.spec"},
-		{"a malformed container", func(in *Input) { in.RestAPI.Spec.Slurmrestd.Raw = []byte(`{"args":1}`) },
-			"spec.slurmrestd"},
-		{"a malformed Service", func(in *Input) { in.RestAPI.Spec.Service.Spec.Raw = []byte(`{"ports":1}`) },
+		{"a malformed pod", func(in *Input) { in.LoginSet.Spec.Template.Spec.Raw = []byte("[]") }, "spec.template.spec"},
+		{"a malformed container", func(in *Input) { in.LoginSet.Spec.Login.Raw = []byte(`{"args":1}`) }, "spec.login"},
+		{"a malformed init container", func(in *Input) { in.LoginSet.Spec.Initconf.Raw = []byte(`[]`) }, "spec.initconf"},
+		{"a malformed Service", func(in *Input) { in.LoginSet.Spec.Service.Spec.Raw = []byte(`{"ports":1}`) },
 			"spec.service.spec"},
-		{"a ClusterName of two lines", func(in *Input) { in.Controller.Spec.ClusterName = "a\nb" }, "ClusterName"},
+		{"a malformed slurmctld", func(in *Input) { in.Controller.Spec.Slurmctld.Raw = []byte(`[]`) }, "spec.slurmctld"},
+		{"a NUL", func(in *Input) { in.LoginSet.Spec.ExtraSshdConfig = "\x00" }, "spec.extraSshdConfig"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := loadInput(t, "minimal")
@@ -98,7 +96,7 @@ func TestObjectsRefuse(t *testing.T) {
 	}
 }
 
-// TestTheClustersConfigurationReplacesNoPod: slurmrestd reads only where slurmctld is.
+// TestTheClustersConfigurationReplacesNoPod: sackd gets it from slurmctld.
 func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
 	in := loadInput(t, "minimal")
 	before, err := Objects(in)
@@ -110,8 +108,54 @@ func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
 		t.Errorf("the objects change: %v\n%s", err, diff)
 	}
-	in.Controller.Spec.Service.Port = 7000
-	if after, err = Objects(in); err != nil || cmp.Equal(before, after) {
-		t.Errorf("the objects stay although slurmctld's port is another: %v", err)
+}
+
+func TestSSHDConfig(t *testing.T) {
+	for _, tc := range []struct {
+		name, extra string
+		has, hasNot []string
+	}{
+		{"nothing", "", []string{"UsePAM yes\n", "ClientAliveInterval 60\n"}, []string{"spec.extraSshdConfig"}},
+		{"the user's option takes precedence", "clientaliveinterval=5\n", []string{"clientaliveinterval=5\n"},
+			[]string{"ClientAliveInterval 60"}},
+		{"an option for some connections does not", "Match User bob\nUsePAM no", []string{"UsePAM yes\n", "UsePAM no\n"}, nil},
+		{"another port and host key are more of them", "Port 2222\nHostKey /k", []string{"Port 22\n", "Port 2222\n",
+			"HostKey /etc/ssh-host-keys/ssh_host_rsa_key\n"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := renderSSHDConfig(tc.extra)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range tc.has {
+				if !strings.Contains(got, line) {
+					t.Errorf("%q is missing:\n%s", line, got)
+				}
+			}
+			for _, line := range tc.hasNot {
+				if strings.Contains(got, line) {
+					t.Errorf("%q is there:\n%s", line, got)
+				}
+			}
+		})
+	}
+}
+
+func TestHostKeys(t *testing.T) {
+	secret, err := NewHostKeys(loadInput(t, "minimal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(secret.OwnerReferences) > 0 || !*secret.Immutable || len(secret.Data) != 6 {
+		t.Errorf("the Secret is %+v with %d files", secret.ObjectMeta, len(secret.Data))
+	}
+	for _, file := range hostKeyFiles {
+		key, err := ssh.ParsePrivateKey(secret.Data[file])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ssh.MarshalAuthorizedKey(key.PublicKey()); !bytes.Equal(got, secret.Data[file+".pub"]) {
+			t.Errorf("the public key of %s is another", file)
+		}
 	}
 }
