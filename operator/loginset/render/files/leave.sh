@@ -9,7 +9,7 @@
 # count_sessions prints how many connections have logged in. Each has a process with the title
 # "sshd-session: USER@TERMINALS", "sshd-session: USER@notty" for a command, scp or sftp, or
 # "sshd-session: USER" where it only forwards ports. Titles that end with a bracket are of its helper
-# ("USER [priv]") and of connections that have not logged in ("[accepted]", "USER [net]").
+# ("USER [priv]", "USER [postauth]") and of connections that have not logged in ("[accepted]", "USER [net]").
 count_sessions() {
 	cat /proc/[0-9]*/cmdline 2>/dev/null | grep -azc '^sshd-session: .*[^]]$'
 }
