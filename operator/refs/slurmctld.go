@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -61,8 +62,7 @@ func SlurmctldHosts(c *v1beta1.Controller) []string {
 	}
 	var out []string
 	for i := range replicas {
-		pod := names.ControllerPod(c.Name, i)
-		out = append(out, fmt.Sprintf("%s(%s.%s.%s)", pod, pod, names.ControllerInternalService(c.Name), c.Namespace))
+		out = append(out, fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, i), controllerPodHost(c, i)))
 	}
 	return out
 }
@@ -100,9 +100,25 @@ func SlurmUser(c *v1beta1.Controller) (int64, error) {
 }
 
 // ConfServers returns the value of --conf-server, at which daemons without a configuration find the
-// slurmctlds of a Controller. Behind the Service of several there are the backups too, which hand out
-// the same configuration.
-func ConfServers(c *v1beta1.Controller) string { return ControllerSlurmctld(c).Address.String() }
+// slurmctlds of a Controller: all have one port.
+func ConfServers(c *v1beta1.Controller) string {
+	address := ControllerSlurmctld(c).Address
+	replicas := ControllerReplicas(c)
+	if c.Spec.External || replicas == 1 {
+		return address.String()
+	}
+	var out []string
+	for i := range replicas {
+		out = append(out, Address{Host: controllerPodHost(c, i), Port: address.Port}.String())
+	}
+	return strings.Join(out, ",")
+}
+
+// controllerPodHost returns the DNS name of one of a Controller's pods.
+func controllerPodHost(c *v1beta1.Controller, ordinal int) string {
+	return fmt.Sprintf("%s.%s.%s", names.ControllerPod(c.Name, ordinal), names.ControllerInternalService(c.Name),
+		c.Namespace)
+}
 
 // ClusterSlurmctld returns the slurmctld of a Cluster.
 func ClusterSlurmctld(c *v1beta1.Cluster) Slurmctld {
