@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -25,7 +27,8 @@ func loadInput(t *testing.T, name string) Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{LoginSet: new(v1beta1.LoginSet), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
+	in := Input{LoginSet: new(v1beta1.LoginSet), Controller: new(v1beta1.Controller),
+		Image: "registry.example.com/default:1"}
 	if err := yaml.UnmarshalStrict(text, in.LoginSet); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,8 @@ func TestSSHDConfig(t *testing.T) {
 		{"nothing", "", []string{"UsePAM yes\n", "ClientAliveInterval 60\n"}, []string{"spec.extraSshdConfig"}},
 		{"the user's option takes precedence", "clientaliveinterval=5\n", []string{"clientaliveinterval=5\n"},
 			[]string{"ClientAliveInterval 60"}},
-		{"an option for some connections does not", "Match User bob\nUsePAM no", []string{"UsePAM yes\n", "UsePAM no\n"}, nil},
+		{"an option for some connections does not", "Match User bob\nUsePAM no",
+			[]string{"UsePAM yes\n", "UsePAM no\n"}, nil},
 		{"another port and host key are more of them", "Port 2222\nHostKey /k", []string{"Port 22\n", "Port 2222\n",
 			"HostKey /etc/ssh-host-keys/ssh_host_rsa_key\n"}, nil},
 	} {
@@ -157,5 +161,29 @@ func TestHostKeys(t *testing.T) {
 		if got := ssh.MarshalAuthorizedKey(key.PublicKey()); !bytes.Equal(got, secret.Data[file+".pub"]) {
 			t.Errorf("the public key of %s is another", file)
 		}
+	}
+}
+
+func TestStrategy(t *testing.T) {
+	number := func(n int32) *intstr.IntOrString { return new(intstr.FromInt32(n)) }
+	rolling := func(unavailable, surge *intstr.IntOrString) appsv1.DeploymentStrategy {
+		return appsv1.DeploymentStrategy{Type: "RollingUpdate",
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: unavailable, MaxSurge: surge}}
+	}
+	for _, tc := range []struct {
+		name       string
+		user, want appsv1.DeploymentStrategy
+	}{
+		{"the default", appsv1.DeploymentStrategy{}, rolling(number(0), number(1))},
+		{"another surge", rolling(nil, number(3)), rolling(number(0), number(3))},
+		{"no surge", rolling(nil, number(0)), rolling(number(1), number(0))},
+		{"both", rolling(number(2), number(2)), rolling(number(2), number(2))},
+		{"all at once", appsv1.DeploymentStrategy{Type: "Recreate"}, appsv1.DeploymentStrategy{Type: "Recreate"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, newStrategy(tc.user)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

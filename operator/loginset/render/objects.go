@@ -89,7 +89,11 @@ func newStrategy(user appsv1.DeploymentStrategy) appsv1.DeploymentStrategy {
 	if user.RollingUpdate != nil {
 		rolling = *user.RollingUpdate
 	}
-	rolling.MaxUnavailable = cmp.Or(rolling.MaxUnavailable, new(intstr.FromInt32(0)))
 	rolling.MaxSurge = cmp.Or(rolling.MaxSurge, new(intstr.FromInt32(1)))
+	leaving := int32(0)
+	if s := rolling.MaxSurge.String(); s == "0" || s == "0%" {
+		leaving = 1 // Kubernetes refuses two zeros, with which nothing would be replaced
+	}
+	rolling.MaxUnavailable = cmp.Or(rolling.MaxUnavailable, new(intstr.FromInt32(leaving)))
 	return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &rolling}
 }

@@ -20,7 +20,8 @@ import (
 
 // Of returns the status of a LoginSet, from the last status, the Deployment of its pods (nil if there is
 // none) and what keeps it from being as the LoginSet wants it (nil if nothing does).
-func Of(now time.Time, l *v1beta1.LoginSet, deployment *appsv1.Deployment, reported *problem.Error) v1beta1.LoginSetStatus {
+func Of(now time.Time, l *v1beta1.LoginSet, deployment *appsv1.Deployment,
+	reported *problem.Error) v1beta1.LoginSetStatus {
 	out := *l.Status.DeepCopy()
 	out.Selector = labels.SelectorFromSet(names.LoginSelector(l.Name, l.Spec.ControllerRef.Name)).String()
 	out.Replicas = 0
@@ -44,7 +45,8 @@ func readyCondition(l *v1beta1.LoginSet, deployment *appsv1.Deployment, reported
 	case reported != nil:
 		return condition(metav1.ConditionFalse, reported.Reason, "%s", reported.Message)
 	case deployment == nil:
-		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "the Deployment of the login pods is being created")
+		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing,
+			"the Deployment of the login pods is being created")
 	case deployment.Status.ObservedGeneration < deployment.Generation:
 		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "Deployment %s is being updated", deployment.Name)
 	case l.Spec.Replicas != nil && *l.Spec.Replicas == 0:

@@ -32,7 +32,8 @@ func (e *env) testSubmit() {
 	})
 	e.awaitState(job, "COMPLETED")
 	e.await("(3001)", "scontrol", "show", "job", job)
-	if out, err := e.ssh(e.Context(), "pwd; test -O ~ && squeue -h -u alice | wc -l"); !strings.Contains(out, "/home/alice\n") {
+	out, err := e.ssh(e.Context(), "test -O ~ && pwd && squeue -h -u alice | wc -l")
+	if err != nil || !strings.Contains(out, "/home/alice\n") {
 		e.Errorf("alice is in %q, %v", out, err)
 	}
 }
