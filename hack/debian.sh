@@ -41,11 +41,15 @@ debian_install_builder() {
 	exec 6>&-
 }
 
-# debian_root installs suite $1 and the packages $3... into folder $2. It does not
-# check Valid-Until, since the InRelease file of a testing suite may have expired.
+# debian_root installs suite $1 and the packages $3... into folder $2. A package such as
+# python3/trixie is that of another suite, from which what $1 lacks is installed as well. It
+# does not check Valid-Until, since the InRelease file of a testing suite may have expired.
 debian_root() {
-	local suite=$1 folder=$2
+	local suite=$1 folder=$2 from sources=()
 	shift 2
+	for from in "$suite" $(printf '%s\n' "$@" | sed -n 's|.*/||p' | grep -vx "$suite" | sort -u); do
+		sources+=("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $from main")
+	done
 	mmdebstrap --variant=minbase --mode=root --components=main \
 		--aptopt='APT::Install-Recommends "false"' \
 		--aptopt='Acquire::Languages "none"' \
@@ -55,6 +59,5 @@ debian_root() {
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='force-unsafe-io' \
 		--include="$(IFS=, && echo "$*")" \
-		"$suite" "$folder" \
-		"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $suite main"
+		"$suite" "$folder" "${sources[@]}"
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
+	"github.com/slurmtide/slurmtide/operator/loginset"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -108,6 +109,13 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if o.isEnabled(restAPIReconciler) {
 		err := restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{Image: o.slurmrestdImage}).
 			SetupWithManager(mgr)
+		if err != nil {
+			return err
+		}
+	}
+	if o.isEnabled(loginSetReconciler) {
+		err := loginset.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, loginset.Config{Image: o.loginImage,
+			ClusterDomain: o.nodeSet.ClusterDomain}).SetupWithManager(mgr)
 		if err != nil {
 			return err
 		}

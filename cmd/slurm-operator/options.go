@@ -23,10 +23,12 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// reconcilers are the enabled ones, empty for all but controllerReconciler and restAPIReconciler.
+	// reconcilers are the enabled ones, empty for all but those of optionalReconcilers.
 	reconcilers []string
 	// slurmrestdImage is the image of slurmrestd where a RestApi names none.
 	slurmrestdImage string
+	// loginImage is the image of login pods where a LoginSet names none.
+	loginImage string
 	// slurmctldImage is the image of slurmctld where a Controller names none.
 	slurmctldImage string
 	// agentImage is the image of slurm-agent.
@@ -83,6 +85,8 @@ func newProgram() (*flags.Program, *options) {
 	o.controllerFlags(p.Group("Controllers"))
 	p.Group("RestApis").StringVar(&o.slurmrestdImage, "restapi.image", "",
 		"Image of slurmrestd where a RestApi names none.")
+	p.Group("LoginSets").StringVar(&o.loginImage, "loginset.image", "",
+		"Image of login pods where a LoginSet names none.")
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -96,7 +100,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
 		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
 		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers, "+
-		"restapi the slurmrestd of RestApis. Default: all but controller and restapi, which are not complete.")
+		"restapi the slurmrestd of RestApis, loginset the login pods of LoginSets. Default: all but controller, restapi "+
+		"and loginset, which are not complete.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -136,30 +141,38 @@ const (
 	controllerReconciler = "controller"
 	// restAPIReconciler runs slurmrestd. It runs only where --reconcilers names it.
 	restAPIReconciler = "restapi"
+	// loginSetReconciler runs login pods. It runs only where --reconcilers names it.
+	loginSetReconciler = "loginset"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
 	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
 	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
-		controllerReconciler, restAPIReconciler}
+		controllerReconciler, restAPIReconciler, loginSetReconciler}
+}
+
+// optionalReconcilers returns the reconcilers that run only where --reconcilers names them, with their kinds.
+func optionalReconcilers() map[string]string {
+	return map[string]string{controllerReconciler: v1beta1.KindController, restAPIReconciler: v1beta1.KindRestApi,
+		loginSetReconciler: v1beta1.KindLoginSet}
 }
 
 // isEnabled reports whether the reconciler runs.
 func (o *options) isEnabled(name string) bool {
-	isDefault := name != controllerReconciler && name != restAPIReconciler
-	return len(o.reconcilers) == 0 && isDefault || slices.Contains(o.reconcilers, name)
+	_, isOptional := optionalReconcilers()[name]
+	return len(o.reconcilers) == 0 && !isOptional || slices.Contains(o.reconcilers, name)
 }
 
 // optionalKinds returns the kinds that are reconciled although they are not by default.
 func (o *options) optionalKinds() []string {
 	var out []string
-	if o.isEnabled(controllerReconciler) {
-		out = append(out, v1beta1.KindController)
+	for name, kind := range optionalReconcilers() {
+		if o.isEnabled(name) {
+			out = append(out, kind)
+		}
 	}
-	if o.isEnabled(restAPIReconciler) {
-		out = append(out, v1beta1.KindRestApi)
-	}
+	slices.Sort(out)
 	return out
 }
 

@@ -16,6 +16,16 @@ const ComponentController = "controller"
 // ComponentRestAPI is the value of LabelAppComponent on everything that belongs to a slurmrestd.
 const ComponentRestAPI = "restapi"
 
+// ComponentLogin is the value of LabelAppComponent on everything that belongs to a LoginSet.
+const ComponentLogin = "login"
+
+// LoginSelector selects the login pods of one LoginSet. It is unique in its namespace, as status.selector
+// must be. The caller may change the map.
+func LoginSelector(loginSet, controller string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppLogin, v1beta1.LabelCluster: controller,
+		v1beta1.LabelAppInstance: loginSet}
+}
+
 // SlurmrestdSelector selects the pods of a RestApi's slurmrestd. The caller may change the map.
 func SlurmrestdSelector(restAPI, controller string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmrestd, v1beta1.LabelCluster: controller,

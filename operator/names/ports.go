@@ -1,6 +1,6 @@
 package names
 
-// Default ports of Slurm's daemons.
+// Default ports of Slurm's daemons and of sshd.
 const (
 	// SlurmctldPort is the port of slurmctld (slurm.conf(5), SlurmctldPort).
 	SlurmctldPort = 6817
@@ -11,6 +11,8 @@ const (
 	SlurmdbdPort = 6819
 	// SlurmrestdPort is the port of slurmrestd.
 	SlurmrestdPort = 6820
+	// SSHPort is the port of sshd in login pods.
+	SSHPort = 22
 	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld.
 	SlurmAgentPort = 6826
 )

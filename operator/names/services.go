@@ -47,11 +47,29 @@ func RestAPIDeployment(restAPI string) string { return restAPI + "-restapi" }
 // RestAPIConfigMap returns the name of the ConfigMap with the slurm.conf of a RestApi's slurmrestd.
 func RestAPIConfigMap(restAPI string) string { return restAPI + "-restapi-config" }
 
+// LoginService returns the name of the Service of a LoginSet's login pods.
+func LoginService(loginSet string) string { return loginSet }
+
+// LoginDeployment returns the name of the Deployment of a LoginSet's login pods.
+func LoginDeployment(loginSet string) string { return loginSet }
+
+// LoginConfigMap returns the name of the ConfigMap with the files of a LoginSet's login pods.
+func LoginConfigMap(loginSet string) string { return loginSet + "-ssh-config" }
+
+// LoginHostKeys returns the name of the Secret with the host keys of a LoginSet's sshd.
+func LoginHostKeys(loginSet string) string { return loginSet + "-ssh-host-keys" }
+
 // WorkerService returns the name of the Service of all workers of a cluster.
 func WorkerService(cluster string) string { return "slurm-workers-" + cluster }
 
 // WorkerBudget returns the name of the disruption budget of all workers of a cluster.
 func WorkerBudget(cluster string) string { return "slurm-workers-pdb-" + cluster }
+
+// ServiceDomain returns the DNS domain of the pods of a headless Service. clusterDomain is the domain of
+// Kubernetes; empty is "cluster.local".
+func ServiceDomain(service, namespace, clusterDomain string) string {
+	return service + "." + namespace + ".svc." + cmp.Or(clusterDomain, "cluster.local")
+}
 
 // TokenSecret returns the name of a Token's Secret: that of spec.secretRef, or one made of the names
 // of the Token and its user.

@@ -105,6 +105,30 @@ func ControllerReplicas(c *v1beta1.Controller) int {
 	return 1
 }
 
+// DefaultSlurmUser is the number of the user and the group slurm, unless the Controller's pods say another
+// one. It must be the same in every image of a cluster: slurmd and sackd refuse the requests of a slurmctld whose
+// SlurmUser has another number.
+const DefaultSlurmUser = 401
+
+// SlurmUser returns the number of SlurmUser in the pods of a Controller: that of its slurmctld.
+func SlurmUser(c *v1beta1.Controller) (int64, error) {
+	container, err := c.Spec.Slurmctld.Container()
+	if err != nil {
+		return 0, v1beta1.InField("spec.slurmctld", err)
+	}
+	if s := container.SecurityContext; s != nil && s.RunAsUser != nil {
+		return *s.RunAsUser, nil
+	}
+	pod, err := c.Spec.Template.Spec.PodSpec()
+	if err != nil {
+		return 0, v1beta1.InField("spec.template.spec", err)
+	}
+	if s := pod.SecurityContext; s != nil && s.RunAsUser != nil {
+		return *s.RunAsUser, nil
+	}
+	return DefaultSlurmUser, nil
+}
+
 // ClusterSlurmctld returns the slurmctld of a Cluster.
 func ClusterSlurmctld(c *v1beta1.Cluster) Slurmctld {
 	switch {

@@ -77,3 +77,33 @@ func TestSeveralSlurmctldsAreEachNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestSlurmUserAndConfServers(t *testing.T) {
+	raw := func(text string) v1beta1.Raw { return v1beta1.Raw{Raw: []byte(text)} }
+	for _, tc := range []struct {
+		name   string
+		change func(*v1beta1.ControllerSpec)
+		user   int64
+		conf   string
+	}{
+		{"the defaults", func(*v1beta1.ControllerSpec) {}, 401, "blue-controller.team:6817"},
+		{"the pod's user", func(s *v1beta1.ControllerSpec) {
+			s.Template.Spec = raw(`{"securityContext":{"runAsUser":64030}}`)
+		}, 64030, "blue-controller.team:6817"},
+		{"the container's user and another port", func(s *v1beta1.ControllerSpec) {
+			s.Slurmctld, s.Service.Port = raw(`{"securityContext":{"runAsUser":5}}`), 7000
+		}, 5, "blue-controller.team:7000"},
+		{"two slurmctlds", func(s *v1beta1.ControllerSpec) { s.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1} }, 401,
+			"blue-controller-0.team:6817,blue-controller-1.team:6817"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &v1beta1.Controller{ObjectMeta: objectMeta("team", "blue"),
+				Spec: v1beta1.ControllerSpec{SlurmKeyRef: newKeySelector("keys", "slurm.key")}}
+			tc.change(&c.Spec)
+			user, err := SlurmUser(c)
+			if conf := ConfServers(c); err != nil || user != tc.user || conf != tc.conf {
+				t.Errorf("got %d, %s, %v", user, conf, err)
+			}
+		})
+	}
+}

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -57,11 +56,8 @@ func New(c client.Client, uncached client.Reader, now func() time.Time, cfg Conf
 }
 
 // CacheOptions returns what the reconciler needs of the objects in the manager's cache: only the
-// Deployments of slurmrestd.
-func CacheOptions() map[client.Object]cache.ByObject {
-	slurmrestd := labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmrestd})
-	return map[client.Object]cache.ByObject{&appsv1.Deployment{}: {Label: slurmrestd}}
-}
+// operator's Deployments.
+func CacheOptions() map[client.Object]cache.ByObject { return kube.CacheOfDeployments() }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
 // those whose objects, Controllers or Accountings change.

@@ -236,7 +236,8 @@ var purePackages = []string{"operator/names", "operator/podspec", "operator/prob
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
 	"operator/nodeset/render", "operator/controller/render", "operator/controller/status",
-	"operator/restapi/render", "operator/restapi/status", "slurmclient/occupancy", "metricsapi/view/convert"}
+	"operator/restapi/render", "operator/restapi/status", "operator/loginset/render", "operator/loginset/status",
+	"slurmclient/occupancy", "metricsapi/view/convert"}
 
 // impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they
 // may use what computes, as ParseIP and JoinHostPort do; no expression here tells those apart from a dial.

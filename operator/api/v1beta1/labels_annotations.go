@@ -119,6 +119,10 @@ const AnnotationSlurmKeyHash = Prefix + "slurm-key-hash"
 // the operator has written. The operator sets it.
 const AnnotationSlurmConfigHash = Prefix + "slurm-config-hash"
 
+// AnnotationSSHDConfHash is an annotation of login pods: the hash of their files, such as sshd_config, so that
+// pods are replaced when one changes. The operator sets it.
+const AnnotationSSHDConfHash = Prefix + "sshd-conf-hash"
+
 // AnnotationSyncRequested is an annotation of slurmctld's pods: when the operator last asked the kubelet to
 // update the pod's volumes (RFC 3339), which it does at once when a pod changes. The operator sets it. It is a
 // slurmtide extension.

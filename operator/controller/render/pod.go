@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,10 +56,6 @@ const (
 	logPath   = logDir + "/slurmctld.log"
 )
 
-// slurmID is the number of the user and the group slurm. It must be the same in every image of a
-// cluster: slurmd refuses the requests of a slurmctld whose SlurmUser has another number.
-const slurmID = 401
-
 // Modes of the files in the directory of slurm.conf. Scripts must be executable, and configless
 // hands them out with their mode. Slurm refuses keys that others may read.
 const (
@@ -83,10 +78,11 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 		TerminationGracePeriodSeconds: new(int64(60)),
 		// Backups find each other, and prologs the workers, by their names without a domain.
 		DNSConfig: &corev1.PodDNSConfig{Searches: []string{
-			in.serviceDomain(names.ControllerInternalService(c.Name)), in.serviceDomain(names.WorkerService(c.Name))}},
+			names.ServiceDomain(names.ControllerInternalService(c.Name), c.Namespace, in.ClusterDomain),
+			names.ServiceDomain(names.WorkerService(c.Name), c.Namespace, in.ClusterDomain)}},
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot: new(true), RunAsUser: new(int64(slurmID)), RunAsGroup: new(int64(slurmID)),
-			FSGroup: new(int64(slurmID)),
+			RunAsNonRoot: new(true), RunAsUser: new(int64(refs.DefaultSlurmUser)), RunAsGroup: new(int64(refs.DefaultSlurmUser)),
+			FSGroup: new(int64(refs.DefaultSlurmUser)),
 			// The state has many small files, of which only a new volume has to be changed.
 			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -104,11 +100,6 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 		spec.InitContainers = append(spec.InitContainers, in.defaultLogfile())
 	}
 	return corev1.PodTemplateSpec{Spec: spec}
-}
-
-// serviceDomain returns the DNS domain of the pods of a headless Service.
-func (in Input) serviceDomain(service string) string {
-	return fmt.Sprintf("%s.%s.svc.%s", service, in.Controller.Namespace, cmp.Or(in.ClusterDomain, "cluster.local"))
 }
 
 // defaultSlurmctld returns the slurmctld container before the user's is applied.
@@ -198,26 +189,22 @@ func (in Input) defaultLogfile() corev1.Container {
 // defaultVolumes returns the volumes of a slurmctld's pod, but the claim of the StatefulSet.
 func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
 	inMemory := func(name string) corev1.Volume { // for keys
-		v := newEmptyDir(name)
+		v := podspec.EmptyDir(name)
 		v.EmptyDir.Medium = corev1.StorageMediumMemory
 		return v
 	}
-	out := []corev1.Volume{in.wantedVolume(), inMemory(volumeConfig), newEmptyDir(volumeAgent), newEmptyDir(volumeRun),
+	out := []corev1.Volume{in.wantedVolume(), inMemory(volumeConfig), podspec.EmptyDir(volumeAgent), podspec.EmptyDir(volumeRun),
 		inMemory(volumeTmp)}
 	if p := in.Controller.Spec.Persistence; p != nil && p.Enabled && p.ExistingClaim != "" {
 		out = append(out, corev1.Volume{Name: volumeState, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.ExistingClaim}}})
 	} else if in.stateClaim() == nil {
-		out = append(out, newEmptyDir(volumeState))
+		out = append(out, podspec.EmptyDir(volumeState))
 	}
 	if hasLogfile {
-		out = append(out, newEmptyDir(volumeLog))
+		out = append(out, podspec.EmptyDir(volumeLog))
 	}
 	return out
-}
-
-func newEmptyDir(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 }
 
 // wantedVolume returns the volume with what is wanted in the directory of slurm.conf: the configuration

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,7 +41,8 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		Tolerations:                   in.defaultTolerations(user),
 		Subdomain:                     names.WorkerService(in.Cluster),
 		// Jobs reach other workers by their Slurm names.
-		DNSConfig: &corev1.PodDNSConfig{Searches: []string{in.serviceDomain()}},
+		DNSConfig: &corev1.PodDNSConfig{Searches: []string{
+			names.ServiceDomain(names.WorkerService(in.Cluster), in.NodeSet.Namespace, in.ClusterDomain)}},
 	}
 	if !user.pod.HostPID {
 		// slurmd orphans slurmstepds and never waits for them. As process 1 it would
@@ -65,15 +64,6 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		spec.InitContainers = []corev1.Container{in.defaultLogfile()}
 	}
 	return corev1.PodTemplateSpec{Spec: spec}
-}
-
-// serviceDomain returns the DNS domain of the workers' names.
-func (in Input) serviceDomain() string {
-	domain := in.ClusterDomain
-	if domain == "" {
-		domain = "cluster.local"
-	}
-	return fmt.Sprintf("%s.%s.svc.%s", names.WorkerService(in.Cluster), in.NodeSet.Namespace, domain)
 }
 
 func (in Input) defaultVolumes(user userParts) []corev1.Volume {

@@ -35,6 +35,7 @@ func TestController(t *testing.T) {
 				job := e.submit("--wrap", "sleep 600")
 				e.awaitState(job, "RUNNING")
 				e.testRestAPI(job)
+				e.testLogin(version)
 				e.testConfiguration(job)
 				e.testCrash(job)
 				e.testPodSecurity()

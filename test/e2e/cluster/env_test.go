@@ -65,11 +65,12 @@ func startKube(t *testing.T, versions []string) (*realkube.Cluster, func()) {
 	for _, version := range versions {
 		images = append(images, "slurmd:"+version)
 	}
+	images = append(images, loginImages(versions)...)
 	must(t, kube.LoadImages(t.Context(), images...))
 	_, err = kube.Helm(t.Context(), "install", "crds", "../../../charts/slurm-operator-crds")
 	must(t, err)
 	must(t, kube.AwaitEstablished(t.Context(), "controllers.slinky.slurm.net", "nodesets.slinky.slurm.net",
-		"accountings.slinky.slurm.net", "restapis.slinky.slurm.net"))
+		"accountings.slinky.slurm.net", "restapis.slinky.slurm.net", "loginsets.slinky.slurm.net"))
 	return kube, startOperator(t, kube)
 }
 
@@ -92,6 +93,7 @@ func startOperator(t *testing.T, kube *realkube.Cluster) (stop func()) {
 		Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
 	must(t, restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{}).SetupWithManager(mgr))
+	addLoginSets(t, mgr)
 	must(t, controller.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), mgr.GetEventRecorder("test"), time.Now,
 		controller.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
 		SetupWithManager(mgr))

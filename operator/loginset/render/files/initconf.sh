@@ -1,0 +1,25 @@
+#!/bin/sh
+# Makes the folders that the containers of a login pod share, and installs the key of Slurm.
+#
+# usage: initconf.sh ID [HOME]
+#
+# ID is the number of the user and the group slurm. HOME is the folder of the homes if it is new.
+# Kubernetes makes the folders of its volumes writable for everybody.
+set -eu
+
+umask 022
+mkdir -p /run/sshd
+chmod 0755 /run /run/sshd /var/lib/sss ${2:+"$2"}
+chmod 1777 /tmp
+cd /var/lib/sss
+mkdir -p db deskprofile gpo_cache mc pipes/private pubconf/krb5.include.d secrets
+chmod 0700 db secrets pipes/private
+
+# sackd listens at a socket in /run/slurm. It refuses a folder of anybody else, and a key that others may read.
+chown "$1:$1" /run/slurm
+chmod 0755 /run/slurm
+cp /etc/slurm-secret/slurm.key /etc/slurm/slurm.key.new
+chmod 0400 /etc/slurm/slurm.key.new
+chown "$1:$1" /etc/slurm/slurm.key.new
+mv /etc/slurm/slurm.key.new /etc/slurm/slurm.key
+chmod 0755 /etc/slurm

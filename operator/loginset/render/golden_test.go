@@ -1,0 +1,189 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/ssh"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
+
+// loadInput returns the input of a LoginSet in testdata, of a Controller "team/slurm".
+func loadInput(t *testing.T, name string) Input {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{LoginSet: new(v1beta1.LoginSet), Controller: new(v1beta1.Controller),
+		Image: "registry.example.com/default:1"}
+	if err := yaml.UnmarshalStrict(text, in.LoginSet); err != nil {
+		t.Fatal(err)
+	}
+	in.Controller.Namespace, in.Controller.Name = "team", "slurm"
+	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Key: "slurm.key",
+		LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}}
+	return in
+}
+
+func TestObjectsOfALoginSet(t *testing.T) {
+	inputs := map[string]Input{"minimal": loadInput(t, "minimal"), "everything": loadInput(t, "everything")}
+	everything := inputs["everything"]
+	everything.ClusterDomain = "cluster.example"
+	everything.Controller.Spec.Template.Spec.Raw = []byte(`{"securityContext":{"runAsUser":64030}}`)
+	inputs["everything"] = everything
+	for name, in := range inputs {
+		t.Run(name, func(t *testing.T) {
+			objects, err := Objects(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			for _, o := range objects {
+				text, err := yaml.Marshal(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(append(got, "---\n"...), text...)
+			}
+			path := filepath.Join("testdata", name+".golden.yaml")
+			if *updateGoldens {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(want, got) {
+				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
+			}
+		})
+	}
+}
+
+func TestObjectsRefuse(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Input)
+		want   string
+	}{
+		{"a malformed pod", func(in *Input) { in.LoginSet.Spec.Template.Spec.Raw = []byte("[]") }, "spec.template.spec"},
+		{"a malformed container", func(in *Input) { in.LoginSet.Spec.Login.Raw = []byte(`{"args":1}`) }, "spec.login"},
+		{"a malformed init container", func(in *Input) { in.LoginSet.Spec.Initconf.Raw = []byte(`[]`) }, "spec.initconf"},
+		{"a malformed Service", func(in *Input) { in.LoginSet.Spec.Service.Spec.Raw = []byte(`{"ports":1}`) },
+			"spec.service.spec"},
+		{"a malformed slurmctld", func(in *Input) { in.Controller.Spec.Slurmctld.Raw = []byte(`[]`) }, "spec.slurmctld"},
+		{"a NUL", func(in *Input) { in.LoginSet.Spec.ExtraSshdConfig = "\x00" }, "spec.extraSshdConfig"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := loadInput(t, "minimal")
+			tc.change(&in)
+			if objects, err := Objects(in); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v, not %q; %d objects", err, tc.want, len(objects))
+			}
+		})
+	}
+}
+
+// TestTheClustersConfigurationReplacesNoPod: sackd gets it from slurmctld.
+func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
+	in := loadInput(t, "minimal")
+	before, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Controller.Spec.ExtraConf = "MailDomain=x"
+	after, err := Objects(in)
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("the objects change: %v\n%s", err, diff)
+	}
+}
+
+func TestSSHDConfig(t *testing.T) {
+	for _, tc := range []struct {
+		name, extra string
+		has, hasNot []string
+	}{
+		{"nothing", "", []string{"UsePAM yes\n", "ClientAliveInterval 60\n"}, []string{"spec.extraSshdConfig"}},
+		{"the user's option takes precedence", "clientaliveinterval=5\n", []string{"clientaliveinterval=5\n"},
+			[]string{"ClientAliveInterval 60"}},
+		{"an option for some connections does not", "Match User bob\nUsePAM no",
+			[]string{"UsePAM yes\n", "UsePAM no\n"}, nil},
+		{"another port and host key are more of them", "Port 2222\nHostKey /k", []string{"Port 22\n", "Port 2222\n",
+			"HostKey /etc/ssh-host-keys/ssh_host_rsa_key\n"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := renderSSHDConfig(tc.extra)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range tc.has {
+				if !strings.Contains(got, line) {
+					t.Errorf("%q is missing:\n%s", line, got)
+				}
+			}
+			for _, line := range tc.hasNot {
+				if strings.Contains(got, line) {
+					t.Errorf("%q is there:\n%s", line, got)
+				}
+			}
+		})
+	}
+}
+
+func TestHostKeys(t *testing.T) {
+	secret, err := NewHostKeys(loadInput(t, "minimal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(secret.OwnerReferences) > 0 || !*secret.Immutable || len(secret.Data) != 6 {
+		t.Errorf("the Secret is %+v with %d files", secret.ObjectMeta, len(secret.Data))
+	}
+	for _, file := range hostKeyFiles {
+		key, err := ssh.ParsePrivateKey(secret.Data[file])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ssh.MarshalAuthorizedKey(key.PublicKey()); !bytes.Equal(got, secret.Data[file+".pub"]) {
+			t.Errorf("the public key of %s is another", file)
+		}
+	}
+}
+
+func TestStrategy(t *testing.T) {
+	number := func(n int32) *intstr.IntOrString { return new(intstr.FromInt32(n)) }
+	rolling := func(unavailable, surge *intstr.IntOrString) appsv1.DeploymentStrategy {
+		return appsv1.DeploymentStrategy{Type: "RollingUpdate",
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: unavailable, MaxSurge: surge}}
+	}
+	for _, tc := range []struct {
+		name       string
+		user, want appsv1.DeploymentStrategy
+	}{
+		{"the default", appsv1.DeploymentStrategy{}, rolling(number(0), number(1))},
+		{"another surge", rolling(nil, number(3)), rolling(number(0), number(3))},
+		{"no surge", rolling(nil, number(0)), rolling(number(1), number(0))},
+		{"both", rolling(number(2), number(2)), rolling(number(2), number(2))},
+		{"all at once", appsv1.DeploymentStrategy{Type: "Recreate"}, appsv1.DeploymentStrategy{Type: "Recreate"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, newStrategy(tc.user)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+)
+
+// Objects returns all objects of a LoginSet but its host keys, those first that the others refer to. If one
+// cannot be built, none is returned. The error names the faulty field.
+func Objects(in Input) ([]podspec.KubeObject, error) {
+	config, err := newConfigMap(in)
+	if err != nil {
+		return nil, err
+	}
+	service, err := newService(in)
+	if err != nil {
+		return nil, err
+	}
+	deployment, err := newDeployment(in, config)
+	if err != nil {
+		return nil, err
+	}
+	return []podspec.KubeObject{config, service, deployment}, nil
+}
+
+// newService returns the Service of the login pods, with the user's part.
+func newService(in Input) (*corev1.Service, error) {
+	user := in.LoginSet.Spec.Service
+	out := &corev1.Service{
+		ObjectMeta: in.metadata(names.LoginService(in.LoginSet.Name)),
+		Spec: corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{{
+			Name: portSSH, Protocol: corev1.ProtocolTCP, Port: in.port(), NodePort: int32(user.NodePort),
+			TargetPort: intstr.FromString(portSSH)}}},
+	}
+	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
+		return nil, err
+	}
+	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
+	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
+	out.APIVersion, out.Kind = "v1", "Service"
+	return out, nil
+}
+
+// newDeployment returns the Deployment of the login pods. Its pods are replaced when a file changes, a new one
+// being ready before an old one leaves.
+func newDeployment(in Input, config *corev1.ConfigMap) (*appsv1.Deployment, error) {
+	template, err := in.template()
+	if err != nil {
+		return nil, err
+	}
+	files, err := json.Marshal(config.Data)
+	if err != nil {
+		return nil, fmt.Errorf("hashing the files: %w", err)
+	}
+	spec := &in.LoginSet.Spec
+	template.Labels = podspec.MergeMaps(spec.Template.Metadata.Labels, in.labels())
+	template.Annotations = podspec.MergeMaps(spec.Template.Metadata.Annotations, map[string]string{
+		v1beta1.AnnotationSSHDConfHash: podspec.HashContent(files)})
+	out := &appsv1.Deployment{
+		ObjectMeta: in.metadata(names.LoginDeployment(in.LoginSet.Name)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: cmp.Or(spec.Replicas, new(int32(1))),
+			Selector: &metav1.LabelSelector{MatchLabels: in.selector()},
+			Template: template,
+			Strategy: newStrategy(spec.Strategy),
+		},
+	}
+	out.APIVersion, out.Kind = "apps/v1", "Deployment"
+	return out, nil
+}
+
+// newStrategy returns the user's strategy. Unless it says otherwise, a new pod is ready before an old one
+// leaves.
+func newStrategy(user appsv1.DeploymentStrategy) appsv1.DeploymentStrategy {
+	if user.Type == appsv1.RecreateDeploymentStrategyType {
+		return appsv1.DeploymentStrategy{Type: user.Type}
+	}
+	rolling := appsv1.RollingUpdateDeployment{}
+	if user.RollingUpdate != nil {
+		rolling = *user.RollingUpdate
+	}
+	rolling.MaxSurge = cmp.Or(rolling.MaxSurge, new(intstr.FromInt32(1)))
+	leaving := int32(0)
+	if s := rolling.MaxSurge.String(); s == "0" || s == "0%" {
+		leaving = 1 // Kubernetes refuses two zeros, with which nothing would be replaced
+	}
+	rolling.MaxUnavailable = cmp.Or(rolling.MaxUnavailable, new(intstr.FromInt32(leaving)))
+	return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &rolling}
+}

@@ -1,0 +1,107 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/test/harness/process"
+)
+
+// testLogin logs in through SSSD, submits a job, replaces and scales the login pods.
+func (e *env) testLogin(version string) {
+	e.startLogin(e.kube, version)
+	e.testSubmit()
+	e.testOpenSession()
+	e.testZero()
+}
+
+// testSubmit submits a job from a login pod. The worker knows only the number of the user.
+func (e *env) testSubmit() {
+	var job string
+	process.Await(e.T, func() error { // until the Service has the pod
+		out, err := e.ssh(e.Context(), "cd / && sbatch --parsable -o /dev/null --wrap 'test $(id -u) = 3001'")
+		job = out[strings.LastIndex(out, "\n")+1:]
+		return err
+	})
+	e.awaitState(job, "COMPLETED")
+	e.await("(3001)", "scontrol", "show", "job", job)
+	out, err := e.ssh(e.Context(), "test -O ~ && pwd && squeue -h -u alice | wc -l")
+	if err != nil || !strings.Contains(out, "/home/alice\n") {
+		e.Errorf("alice is in %q, %v", out, err)
+	}
+}
+
+// testOpenSession replaces the login pods while a user is logged in at a terminal, and a command of the user
+// runs. Both go on, the terminal is told, and the pod leaves when they have ended.
+func (e *env) testOpenSession() {
+	old := e.loginPod()
+	ctx, cancel := context.WithTimeout(e.Context(), 5*time.Minute)
+	defer cancel()
+	var terminal, command string
+	var failures [2]error
+	var wg sync.WaitGroup
+	wg.Go(func() { terminal, failures[0] = e.ssh(ctx, "-tt", "sleep 60; echo still here") })
+	wg.Go(func() { command, failures[1] = e.ssh(ctx, "sleep 60; echo still here") })
+	process.Await(e.T, func() error {
+		out, err := e.kube.Kubectl(ctx, "--namespace", e.namespace, "exec", old, "-c", "login", "--", "sh", "-c",
+			"cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^sshd-session: alice@'")
+		if err == nil && strings.TrimSpace(out) != "2" {
+			err = fmt.Errorf("%s sessions", strings.TrimSpace(out))
+		}
+		return err
+	})
+	e.kubectl("patch", "loginset", "login", "--type=merge", "-p", `{"spec":{"extraSshdConfig":"MaxAuthTries 5\n"}}`)
+	process.Await(e.T, func() error {
+		if e.loginPod() == old {
+			return errors.New("the pod has not been replaced yet")
+		}
+		return nil
+	})
+	wg.Wait()
+	for i, out := range []string{terminal, command} {
+		if failures[i] != nil || !strings.Contains(out, "still here") {
+			e.Errorf("a session was cut: %q, %v", out, failures[i])
+		}
+	}
+	if !strings.Contains(terminal, "This login pod ("+old+") is leaving") {
+		e.Errorf("the terminal was not told: %q", terminal)
+	}
+	begin := time.Now()
+	e.kubectl("wait", "pod/"+old, "--for=delete", "--timeout=60s")
+	e.Logf("the pod leaves %.1f s after its last session", time.Since(begin).Seconds())
+}
+
+// loginPod returns the name of the newest login pod that does not leave.
+func (e *env) loginPod() string {
+	e.Helper()
+	out := e.kubectl("get", "pods", "-l", "app.kubernetes.io/name=login", "--sort-by=.metadata.creationTimestamp", "-o",
+		`go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{.metadata.name}}{{"\n"}}{{end}}{{end}}`)
+	pods := strings.Fields(out)
+	if len(pods) == 0 {
+		return ""
+	}
+	return pods[len(pods)-1]
+}
+
+// testZero scales the LoginSet to zero and back. Its host keys are the same: ssh has them in known_hosts.
+func (e *env) testZero() {
+	keys := e.kubectl("get", "secret", names.LoginHostKeys("login"), "-o", "jsonpath={.metadata.uid}")
+	e.kubectl("scale", "loginset/login", "--replicas=0")
+	e.kubectl("wait", "loginset/login", "--for=jsonpath={.status.replicas}=0", "--timeout=60s")
+	e.kubectl("scale", "loginset/login", "--replicas=1")
+	e.kubectl("wait", "loginset/login", "--for=condition=Ready", "--timeout=120s")
+	process.Await(e.T, func() error {
+		_, err := e.ssh(e.Context(), "true")
+		return err
+	})
+	if now := e.kubectl("get", "secret", names.LoginHostKeys("login"), "-o", "jsonpath={.metadata.uid}"); now != keys {
+		e.Errorf("the host keys are those of Secret %s, not %s", now, keys)
+	}
+}
