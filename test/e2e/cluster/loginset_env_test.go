@@ -19,7 +19,7 @@ import (
 
 // loginImages returns the images that login.yaml needs.
 func loginImages(versions []string) []string {
-	out := []string{"services"}
+	out := []string{"services:dev"}
 	for _, version := range versions {
 		out = append(out, "login:"+version)
 	}
