@@ -168,6 +168,7 @@ const (
 	AppSlurmctld  = "slurmctld"
 	AppSlurmd     = "slurmd"
 	AppSlurmrestd = "slurmrestd"
+	AppSlurmdbd   = "slurmdbd"
 	AppLogin      = "login"
 )
 
