@@ -11,6 +11,8 @@ const (
 	SlurmdbdPort = 6819
 	// SlurmrestdPort is the port of slurmrestd.
 	SlurmrestdPort = 6820
-	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld.
+	// DatabasePort is the port of MariaDB and MySQL.
+	DatabasePort = 3306
+	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld and slurmdbd.
 	SlurmAgentPort = 6826
 )
