@@ -23,12 +23,15 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// reconcilers are the enabled ones, empty for all but controllerReconciler and restAPIReconciler.
+	// reconcilers are the enabled ones, empty for all but controllerReconciler, restAPIReconciler and
+	// accountingReconciler.
 	reconcilers []string
 	// slurmrestdImage is the image of slurmrestd where a RestApi names none.
 	slurmrestdImage string
 	// slurmctldImage is the image of slurmctld where a Controller names none.
 	slurmctldImage string
+	// slurmdbdImage is the image of slurmdbd where an Accounting names none.
+	slurmdbdImage string
 	// agentImage is the image of slurm-agent.
 	agentImage string
 
@@ -83,6 +86,8 @@ func newProgram() (*flags.Program, *options) {
 	o.controllerFlags(p.Group("Controllers"))
 	p.Group("RestApis").StringVar(&o.slurmrestdImage, "restapi.image", "",
 		"Image of slurmrestd where a RestApi names none.")
+	p.Group("Accountings").StringVar(&o.slurmdbdImage, "accounting.image", "",
+		"Image of slurmdbd where an Accounting names none.")
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -96,7 +101,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
 		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
 		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers, "+
-		"restapi the slurmrestd of RestApis. Default: all but controller and restapi, which are not complete.")
+		"restapi the slurmrestd of RestApis, accounting the slurmdbd of Accountings. Default: all but controller, restapi "+
+		"and accounting, which are not complete.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -105,7 +111,7 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 func (o *options) controllerFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.slurmctldImage, "controller.image", "", "Image of slurmctld where a Controller names none.")
 	set.StringVar(&o.agentImage, "controller.agent-image", "", "Image of slurm-agent, which checks the configuration of "+
-		"slurmctld. Required where the reconciler controller runs.")
+		"slurmctld and slurmdbd. Required where the reconciler controller or accounting runs.")
 }
 
 func (o *options) serverFlags(set *pflag.FlagSet) {
@@ -136,18 +142,20 @@ const (
 	controllerReconciler = "controller"
 	// restAPIReconciler runs slurmrestd. It runs only where --reconcilers names it.
 	restAPIReconciler = "restapi"
+	// accountingReconciler runs slurmdbd. It runs only where --reconcilers names it.
+	accountingReconciler = "accounting"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
 	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
 	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
-		controllerReconciler, restAPIReconciler}
+		controllerReconciler, restAPIReconciler, accountingReconciler}
 }
 
 // isEnabled reports whether the reconciler runs.
 func (o *options) isEnabled(name string) bool {
-	isDefault := name != controllerReconciler && name != restAPIReconciler
+	isDefault := name != controllerReconciler && name != restAPIReconciler && name != accountingReconciler
 	return len(o.reconcilers) == 0 && isDefault || slices.Contains(o.reconcilers, name)
 }
 
@@ -159,6 +167,9 @@ func (o *options) optionalKinds() []string {
 	}
 	if o.isEnabled(restAPIReconciler) {
 		out = append(out, v1beta1.KindRestApi)
+	}
+	if o.isEnabled(accountingReconciler) {
+		out = append(out, v1beta1.KindAccounting)
 	}
 	return out
 }
@@ -176,6 +187,9 @@ func (o *options) check() error {
 	}
 	if o.isEnabled(controllerReconciler) && o.agentImage == "" {
 		return errors.New("--reconcilers=controller needs --controller.agent-image")
+	}
+	if o.isEnabled(accountingReconciler) && o.agentImage == "" {
+		return errors.New("--reconcilers=accounting needs --controller.agent-image")
 	}
 	switch w := o.wakeup; {
 	case w.PollInterval < time.Second:

@@ -27,7 +27,9 @@ func JWTKeyRef(a *v1beta1.Accounting) *corev1.SecretKeySelector {
 }
 
 // port returns the port of slurmdbd and of its Service.
-func (in Input) port() int32 { return cmp.Or(int32(in.Accounting.Spec.Service.Port), names.SlurmdbdPort) }
+func (in Input) port() int32 {
+	return cmp.Or(int32(in.Accounting.Spec.Service.Port), names.SlurmdbdPort)
+}
 
 // selector returns the labels by which the Service and the StatefulSet select slurmdbd's pod.
 func (in Input) selector() map[string]string { return names.SlurmdbdSelector(in.Accounting.Name) }
