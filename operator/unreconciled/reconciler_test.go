@@ -59,10 +59,9 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 
 func TestIgnoredFieldsAreReported(t *testing.T) {
 	set := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
-	controller, accounting, login := &v1beta1.Controller{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}
-	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)
-	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting,
-		"login": login} {
+	controller, login := &v1beta1.Controller{}, &v1beta1.LoginSet{}
+	controller.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, new(true)
+	for field, object := range map[string]client.Object{"controller": controller, "login": login} {
 		changed := setConditions(time.Now(), object)
 		where, _ := conditionsOf(object)
 		conditions := *where
