@@ -31,9 +31,9 @@ func CompareSlurmConf(old, changed string) Effect { return compareConf(old, chan
 // slurmdbdRestartNames are the options of slurmdbd.conf, in lower case, that slurmdbd does not apply when
 // it reads the file again.
 var slurmdbdRestartNames = []string{"authalttypes", "authaltparameters", "authinfo", "authtype", "communicationparameters",
-	"dbdaddr", "dbdbackuphost", "dbdhost", "dbdport", "hashplugin", "pidfile", "plugindir", "slurmuser",
+	"dbdaddr", "dbdbackuphost", "dbdhost", "dbdport", "hashplugin", "pidfile", "plugindir", "privatedata", "slurmuser",
 	"storagebackuphost", "storagehost", "storageloc", "storageparameters", "storagepass", "storageport", "storagetype",
-	"storageuser", "tlstype", "tlsparameters"}
+	"storageuser", "trackwckey", "tlstype", "tlsparameters"}
 
 // CompareSlurmdbdConf returns what it needs to apply a changed slurmdbd.conf: NeedsReconfigure is of a change
 // that SIGHUP applies (docs/development/slurm.md, "What SIGHUP applies to slurmdbd", measured).

@@ -156,6 +156,22 @@ PurgeJobAfter=12months
 	}
 }
 
+func TestCompareSlurmdbdConf(t *testing.T) {
+	for _, tc := range []struct {
+		old, changed string
+		want         Effect
+	}{
+		{"DbdPort=1\n# a\n", "DbdPort=1\n", NoEffect},
+		{"PurgeJobAfter=1month", "purgejobafter=2months", NeedsReconfigure},
+		{"StoragePass=a", "StoragePass=b", NeedsRestart},
+		{"", "StorageHost=b\nDebugLevel=info", NeedsRestart},
+	} {
+		if got := CompareSlurmdbdConf(tc.old, tc.changed); got != tc.want {
+			t.Errorf("from %q to %q: %d, not %d", tc.old, tc.changed, got, tc.want)
+		}
+	}
+}
+
 func TestAddStoragePassword(t *testing.T) {
 	for _, tc := range []struct{ name, text, password, want string }{
 		{"a plain one", "DbdPort=1\n", "pw", "DbdPort=1\n\nStoragePass=pw\n"},

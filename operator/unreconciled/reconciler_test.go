@@ -77,11 +77,11 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 			t.Errorf("%s: the condition is %+v", field, c)
 		}
 	}
-	if setConditions(time.Now(), accounting) {
-		t.Errorf("the status is written again: %+v", accounting.Status)
+	if setConditions(time.Now(), controller) {
+		t.Errorf("the status is written again: %+v", controller.Status)
 	}
-	accounting.Spec.JWKSKeyRef = nil
-	changed, conditions := setConditions(time.Now(), accounting), accounting.Status.Conditions
+	controller.Spec.JWKSKeyRef = nil
+	changed, conditions := setConditions(time.Now(), controller), controller.Status.Conditions
 	if !changed || len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
 		t.Errorf("without the field the conditions are %+v", conditions)
 	}
