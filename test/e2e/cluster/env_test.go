@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/slurmtide/slurmtide/operator/accounting"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
@@ -57,9 +58,9 @@ func startKube(t *testing.T, versions []string) *realkube.Cluster {
 	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "cluster"})
 	must(t, err)
 	t.Cleanup(func() { must(t, kube.Close()) })
-	images := []string{"slurm-agent"}
+	images := []string{"slurm-agent", "services"}
 	for _, version := range versions {
-		images = append(images, "slurmd:"+version)
+		images = append(images, "slurmd:"+version, "slurmdbd:"+version)
 	}
 	must(t, kube.LoadImages(t.Context(), images...))
 	_, err = kube.Helm(t.Context(), "install", "crds", "../../../charts/slurm-operator-crds")
@@ -70,7 +71,7 @@ func startKube(t *testing.T, versions []string) *realkube.Cluster {
 	return kube
 }
 
-// startOperator runs the reconciler of Controllers until the test ends.
+// startOperator runs the reconcilers of Controllers, RestApis and Accountings until the test ends.
 func startOperator(t *testing.T, kube *realkube.Cluster) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
@@ -89,6 +90,9 @@ func startOperator(t *testing.T, kube *realkube.Cluster) {
 		Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
 	must(t, restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{}).SetupWithManager(mgr))
+	must(t, accounting.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), time.Now,
+		accounting.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
+		SetupWithManager(mgr))
 	must(t, controller.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), mgr.GetEventRecorder("test"), time.Now,
 		controller.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
 		SetupWithManager(mgr))
@@ -115,6 +119,7 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string) *env {
 	e.extraConf = e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}") + "\n"
 	e.kubectl("wait", "controller/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
+	e.kubectl("wait", "accounting/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "restapi/slurm", "--for=condition=Ready", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
 	return e
@@ -183,6 +188,8 @@ func (e *env) logs() string {
 		{"describe", "pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", "slurm-controller-0", "-c", "reconfigure", "--tail=50"},
 		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
+		{"describe", "accounting"}, {"logs", "slurm-accounting-0", "-c", "reconfigure", "--tail=50"},
+		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=50"}, {"logs", "mariadb", "--tail=50"},
 		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--tail=50"}} {
 		text, err := e.kube.Kubectl(ctx, append([]string{"--namespace", e.namespace}, args...)...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)
