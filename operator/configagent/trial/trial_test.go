@@ -137,6 +137,13 @@ func TestSlurmdbdConf(t *testing.T) {
 	}
 }
 
+// TestLocateNamesNoPassword: a password may be a word of the reason.
+func TestLocateNamesNoPassword(t *testing.T) {
+	if got := Slurmdbd().Locate("StoragePass=many\n", "StoragePass value many"); got != "StoragePass value many" {
+		t.Errorf("it is %q", got)
+	}
+}
+
 func TestReadLogOfSlurmdbd(t *testing.T) {
 	const waits = "slurmdbd: error: mysql_real_connect failed: 2002 Can't connect to server on '127.0.0.1' (115)\n" +
 		"slurmdbd: error: The database must be up when starting the MYSQL plugin.  Trying again in 5 seconds.\n"

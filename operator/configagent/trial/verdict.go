@@ -116,6 +116,9 @@ func (d Daemon) Locate(text, reason string) string {
 	most := 0
 	var found slurmconf.Setting
 	for _, setting := range slurmconf.ParseSettings(text) {
+		if strings.EqualFold(setting.Name, "StoragePass") {
+			continue // it is a secret
+		}
 		count := 0
 		for _, w := range word.FindAllString(setting.Text, -1) {
 			if said[strings.ToLower(strings.Trim(w, `"`))] {
