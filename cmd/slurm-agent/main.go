@@ -1,5 +1,5 @@
-// Command slurm-agent runs beside slurmctld, in the same pod, and gives it a changed configuration only
-// after a trial has shown that slurmctld starts with it.
+// Command slurm-agent runs beside slurmctld or slurmdbd, in the same pod, and gives it a changed configuration
+// only after a trial has shown that the daemon starts with it.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 func main() {
@@ -66,10 +67,15 @@ func (o *options) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
+	if _, wanted := files[slurmconf.StoragePasswordFile]; wanted {
+		if files, err = o.daemon.Assemble(files); err != nil {
+			return err
+		}
+	}
 	if err := o.checker.Check(ctx, files); err != nil {
 		return err
 	}
-	fmt.Println("slurmctld starts with this configuration") //nolint:forbidigo // it is the answer
+	fmt.Println(o.daemon.Name + " starts with this configuration") //nolint:forbidigo // it is the answer
 	return nil
 }
 
@@ -78,8 +84,8 @@ func (o *options) serve(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	agent := configagent.New(configagent.Config{
-		Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
-		Check: o.checker.Check, Apply: o.slurmctld.Apply, Log: log, Now: time.Now,
+		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
+		Check: o.checker.Check, Apply: o.apply, Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
 	if err != nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -21,19 +24,29 @@ type options struct {
 	interval                        time.Duration
 	checker                         configagent.Checker
 	slurmctld                       configagent.Slurmctld
+	slurmdbd                        configagent.Slurmdbd
+	daemonName                      string
+	daemon                          configagent.Daemon
+	pidFile, slurmctldProgram       string
+	slurmdbdProgram                 string
+	applyTimeout                    time.Duration
 	address                         string
 
 	log lines.Flags
 }
 
-const description = `Gives slurmctld a changed configuration after a trial.
+const description = `Gives slurmctld or slurmdbd a changed configuration after a trial.
 
-The operator runs it beside slurmctld, in the same pod. When the files in --wanted change, it
-starts a second slurmctld with them, which has a state and a port of its own. If that one
-serves, the files become those in --live, and slurmctld reads them again; if it ends, nothing
+The operator runs it beside the daemon, in the same pod. When the files in --wanted change, it
+starts a second daemon with them, which has a state and a port of its own. If that one accepts
+them, the files become those in --live, and the daemon reads them again; if it ends, nothing
 changes, and /status says why.
 
+The trial of slurmdbd does not reach the database, so a wrong address or password of the
+database is not found by it. The file storage-password becomes a line of slurmdbd.conf.
+
   slurm-agent --wanted=/etc/slurm-wanted
+  slurm-agent --daemon=slurmdbd --accepted=/run/accepted-config
   slurm-agent --check=/etc/slurm
   slurm-agent --install=/opt/slurm-agent`
 
@@ -59,29 +72,32 @@ func newProgram() (*flags.Program, *options) {
 }
 
 func (o *options) commandFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.checkDir, "check", "", "Try the configuration in this folder once, say whether slurmctld starts "+
+	set.StringVar(&o.checkDir, "check", "", "Try the configuration in this folder once, say whether the daemon starts "+
 		"with it, and end.")
 	set.StringVar(&o.installDir, "install", "", "Copy this program into this folder, and end.")
 }
 
 func (o *options) fileFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.wantedDir, "wanted", "/etc/slurm-wanted", "Folder with the files that are wanted.")
-	set.StringVar(&o.liveDir, "live", slurmconf.Dir, "Folder with the files that slurmctld reads.")
+	set.StringVar(&o.liveDir, "live", slurmconf.Dir, "Folder with the files that the daemon reads.")
 	set.StringVar(&o.acceptedDir, "accepted", slurmconf.StateDir+"/accepted-config", "Folder for the files that were "+
-		"accepted last, with which slurmctld starts if those that are wanted are broken. It should outlive the pod.")
+		"accepted last, with which the daemon starts if those that are wanted are broken. That of slurmctld should outlive "+
+		"the pod, and that of slurmdbd, which has keys, should be in memory.")
 	set.StringVar(&o.checker.TempDir, "temp-dir", os.TempDir(), "Folder for trials, which keep keys in it.")
 	set.DurationVar(&o.interval, "interval", 500*time.Millisecond, "Interval at which to look at the wanted files.")
 }
 
 func (o *options) slurmFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.checker.Slurmctld, "slurmctld", "slurmctld", "The program slurmctld.")
+	set.StringVar(&o.daemonName, "daemon", "slurmctld", "The daemon: slurmctld or slurmdbd.")
+	set.StringVar(&o.slurmctldProgram, "slurmctld", "slurmctld", "The program slurmctld.")
+	set.StringVar(&o.slurmdbdProgram, "slurmdbd", "slurmdbd", "The program slurmdbd.")
 	set.StringVar(&o.slurmctld.Scontrol, "scontrol", "scontrol", "The program scontrol.")
-	set.StringVar(&o.slurmctld.PidFile, "pid-file", slurmconf.RunDir+"/slurmctld.pid",
-		"File with the process id of slurmctld.")
-	set.DurationVar(&o.checker.Timeout, "trial-timeout", 20*time.Second, "How long slurmctld may take to start in a "+
+	set.StringVar(&o.pidFile, "pid-file", "", "File with the process id of the daemon. Default: "+slurmconf.RunDir+
+		"/slurmctld.pid or "+slurmconf.SlurmdbdPidFile+".")
+	set.DurationVar(&o.checker.Timeout, "trial-timeout", 20*time.Second, "How long the daemon may take to start in a "+
 		"trial.")
-	set.DurationVar(&o.slurmctld.Timeout, "apply-timeout", time.Minute, "How long slurmctld may take to answer after it "+
-		"has read its configuration again.")
+	set.DurationVar(&o.applyTimeout, "apply-timeout", time.Minute, "How long slurmctld may take to answer after it "+
+		"has read its configuration again, and slurmdbd to end.")
 	set.StringVar(&o.address, "listen-address", ":6826", "Address of /status and /started.")
 }
 
@@ -93,8 +109,36 @@ func (o *options) validate() error {
 		return errors.New("--interval must be above 0")
 	case o.checker.Timeout <= 0:
 		return errors.New("--trial-timeout must be above 0")
-	case o.slurmctld.Timeout <= 0:
+	case o.applyTimeout <= 0:
 		return errors.New("--apply-timeout must be above 0")
 	}
+	return o.chooseDaemon()
+}
+
+// chooseDaemon sets what depends on the daemon.
+func (o *options) chooseDaemon() error {
+	switch o.daemonName {
+	case "slurmctld":
+		o.daemon = configagent.SlurmctldDaemon()
+		o.checker.Program = o.slurmctldProgram
+		o.slurmctld.PidFile = cmp.Or(o.pidFile, slurmconf.RunDir+"/slurmctld.pid")
+		o.slurmctld.Timeout = o.applyTimeout
+	case "slurmdbd":
+		o.daemon = configagent.SlurmdbdDaemon()
+		o.checker.Program = o.slurmdbdProgram
+		o.slurmdbd = configagent.Slurmdbd{PidFile: cmp.Or(o.pidFile, slurmconf.SlurmdbdPidFile), Live: o.liveDir,
+			Timeout: o.applyTimeout}
+	default:
+		return fmt.Errorf("--daemon must be slurmctld or slurmdbd, not %q", o.daemonName)
+	}
+	o.checker.Daemon = o.daemon.Daemon
 	return nil
+}
+
+// apply makes the running daemon read its configuration.
+func (o *options) apply(ctx context.Context, effect slurmconf.Effect) error {
+	if o.daemonName == "slurmdbd" {
+		return o.slurmdbd.Apply(ctx, effect)
+	}
+	return o.slurmctld.Apply(ctx, effect)
 }

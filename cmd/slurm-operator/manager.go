@@ -26,6 +26,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/slurmtide/slurmtide/operator/access"
+	"github.com/slurmtide/slurmtide/operator/accounting"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -41,7 +42,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// agentTimeout is how long the operator waits for the answer of an agent beside slurmctld.
+// agentTimeout is how long the operator waits for the answer of an agent beside slurmctld or slurmdbd.
 const agentTimeout = 3 * time.Second
 
 // newManager returns a manager with its probes but without reconcilers.
@@ -116,6 +117,14 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if o.isEnabled(loginSetReconciler) {
 		err := loginset.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, loginset.Config{Image: o.loginImage,
 			ClusterDomain: o.nodeSet.ClusterDomain}).SetupWithManager(mgr)
+		if err != nil {
+			return err
+		}
+	}
+	if o.isEnabled(accountingReconciler) {
+		agents := configagent.NewStatusReader(agentTimeout)
+		err := accounting.New(mgr.GetClient(), mgr.GetAPIReader(), agents.Read, time.Now,
+			accounting.Config{Image: o.slurmdbdImage, AgentImage: o.agentImage}).SetupWithManager(mgr)
 		if err != nil {
 			return err
 		}

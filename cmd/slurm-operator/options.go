@@ -31,6 +31,8 @@ type options struct {
 	loginImage string
 	// slurmctldImage is the image of slurmctld where a Controller names none.
 	slurmctldImage string
+	// slurmdbdImage is the image of slurmdbd where an Accounting names none.
+	slurmdbdImage string
 	// agentImage is the image of slurm-agent.
 	agentImage string
 
@@ -87,6 +89,8 @@ func newProgram() (*flags.Program, *options) {
 		"Image of slurmrestd where a RestApi names none.")
 	p.Group("LoginSets").StringVar(&o.loginImage, "loginset.image", "",
 		"Image of login pods where a LoginSet names none.")
+	p.Group("Accountings").StringVar(&o.slurmdbdImage, "accounting.image", "",
+		"Image of slurmdbd where an Accounting names none.")
 	o.wakeupFlags(p.Group("Wake-up"))
 	o.log.AddFlags(p.Group("Logs"))
 	return p, o
@@ -100,8 +104,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
 		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
 		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers, "+
-		"restapi the slurmrestd of RestApis, loginset the login pods of LoginSets. Default: all but controller, restapi "+
-		"and loginset, which are not complete.")
+		"restapi the slurmrestd of RestApis, loginset the login pods of LoginSets, accounting the slurmdbd of "+
+		"Accountings. Default: all but controller, restapi, loginset and accounting, which are not complete.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -110,7 +114,7 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 func (o *options) controllerFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.slurmctldImage, "controller.image", "", "Image of slurmctld where a Controller names none.")
 	set.StringVar(&o.agentImage, "controller.agent-image", "", "Image of slurm-agent, which checks the configuration of "+
-		"slurmctld. Required where the reconciler controller runs.")
+		"slurmctld and slurmdbd. Required where the reconciler controller or accounting runs.")
 }
 
 func (o *options) serverFlags(set *pflag.FlagSet) {
@@ -143,19 +147,21 @@ const (
 	restAPIReconciler = "restapi"
 	// loginSetReconciler runs login pods. It runs only where --reconcilers names it.
 	loginSetReconciler = "loginset"
+	// accountingReconciler runs slurmdbd. It runs only where --reconcilers names it.
+	accountingReconciler = "accounting"
 	// unreconciledReconciler reports the kinds that nothing reconciles.
 	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
 	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
-		controllerReconciler, restAPIReconciler, loginSetReconciler}
+		controllerReconciler, restAPIReconciler, loginSetReconciler, accountingReconciler}
 }
 
 // optionalReconcilers returns the reconcilers that run only where --reconcilers names them, with their kinds.
 func optionalReconcilers() map[string]string {
 	return map[string]string{controllerReconciler: v1beta1.KindController, restAPIReconciler: v1beta1.KindRestApi,
-		loginSetReconciler: v1beta1.KindLoginSet}
+		loginSetReconciler: v1beta1.KindLoginSet, accountingReconciler: v1beta1.KindAccounting}
 }
 
 // isEnabled reports whether the reconciler runs.
@@ -189,6 +195,9 @@ func (o *options) check() error {
 	}
 	if o.isEnabled(controllerReconciler) && o.agentImage == "" {
 		return errors.New("--reconcilers=controller needs --controller.agent-image")
+	}
+	if o.isEnabled(accountingReconciler) && o.agentImage == "" {
+		return errors.New("--reconcilers=accounting needs --controller.agent-image")
 	}
 	switch w := o.wakeup; {
 	case w.PollInterval < time.Second:

@@ -16,10 +16,10 @@ import (
 // Status is what the agent has done. It contains no secret.
 type Status struct {
 	// Wanted is the revision of the files that the agent has last seen, Applied that of the files that
-	// slurmctld has. Both are empty if there is none.
+	// the daemon has. Both are empty if there is none.
 	Wanted  string `json:"wanted"`
 	Applied string `json:"applied"`
-	// AppliedAt is when slurmctld got them.
+	// AppliedAt is when the daemon got them.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
@@ -27,14 +27,16 @@ type Status struct {
 
 // Config contains the settings of an agent. All are required.
 type Config struct {
+	// Daemon is the daemon beside which the agent runs.
+	Daemon Daemon
 	// Wanted is the folder with what is wanted, Live the directory of slurm.conf, Accepted a folder that
 	// outlives the pod, for the files that were accepted last.
 	Wanted, Live, Accepted string
 	// Interval is how often the agent looks at the wanted folder.
 	Interval time.Duration
-	// Check returns nil if slurmctld would start with the files, and *RefusedError if not.
+	// Check returns nil if the daemon would start with the files, and *RefusedError if not.
 	Check func(context.Context, Files) error
-	// Apply makes the running slurmctld read the live folder.
+	// Apply makes the running daemon read the live folder.
 	Apply func(context.Context, slurmconf.Effect) error
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -48,9 +50,9 @@ type Agent struct {
 	status  Status
 	started bool
 
-	// decided are the wanted files that were applied or refused last, applied those that slurmctld has.
+	// decided are the wanted files that were applied or refused last, applied those that the daemon has.
 	decided, applied Files
-	// inherited says that applied was found at the start, so that slurmctld may not have read it.
+	// inherited says that applied was found at the start, so that the daemon may not have read it.
 	inherited bool
 	retryAt   time.Time
 }
@@ -58,11 +60,11 @@ type Agent struct {
 // retryDelay is how long the agent waits after an error that is not the fault of the files.
 const retryDelay = 5 * time.Second
 
-// New returns an agent. If the live folder has a configuration, slurmctld is running with it, or with
+// New returns an agent. If the live folder has a configuration, the daemon is running with it, or with
 // an earlier one.
 func New(cfg Config) *Agent {
 	a := &Agent{cfg: cfg}
-	if files, err := ReadFiles(cfg.Live); err == nil && files.text("slurm.conf") != "" {
+	if files, err := ReadFiles(cfg.Live); err == nil && files.text(cfg.Daemon.Conf) != "" {
 		a.applied, a.started, a.inherited = files, true, true
 	}
 	return a
@@ -75,7 +77,7 @@ func (a *Agent) Status() Status {
 	return a.status
 }
 
-// HasStarted reports whether slurmctld has a configuration, with which it can start.
+// HasStarted reports whether the daemon has a configuration, with which it can start.
 func (a *Agent) HasStarted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,16 +126,24 @@ func (a *Agent) look(ctx context.Context) {
 	}
 }
 
-// apply checks the wanted files, puts them in the live folder, and makes slurmctld read them.
+// apply checks the wanted files, puts them in the live folder, and makes the daemon read them.
 func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error {
-	if err := a.cfg.Check(ctx, wanted); err != nil {
+	files, err := a.cfg.Daemon.Assemble(wanted)
+	if err != nil {
 		return err
 	}
-	if err := errors.Join(WriteFiles(a.cfg.Live, wanted), WriteFiles(a.cfg.Accepted, wanted.withoutKeys())); err != nil {
+	if err := a.cfg.Check(ctx, files); err != nil {
+		return err
+	}
+	kept := files
+	if !a.cfg.Daemon.KeepsKeys {
+		kept = files.withoutKeys()
+	}
+	if err := errors.Join(WriteFiles(a.cfg.Live, files), WriteFiles(a.cfg.Accepted, kept)); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	if a.HasStarted() {
-		effect := effectOf(a.applied, wanted)
+		effect := a.cfg.Daemon.effectOf(a.applied, files)
 		if a.inherited {
 			effect = max(effect, slurmconf.NeedsReconfigure)
 		}
@@ -141,7 +151,7 @@ func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error 
 			return err
 		}
 	}
-	a.applied, a.inherited = wanted, false
+	a.applied, a.inherited = files, false
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
@@ -149,38 +159,38 @@ func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error 
 	return nil
 }
 
-// effectOf returns what slurmctld needs to read changed files.
-func effectOf(before, after Files) slurmconf.Effect {
-	effect := slurmconf.CompareSlurmConf(before.text("slurm.conf"), after.text("slurm.conf"))
+// effectOf returns what the daemon needs to read changed files.
+func (d Daemon) effectOf(before, after Files) slurmconf.Effect {
+	effect := d.Compare(before.text(d.Conf), after.text(d.Conf))
 	a, b := Files{}, Files{}
 	for name, file := range before {
-		if name != "slurm.conf" && name != slurmconf.RevisionFile {
+		if name != d.Conf && name != slurmconf.RevisionFile {
 			a[name] = file
 		}
 	}
 	for name, file := range after {
-		if name != "slurm.conf" && name != slurmconf.RevisionFile {
+		if name != d.Conf && name != slurmconf.RevisionFile {
 			b[name] = file
 		}
 	}
 	if !a.Equal(b) {
-		effect = max(effect, slurmconf.NeedsReconfigure)
+		effect = max(effect, d.KeyEffect)
 	}
 	return effect
 }
 
-// startWithAccepted lets a slurmctld that has not started yet start with the files that were accepted
+// startWithAccepted lets a daemon that has not started yet start with the files that were accepted
 // last, and with the keys of now.
 func (a *Agent) startWithAccepted(wanted Files) {
 	if a.HasStarted() {
 		return
 	}
 	files, err := ReadFiles(a.cfg.Accepted)
-	if err != nil || files.text("slurm.conf") == "" {
+	if err != nil || files.text(a.cfg.Daemon.Conf) == "" {
 		return // there is none
 	}
 	for name, file := range wanted {
-		if IsKey(name) {
+		if IsKey(name) && name != a.cfg.Daemon.Conf {
 			files[name] = file
 		}
 	}
@@ -190,7 +200,7 @@ func (a *Agent) startWithAccepted(wanted Files) {
 	}
 	a.applied = files
 	revision := files.text(slurmconf.RevisionFile)
-	a.cfg.Log.Warn("slurmctld starts with the configuration that was accepted last", "revision", revision)
+	a.cfg.Log.Warn("the daemon starts with the configuration that was accepted last", "revision", revision)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true

@@ -32,6 +32,7 @@ func newEnv(t *testing.T) *env {
 	dir := t.TempDir()
 	e := &env{t: t, now: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)}
 	e.cfg = Config{
+		Daemon: SlurmctldDaemon(),
 		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), Accepted: filepath.Join(dir, "accepted"),
 		Check: func(_ context.Context, files Files) error {
 			e.checks++
@@ -203,5 +204,30 @@ func TestHandler(t *testing.T) {
 	want := `{"wanted":"1","applied":"1","appliedAt":"2030-01-01T12:00:00Z"}`
 	if code, text := get("/status"); code != http.StatusOK || strings.TrimSpace(text) != want {
 		t.Errorf("the status is %d, %s", code, text)
+	}
+}
+
+// TestSlurmdbdGetsThePasswordInItsConfiguration, and a password that Slurm cannot read is refused without
+// naming it.
+func TestSlurmdbdGetsThePasswordInItsConfiguration(t *testing.T) {
+	daemon := SlurmdbdDaemon()
+	wanted := Files{"slurmdbd.conf": {[]byte("DbdPort=1\n"), 0o555}, "storage-password": {[]byte("a b"), 0o440}}
+	files, err := daemon.Assemble(wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := WriteFiles(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "slurmdbd.conf"))
+	if err != nil || info.Mode().Perm() != 0o600 || len(files) != 1 ||
+		files.text("slurmdbd.conf") != "DbdPort=1\n\nStoragePass=\"a b\"\n" {
+		t.Errorf("the files are %q, the mode %v: %v", files, info.Mode(), err)
+	}
+	wanted["storage-password"] = File{[]byte("secret\nword"), 0o440}
+	var refused *RefusedError
+	if _, err := daemon.Assemble(wanted); !errors.As(err, &refused) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error is %v", err)
 	}
 }

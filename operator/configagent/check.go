@@ -18,23 +18,24 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// RefusedError reports that slurmctld would not start with a configuration.
+// RefusedError reports that the daemon would not start with a configuration.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
 // Checker runs trials.
 type Checker struct {
-	// Slurmctld is the program.
-	Slurmctld string
+	// Daemon is the daemon whose configuration is checked, and Program its program.
+	Daemon  trial.Daemon
+	Program string
 	// TempDir is where trials keep their files. Keys are among them.
 	TempDir string
-	// Timeout is how long slurmctld may take to start. slurmctld waits a minute for an included file that
+	// Timeout is how long the daemon may take to start. slurmctld waits a minute for an included file that
 	// does not exist.
 	Timeout time.Duration
 }
 
-// Check runs a slurmctld with the files until it serves or ends, and stops it. The error is
+// Check runs a daemon with the files until it has read them or ends, and stops it. The error is
 // *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the
 // timeout.
 func (c Checker) Check(ctx context.Context, files Files) (err error) {
@@ -42,8 +43,8 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	for name := range files {
 		names[name] = true
 	}
-	conf := files.text("slurm.conf")
-	if err := trial.CheckScripts(conf, names); err != nil {
+	conf := files.text(c.Daemon.Conf)
+	if err := c.Daemon.CheckFiles(conf, names); err != nil {
 		return &RefusedError{err.Error()}
 	}
 	dir, err := os.MkdirTemp(c.TempDir, "trial-")
@@ -60,10 +61,10 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	for name, file := range files {
 		own[name] = file
 	}
-	text := trial.SlurmConf(conf, settings)
+	text := c.Daemon.NewConf(conf, settings)
 	// Paths in the directory of slurm.conf, such as that of the key of auth/jwt, mean the files of the trial.
 	text = strings.ReplaceAll(text, slurmconf.Dir+"/", etc+"/")
-	own["slurm.conf"] = File{[]byte(text), 0o600}
+	own[c.Daemon.Conf] = File{[]byte(text), 0o600}
 	if err := WriteFiles(etc, own); err != nil {
 		return fmt.Errorf("writing the files of a trial: %w", err)
 	}
@@ -74,7 +75,7 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	case verdict == trial.Accepted:
 		return nil
 	}
-	return &RefusedError{trial.Locate(conf, strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/"))}
+	return &RefusedError{c.Daemon.Locate(conf, strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/"))}
 }
 
 // newSettings returns the settings of a trial on a free port.
@@ -92,13 +93,16 @@ func newSettings(ctx context.Context, dir string) (trial.Settings, error) {
 	return trial.Settings{Dir: dir, Host: host, Port: address.Port}, listener.Close()
 }
 
-// run starts slurmctld and returns what its log says when it serves, ends, or has taken too long.
+// run starts the daemon and returns what its log says when it serves, ends, or has taken too long.
 func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, error) {
 	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
 		return trial.Undecided, "", fmt.Errorf("making a folder for a trial: %w", err)
 	}
 	log := &syncBuffer{}
-	cmd := exec.CommandContext(ctx, c.Slurmctld, "-D", "-f", filepath.Join(dir, "etc", "slurm.conf")) //nolint:gosec // see Checker
+	slurmConf := filepath.Join(dir, "etc", "slurm.conf")
+	cmd := exec.CommandContext(ctx, c.Program, c.Daemon.Arguments(slurmConf)...) //nolint:gosec // see Checker
+	// slurmdbd has no such argument, and looks for its files beside this one.
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+slurmConf)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end what it starts as well
@@ -118,7 +122,7 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 	timeout, tick := time.After(c.Timeout), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for {
-		verdict, reason := trial.ReadLog(log.String())
+		verdict, reason := c.Daemon.ReadLog(log.String())
 		if verdict != trial.Undecided {
 			return verdict, reason, nil
 		}
@@ -126,13 +130,13 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 		case <-ctx.Done():
 			return trial.Undecided, "", ctx.Err()
 		case <-ended:
-			if verdict, reason := trial.ReadLog(log.String()); verdict != trial.Undecided {
+			if verdict, reason := c.Daemon.ReadLog(log.String()); verdict != trial.Undecided {
 				return verdict, reason, nil
 			}
-			return trial.Refused, trial.Explain(log.String()), nil
+			return trial.Refused, c.Daemon.Explain(log.String()), nil
 		case <-timeout:
-			return trial.Refused, fmt.Sprintf("slurmctld does not start within %s: %s", c.Timeout,
-				trial.Explain(log.String())), nil
+			return trial.Refused, fmt.Sprintf("%s does not start within %s: %s", c.Daemon.Name, c.Timeout,
+				c.Daemon.Explain(log.String())), nil
 		case <-tick.C:
 		}
 	}

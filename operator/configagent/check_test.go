@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/trial"
 )
 
 // TestCheck runs trials with a program that stands for slurmctld.
@@ -33,7 +35,7 @@ func TestCheck(t *testing.T) {
 			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			checker := Checker{Slurmctld: program, TempDir: dir, Timeout: time.Second}
+			checker := Checker{Daemon: trial.Slurmctld(), Program: program, TempDir: dir, Timeout: time.Second}
 			err := checker.Check(t.Context(), Files{"slurm.conf": {[]byte(tc.conf), 0o555},
 				"jwt_hs256.key": {[]byte("key"), 0o440}})
 			var refused *RefusedError
@@ -57,11 +59,11 @@ func TestAnInterruptedCheckIsNoRefusal(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	err := Checker{Slurmctld: program, TempDir: dir, Timeout: time.Minute}.Check(ctx, Files{"slurm.conf": {}})
+	err := Checker{Daemon: trial.Slurmctld(), Program: program, TempDir: dir, Timeout: time.Minute}.Check(ctx, Files{"slurm.conf": {}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	err = Checker{Slurmctld: filepath.Join(dir, "gone"), TempDir: dir, Timeout: time.Minute}.Check(t.Context(),
+	err = Checker{Daemon: trial.Slurmctld(), Program: filepath.Join(dir, "gone"), TempDir: dir, Timeout: time.Minute}.Check(t.Context(),
 		Files{"slurm.conf": {}})
 	var refused *RefusedError
 	if err == nil || errors.As(err, &refused) {

@@ -99,8 +99,10 @@ func writeFile(path string, file File) error {
 	return errors.Join(os.Chmod(temporary, mode), os.Rename(temporary, path))
 }
 
-// IsKey reports whether a file of the directory of slurm.conf is a secret.
-func IsKey(name string) bool { return strings.HasSuffix(name, ".key") || name == "slurm.jwks" }
+// IsKey reports whether a file of the directory of slurm.conf is a secret. slurmdbd.conf contains one.
+func IsKey(name string) bool {
+	return strings.HasSuffix(name, ".key") || name == "slurm.jwks" || name == "slurmdbd.conf"
+}
 
 // withoutKeys returns the files that may be kept outside of memory.
 func (f Files) withoutKeys() Files {

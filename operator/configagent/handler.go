@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Handler serves the agent's status: /status is it in JSON, and /started answers 200 once slurmctld can
+// Handler serves the agent's status: /status is it in JSON, and /started answers 200 once the daemon can
 // start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -15,7 +15,7 @@ func (a *Agent) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /started", func(w http.ResponseWriter, _ *http.Request) {
 		if !a.HasStarted() {
-			http.Error(w, "slurmctld has no configuration: "+a.Status().Error, http.StatusServiceUnavailable)
+			http.Error(w, a.cfg.Daemon.Name+" has no configuration: "+a.Status().Error, http.StatusServiceUnavailable)
 		}
 	})
 	return mux

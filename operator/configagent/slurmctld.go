@@ -3,9 +3,7 @@ package configagent
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -32,7 +30,7 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 			return err
 		}
 	case slurmconf.NeedsRestart:
-		if err := s.terminate(); err != nil {
+		if err := signalProcess("slurmctld", s.PidFile, syscall.SIGTERM); err != nil {
 			return err
 		}
 	}
@@ -59,22 +57,6 @@ func (s Slurmctld) run(ctx context.Context, command string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("scontrol %s: %w: %s", command, err, strings.TrimSpace(string(out)))
-	}
-	return nil
-}
-
-// terminate sends slurmctld SIGTERM, on which it writes its state and ends.
-func (s Slurmctld) terminate() error {
-	text, err := os.ReadFile(s.PidFile)
-	if err != nil {
-		return fmt.Errorf("finding slurmctld: %w", err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid <= 1 {
-		return fmt.Errorf("finding slurmctld: %s has no process id", s.PidFile)
-	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return fmt.Errorf("ending slurmctld (process %d): %w", pid, err)
 	}
 	return nil
 }

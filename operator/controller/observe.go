@@ -33,7 +33,9 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 		return in, fmt.Errorf("reading namespace %s: %w", c.Namespace, err)
 	}
 	in.NamespaceUID = namespace.UID
-	if err := r.checkKeys(ctx, c); err != nil {
+	if err := access.CheckKeys(ctx, r.uncached, c.Namespace,
+		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: c.Spec.SlurmKeyRef},
+		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(c)}); err != nil {
 		return in, err
 	}
 	var err error
@@ -45,33 +47,6 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	}
 	in.NodeSets, in.MaxWorkers, err = r.findNodeSets(ctx, c)
 	return in, err
-}
-
-// checkKeys reports a key to which the Controller refers and that does not exist: without it the pods
-// would wait without a word.
-func (r *Reconciler) checkKeys(ctx context.Context, c *v1beta1.Controller) error {
-	for _, key := range []struct {
-		field string
-		ref   *corev1.SecretKeySelector
-	}{{"spec.slurmKeyRef", c.Spec.SlurmKeyRef}, {"spec.jwtKeyRef", render.JWTKeyRef(c)}} {
-		if key.ref == nil {
-			return problem.New(v1beta1.ReasonInvalidSpec, "%s must be given", key.field)
-		}
-		secret := &corev1.Secret{}
-		err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: key.ref.Name}, secret)
-		switch {
-		case apierrors.IsNotFound(err):
-			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", key.field, key.ref.Name)
-		case apierrors.IsForbidden(err):
-			return problem.New(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.field, key.ref.Name)
-		case err != nil:
-			return fmt.Errorf("reading Secret %s: %w", key.ref.Name, err)
-		case len(secret.Data[key.ref.Key]) == 0:
-			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.field, key.ref.Name,
-				key.ref.Key)
-		}
-	}
-	return nil
 }
 
 // fileRefs returns the fields of a Controller that name ConfigMaps, with where their files go.

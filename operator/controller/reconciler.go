@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/agentstatus"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
@@ -85,7 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := kube.AddFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager)); err != nil {
 		return kube.ResultOf(0, err)
 	}
-	observed := status.Observation{Replicas: refs.ControllerReplicas(c)}
+	observed := status.Observation{Observation: agentstatus.Observation{Daemon: "slurmctld",
+		Replicas: refs.ControllerReplicas(c)}}
 	err := r.applyObjects(ctx, c)
 	if errors.As(err, &observed.Problem) {
 		err = nil

@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -24,11 +25,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// CacheOptions returns what the reconciler needs of the objects in the manager's cache: only the
-// StatefulSets of slurmctld.
+// CacheOptions returns what the reconcilers of Controllers and Accountings need of the objects in the manager's
+// cache: only the StatefulSets of slurmctld and slurmdbd.
 func CacheOptions() map[client.Object]cache.ByObject {
-	slurmctld := labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmctld})
-	return map[client.Object]cache.ByObject{&appsv1.StatefulSet{}: {Label: slurmctld}}
+	ours, err := labels.NewRequirement(v1beta1.LabelAppName, selection.In,
+		[]string{v1beta1.AppSlurmctld, v1beta1.AppSlurmdbd})
+	if err != nil {
+		panic(err) // the values are constants
+	}
+	return map[client.Object]cache.ByObject{&appsv1.StatefulSet{}: {Label: labels.NewSelector().Add(*ours)}}
 }
 
 // UncachedObjects returns the objects of which the manager's client must not keep a cache: ConfigMaps

@@ -26,6 +26,15 @@ func LoginSelector(loginSet, controller string) map[string]string {
 		v1beta1.LabelAppInstance: loginSet}
 }
 
+// ComponentAccounting is the value of LabelAppComponent on everything that belongs to a slurmdbd.
+const ComponentAccounting = "accounting"
+
+// SlurmdbdSelector selects the pods of an Accounting's slurmdbd, which may serve several clusters. The
+// caller may change the map.
+func SlurmdbdSelector(accounting string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmdbd, v1beta1.LabelAppInstance: accounting}
+}
+
 // SlurmrestdSelector selects the pods of a RestApi's slurmrestd. The caller may change the map.
 func SlurmrestdSelector(restAPI, controller string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmrestd, v1beta1.LabelCluster: controller,

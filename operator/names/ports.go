@@ -13,6 +13,8 @@ const (
 	SlurmrestdPort = 6820
 	// SSHPort is the port of sshd in login pods.
 	SSHPort = 22
-	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld.
+	// DatabasePort is the port of MariaDB and MySQL.
+	DatabasePort = 3306
+	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld and slurmdbd.
 	SlurmAgentPort = 6826
 )

@@ -38,6 +38,15 @@ func ControllerConfigMap(controller string) string { return controller + "-confi
 // AccountingService returns the name of the Service of an Accounting's slurmdbd.
 func AccountingService(accounting string) string { return accounting + "-accounting" }
 
+// AccountingStatefulSet returns the name of the StatefulSet of an Accounting's slurmdbd.
+func AccountingStatefulSet(accounting string) string { return accounting + "-accounting" }
+
+// AccountingPod returns the name, also the hostname, of the pod of an Accounting's slurmdbd.
+func AccountingPod(accounting string) string { return AccountingStatefulSet(accounting) + "-0" }
+
+// AccountingConfigMap returns the name of the ConfigMap with an Accounting's configuration files.
+func AccountingConfigMap(accounting string) string { return accounting + "-accounting-config" }
+
 // RestAPIService returns the name of the Service of a RestApi's slurmrestd.
 func RestAPIService(restAPI string) string { return restAPI + "-restapi" }
 

@@ -19,6 +19,9 @@ func TestNamesOfChildren(t *testing.T) {
 		{"the Service of the second slurmctld", ControllerPodService("blue", 1), "blue-controller-1"},
 		{"the ConfigMap of slurmctld", ControllerConfigMap("blue"), "blue-config"},
 		{"slurmdbd's Service", AccountingService("blue"), "blue-accounting"},
+		{"slurmdbd's StatefulSet", AccountingStatefulSet("blue"), "blue-accounting"},
+		{"slurmdbd's pod", AccountingPod("blue"), "blue-accounting-0"},
+		{"slurmdbd's ConfigMap", AccountingConfigMap("blue"), "blue-accounting-config"},
 		{"slurmrestd's Service", RestAPIService("blue"), "blue-restapi"},
 		{"slurmrestd's Deployment", RestAPIDeployment("blue"), "blue-restapi"},
 		{"slurmrestd's ConfigMap", RestAPIConfigMap("blue"), "blue-restapi-config"},
@@ -64,6 +67,8 @@ func TestSelectors(t *testing.T) {
 			"app.kubernetes.io/instance": "gpu"}},
 		{"slurmctld", SlurmctldSelector("blue"), map[string]string{
 			"app.kubernetes.io/name": "slurmctld", "slinky.slurm.net/cluster": "blue"}},
+		{"slurmdbd", SlurmdbdSelector("blue"), map[string]string{
+			"app.kubernetes.io/name": "slurmdbd", "app.kubernetes.io/instance": "blue"}},
 	} {
 		if !maps.Equal(tc.got, tc.want) {
 			t.Errorf("%s: %v, not %v", tc.name, tc.got, tc.want)

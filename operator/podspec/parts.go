@@ -38,11 +38,6 @@ func MergeMaps(under, over map[string]string) map[string]string {
 	return out
 }
 
-// EmptyDir returns a new empty volume.
-func EmptyDir(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
-}
-
 // SetVolume adds a volume, or replaces the one of its name.
 func SetVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	i := slices.IndexFunc(spec.Volumes, func(x corev1.Volume) bool { return x.Name == v.Name })

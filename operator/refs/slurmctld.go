@@ -11,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Address is the address of a daemon. Its JSON is part of the hash of workers' revisions.
@@ -105,11 +106,6 @@ func ControllerReplicas(c *v1beta1.Controller) int {
 	return 1
 }
 
-// DefaultSlurmUser is the number of the user and the group slurm, unless the Controller's pods say another
-// one. It must be the same in every image of a cluster: slurmd and sackd refuse the requests of a slurmctld whose
-// SlurmUser has another number.
-const DefaultSlurmUser = 401
-
 // SlurmUser returns the number of SlurmUser in the pods of a Controller: that of its slurmctld.
 func SlurmUser(c *v1beta1.Controller) (int64, error) {
 	container, err := c.Spec.Slurmctld.Container()
@@ -126,7 +122,7 @@ func SlurmUser(c *v1beta1.Controller) (int64, error) {
 	if s := pod.SecurityContext; s != nil && s.RunAsUser != nil {
 		return *s.RunAsUser, nil
 	}
-	return DefaultSlurmUser, nil
+	return podspec.SlurmID, nil
 }
 
 // ClusterSlurmctld returns the slurmctld of a Cluster.

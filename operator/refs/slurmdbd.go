@@ -16,3 +16,12 @@ func AccountingSlurmdbd(a *v1beta1.Accounting) Address {
 	return Address{Host: names.AccountingService(a.Name) + "." + a.Namespace,
 		Port: cmp.Or(int32(a.Spec.Service.Port), names.SlurmdbdPort)}
 }
+
+// AccountingDatabase returns where the database of an Accounting is, without a host if it has none.
+func AccountingDatabase(a *v1beta1.Accounting) Address {
+	storage := a.Spec.StorageConfig
+	if storage == nil {
+		return Address{}
+	}
+	return Address{Host: storage.Host, Port: cmp.Or(int32(storage.Port), names.DatabasePort)}
+}

@@ -26,7 +26,23 @@ var restartNames = []string{"slurmctldhost", "slurmctldport", "slurmctldaddr", "
 
 // CompareSlurmConf returns what it needs to apply a changed slurm.conf
 // (docs/development/slurm.md, "What a reconfigure applies", measured).
-func CompareSlurmConf(old, changed string) Effect {
+func CompareSlurmConf(old, changed string) Effect { return compareConf(old, changed, restartNames) }
+
+// slurmdbdRestartNames are the options of slurmdbd.conf, in lower case, that slurmdbd does not apply when
+// it reads the file again.
+var slurmdbdRestartNames = []string{"authalttypes", "authaltparameters", "authinfo", "authtype", "communicationparameters",
+	"dbdaddr", "dbdbackuphost", "dbdhost", "dbdport", "hashplugin", "pidfile", "plugindir", "privatedata", "slurmuser",
+	"storagebackuphost", "storagehost", "storageloc", "storageparameters", "storagepass", "storageport", "storagetype",
+	"storageuser", "trackwckey", "tlstype", "tlsparameters"}
+
+// CompareSlurmdbdConf returns what it needs to apply a changed slurmdbd.conf: NeedsReconfigure is of a change
+// that SIGHUP applies (docs/development/slurm.md, "What SIGHUP applies to slurmdbd", measured).
+func CompareSlurmdbdConf(old, changed string) Effect {
+	return compareConf(old, changed, slurmdbdRestartNames)
+}
+
+// compareConf returns what a changed file needs where a change of some options needs a restart.
+func compareConf(old, changed string, restartNames []string) Effect {
 	before, after := effectiveSettings(old), effectiveSettings(changed)
 	effect := NoEffect
 	for _, key := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {

@@ -126,7 +126,7 @@ func TestRenderSlurmConfRefuses(t *testing.T) {
 
 func TestRenderSlurmdbdConf(t *testing.T) {
 	conf := SlurmdbdConf{Host: "a-accounting-0", Port: 6819, StorageHost: "mariadb", StoragePort: 3306,
-		Database: "slurm_acct_db", User: "slurm", Password: `a b#c\`, Extra: "PurgeJobAfter=12months"}
+		Database: "slurm_acct_db", User: "slurm", Extra: "PurgeJobAfter=12months"}
 	const want = `DbdHost=a-accounting-0
 DbdPort=6819
 SlurmUser=slurm
@@ -138,7 +138,7 @@ StorageHost=mariadb
 StoragePort=3306
 StorageLoc=slurm_acct_db
 StorageUser=slurm
-StoragePass="a b\#c\\"
+PidFile=/run/slurmdbd/slurmdbd.pid
 
 # spec.extraConf
 PurgeJobAfter=12months
@@ -150,10 +150,45 @@ PurgeJobAfter=12months
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	conf.Password = `secret"word`
-	if _, err := conf.Render(); err == nil || strings.Contains(err.Error(), "secret") ||
-		!strings.Contains(err.Error(), "StoragePass") {
-		t.Errorf("the error is %v", err)
+	conf.Extra = "storagepass=x"
+	if _, err := conf.Render(); err == nil || !strings.Contains(err.Error(), "must not set storagepass") {
+		t.Errorf("with a password in extraConf the error is %v", err)
+	}
+}
+
+func TestCompareSlurmdbdConf(t *testing.T) {
+	for _, tc := range []struct {
+		old, changed string
+		want         Effect
+	}{
+		{"DbdPort=1\n# a\n", "DbdPort=1\n", NoEffect},
+		{"PurgeJobAfter=1month", "purgejobafter=2months", NeedsReconfigure},
+		{"StoragePass=a", "StoragePass=b", NeedsRestart},
+		{"", "StorageHost=b\nDebugLevel=info", NeedsRestart},
+	} {
+		if got := CompareSlurmdbdConf(tc.old, tc.changed); got != tc.want {
+			t.Errorf("from %q to %q: %d, not %d", tc.old, tc.changed, got, tc.want)
+		}
+	}
+}
+
+func TestAddStoragePassword(t *testing.T) {
+	for _, tc := range []struct{ name, text, password, want string }{
+		{"a plain one", "DbdPort=1\n", "pw", "DbdPort=1\n\nStoragePass=pw\n"},
+		{"one with signs", "", `a b#c\`, "\n\nStoragePass=\"a b\\#c\\\\\"\n"},
+		{"a text that would take the line", `X=a\`, "pw", "X=a\\\n\nStoragePass=pw\n"},
+	} {
+		got, err := AddStoragePassword(tc.text, tc.password)
+		settings := ParseSettings(got)
+		if got != tc.want || err != nil || settings[len(settings)-1].Value != tc.password {
+			t.Errorf("%s: %q, %v", tc.name, got, err)
+		}
+	}
+	for _, password := range []string{"", `secret"word`, "secret\nword"} {
+		if _, err := AddStoragePassword("", password); err == nil || strings.Contains(err.Error(), "secret") ||
+			!strings.Contains(err.Error(), "StoragePass") {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
 

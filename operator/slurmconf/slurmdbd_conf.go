@@ -1,9 +1,23 @@
 package slurmconf
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// StoragePasswordFile is the file beside slurmdbd.conf with the password of the database. slurm-agent
+// makes a line of slurmdbd.conf of it.
+const StoragePasswordFile = "storage-password"
+
+// SlurmdbdRunDir has slurmdbd's sack socket and its pid file.
+const SlurmdbdRunDir = "/run/slurmdbd"
+
+// SlurmdbdPidFile is the file with the process id of slurmdbd.
+const SlurmdbdPidFile = SlurmdbdRunDir + "/slurmdbd.pid"
 
 // SlurmdbdConf is the content of slurmdbd.conf (slurmdbd.conf(5)) for a slurmdbd that the operator
-// runs. The text contains the password.
+// runs. The text does not contain the password, which AddStoragePassword adds.
 type SlurmdbdConf struct {
 	// Host is the name of the host on which slurmdbd runs, and Backup that of a second one, if any.
 	Host, Backup string
@@ -12,8 +26,8 @@ type SlurmdbdConf struct {
 	// StorageHost and StoragePort are the address of the database server.
 	StorageHost string
 	StoragePort int32
-	// Database, User and Password are those of the database. Without a user Slurm takes its own.
-	Database, User, Password string
+	// Database and User are those of the database. Without a user Slurm takes its own.
+	Database, User string
 	// HasJWKS says that JWKSPath holds a key set.
 	HasJWKS bool
 	// Extra is the user's text.
@@ -21,7 +35,7 @@ type SlurmdbdConf struct {
 }
 
 // Render returns the text of the file, in the order of SlurmConf.Render, and fails for the same
-// reasons. No error contains the password.
+// reasons. StoragePass in the user's text is refused.
 func (c SlurmdbdConf) Render() (string, error) {
 	var ours []assignment
 	set := func(name, value string) {
@@ -45,6 +59,18 @@ func (c SlurmdbdConf) Render() (string, error) {
 	set("StoragePort", strconv.Itoa(int(c.StoragePort)))
 	set("StorageLoc", c.Database)
 	set("StorageUser", c.User)
-	set("StoragePass", c.Password)
-	return renderFile(ours, c.Extra, "dbdhost", "dbdport", "slurmuser", "authtype", "storagepass")
+	set("PidFile", SlurmdbdPidFile)
+	return renderFile(ours, c.Extra, "dbdhost", "dbdport", "slurmuser", "authtype", "storagepass", "pidfile")
+}
+
+// AddStoragePassword returns a slurmdbd.conf with the password of the database in its last line, so that
+// all other lines keep their numbers. A password that Slurm cannot read is an error, which does not
+// contain it.
+func AddStoragePassword(text, password string) (string, error) {
+	line, err := assignment{name: "StoragePass", value: password}.line()
+	if err != nil {
+		return "", fmt.Errorf("the password of the database: %w", err)
+	}
+	// The empty line takes a backslash at the end of the text, which would join ours.
+	return strings.TrimRight(text, "\n") + "\n\n" + line + "\n", nil
 }

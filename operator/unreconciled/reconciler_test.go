@@ -59,10 +59,9 @@ func TestUnreconciledKindsGetNotReconciled(t *testing.T) {
 
 func TestIgnoredFieldsAreReported(t *testing.T) {
 	set := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
-	controller, accounting, login := &v1beta1.Controller{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}
-	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)
-	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting,
-		"login": login} {
+	controller, login := &v1beta1.Controller{}, &v1beta1.LoginSet{}
+	controller.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, new(true)
+	for field, object := range map[string]client.Object{"controller": controller, "login": login} {
 		changed := setConditions(time.Now(), object)
 		where, _ := conditionsOf(object)
 		conditions := *where
@@ -78,11 +77,11 @@ func TestIgnoredFieldsAreReported(t *testing.T) {
 			t.Errorf("%s: the condition is %+v", field, c)
 		}
 	}
-	if setConditions(time.Now(), accounting) {
-		t.Errorf("the status is written again: %+v", accounting.Status)
+	if setConditions(time.Now(), controller) {
+		t.Errorf("the status is written again: %+v", controller.Status)
 	}
-	accounting.Spec.JWKSKeyRef = nil
-	changed, conditions := setConditions(time.Now(), accounting), accounting.Status.Conditions
+	controller.Spec.JWKSKeyRef = nil
+	changed, conditions := setConditions(time.Now(), controller), controller.Status.Conditions
 	if !changed || len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
 		t.Errorf("without the field the conditions are %+v", conditions)
 	}

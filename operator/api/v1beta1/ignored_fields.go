@@ -71,9 +71,6 @@ func (s *ControllerSpec) IgnoredFields() []IgnoredField {
 // IgnoredFields returns the ignored fields of an Accounting.
 func (s *AccountingSpec) IgnoredFields() []IgnoredField {
 	out := ignoredOptionalKeys(s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef)
-	if s.JWKSKeyRef != nil {
-		out = append(out, IgnoredField{"jwksKeyRef", "is not supported yet: the operator runs no slurmdbd"})
-	}
 	if s.StorageConfig != nil {
 		out = append(out, ignoredIfOptional("storageConfig.passwordKeyRef", &s.StorageConfig.PasswordKeyRef)...)
 	}

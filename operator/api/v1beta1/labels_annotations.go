@@ -172,6 +172,7 @@ const (
 	AppSlurmctld  = "slurmctld"
 	AppSlurmd     = "slurmd"
 	AppSlurmrestd = "slurmrestd"
+	AppSlurmdbd   = "slurmdbd"
 	AppLogin      = "login"
 )
 

@@ -1,6 +1,6 @@
-// Package trial decides whether slurmctld would start with a configuration. Slurm has no check of its
-// own, so a second slurmctld tries: it reads the same files, with a state, a port and a log of its own
+// Package trial decides whether slurmctld or slurmdbd would start with a configuration. Slurm has no check
+// of its own, so a second daemon tries: it reads the same files, with a state, a port and a log of its own
 // (docs/development/slurm.md, "Checking a configuration"). Package configagent runs it.
 //
-// All functions are pure: the text of the trial's slurm.conf, and what its log says.
+// All functions are pure: the text of the trial's configuration file, and what its log says.
 package trial

@@ -31,20 +31,13 @@ var replacedOptions = []string{"slurmctldhost", "slurmctldaddr", "slurmctldport"
 // messages of slurmctld name the right one.
 func SlurmConf(text string, s Settings) string {
 	authInfo := ""
-	var lines []string
-	for _, setting := range slurmconf.ParseSettings(text) {
+	lines := keepLines(text, func(setting slurmconf.Setting) bool {
 		name := strings.ToLower(setting.Name)
 		if name == "authinfo" {
 			authInfo = setting.Value + ","
 		}
-		if slices.Contains(replacedOptions, name) {
-			continue
-		}
-		for len(lines) < setting.Line-1 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, setting.Text)
-	}
+		return !slices.Contains(replacedOptions, name)
+	})
 	lines = append(lines,
 		"SlurmctldHost="+s.Host,
 		fmt.Sprintf("SlurmctldPort=%d", s.Port),
@@ -59,6 +52,21 @@ func SlurmConf(text string, s Settings) string {
 		"SlurmdTimeout=0",
 		"SuspendTime=-1")
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// keepLines returns the lines of a text whose settings are kept, each at its place.
+func keepLines(text string, keep func(slurmconf.Setting) bool) []string {
+	var lines []string
+	for _, setting := range slurmconf.ParseSettings(text) {
+		if !keep(setting) {
+			continue
+		}
+		for len(lines) < setting.Line-1 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, setting.Text)
+	}
+	return lines
 }
 
 // scriptOptions are the options, in lower case, whose value is a script that slurmctld or slurmd runs.

@@ -100,15 +100,15 @@ func TestReadLog(t *testing.T) {
 			Refused, "Unable to process configuration file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got, why := ReadLog(tc.log); got != tc.want || why != tc.why {
+			if got, why := Slurmctld().ReadLog(tc.log); got != tc.want || why != tc.why {
 				t.Errorf("it is %d, %q", got, why)
 			}
 		})
 	}
-	if got := Explain("slurmctld: cannot stat file /x, retrying\n"); got != "cannot stat file /x, retrying" {
+	if got := Slurmctld().Explain("slurmctld: cannot stat file /x, retrying\n"); got != "cannot stat file /x, retrying" {
 		t.Errorf("of a slurmctld that hangs it is %q", got)
 	}
-	if got := Explain(""); got != "slurmctld said nothing" {
+	if got := Slurmctld().Explain(""); got != "slurmctld said nothing" {
 		t.Errorf("of nothing it is %q", got)
 	}
 }
@@ -122,8 +122,39 @@ func TestLocate(t *testing.T) {
 		{"TREEWIDTH value is too small", "TREEWIDTH value is too small (slurm.conf, line 2: TreeWidth=5)"},
 		{"something else", "something else"},
 	} {
-		if got := Locate(text, tc.reason); got != tc.want {
+		if got := Slurmctld().Locate(text, tc.reason); got != tc.want {
 			t.Errorf("of %q it is %q", tc.reason, got)
 		}
+	}
+}
+
+func TestSlurmdbdConf(t *testing.T) {
+	const text = "DbdPort=6819\nPurgeJobAfter=soon\nStorageHost=db\nLogFile=/x\nDebugLevel=quiet\nDebugLevel=huh\n\nStoragePass=pw\n"
+	const want = "\nPurgeJobAfter=soon\n\n\n\nDebugLevel=huh\nDbdPort=7\nPidFile=/t/slurmdbd.pid\nAuthInfo=disable_sack\n" +
+		"StorageHost=127.0.0.1\nStoragePort=7\nStoragePass=none\n"
+	if diff := cmp.Diff(want, SlurmdbdConf(text, Settings{Dir: "/t", Host: "here", Port: 7})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLocateNamesNoPassword: a password may be a word of the reason.
+func TestLocateNamesNoPassword(t *testing.T) {
+	if got := Slurmdbd().Locate("StoragePass=many\n", "StoragePass value many"); got != "StoragePass value many" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+func TestReadLogOfSlurmdbd(t *testing.T) {
+	const waits = "slurmdbd: error: mysql_real_connect failed: 2002 Can't connect to server on '127.0.0.1' (115)\n" +
+		"slurmdbd: error: The database must be up when starting the MYSQL plugin.  Trying again in 5 seconds.\n"
+	if got, why := Slurmdbd().ReadLog(waits); got != Accepted {
+		t.Errorf("of one that waits for its database: %d, %q", got, why)
+	}
+	const refuses = "[2030-01-01T12:00:00.000] error: Invalid purge string 'soon'\n" +
+		"[2030-01-01T12:00:00.000] fatal: Bad value \"soon\" for PurgeEventAfter\n"
+	got, why := Slurmdbd().ReadLog(refuses)
+	const want = `Invalid purge string 'soon'; Bad value "soon" for PurgeEventAfter (slurmdbd.conf, line 2: PurgeEventAfter=soon)`
+	if why = Slurmdbd().Locate("DbdPort=1\nPurgeEventAfter=soon\n", why); got != Refused || why != want {
+		t.Errorf("of one that refuses: %d, %q", got, why)
 	}
 }

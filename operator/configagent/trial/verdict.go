@@ -14,38 +14,35 @@ type Verdict int
 
 // The verdicts.
 const (
-	// Undecided is of a slurmctld that is still starting.
+	// Undecided is of a daemon that is still starting.
 	Undecided Verdict = iota
-	// Accepted is of one that serves.
+	// Accepted is of one that has read its configuration and goes on.
 	Accepted
 	// Refused is of one that ends.
 	Refused
 )
 
-// servingText is in the log of a slurmctld that has read its configuration and serves.
-const servingText = "Running as primary controller"
-
 // maxReasonLines is how many lines of a log explain a refusal.
 const maxReasonLines = 4
 
-// ReadLog returns what the log of a trial says and, if slurmctld refuses the configuration, the lines
+// ReadLog returns what the log of a trial says and, if the daemon refuses the configuration, the lines
 // that say why, in one line.
-func ReadLog(log string) (Verdict, string) {
+func (d Daemon) ReadLog(log string) (Verdict, string) {
 	lines := logLines(log)
 	for _, line := range lines {
 		if strings.HasPrefix(line, "fatal: ") {
-			return Refused, Explain(log)
+			return Refused, d.Explain(log)
 		}
 	}
-	if strings.Contains(log, servingText) {
+	if strings.Contains(log, d.acceptedText) {
 		return Accepted, ""
 	}
 	return Undecided, ""
 }
 
-// Explain returns the lines of a log that say why slurmctld does not serve: its last errors, or its
+// Explain returns the lines of a log that say why the daemon does not start: its last errors, or its
 // last line if it has none.
-func Explain(log string) string {
+func (d Daemon) Explain(log string) string {
 	lines := logLines(log)
 	var reasons []string
 	for _, line := range lines {
@@ -59,7 +56,7 @@ func Explain(log string) string {
 		reasons = []string{text}
 	}
 	if len(reasons) == 0 {
-		return "slurmctld said nothing"
+		return d.Name + " said nothing"
 	}
 	return strings.Join(reasons[max(0, len(reasons)-maxReasonLines):], "; ")
 }
@@ -75,7 +72,7 @@ func cutLevel(line string) (string, bool) {
 }
 
 // linePrefix matches what stands before a message: the name of the program and a time.
-var linePrefix = regexp.MustCompile(`^(slurmctld: )?(\[[^]]*\] )?`)
+var linePrefix = regexp.MustCompile(`^(slurmctld: |slurmdbd: )?(\[[^]]*\] )?`)
 
 // logLines returns the messages of a log.
 func logLines(log string) []string {
@@ -90,7 +87,8 @@ func logLines(log string) []string {
 
 // uninformative are parts of errors that only say that there was another one, or are of the trial
 // itself: its state is empty, and its image sends no mail.
-var uninformative = []string{"Unable to process configuration file", "Could not open", "NOTE: Trying backup",
+var uninformative = []string{"Unable to process configuration file", "Could not open/read/parse slurmdbd.conf",
+	"mysql_real_connect failed", "The database must be up", "Could not open", "NOTE: Trying backup",
 	"not running a supported accounting_storage plugin", "Configured MailProg is invalid",
 	"specified more than once, latest value used", "default partition not set"}
 
@@ -101,13 +99,13 @@ func isUninformative(text string) bool {
 // hasLine matches a reason that names a line itself.
 var hasLine = regexp.MustCompile(`\bline \d+`)
 
-// word matches what a reason may quote from a line of slurm.conf.
+// word matches what a reason may quote from a line of the configuration file.
 var word = regexp.MustCompile(`[A-Za-z_][\w.-]+|"[^"]+"`)
 
-// Locate returns a reason with the line of slurm.conf to which it refers. slurmctld names most lines
-// only by what is wrong with them, so the line is the one that shares the most words with the reason,
+// Locate returns a reason with the line of the configuration file to which it refers. Daemons name most
+// lines only by what is wrong with them, so the line is the one that shares the most words with the reason,
 // among equals the last one: the user's lines follow the operator's.
-func Locate(text, reason string) string {
+func (d Daemon) Locate(text, reason string) string {
 	if hasLine.MatchString(reason) {
 		return reason
 	}
@@ -118,6 +116,9 @@ func Locate(text, reason string) string {
 	most := 0
 	var found slurmconf.Setting
 	for _, setting := range slurmconf.ParseSettings(text) {
+		if strings.EqualFold(setting.Name, "StoragePass") {
+			continue // it is a secret
+		}
 		count := 0
 		for _, w := range word.FindAllString(setting.Text, -1) {
 			if said[strings.ToLower(strings.Trim(w, `"`))] {
@@ -131,5 +132,5 @@ func Locate(text, reason string) string {
 	if most == 0 {
 		return reason
 	}
-	return fmt.Sprintf("%s (slurm.conf, line %d: %s)", reason, found.Line, found.Text)
+	return fmt.Sprintf("%s (%s, line %d: %s)", reason, d.Conf, found.Line, found.Text)
 }

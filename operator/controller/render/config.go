@@ -64,19 +64,10 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 		return nil, fmt.Errorf("the configuration files have %d bytes together, and a ConfigMap can hold %d", size,
 			maxConfigSize)
 	}
-	files[slurmconf.RevisionFile] = hashFiles(files)
+	files[slurmconf.RevisionFile] = podspec.HashFiles(files)
 	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.ControllerConfigMap(in.Controller.Name)), Data: files}
 	out.APIVersion, out.Kind = "v1", "ConfigMap"
 	return out, nil
-}
-
-// hashFiles returns the revision of files: a hash of their names and contents.
-func hashFiles(files map[string]string) string {
-	var all []byte
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		all = fmt.Appendf(all, "%q %q\n", name, files[name])
-	}
-	return podspec.HashContent(all)
 }
 
 // isReserved reports whether users must not bring a file of this name: the operator writes it, or it

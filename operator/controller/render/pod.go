@@ -19,16 +19,10 @@ const (
 	// ContainerSlurmctld is the first container. Its port has the same name.
 	ContainerSlurmctld = "slurmctld"
 	// ContainerReconfigure is the sidecar that checks and applies the configuration (package configagent).
-	// Its port has the name portAgent.
-	ContainerReconfigure = "reconfigure"
+	ContainerReconfigure = podspec.ContainerReconfigure
 	// ContainerLogfile is the sidecar that prints slurmctld's log file.
 	ContainerLogfile = "logfile"
 
-	containerInstall = "install-agent"
-	portAgent        = "agent"
-
-	volumeAgent  = "agent"
-	volumeWanted = "slurm-wanted"
 	volumeConfig = "slurm-config"
 	volumeState  = "statesave"
 	volumeRun    = "run"
@@ -46,21 +40,11 @@ const (
 
 // Files and folders of the pod.
 const (
-	keyFile    = "slurm.key"
-	jwtKeyFile = "jwt_hs256.key"
-	jwksFile   = "jwks.json"
-	// wantedDir has the files that are wanted. The agent copies those that it accepts to slurmconf.Dir.
-	wantedDir = "/etc/slurm-wanted"
-	agentDir  = "/opt/slurm-agent"
-	logDir    = "/var/log/slurm"
-	logPath   = logDir + "/slurmctld.log"
-)
-
-// Modes of the files in the directory of slurm.conf. Scripts must be executable, and configless
-// hands them out with their mode. Slurm refuses keys that others may read.
-const (
-	configMode = 0o555
-	keyMode    = 0o440
+	keyFile    = podspec.SlurmKeyFile
+	jwtKeyFile = podspec.JWTKeyFile
+	jwksFile   = podspec.JWKSFile
+	logDir     = "/var/log/slurm"
+	logPath    = logDir + "/slurmctld.log"
 )
 
 // defaultTemplate returns the pod of a slurmctld before the user's parts are applied.
@@ -81,8 +65,8 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 			names.ServiceDomain(names.ControllerInternalService(c.Name), c.Namespace, in.ClusterDomain),
 			names.ServiceDomain(names.WorkerService(c.Name), c.Namespace, in.ClusterDomain)}},
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot: new(true), RunAsUser: new(int64(refs.DefaultSlurmUser)), RunAsGroup: new(int64(refs.DefaultSlurmUser)),
-			FSGroup: new(int64(refs.DefaultSlurmUser)),
+			RunAsNonRoot: new(true), RunAsUser: new(int64(podspec.SlurmID)), RunAsGroup: new(int64(podspec.SlurmID)),
+			FSGroup: new(int64(podspec.SlurmID)),
 			// The state has many small files, of which only a new volume has to be changed.
 			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -137,45 +121,19 @@ func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 // installContainer copies the agent to where the reconfigure container runs it: that one has the image
 // of slurmctld.
 func (in Input) installContainer() corev1.Container {
-	return corev1.Container{
-		Name:            containerInstall,
-		Image:           in.AgentImage,
-		ImagePullPolicy: in.AgentPullPolicy,
-		Args:            []string{"--install=" + agentDir},
-		VolumeMounts:    []corev1.VolumeMount{{Name: volumeAgent, MountPath: agentDir}},
-		SecurityContext: podspec.RestrictedContext(),
-	}
+	return podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy)
 }
 
-// defaultReconfigure returns the container that checks and applies the configuration, before the
-// user's part is applied. It starts before slurmctld and makes it wait for its first configuration. Its
-// image is that of slurmctld, whose program it tries.
+// defaultReconfigure returns the container that checks and applies the configuration, before the user's
+// part is applied.
 func (in Input) defaultReconfigure(slurmctld corev1.Container) corev1.Container {
-	return corev1.Container{
-		Name:            ContainerReconfigure,
-		Image:           cmp.Or(slurmctld.Image, in.Image),
-		ImagePullPolicy: slurmctld.ImagePullPolicy,
-		Command:         []string{agentDir + "/slurm-agent"},
-		Args:            []string{"--wanted=" + wantedDir},
-		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
-		Ports: []corev1.ContainerPort{{Name: portAgent, ContainerPort: names.SlurmAgentPort,
-			Protocol: corev1.ProtocolTCP}},
-		StartupProbe: &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
-				Port: intstr.FromString(portAgent)}},
-			PeriodSeconds: 1, TimeoutSeconds: 5,
-			FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
-		},
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: volumeAgent, MountPath: agentDir, ReadOnly: true},
-			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true},
-			{Name: volumeConfig, MountPath: slurmconf.Dir},
-			{Name: volumeState, MountPath: slurmconf.StateDir},
-			{Name: volumeRun, MountPath: slurmconf.RunDir},
-			{Name: volumeTmp, MountPath: "/tmp"},
-		},
-		SecurityContext: podspec.RestrictedContext(),
-	}
+	out := podspec.AgentContainer(cmp.Or(slurmctld.Image, in.Image), slurmctld.ImagePullPolicy)
+	out.VolumeMounts = append(out.VolumeMounts,
+		corev1.VolumeMount{Name: volumeConfig, MountPath: slurmconf.Dir},
+		corev1.VolumeMount{Name: volumeState, MountPath: slurmconf.StateDir},
+		corev1.VolumeMount{Name: volumeRun, MountPath: slurmconf.RunDir},
+		corev1.VolumeMount{Name: volumeTmp, MountPath: "/tmp"})
+	return out
 }
 
 // defaultLogfile prints slurmctld's log file.
@@ -188,21 +146,16 @@ func (in Input) defaultLogfile() corev1.Container {
 
 // defaultVolumes returns the volumes of a slurmctld's pod, but the claim of the StatefulSet.
 func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
-	inMemory := func(name string) corev1.Volume { // for keys
-		v := podspec.EmptyDir(name)
-		v.EmptyDir.Medium = corev1.StorageMediumMemory
-		return v
-	}
-	out := []corev1.Volume{in.wantedVolume(), inMemory(volumeConfig), podspec.EmptyDir(volumeAgent), podspec.EmptyDir(volumeRun),
-		inMemory(volumeTmp)}
+	out := []corev1.Volume{in.wantedVolume(), podspec.MemoryVolume(volumeConfig), podspec.EmptyVolume(podspec.VolumeAgent), podspec.EmptyVolume(volumeRun),
+		podspec.MemoryVolume(volumeTmp)}
 	if p := in.Controller.Spec.Persistence; p != nil && p.Enabled && p.ExistingClaim != "" {
 		out = append(out, corev1.Volume{Name: volumeState, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.ExistingClaim}}})
 	} else if in.stateClaim() == nil {
-		out = append(out, podspec.EmptyDir(volumeState))
+		out = append(out, podspec.EmptyVolume(volumeState))
 	}
 	if hasLogfile {
-		out = append(out, podspec.EmptyDir(volumeLog))
+		out = append(out, podspec.EmptyVolume(volumeLog))
 	}
 	return out
 }
@@ -211,25 +164,8 @@ func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
 // files and the keys.
 func (in Input) wantedVolume() corev1.Volume {
 	spec := &in.Controller.Spec
-	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
-		LocalObjectReference: corev1.LocalObjectReference{Name: names.ControllerConfigMap(in.Controller.Name)}}}}
-	for _, key := range []struct {
-		ref  *corev1.SecretKeySelector
-		file string
-	}{{spec.SlurmKeyRef, keyFile}, {JWTKeyRef(in.Controller), jwtKeyFile}} {
-		if key.ref != nil {
-			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-				LocalObjectReference: key.ref.LocalObjectReference,
-				Items:                []corev1.KeyToPath{{Key: key.ref.Key, Path: key.file, Mode: new(int32(keyMode))}}}})
-		}
-	}
-	if jwks := spec.JWKSKeyRef; jwks != nil {
-		sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
-			LocalObjectReference: jwks.LocalObjectReference,
-			Items:                []corev1.KeyToPath{{Key: jwks.Key, Path: jwksFile}}}})
-	}
-	return corev1.Volume{Name: volumeWanted, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: sources, DefaultMode: new(int32(configMode))}}}
+	return podspec.WantedVolume(names.ControllerConfigMap(in.Controller.Name), spec.JWKSKeyRef,
+		podspec.KeyFile{Ref: spec.SlurmKeyRef, Name: keyFile}, podspec.KeyFile{Ref: JWTKeyRef(in.Controller), Name: jwtKeyFile})
 }
 
 // JWTKeyRef returns the key of auth/jwt of a Controller, or nil.

@@ -83,7 +83,7 @@ func (in Input) podTemplate() (corev1.PodTemplateSpec, error) {
 	out, err := podspec.Merge(in.defaultTemplate(slurmctld, len(logfile) > 0),
 		podspec.Part{Field: fieldPod, Raw: spec.Template.Spec},
 		podspec.Container{Part: podspec.Part{Field: fieldSlurmctld, Raw: spec.Slurmctld}, Name: ContainerSlurmctld},
-		podspec.Container{Name: containerInstall, Init: true},
+		podspec.Container{Name: podspec.ContainerInstallAgent, Init: true},
 		podspec.Container{Part: podspec.Part{Field: fieldReconfigure, Raw: spec.Reconfigure}, Name: ContainerReconfigure,
 			Init: true},
 		podspec.Container{Part: podspec.Part{Field: fieldLogfile, Raw: spec.Logfile}, Name: ContainerLogfile, Init: true})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slurmtide/slurmtide/operator/agentstatus"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/problem"
@@ -56,7 +57,8 @@ func TestReady(t *testing.T) {
 			if tc.external {
 				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com"}
 			}
-			got := *meta.FindStatusCondition(Of(noon, c, Observation{Set: tc.set, Replicas: tc.replicas, Problem: tc.problem}).Conditions, v1beta1.ConditionReady)
+			got := *meta.FindStatusCondition(Of(noon, c, Observation{Set: tc.set,
+				Observation: agentstatus.Observation{Replicas: tc.replicas, Problem: tc.problem}}).Conditions, v1beta1.ConditionReady)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
 			if got != tc.want {
 				t.Errorf("the condition is %+v, not %+v", got, tc.want)
@@ -76,37 +78,38 @@ func TestUnchangedStatusStays(t *testing.T) {
 }
 
 func TestConfigApplied(t *testing.T) {
-	agent := func(wanted, applied, refusal string) Agent {
-		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: refusal}}
+	agent := func(wanted, applied, refusal string) agentstatus.Agent {
+		return agentstatus.Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: refusal}}
 	}
 	for _, tc := range []struct {
 		name    string
 		problem *problem.Error
-		agents  []Agent
+		agents  []agentstatus.Agent
 		want    metav1.Condition
 		settled bool
 	}{
 		{"no agent", nil, nil, metav1.Condition{Status: "False", Reason: "Applying",
 			Message: "revision new is being checked and applied"}, false},
-		{"the kubelet has not brought it", nil, []Agent{agent("old", "old", "")}, metav1.Condition{Status: "False",
+		{"the kubelet has not brought it", nil, []agentstatus.Agent{agent("old", "old", "")}, metav1.Condition{Status: "False",
 			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
-		{"it is in force", nil, []Agent{agent("new", "new", "")}, metav1.Condition{Status: "True", Reason: "Applied",
+		{"it is in force", nil, []agentstatus.Agent{agent("new", "new", "")}, metav1.Condition{Status: "True", Reason: "Applied",
 			Message: "revision new is in force"}, true},
-		{"one of two has it", nil, []Agent{agent("new", "new", ""), agent("new", "old", "")}, metav1.Condition{
+		{"one of two has it", nil, []agentstatus.Agent{agent("new", "new", ""), agent("new", "old", "")}, metav1.Condition{
 			Status: "False", Reason: "Applying", Message: "revision new is being checked and applied"}, false},
-		{"it is refused", nil, []Agent{agent("new", "old", "line 3")}, metav1.Condition{Status: "False",
+		{"it is refused", nil, []agentstatus.Agent{agent("new", "old", "line 3")}, metav1.Condition{Status: "False",
 			Reason: "Refused", Message: "revision new is not applied: line 3; revision old stays in force"}, true},
-		{"the first one is refused", nil, []Agent{agent("new", "", "line 3")}, metav1.Condition{Status: "False",
+		{"the first one is refused", nil, []agentstatus.Agent{agent("new", "", "line 3")}, metav1.Condition{Status: "False",
 			Reason: "Refused", Message: "revision new is not applied: line 3; slurmctld waits for another one"}, true},
-		{"an older one was refused", nil, []Agent{agent("old", "older", "line 3")}, metav1.Condition{Status: "False",
+		{"an older one was refused", nil, []agentstatus.Agent{agent("old", "older", "line 3")}, metav1.Condition{Status: "False",
 			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
-		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
+		{"no answer", nil, []agentstatus.Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
 			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
-		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
+		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []agentstatus.Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := Observation{Set: newSet(1), Replicas: 1, Problem: tc.problem, Revision: "new", Agents: tc.agents}
+			o := Observation{Set: newSet(1), Observation: agentstatus.Observation{Daemon: "slurmctld", Replicas: 1,
+				Problem: tc.problem, Revision: "new", Agents: tc.agents}}
 			c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
 			got := *meta.FindStatusCondition(Of(noon, c, o).Conditions, v1beta1.ConditionConfigApplied)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "ConfigApplied", 7, metav1.NewTime(noon)

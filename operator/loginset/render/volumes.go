@@ -67,9 +67,7 @@ func (in Input) defaultVolumes() []corev1.Volume {
 		podspec.KeyVolume(volumeSSSDSecret, l.Spec.SSSDConfRef, "sssd.conf"),
 	}
 	for _, name := range []string{volumeSlurmKey, volumeSSSDConf, volumeSlurmRun, volumeRun, volumeSSSDRun} {
-		v := podspec.EmptyDir(name)
-		v.EmptyDir.Medium = corev1.StorageMediumMemory
-		out = append(out, v)
+		out = append(out, podspec.MemoryVolume(name))
 	}
-	return append(out, podspec.EmptyDir(volumeSSS), podspec.EmptyDir(volumeTmp), podspec.EmptyDir(VolumeHome))
+	return append(out, podspec.EmptyVolume(volumeSSS), podspec.EmptyVolume(volumeTmp), podspec.EmptyVolume(VolumeHome))
 }

@@ -32,6 +32,7 @@ func TestController(t *testing.T) {
 				e := startSlurm(t, kube, version, "cluster.yaml")
 				e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
 				e.testJob()
+				e.testAccounting()
 				job := e.submit("--wrap", "sleep 600")
 				e.awaitState(job, "RUNNING")
 				e.testRestAPI(job)

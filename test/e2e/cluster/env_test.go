@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/slurmtide/slurmtide/operator/accounting"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
@@ -63,7 +64,7 @@ func startKube(t *testing.T, versions []string) (*realkube.Cluster, func()) {
 	t.Cleanup(func() { must(t, kube.Close()) })
 	images := []string{"slurm-agent"}
 	for _, version := range versions {
-		images = append(images, "slurmd:"+version)
+		images = append(images, "slurmd:"+version, "slurmdbd:"+version)
 	}
 	images = append(images, loginImages(versions)...)
 	must(t, kube.LoadImages(t.Context(), images...))
@@ -94,6 +95,9 @@ func startOperator(t *testing.T, kube *realkube.Cluster) (stop func()) {
 	must(t, err)
 	must(t, restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{}).SetupWithManager(mgr))
 	addLoginSets(t, mgr)
+	must(t, accounting.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), time.Now,
+		accounting.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
+		SetupWithManager(mgr))
 	must(t, controller.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), mgr.GetEventRecorder("test"), time.Now,
 		controller.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
 		SetupWithManager(mgr))
@@ -123,6 +127,7 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version, file string) *env
 	e.extraConf = e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}") + "\n"
 	e.kubectl("wait", "controller/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
+	e.kubectl("wait", "accounting/slurm", "--for=condition=Ready", "--timeout=180s")
 	e.kubectl("wait", "restapi/slurm", "--for=condition=Ready", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
 	return e
@@ -191,6 +196,8 @@ func (e *env) logs() string {
 		{"describe", "pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", e.ctld, "-c", "reconfigure", "--tail=50"},
 		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
+		{"describe", "accounting"}, {"logs", "slurm-accounting-0", "-c", "reconfigure", "--tail=50"},
+		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=50"}, {"logs", "mariadb", "--tail=50"},
 		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--tail=50"}} {
 		text, err := e.kube.Kubectl(ctx, append([]string{"--namespace", e.namespace}, args...)...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)

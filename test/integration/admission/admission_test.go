@@ -105,8 +105,7 @@ func expectedWarnings(file string) []string {
 			"spec.partition: is not supported yet: the operator creates no partition; add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf",
 			"spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true",
 		},
-		"others.yaml": {"spec.jwksKeyRef: is not supported yet: the operator runs no slurmdbd"},
-		"token.yaml":  {"spec.secretRef.optional: has no effect: the operator creates the Secret"},
+		"token.yaml": {"spec.secretRef.optional: has no effect: the operator creates the Secret"},
 	}[filepath.Base(file)]
 }
 

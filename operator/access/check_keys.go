@@ -1,0 +1,45 @@
+package access
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/problem"
+)
+
+// RequiredKey is a key of a Secret without which an object's pods would wait without a word.
+type RequiredKey struct {
+	// Field is the path of the reference, which errors name.
+	Field string
+	// Ref is nil if the field is not set.
+	Ref *corev1.SecretKeySelector
+}
+
+// CheckKeys returns a *problem.Error about the first key that is not given or does not exist in the
+// namespace. It does not look at the content.
+func CheckKeys(ctx context.Context, reader client.Reader, namespace string, keys ...RequiredKey) error {
+	for _, key := range keys {
+		if key.Ref == nil {
+			return problem.New(v1beta1.ReasonInvalidSpec, "%s must be given", key.Field)
+		}
+		secret := &corev1.Secret{}
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: key.Ref.Name}, secret)
+		switch {
+		case apierrors.IsNotFound(err):
+			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", key.Field, key.Ref.Name)
+		case apierrors.IsForbidden(err):
+			return problem.New(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.Field, key.Ref.Name)
+		case err != nil:
+			return fmt.Errorf("reading Secret %s: %w", key.Ref.Name, err)
+		case len(secret.Data[key.Ref.Key]) == 0:
+			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.Field, key.Ref.Name,
+				key.Ref.Key)
+		}
+	}
+	return nil
+}

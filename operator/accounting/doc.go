@@ -1,0 +1,6 @@
+// Package accounting reconciles Accountings: it runs slurmdbd in a StatefulSet and writes slurmdbd.conf.
+//
+// The operator does not know the password of the database: slurm-agent beside slurmdbd (package configagent)
+// adds it to slurmdbd.conf, tries the result and applies it. Package render builds the objects, server-side
+// apply writes what differs, and package status computes the status.
+package accounting

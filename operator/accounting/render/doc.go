@@ -1,0 +1,6 @@
+// Package render builds the Kubernetes objects of an Accounting: a ConfigMap with slurmdbd.conf without the
+// password, the Service of slurmdbd and its StatefulSet. All functions are pure: no client, no clock, no
+// randomness; the same input gives the same bytes.
+//
+// There is one slurmdbd. While it is away, slurmctld keeps the records and sends them afterwards.
+package render

@@ -1,0 +1,70 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Objects returns all objects of an Accounting, those first that the others refer to. If one cannot be
+// built, none is returned. The error names the faulty field.
+func Objects(in Input) ([]podspec.KubeObject, error) {
+	config, err := newConfigMap(in)
+	if err != nil {
+		return nil, err
+	}
+	service, err := newService(in)
+	if err != nil {
+		return nil, err
+	}
+	set, err := newStatefulSet(in)
+	if err != nil {
+		return nil, err
+	}
+	return []podspec.KubeObject{config, service, set}, nil
+}
+
+// newConfigMap returns the ConfigMap with slurmdbd.conf, to which the agent adds the password.
+func newConfigMap(in Input) (*corev1.ConfigMap, error) {
+	storage := in.Accounting.Spec.StorageConfig
+	database := refs.AccountingDatabase(in.Accounting)
+	text, err := slurmconf.SlurmdbdConf{
+		Host: names.AccountingPod(in.Accounting.Name), Port: in.port(),
+		StorageHost: database.Host, StoragePort: database.Port,
+		Database: cmp.Or(storage.Database, "slurm_acct_db"), User: storage.Username,
+		HasJWKS: in.Accounting.Spec.JWKSKeyRef != nil, Extra: in.Accounting.Spec.ExtraConf,
+	}.Render()
+	if err != nil {
+		return nil, fmt.Errorf("rendering slurmdbd.conf: %w", err)
+	}
+	files := map[string]string{"slurmdbd.conf": text}
+	files[slurmconf.RevisionFile] = podspec.HashFiles(files)
+	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.AccountingConfigMap(in.Accounting.Name)), Data: files}
+	out.APIVersion, out.Kind = "v1", "ConfigMap"
+	return out, nil
+}
+
+// newService returns the Service of slurmdbd, with the user's part.
+func newService(in Input) (*corev1.Service, error) {
+	user := in.Accounting.Spec.Service
+	out := &corev1.Service{
+		ObjectMeta: in.metadata(names.AccountingService(in.Accounting.Name)),
+		Spec: corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{{
+			Name: ContainerSlurmdbd, Protocol: corev1.ProtocolTCP, Port: in.port(), NodePort: int32(user.NodePort),
+			TargetPort: intstr.FromString(ContainerSlurmdbd)}}},
+	}
+	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
+		return nil, err
+	}
+	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
+	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
+	out.APIVersion, out.Kind = "v1", "Service"
+	return out, nil
+}

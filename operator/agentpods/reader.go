@@ -1,0 +1,80 @@
+// Package agentpods reads what the agents beside Slurm's daemons say (package configagent), and makes the
+// kubelet bring changed configuration to their pods.
+package agentpods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/agentstatus"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+)
+
+// errNoAddress is of a pod that the kubelet has not started yet.
+var errNoAddress = errors.New("the pod has no address yet")
+
+// Reader reads agents. All fields are required.
+type Reader struct {
+	Client client.Client
+	// Uncached reads pods, which are not cached.
+	Uncached client.Reader
+	// ReadAgent returns what the agent in the pod with an address says.
+	ReadAgent func(ctx context.Context, podIP string) (configagent.Status, error)
+	Now       func() time.Time
+	// FieldOwner is the field manager of the writes.
+	FieldOwner client.FieldOwner
+}
+
+// Read returns the agents of the pods that labels select, in the order of the pods' names. It makes the
+// kubelet bring the revision to the pods at once.
+func (r Reader) Read(ctx context.Context, namespace string, selector map[string]string, revision string) (
+	[]agentstatus.Agent, error) {
+	pods := &corev1.PodList{}
+	if err := r.Uncached.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
+		return nil, fmt.Errorf("listing the pods of agents: %w", err)
+	}
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	var out []agentstatus.Agent
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		agent := agentstatus.Agent{Pod: pod.Name, Err: errNoAddress}
+		if pod.Status.PodIP != "" {
+			agent.Status, agent.Err = r.ReadAgent(ctx, pod.Status.PodIP)
+		}
+		if err := r.requestSync(ctx, pod, revision, agent); err != nil {
+			return nil, err
+		}
+		out = append(out, agent)
+	}
+	return out, nil
+}
+
+// requestSync makes the kubelet update the volumes of a pod that does not have the revision yet, by a
+// change of the pod; otherwise it looks at them once a minute. It does so again as long as the agent does
+// not see the revision: the kubelet may learn of the change of the pod before that of the ConfigMap.
+func (r Reader) requestSync(ctx context.Context, pod *corev1.Pod, revision string, agent agentstatus.Agent) error {
+	hasRevision := pod.Annotations[v1beta1.AnnotationSlurmConfigHash] == revision
+	answers := agent.Err == nil
+	if pod.DeletionTimestamp != nil || hasRevision && (!answers || agent.Status.Wanted == revision) {
+		return nil
+	}
+	next := pod.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[v1beta1.AnnotationSlurmConfigHash] = revision
+	next.Annotations[v1beta1.AnnotationSyncRequested] = r.Now().UTC().Format(time.RFC3339Nano)
+	err := r.Client.Patch(ctx, next, client.MergeFrom(pod), r.FieldOwner)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+// Package agentstatus computes the condition ConfigApplied from what the agents beside a daemon say (package
+// configagent). It is pure.
+package agentstatus
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/problem"
+)
+
+// Observation is what the condition is computed from.
+type Observation struct {
+	// Daemon is the name of the daemon beside which the agents run.
+	Daemon string
+	// Replicas is how many daemons there should be.
+	Replicas int
+	// Problem says why the daemon's objects are not as they are wanted. It is nil if they are.
+	Problem *problem.Error
+	// Revision is that of the configuration that the operator has written last, empty if there is none.
+	Revision string
+	// Agents are the agents of the daemon's pods.
+	Agents []Agent
+}
+
+// Agent is what the agent of a pod says.
+type Agent struct {
+	// Pod is the name of its pod.
+	Pod string
+	// Status is what it has done.
+	Status configagent.Status
+	// Err is not nil if it does not answer.
+	Err error
+}
+
+// IsSettled reports whether every agent has applied or refused the newest configuration, so that nothing
+// is to be expected before somebody changes something.
+func (o Observation) IsSettled() bool {
+	if len(o.Agents) < o.Replicas {
+		return false
+	}
+	for _, agent := range o.Agents {
+		decided := agent.Status.Applied == o.Revision || agent.Status.Wanted == o.Revision && agent.Status.Error != ""
+		if agent.Err != nil || !decided {
+			return false
+		}
+	}
+	return true
+}
+
+// Condition returns what the condition ConfigApplied says.
+func (o Observation) Condition() metav1.Condition {
+	if o.Problem != nil {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: o.Problem.Reason, Message: o.Problem.Message}
+	}
+	unknown := metav1.Condition{}
+	applied := 0
+	for _, agent := range o.Agents {
+		s := agent.Status
+		switch {
+		case agent.Err != nil:
+			unknown = metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotObserved,
+				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
+		case s.Wanted == o.Revision && s.Error != "":
+			inForce := o.Daemon + " waits for another one"
+			if s.Applied != "" {
+				inForce = "revision " + s.Applied + " stays in force"
+			}
+			return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRefused,
+				Message: fmt.Sprintf("revision %s is not applied: %s; %s", o.Revision, s.Error, inForce)}
+		case s.Applied == o.Revision:
+			applied++
+		}
+	}
+	switch {
+	case unknown.Status != "":
+		return unknown
+	case applied < len(o.Agents) || len(o.Agents) == 0:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonApplying,
+			Message: fmt.Sprintf("revision %s is being checked and applied", o.Revision)}
+	}
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonApplied,
+		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
+}

@@ -1,0 +1,47 @@
+package configagent
+
+import (
+	"maps"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Daemon says how the configuration of one of Slurm's daemons is checked and compared.
+type Daemon struct {
+	trial.Daemon
+	// Compare returns what a changed configuration file needs.
+	Compare func(old, changed string) slurmconf.Effect
+	// Assemble returns the files that the daemon reads, made of those that are wanted, which it does not
+	// modify. An error contains no secret.
+	Assemble func(wanted Files) (Files, error)
+	// KeyEffect is what other changed files, such as keys, need.
+	KeyEffect slurmconf.Effect
+	// KeepsKeys says that the files that were accepted last are kept with their keys, in memory.
+	KeepsKeys bool
+}
+
+// SlurmctldDaemon returns the Daemon of slurmctld, which reads the files as they are.
+func SlurmctldDaemon() Daemon {
+	return Daemon{Daemon: trial.Slurmctld(), Compare: slurmconf.CompareSlurmConf,
+		Assemble: func(wanted Files) (Files, error) { return wanted, nil }, KeyEffect: slurmconf.NeedsReconfigure}
+}
+
+// SlurmdbdDaemon returns the Daemon of slurmdbd, whose configuration file contains the password of the
+// database.
+func SlurmdbdDaemon() Daemon {
+	return Daemon{Daemon: trial.Slurmdbd(), Compare: slurmconf.CompareSlurmdbdConf, Assemble: assembleSlurmdbd,
+		KeyEffect: slurmconf.NeedsRestart, KeepsKeys: true}
+}
+
+// assembleSlurmdbd adds the password to slurmdbd.conf.
+func assembleSlurmdbd(wanted Files) (Files, error) {
+	text, err := slurmconf.AddStoragePassword(wanted.text("slurmdbd.conf"), wanted.text(slurmconf.StoragePasswordFile))
+	if err != nil {
+		return nil, &RefusedError{err.Error()}
+	}
+	out := maps.Clone(wanted)
+	delete(out, slurmconf.StoragePasswordFile)
+	out["slurmdbd.conf"] = File{[]byte(text), 0o600}
+	return out, nil
+}

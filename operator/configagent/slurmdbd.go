@@ -1,0 +1,79 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Slurmdbd is the running slurmdbd.
+type Slurmdbd struct {
+	// PidFile is the file with its process id, and Live the folder of slurmdbd.conf.
+	PidFile, Live string
+	// Timeout is how long slurmdbd may take to end.
+	Timeout time.Duration
+}
+
+// Apply makes slurmdbd read its configuration again: by SIGHUP or, where that is not enough, by SIGTERM, after
+// which Kubernetes starts it again. A slurmdbd that does not run reads the files when it starts. One that waits
+// for its database does not heed SIGHUP.
+func (s Slurmdbd) Apply(ctx context.Context, effect slurmconf.Effect) error {
+	if effect == slurmconf.NoEffect {
+		return nil
+	}
+	pid, err := readPid("slurmdbd", s.PidFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !isAlive(pid) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if effect == slurmconf.NeedsReconfigure && s.isListening(ctx) {
+		return signalProcess("slurmdbd", s.PidFile, syscall.SIGHUP)
+	}
+	if err := signalProcess("slurmdbd", s.PidFile, syscall.SIGTERM); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	for isAlive(pid) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("slurmdbd (process %d) does not end within %s", pid, s.Timeout)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// isListening reports whether slurmdbd accepts connections, which it does once it has its database.
+func (s Slurmdbd) isListening(ctx context.Context) bool {
+	text, err := os.ReadFile(filepath.Join(s.Live, "slurmdbd.conf"))
+	if err != nil {
+		return false
+	}
+	for _, setting := range slurmconf.ParseSettings(string(text)) {
+		if !strings.EqualFold(setting.Name, "DbdPort") {
+			continue
+		}
+		dialer := net.Dialer{Timeout: time.Second}
+		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", setting.Value))
+		if err != nil {
+			return false
+		}
+		return connection.Close() == nil
+	}
+	return false
+}
+
+// isAlive reports whether a process exists.
+func isAlive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

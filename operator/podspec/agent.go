@@ -1,0 +1,133 @@
+package podspec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// Parts of pods in which slurm-agent checks and applies the configuration of a daemon (package configagent).
+const (
+	// ContainerInstallAgent copies the agent into VolumeAgent.
+	ContainerInstallAgent = "install-agent"
+	// ContainerReconfigure is the sidecar that runs it. Its port has the name portAgent.
+	ContainerReconfigure = "reconfigure"
+	// VolumeAgent has the program.
+	VolumeAgent = "agent"
+
+	portAgent    = "agent"
+	volumeWanted = "slurm-wanted"
+	// wantedDir has the files that are wanted. The agent copies those that it accepts to slurmconf.Dir.
+	wantedDir = "/etc/slurm-wanted"
+	agentDir  = "/opt/slurm-agent"
+)
+
+// Names of keys in the directory of slurm.conf.
+const (
+	SlurmKeyFile = "slurm.key"
+	JWTKeyFile   = "jwt_hs256.key"
+	JWKSFile     = "jwks.json"
+)
+
+// SlurmID is the number of the user and the group slurm. It must be the same in every image of a
+// cluster: slurmd refuses the requests of a slurmctld whose SlurmUser has another number.
+const SlurmID = 401
+
+// Modes of the files in the directory of slurm.conf. Scripts must be executable, and configless
+// hands them out with their mode. Slurm refuses keys that others may read.
+const (
+	configMode = 0o555
+	keyMode    = 0o440
+)
+
+// InstallAgentContainer returns the init container that copies the agent to where the sidecar runs it.
+func InstallAgentContainer(image string, policy corev1.PullPolicy) corev1.Container {
+	return corev1.Container{
+		Name:            ContainerInstallAgent,
+		Image:           image,
+		ImagePullPolicy: policy,
+		Args:            []string{"--install=" + agentDir},
+		VolumeMounts:    []corev1.VolumeMount{{Name: VolumeAgent, MountPath: agentDir}},
+		SecurityContext: RestrictedContext(),
+	}
+}
+
+// AgentContainer returns the sidecar that runs the agent. It starts before the daemon and makes it wait for
+// its first configuration. Its image is that of the daemon, whose program it tries. The caller adds the mounts
+// that it shares with the daemon.
+func AgentContainer(image string, policy corev1.PullPolicy, args ...string) corev1.Container {
+	return corev1.Container{
+		Name:            ContainerReconfigure,
+		Image:           image,
+		ImagePullPolicy: policy,
+		Command:         []string{agentDir + "/slurm-agent"},
+		Args:            append([]string{"--wanted=" + wantedDir}, args...),
+		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
+		Ports: []corev1.ContainerPort{{Name: portAgent, ContainerPort: names.SlurmAgentPort,
+			Protocol: corev1.ProtocolTCP}},
+		StartupProbe: &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
+				Port: intstr.FromString(portAgent)}},
+			PeriodSeconds: 1, TimeoutSeconds: 5,
+			FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: VolumeAgent, MountPath: agentDir, ReadOnly: true},
+			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true},
+		},
+		SecurityContext: RestrictedContext(),
+	}
+}
+
+// KeyFile is a key of a Secret as a file. Without a Ref there is none.
+type KeyFile struct {
+	Ref  *corev1.SecretKeySelector
+	Name string
+}
+
+// WantedVolume returns the volume with what is wanted in the directory of slurm.conf: the files of a
+// ConfigMap, the keys and, unless it is nil, a key set.
+func WantedVolume(configMap string, jwks *corev1.ConfigMapKeySelector, keys ...KeyFile) corev1.Volume {
+	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}}}
+	for _, key := range keys {
+		if key.Ref != nil {
+			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+				LocalObjectReference: key.Ref.LocalObjectReference,
+				Items:                []corev1.KeyToPath{{Key: key.Ref.Key, Path: key.Name, Mode: new(int32(keyMode))}}}})
+		}
+	}
+	if jwks != nil {
+		sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: jwks.LocalObjectReference,
+			Items:                []corev1.KeyToPath{{Key: jwks.Key, Path: JWKSFile}}}})
+	}
+	return corev1.Volume{Name: volumeWanted, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: sources, DefaultMode: new(int32(configMode))}}}
+}
+
+// EmptyVolume returns an empty folder.
+func EmptyVolume(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+// MemoryVolume returns an empty folder in memory, for keys.
+func MemoryVolume(name string) corev1.Volume {
+	out := EmptyVolume(name)
+	out.EmptyDir.Medium = corev1.StorageMediumMemory
+	return out
+}
+
+// HashFiles returns the revision of files: a hash of their names and contents.
+func HashFiles(files map[string]string) string {
+	var all []byte
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all = fmt.Appendf(all, "%q %q\n", name, files[name])
+	}
+	return HashContent(all)
+}
