@@ -28,6 +28,7 @@
 - {{ printf "--slurm.exec-namespaces=%s" (join "," .) | quote }}
 {{- end }}
 {{- include "slurm-operator.nodeSetArgs" . }}
+{{- include "slurm-operator.controlPlaneArgs" . }}
 {{- with .Values.wakeup }}
 - {{ printf "--wakeup.look-interval=%s" .lookInterval | quote }}
 - {{ printf "--wakeup.stale-after=%s" .staleAfter | quote }}
@@ -56,6 +57,28 @@
 - {{ printf "--nodeset.brake-interval=%s" .brakeInterval | quote }}
 - --nodeset.concurrency={{ int .concurrency }}
 - --nodeset.parallel-writes={{ int .parallelWrites }}
+{{- end }}
+{{- end -}}
+
+{{/* Flags of the reconcilers that run Slurm's own daemons. */}}
+{{- define "slurm-operator.controlPlaneArgs" -}}
+{{- with .Values.controlPlane }}
+{{- if .enabled }}
+- --reconcilers=nodeset,wakeup,cluster,token,controller,restapi,accounting,loginset
+- {{ printf "--controller.agent-image=%s" (include "slurm-operator.imageOf" (dict "image" .agentImage "version" $.Chart.AppVersion)) | quote }}
+{{- with .slurmctldImage }}
+- {{ printf "--controller.image=%s" . | quote }}
+{{- end }}
+{{- with .slurmrestdImage }}
+- {{ printf "--restapi.image=%s" . | quote }}
+{{- end }}
+{{- with .slurmdbdImage }}
+- {{ printf "--accounting.image=%s" . | quote }}
+{{- end }}
+{{- with .loginImage }}
+- {{ printf "--loginset.image=%s" . | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

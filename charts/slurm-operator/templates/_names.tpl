@@ -64,14 +64,12 @@ app.kubernetes.io/part-of: slurmtide
   namespace: {{ .Release.Namespace }}
 {{- end -}}
 
-{{/* The image, by digest or by tag. */}}
-{{- define "slurm-operator.image" -}}
-{{- with .Values.image -}}
-{{- if .digest -}}
-{{- printf "%s@%s" .repository .digest -}}
+{{/* An image, by digest or by tag: "image" has repository, tag and digest, and "version" is the default tag. */}}
+{{- define "slurm-operator.imageOf" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
-{{- end -}}
+{{- printf "%s:%s" .image.repository (default .version .image.tag) -}}
 {{- end -}}
 {{- end -}}
 

@@ -137,8 +137,12 @@ func isUsedElsewhere(r right) bool {
 		"customresourcedefinitions.apiextensions.k8s.io",
 		"nodesets/scale.slinky.slurm.net",
 		"nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
+		"statefulsets.apps", "deployments.apps", "controllers/finalizers.slinky.slurm.net",
+		"restapis/finalizers.slinky.slurm.net", "accountings/finalizers.slinky.slurm.net",
+		"loginsets/finalizers.slinky.slurm.net",
 		"nodesets/finalizers.slinky.slurm.net", "tokens/finalizers.slinky.slurm.net", "pods/status",
 	}, r.resource) || slices.Contains([]string{
+		"controllers.slinky.slurm.net patch", "services get", "services delete",
 		"nodesets.slinky.slurm.net get", "pods get", "secrets update", "secrets create,patch,delete",
 		"controllerrevisions.apps patch", "controllerrevisions.apps delete",
 		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
