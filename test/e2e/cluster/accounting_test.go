@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
@@ -27,6 +28,7 @@ func (e *env) awaitRecord(job string) {
 
 // testLostSlurmdbd deletes slurmdbd's pod while jobs are submitted.
 func (e *env) testLostSlurmdbd() {
+	begin := time.Now()
 	e.kubectl("delete", "pod", "slurm-accounting-0", "--wait=false")
 	var jobs []string
 	for range 10 {
@@ -36,11 +38,13 @@ func (e *env) testLostSlurmdbd() {
 	for _, job := range jobs {
 		e.awaitRecord(job)
 	}
+	e.Logf("slurmdbd's pod deleted: the records of all %d jobs are there after %.1f s", len(jobs),
+		time.Since(begin).Seconds())
 }
 
 // testLostDatabase kills MariaDB, whose container starts again with its data.
 func (e *env) testLostDatabase() {
-	before := e.mariadbRestarts()
+	before, begin := e.mariadbRestarts(), time.Now()
 	_, _ = e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", "mariadb", "--", "sh", "-c",
 		"kill -9 $(cat /run/mysqld/mariadbd.pid)") // the container ends with it
 	job := e.submit("--wrap=true")
@@ -51,6 +55,7 @@ func (e *env) testLostDatabase() {
 		return nil
 	})
 	e.awaitRecord(job)
+	e.Logf("MariaDB killed: the record of a job is there after %.1f s", time.Since(begin).Seconds())
 }
 
 func (e *env) mariadbRestarts() string {
@@ -60,6 +65,7 @@ func (e *env) mariadbRestarts() string {
 
 // testChangedPassword changes the password in the database and in the Secret.
 func (e *env) testChangedPassword() {
+	begin := time.Now()
 	e.kubectl("exec", "mariadb", "--", "mariadb", "--socket=/run/mysqld/mysqld.sock", "-e",
 		"ALTER USER slurm@'%' IDENTIFIED BY 'another one'")
 	e.kubectl("patch", "secret", "mariadb", "--type=merge", "-p", `{"stringData":{"password":"another one"}}`)
@@ -67,6 +73,7 @@ func (e *env) testChangedPassword() {
 	e.kubectl("exec", "mariadb", "--", "mariadb", "--socket=/run/mysqld/mysqld.sock", "-e", "KILL USER slurm")
 	e.awaitRecord(e.submit("--wrap=true"))
 	e.kubectl("wait", "accounting/slurm", "--for=condition=Ready", "--timeout=180s")
+	e.Logf("the password changed: the record of a job is there after %.1f s", time.Since(begin).Seconds())
 }
 
 // testBrokenAccounting gives slurmdbd a configuration with which it would end.

@@ -34,7 +34,7 @@ func testTakeover(t *testing.T, kube *realkube.Cluster, stopOperator func()) {
 func (e *env) killActive() {
 	e.Helper()
 	ask := e.restdClient()
-	job := e.submit("--mem=10", "--wrap", "sleep 600")
+	job := e.submit("--wrap", "sleep 600")
 	e.awaitState(job, "RUNNING")
 	process.Await(e.T, func() error { // slurmctld writes its state at most every five seconds
 		_, err := ask(e.Context(), "/slurm/v0.0.42/job/"+job)
@@ -53,7 +53,7 @@ func (e *env) killActive() {
 		return err
 	})
 	e.Logf("slurmrestd answers after %.1f s", time.Since(begin).Seconds())
-	e.awaitState(e.submit("--mem=10", "--wrap", "hostname"), "COMPLETED")
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 	e.Logf("a job has run after %.1f s", time.Since(begin).Seconds())
 	e.awaitState(job, "RUNNING")
 }
@@ -66,12 +66,12 @@ func (e *env) testReturn() {
 	e.ctld = "slurm-controller-0"
 	process.Await(e.T, func() error {
 		out, err := e.kube.Kubectl(e.Context(), "-n", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "sbatch",
-			"--parsable", "--mem=10", "-D", "/", "-o", "/dev/null", "--wrap", "hostname")
+			"--parsable", "-D", "/", "-o", "/dev/null", "--wrap", "hostname")
 		if err == nil && out == "" {
 			err = errors.New("sbatch prints no job")
 		}
 		return err
 	})
 	e.Logf("the first slurmctld serves again after %.1f s", time.Since(begin).Seconds())
-	e.awaitState(e.submit("--mem=10", "--wrap", "hostname"), "COMPLETED")
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 }
