@@ -19,6 +19,8 @@ var (
 	initconfScript string
 	//go:embed files/sssd.sh
 	sssdScript string
+	//go:embed files/sackd.sh
+	sackdScript string
 	//go:embed files/ready.sh
 	readyScript string
 	//go:embed files/leave.sh
@@ -45,6 +47,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 		keyPAM:            pamSSHD,
 		"initconf.sh":     initconfScript,
 		"sssd.sh":         sssdScript,
+		"sackd.sh":        sackdScript,
 		"ready.sh":        readyScript,
 		"leave.sh":        leaveScript,
 	}}

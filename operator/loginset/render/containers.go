@@ -50,19 +50,18 @@ func sssdContainer() corev1.Container {
 }
 
 // sackdContainer runs sackd. It runs as SlurmUser, since it refuses the new configuration of a slurmctld that
-// has another number. It resolves the users whose requests it signs. It has its full path, because it executes
-// itself again for a new configuration (docs/development/slurm.md, "sackd").
+// has another number. It resolves the users whose requests it signs (docs/development/slurm.md, "sackd").
 func (in Input) sackdContainer(slurmUser int64) corev1.Container {
 	security := podspec.RestrictedContext()
 	security.RunAsNonRoot, security.RunAsUser, security.RunAsGroup = new(true), new(slurmUser), new(slurmUser)
 	return corev1.Container{
 		Name:          ContainerSackd,
-		Command:       []string{"/usr/sbin/sackd"},
+		Command:       []string{"sh", filesDir + "/sackd.sh"},
 		Args:          []string{"-D", "--conf-server", refs.ConfServers(in.Controller)},
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		StartupProbe: &corev1.Probe{ProbeHandler: execHandler("test", "-S", slurmRunDir+"/sack.socket"),
 			PeriodSeconds: 1, FailureThreshold: waitSeconds},
-		VolumeMounts: append([]corev1.VolumeMount{nsswitchMount(),
+		VolumeMounts: append([]corev1.VolumeMount{filesMount(), nsswitchMount(),
 			{Name: volumeSlurmKey, MountPath: slurmconf.Dir, ReadOnly: true},
 			{Name: volumeSlurmRun, MountPath: slurmRunDir}}, sssMounts()...),
 		SecurityContext: security,

@@ -141,8 +141,11 @@ func TestSlurmctldRefusesWhatWeRefuse(t *testing.T) {
 func TestSlurmdbdReadsWhatIsRendered(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
 		text, err := slurmconf.SlurmdbdConf{Host: "ctl", Port: tr.port, StorageHost: "127.0.0.1", StoragePort: 1,
-			Database: "slurm_acct_db", User: "slurm", Password: "a b#c", Extra: "PurgeJobAfter=12months"}.Render()
+			Database: "slurm_acct_db", User: "slurm", Extra: "PurgeJobAfter=12months"}.Render()
 		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err = slurmconf.AddStoragePassword(text, "a b#c"); err != nil {
 			t.Fatal(err)
 		}
 		conf, err := tr.slurmConf(func(*slurmconf.SlurmConf) {}).Render()

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs sackd as a child. As the first process of its container sackd of Slurm 24.11 would ignore SIGTERM, and
+# the pod would stay until the end of its grace period.
+# It executes itself again for a new configuration, for which it needs its full path.
+/usr/sbin/sackd "$@" &
+sackd=$!
+trap 'kill "$sackd" 2>/dev/null' TERM INT
+# wait returns early when a signal has come.
+while kill -0 "$sackd" 2>/dev/null; do
+	wait "$sackd"
+done
