@@ -125,10 +125,10 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version, file string) *env
 		}
 	})
 	e.extraConf = e.kubectl("get", "controller", "slurm", "-o", "jsonpath={.spec.extraConf}") + "\n"
-	e.kubectl("wait", "controller/slurm", "--for=condition=Ready", "--timeout=180s")
+	for _, object := range strings.Fields(e.kubectl("get", "controllers,accountings,restapis", "-o", "name")) {
+		e.kubectl("wait", object, "--for=condition=Ready", "--timeout=180s")
+	}
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
-	e.kubectl("wait", "accounting/slurm", "--for=condition=Ready", "--timeout=180s")
-	e.kubectl("wait", "restapi/slurm", "--for=condition=Ready", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
 	return e
 }
