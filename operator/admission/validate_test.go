@@ -117,7 +117,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "an option without a value", new: c + `extraConf: "Topology= Weight=1"`,
 			warnings: one("spec.extraConf: Topology= has no value: the next option would become its value")},
 		{name: "a partition", new: c + "partition: {enabled: true}",
-			warnings: one("spec.partition: is not supported yet: the operator creates no partition; add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf")},
+			warnings: one("spec.partition: is in slurm.conf only where the operator runs slurmctld; elsewhere add PartitionName=… Nodes=<name of the NodeSet> to it")},
 		{name: "no partition", new: c + "partition: {enabled: false}"},
 		{name: "ssh", new: c + "ssh: {enabled: true, sssdConfRef: {name: s, key: sssd.conf}}",
 			warnings: one("spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true")},

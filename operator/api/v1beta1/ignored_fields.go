@@ -40,8 +40,8 @@ func SetFieldsIgnored(conditions *[]metav1.Condition, fields []IgnoredField, gen
 func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 	var out []IgnoredField
 	if s.Partition != nil && s.Partition.Enabled {
-		out = append(out, IgnoredField{"partition", "is not supported yet: the operator creates no partition; " +
-			"add PartitionName=… Nodes=<name of the NodeSet> to slurm.conf"})
+		out = append(out, IgnoredField{"partition", "is in slurm.conf only where the operator runs slurmctld; " +
+			"elsewhere add PartitionName=… Nodes=<name of the NodeSet> to it"})
 	}
 	if s.SSH != nil && s.SSH.Enabled {
 		out = append(out, IgnoredField{"ssh",
