@@ -85,7 +85,7 @@ func (o *options) serve(ctx context.Context) error {
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
-		Check: o.checker.Check, Apply: o.apply, Log: log, Now: time.Now,
+		Check: o.checker.Check, BeforeStart: o.beforeStart, Apply: o.apply, Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
 	if err != nil {

@@ -20,17 +20,17 @@ import (
 type options struct {
 	installDir, checkDir string
 
-	wantedDir, liveDir, acceptedDir string
-	interval                        time.Duration
-	checker                         configagent.Checker
-	slurmctld                       configagent.Slurmctld
-	slurmdbd                        configagent.Slurmdbd
-	daemonName                      string
-	daemon                          configagent.Daemon
-	pidFile, slurmctldProgram       string
-	slurmdbdProgram                 string
-	applyTimeout                    time.Duration
-	address                         string
+	wantedDir, liveDir, acceptedDir, stateDir string
+	interval                                  time.Duration
+	checker                                   configagent.Checker
+	slurmctld                                 configagent.Slurmctld
+	slurmdbd                                  configagent.Slurmdbd
+	daemonName                                string
+	daemon                                    configagent.Daemon
+	pidFile, slurmctldProgram                 string
+	slurmdbdProgram                           string
+	applyTimeout                              time.Duration
+	address                                   string
 
 	log lines.Flags
 }
@@ -83,6 +83,8 @@ func (o *options) fileFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.acceptedDir, "accepted", slurmconf.StateDir+"/accepted-config", "Folder for the files that were "+
 		"accepted last, with which the daemon starts if those that are wanted are broken. That of slurmctld should outlive "+
 		"the pod, and that of slurmdbd, which has keys, should be in memory.")
+	set.StringVar(&o.stateDir, "state", slurmconf.StateDir, "Folder with the state of slurmctld, which is copied before "+
+		"a newer slurmctld converts it, and which an older one is kept from.")
 	set.StringVar(&o.checker.TempDir, "temp-dir", os.TempDir(), "Folder for trials, which keep keys in it.")
 	set.DurationVar(&o.interval, "interval", 500*time.Millisecond, "Interval at which to look at the wanted files.")
 }
@@ -133,6 +135,14 @@ func (o *options) chooseDaemon() error {
 	}
 	o.checker.Daemon = o.daemon.Daemon
 	return nil
+}
+
+// beforeStart returns an error if the daemon must not start yet.
+func (o *options) beforeStart(ctx context.Context) error {
+	if o.daemonName == "slurmdbd" {
+		return nil
+	}
+	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}.Prepare(ctx)
 }
 
 // apply makes the running daemon read its configuration.

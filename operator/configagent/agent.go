@@ -36,6 +36,8 @@ type Config struct {
 	Interval time.Duration
 	// Check returns nil if the daemon would start with the files, and *RefusedError if not.
 	Check func(context.Context, Files) error
+	// BeforeStart returns an error if the daemon must not start yet. It is called until the daemon may.
+	BeforeStart func(context.Context) error
 	// Apply makes the running daemon read the live folder.
 	Apply func(context.Context, slurmconf.Effect) error
 	Log   *slog.Logger
@@ -110,7 +112,12 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	revision := wanted.text(slurmconf.RevisionFile)
 	a.setWanted(revision)
-	err = a.apply(ctx, wanted, revision)
+	if !a.HasStarted() {
+		err = a.cfg.BeforeStart(ctx)
+	}
+	if err == nil {
+		err = a.apply(ctx, wanted, revision)
+	}
 	var refused *RefusedError
 	switch {
 	case err == nil:

@@ -25,6 +25,8 @@ type env struct {
 	// effects are those of Apply, which fails with applyError.
 	effects    []slurmconf.Effect
 	applyError error
+	// mustWait is what BeforeStart returns.
+	mustWait error
 }
 
 func newEnv(t *testing.T) *env {
@@ -41,6 +43,7 @@ func newEnv(t *testing.T) *env {
 			}
 			return nil
 		},
+		BeforeStart: func(context.Context) error { return e.mustWait },
 		Apply: func(_ context.Context, effect slurmconf.Effect) error {
 			e.effects = append(e.effects, effect)
 			return e.applyError
@@ -140,6 +143,25 @@ func TestAMovedPodStartsWithWhatWasAccepted(t *testing.T) {
 }
 
 // TestARestartedAgentAppliesAgain: the last one may have ended between writing and applying.
+func TestADaemonThatMustNotStartWaits(t *testing.T) {
+	e := newEnv(t)
+	e.mustWait = errors.New("the state is newer")
+	e.want("1", "TreeWidth=1")
+	e.check("", "the state is newer", "")
+	if e.agent.HasStarted() {
+		t.Error("slurmctld starts")
+	}
+	e.mustWait = nil
+	e.agent.look(t.Context())
+	e.check("", "the state is newer", "")
+	e.now = e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("1", "", "TreeWidth=1")
+	e.mustWait = errors.New("the state is newer")
+	e.want("2", "TreeWidth=2")
+	e.check("2", "", "TreeWidth=2") // it runs already
+}
+
 func TestARestartedAgentAppliesAgain(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")

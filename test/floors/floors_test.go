@@ -32,6 +32,7 @@ var floors = []struct {
 	{"operator/certs", 3},
 	{"operator/api", 0},
 	{"operator/names", 0},
+	{"operator/releases", 0},
 	{"operator/slurmconf", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/internal", 1},
@@ -231,7 +232,7 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/names", "operator/podspec", "operator/problem", "operator/refs", "operator/scaling", "operator/shape",
+var purePackages = []string{"operator/names", "operator/podspec", "operator/problem", "operator/refs", "operator/releases", "operator/scaling", "operator/shape",
 	"operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",

@@ -40,6 +40,9 @@ func TestController(t *testing.T) {
 				e.testConfiguration(job)
 				e.testCrash(job)
 				e.testPodSecurity()
+				if version == "24.11" {
+					e.testUpgrade()
+				}
 			})
 		}
 	})

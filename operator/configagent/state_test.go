@@ -1,0 +1,80 @@
+package configagent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// newState returns a folder with the state of a release and a slurmctld of another one.
+func newState(t *testing.T, protocol, slurmctld string) StateGuard {
+	t.Helper()
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	for name, content := range map[string]string{
+		"state/job_state": stateHeader + protocol + "\x00jobs", "state/hash.1/job.1/script": "#!/bin/sh\n",
+		"state/accepted-config/slurm.conf": "x", "slurmctld": "#!/bin/sh\necho slurm-wlm " + slurmctld + "\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o700); err != nil { //nolint:gosec // one is a program
+			t.Fatal(err)
+		}
+	}
+	return StateGuard{Slurmctld: filepath.Join(dir, "slurmctld"), Dir: state}
+}
+
+func TestPrepare(t *testing.T) {
+	const of2411, of2605 = "\x2a\x00", "\x2d\x00"
+	for _, tc := range []struct {
+		name, protocol, slurmctld string
+		// want is a part of the error, and backup the folder with the copy.
+		want, backup string
+	}{
+		{"the same release", of2605, "26.05.5", "", ""},
+		{"a newer slurmctld copies the state", of2411, "26.05.5", "", "backup-24.11"},
+		{"an older slurmctld must not start", of2605, "24.11.5", "written by Slurm 26.05, and slurmctld is 24.11", ""},
+		{"a release in between is needed", of2411, "27.05.0", "use an image of a release in between first", ""},
+		{"an unknown slurmctld", of2411, "of somebody", "names no release", ""},
+		{"no state of Slurm", "", "26.05.5", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			guard := newState(t, tc.protocol, tc.slurmctld)
+			for range 2 { // the second time there is a copy
+				err := guard.Prepare(t.Context())
+				if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+					t.Fatalf("the error is %v", err)
+				}
+			}
+			backups, err := filepath.Glob(filepath.Join(guard.Dir, "backup-*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.backup == "" {
+				if len(backups) > 0 {
+					t.Errorf("there is %v", backups)
+				}
+				return
+			}
+			for _, file := range []string{"job_state", "hash.1/job.1/script"} {
+				want, err := os.ReadFile(filepath.Join(guard.Dir, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(filepath.Join(guard.Dir, tc.backup, file))
+				if err != nil || string(got) != string(want) {
+					t.Errorf("the copy of %s is %q, %v", file, got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestPrepareWithoutState(t *testing.T) {
+	if err := (StateGuard{Slurmctld: "/nonexistent", Dir: t.TempDir()}).Prepare(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
