@@ -31,6 +31,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/loginset"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
@@ -201,8 +202,7 @@ func newScheme() (*runtime.Scheme, error) {
 func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: nodeset.CacheOptions()}
 	maps.Copy(out.ByObject, wakeup.CacheOptions())
-	maps.Copy(out.ByObject, controller.CacheOptions())
-	maps.Copy(out.ByObject, restapi.CacheOptions())
+	maps.Copy(out.ByObject, kube.CacheOfOwned())
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
 			out.DefaultNamespaces = map[string]cache.Config{}

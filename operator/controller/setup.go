@@ -7,12 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -24,17 +21,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
-
-// CacheOptions returns what the reconcilers of Controllers and Accountings need of the objects in the manager's
-// cache: only the StatefulSets of slurmctld and slurmdbd.
-func CacheOptions() map[client.Object]cache.ByObject {
-	ours, err := labels.NewRequirement(v1beta1.LabelAppName, selection.In,
-		[]string{v1beta1.AppSlurmctld, v1beta1.AppSlurmdbd})
-	if err != nil {
-		panic(err) // the values are constants
-	}
-	return map[client.Object]cache.ByObject{&appsv1.StatefulSet{}: {Label: labels.NewSelector().Add(*ours)}}
-}
 
 // UncachedObjects returns the objects of which the manager's client must not keep a cache: ConfigMaps
 // are many and large, so that only their metadata is watched.

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -54,10 +53,6 @@ type Reconciler struct {
 func New(c client.Client, uncached client.Reader, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{client: c, uncached: uncached, now: now, cfg: cfg}
 }
-
-// CacheOptions returns what the reconciler needs of the objects in the manager's cache: only the
-// operator's Deployments.
-func CacheOptions() map[client.Object]cache.ByObject { return kube.CacheOfDeployments() }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
 // those whose objects, Controllers or Accountings change.

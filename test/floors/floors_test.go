@@ -28,6 +28,7 @@ var floors = []struct {
 	{"operator/shape", 1},
 	{"operator/scaling", 1},
 	{"operator/problem", 1},
+	{"operator/deploymentstatus", 1},
 	{"operator/access", 3},
 	{"operator/certs", 3},
 	{"operator/api", 0},
@@ -232,12 +233,13 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/names", "operator/podspec", "operator/problem", "operator/refs", "operator/releases", "operator/scaling", "operator/shape",
-	"operator/slurmconf",
+var purePackages = []string{"operator/deploymentstatus", "operator/names", "operator/podspec", "operator/problem",
+	"operator/refs", "operator/releases", "operator/scaling", "operator/shape", "operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
 	"operator/nodeset/render", "operator/controller/render", "operator/controller/status",
 	"operator/restapi/render", "operator/restapi/status", "operator/loginset/render", "operator/loginset/status",
+	"operator/accounting/render",
 	"slurmclient/occupancy", "metricsapi/view/convert"}
 
 // impureCode is what pure packages do not have: contexts, clients, files, HTTP and the clock. Of package net they

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
@@ -53,18 +52,6 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 
 // newService returns the Service of slurmdbd, with the user's part.
 func newService(in Input) (*corev1.Service, error) {
-	user := in.Accounting.Spec.Service
-	out := &corev1.Service{
-		ObjectMeta: in.metadata(names.AccountingService(in.Accounting.Name)),
-		Spec: corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{{
-			Name: ContainerSlurmdbd, Protocol: corev1.ProtocolTCP, Port: in.port(), NodePort: int32(user.NodePort),
-			TargetPort: intstr.FromString(ContainerSlurmdbd)}}},
-	}
-	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
-		return nil, err
-	}
-	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
-	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
-	out.APIVersion, out.Kind = "v1", "Service"
-	return out, nil
+	return podspec.NewService(in.metadata(names.AccountingService(in.Accounting.Name)), in.selector(),
+		ContainerSlurmdbd, in.port(), in.Accounting.Spec.Service)
 }

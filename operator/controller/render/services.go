@@ -67,23 +67,12 @@ func PodServices(in Input) []*corev1.Service {
 
 // Service returns the Service at which workers and clients find slurmctld, with the user's part.
 func Service(in Input) (*corev1.Service, error) {
-	user := in.Controller.Spec.Service
-	port := in.servicePort(in.address().Port)
-	port.NodePort = int32(user.NodePort)
-	out := &corev1.Service{
-		ObjectMeta: in.metadata(names.ControllerService(in.Controller.Name)),
-		Spec:       corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{port}},
-	}
-	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
-		return nil, err
-	}
-	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
-	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
-	out.APIVersion, out.Kind = "v1", "Service"
-	if out.Spec.Type == corev1.ServiceTypeExternalName {
+	out, err := podspec.NewService(in.metadata(names.ControllerService(in.Controller.Name)), in.selector(),
+		ContainerSlurmctld, in.address().Port, in.Controller.Spec.Service)
+	if err == nil && out.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fmt.Errorf("spec.service.spec.type must not be ExternalName; set spec.external for a slurmctld elsewhere")
 	}
-	return out, nil
+	return out, err
 }
 
 // servicePort returns slurmctld's port of a Service.

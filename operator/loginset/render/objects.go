@@ -35,20 +35,8 @@ func Objects(in Input) ([]podspec.KubeObject, error) {
 
 // newService returns the Service of the login pods, with the user's part.
 func newService(in Input) (*corev1.Service, error) {
-	user := in.LoginSet.Spec.Service
-	out := &corev1.Service{
-		ObjectMeta: in.metadata(names.LoginService(in.LoginSet.Name)),
-		Spec: corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{{
-			Name: portSSH, Protocol: corev1.ProtocolTCP, Port: in.port(), NodePort: int32(user.NodePort),
-			TargetPort: intstr.FromString(portSSH)}}},
-	}
-	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
-		return nil, err
-	}
-	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
-	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
-	out.APIVersion, out.Kind = "v1", "Service"
-	return out, nil
+	return podspec.NewService(in.metadata(names.LoginService(in.LoginSet.Name)), in.selector(), portSSH, in.port(),
+		in.LoginSet.Spec.Service)
 }
 
 // newDeployment returns the Deployment of the login pods. Its pods are replaced when a file changes, a new one

@@ -253,7 +253,7 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	s.NodeSet.Status = Of(nodesettest.Noon, s, &plan.Actions{})
 	c := meta.FindStatusCondition(s.NodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
 	if c == nil || c.Status != metav1.ConditionTrue ||
-		!strings.Contains(c.Message, "spec.partition is not supported yet") {
+		!strings.Contains(c.Message, "spec.partition is in slurm.conf only") {
 		t.Fatalf("the condition is %+v", c)
 	}
 	s.NodeSet.Spec.Partition = nil

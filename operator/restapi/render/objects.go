@@ -69,20 +69,8 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 
 // newService returns the Service of slurmrestd, with the user's part.
 func newService(in Input) (*corev1.Service, error) {
-	user := in.RestAPI.Spec.Service
-	out := &corev1.Service{
-		ObjectMeta: in.metadata(names.RestAPIService(in.RestAPI.Name)),
-		Spec: corev1.ServiceSpec{Selector: in.selector(), Ports: []corev1.ServicePort{{
-			Name: ContainerSlurmrestd, Protocol: corev1.ProtocolTCP, Port: in.port(), NodePort: int32(user.NodePort),
-			TargetPort: intstr.FromString(ContainerSlurmrestd)}}},
-	}
-	if err := podspec.MergeObject(&out.Spec, podspec.Part{Field: "spec.service.spec", Raw: user.Spec}); err != nil {
-		return nil, err
-	}
-	out.Labels = podspec.MergeMaps(user.Metadata.Labels, out.Labels)
-	out.Annotations = podspec.MergeMaps(nil, user.Metadata.Annotations)
-	out.APIVersion, out.Kind = "v1", "Service"
-	return out, nil
+	return podspec.NewService(in.metadata(names.RestAPIService(in.RestAPI.Name)), in.selector(), ContainerSlurmrestd,
+		in.port(), in.RestAPI.Spec.Service)
 }
 
 // newDeployment returns the Deployment of slurmrestd. Its pods are replaced when slurm.conf changes, a new

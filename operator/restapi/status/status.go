@@ -5,7 +5,6 @@
 package status
 
 import (
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/deploymentstatus"
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
@@ -20,31 +20,10 @@ import (
 // is none) and what keeps it from being as the RestApi wants it (nil if nothing does).
 func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, reported *problem.Error) v1beta1.RestApiStatus {
 	out := *r.Status.DeepCopy()
-	ready := readyCondition(r, deployment, reported)
+	ready := deploymentstatus.Ready(deployment, reported, deploymentstatus.Words{Owner: "slurmrestd",
+		Pods: "pods of slurmrestd", AtZero: "nothing answers"})
 	ready.Type, ready.ObservedGeneration = v1beta1.ConditionReady, r.Generation
 	ready.LastTransitionTime = metav1.NewTime(now)
 	meta.SetStatusCondition(&out.Conditions, ready)
 	return out
-}
-
-// readyCondition returns what the condition Ready says.
-func readyCondition(r *v1beta1.RestApi, deployment *appsv1.Deployment, reported *problem.Error) metav1.Condition {
-	condition := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case reported != nil:
-		return condition(metav1.ConditionFalse, reported.Reason, "%s", reported.Message)
-	case deployment == nil:
-		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "the Deployment of slurmrestd is being created")
-	case deployment.Status.ObservedGeneration < deployment.Generation:
-		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "Deployment %s is being updated", deployment.Name)
-	case r.Spec.Replicas != nil && *r.Spec.Replicas == 0:
-		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "spec.replicas is 0: nothing answers")
-	case deployment.Status.AvailableReplicas == 0:
-		return condition(metav1.ConditionFalse, v1beta1.ReasonProgressing, "no pod of Deployment %s is available",
-			deployment.Name)
-	}
-	return condition(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d pods of slurmrestd are available",
-		deployment.Status.AvailableReplicas, deployment.Status.Replicas)
 }

@@ -42,7 +42,9 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &v1beta1.RestApi{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
-			r.Spec.Replicas = &tc.replicas
+			if tc.deployment != nil {
+				tc.deployment.Spec.Replicas = &tc.replicas
+			}
 			got := *meta.FindStatusCondition(Of(noon, r, tc.deployment, tc.reported).Conditions, v1beta1.ConditionReady)
 			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
 			if got != tc.want {

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,6 +30,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
+	operatorkube "github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/test/harness/process"
@@ -86,10 +86,8 @@ func startOperator(t *testing.T, kube *realkube.Cluster) (stop func()) {
 		autoscalingv2.AddToScheme, v1beta1.AddToScheme} {
 		must(t, add(scheme))
 	}
-	objects := controller.CacheOptions()
-	maps.Copy(objects, restapi.CacheOptions())
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(),
-		Cache:   cache.Options{ByObject: objects},
+		Cache:   cache.Options{ByObject: operatorkube.CacheOfOwned()},
 		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedObjects()}},
 		Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
