@@ -6,25 +6,51 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
+// daemonEnv makes this program the daemon of startDaemon instead of running tests.
+const daemonEnv = "SLURMTIDE_TEST_DAEMON"
+
+// TestMain is the daemon if it is asked to be.
+func TestMain(m *testing.M) {
+	if os.Getenv(daemonEnv) == "" {
+		os.Exit(m.Run())
+	}
+	signals := make(chan os.Signal, 10)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM) // also where whoever started it ignores SIGHUP
+	fmt.Println("ready")                                    //nolint:forbidigo // startDaemon reads it
+	for s := range signals {
+		if s == syscall.SIGTERM {
+			os.Exit(0)
+		}
+		fmt.Println("hup") //nolint:forbidigo // see above
+	}
+}
+
 // startDaemon starts a process that prints each SIGHUP and ends on SIGTERM. It returns the Slurmdbd that finds
 // it, what it prints, and a channel that is closed when it has ended.
 func startDaemon(t *testing.T, port int) (s Slurmdbd, lines <-chan string, ended <-chan struct{}) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `trap 'echo hup' HUP; trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done`)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), daemonEnv+"=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skip("no shell here: ", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	printed, done := make(chan string, 10), make(chan struct{})
