@@ -96,6 +96,10 @@ e2e-hpa: go-present ## Run the suite on both: jobs drive a stock HPA
 e2e-cluster: go-present ## Run the suite of Slurm clusters made from custom resources (root on Debian)
 	hack/test cluster
 
+.PHONY: e2e-hybrid
+e2e-hybrid: go-present ## Run the suite of clusters with daemons in pods and on hosts outside (root on Debian)
+	hack/test hybrid
+
 .PHONY: e2e-nodeset
 e2e-nodeset: go-present ## Run the operator suite: real slurmds in pods (root on Debian)
 	hack/test nodeset

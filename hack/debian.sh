@@ -44,8 +44,11 @@ debian_install_builder() {
 # debian_root installs suite $1 and the packages $3... into folder $2. A package such as
 # python3/trixie is that of another suite, from which what $1 lacks is installed as well. It
 # does not check Valid-Until, since the InRelease file of a testing suite may have expired.
+# Options of mmdebstrap may precede the suite.
 debian_root() {
-	local suite=$1 folder=$2 from sources=()
+	local options=() suite folder from sources=()
+	while [[ $1 == --* ]]; do options+=("$1") && shift; done
+	suite=$1 folder=$2
 	shift 2
 	for from in "$suite" $(printf '%s\n' "$@" | sed -n 's|.*/||p' | grep -vx "$suite" | sort -u); do
 		sources+=("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $from main")
@@ -58,6 +61,6 @@ debian_root() {
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='force-unsafe-io' \
-		--include="$(IFS=, && echo "$*")" \
+		"${options[@]}" --include="$(IFS=, && echo "$*")" \
 		"$suite" "$folder" "${sources[@]}"
 }

@@ -74,6 +74,7 @@ type Cache struct {
 	pollers []*poller
 
 	snapshot atomic.Pointer[Snapshot]
+	probe    chan struct{} // has an element while a poll asks a server that did not answer
 
 	mu      sync.Mutex // held while publishing
 	changed chan struct{}
@@ -82,7 +83,8 @@ type Cache struct {
 
 // NewCache returns a Cache that has read nothing yet. Run starts polling.
 func NewCache(client *Client, cfg CacheConfig) *Cache {
-	c := &Cache{cfg: cfg.withDefaults(), client: client, changed: make(chan struct{}), stopped: make(chan struct{})}
+	c := &Cache{cfg: cfg.withDefaults(), client: client, probe: make(chan struct{}, 1),
+		changed: make(chan struct{}), stopped: make(chan struct{})}
 	first := &Snapshot{PublishedAt: c.cfg.Now()}
 	for _, p := range first.polls() {
 		p.poll.Resource = p.resource

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 )
@@ -73,6 +75,8 @@ type Client struct {
 	release     string
 	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
+
+	negotiation singleflight.Group
 }
 
 // New returns a Client. It makes no request, and fails with CodeInvalid only if the configuration is

@@ -206,6 +206,95 @@ func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
 	})
 }
 
+// TestRequestsDoNotPileUpDuringAnOutage: slurmrestd has few threads, and each request holds one until slurmctld
+// answers or has timed out.
+func TestRequestsDoNotPileUpDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open, most, requests atomic.Int32
+		_, stop := startPolling(t, func(*http.Request) (reply, error) {
+			most.Store(max(most.Load(), open.Add(1)))
+			requests.Add(1)
+			time.Sleep(17 * time.Second)
+			open.Add(-1)
+			return reply{}, errors.New("timed out")
+		}, slurmclient.CacheConfig{Period: 10 * time.Second, NewJobsInterval: time.Second})
+		defer stop()
+		time.Sleep(time.Minute) // the bubble's
+		most.Store(0)
+		requests.Store(0)
+		time.Sleep(10 * time.Minute)
+		if most.Load() != 1 || requests.Load() < 20 {
+			t.Errorf("%d requests in ten minutes, up to %d at a time", requests.Load(), most.Load())
+		}
+	})
+}
+
+// TestALongPollAfterAnOutageKeepsNobodyWaiting: the first poll of a long queue takes minutes.
+func TestALongPollAfterAnOutageKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fail atomic.Bool
+		fail.Store(true)
+		nodes, partitions := recordedReply(t, "26.05/v0.0.45/nodes.json"), recordedReply(t, "26.05/v0.0.45/partitions.json")
+		cache, stop := startPolling(t, func(r *http.Request) (reply, error) {
+			switch {
+			case fail.Load():
+				return reply{}, errors.New("connection refused")
+			case strings.Contains(r.URL.Path, "/nodes"):
+				time.Sleep(5 * time.Minute)
+				return nodes, nil
+			}
+			return partitions, nil
+		}, slurmclient.CacheConfig{Period: 10 * time.Second,
+			Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Partitions}})
+		defer stop()
+		time.Sleep(5 * time.Minute) // the bubble's
+		fail.Store(false)
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		if s := cache.Snapshot(); !s.Partitions.Known {
+			t.Errorf("the partitions are not read: %v", s.Partitions.Err)
+		}
+	})
+}
+
+// TestOneRecoveredPollWakesTheOthers: after an outage no resource stays unread until its own pause is over.
+func TestOneRecoveredPollWakesTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fail atomic.Bool
+		fail.Store(true)
+		nodes, partitions := recordedReply(t, "26.05/v0.0.45/nodes.json"), recordedReply(t, "26.05/v0.0.45/partitions.json")
+		cache, stop := startPolling(t, func(r *http.Request) (reply, error) {
+			if fail.Load() {
+				time.Sleep(17 * time.Second) // as slurmrestd without slurmctld
+				return reply{}, errors.New("timed out")
+			}
+			if strings.Contains(r.URL.Path, "/nodes") {
+				return nodes, nil
+			}
+			return partitions, nil
+		}, slurmclient.CacheConfig{Period: 10 * time.Second,
+			Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Partitions}})
+		defer stop()
+		time.Sleep(10 * time.Minute) // the bubble's
+		fail.Store(false)
+		isRead := func() (nodes, partitions bool) {
+			synctest.Wait()
+			s := cache.Snapshot()
+			return s.Nodes.Known, s.Partitions.Known
+		}
+		for range 60 {
+			if nodes, partitions := isRead(); nodes || partitions {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		if nodes, partitions := isRead(); !nodes || !partitions {
+			t.Errorf("a second after the first recovered poll nodes are read: %t, partitions: %t", nodes, partitions)
+		}
+	})
+}
+
 func TestADamagedPollKeepsTheLastGoodSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32

@@ -23,7 +23,7 @@ func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 	version := c.cfg.Version
 	if version == "" {
 		var err error
-		if version, err = c.negotiate(ctx); err != nil {
+		if version, err = c.negotiateOnce(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -67,6 +67,18 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 		c.jobsBinding = jobs
 	}
 	return jobs, nil
+}
+
+// negotiateOnce calls negotiate, unless it is running: then it waits for that result.
+func (c *Client) negotiateOnce(ctx context.Context) (string, error) {
+	result := c.negotiation.DoChan("", func() (any, error) { return c.negotiate(context.WithoutCancel(ctx)) })
+	select {
+	case r := <-result:
+		version, _ := r.Val.(string)
+		return version, r.Err
+	case <-ctx.Done():
+		return "", requestError(ctx, versionOp, context.Cause(ctx))
+	}
 }
 
 // negotiate sends a ping in every version, newest first, until the server accepts one. The server

@@ -47,8 +47,15 @@ func (c *Cache) periodOf(r Resource) time.Duration {
 }
 
 func (p *poller) run(ctx context.Context) {
+	requested := false
 	for ctx.Err() == nil {
+		release := func() {}
+		if !requested && CodeOf(p.cache.Snapshot().poll(p.resource).Err) == CodeUnavailable {
+			release = p.cache.awaitProbe(ctx, p.requested)
+		}
 		pause := p.pollOnce(ctx)
+		release()
+		requested = false
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -57,8 +64,29 @@ func (p *poller) run(ctx context.Context) {
 		case <-timer.C:
 		case <-p.requested:
 			timer.Stop()
+			requested = true
 		}
 	}
+}
+
+// probeTime is longer than a failing poll takes, which may make several requests that each time out after 17 s.
+const probeTime = time.Minute
+
+// awaitProbe waits until nobody else asks a server that did not answer the last time, or the poll is requested, and
+// returns a function that lets the next one ask. slurmrestd has twice as many threads as processors, and a request
+// holds one until slurmctld answers or has timed out, so that requests which pile up during an outage keep it busy for
+// minutes after it. A poll that takes longer than a request that times out is being answered, so that the next one may
+// ask after probeTime.
+func (c *Cache) awaitProbe(ctx context.Context, requested <-chan struct{}) (release func()) {
+	select {
+	case c.probe <- struct{}{}:
+		release := sync.OnceFunc(func() { <-c.probe })
+		late := time.AfterFunc(probeTime, release)
+		return func() { late.Stop(); release() }
+	case <-requested:
+	case <-ctx.Done():
+	}
+	return func() {}
 }
 
 // pollOnce polls, publishes the result and returns how long to pause.
@@ -107,9 +135,12 @@ func (p *poller) readRecovered(ctx context.Context) (got reading, err error) {
 func (p *poller) publishPoll(
 	begin time.Time, took time.Duration, got reading, err error,
 ) (pause time.Duration, failure error) {
+	recovered := false
 	p.cache.publish(func(s *Snapshot) {
+		failures := s.poll(p.resource).Failures
 		err = p.writePoll(s, begin, took, got, err)
 		poll := s.poll(p.resource)
+		recovered = failures > 0 && poll.Failures == 0
 		spent := took
 		if err == nil && got.exceptional {
 			spent = 0
@@ -119,6 +150,9 @@ func (p *poller) publishPoll(
 		poll.Round = time.Duration(got.round) * (pause + took)
 	})
 	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
+	if recovered {
+		p.cache.retryFailing()
+	}
 	return pacing.AddJitter(pause), err
 }
 
@@ -176,6 +210,17 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 	p.Err, p.FailingSince, p.Failures = nil, time.Time{}, 0
 }
 
+// retryFailing requests a poll of every resource whose last poll failed: a server that answers one request again
+// probably answers the others.
+func (c *Cache) retryFailing() {
+	s := c.Snapshot()
+	for _, p := range c.pollers {
+		if s.poll(p.resource).Failures > 0 {
+			p.requestPoll()
+		}
+	}
+}
+
 // requestPoll requests a poll that begins after the call and returns a function that waits for it to
 // end.
 func (p *poller) requestPoll() func(context.Context) error {
@@ -214,6 +259,7 @@ type newJobsChecker struct {
 	stats   func(context.Context) (*slurm.Stats, error)
 	jobs    *poller
 	newJobs pacing.NewJobs
+	failing bool
 }
 
 func (l *newJobsChecker) run(ctx context.Context) {
@@ -227,10 +273,19 @@ func (l *newJobsChecker) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		interval = l.cache.cfg.NewJobsInterval
-		if err := l.checkForJobs(ctx); err != nil {
+		release := func() {}
+		if l.failing {
+			release = l.cache.awaitProbe(ctx, nil)
+		}
+		err := l.checkForJobs(ctx)
+		release()
+		if err != nil {
 			// The polls report the failure; the checks continue at their pace.
 			interval = l.cache.cfg.Period
+		} else if l.failing {
+			l.cache.retryFailing()
 		}
+		l.failing = err != nil
 	}
 }
 

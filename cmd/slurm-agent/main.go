@@ -1,5 +1,5 @@
 // Command slurm-agent runs beside slurmctld or slurmdbd, in the same pod, and gives it a changed configuration
-// only after a trial has shown that the daemon starts with it.
+// only after a trial has shown that the daemon starts with it. Beside slurmd and sackd it gives them changed keys.
 package main
 
 import (
@@ -72,7 +72,7 @@ func (o *options) check(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := o.checker.Check(ctx, files); err != nil {
+	if err := o.checkFiles(ctx, files); err != nil {
 		return err
 	}
 	fmt.Println(o.daemon.Name + " starts with this configuration") //nolint:forbidigo // it is the answer
@@ -85,7 +85,7 @@ func (o *options) serve(ctx context.Context) error {
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
-		Check: o.checker.Check, BeforeStart: o.beforeStart, Apply: o.apply, Log: log, Now: time.Now,
+		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
 	if err != nil {

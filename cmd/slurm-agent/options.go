@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -25,6 +26,7 @@ type options struct {
 	checker                                   configagent.Checker
 	slurmctld                                 configagent.Slurmctld
 	slurmdbd                                  configagent.Slurmdbd
+	reloader                                  configagent.Reloader
 	daemonName                                string
 	daemon                                    configagent.Daemon
 	pidFile, slurmctldProgram                 string
@@ -35,7 +37,7 @@ type options struct {
 	log lines.Flags
 }
 
-const description = `Gives slurmctld or slurmdbd a changed configuration after a trial.
+const description = `Gives slurmctld or slurmdbd a changed configuration after a trial, and slurmd or sackd changed keys.
 
 The operator runs it beside the daemon, in the same pod. When the files in --wanted change, it
 starts a second daemon with them, which has a state and a port of its own. If that one accepts
@@ -45,8 +47,12 @@ changes, and /status says why.
 The trial of slurmdbd does not reach the database, so a wrong address or password of the
 database is not found by it. The file storage-password becomes a line of slurmdbd.conf.
 
+slurmd and sackd get their configuration from slurmctld. Beside them, in the same process
+namespace, it copies slurm.key and slurm.jwks, and lets the daemon read them with SIGHUP.
+
   slurm-agent --wanted=/etc/slurm-wanted
   slurm-agent --daemon=slurmdbd --accepted=/run/accepted-config
+  slurm-agent --daemon=slurmd --wanted=/etc/slurm-wanted --live=/run/slurm-keys
   slurm-agent --check=/etc/slurm
   slurm-agent --install=/opt/slurm-agent`
 
@@ -82,7 +88,8 @@ func (o *options) fileFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.liveDir, "live", slurmconf.Dir, "Folder with the files that the daemon reads.")
 	set.StringVar(&o.acceptedDir, "accepted", slurmconf.StateDir+"/accepted-config", "Folder for the files that were "+
 		"accepted last, with which the daemon starts if those that are wanted are broken. That of slurmctld should outlive "+
-		"the pod, and that of slurmdbd, which has keys, should be in memory.")
+		"the pod, and that of slurmdbd, which has keys, should be in memory. For slurmd and sackd it is the folder accepted "+
+		"in --live.")
 	set.StringVar(&o.stateDir, "state", slurmconf.StateDir, "Folder with the state of slurmctld, which is copied before "+
 		"a newer slurmctld converts it, and which an older one is kept from.")
 	set.StringVar(&o.checker.TempDir, "temp-dir", os.TempDir(), "Folder for trials, which keep keys in it.")
@@ -90,7 +97,7 @@ func (o *options) fileFlags(set *pflag.FlagSet) {
 }
 
 func (o *options) slurmFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.daemonName, "daemon", "slurmctld", "The daemon: slurmctld or slurmdbd.")
+	set.StringVar(&o.daemonName, "daemon", "slurmctld", "The daemon: slurmctld, slurmdbd, slurmd or sackd.")
 	set.StringVar(&o.slurmctldProgram, "slurmctld", "slurmctld", "The program slurmctld.")
 	set.StringVar(&o.slurmdbdProgram, "slurmdbd", "slurmdbd", "The program slurmdbd.")
 	set.StringVar(&o.slurmctld.Scontrol, "scontrol", "scontrol", "The program scontrol.")
@@ -99,7 +106,7 @@ func (o *options) slurmFlags(set *pflag.FlagSet) {
 	set.DurationVar(&o.checker.Timeout, "trial-timeout", 20*time.Second, "How long the daemon may take to start in a "+
 		"trial.")
 	set.DurationVar(&o.applyTimeout, "apply-timeout", time.Minute, "How long slurmctld may take to answer after it "+
-		"has read its configuration again, and slurmdbd to end.")
+		"has read its configuration again, slurmdbd to end, and slurmd and sackd to execute themselves again.")
 	set.StringVar(&o.address, "listen-address", ":6826", "Address of /status and /started.")
 }
 
@@ -130,8 +137,12 @@ func (o *options) chooseDaemon() error {
 		o.checker.Program = o.slurmdbdProgram
 		o.slurmdbd = configagent.Slurmdbd{PidFile: cmp.Or(o.pidFile, slurmconf.SlurmdbdPidFile), Live: o.liveDir,
 			Timeout: o.applyTimeout}
+	case "slurmd", "sackd":
+		o.daemon = configagent.KeysDaemon(o.daemonName)
+		o.reloader = configagent.Reloader{Daemon: o.daemonName, Proc: "/proc", Timeout: o.applyTimeout}
+		o.acceptedDir = filepath.Join(o.liveDir, "accepted")
 	default:
-		return fmt.Errorf("--daemon must be slurmctld or slurmdbd, not %q", o.daemonName)
+		return fmt.Errorf("--daemon must be slurmctld, slurmdbd, slurmd or sackd, not %q", o.daemonName)
 	}
 	o.checker.Daemon = o.daemon.Daemon
 	return nil
@@ -139,7 +150,7 @@ func (o *options) chooseDaemon() error {
 
 // beforeStart returns an error if the daemon must not start yet.
 func (o *options) beforeStart(ctx context.Context) error {
-	if o.daemonName == "slurmdbd" {
+	if o.daemonName != "slurmctld" {
 		return nil
 	}
 	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}.Prepare(ctx)
@@ -147,8 +158,19 @@ func (o *options) beforeStart(ctx context.Context) error {
 
 // apply makes the running daemon read its configuration.
 func (o *options) apply(ctx context.Context, effect slurmconf.Effect) error {
-	if o.daemonName == "slurmdbd" {
+	switch o.daemonName {
+	case "slurmd", "sackd":
+		return o.reloader.Apply(ctx, effect)
+	case "slurmdbd":
 		return o.slurmdbd.Apply(ctx, effect)
 	}
 	return o.slurmctld.Apply(ctx, effect)
+}
+
+// checkFiles returns an error if the daemon would not start with files.
+func (o *options) checkFiles(ctx context.Context, files configagent.Files) error {
+	if o.reloader.Daemon != "" {
+		return configagent.CheckKeys(ctx, files)
+	}
+	return o.checker.Check(ctx, files)
 }

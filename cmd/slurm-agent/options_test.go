@@ -11,7 +11,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"--interval=0s", "--interval must be above 0"},
 		{"--trial-timeout=-1s", "--trial-timeout must be above 0"},
 		{"--apply-timeout=0s", "--apply-timeout must be above 0"},
-		{"--daemon=slurmd", "--daemon must be slurmctld or slurmdbd"},
+		{"--daemon=slurmrestd", "--daemon must be slurmctld, slurmdbd, slurmd or sackd"},
 		{"huh", "huh"},
 	} {
 		if _, err := parseFlags(strings.Fields(tc.args)); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -26,6 +26,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"no requests", []string{"--kube.qps=0"}, "above 0"},
 		{"a certificate without TLS", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"},
 			"needs --metrics.secure"},
+		{"no image of the agent", nil, "needs --controller.agent-image"},
 		{"an unknown reconciler", []string{"--reconcilers=nodeset,login"}, `there is no "login"`},
 		{"no time to register", []string{"--nodeset.register-within=0s"}, "above 0"},
 		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
@@ -41,8 +42,11 @@ func TestInvalidFlags(t *testing.T) {
 	}
 }
 
+// agentImage is the flag without which the operator runs no slurmctld and no slurmdbd.
+const agentImage = "--controller.agent-image=agent:1"
+
 func TestDefaults(t *testing.T) {
-	o, err := parseFlags(nil)
+	o, err := parseFlags([]string{agentImage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +62,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlagsReachTheConfiguration(t *testing.T) {
-	o, err := parseFlags([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure",
+	o, err := parseFlags([]string{agentImage, "--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure",
 		"--no-leader-election",
 		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s"})
 	if err != nil {
@@ -104,7 +108,7 @@ func TestLog(t *testing.T) {
 }
 
 func TestWithoutKubernetes(t *testing.T) {
-	if code := run(t.Context(), []string{"--kube.config=/nonexistent"}); code != 1 {
+	if code := run(t.Context(), []string{"--kube.config=/nonexistent", agentImage}); code != 1 {
 		t.Errorf("it ends with %d", code)
 	}
 	if code := run(t.Context(), []string{"--kube.qps=0"}); code != 2 {

@@ -26,20 +26,15 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/slurmtide/slurmtide/operator/access"
-	"github.com/slurmtide/slurmtide/operator/accounting"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
-	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/kube"
-	"github.com/slurmtide/slurmtide/operator/loginset"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/refs"
-	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/token"
-	"github.com/slurmtide/slurmtide/operator/unreconciled"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -95,40 +90,8 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			return err
 		}
 	}
-	if o.isEnabled(unreconciledReconciler) {
-		if err := unreconciled.SetupWithManager(mgr, time.Now, o.optionalKinds()...); err != nil {
-			return err
-		}
-	}
-	if o.isEnabled(controllerReconciler) {
-		agents := configagent.NewStatusReader(agentTimeout)
-		err := controller.New(mgr.GetClient(), mgr.GetAPIReader(), agents.Read, newRecorder(mgr), time.Now,
-			o.controller()).SetupWithManager(mgr)
-		if err != nil {
-			return err
-		}
-	}
-	if o.isEnabled(restAPIReconciler) {
-		err := restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{Image: o.slurmrestdImage}).
-			SetupWithManager(mgr)
-		if err != nil {
-			return err
-		}
-	}
-	if o.isEnabled(loginSetReconciler) {
-		err := loginset.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, loginset.Config{Image: o.loginImage,
-			ClusterDomain: o.nodeSet.ClusterDomain}).SetupWithManager(mgr)
-		if err != nil {
-			return err
-		}
-	}
-	if o.isEnabled(accountingReconciler) {
-		agents := configagent.NewStatusReader(agentTimeout)
-		err := accounting.New(mgr.GetClient(), mgr.GetAPIReader(), agents.Read, time.Now,
-			accounting.Config{Image: o.slurmdbdImage, AgentImage: o.agentImage}).SetupWithManager(mgr)
-		if err != nil {
-			return err
-		}
+	if err := addDaemonReconcilers(mgr, o); err != nil {
+		return err
 	}
 	if !o.isEnabled(nodeSetReconciler) && !o.isEnabled(clusterReconciler) {
 		return nil
@@ -202,7 +165,7 @@ func newScheme() (*runtime.Scheme, error) {
 func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: nodeset.CacheOptions()}
 	maps.Copy(out.ByObject, wakeup.CacheOptions())
-	maps.Copy(out.ByObject, kube.CacheOfOwned())
+	maps.Copy(out.ByObject, kube.CacheOfOwned(o.daemonNamespaces))
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
 			out.DefaultNamespaces = map[string]cache.Config{}

@@ -13,8 +13,6 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/kube"
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
-	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
@@ -23,7 +21,9 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// reconcilers are the enabled ones, empty for all but those of optionalReconcilers.
+	// daemonNamespaces are those in which the reconcilers of daemons may write, empty for all.
+	daemonNamespaces []string
+	// reconcilers are the enabled ones, empty for all.
 	reconcilers []string
 	// slurmrestdImage is the image of slurmrestd where a RestApi names none.
 	slurmrestdImage string
@@ -100,12 +100,14 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 	o.kube.AddFlags(set)
 	flags.ListVar(set, &o.namespaces, "namespaces", "namespace",
 		"Namespaces to watch, separated by commas. Default: all.")
+	flags.ListVar(set, &o.daemonNamespaces, "daemon-namespaces", "namespace",
+		"Namespaces in which to run slurmctld, slurmdbd, slurmrestd and login pods, separated by commas. Default: those "+
+			"of --namespaces.")
 	flags.ListVar(set, &o.reconcilers, "reconcilers", "name", "Reconcilers to run, separated by commas: nodeset "+
 		"manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of "+
-		"Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, "+
-		"Accountings and LoginSets that nothing reconciles them yet, controller runs the slurmctld of Controllers, "+
-		"restapi the slurmrestd of RestApis, loginset the login pods of LoginSets, accounting the slurmdbd of "+
-		"Accountings. Default: all but controller, restapi, loginset and accounting, which are not complete.")
+		"Clusters, token maintains the Secrets of Tokens, controller runs the slurmctld of Controllers, restapi the "+
+		"slurmrestd of RestApis, loginset the login pods of LoginSets, accounting the slurmdbd of Accountings. "+
+		"Default: all.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")
@@ -141,50 +143,21 @@ const (
 	wakeUpReconciler  = "wakeup"
 	clusterReconciler = "cluster"
 	tokenReconciler   = "token"
-	// controllerReconciler runs slurmctld. It runs only where --reconcilers names it.
+	// The reconcilers of daemons.
 	controllerReconciler = "controller"
-	// restAPIReconciler runs slurmrestd. It runs only where --reconcilers names it.
-	restAPIReconciler = "restapi"
-	// loginSetReconciler runs login pods. It runs only where --reconcilers names it.
-	loginSetReconciler = "loginset"
-	// accountingReconciler runs slurmdbd. It runs only where --reconcilers names it.
+	restAPIReconciler    = "restapi"
+	loginSetReconciler   = "loginset"
 	accountingReconciler = "accounting"
-	// unreconciledReconciler reports the kinds that nothing reconciles.
-	unreconciledReconciler = "unreconciled"
 )
 
 func allReconcilers() []string {
-	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, unreconciledReconciler,
-		controllerReconciler, restAPIReconciler, loginSetReconciler, accountingReconciler}
-}
-
-// optionalReconcilers returns the reconcilers that run only where --reconcilers names them, with their kinds.
-func optionalReconcilers() map[string]string {
-	return map[string]string{controllerReconciler: v1beta1.KindController, restAPIReconciler: v1beta1.KindRestApi,
-		loginSetReconciler: v1beta1.KindLoginSet, accountingReconciler: v1beta1.KindAccounting}
+	return []string{nodeSetReconciler, wakeUpReconciler, clusterReconciler, tokenReconciler, controllerReconciler,
+		restAPIReconciler, loginSetReconciler, accountingReconciler}
 }
 
 // isEnabled reports whether the reconciler runs.
 func (o *options) isEnabled(name string) bool {
-	_, isOptional := optionalReconcilers()[name]
-	return len(o.reconcilers) == 0 && !isOptional || slices.Contains(o.reconcilers, name)
-}
-
-// optionalKinds returns the kinds that are reconciled although they are not by default.
-func (o *options) optionalKinds() []string {
-	var out []string
-	for name, kind := range optionalReconcilers() {
-		if o.isEnabled(name) {
-			out = append(out, kind)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// controller returns the settings of the reconciler of Controllers.
-func (o *options) controller() controller.Config {
-	return controller.Config{Image: o.slurmctldImage, AgentImage: o.agentImage, ClusterDomain: o.nodeSet.ClusterDomain}
+	return len(o.reconcilers) == 0 || slices.Contains(o.reconcilers, name)
 }
 
 func (o *options) check() error {
@@ -192,12 +165,6 @@ func (o *options) check() error {
 		if !slices.Contains(allReconcilers(), name) {
 			return fmt.Errorf("--reconcilers: there is no %q, only %s", name, strings.Join(allReconcilers(), ", "))
 		}
-	}
-	if o.isEnabled(controllerReconciler) && o.agentImage == "" {
-		return errors.New("--reconcilers=controller needs --controller.agent-image")
-	}
-	if o.isEnabled(accountingReconciler) && o.agentImage == "" {
-		return errors.New("--reconcilers=accounting needs --controller.agent-image")
 	}
 	switch w := o.wakeup; {
 	case w.PollInterval < time.Second:
@@ -208,6 +175,12 @@ func (o *options) check() error {
 		return errors.New("--wakeup.stale-after must not be below --wakeup.look-interval")
 	case o.metricsCertDir != "" && !o.metricsSecure:
 		return errors.New("--metrics.cert-dir needs --metrics.secure")
+	}
+	for _, name := range []string{controllerReconciler, accountingReconciler} {
+		if o.isEnabled(name) && o.agentImage == "" {
+			return fmt.Errorf("the reconciler %s needs --controller.agent-image; where the operator is to run no daemons "+
+				"but workers, --reconcilers=nodeset,wakeup,cluster,token leaves it out", name)
+		}
 	}
 	return nil
 }

@@ -35,3 +35,10 @@ packages_of() {
 	done
 	return 1
 }
+
+# dockerfile_values prints the values that instruction $2 gives to image $1 in its Dockerfile, one a line.
+dockerfile_values() {
+	awk -v image="$1" -v instruction="$2" '
+		$1 == "FROM" {found = $4 == image}
+		found && $1 == instruction {gsub(/[][",]/, " "); for (i = 2; i <= NF; i++) print $i}' "$repo_dir/images/Dockerfile"
+}

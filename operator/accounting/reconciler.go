@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,24 +23,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-accounting"
 
-const (
-	// problemRetryDelay is how soon the operator looks again for an object that it does not watch, such as a
-	// Secret.
-	problemRetryDelay = 10 * time.Second
-	// settlingInterval is how often the operator asks the agent while it works on a configuration.
-	settlingInterval = time.Second
-	// resyncInterval is how often an Accounting without changes is reconciled.
-	resyncInterval = 5 * time.Minute
-)
-
 // Config contains the settings of the reconciler.
 type Config struct {
+	// Namespaces are those in which the operator may run daemons, empty for all.
+	Namespaces []string
 	// Image is the image of slurmdbd if the Accounting names none, AgentImage that of slurm-agent, and
 	// AgentPullPolicy its pull policy.
 	Image, AgentImage string
@@ -50,65 +40,54 @@ type Config struct {
 
 // Reconciler reconciles Accountings.
 type Reconciler struct {
-	client client.Client
-	// uncached reads past the cache: Secrets, ConfigMaps and slurmdbd's pods, which are not cached.
-	uncached client.Reader
-	agents   agentpods.Reader
-	now      func() time.Time
-	cfg      Config
+	kube.Writer
+	agents agentpods.Reader
+	now    func() time.Time
+	cfg    Config
 }
 
-// New returns a Reconciler. It reads objects through c, those that are not cached through uncached, the
-// agents through readAgent, and the time from now.
+// New returns a Reconciler. It reads objects through c, those that are not cached (Secrets, ConfigMaps and
+// slurmdbd's pods) through uncached, the agents through readAgent, and the time from now.
 func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), now func() time.Time, cfg Config) *Reconciler {
-	return &Reconciler{client: c, uncached: uncached, now: now, cfg: cfg, agents: agentpods.Reader{Client: c,
-		Uncached: uncached, ReadAgent: readAgent, Now: now, FieldOwner: FieldManager}}
+	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
+	return &Reconciler{Writer: w, now: now, cfg: cfg, agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
 // Reconcile applies the objects of one Accounting and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	a := &v1beta1.Accounting{}
-	if err := r.client.Get(ctx, req.NamespacedName, a); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !a.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+	if live, err := r.FindLive(ctx, req.NamespacedName, a); !live {
+		return kube.ResultOf(0, err)
 	}
 	if a.Spec.External {
 		err := r.deleteObjects(ctx, a)
-		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, status.Observation{})))
+		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{})))
 	}
-	observed := status.Observation{Observation: agentstatus.Observation{Daemon: "slurmdbd", Replicas: 1}}
-	err := r.applyObjects(ctx, a)
-	if errors.As(err, &observed.Problem) {
-		err = nil
+	reported, err := problem.Split(r.applyObjects(ctx, a))
+	if err != nil {
+		return kube.ResultOf(0, err)
 	}
-	err = errors.Join(err, r.observeSlurmdbd(ctx, a, &observed))
+	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmdbd", Namespace: a.Namespace, Replicas: 1,
+		Set: names.AccountingStatefulSet(a.Name), Config: names.AccountingConfigMap(a.Name),
+		Pods: names.SlurmdbdSelector(a.Name)})
+	observed.Problem = reported
 	if err == nil {
 		err = r.patchStatus(ctx, a, observed)
 	}
-	return kube.ResultOf(requeueAfter(observed), err)
-}
-
-// requeueAfter returns when to look again at what the operator does not watch.
-func requeueAfter(observed status.Observation) time.Duration {
-	switch {
-	case observed.Problem != nil:
-		return problemRetryDelay
-	case !observed.IsSettled():
-		return settlingInterval
-	}
-	return resyncInterval
+	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter()), err)
 }
 
 // applyObjects makes the objects of an Accounting as they should be. If one of them cannot be built, all
 // stay as they are: a slurmdbd that runs goes on.
 func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) error {
+	if err := r.CheckNamespace(a.Namespace); err != nil {
+		return err
+	}
 	if a.Spec.StorageConfig == nil {
 		return problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
 	}
-	err := access.CheckKeys(ctx, r.uncached, a.Namespace,
+	err := access.CheckKeys(ctx, r.Uncached, a.Namespace,
 		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: a.Spec.SlurmKeyRef},
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(a)},
 		access.RequiredKey{Field: "spec.storageConfig.passwordKeyRef", Ref: &a.Spec.StorageConfig.PasswordKeyRef})
@@ -120,56 +99,40 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) er
 	if err != nil {
 		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	for _, object := range objects {
-		if err := kube.Apply(ctx, r.client, r.uncached, object, client.FieldOwner(FieldManager)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return kube.ApplyAll(ctx, r.Writer, objects)
 }
 
 // deleteObjects deletes what was made for an Accounting before slurmdbd ran elsewhere.
 func (r *Reconciler) deleteObjects(ctx context.Context, a *v1beta1.Accounting) error {
-	for _, object := range []client.Object{
+	if !r.MayRunIn(a.Namespace) {
+		return nil // there are none
+	}
+	return r.DeleteAll(ctx, a,
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingStatefulSet(a.Name)}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingService(a.Name)}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingConfigMap(a.Name)}},
-	} {
-		object.SetNamespace(a.Namespace)
-		if err := kube.DeleteOwned(ctx, r.client, r.uncached, a, object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// observeSlurmdbd reads what runs: the StatefulSet, the agent of its pod, and the revision of the
-// configuration that it should have.
-func (r *Reconciler) observeSlurmdbd(ctx context.Context, a *v1beta1.Accounting, into *status.Observation) error {
-	set, config := &appsv1.StatefulSet{}, &corev1.ConfigMap{}
-	name := names.AccountingStatefulSet(a.Name)
-	switch err := r.client.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: name}, set); {
-	case err == nil:
-		into.Set = set
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("reading StatefulSet %s: %w", name, err)
-	}
-	name = names.AccountingConfigMap(a.Name)
-	err := r.uncached.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: name}, config)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ConfigMap %s: %w", name, err)
-	}
-	into.Revision = config.Data[slurmconf.RevisionFile]
-	into.Agents, err = r.agents.Read(ctx, a.Namespace, names.SlurmdbdSelector(a.Name), into.Revision)
-	return err
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingConfigMap(a.Name)}})
 }
 
 // patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed status.Observation) error {
-	next := a.DeepCopy()
-	next.Status = status.Of(r.now(), a, observed)
-	if apiequality.Semantic.DeepEqual(next.Status, a.Status) {
-		return nil
+func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation) error {
+	_, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
+		next.Status = status.Of(r.now(), a, observed)
+	})
+	return err
+}
+
+// SetupWithManager registers the reconciler with the manager. It reconciles Accountings that change, and
+// those whose objects change.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
+		func(a *v1beta1.Accounting, config client.Object) bool {
+			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name)
+		})
+	err := kube.NewDaemonController(mgr, &v1beta1.Accounting{}, &appsv1.StatefulSet{}).
+		WatchesMetadata(&corev1.ConfigMap{}, ofConfigMap).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the reconciler of Accountings: %w", err)
 	}
-	return client.IgnoreNotFound(kube.PatchStatus(ctx, r.client, a, next, nil, client.FieldOwner(FieldManager)))
+	return nil
 }

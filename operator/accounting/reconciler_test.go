@@ -4,28 +4,24 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 )
 
-// env is a store with an Accounting "team/acct", and a count of its writes.
+// env is a store with an Accounting "team/acct".
 type env struct {
 	*testing.T
-	store  client.Client
-	writes int
+	store *kubetest.Store
 	// agent is what the agents say.
 	agent configagent.Status
 }
@@ -36,37 +32,14 @@ func newSecret(name, key string) *corev1.Secret {
 
 func newEnv(t *testing.T, objects ...client.Object) *env {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, v1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	key := func(name, key string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
 	}
 	a := &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "acct", UID: "uid-acct", Generation: 1}}
 	a.Spec.SlurmKeyRef, a.Spec.JWTKeyRef = key("slurm", "key"), key("jwt", "key")
 	a.Spec.StorageConfig = &v1beta1.StorageConfig{Host: "mariadb", PasswordKeyRef: *key("mariadb", "password")}
-	objects = append(objects, a, newSecret("slurm", "key"), newSecret("jwt", "key"), newSecret("mariadb", "password"))
-	for _, o := range objects {
-		o.SetNamespace("team")
-	}
-	e := &env{T: t}
-	e.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(a).
-		WithInterceptorFuncs(interceptor.Funcs{
-			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
-				options ...client.ApplyOption) error {
-				e.writes++
-				return c.Apply(ctx, o, options...)
-			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
-				options ...client.SubResourcePatchOption) error {
-				e.writes++
-				return c.SubResource(sub).Patch(ctx, o, p, options...)
-			},
-		}).Build()
-	return e
+	objects = append(objects, newSecret("slurm", "key"), newSecret("jwt", "key"), newSecret("mariadb", "password"))
+	return &env{T: t, store: kubetest.NewStore(t, a, objects...)}
 }
 
 func (e *env) get(name string, into client.Object) error {
@@ -77,7 +50,7 @@ func (e *env) get(name string, into client.Object) error {
 func (e *env) reconcile(kind string) *metav1.Condition {
 	e.Helper()
 	read := func(context.Context, string) (configagent.Status, error) { return e.agent, nil }
-	r := New(e.store, e.store, read, time.Now, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
+	r := New(e.store, e.store, read, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
 	name := client.ObjectKey{Namespace: "team", Name: "acct"}
 	if _, err := r.Reconcile(e.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		e.Fatal(err)
@@ -116,9 +89,9 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	if text := config.Data["slurmdbd.conf"]; strings.Contains(text, "secret-text") || strings.Contains(text, "StoragePass") {
 		t.Errorf("the ConfigMap has the password:\n%s", text)
 	}
-	e.writes = 0
-	if e.reconcile(v1beta1.ConditionReady); e.writes > 0 {
-		t.Errorf("%d writes, although nothing has changed", e.writes)
+	e.store.Writes = 0
+	if e.reconcile(v1beta1.ConditionReady); e.store.Writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", e.store.Writes)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "acct-accounting-0",
 		Labels: set.Spec.Template.Labels}}
@@ -190,4 +163,27 @@ func TestAnExternalSlurmdbdHasNoObjects(t *testing.T) {
 	if err := e.get("acct-accounting", &appsv1.StatefulSet{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the StatefulSet is still there: %v", err)
 	}
+}
+
+func TestReconcilerKilledAtEveryWrite(t *testing.T) {
+	read := func(context.Context, string) (configagent.Status, error) { return configagent.Status{}, nil }
+	reconcile := func(s *kubetest.Store) error {
+		r := New(s, s, read, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
+		_, err := r.Reconcile(t.Context(), kubetest.Request("acct"))
+		return err
+	}
+	t.Run("applied", func(t *testing.T) {
+		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store { return newEnv(t).store }, reconcile)
+	})
+	t.Run("made external", func(t *testing.T) {
+		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
+			e := newEnv(t)
+			e.reconcile(v1beta1.ConditionReady)
+			e.change(func(s *v1beta1.AccountingSpec) {
+				s.External, s.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "dbd.example.com"}
+			})
+			e.store.Writes = 0
+			return e.store
+		}, reconcile)
+	})
 }

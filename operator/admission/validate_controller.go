@@ -28,7 +28,11 @@ func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs f
 	f.checkContainer(at.Child("slurmctld"), s.Slurmctld)
 	f.checkContainer(at.Child("reconfigure"), s.Reconfigure)
 	f.checkContainer(at.Child("logfile"), s.Logfile)
-	f.checkTemplate(at.Child("template"), s.Template)
+	f.checkNamedPod(at.Child("template"), s.Template)
+	f.checkAddress(at.Child("address"), s.Address)
+	if s.Address != "" && s.HA != nil && s.HA.Enabled {
+		f.invalid(at.Child("address"), s.Address, "must not be given with ha: each slurmctld needs an address of its own")
+	}
 	f.checkService(at.Child("service"), s.Service)
 	f.checkMetrics(at.Child("metrics"), s.Metrics)
 	checkConfigMapRefs(f, at, s)

@@ -16,7 +16,8 @@ func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs f
 	f.checkSecretKey(at.Child("jwtHs256KeyRef"), s.JWTHS256KeyRef)
 	f.checkExternal(at.Child("externalConfig"), s.ExternalConfig)
 	f.checkContainer(at.Child("slurmdbd"), s.Slurmdbd)
-	f.checkTemplate(at.Child("template"), s.Template)
+	f.checkNamedPod(at.Child("template"), s.Template)
+	f.checkAddress(at.Child("address"), s.Address)
 	f.checkService(at.Child("service"), s.Service)
 	switch storage := at.Child("storageConfig"); {
 	case s.StorageConfig != nil:

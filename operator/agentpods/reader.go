@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/agentstatus"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // errNoAddress is of a pod that the kubelet has not started yet.
@@ -23,19 +26,52 @@ var errNoAddress = errors.New("the pod has no address yet")
 
 // Reader reads agents. All fields are required.
 type Reader struct {
-	Client client.Client
-	// Uncached reads pods, which are not cached.
-	Uncached client.Reader
+	// Writer reads StatefulSets from the cache, pods and ConfigMaps past it.
+	kube.Writer
 	// ReadAgent returns what the agent in the pod with an address says.
 	ReadAgent func(ctx context.Context, podIP string) (configagent.Status, error)
 	Now       func() time.Time
-	// FieldOwner is the field manager of the writes.
-	FieldOwner client.FieldOwner
 }
 
-// Read returns the agents of the pods that labels select, in the order of the pods' names. It makes the
+// Daemon says where the agents of a daemon are.
+type Daemon struct {
+	// Name is that of the daemon, such as "slurmctld".
+	Name string
+	// Namespace is that of its objects, and Replicas how many of it there should be.
+	Namespace string
+	Replicas  int
+	// Set is the name of the StatefulSet, Config that of the ConfigMap with its configuration, and Pods are the
+	// labels of its pods.
+	Set, Config string
+	Pods        map[string]string
+}
+
+// Observe reads what runs: the StatefulSet of a daemon, the agents of its pods, and the revision of the
+// configuration that they should have.
+func (r Reader) Observe(ctx context.Context, d Daemon) (agentstatus.Observation, error) {
+	out := agentstatus.Observation{Daemon: d.Name, Replicas: d.Replicas}
+	if !r.MayRunIn(d.Namespace) {
+		return out, nil
+	}
+	set, config := &appsv1.StatefulSet{}, &corev1.ConfigMap{}
+	switch found, err := r.Find(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Set}, set); {
+	case err != nil:
+		return out, err
+	case found:
+		out.Set = set
+	}
+	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Config}, config)
+	if client.IgnoreNotFound(err) != nil {
+		return out, fmt.Errorf("reading ConfigMap %s: %w", d.Config, err)
+	}
+	out.Revision = config.Data[slurmconf.RevisionFile]
+	out.Agents, err = r.readAgents(ctx, d.Namespace, d.Pods, out.Revision)
+	return out, err
+}
+
+// readAgents returns the agents of the pods that labels select, in the order of the pods' names. It makes the
 // kubelet bring the revision to the pods at once.
-func (r Reader) Read(ctx context.Context, namespace string, selector map[string]string, revision string) (
+func (r Reader) readAgents(ctx context.Context, namespace string, selector map[string]string, revision string) (
 	[]agentstatus.Agent, error) {
 	pods := &corev1.PodList{}
 	if err := r.Uncached.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
@@ -72,7 +108,7 @@ func (r Reader) requestSync(ctx context.Context, pod *corev1.Pod, revision strin
 	}
 	next.Annotations[v1beta1.AnnotationSlurmConfigHash] = revision
 	next.Annotations[v1beta1.AnnotationSyncRequested] = r.Now().UTC().Format(time.RFC3339Nano)
-	err := r.Client.Patch(ctx, next, client.MergeFrom(pod), r.FieldOwner)
+	err := r.Client.Patch(ctx, next, client.MergeFrom(pod), r.Owner)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
 	}

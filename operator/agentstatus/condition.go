@@ -1,10 +1,13 @@
-// Package agentstatus computes the condition ConfigApplied from what the agents beside a daemon say (package
-// configagent). It is pure.
+// Package agentstatus computes the conditions Ready and ConfigApplied of a kind whose daemon a StatefulSet runs, with
+// an agent beside it (package configagent). It is pure.
 package agentstatus
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -12,7 +15,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// Observation is what the condition is computed from.
+const (
+	// settlingInterval is how often the operator asks agents while they work on a configuration.
+	settlingInterval = time.Second
+	// silentInterval is how often it looks for agents that do not answer. A pod that becomes ready is noticed at once.
+	silentInterval = 5 * time.Second
+)
+
+// resyncInterval is how often an object without changes is reconciled.
+const resyncInterval = 5 * time.Minute
+
+// Observation is what the conditions are computed from.
 type Observation struct {
 	// Daemon is the name of the daemon beside which the agents run.
 	Daemon string
@@ -20,6 +33,8 @@ type Observation struct {
 	Replicas int
 	// Problem says why the daemon's objects are not as they are wanted. It is nil if they are.
 	Problem *problem.Error
+	// Set is the StatefulSet of the daemon, nil if there is none.
+	Set *appsv1.StatefulSet
 	// Revision is that of the configuration that the operator has written last, empty if there is none.
 	Revision string
 	// Agents are the agents of the daemon's pods.
@@ -51,8 +66,19 @@ func (o Observation) IsSettled() bool {
 	return true
 }
 
-// Condition returns what the condition ConfigApplied says.
-func (o Observation) Condition() metav1.Condition {
+// RequeueAfter returns when to look again at agents, which the operator cannot watch, if there is no problem.
+func (o Observation) RequeueAfter() time.Duration {
+	switch {
+	case o.IsSettled():
+		return resyncInterval
+	case slices.ContainsFunc(o.Agents, func(a Agent) bool { return a.Err == nil }):
+		return settlingInterval
+	}
+	return silentInterval
+}
+
+// ConfigApplied returns what the condition ConfigApplied says.
+func (o Observation) ConfigApplied() metav1.Condition {
 	if o.Problem != nil {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: o.Problem.Reason, Message: o.Problem.Message}
 	}

@@ -19,6 +19,9 @@ type Status struct {
 	// the daemon has. Both are empty if there is none.
 	Wanted  string `json:"wanted"`
 	Applied string `json:"applied"`
+	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
+	// empty for a slurm.key.
+	Keys string `json:"keys,omitempty"`
 	// AppliedAt is when the daemon got them.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
@@ -67,7 +70,7 @@ const retryDelay = 5 * time.Second
 func New(cfg Config) *Agent {
 	a := &Agent{cfg: cfg}
 	if files, err := ReadFiles(cfg.Live); err == nil && files.text(cfg.Daemon.Conf) != "" {
-		a.applied, a.started, a.inherited = files, true, true
+		a.applied, a.started, a.inherited = files, true, true // which keys it has is not known
 	}
 	return a
 }
@@ -162,7 +165,7 @@ func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
-	a.status = Status{Wanted: revision, Applied: revision, AppliedAt: a.cfg.Now()}
+	a.status = Status{Wanted: revision, Applied: revision, Keys: files.keySet(), AppliedAt: a.cfg.Now()}
 	return nil
 }
 
@@ -197,7 +200,7 @@ func (a *Agent) startWithAccepted(wanted Files) {
 		return // there is none
 	}
 	for name, file := range wanted {
-		if IsKey(name) && name != a.cfg.Daemon.Conf {
+		if (IsKey(name) || name == slurmconf.KeySetFile) && name != a.cfg.Daemon.Conf {
 			files[name] = file
 		}
 	}
@@ -211,7 +214,7 @@ func (a *Agent) startWithAccepted(wanted Files) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
-	a.status.Applied, a.status.AppliedAt = revision, a.cfg.Now()
+	a.status.Applied, a.status.Keys, a.status.AppliedAt = revision, files.keySet(), a.cfg.Now()
 }
 
 // setWanted notes that the agent works on a revision.

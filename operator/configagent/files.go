@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Files are the files of a folder by name.
@@ -60,6 +62,9 @@ func (f Files) Equal(other Files) bool {
 
 // text returns the content of a file, empty if there is none.
 func (f Files) text(name string) string { return string(f[name].Content) }
+
+// keySet returns the ids of the keys in slurm.jwks, empty if there is none.
+func (f Files) keySet() string { return strings.TrimSpace(f.text(slurmconf.KeySetFile)) }
 
 // WriteFiles makes a folder have exactly these files, each written as a whole. Keys are for their
 // owner only. Names that begin with a dot stay.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,9 @@ const daemonEnv = "SLURMTIDE_TEST_DAEMON"
 
 // TestMain is the daemon if it is asked to be.
 func TestMain(m *testing.M) {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), "fake-daemon") {
+		runFakeDaemon()
+	}
 	if os.Getenv(daemonEnv) == "" {
 		os.Exit(m.Run())
 	}

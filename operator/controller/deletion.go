@@ -2,14 +2,12 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,41 +18,36 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// errWaitsForNodeSets reports that slurmctld is still needed.
-var errWaitsForNodeSets = errors.New("NodeSets have workers")
-
 // reconcileDeletion deletes the objects of a Controller that is being deleted as soon as no NodeSet needs
-// slurmctld: without it nothing drains, and running jobs end unrecorded. The claim of the state stays.
+// slurmctld: without it nothing drains, and running jobs end unrecorded. Until then it returns a *problem.Error.
+// The claim of the state stays.
 func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controller) error {
 	if !kube.HasFinalizer(c, v1beta1.FinalizerSlurmctld) {
 		return nil
 	}
 	list := &v1beta1.NodeSetList{}
-	if err := r.client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+	if err := r.Client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("listing NodeSets: %w", err)
 	}
 	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
-		waits := problem.Error{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
+		waits := &problem.Error{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
 			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
 			strings.Join(waiting, ", "))}
 		if err := r.patchReady(ctx, c, waits); err != nil {
 			return err
 		}
-		return errWaitsForNodeSets
+		return waits
 	}
-	for _, object := range []client.Object{
+	err := r.DeleteAll(ctx, c,
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerStatefulSet(c.Name)}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerConfigMap(c.Name)}},
-	} {
-		object.SetNamespace(c.Namespace)
-		if err := kube.DeleteOwned(ctx, r.client, r.uncached, c, object); err != nil {
-			return err
-		}
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerConfigMap(c.Name)}})
+	if err != nil {
+		return err
 	}
 	if err := r.deleteOtherServices(ctx, c, nil); err != nil {
 		return err
 	}
-	return kube.RemoveFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager))
+	return kube.RemoveFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner)
 }
 
 // nodeSetsInUse returns the names of a Controller's NodeSets that have workers, or are waiting for some to
@@ -74,12 +67,10 @@ func nodeSetsInUse(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet) []string {
 }
 
 // patchReady writes the condition Ready if it has changed.
-func (r *Reconciler) patchReady(ctx context.Context, c *v1beta1.Controller, reported problem.Error) error {
-	next := c.DeepCopy()
-	if !meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1beta1.ConditionReady,
-		Status: metav1.ConditionFalse, Reason: reported.Reason, Message: reported.Message,
-		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(r.now())}) {
-		return nil
-	}
-	return client.IgnoreNotFound(kube.PatchStatus(ctx, r.client, c, next, nil, client.FieldOwner(FieldManager)))
+func (r *Reconciler) patchReady(ctx context.Context, c *v1beta1.Controller, reported *problem.Error) error {
+	_, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
+		v1beta1.SetCondition(&next.Status.Conditions, v1beta1.ConditionReady, metav1.Condition{
+			Status: metav1.ConditionFalse, Reason: reported.Reason, Message: reported.Message}, c.Generation, r.now())
+	})
+	return err
 }

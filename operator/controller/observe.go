@@ -29,11 +29,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
 		AgentPullPolicy: r.cfg.AgentPullPolicy, ClusterDomain: r.cfg.ClusterDomain}
 	namespace := &corev1.Namespace{}
-	if err := r.uncached.Get(ctx, client.ObjectKey{Name: c.Namespace}, namespace); err != nil {
+	if err := r.Uncached.Get(ctx, client.ObjectKey{Name: c.Namespace}, namespace); err != nil {
 		return in, fmt.Errorf("reading namespace %s: %w", c.Namespace, err)
 	}
 	in.NamespaceUID = namespace.UID
-	if err := access.CheckKeys(ctx, r.uncached, c.Namespace,
+	if err := access.CheckKeys(ctx, r.Uncached, c.Namespace,
 		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: c.Spec.SlurmKeyRef},
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(c)}); err != nil {
 		return in, err
@@ -42,7 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	if in.Files, err = r.readFiles(ctx, c); err != nil {
 		return in, err
 	}
-	if in.Accounting, err = access.FindSlurmdbd(ctx, r.client, c); err != nil {
+	if in.Accounting, err = access.FindSlurmdbd(ctx, r.Client, c); err != nil {
 		return in, err
 	}
 	in.NodeSets, in.MaxWorkers, err = r.findNodeSets(ctx, c)
@@ -73,7 +73,7 @@ func (r *Reconciler) readFiles(ctx context.Context, c *v1beta1.Controller) (rend
 	for _, ref := range fileRefs(c, &out) {
 		for _, name := range ref.refs {
 			config := &corev1.ConfigMap{}
-			err := r.uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name.Name}, config)
+			err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name.Name}, config)
 			switch {
 			case apierrors.IsNotFound(err):
 				return out, problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", ref.field, name.Name)
@@ -110,8 +110,8 @@ func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 // maxima. Those that are being deleted are among them, since jobs may still run on their workers.
 func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([]slurmconf.NodeSet, uint64, error) {
 	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
-	err := errors.Join(r.client.List(ctx, list, client.InNamespace(c.Namespace)),
-		r.client.List(ctx, hpas, client.InNamespace(c.Namespace)))
+	err := errors.Join(r.Client.List(ctx, list, client.InNamespace(c.Namespace)),
+		r.Client.List(ctx, hpas, client.InNamespace(c.Namespace)))
 	if err != nil {
 		return nil, 0, fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
 	}

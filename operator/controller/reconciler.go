@@ -1,19 +1,19 @@
 package controller
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/agentpods"
 	"github.com/slurmtide/slurmtide/operator/agentstatus"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -29,18 +29,10 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-controller"
 
-// problemRetryDelay is how soon the operator looks again for an object that it does not watch, such as
-// a Secret.
-const problemRetryDelay = 10 * time.Second
-
-// settlingInterval is how often the operator asks the agents while they work on a configuration.
-const settlingInterval = time.Second
-
-// resyncInterval is how often a Controller without changes is reconciled.
-const resyncInterval = 5 * time.Minute
-
 // Config contains the settings of the reconciler.
 type Config struct {
+	// Namespaces are those in which the operator may run daemons, empty for all.
+	Namespaces []string
 	// Image is the image of slurmctld if the Controller names none, AgentImage that of slurm-agent,
 	// AgentPullPolicy its pull policy, and ClusterDomain the DNS domain of Kubernetes.
 	Image, AgentImage string
@@ -50,69 +42,59 @@ type Config struct {
 
 // Reconciler reconciles Controllers.
 type Reconciler struct {
-	client client.Client
-	// uncached reads past the cache: Secrets, ConfigMaps and slurmctld's pods, which are not cached.
-	uncached client.Reader
-	// readAgent returns what the agent in the pod with an address says.
-	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
-	events    events.EventRecorder
-	now       func() time.Time
-	cfg       Config
+	kube.Writer
+	agents agentpods.Reader
+	events events.EventRecorder
+	now    func() time.Time
+	cfg    Config
 }
 
-// New returns a Reconciler. It reads objects through c, those that are not cached through uncached,
-// the agents through readAgent, and the time from now.
+// New returns a Reconciler. It reads objects through c, those that are not cached (Secrets, ConfigMaps and
+// slurmctld's pods) through uncached, the agents through readAgent, and the time from now.
 func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, cfg Config) *Reconciler {
-	return &Reconciler{client: c, uncached: uncached, readAgent: readAgent, events: recorder, now: now, cfg: cfg}
+	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
+	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
 // Reconcile applies the objects of one Controller and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1beta1.Controller{}
-	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !c.DeletionTimestamp.IsZero() {
-		if err := r.reconcileDeletion(ctx, c); !errors.Is(err, errWaitsForNodeSets) {
-			return kube.ResultOf(0, err)
-		}
-		return ctrl.Result{RequeueAfter: problemRetryDelay}, nil
-	}
-	if c.Spec.External {
-		return kube.ResultOf(0, r.patchStatus(ctx, c, status.Observation{}))
-	}
-	if err := kube.AddFinalizer(ctx, r.client, c, v1beta1.FinalizerSlurmctld, client.FieldOwner(FieldManager)); err != nil {
+	if found, err := r.Find(ctx, req.NamespacedName, c); !found {
 		return kube.ResultOf(0, err)
 	}
-	observed := status.Observation{Observation: agentstatus.Observation{Daemon: "slurmctld",
-		Replicas: refs.ControllerReplicas(c)}}
-	err := r.applyObjects(ctx, c)
-	if errors.As(err, &observed.Problem) {
-		err = nil
+	if !c.DeletionTimestamp.IsZero() {
+		waits, err := problem.Split(r.reconcileDeletion(ctx, c))
+		return kube.ResultOf(kube.RetryDelay(waits), err)
 	}
-	err = errors.Join(err, r.observeSlurmctld(ctx, c, &observed))
+	if c.Spec.External {
+		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}))
+	}
+	reported, err := problem.Split(r.applyObjects(ctx, c))
+	if err != nil {
+		return kube.ResultOf(0, err)
+	}
+	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmctld", Namespace: c.Namespace,
+		Replicas: refs.ControllerReplicas(c), Set: names.ControllerStatefulSet(c.Name),
+		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
+	observed.Problem = reported
 	if err == nil {
 		err = r.patchStatus(ctx, c, observed)
 	}
-	return kube.ResultOf(requeueAfter(observed), err)
-}
-
-// requeueAfter returns when to look again at what the operator does not watch.
-func requeueAfter(observed status.Observation) time.Duration {
-	switch {
-	case observed.Problem != nil:
-		return problemRetryDelay
-	case !observed.IsSettled():
-		return settlingInterval
-	}
-	return resyncInterval
+	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter()), err)
 }
 
 // applyObjects makes the objects of a Controller as they should be. If one of them cannot be built,
 // all stay as they are: a slurmctld that runs goes on.
 func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) error {
+	if err := r.CheckNamespace(c.Namespace); err != nil {
+		return err
+	}
+	if err := kube.AddFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner); err != nil {
+		return err
+	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
 		return err
@@ -121,10 +103,8 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) er
 	if err != nil {
 		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	for _, object := range objects {
-		if err := kube.Apply(ctx, r.client, r.uncached, object, client.FieldOwner(FieldManager)); err != nil {
-			return err
-		}
+	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return err
 	}
 	return r.deleteOtherServices(ctx, c, objects)
 }
@@ -133,7 +113,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) er
 // any more, such as those of backups.
 func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Controller, wanted []podspec.KubeObject) error {
 	list := &corev1.ServiceList{}
-	err := r.client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(names.SlurmctldSelector(c.Name)))
+	err := r.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(names.SlurmctldSelector(c.Name)))
 	if err != nil {
 		return fmt.Errorf("listing the Services of slurmctld: %w", err)
 	}
@@ -146,7 +126,7 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 		if isWanted {
 			continue
 		}
-		if err := kube.DeleteOwned(ctx, r.client, r.uncached, c, service); err != nil {
+		if err := r.DeleteAll(ctx, c, service); err != nil {
 			return err
 		}
 	}
@@ -154,26 +134,14 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 }
 
 // patchStatus writes the status if it has changed, and records an event if what is in force has.
-func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed status.Observation) error {
-	next := c.DeepCopy()
-	next.Status = status.Of(r.now(), c, observed)
-	if apiequality.Semantic.DeepEqual(next.Status, c.Status) {
-		return nil
+func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation) error {
+	var after []metav1.Condition
+	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
+		next.Status = status.Of(r.now(), c, observed)
+		after = next.Status.Conditions
+	})
+	if written {
+		kube.RecordConfigApplied(r.events, c, c.Status.Conditions, after)
 	}
-	before := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionConfigApplied)
-	after := meta.FindStatusCondition(next.Status.Conditions, v1beta1.ConditionConfigApplied)
-	err := kube.PatchStatus(ctx, r.client, c, next, nil, client.FieldOwner(FieldManager))
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if after == nil || before != nil && before.Message == after.Message {
-		return nil
-	}
-	switch after.Reason {
-	case v1beta1.ReasonApplied:
-		r.events.Eventf(c, nil, corev1.EventTypeNormal, "ConfigApplied", "Reconfigure", "%s", after.Message)
-	case v1beta1.ReasonRefused:
-		r.events.Eventf(c, nil, corev1.EventTypeWarning, "ConfigRefused", "Reconfigure", "%s", after.Message)
-	}
-	return nil
+	return err
 }

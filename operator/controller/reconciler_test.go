@@ -13,65 +13,34 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // env is a store with a Controller "team/slurm", its keys, and a reconciler.
 type env struct {
 	t          *testing.T
-	store      client.Client
+	store      *kubetest.Store
 	reconciler *Reconciler
 	recorder   *events.FakeRecorder
-	writes     int
 	// agent is what the agent of every pod says.
 	agent configagent.Status
 }
 
 func newEnv(t *testing.T, objects ...client.Object) *env {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme,
-		autoscalingv2.AddToScheme, v1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm", UID: "uid-slurm",
 		Generation: 1}}
 	c.Spec.SlurmKeyRef, c.Spec.JWTKeyRef = keyOf("auth", "slurm.key"), keyOf("jwt", "jwt.key")
-	objects = append(objects, c, newSecret("auth", "slurm.key"), newSecret("jwt", "jwt.key"))
-	for _, o := range objects {
-		o.SetNamespace("team")
-	}
-	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
-	e := &env{t: t, recorder: events.NewFakeRecorder(10)}
-	e.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(c).
-		WithInterceptorFuncs(interceptor.Funcs{
-			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
-				options ...client.ApplyOption) error {
-				e.writes++
-				return c.Apply(ctx, o, options...)
-			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
-				options ...client.SubResourcePatchOption) error {
-				e.writes++
-				return c.SubResource(sub).Patch(ctx, o, p, options...)
-			},
-			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
-				options ...client.PatchOption) error {
-				e.writes++
-				return c.Patch(ctx, o, p, options...)
-			},
-		}).Build()
+	objects = append(objects, newSecret("auth", "slurm.key"), newSecret("jwt", "jwt.key"),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
+	e := &env{t: t, recorder: events.NewFakeRecorder(10), store: kubetest.NewStore(t, c, objects...)}
 	readAgent := func(_ context.Context, podIP string) (configagent.Status, error) {
 		if podIP != "10.0.0.7" {
 			return configagent.Status{}, errors.New("no route to " + podIP)
@@ -164,10 +133,10 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	if !strings.Contains(e.slurmConf(), "ClusterName=team_slurm\n") {
 		t.Errorf("slurm.conf is\n%s", e.slurmConf())
 	}
-	e.writes = 0
+	e.store.Writes = 0
 	e.reconcile()
-	if e.writes > 0 {
-		t.Errorf("%d writes, although nothing has changed", e.writes)
+	if e.store.Writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", e.store.Writes)
 	}
 	set.Status.ReadyReplicas = 1
 	if err := e.store.Status().Update(t.Context(), set); err != nil {
@@ -377,9 +346,9 @@ func TestConfigAppliedFollowsTheAgent(t *testing.T) {
 	if c := e.reconcileFor(v1beta1.ConditionConfigApplied); c.Status != metav1.ConditionTrue {
 		t.Errorf("after it: %+v", c)
 	}
-	e.writes = 0
-	if e.reconcile(); e.writes > 0 {
-		t.Errorf("%d writes, although nothing has changed", e.writes)
+	e.store.Writes = 0
+	if e.reconcile(); e.store.Writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", e.store.Writes)
 	}
 	e.change(func(s *v1beta1.ControllerSpec) { s.ExtraConf = "Nonsense=1" })
 	e.reconcile()
@@ -437,5 +406,43 @@ func TestSlurmctldOutlivesAControllerWhoseNodeSetsHaveWorkers(t *testing.T) {
 	}
 	if err := e.store.Get(t.Context(), request.NamespacedName, c); !apierrors.IsNotFound(err) {
 		t.Errorf("the Controller is still there: %v", err)
+	}
+}
+
+func TestReconcilerKilledAtEveryWrite(t *testing.T) {
+	reconcile := func(s *kubetest.Store) error {
+		read := func(context.Context, string) (configagent.Status, error) { return configagent.Status{}, nil }
+		r := New(s, s, read, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmctld:1", AgentImage: "agent:1"})
+		_, err := r.Reconcile(t.Context(), kubetest.Request("slurm"))
+		return err
+	}
+	for _, tc := range []struct {
+		name    string
+		prepare func(e *env)
+	}{
+		{"applied", func(*env) {}},
+		{"a backup less", func(e *env) {
+			e.change(func(s *v1beta1.ControllerSpec) { s.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1} })
+			e.reconcile()
+			e.change(func(s *v1beta1.ControllerSpec) { s.HA = nil })
+		}},
+		{"deleted", func(e *env) {
+			e.reconcile()
+			c := &v1beta1.Controller{}
+			e.get("slurm", c)
+			if err := e.store.Delete(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
+				e := newEnv(t)
+				e.reconciler.now = kubetest.Noon
+				tc.prepare(e)
+				e.store.Writes = 0
+				return e.store
+			}, reconcile)
+		})
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 // Apply creates an object or corrects it by server-side apply (KEP-555): fields that are wanted get
 // their value, fields that were wanted before are removed, and those of others stay. It writes nothing
-// if that is already so. An object of another owner is left alone: *problem.Error.
+// if that is already so. An object of another owner is left alone, and one that the API server finds invalid is not
+// written: *problem.Error.
 //
 // c may read from a cache that holds only some objects; an object that is not in it is looked for with
 // uncached.
@@ -51,7 +52,11 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 		}
 	}
 	apply := client.ApplyConfigurationFromUnstructured(wanted)
-	if err := c.Apply(ctx, apply, owner, client.ForceOwnership); err != nil {
+	err = c.Apply(ctx, apply, owner, client.ForceOwnership)
+	switch {
+	case apierrors.IsInvalid(err): // such as a pod without an image
+		return problem.New(v1beta1.ReasonInvalidSpec, "the API server refuses %s: %v", describeObject(want), err)
+	case err != nil:
 		return fmt.Errorf("applying %s: %w", describeObject(want), err)
 	}
 	return nil

@@ -1,16 +1,21 @@
 package kube
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/problem"
@@ -72,6 +77,21 @@ func TestApplyLooksPastTheCache(t *testing.T) {
 	empty, store := fake.NewClientBuilder().Build(), fake.NewClientBuilder().WithObjects(newOwnedConfigMap("", nil)).Build()
 	var taken *problem.Error
 	if err := Apply(t.Context(), empty, store, newOwnedConfigMap("a", nil), owner); !errors.As(err, &taken) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestAnInvalidObjectIsAProblem: only a change of the spec makes the API server take it.
+func TestAnInvalidObjectIsAProblem(t *testing.T) {
+	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c", nil)
+	store := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return refusal
+		}}).Build()
+	var reported *problem.Error
+	err := Apply(t.Context(), store, store, newOwnedConfigMap("a", nil), owner)
+	if !errors.As(err, &reported) || reported.Reason != v1beta1.ReasonInvalidSpec ||
+		!strings.HasPrefix(reported.Message, "the API server refuses ConfigMap team/c: ") {
 		t.Errorf("the error is %v", err)
 	}
 }

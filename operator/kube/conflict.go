@@ -5,7 +5,21 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
+
+// problemRetryDelay is how soon the operator looks again for what it does not watch, such as a Secret, or tries
+// again what somebody else has to mend.
+const problemRetryDelay = 10 * time.Second
+
+// RetryDelay returns how soon to look again after a problem: 0, only when something changes, if there is none.
+func RetryDelay(reported *problem.Error) time.Duration {
+	if reported == nil {
+		return 0
+	}
+	return problemRetryDelay
+}
 
 // ConflictRetryDelay gives the caches time to receive the object that a write conflicted with.
 const ConflictRetryDelay = 100 * time.Millisecond

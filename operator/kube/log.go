@@ -24,5 +24,8 @@ func NewLogConstructor(log logr.Logger, controller, kind string) func(*reconcile
 // describeObject returns the kind and the name of an object for messages, such as
 // "NodeSet team/gpu".
 func describeObject(o client.Object) string {
-	return fmt.Sprintf("%s %s/%s", reflect.TypeOf(o).Elem().Name(), o.GetNamespace(), o.GetName())
+	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
 }
+
+// kindOf returns the kind of a typed object.
+func kindOf(o client.Object) string { return reflect.TypeOf(o).Elem().Name() }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/loginset/render"
 	"github.com/slurmtide/slurmtide/operator/problem"
@@ -17,14 +18,10 @@ import (
 
 // observe reads what the objects of a LoginSet are built from. A *problem.Error says what is missing.
 func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.Input, error) {
-	in := render.Input{LoginSet: l, Controller: &v1beta1.Controller{}, Image: r.cfg.Image,
-		ClusterDomain: r.cfg.ClusterDomain}
-	name := client.ObjectKey{Namespace: l.Namespace, Name: l.Spec.ControllerRef.Name}
-	err := r.client.Get(ctx, name, in.Controller)
-	if apierrors.IsNotFound(err) {
-		return in, problem.New(v1beta1.ReasonReferenceNotFound, "spec.controllerRef: there is no Controller %s", name.Name)
-	}
-	if err != nil {
+	in := render.Input{LoginSet: l, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain,
+		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy}
+	var err error
+	if in.Controller, err = access.FindController(ctx, r.Client, l.Namespace, l.Spec.ControllerRef.Name); err != nil {
 		return in, err
 	}
 	slurmctld := refs.ControllerSlurmctld(in.Controller)
@@ -50,7 +47,7 @@ func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.I
 func (r *Reconciler) secretExists(ctx context.Context, namespace, name string) (bool, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := r.uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
+	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil
@@ -74,7 +71,7 @@ func (r *Reconciler) createHostKeys(ctx context.Context, in render.Input) error 
 	if err != nil {
 		return err
 	}
-	err = r.client.Create(ctx, secret, client.FieldOwner(FieldManager))
+	err = r.Client.Create(ctx, secret, r.Owner)
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return nil

@@ -1,7 +1,7 @@
 package loginset
 
 import (
-	"context"
+	"github.com/google/go-cmp/cmp"
 	"strings"
 	"testing"
 	"time"
@@ -10,61 +10,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 )
 
-// newStore returns a store with a LoginSet "team/login" of Controller "slurm", and a count of its writes.
-func newStore(t *testing.T, objects ...client.Object) (client.Client, *int) {
+// newStore returns a store with a LoginSet "team/login" of Controller "slurm".
+func newStore(t *testing.T, objects ...client.Object) *kubetest.Store {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, v1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	login := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Name: "login", UID: "uid-login", Generation: 1}}
 	login.Spec.ControllerRef.Name, login.Spec.SSSDConfRef.Name = "slurm", "sssd"
-	for _, o := range append(objects, login) {
-		o.SetNamespace("team")
-	}
-	writes := new(int)
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, login)...).WithStatusSubresource(login).
-		WithInterceptorFuncs(interceptor.Funcs{
-			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
-				options ...client.ApplyOption) error {
-				*writes++
-				return c.Apply(ctx, o, options...)
-			},
-			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-				*writes++
-				return c.Create(ctx, o, options...)
-			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
-				options ...client.SubResourcePatchOption) error {
-				*writes++
-				return c.SubResource(sub).Patch(ctx, o, p, options...)
-			},
-		}).Build(), writes
+	return kubetest.NewStore(t, login, objects...)
 }
 
 // reconcileLogin reconciles the LoginSet and returns its condition Ready.
-func reconcileLogin(t *testing.T, store client.Client) metav1.Condition {
+func reconcileLogin(t *testing.T, store *kubetest.Store) metav1.Condition {
 	t.Helper()
 	name := client.ObjectKey{Namespace: "team", Name: "login"}
 	r := New(store, store, time.Now, Config{Image: "login:1"})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		t.Fatal(err)
 	}
-	l := &v1beta1.LoginSet{}
-	if err := store.Get(t.Context(), name, l); err != nil {
-		t.Fatal(err)
-	}
+	l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
 	return *meta.FindStatusCondition(l.Status.Conditions, v1beta1.ConditionReady)
 }
 
@@ -79,17 +48,14 @@ func newSecret(name string) *corev1.Secret {
 }
 
 func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
-	store, writes := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"))
+	store := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"))
 	if c := reconcileLogin(t, store); c.Reason != v1beta1.ReasonProgressing {
 		t.Errorf("without a pod the condition is %+v", c)
 	}
-	deployment := &appsv1.Deployment{}
-	if err := store.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: "login"}, deployment); err != nil {
-		t.Fatal(err)
-	}
-	*writes = 0
-	if reconcileLogin(t, store); *writes > 0 {
-		t.Errorf("%d writes, although nothing has changed", *writes)
+	deployment := kubetest.Get(t, store, "login", &appsv1.Deployment{})
+	store.Writes = 0
+	if reconcileLogin(t, store); store.Writes > 0 {
+		t.Errorf("%d writes, although nothing has changed", store.Writes)
 	}
 	deployment.Status.AvailableReplicas, deployment.Status.Replicas = 1, 1
 	if err := store.Status().Update(t.Context(), deployment); err != nil {
@@ -100,15 +66,34 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	}
 }
 
+// TestTheSelectorStaysWhenTheControllerChanges: that of a Deployment is immutable.
+func TestTheSelectorStaysWhenTheControllerChanges(t *testing.T) {
+	other := newController()
+	other.Name = "other"
+	store := newStore(t, newController(), other, newSecret("slurm-auth"), newSecret("sssd"))
+	reconcileLogin(t, store)
+	before := kubetest.Get(t, store, "login", &appsv1.Deployment{})
+	l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
+	l.Spec.ControllerRef.Name = "other"
+	if err := store.Update(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	reconcileLogin(t, store)
+	after := kubetest.Get(t, store, "login", &appsv1.Deployment{})
+	if diff := cmp.Diff(before.Spec.Selector, after.Spec.Selector); diff != "" {
+		t.Error(diff)
+	}
+	if cluster := after.Spec.Template.Labels[v1beta1.LabelCluster]; cluster != "other" {
+		t.Errorf("the pods are of cluster %q", cluster)
+	}
+}
+
 func TestHostKeysAreNeverChanged(t *testing.T) {
 	mine := newSecret("login-ssh-host-keys")
 	mine.Data = map[string][]byte{"ssh_host_ed25519_key": []byte("mine")}
-	store, _ := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"), mine)
+	store := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"), mine)
 	reconcileLogin(t, store)
-	got := &corev1.Secret{}
-	if err := store.Get(t.Context(), client.ObjectKeyFromObject(mine), got); err != nil {
-		t.Fatal(err)
-	}
+	got := kubetest.Get(t, store, mine.Name, &corev1.Secret{})
 	if string(got.Data["ssh_host_ed25519_key"]) != "mine" || len(got.Data) != 1 || len(got.Labels) > 0 {
 		t.Errorf("the host keys are %v", got)
 	}
@@ -130,10 +115,19 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "login"}}}, v1beta1.ReasonObjectTaken, "Service team/login"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			store, _ := newStore(t, tc.objects...)
+			store := newStore(t, tc.objects...)
 			if c := reconcileLogin(t, store); c.Reason != tc.reason || !strings.Contains(c.Message, tc.message) {
 				t.Errorf("the condition is %+v", c)
 			}
 		})
 	}
+}
+
+func TestReconcilerKilledAtEveryWrite(t *testing.T) {
+	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
+		return newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"))
+	}, func(s *kubetest.Store) error {
+		_, err := New(s, s, kubetest.Noon, Config{Image: "login:1"}).Reconcile(t.Context(), kubetest.Request("login"))
+		return err
+	})
 }

@@ -20,10 +20,10 @@ const ComponentRestAPI = "restapi"
 const ComponentLogin = "login"
 
 // LoginSelector selects the login pods of one LoginSet. It is unique in its namespace, as status.selector
-// must be. The caller may change the map.
-func LoginSelector(loginSet, controller string) map[string]string {
-	return map[string]string{v1beta1.LabelAppName: v1beta1.AppLogin, v1beta1.LabelCluster: controller,
-		v1beta1.LabelAppInstance: loginSet}
+// must be, and does not name the Controller, which may change while the selector of a Deployment may not. The
+// caller may change the map.
+func LoginSelector(loginSet string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppLogin, v1beta1.LabelAppInstance: loginSet}
 }
 
 // ComponentAccounting is the value of LabelAppComponent on everything that belongs to a slurmdbd.
@@ -35,10 +35,10 @@ func SlurmdbdSelector(accounting string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmdbd, v1beta1.LabelAppInstance: accounting}
 }
 
-// SlurmrestdSelector selects the pods of a RestApi's slurmrestd. The caller may change the map.
-func SlurmrestdSelector(restAPI, controller string) map[string]string {
-	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmrestd, v1beta1.LabelCluster: controller,
-		v1beta1.LabelAppInstance: restAPI}
+// SlurmrestdSelector selects the pods of a RestApi's slurmrestd, whatever its Controller. The caller may change the
+// map.
+func SlurmrestdSelector(restAPI string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmrestd, v1beta1.LabelAppInstance: restAPI}
 }
 
 // WorkerSelector selects all workers of a cluster. The caller may change the map.

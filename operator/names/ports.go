@@ -15,6 +15,7 @@ const (
 	SSHPort = 22
 	// DatabasePort is the port of MariaDB and MySQL.
 	DatabasePort = 3306
-	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld and slurmdbd.
+	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld, slurmdbd, slurmd and
+	// sackd.
 	SlurmAgentPort = 6826
 )

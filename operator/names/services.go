@@ -2,6 +2,8 @@ package names
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -55,6 +57,13 @@ func RestAPIDeployment(restAPI string) string { return restAPI + "-restapi" }
 
 // RestAPIConfigMap returns the name of the ConfigMap with the slurm.conf of a RestApi's slurmrestd.
 func RestAPIConfigMap(restAPI string) string { return restAPI + "-restapi-config" }
+
+// KeySetSecret returns the name of the Secret with the key set that follows a slurm.key once it has been rotated. A
+// key of a Secret has one, whoever refers to it.
+func KeySetSecret(secret, key string) string {
+	sum := sha256.Sum256([]byte(key)) // a Secret may have several keys, and their names are no names of objects
+	return secret + "-keys-" + hex.EncodeToString(sum[:3])
+}
 
 // LoginService returns the name of the Service of a LoginSet's login pods.
 func LoginService(loginSet string) string { return loginSet }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -29,8 +30,8 @@ const FieldManager = "slurm-operator-nodeset"
 // of a precondition is a request to Slurm.
 const preconditionRetryDelay = 5 * time.Second
 
-// Config contains the settings of the reconciler. Every field but Image and ClusterDomain is
-// required; DefaultConfig sets all of them.
+// Config contains the settings of the reconciler. Every field but the images, ClusterDomain and
+// AgentPullPolicy is required; DefaultConfig sets all of them.
 type Config struct {
 	// Plan contains the limits of deletions.
 	Plan plan.Config
@@ -39,6 +40,10 @@ type Config struct {
 	// Image is the image of workers whose NodeSet names none, ClusterDomain the DNS domain of
 	// Kubernetes.
 	Image, ClusterDomain string
+	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys, and
+	// AgentPullPolicy its pull policy. Without an image workers have no agent.
+	AgentImage      string
+	AgentPullPolicy corev1.PullPolicy
 	// PropagatedConditions are conditions of Kubernetes nodes that explain why a node was cordoned.
 	PropagatedConditions []string
 	// Parallel is how many writes of one NodeSet may run at a time, Concurrent how many NodeSets

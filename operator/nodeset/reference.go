@@ -82,6 +82,9 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return refs.Slurmctld{}, err
 	}
+	if !c.Spec.External {
+		s.input.AgentImage, s.input.AgentPullPolicy = r.cfg.AgentImage, r.cfg.AgentPullPolicy
+	}
 	return refs.ControllerSlurmctld(c), nil
 }
 

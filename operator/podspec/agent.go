@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Parts of pods in which slurm-agent checks and applies the configuration of a daemon (package configagent).
@@ -25,6 +26,8 @@ const (
 	// wantedDir has the files that are wanted. The agent copies those that it accepts to slurmconf.Dir.
 	wantedDir = "/etc/slurm-wanted"
 	agentDir  = "/opt/slurm-agent"
+	// AgentProgram is the program that InstallAgentContainer installs.
+	AgentProgram = agentDir + "/slurm-agent"
 )
 
 // Names of keys in the directory of slurm.conf.
@@ -32,6 +35,8 @@ const (
 	SlurmKeyFile = "slurm.key"
 	JWTKeyFile   = "jwt_hs256.key"
 	JWKSFile     = "jwks.json"
+	// SlurmJWKSFile takes the place of SlurmKeyFile once the key has been rotated.
+	SlurmJWKSFile = "slurm.jwks"
 )
 
 // SlurmID is the number of the user and the group slurm. It must be the same in every image of a
@@ -65,22 +70,27 @@ func AgentContainer(image string, policy corev1.PullPolicy, args ...string) core
 		Name:            ContainerReconfigure,
 		Image:           image,
 		ImagePullPolicy: policy,
-		Command:         []string{agentDir + "/slurm-agent"},
+		Command:         []string{AgentProgram},
 		Args:            append([]string{"--wanted=" + wantedDir}, args...),
 		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
 		Ports: []corev1.ContainerPort{{Name: portAgent, ContainerPort: names.SlurmAgentPort,
 			Protocol: corev1.ProtocolTCP}},
-		StartupProbe: &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
-				Port: intstr.FromString(portAgent)}},
-			PeriodSeconds: 1, TimeoutSeconds: 5,
-			FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
-		},
+		StartupProbe: newStartedProbe(),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: VolumeAgent, MountPath: agentDir, ReadOnly: true},
 			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true},
 		},
 		SecurityContext: RestrictedContext(),
+	}
+}
+
+// newStartedProbe returns the probe that lets a daemon start when the agent has given it its files.
+func newStartedProbe() *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
+			Port: intstr.FromString(portAgent)}},
+		PeriodSeconds: 1, TimeoutSeconds: 5,
+		FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
 	}
 }
 
@@ -90,6 +100,28 @@ type KeyFile struct {
 	Name string
 }
 
+// projectFiles returns the sources of the file. The key set that may follow a slurm.key is a source from the
+// beginning, so that it reaches pods that run already.
+func (k KeyFile) projectFiles(mode int32) []corev1.VolumeProjection {
+	out := []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{
+		LocalObjectReference: k.Ref.LocalObjectReference,
+		Items:                []corev1.KeyToPath{{Key: k.Ref.Key, Path: k.Name, Mode: new(mode)}}}}}
+	if k.Name != SlurmKeyFile {
+		return out
+	}
+	return append(out, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: names.KeySetSecret(k.Ref.Name, k.Ref.Key)},
+		Items: []corev1.KeyToPath{{Key: SlurmJWKSFile, Path: SlurmJWKSFile, Mode: new(mode)},
+			{Key: slurmconf.KeySetFile, Path: slurmconf.KeySetFile, Mode: new(mode)}},
+		Optional: new(true)}})
+}
+
+// SlurmKeysVolume returns the volume with slurm.key and the key set that may follow it, whose files have a mode.
+func SlurmKeysVolume(name string, key corev1.SecretKeySelector, mode int32) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: KeyFile{Ref: &key, Name: SlurmKeyFile}.projectFiles(mode)}}}
+}
+
 // WantedVolume returns the volume with what is wanted in the directory of slurm.conf: the files of a
 // ConfigMap, the keys and, unless it is nil, a key set.
 func WantedVolume(configMap string, jwks *corev1.ConfigMapKeySelector, keys ...KeyFile) corev1.Volume {
@@ -97,9 +129,7 @@ func WantedVolume(configMap string, jwks *corev1.ConfigMapKeySelector, keys ...K
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}}}
 	for _, key := range keys {
 		if key.Ref != nil {
-			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-				LocalObjectReference: key.Ref.LocalObjectReference,
-				Items:                []corev1.KeyToPath{{Key: key.Ref.Key, Path: key.Name, Mode: new(int32(keyMode))}}}})
+			sources = append(sources, key.projectFiles(keyMode)...)
 		}
 	}
 	if jwks != nil {

@@ -26,3 +26,13 @@ func NewService(metadata metav1.ObjectMeta, selector map[string]string, portName
 	out.APIVersion, out.Kind = "v1", "Service"
 	return out, nil
 }
+
+// KeepSourceAddress has a load balancer lead to a daemon's own Kubernetes nodes alone, unless the user's part says
+// otherwise. Any other node puts its own address in place of the client's, which slurmctld takes for the address
+// of a dynamic node that registers, and slurmdbd for that of a slurmctld (docs/development/slurm.md, "Hosts
+// outside of Kubernetes").
+func KeepSourceAddress(service *corev1.Service) {
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.ExternalTrafficPolicy == "" {
+		service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+	}
+}

@@ -2,7 +2,10 @@
 // exist: a reconciler leaves everything as it is and reports it in the condition Ready. It is pure.
 package problem
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error is such an error.
 type Error struct {
@@ -18,4 +21,13 @@ func (e *Error) Error() string { return e.Message }
 // New returns an error with a formatted message.
 func New(reason, format string, args ...any) error {
 	return &Error{reason, fmt.Sprintf(format, args...)}
+}
+
+// Split returns the *Error that err is or wraps, or else err.
+func Split(err error) (*Error, error) {
+	var reported *Error
+	if errors.As(err, &reported) {
+		return reported, nil
+	}
+	return nil, err
 }

@@ -66,20 +66,30 @@ func LocateSlurmctld(c *v1beta1.Controller) Slurmctld {
 // Each job step resolves every host and waits ten seconds for one that does not exist
 // (docs/development/slurm.md, "Two slurmctlds"). So the address is that of a Service, which exists also
 // while the pod does not. Behind the Service of all there are the backups too, which refuse what they are
-// asked, so each of several slurmctlds has a Service of its own.
+// asked, so each of several slurmctlds has a Service of its own. spec.address takes the place of the one
+// Service's name.
 func SlurmctldHosts(c *v1beta1.Controller) []string {
 	slurmctld := LocateSlurmctld(c)
 	if c.Spec.External {
 		return []string{slurmctld.Address.Host}
 	}
 	if len(slurmctld.Each) == 0 {
-		return []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), slurmctld.Address.Host)}
+		return []string{fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, 0), SlurmctldAddr(c))}
 	}
 	var out []string
 	for i, address := range slurmctld.Each {
 		out = append(out, fmt.Sprintf("%s(%s)", names.ControllerPod(c.Name, i), address.Host))
 	}
 	return out
+}
+
+// SlurmctldAddr returns the value of SlurmctldAddr for a Controller with one slurmctld in Kubernetes, and nothing
+// for another. Hosts outside find slurmctld there, too, unless it is the name of its Service.
+func SlurmctldAddr(c *v1beta1.Controller) string {
+	if c.Spec.External || ControllerReplicas(c) > 1 {
+		return ""
+	}
+	return cmp.Or(c.Spec.Address, LocateSlurmctld(c).Address.Host)
 }
 
 // ConfServers returns the value of --conf-server for the slurmctlds of a Controller.

@@ -29,6 +29,9 @@ func TestSlurmctld(t *testing.T) {
 		{"outside on another port", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, External: true,
 			ExternalConfig: &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}}),
 			Slurmctld{Address: Address{"ctl.example.com", 7000}, Key: *key}},
+		{"with an address for the outside, which the workers need for slurm.conf alone",
+			controller(v1beta1.ControllerSpec{SlurmKeyRef: key, Address: "192.0.2.1"}),
+			Slurmctld{Address: Address{"blue-controller.team", 6817}, Key: *key}},
 		{"with a backup", controller(v1beta1.ControllerSpec{SlurmKeyRef: key, HA: &v1beta1.ControllerHA{Enabled: true}}),
 			Slurmctld{Address: Address{"blue-controller.team", 6817}, Key: *key,
 				Each: []Address{{"blue-controller-0.team", 6817}, {"blue-controller-1.team", 6817}}}},
@@ -73,6 +76,27 @@ func TestSeveralSlurmctldsAreEachNamed(t *testing.T) {
 			}
 			if got := strings.Join(SlurmctldHosts(c), " "); got != tc.slurmConfs {
 				t.Errorf("SlurmctldHost is %s, not %s", got, tc.slurmConfs)
+			}
+		})
+	}
+}
+
+func TestAddressOfSlurmctld(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		spec       v1beta1.ControllerSpec
+		host, addr string
+	}{
+		{"the Service", v1beta1.ControllerSpec{}, "blue-controller-0(blue-controller.team)", "blue-controller.team"},
+		{"an address for the outside", v1beta1.ControllerSpec{Address: "192.0.2.1"}, "blue-controller-0(192.0.2.1)",
+			"192.0.2.1"},
+		{"outside, which needs no other address", v1beta1.ControllerSpec{External: true, Address: "192.0.2.1",
+			ExternalConfig: &v1beta1.ExternalConfig{Host: "ctl.example.com"}}, "ctl.example.com", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &v1beta1.Controller{ObjectMeta: objectMeta("team", "blue"), Spec: tc.spec}
+			if host := strings.Join(SlurmctldHosts(c), " "); host != tc.host || SlurmctldAddr(c) != tc.addr {
+				t.Errorf("SlurmctldHost is %s and SlurmctldAddr %q", host, SlurmctldAddr(c))
 			}
 		})
 	}

@@ -13,7 +13,7 @@ func AccountingSlurmdbd(a *v1beta1.Accounting) Address {
 		return Address{Host: a.Spec.ExternalConfig.Host,
 			Port: cmp.Or(int32(a.Spec.ExternalConfig.Port), names.SlurmdbdPort)}
 	}
-	return Address{Host: names.AccountingService(a.Name) + "." + a.Namespace,
+	return Address{Host: cmp.Or(a.Spec.Address, names.AccountingService(a.Name)+"."+a.Namespace),
 		Port: cmp.Or(int32(a.Spec.Service.Port), names.SlurmdbdPort)}
 }
 

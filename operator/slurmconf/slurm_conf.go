@@ -14,6 +14,9 @@ const (
 	StateDir = "/var/spool/slurmctld"
 	// RevisionFile is the file beside slurm.conf that names the revision of the configuration.
 	RevisionFile = "slurmtide.revision"
+	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).
+	// Without slurm.jwks there is none.
+	KeySetFile = "slurmtide.keys"
 	// RunDir has slurmctld's sack socket, by which commands in its container authenticate, and its pid
 	// file.
 	RunDir = "/run/slurmctld"

@@ -29,6 +29,7 @@ var benchmarks = []struct {
 	{"adapter", benchAdapter},
 	{"reaction", benchReaction},
 	{"operator", benchOperator},
+	{"cluster", benchCluster},
 }
 
 func main() {

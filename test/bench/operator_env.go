@@ -57,16 +57,20 @@ func (s *lockedBuffer) Write(p []byte) (int, error) {
 
 func newOperatorEnv(ctx context.Context) (*operatorEnv, error) {
 	s := &operatorEnv{operatorOutput: &lockedBuffer{}}
+	return s, s.start(ctx, s.startSlurm, s.startKube, s.startPods, s.createObjects, s.startOperator, s.awaitRecords)
+}
+
+// start takes steps, and ends what they have started if one fails.
+func (s *operatorEnv) start(ctx context.Context, steps ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.createObjects,
-		s.startOperator, s.awaitRecords} {
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			cancel()
-			return nil, errors.Join(fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog()), s.close())
+			return errors.Join(fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog()), s.close())
 		}
 	}
 	s.closers = append(s.closers, func() error { cancel(); return nil })
-	return s, nil
+	return nil
 }
 
 // close ends everything, the last first.
@@ -194,7 +198,7 @@ func (s *operatorEnv) startOperator(ctx context.Context) error {
 	s.operatorMetrics = "http://" + address + "/metrics"
 	s.operator = exec.Command(program, "--kube.config="+kubeconfig, "--kube.qps="+benchQPS,
 		"--kube.burst="+benchBurst, //nolint:noctx,gosec // it ends at close
-		"--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure",
+		"--controller.agent-image=none", "--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure",
 		"--metrics.listen-address="+address)
 	s.operator.Stdout, s.operator.Stderr = s.operatorOutput, s.operatorOutput
 	if err := s.operator.Start(); err != nil {

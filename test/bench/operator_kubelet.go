@@ -34,7 +34,8 @@ type kubelets struct {
 	// started and ended are called with a pod before Kubernetes is updated.
 	started, ended func(*corev1.Pod)
 	address        atomic.Uint32
-	running        sync.Map // pods by UID that the informer may not show as running yet
+	useLoopback    atomic.Bool // for the addresses of pods
+	running        sync.Map    // pods by UID that the informer may not show as running yet
 }
 
 // startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
@@ -172,7 +173,11 @@ func (k *kubelets) markRunning(ctx context.Context, pod *corev1.Pod) error {
 // nextAddress is an address that no pod had before.
 func (k *kubelets) nextAddress() string {
 	n := k.address.Add(1)
-	return fmt.Sprintf("10.%d.%d.%d", 128+n>>16&63, n>>8&255, n&255)
+	network := 10
+	if k.useLoopback.Load() {
+		network = 127
+	}
+	return fmt.Sprintf("%d.%d.%d.%d", network, 128+n>>16&63, n>>8&255, n&255)
 }
 
 // podCount is how many pods there are.

@@ -100,3 +100,19 @@ func (u cpuUsage) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// sumSamples returns the sum of the samples whose lines begin with prefix.
+func sumSamples(text, prefix string) (sum float64, err error) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, prefix) {
+			continue
+		}
+		_, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return sum, fmt.Errorf("reading %s: %w", prefix, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}

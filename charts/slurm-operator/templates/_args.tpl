@@ -63,8 +63,13 @@
 {{/* Flags of the reconcilers that run Slurm's own daemons. */}}
 {{- define "slurm-operator.controlPlaneArgs" -}}
 {{- with .Values.controlPlane }}
-{{- if .enabled }}
-- --reconcilers=nodeset,wakeup,cluster,token,controller,restapi,accounting,loginset
+{{- if not .enabled }}
+- --reconcilers=nodeset,wakeup,cluster,token
+{{- else }}
+{{- $namespaces := include "slurm-operator.secretNamespaces" $ | fromJsonArray }}
+{{- if not (has "*" $namespaces) }}
+- {{ printf "--daemon-namespaces=%s" (join "," $namespaces) | quote }}
+{{- end }}
 - {{ printf "--controller.agent-image=%s" (include "slurm-operator.imageOf" (dict "image" .agentImage "version" $.Chart.AppVersion)) | quote }}
 {{- with .slurmctldImage }}
 - {{ printf "--controller.image=%s" . | quote }}

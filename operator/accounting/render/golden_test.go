@@ -1,33 +1,20 @@
 package render
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
-
-var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
 // loadInput returns the input of an Accounting in testdata.
 func loadInput(t *testing.T, name string) Input {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := Input{Accounting: new(v1beta1.Accounting), Image: "registry.example.com/default:1",
+	in := Input{Accounting: golden.Load[v1beta1.Accounting](t, name), Image: "registry.example.com/default:1",
 		AgentImage: "registry.example.com/agent:1"}
-	if err := yaml.UnmarshalStrict(text, in.Accounting); err != nil {
-		t.Fatal(err)
-	}
 	return in
 }
 
@@ -38,28 +25,24 @@ func TestObjectsOfAnAccounting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []byte
-			for _, o := range objects {
-				text, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(append(got, "---\n"...), text...)
-			}
-			path := filepath.Join("testdata", name+".golden.yaml")
-			if *updateGoldens {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
-			}
+			golden.CheckObjects(t, name, objects)
 		})
+	}
+}
+
+// TestALoadBalancerKeepsSourceAddresses: slurmdbd takes the address of a connection for that of slurmctld.
+func TestALoadBalancerKeepsSourceAddresses(t *testing.T) {
+	for spec, want := range map[string]corev1.ServiceExternalTrafficPolicy{
+		`{"type":"LoadBalancer"}`:                                   corev1.ServiceExternalTrafficPolicyLocal,
+		`{"type":"LoadBalancer","externalTrafficPolicy":"Cluster"}`: corev1.ServiceExternalTrafficPolicyCluster,
+		`{"type":"NodePort"}`:                                       "", `{}`: "",
+	} {
+		in := loadInput(t, "minimal")
+		in.Accounting.Spec.Service.Spec.Raw = []byte(spec)
+		service, err := newService(in)
+		if err != nil || service.Spec.ExternalTrafficPolicy != want {
+			t.Errorf("of %s the policy is %q, not %q: %v", spec, service.Spec.ExternalTrafficPolicy, want, err)
+		}
 	}
 }
 
@@ -74,6 +57,9 @@ func TestObjectsRefuse(t *testing.T) {
 		{"a malformed Service", func(s *v1beta1.AccountingSpec) { s.Service.Spec.Raw = []byte(`{"ports":1}`) },
 			"spec.service.spec"},
 		{"another host", func(s *v1beta1.AccountingSpec) { s.ExtraConf = "DbdHost=other" }, "DbdHost"},
+		{"the network of the Kubernetes node", func(s *v1beta1.AccountingSpec) {
+			s.Template.Spec.Raw = []byte(`{"hostNetwork":true}`)
+		}, "spec.template.spec.hostNetwork must not be true"},
 		{"a password", func(s *v1beta1.AccountingSpec) { s.ExtraConf = "StoragePass=x" }, "StoragePass"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -52,6 +52,11 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 
 // newService returns the Service of slurmdbd, with the user's part.
 func newService(in Input) (*corev1.Service, error) {
-	return podspec.NewService(in.metadata(names.AccountingService(in.Accounting.Name)), in.selector(),
+	out, err := podspec.NewService(in.metadata(names.AccountingService(in.Accounting.Name)), in.selector(),
 		ContainerSlurmdbd, in.port(), in.Accounting.Spec.Service)
+	if err != nil {
+		return nil, err
+	}
+	podspec.KeepSourceAddress(out)
+	return out, nil
 }

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+
 	"cmp"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,6 +45,10 @@ func newStatefulSet(in Input) (*appsv1.StatefulSet, error) {
 		podspec.Container{Name: podspec.ContainerReconfigure, Init: true})
 	if err != nil {
 		return nil, err
+	}
+	if template.Spec.HostNetwork {
+		return nil, fmt.Errorf("spec.template.spec.hostNetwork must not be true: slurmdbd finds itself in slurmdbd.conf by " +
+			"the name of its pod, which it does not have there; use spec.service and spec.address to reach it from outside")
 	}
 	template.Labels = podspec.MergeMaps(spec.Template.Metadata.Labels, in.labels())
 	template.Annotations = podspec.MergeMaps(spec.Template.Metadata.Annotations, nil)

@@ -21,17 +21,18 @@ func TestReady(t *testing.T) {
 	agents := []agentstatus.Agent{{Status: configagent.Status{Applied: "1"}}}
 	for _, tc := range []struct {
 		name        string
-		observation Observation
+		observation agentstatus.Observation
 		want        string
 	}{
-		{"nothing exists", Observation{}, "False Progressing the StatefulSet of slurmdbd is being created"},
-		{"no agent answers", Observation{Set: set(0)}, "False Progressing no pod of StatefulSet"},
-		{"it has its configuration", Observation{set(0), agentstatus.Observation{Agents: agents}},
+		{"nothing exists", agentstatus.Observation{}, "False Progressing the StatefulSet of slurmdbd is being created"},
+		{"no agent answers", agentstatus.Observation{Set: set(0)}, "False Progressing no pod of StatefulSet"},
+		{"it has its configuration", agentstatus.Observation{Set: set(0), Agents: agents},
 			"False Progressing slurmdbd does not listen yet: if this lasts, it waits for the database at db:3306"},
-		{"it listens", Observation{Set: set(1)}, "True Available slurmdbd is ready"},
-		{"a problem counts more than what runs", Observation{set(1), agentstatus.Observation{
-			Problem: &problem.Error{Reason: "InvalidSpec", Message: "no"}}}, "False InvalidSpec no"},
+		{"it listens", agentstatus.Observation{Set: set(1)}, "True Available slurmdbd is ready"},
+		{"a problem counts more than what runs", agentstatus.Observation{Set: set(1), Agents: agents,
+			Problem: &problem.Error{Reason: "InvalidSpec", Message: "no"}}, "False InvalidSpec no"},
 	} {
+		tc.observation.Daemon = "slurmdbd"
 		a := &v1beta1.Accounting{}
 		a.Spec.StorageConfig = &v1beta1.StorageConfig{Host: "db"}
 		c := meta.FindStatusCondition(Of(time.Now(), a, tc.observation).Conditions, v1beta1.ConditionReady)

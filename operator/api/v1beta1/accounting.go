@@ -67,6 +67,12 @@ type AccountingSpec struct {
 	// +optional
 	ExternalConfig *ExternalConfig `json:"externalConfig,omitempty"`
 
+	// address is the name or IP address at which slurmctld and clients find slurmdbd from inside and outside of
+	// Kubernetes, such as that of a load balancer. Without it slurm.conf has the name of slurmdbd's Service, which
+	// resolves only inside.
+	// +optional
+	Address string `json:"address,omitempty"`
+
 	// slurmdbd is a Container (core/v1) that is merged into the slurmdbd container.
 	// +optional
 	Slurmdbd Raw `json:"slurmdbd,omitzero"`

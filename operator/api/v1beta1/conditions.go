@@ -27,8 +27,6 @@ const (
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonUnauthorized (False): slurmrestd rejects the token.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonNotReconciled (False): the operator does not reconcile this kind yet.
-	ReasonNotReconciled = "NotReconciled"
 	// ReasonForbidden (False): the operator lacks permission to read or write a required Secret.
 	ReasonForbidden = "Forbidden"
 	// ReasonTokenNotSendable (False): the Secret is not marked as a token for this server, so the operator
@@ -124,6 +122,24 @@ const (
 const (
 	ConditionFieldsIgnored = "FieldsIgnored"
 	ReasonNotFollowed      = "NotFollowed"
+)
+
+// ConditionKeysRotated is on Controllers whose keys somebody has asked to replace (AnnotationRotateKeys). True: all
+// daemons have the new key alone. False: they are being given it, and the reason says how far that is.
+const ConditionKeysRotated = "KeysRotated"
+
+// Reasons of the condition KeysRotated, beside those that Ready has, in the order in which they come.
+const (
+	// ReasonWaitingForDaemons (False): a rotation begins when all daemons are known to have the present key.
+	ReasonWaitingForDaemons = "WaitingForDaemons"
+	// ReasonDistributingKey (False): daemons learn the new key, with which nobody signs yet.
+	ReasonDistributingKey = "DistributingKey"
+	// ReasonSwitchingKey (False): daemons begin to sign with the new key.
+	ReasonSwitchingKey = "SwitchingKey"
+	// ReasonRetiringKey (False): daemons forget the old key.
+	ReasonRetiringKey = "RetiringKey"
+	// ReasonRotated (True): all daemons have the new key alone.
+	ReasonRotated = "Rotated"
 )
 
 // ConditionConfigApplied is on Controllers. True: slurmctld has the configuration that the Controller

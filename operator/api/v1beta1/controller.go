@@ -77,6 +77,12 @@ type ControllerSpec struct {
 	// +optional
 	ExternalConfig *ExternalConfig `json:"externalConfig,omitempty"`
 
+	// address is the name or IP address at which slurmd and clients find slurmctld from inside and outside of
+	// Kubernetes, such as that of a load balancer. Without it slurm.conf has the name of slurmctld's Service, which
+	// resolves only inside.
+	// +optional
+	Address string `json:"address,omitempty"`
+
 	// ha runs backup slurmctlds.
 	// +optional
 	HA *ControllerHA `json:"ha,omitempty"`

@@ -18,6 +18,14 @@ type IgnoredField struct {
 	Explanation string
 }
 
+// SetCondition sets a condition of an object with the given generation. It reports whether the conditions have
+// changed; now is the time of a change of the status.
+func SetCondition(conditions *[]metav1.Condition, kind string, c metav1.Condition, generation int64,
+	now time.Time) bool {
+	c.Type, c.ObservedGeneration, c.LastTransitionTime = kind, generation, metav1.NewTime(now)
+	return meta.SetStatusCondition(conditions, c)
+}
+
 // SetFieldsIgnored sets the condition FieldsIgnored of an object with the given generation, or removes it if
 // no field is ignored. It reports whether the conditions have changed.
 func SetFieldsIgnored(conditions *[]metav1.Condition, fields []IgnoredField, generation int64, now time.Time) bool {
@@ -28,11 +36,8 @@ func SetFieldsIgnored(conditions *[]metav1.Condition, fields []IgnoredField, gen
 	for _, i := range fields {
 		messages = append(messages, "spec."+i.Field+" "+i.Explanation)
 	}
-	return meta.SetStatusCondition(conditions, metav1.Condition{
-		Type: ConditionFieldsIgnored, Status: metav1.ConditionTrue, Reason: ReasonNotFollowed,
-		Message:            strings.Join(messages, "; "),
-		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
-	})
+	return SetCondition(conditions, ConditionFieldsIgnored, metav1.Condition{Status: metav1.ConditionTrue,
+		Reason: ReasonNotFollowed, Message: strings.Join(messages, "; ")}, generation, now)
 }
 
 // IgnoredFields returns the ignored fields of a NodeSet. For every kind, admission warns about them and

@@ -123,10 +123,18 @@ const AnnotationSlurmConfigHash = Prefix + "slurm-config-hash"
 // pods are replaced when one changes. The operator sets it.
 const AnnotationSSHDConfHash = Prefix + "sshd-conf-hash"
 
-// AnnotationSyncRequested is an annotation of slurmctld's pods: when the operator last asked the kubelet to
+// AnnotationSyncRequested is an annotation of pods with slurm-agent: when the operator last asked the kubelet to
 // update the pod's volumes (RFC 3339), which it does at once when a pod changes. The operator sets it. It is a
 // slurmtide extension.
 const AnnotationSyncRequested = Prefix + "sync-requested"
+
+// AnnotationRotateKeys is on Controllers. Each new value, such as a date, asks for new keys of the cluster. Users set
+// it, also by `kubectl slurm rotate`; the operator reads it. It is a slurmtide extension.
+const AnnotationRotateKeys = Prefix + "rotate-keys"
+
+// AnnotationRotatedFor is on the Secrets with key sets: for which Controllers, and which values of their
+// AnnotationRotateKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
+const AnnotationRotatedFor = Prefix + "rotated-for"
 
 // AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by
 // which it notices that a field is no longer wanted. The operator sets and reads it. It is a slurmtide

@@ -85,8 +85,8 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 	c := in.Controller
 	out := slurmconf.SlurmConf{
 		ClusterName: names.SlurmClusterName(c),
-		Hosts:       refs.SlurmctldHosts(c),
-		Port:        in.address().Port, SlurmdPort: names.SlurmdPort,
+		Hosts:       refs.SlurmctldHosts(c), Address: refs.SlurmctldAddr(c),
+		Port: in.address().Port, SlurmdPort: names.SlurmdPort,
 		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
 		HasJWKS: c.Spec.JWKSKeyRef != nil, HasMetrics: c.Spec.Metrics.Enabled,
 		MaxNodeCount:      maxNodeCount(in.MaxWorkers),
@@ -95,9 +95,6 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		ControllerPrologs: slices.Sorted(maps.Keys(in.Files.PrologSlurmctld)),
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
 		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
-	}
-	if len(out.Hosts) == 1 {
-		out.Address = in.address().Host
 	}
 	return out
 }

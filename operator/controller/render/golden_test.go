@@ -1,41 +1,27 @@
 package render
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
-
-var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
 // loadInput returns the input of a Controller in testdata.
 func loadInput(t *testing.T, name string) Input {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := new(v1beta1.Controller)
-	if err := yaml.UnmarshalStrict(text, c); err != nil {
-		t.Fatal(err)
-	}
-	return Input{Controller: c, NamespaceUID: "uid-team", Image: "registry.example.com/default:1"}
+	return Input{Controller: golden.Load[v1beta1.Controller](t, name), NamespaceUID: "uid-team", Image: "registry.example.com/default:1"}
 }
 
 // goldenInputs are the inputs by the name of their golden file.
 func goldenInputs(t *testing.T) map[string]Input {
 	out := map[string]Input{}
-	for _, name := range []string{"minimal", "everything", "volatile", "claim", "ha"} {
+	for _, name := range []string{"minimal", "everything", "volatile", "claim", "ha", "outward"} {
 		out[name] = loadInput(t, name)
 	}
 	in := out["everything"]
@@ -56,27 +42,7 @@ func TestObjectsOfAController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []byte
-			for _, o := range objects {
-				text, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(append(got, "---\n"...), text...)
-			}
-			path := filepath.Join("testdata", name+".golden.yaml")
-			if *updateGoldens {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
-			}
+			golden.CheckObjects(t, name, objects)
 		})
 	}
 }
@@ -107,6 +73,12 @@ func TestObjectsRefuse(t *testing.T) {
 		{"a Service of another host", func(in *Input) {
 			in.Controller.Spec.Service.Spec.Raw = []byte(`{"type":"ExternalName","externalName":"x"}`)
 		}, "must not be ExternalName"},
+		{"the network of the Kubernetes node", func(in *Input) {
+			in.Controller.Spec.Template.Spec.Raw = []byte(`{"hostNetwork":true}`)
+		}, "spec.template.spec.hostNetwork must not be true"},
+		{"one address for several slurmctlds", func(in *Input) {
+			in.Controller.Spec.Address, in.Controller.Spec.HA = "ctl.example.com", &v1beta1.ControllerHA{Enabled: true}
+		}, "spec.address must not be given with spec.ha"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := loadInput(t, "minimal")

@@ -69,10 +69,14 @@ func PodServices(in Input) []*corev1.Service {
 func Service(in Input) (*corev1.Service, error) {
 	out, err := podspec.NewService(in.metadata(names.ControllerService(in.Controller.Name)), in.selector(),
 		ContainerSlurmctld, in.address().Port, in.Controller.Spec.Service)
-	if err == nil && out.Spec.Type == corev1.ServiceTypeExternalName {
+	if err != nil {
+		return nil, err
+	}
+	if out.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fmt.Errorf("spec.service.spec.type must not be ExternalName; set spec.external for a slurmctld elsewhere")
 	}
-	return out, err
+	podspec.KeepSourceAddress(out)
+	return out, nil
 }
 
 // servicePort returns slurmctld's port of a Service.

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +20,10 @@ func StatefulSet(in Input) (*appsv1.StatefulSet, error) {
 	template, err := in.podTemplate()
 	if err != nil {
 		return nil, err
+	}
+	if template.Spec.HostNetwork {
+		return nil, fmt.Errorf("spec.template.spec.hostNetwork must not be true: slurmctld finds itself in slurm.conf by " +
+			"the name of its pod, which it does not have there; use spec.service and spec.address to reach it from outside")
 	}
 	out := &appsv1.StatefulSet{
 		ObjectMeta: in.metadata(names.ControllerStatefulSet(in.Controller.Name)),

@@ -54,7 +54,7 @@ func sssdContainer() corev1.Container {
 func (in Input) sackdContainer(slurmUser int64) corev1.Container {
 	security := podspec.RestrictedContext()
 	security.RunAsNonRoot, security.RunAsUser, security.RunAsGroup = new(true), new(slurmUser), new(slurmUser)
-	return corev1.Container{
+	out := corev1.Container{
 		Name:          ContainerSackd,
 		Command:       []string{"sh", filesDir + "/sackd.sh"},
 		Args:          []string{"-D", "--conf-server", refs.ConfServers(in.Controller)},
@@ -66,6 +66,24 @@ func (in Input) sackdContainer(slurmUser int64) corev1.Container {
 			{Name: volumeSlurmRun, MountPath: slurmRunDir}}, sssMounts()...),
 		SecurityContext: security,
 	}
+	if in.AgentImage != "" {
+		in.addAgent(&out)
+	}
+	return out
+}
+
+// addAgent makes the container of sackd run slurm-agent beside sackd, which gives it changed keys.
+func (in Input) addAgent(sackd *corev1.Container) {
+	for i := range sackd.VolumeMounts {
+		if sackd.VolumeMounts[i].Name == volumeSlurmKey {
+			sackd.VolumeMounts[i].ReadOnly = false
+		}
+	}
+	sackd.VolumeMounts = append(sackd.VolumeMounts, podspec.AgentMount(),
+		corev1.VolumeMount{Name: volumeSlurmSecret, MountPath: slurmSecretDir, ReadOnly: true})
+	sackd.Env = append(sackd.Env, corev1.EnvVar{Name: "SLURM_AGENT", Value: podspec.AgentProgram})
+	sackd.Env = append(sackd.Env, podspec.KeyVariables(slurmconf.Dir)...)
+	sackd.Ports = append(sackd.Ports, podspec.ContainerPortAgent())
 }
 
 // loginContainer runs sshd. Before it ends, it waits for its users.

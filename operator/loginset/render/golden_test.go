@@ -2,9 +2,6 @@ package render
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,25 +10,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
-
-var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
 // loadInput returns the input of a LoginSet in testdata, of a Controller "team/slurm".
 func loadInput(t *testing.T, name string) Input {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := Input{LoginSet: new(v1beta1.LoginSet), Controller: new(v1beta1.Controller),
+	in := Input{LoginSet: golden.Load[v1beta1.LoginSet](t, name), Controller: new(v1beta1.Controller),
 		Image: "registry.example.com/default:1"}
-	if err := yaml.UnmarshalStrict(text, in.LoginSet); err != nil {
-		t.Fatal(err)
-	}
 	in.Controller.Namespace, in.Controller.Name = "team", "slurm"
 	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Key: "slurm.key",
 		LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}}
@@ -42,6 +30,7 @@ func TestObjectsOfALoginSet(t *testing.T) {
 	inputs := map[string]Input{"minimal": loadInput(t, "minimal"), "everything": loadInput(t, "everything")}
 	everything := inputs["everything"]
 	everything.ClusterDomain = "cluster.example"
+	everything.AgentImage, everything.AgentPullPolicy = "registry.example.com/slurm-agent:1", corev1.PullIfNotPresent
 	everything.Controller.Spec.Template.Spec.Raw = []byte(`{"securityContext":{"runAsUser":64030}}`)
 	inputs["everything"] = everything
 	for name, in := range inputs {
@@ -50,27 +39,7 @@ func TestObjectsOfALoginSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []byte
-			for _, o := range objects {
-				text, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(append(got, "---\n"...), text...)
-			}
-			path := filepath.Join("testdata", name+".golden.yaml")
-			if *updateGoldens {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
-			}
+			golden.CheckObjects(t, name, objects)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -16,6 +17,10 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Image is the image of all containers if the LoginSet names none.
 	Image string
+	// AgentImage is the image of slurm-agent, which gives sackd its keys, and AgentPullPolicy its pull policy. Without
+	// an image, sackd keeps the key with which the pod started.
+	AgentImage      string
+	AgentPullPolicy corev1.PullPolicy
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
 }
@@ -27,12 +32,13 @@ func (in Input) port() int32 {
 
 // selector returns the labels by which the Service and the Deployment select the login pods.
 func (in Input) selector() map[string]string {
-	return names.LoginSelector(in.LoginSet.Name, in.Controller.Name)
+	return names.LoginSelector(in.LoginSet.Name)
 }
 
 // labels returns the labels of all objects of the LoginSet.
 func (in Input) labels() map[string]string {
 	out := in.selector()
+	out[v1beta1.LabelCluster] = in.Controller.Name
 	out[v1beta1.LabelAppComponent] = names.ComponentLogin
 	return out
 }

@@ -85,11 +85,15 @@ func (in Input) defaultTemplate() (corev1.PodTemplateSpec, error) {
 	if !slices.ContainsFunc(user.Volumes, func(v corev1.Volume) bool { return v.Name == VolumeHome }) {
 		initconf = append(initconf, homeDir)
 	}
+	containers := []corev1.Container{initconfContainer(initconf), sssdContainer(), in.sackdContainer(slurmUser)}
+	if in.AgentImage != "" {
+		containers = slices.Insert(containers, 1, podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy))
+	}
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		InitContainers: []corev1.Container{initconfContainer(initconf), sssdContainer(),
-			in.sackdContainer(slurmUser)},
+		InitContainers:                containers,
 		Containers:                    []corev1.Container{loginContainer(*grace)},
 		Volumes:                       in.defaultVolumes(),
+		DNSPolicy:                     podspec.DNSPolicyOf(&user),
 		EnableServiceLinks:            new(false),
 		AutomountServiceAccountToken:  new(false),
 		TerminationGracePeriodSeconds: grace,

@@ -63,11 +63,15 @@ func (in Input) defaultVolumes() []corev1.Volume {
 			LocalObjectReference: corev1.LocalObjectReference{Name: names.LoginConfigMap(l.Name)}}}},
 		{Name: volumeHostKeys, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: names.LoginHostKeys(l.Name), DefaultMode: new(int32(0o600))}}},
-		podspec.KeyVolume(volumeSlurmSecret, refs.ControllerSlurmctld(in.Controller).Key, "slurm.key"),
+		// SlurmUser reads it in the container of sackd, where no user of the cluster is.
+		podspec.SlurmKeysVolume(volumeSlurmSecret, refs.ControllerSlurmctld(in.Controller).Key, 0o444),
 		podspec.KeyVolume(volumeSSSDSecret, l.Spec.SSSDConfRef, "sssd.conf"),
 	}
 	for _, name := range []string{volumeSlurmKey, volumeSSSDConf, volumeSlurmRun, volumeRun, volumeSSSDRun} {
 		out = append(out, podspec.MemoryVolume(name))
+	}
+	if in.AgentImage != "" {
+		out = append(out, podspec.EmptyVolume(podspec.VolumeAgent))
 	}
 	return append(out, podspec.EmptyVolume(volumeSSS), podspec.EmptyVolume(volumeTmp), podspec.EmptyVolume(VolumeHome))
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -23,16 +21,14 @@ import (
 func Of(now time.Time, l *v1beta1.LoginSet, deployment *appsv1.Deployment,
 	reported *problem.Error) v1beta1.LoginSetStatus {
 	out := *l.Status.DeepCopy()
-	out.Selector = labels.SelectorFromSet(names.LoginSelector(l.Name, l.Spec.ControllerRef.Name)).String()
+	out.Selector = labels.SelectorFromSet(names.LoginSelector(l.Name)).String()
 	out.Replicas = 0
 	if deployment != nil {
 		out.Replicas = deployment.Status.Replicas
 	}
 	ready := deploymentstatus.Ready(deployment, reported, deploymentstatus.Words{Owner: "the login pods",
 		Pods: "login pods", AtZero: "nobody can log in"})
-	ready.Type, ready.ObservedGeneration = v1beta1.ConditionReady, l.Generation
-	ready.LastTransitionTime = metav1.NewTime(now)
-	meta.SetStatusCondition(&out.Conditions, ready)
+	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, ready, l.Generation, now)
 	v1beta1.SetFieldsIgnored(&out.Conditions, l.Spec.IgnoredFields(), l.Generation, now)
 	return out
 }

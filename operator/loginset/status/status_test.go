@@ -9,57 +9,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
 func TestReady(t *testing.T) {
 	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	deployment := func(observed int64, available int32) *appsv1.Deployment {
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "login", Generation: 2}}
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: observed, Replicas: 2, AvailableReplicas: available}
-		return d
-	}
-	for _, tc := range []struct {
-		name       string
-		replicas   int32
-		deployment *appsv1.Deployment
-		reported   *problem.Error
-		want       metav1.Condition
-	}{
-		{"nothing exists", 2, nil, nil, metav1.Condition{Status: "False", Reason: "Progressing",
-			Message: "the Deployment of the login pods is being created"}},
-		{"its controller has not seen it", 2, deployment(1, 2), nil, metav1.Condition{Status: "False",
-			Reason: "Progressing", Message: "Deployment login is being updated"}},
-		{"none is available", 2, deployment(2, 0), nil, metav1.Condition{Status: "False", Reason: "Progressing",
-			Message: "no pod of Deployment login is available"}},
-		{"none is wanted", 0, deployment(2, 0), nil, metav1.Condition{Status: "False", Reason: "Progressing",
-			Message: "spec.replicas is 0: nobody can log in"}},
-		{"one is available", 2, deployment(2, 1), nil, metav1.Condition{Status: "True", Reason: "Available",
-			Message: "1 of 2 login pods are available"}},
-		{"a problem counts more than what runs", 2, deployment(2, 2),
-			&problem.Error{Reason: "ReferenceNotFound", Message: "no Controller"}, metav1.Condition{Status: "False",
-				Reason: "ReferenceNotFound", Message: "no Controller"}},
+	l := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
+	for want, deployment := range map[metav1.Condition]*appsv1.Deployment{
+		{Status: "True", Reason: "Available", Message: "1 of 2 login pods are available"}: {
+			Status: appsv1.DeploymentStatus{Replicas: 2, AvailableReplicas: 1}},
+		{Status: "False", Reason: "Progressing", Message: "spec.replicas is 0: nobody can log in"}: {
+			Spec: appsv1.DeploymentSpec{Replicas: new(int32)}},
+		{Status: "False", Reason: "Progressing", Message: "the Deployment of the login pods is being created"}: nil,
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
-			if tc.deployment != nil {
-				tc.deployment.Spec.Replicas = &tc.replicas
-			}
-			got := *meta.FindStatusCondition(Of(noon, r, tc.deployment, tc.reported).Conditions, v1beta1.ConditionReady)
-			tc.want.Type, tc.want.ObservedGeneration, tc.want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
-			if got != tc.want {
-				t.Errorf("the condition is %+v, not %+v", got, tc.want)
-			}
-		})
+		got := *meta.FindStatusCondition(Of(noon, l, deployment, nil).Conditions, v1beta1.ConditionReady)
+		want.Type, want.ObservedGeneration, want.LastTransitionTime = "Ready", 7, metav1.NewTime(noon)
+		if got != want {
+			t.Errorf("the condition is %+v, not %+v", got, want)
+		}
 	}
 }
 
 func TestScaleSubresource(t *testing.T) {
 	l := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Name: "login"}}
-	l.Spec.ControllerRef.Name = "slurm"
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 3}}
 	got := Of(time.Time{}, l, d, nil)
-	const want = "app.kubernetes.io/instance=login,app.kubernetes.io/name=login,slinky.slurm.net/cluster=slurm"
+	const want = "app.kubernetes.io/instance=login,app.kubernetes.io/name=login"
 	if got.Selector != want || got.Replicas != 3 {
 		t.Errorf("the status is %+v", got)
 	}

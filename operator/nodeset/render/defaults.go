@@ -49,9 +49,7 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		// accumulate a zombie for each step.
 		spec.ShareProcessNamespace = new(true)
 	}
-	if user.pod.HostNetwork {
-		spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
-	}
+	spec.DNSPolicy = podspec.DNSPolicyOf(&user.pod)
 	if !in.NodeSet.Spec.OversubscribeNode {
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -63,11 +61,23 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	if user.hasLogfile {
 		spec.InitContainers = []corev1.Container{in.defaultLogfile()}
 	}
+	if in.hasAgent(user) {
+		podspec.AddKeysAgent(&spec, ContainerSlurmd, in.AgentImage, in.AgentPullPolicy, in.SlurmKey)
+	}
 	return corev1.PodTemplateSpec{Spec: spec}
 }
 
+// hasAgent reports whether slurm-agent runs beside slurmd. It finds slurmd among the processes of the pod, and has
+// a port.
+func (in Input) hasAgent(user userParts) bool {
+	return in.AgentImage != "" && !user.pod.HostPID && !user.pod.HostNetwork
+}
+
 func (in Input) defaultVolumes(user userParts) []corev1.Volume {
-	out := []corev1.Volume{podspec.KeyVolume(volumeKey, in.SlurmKey, keyFile)}
+	var out []corev1.Volume
+	if !in.hasAgent(user) {
+		out = append(out, podspec.KeyVolume(volumeKey, in.SlurmKey, keyFile))
+	}
 	if user.hasLogfile {
 		out = append(out, corev1.Volume{Name: volumeLog,
 			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})

@@ -1,17 +1,13 @@
 package render
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
-)
+	corev1 "k8s.io/api/core/v1"
 
-var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
+	"github.com/slurmtide/slurmtide/test/harness/golden"
+)
 
 // goldenIdentities are the NodeSets of testdata with the worker that is rendered.
 func goldenIdentities() map[string]Identity {
@@ -30,8 +26,30 @@ func goldenIdentities() map[string]Identity {
 func TestObjectsOfANodeSet(t *testing.T) {
 	for name, id := range goldenIdentities() {
 		t.Run(name, func(t *testing.T) {
-			compareGolden(t, name, objectsOf(t, loadInput(t, name), id))
+			golden.CheckObjects(t, name, objectsOf(t, loadInput(t, name), id))
 		})
+	}
+}
+
+// TestWorkerWithAnAgent checks what slurm-agent beside slurmd adds to a worker, and that workers which have no
+// process namespace or network of their own have none.
+func TestWorkerWithAnAgent(t *testing.T) {
+	for name, want := range map[string]bool{"minimal": true, "hostnetwork": false} {
+		in := loadInput(t, name)
+		in.AgentImage, in.AgentPullPolicy = "registry.example.com/slurm-agent:1", corev1.PullIfNotPresent
+		pod, err := Worker(in, templateOf(t, in), goldenIdentities()[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !want {
+			in.AgentImage = ""
+			without, err := Worker(in, templateOf(t, in), goldenIdentities()[name])
+			if diff := cmp.Diff(without, pod); diff != "" || err != nil {
+				t.Errorf("%v; a worker with the network of its Kubernetes node has an agent:\n%s", err, diff)
+			}
+			continue
+		}
+		golden.CheckObjects(t, "agent", []any{pod})
 	}
 }
 
@@ -58,31 +76,5 @@ func objectsOf(t *testing.T, in Input, id Identity) []any {
 }
 
 func TestObjectsOfACluster(t *testing.T) {
-	compareGolden(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
-}
-
-// compareGolden compares objects with a file.
-func compareGolden(t *testing.T, name string, objects []any) {
-	t.Helper()
-	var got []byte
-	for _, o := range objects {
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(append(got, "---\n"...), text...)
-	}
-	path := filepath.Join("testdata", name+".golden.yaml")
-	if *updateGoldens {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(want, got) {
-		t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
-	}
+	golden.CheckObjects(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
 }

@@ -23,6 +23,10 @@ type Input struct {
 	Slurmctlds []refs.Address
 	// SlurmKey is the key of a Secret that contains slurm.key.
 	SlurmKey corev1.SecretKeySelector
+	// AgentImage is the image of slurm-agent, which gives slurmd its keys. Without one workers have no agent, and
+	// changed keys replace them.
+	AgentImage      string
+	AgentPullPolicy corev1.PullPolicy
 	// Image is the image of the slurmd container if the NodeSet names none.
 	Image string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".

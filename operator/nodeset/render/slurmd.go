@@ -52,10 +52,11 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", stopScript, StopReason}},
 		}},
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: volumeKey, MountPath: keyPath, SubPath: keyFile, ReadOnly: true},
-		},
 		SecurityContext: securityContextOf(in.NodeSet.Spec.SecurityProfile),
+	}
+	if !in.hasAgent(user) {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volumeKey, MountPath: keyPath, SubPath: keyFile,
+			ReadOnly: true})
 	}
 	if user.hasLogfile {
 		c.Args = append(c.Args, "-L", logPath)

@@ -1,34 +1,21 @@
 package render
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
-
-var updateGoldens = flag.Bool("update", false, "rewrite the files in testdata")
 
 // loadInput returns the input of a RestApi in testdata, of a Controller "team/slurm".
 func loadInput(t *testing.T, name string) Input {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := Input{RestAPI: new(v1beta1.RestApi), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
-	if err := yaml.UnmarshalStrict(text, in.RestAPI); err != nil {
-		t.Fatal(err)
-	}
+	in := Input{RestAPI: golden.Load[v1beta1.RestApi](t, name), Controller: new(v1beta1.Controller), Image: "registry.example.com/default:1"}
 	in.Controller.Namespace, in.Controller.Name = "team", "slurm"
 	in.Controller.Spec.SlurmKeyRef = &corev1.SecretKeySelector{}
 	return in
@@ -50,27 +37,7 @@ func TestObjectsOfARestAPI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []byte
-			for _, o := range objects {
-				text, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(append(got, "---\n"...), text...)
-			}
-			path := filepath.Join("testdata", name+".golden.yaml")
-			if *updateGoldens {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
-			}
+			golden.CheckObjects(t, name, objects)
 		})
 	}
 }

@@ -28,12 +28,13 @@ func (in Input) port() int32 {
 
 // selector returns the labels by which the Service and the Deployment select slurmrestd's pods.
 func (in Input) selector() map[string]string {
-	return names.SlurmrestdSelector(in.RestAPI.Name, in.Controller.Name)
+	return names.SlurmrestdSelector(in.RestAPI.Name)
 }
 
 // labels returns the labels of all objects of the RestApi.
 func (in Input) labels() map[string]string {
 	out := in.selector()
+	out[v1beta1.LabelCluster] = in.Controller.Name
 	out[v1beta1.LabelAppComponent] = names.ComponentRestAPI
 	return out
 }

@@ -77,7 +77,13 @@ func newService(in Input) (*corev1.Service, error) {
 // one being ready before an old one ends.
 func newDeployment(in Input, slurmConf string) (*appsv1.Deployment, error) {
 	spec := &in.RestAPI.Spec
-	template, err := podspec.Merge(in.defaultTemplate(), podspec.Part{Field: "spec.template.spec", Raw: spec.Template.Spec},
+	user, err := spec.Template.Spec.PodSpec()
+	if err != nil {
+		return nil, v1beta1.InField("spec.template.spec", err)
+	}
+	defaults := in.defaultTemplate()
+	defaults.Spec.DNSPolicy = podspec.DNSPolicyOf(&user)
+	template, err := podspec.Merge(defaults, podspec.Part{Field: "spec.template.spec", Raw: spec.Template.Spec},
 		podspec.Container{Part: podspec.Part{Field: "spec.slurmrestd", Raw: spec.Slurmrestd}, Name: ContainerSlurmrestd})
 	if err != nil {
 		return nil, err

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/deploymentstatus"
@@ -22,8 +20,6 @@ func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, report
 	out := *r.Status.DeepCopy()
 	ready := deploymentstatus.Ready(deployment, reported, deploymentstatus.Words{Owner: "slurmrestd",
 		Pods: "pods of slurmrestd", AtZero: "nothing answers"})
-	ready.Type, ready.ObservedGeneration = v1beta1.ConditionReady, r.Generation
-	ready.LastTransitionTime = metav1.NewTime(now)
-	meta.SetStatusCondition(&out.Conditions, ready)
+	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, ready, r.Generation, now)
 	return out
 }

@@ -23,6 +23,8 @@ func TestPauseAfter(t *testing.T) {
 		"a pause after failures is never longer than 30 s": {5 * s, 0, 0.25, 9, 30 * s},
 		"nor longer than eight periods":                    {s / 10, 0, 0.25, 9, 8 * s / 10},
 		"a long period is not shortened by failures":       {300 * s, 0, 0.25, 2, 300 * s},
+		"a failure that took long pauses for as long":      {s, 17 * s, 0.25, 1, 17 * s},
+		"but for 30 s at most":                             {s, 50 * s, 0.25, 1, 30 * s},
 		"very many failures do not overflow":               {5 * s, 0, 0.25, 1 << 30, 30 * s},
 	} {
 		if got := PauseAfter(c.period, c.took, c.share, c.failures); got != c.want {

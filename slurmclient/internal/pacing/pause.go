@@ -10,14 +10,15 @@ const maxBackoff = 30 * time.Second
 
 // PauseAfter returns how long to pause after a poll: at least the period, and longer if polling would
 // otherwise take more than its share of the time. Every failure after the first one doubles the
-// pause, up to eight periods or maxBackoff, whichever is shorter.
+// pause, up to eight periods or maxBackoff, whichever is shorter. How long a failed poll took says how long
+// slurmrestd waits for a slurmctld that does not answer, not what polls cost, so it extends the pause only to as
+// much, and not beyond maxBackoff.
 func PauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
-	pause := max(period, time.Duration(float64(took)*(1-share)/share))
 	if failures == 0 {
-		return pause
+		return max(period, time.Duration(float64(took)*(1-share)/share))
 	}
-	most := max(pause, min(8*period, maxBackoff))
-	return min(most, pause<<min(failures-1, 10))
+	most := max(period, min(8*period, maxBackoff))
+	return max(min(most, period<<min(failures-1, 10)), min(took, maxBackoff))
 }
 
 // AddJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.

@@ -5,7 +5,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -15,38 +15,60 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// versions are the releases of Slurm.
+var long = flag.Bool("long", false, "test everything on every release, not only on the newest one")
+
+// versions are the releases of Slurm, the newest first.
 var versions = []string{"26.05", "24.11"}
 
-// TestController makes a slurmctld from a Controller on each release, runs a job, and changes the
-// configuration and kills slurmctld while another job runs.
+// TestController makes Slurm clusters of both releases from custom resources.
 func TestController(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
-	kube, stopOperator := startKube(t, versions)
+	var namespaces []string
+	for _, version := range versions {
+		namespaces = append(namespaces, namespaceOf("cluster.yaml", version), namespaceOf("ha.yaml", version))
+	}
+	kube := startKube(t, namespaces)
 	t.Run("releases", func(t *testing.T) {
 		for _, version := range versions {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				e := startSlurm(t, kube, version, "cluster.yaml")
-				e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
-				e.testJob()
-				e.testAccounting()
+				e := startSlurm(t, kube, version, "cluster.yaml", "login.yaml")
 				job := e.submit("--wrap", "sleep 600")
 				e.awaitState(job, "RUNNING")
-				e.testRestAPI(job)
-				e.testLogin(version)
-				e.testConfiguration(job)
-				e.testCrash(job)
-				e.testPodSecurity()
+				if isTestedWhole(version) {
+					e.testEverything(job)
+				} else {
+					e.awaitLogin()
+					e.testSubmit()
+				}
+				e.testScaleFromZero()
 				if version == "24.11" {
 					e.testUpgrade()
 				}
 			})
 		}
 	})
-	t.Run("takeover", func(t *testing.T) { testTakeover(t, kube, stopOperator) })
+	checkRights(t, kube)
+	t.Run("takeover", func(t *testing.T) { testTakeover(t, kube) })
+}
+
+// isTestedWhole reports whether everything is tested on a release.
+func isTestedWhole(version string) bool { return *long || version == versions[0] }
+
+// testEverything changes, kills and replaces what a cluster consists of, while a job runs.
+func (e *env) testEverything(job string) {
+	e.testJob()
+	e.testLogin()
+	endStream := e.startStream()
+	e.testAccounting()
+	e.testRestAPI(job)
+	e.testConfiguration(job)
+	e.testDeletedPod(job)
+	endStream()
+	e.testKilled(job)
+	e.testPodSecurity()
 }
 
 // submit submits a script and returns the job's id.
@@ -117,25 +139,12 @@ func (e *env) testConfiguration(job string) {
 	}
 }
 
-// testCrash kills slurmctld, and then deletes its pod while a broken configuration is wanted. The job
-// goes on.
-func (e *env) testCrash(job string) {
-	time.Sleep(stateInterval)
-	begin := time.Now()
-	e.slurm("sh", "-c", "kill -9 $(cat "+slurmconf.RunDir+"/slurmctld.pid)")
-	process.Await(e.T, func() error {
-		if restarts := e.restarts(); restarts != "1" {
-			return fmt.Errorf("slurmctld was restarted %s times", restarts)
-		}
-		return nil
-	})
-	e.awaitState(job, "RUNNING")
-	e.Logf("slurmctld killed: it answers after %.1f s", time.Since(begin).Seconds())
-
+// testDeletedPod deletes slurmctld's pod while a job runs and a broken configuration is wanted.
+func (e *env) testDeletedPod(job string) {
 	e.setExtraConf("Nonsense=1")
 	e.awaitCondition("ConfigApplied", "False Refused")
 	pod := e.kubectl("get", "pod", "slurm-controller-0", "-o", "jsonpath={.metadata.uid}")
-	begin = time.Now()
+	begin := time.Now()
 	e.kubectl("delete", "pod", "slurm-controller-0", "--wait=false")
 	process.Await(e.T, func() error {
 		now, err := e.kube.Kubectl(e.Context(), "-n", e.namespace, "get", "pod", "slurm-controller-0", "-o",
@@ -152,6 +161,24 @@ func (e *env) testCrash(job string) {
 	e.await("example.com", "scontrol", "show", "config")
 	e.measureChange("the correction", func() { e.setExtraConf("MailDomain=example.org") }, "example.org", "scontrol",
 		"show", "config")
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+}
+
+// testKilled kills slurmctld with SIGKILL while a job runs. What it accepts in the seconds before is lost (see
+// stateInterval), so nobody submits anything then.
+func (e *env) testKilled(job string) {
+	before := e.restarts()
+	time.Sleep(stateInterval)
+	begin := time.Now()
+	e.slurm("sh", "-c", "kill -9 $(cat "+slurmconf.RunDir+"/slurmctld.pid)")
+	process.Await(e.T, func() error {
+		if e.restarts() == before {
+			return errors.New("slurmctld was not started again")
+		}
+		return nil
+	})
+	e.awaitState(job, "RUNNING")
+	e.Logf("slurmctld killed: it answers after %.1f s", time.Since(begin).Seconds())
 	e.slurm("scancel", job)
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 }

@@ -7,32 +7,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"text/template"
 	"time"
 
-	"github.com/go-logr/logr"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
-	"github.com/slurmtide/slurmtide/operator/accounting"
-	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/configagent"
-	"github.com/slurmtide/slurmtide/operator/controller"
-	operatorkube "github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
-	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -55,66 +37,87 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// startKube starts Kubernetes with a node, the images, the definitions and the operator, which it returns a
-// function to stop.
-func startKube(t *testing.T, versions []string) (*realkube.Cluster, func()) {
+// systemNamespace is that of our own programs.
+const systemNamespace = "slurm-system"
+
+// startKube starts Kubernetes with a node, the images and, in pods, the programs of our charts, with the rights that
+// the charts give them in the namespaces of the test.
+func startKube(t *testing.T, namespaces []string) *realkube.Cluster {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "cluster"})
 	must(t, err)
 	t.Cleanup(func() { must(t, kube.Close()) })
-	images := []string{"slurm-agent"}
+	images := []string{"slurm-operator", "slurm-metrics-adapter", "slurm-agent", "services:dev", "slurmctld:26.05",
+		"slurmrestd:26.05"}
 	for _, version := range versions {
-		images = append(images, "slurmd:"+version, "slurmdbd:"+version)
+		images = append(images, "slurmd:"+version, "slurmdbd:"+version, "login:"+version)
 	}
-	images = append(images, loginImages(versions)...)
 	must(t, kube.LoadImages(t.Context(), images...))
-	_, err = kube.Helm(t.Context(), "install", "crds", "../../../charts/slurm-operator-crds")
-	must(t, err)
-	must(t, kube.AwaitEstablished(t.Context(), "controllers.slinky.slurm.net", "nodesets.slinky.slurm.net",
-		"accountings.slinky.slurm.net", "restapis.slinky.slurm.net", "loginsets.slinky.slurm.net"))
-	return kube, startOperator(t, kube)
-}
-
-// startOperator runs the reconcilers until the test ends or calls the returned function.
-func startOperator(t *testing.T, kube *realkube.Cluster) (stop func()) {
-	t.Helper()
-	ctrl.SetLogger(logr.Discard())
-	config, err := kube.RESTConfig()
-	must(t, err)
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme,
-		autoscalingv2.AddToScheme, v1beta1.AddToScheme} {
-		must(t, add(scheme))
+	for _, namespace := range append([]string{systemNamespace}, namespaces...) {
+		_, err = kube.Kubectl(t.Context(), "create", "namespace", namespace)
+		must(t, err)
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(),
-		Cache:   cache.Options{ByObject: operatorkube.CacheOfOwned()},
-		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: controller.UncachedObjects()}},
-		Metrics: metricsserver.Options{BindAddress: "0"}})
-	must(t, err)
-	must(t, restapi.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now, restapi.Config{}).SetupWithManager(mgr))
-	addLoginSets(t, mgr)
-	must(t, accounting.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), time.Now,
-		accounting.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
-		SetupWithManager(mgr))
-	must(t, controller.New(mgr.GetClient(), mgr.GetAPIReader(), readAgent(kube), mgr.GetEventRecorder("test"), time.Now,
-		controller.Config{AgentImage: "localhost/slurm-agent:dev", AgentPullPolicy: corev1.PullNever}).
-		SetupWithManager(mgr))
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- mgr.Start(ctx) }()
-	stop = sync.OnceFunc(func() { cancel(); must(t, <-done) })
-	t.Cleanup(stop)
-	return stop
+	helm := func(args ...string) {
+		t.Helper()
+		_, err := kube.Helm(t.Context(), append([]string{"install", "--namespace", systemNamespace}, args...)...)
+		must(t, err)
+	}
+	charts := filepath.Join("..", "..", "..", "charts")
+	in := "namespaces={" + strings.Join(namespaces, ",") + "}"
+	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
+	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s", "--set", in+
+		",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
+		",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
+		"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
+	helm("slurm-metrics", filepath.Join(charts, "slurm-metrics"), "--set", in+",replicaCount=1,slurm.pollInterval=2s,"+
+		"image.repository=localhost/slurm-metrics-adapter,image.tag=dev,image.pullPolicy=Never")
+	return kube
 }
 
-// startSlurm applies a Slurm cluster of testdata with a release, and returns when it is Ready.
-func startSlurm(t *testing.T, kube *realkube.Cluster, version, file string) *env {
+// checkRights checks that the operator had all rights that it needed.
+func checkRights(t *testing.T, kube *realkube.Cluster) {
 	t.Helper()
-	name := strings.TrimSuffix(file, ".yaml")
-	e := &env{T: t, kube: kube, namespace: name + "-" + strings.ReplaceAll(version, ".", "-"), ctld: "slurm-controller-0"}
-	values := struct{ Namespace, Version, SlurmKey, JWTKey string }{e.namespace, version, newKey(t), newKey(t)}
+	log, err := kube.Kubectl(t.Context(), "logs", "--namespace", systemNamespace, "deployment/slurm-operator", "--tail=-1")
+	must(t, err)
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "orbidden") {
+			t.Error(line)
+		}
+	}
+	if !strings.Contains(log, "SuccessfulDelete") {
+		t.Error("the log of the operator does not tell that a worker was deleted")
+	}
+	if t.Failed() {
+		t.Logf("the end of the operator's log:\n%s", log[max(0, len(log)-20000):])
+	}
+}
+
+// stopOperator ends the operator's pod.
+func stopOperator(t *testing.T, kube *realkube.Cluster) {
+	t.Helper()
+	for _, args := range [][]string{{"scale", "deployment/slurm-operator", "--replicas=0"},
+		{"wait", "pods", "-l", "app.kubernetes.io/name=slurm-operator", "--for=delete", "--timeout=60s"}} {
+		_, err := kube.Kubectl(t.Context(), append([]string{"--namespace", systemNamespace}, args...)...)
+		must(t, err)
+	}
+}
+
+// namespaceOf returns the namespace of the Slurm cluster of a release in a file of testdata.
+func namespaceOf(file, version string) string {
+	return strings.TrimSuffix(file, ".yaml") + "-" + strings.ReplaceAll(version, ".", "-")
+}
+
+// startSlurm applies a Slurm cluster, files of testdata, with a release, and returns when it is Ready.
+func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...string) *env {
+	t.Helper()
+	e := &env{T: t, kube: kube, namespace: namespaceOf(files[0], version), ctld: "slurm-controller-0"}
+	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password string }{e.namespace, version, newKey(t), newKey(t),
+		"secret-of-the-test"}
 	text := &bytes.Buffer{}
-	must(t, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
+	for _, file := range files {
+		must(t, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
+		text.WriteString("\n---\n")
+	}
 	begin := time.Now()
 	must(t, kube.Apply(t.Context(), text.String()))
 	t.Cleanup(func() {
@@ -128,6 +131,9 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version, file string) *env
 	}
 	e.kubectl("wait", "controller/slurm", "--for=condition=ConfigApplied", "--timeout=60s")
 	t.Logf("%s: from kubectl apply to Ready and ConfigApplied: %.1f s", version, time.Since(begin).Seconds())
+	e.await("idle", "sinfo", "-h", "-n", "w-0", "-o", "%t")
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	t.Logf("%s: from kubectl apply until a job has run: %.1f s", version, time.Since(begin).Seconds())
 	return e
 }
 
@@ -204,23 +210,4 @@ func (e *env) logs() string {
 		}
 	}
 	return out.String()
-}
-
-// readAgent returns a reader of agents' status. The test is not in the network of pods, so it asks
-// through the API server.
-func readAgent(kube *realkube.Cluster) func(context.Context, string) (configagent.Status, error) {
-	return func(ctx context.Context, podIP string) (out configagent.Status, err error) {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the API server waits longer for a pod that is gone
-		defer cancel()
-		path, err := kube.Kubectl(ctx, "get", "pods", "--all-namespaces", "--field-selector=status.podIP="+podIP, "-o",
-			"jsonpath=/api/v1/namespaces/{.items[0].metadata.namespace}/pods/{.items[0].metadata.name}")
-		if err != nil {
-			return out, err
-		}
-		text, err := kube.Kubectl(ctx, "get", "--raw", fmt.Sprintf("%s:%d/proxy/status", path, names.SlurmAgentPort))
-		if err != nil {
-			return out, err
-		}
-		return out, json.Unmarshal([]byte(text), &out)
-	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // testLogin logs in through SSSD, submits a job, replaces and scales the login pods.
-func (e *env) testLogin(version string) {
-	e.startLogin(e.kube, version)
+func (e *env) testLogin() {
+	e.awaitLogin()
 	e.testSubmit()
 	e.testOpenSession()
 	e.testZero()
@@ -38,17 +38,25 @@ func (e *env) testSubmit() {
 	}
 }
 
+// untilTold is a command that runs until the test makes a file.
+const untilTold = "until test -e /tmp/told; do sleep 0.2; done; echo still here"
+
 // testOpenSession replaces the login pods while a user is logged in at a terminal, and a command of the user
 // runs. Both go on, the terminal is told, and the pod leaves when they have ended.
 func (e *env) testOpenSession() {
 	old := e.loginPod()
 	ctx, cancel := context.WithTimeout(e.Context(), 5*time.Minute)
 	defer cancel()
-	var terminal, command string
+	outputs := [2]string{"/tmp/terminal", "/tmp/command"} // in the pod of the client
 	var failures [2]error
 	var wg sync.WaitGroup
-	wg.Go(func() { terminal, failures[0] = e.ssh(ctx, "-tt", "sleep 60; echo still here") })
-	wg.Go(func() { command, failures[1] = e.ssh(ctx, "sleep 60; echo still here") })
+	for i, options := range [2][]string{{"-tt"}, nil} {
+		wg.Go(func() {
+			session := append(append([]string{"ssh"}, sshOptions...), append(options, "login", "'"+untilTold+"'")...)
+			_, failures[i] = e.kube.Kubectl(ctx, "--namespace", e.namespace, "exec", "client", "--", "sh", "-c",
+				strings.Join(session, " ")+" >"+outputs[i])
+		})
+	}
 	process.Await(e.T, func() error {
 		out, err := e.kube.Kubectl(ctx, "--namespace", e.namespace, "exec", old, "-c", "login", "--", "sh", "-c",
 			"cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^sshd-session: alice@'")
@@ -64,14 +72,20 @@ func (e *env) testOpenSession() {
 		}
 		return nil
 	})
-	wg.Wait()
-	for i, out := range []string{terminal, command} {
-		if failures[i] != nil || !strings.Contains(out, "still here") {
-			e.Errorf("a session was cut: %q, %v", out, failures[i])
+	process.Await(e.T, func() error {
+		if text := e.kubectl("exec", "client", "--", "cat", outputs[0]); !strings.Contains(text,
+			"This login pod ("+old+") is leaving") {
+			return fmt.Errorf("the terminal was not told: %q", text)
 		}
-	}
-	if !strings.Contains(terminal, "This login pod ("+old+") is leaving") {
-		e.Errorf("the terminal was not told: %q", terminal)
+		return nil
+	})
+	e.kubectl("exec", old, "-c", "login", "--", "touch", "/tmp/told")
+	wg.Wait()
+	for i, output := range outputs {
+		if text := e.kubectl("exec", "client", "--", "cat", output); failures[i] != nil ||
+			!strings.Contains(text, "still here") {
+			e.Errorf("a session was cut: %q, %v", text, failures[i])
+		}
 	}
 	begin := time.Now()
 	e.kubectl("wait", "pod/"+old, "--for=delete", "--timeout=60s")

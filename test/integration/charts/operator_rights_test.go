@@ -16,8 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// operatorObjects are a Slurm cluster with workers and one object of each kind that nothing
-// reconciles.
+// operatorObjects are a Slurm cluster with workers, and one object of each kind that stands for a daemon.
 const operatorObjects = `
 apiVersion: v1
 kind: Secret
@@ -103,8 +102,9 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	}
 	ready := `--output=jsonpath={.status.conditions[?(@.type=="Ready")].reason}`
 	prints("Available", "cluster", "hpc", ready)
-	for _, kind := range []string{"controller", "restapi", "accounting", "loginset"} {
-		prints("NotReconciled", kind, "blue", ready)
+	for kind, reason := range map[string]string{"controller": "External", "accounting": "External",
+		"restapi": "InvalidSpec", "loginset": "ReferenceNotFound"} { // no image, no Secret
+		prints(reason, kind, "blue", ready)
 	}
 	prints("cpu-0", "pods", "--output=jsonpath={.items[*].metadata.name}")
 	prints("tmp-cpu-0", "persistentvolumeclaims", "--output=jsonpath={.items[*].metadata.name}")

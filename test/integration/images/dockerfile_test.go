@@ -103,7 +103,7 @@ func TestImagesContainNothingElse(t *testing.T) {
 // TestStagesHaveKnownBases checks that each stage is based on an earlier stage, on scratch, or on
 // an image with a version.
 func TestStagesHaveKnownBases(t *testing.T) {
-	for _, file := range []string{"Dockerfile", "images/slurmd/Dockerfile"} {
+	for _, file := range []string{"Dockerfile", "images/Dockerfile"} {
 		var above []string
 		for _, s := range readStages(t, file) {
 			isStage := slices.Contains(above, s.base) || s.base == "scratch"
@@ -157,20 +157,6 @@ func TestTheBuilderSeesThePrograms(t *testing.T) {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(name, "github.com/slurmtide/slurmtide/"), "/")
 		if !slices.Contains(included, folder) {
 			t.Errorf(".dockerignore excludes %s, which contains %s", folder, path.Base(name))
-		}
-	}
-}
-
-// TestPackagesOfSlurm checks the package list from which both the Dockerfile and the root of Slurm
-// are built.
-func TestPackagesOfSlurm(t *testing.T) {
-	names := strings.Fields(readFile(t, "images/slurmd/packages"))
-	if compact := slices.Compact(slices.Sorted(slices.Values(names))); len(compact) != len(names) {
-		t.Errorf("the list contains a package twice: %q", names)
-	}
-	for _, name := range []string{"slurmd", "slurm-client"} { // the preStop hook of a worker calls scontrol
-		if !slices.Contains(names, name) {
-			t.Errorf("%s is missing", name)
 		}
 	}
 }

@@ -43,11 +43,11 @@ func New(streams Streams, now func() time.Time, version string) *cobra.Command {
 		Use:   "kubectl-slurm",
 		Short: "Shows and explains Slurm on Kubernetes",
 		Long: `Shows the Slurm clusters in a Kubernetes cluster, explains the number of workers of
-NodeSets and why jobs wait, and finds faults.
+NodeSets and why jobs wait, finds faults, and replaces keys.
 
 The plugin reads everything through the Kubernetes API with your permissions: the
 custom resources of slurm-operator, and the metrics and the view of Slurm that
-slurm-metrics-adapter serves. You need no Slurm token.
+slurm-metrics-adapter serves. You need no Slurm token. Only rotate changes anything.
 
 The exit status is 0 for success, 1 when the doctor found a fault or the records of a
 cluster cannot be shown, 2 for other errors, and 130 when a command other than --watch
@@ -63,7 +63,7 @@ was interrupted.`,
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(addHelpHint)
 	requireSubcommand(root)
-	root.AddCommand(s.topCommand(), s.explainCommand(), s.doctorCommand())
+	root.AddCommand(s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand())
 	return root
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestCommandsWithoutKubeconfigSayWhatToDo(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	for _, args := range [][]string{{"doctor"}, {"top", "jobs"}, {"explain", "nodeset", "gpu"}} {
+	for _, args := range [][]string{{"doctor"}, {"top", "jobs"}, {"explain", "nodeset", "gpu"}, {"rotate"}} {
 		var out strings.Builder
 		root := New(Streams{In: strings.NewReader(""), Out: &out, Err: &out}, time.Now, "test")
 		root.SetArgs(args)

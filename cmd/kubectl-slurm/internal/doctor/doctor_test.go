@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,7 +175,7 @@ type brokenCase struct {
 }
 
 func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
-	for _, tc := range append(brokenCases(), brokenAutoscalerCases()...) {
+	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases()) {
 		t.Run(tc.name, func(t *testing.T) {
 			observed := newHealthy()
 			tc.breakIt(observed)
@@ -198,7 +199,7 @@ func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 
 func TestEveryCodeIsFoundByATest(t *testing.T) {
 	found := map[Code]bool{}
-	for _, tc := range append(brokenCases(), brokenAutoscalerCases()...) {
+	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases()) {
 		for _, c := range tc.want {
 			found[c] = true
 		}

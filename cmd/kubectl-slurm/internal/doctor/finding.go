@@ -34,6 +34,16 @@ const (
 	// ClusterNotReady and NodeSetNotReady: the operator reports that the object is not ready.
 	ClusterNotReady Code = "ClusterNotReady"
 	NodeSetNotReady Code = "NodeSetNotReady"
+	// HostUnreachable: pods cannot reach an external daemon at its address.
+	HostUnreachable Code = "HostUnreachable"
+	// AddressNotServed: nobody serves the address at which hosts outside look for a daemon.
+	AddressNotServed Code = "AddressNotServed"
+	// PortDiffers: hosts outside look for a daemon at another port than its Service has there.
+	PortDiffers Code = "PortDiffers"
+	// SourceAddressLost: a Service hides the address of the host that connects to a daemon.
+	SourceAddressLost Code = "SourceAddressLost"
+	// ServiceUnresolved: pods do not resolve the name of a Service.
+	ServiceUnresolved Code = "ServiceUnresolved"
 	// OperatorNotRunning: no operator reconciles the NodeSets.
 	OperatorNotRunning Code = "OperatorNotRunning"
 	// AsleepAtZero: the NodeSet is at zero, its HPA is inactive, and nothing wakes it.
@@ -121,7 +131,8 @@ func Codes() []Code {
 	return []Code{
 		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired,
 		TokenUnreadable,
-		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		TokenExpiring, ClusterMissing, HostUnreachable, AddressNotServed, PortDiffers, SourceAddressLost, ServiceUnresolved,
+		ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
 		ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
@@ -134,7 +145,8 @@ func codeRank(c Code) int { return slices.Index(Codes(), c) }
 func allChecks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		checkRights, checkAPIServices, checkForeignMetrics, checkSnapshots,
-		checkTokens, checkClusters, checkReferences, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
+		checkTokens, checkClusters, checkReferences, checkExternalHosts, checkOutwardAddresses, checkSourceAddresses,
+		checkHostNetworkDNS, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
 		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero,
 		checkTolerance,
 		checkTargets, checkAsleepAtZero, checkFailing,

@@ -25,6 +25,10 @@ type Observed struct {
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Clusters    []v1beta1.Cluster
 	Controllers []v1beta1.Controller
+	Accountings []v1beta1.Accounting
+	LoginSets   []v1beta1.LoginSet
+	RestAPIs    []v1beta1.RestApi
+	Services    []corev1.Service
 	// Workers are the pods of NodeSets.
 	Workers []corev1.Pod
 	// Read says which of these lists were read.
@@ -56,6 +60,10 @@ const (
 	Autoscalers Kind = "horizontalpodautoscalers"
 	Clusters    Kind = "clusters"
 	Controllers Kind = "controllers"
+	Accountings Kind = "accountings"
+	LoginSets   Kind = "loginsets"
+	RestAPIs    Kind = "restapis"
+	Services    Kind = "services"
 	Workers     Kind = "pods"
 )
 

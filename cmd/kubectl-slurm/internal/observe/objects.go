@@ -35,6 +35,26 @@ func (a *API) Controllers(ctx context.Context, s Scope) ([]v1beta1.Controller, e
 	return listAll[v1beta1.Controller](ctx, a, slinkyResource("controllers"), s)
 }
 
+// Accountings lists Accountings.
+func (a *API) Accountings(ctx context.Context, s Scope) ([]v1beta1.Accounting, error) {
+	return listAll[v1beta1.Accounting](ctx, a, slinkyResource("accountings"), s)
+}
+
+// LoginSets lists LoginSets.
+func (a *API) LoginSets(ctx context.Context, s Scope) ([]v1beta1.LoginSet, error) {
+	return listAll[v1beta1.LoginSet](ctx, a, slinkyResource("loginsets"), s)
+}
+
+// RestAPIs lists RestApis.
+func (a *API) RestAPIs(ctx context.Context, s Scope) ([]v1beta1.RestApi, error) {
+	return listAll[v1beta1.RestApi](ctx, a, slinkyResource("restapis"), s)
+}
+
+// Services lists Services.
+func (a *API) Services(ctx context.Context, s Scope) ([]corev1.Service, error) {
+	return listAll[corev1.Service](ctx, a, newResource("", "v1", "services"), s)
+}
+
 // Autoscalers lists HorizontalPodAutoscalers.
 func (a *API) Autoscalers(ctx context.Context, s Scope) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
 	return listAll[autoscalingv2.HorizontalPodAutoscaler](ctx, a,

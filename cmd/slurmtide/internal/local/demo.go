@@ -58,7 +58,7 @@ func (l *Demo) Steps() []steps.Step {
 		{Name: "build CoreDNS", Do: l.scriptStep("hack/kube/build", "coredns")},
 		{Name: "root file system of the node", Do: l.rootStep("kube-root", "hack/kube/root")},
 		{Name: "root file system of Slurm " + SlurmVersion,
-			Do: l.rootStep("images/slurmd-"+SlurmVersion, "hack/images/root", SlurmVersion)},
+			Do: l.rootStep("images/slurmd-"+SlurmVersion, "hack/images/root", "slurmd:"+SlurmVersion)},
 		{Name: "compile operator and adapter", Do: l.compilePackages},
 		{Name: "start Kubernetes with one node", Do: l.startKubernetes},
 		{Name: "load images into the node", Do: l.loadImages},

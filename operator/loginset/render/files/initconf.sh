@@ -18,8 +18,13 @@ chmod 0700 db secrets pipes/private
 # sackd listens at a socket in /run/slurm. It refuses a folder of anybody else, and a key that others may read.
 chown "$1:$1" /run/slurm
 chmod 0755 /run/slurm
-cp /etc/slurm-secret/slurm.key /etc/slurm/slurm.key.new
-chmod 0400 /etc/slurm/slurm.key.new
-chown "$1:$1" /etc/slurm/slurm.key.new
-mv /etc/slurm/slurm.key.new /etc/slurm/slurm.key
+# Once the key has been rotated there is a slurm.jwks, too. slurm-agent, which runs as SlurmUser, brings newer ones.
+for file in slurm.key slurm.jwks slurmtide.keys; do
+	[ -e "/etc/slurm-secret/$file" ] || continue
+	cp "/etc/slurm-secret/$file" "/etc/slurm/.$file.new"
+	chmod 0400 "/etc/slurm/.$file.new"
+	chown "$1:$1" "/etc/slurm/.$file.new"
+	mv "/etc/slurm/.$file.new" "/etc/slurm/$file"
+done
+chown "$1:$1" /etc/slurm
 chmod 0755 /etc/slurm

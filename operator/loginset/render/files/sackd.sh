@@ -2,6 +2,13 @@
 # Runs sackd as a child. As the first process of its container sackd of Slurm 24.11 would ignore SIGTERM, and
 # the pod would stay until the end of its grace period.
 # It executes itself again for a new configuration, for which it needs its full path.
+if [ -n "${SLURM_AGENT:-}" ]; then
+	# It gives sackd changed keys, and says which ones sackd has.
+	(while :; do
+		"$SLURM_AGENT" --daemon=sackd --wanted=/etc/slurm-secret --live=/etc/slurm
+		sleep 1
+	done) &
+fi
 /usr/sbin/sackd "$@" &
 sackd=$!
 trap 'kill "$sackd" 2>/dev/null' TERM INT

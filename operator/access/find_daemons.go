@@ -11,6 +11,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
+// FindController returns the Controller that the field spec.controllerRef of an object names. The error is
+// *problem.Error if there is none.
+func FindController(ctx context.Context, reader client.Reader, namespace, name string) (*v1beta1.Controller, error) {
+	out := &v1beta1.Controller{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, out)
+	if apierrors.IsNotFound(err) {
+		return nil, problem.New(v1beta1.ReasonReferenceNotFound, "spec.controllerRef: there is no Controller %s", name)
+	}
+	return out, err
+}
+
 // FindSlurmdbd returns where the slurmdbd of a Controller is, without a host if it has none. The error is
 // *problem.Error if the Controller names an Accounting that does not exist.
 func FindSlurmdbd(ctx context.Context, reader client.Reader, c *v1beta1.Controller) (refs.Address, error) {

@@ -1,0 +1,133 @@
+package agentstatus
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/problem"
+)
+
+// newSet returns a StatefulSet with so many ready slurmctlds.
+func newSet(ready int32) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", Generation: 2}}
+	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, ReadyReplicas: ready}
+	return set
+}
+
+func TestReady(t *testing.T) {
+	outdated := newSet(1)
+	outdated.Status.ObservedGeneration = 1
+	for _, tc := range []struct {
+		name     string
+		set      *appsv1.StatefulSet
+		replicas int
+		problem  *problem.Error
+		want     metav1.Condition
+	}{
+		{"nothing exists", nil, 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "the StatefulSet of slurmctld is being created"}},
+		{"its controller has not seen it", outdated, 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "StatefulSet slurm-controller is being updated"}},
+		{"no pod is ready", newSet(0), 1, nil, metav1.Condition{Status: "False", Reason: "Progressing",
+			Message: "no pod of StatefulSet slurm-controller is ready"}},
+		{"it is ready", newSet(1), 1, nil, metav1.Condition{Status: "True", Reason: "Available",
+			Message: "slurmctld is ready"}},
+		{"a backup is not", newSet(2), 3, nil, metav1.Condition{Status: "True", Reason: "Available",
+			Message: "2 of 3 slurmctlds are ready"}},
+		{"a problem counts more than what runs", newSet(1), 1, &problem.Error{Reason: "InvalidSpec", Message: "spec.extraConf"},
+			metav1.Condition{Status: "False", Reason: "InvalidSpec", Message: "spec.extraConf"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := Observation{Daemon: "slurmctld", Set: tc.set, Replicas: tc.replicas, Problem: tc.problem}
+			if got := o.Ready(); got != tc.want {
+				t.Errorf("the condition is %+v, not %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestConfigApplied(t *testing.T) {
+	agent := func(wanted, applied, refusal string) Agent {
+		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: refusal}}
+	}
+	for _, tc := range []struct {
+		name    string
+		problem *problem.Error
+		agents  []Agent
+		want    metav1.Condition
+		settled bool
+	}{
+		{"no agent", nil, nil, metav1.Condition{Status: "False", Reason: "Applying",
+			Message: "revision new is being checked and applied"}, false},
+		{"the kubelet has not brought it", nil, []Agent{agent("old", "old", "")}, metav1.Condition{Status: "False",
+			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"it is in force", nil, []Agent{agent("new", "new", "")}, metav1.Condition{Status: "True", Reason: "Applied",
+			Message: "revision new is in force"}, true},
+		{"one of two has it", nil, []Agent{agent("new", "new", ""), agent("new", "old", "")}, metav1.Condition{
+			Status: "False", Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"it is refused", nil, []Agent{agent("new", "old", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Refused", Message: "revision new is not applied: line 3; revision old stays in force"}, true},
+		{"the first one is refused", nil, []Agent{agent("new", "", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Refused", Message: "revision new is not applied: line 3; slurmctld waits for another one"}, true},
+		{"an older one was refused", nil, []Agent{agent("old", "older", "line 3")}, metav1.Condition{Status: "False",
+			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
+		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
+			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
+		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
+			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := Observation{Daemon: "slurmctld", Replicas: 1, Problem: tc.problem, Revision: "new", Agents: tc.agents}
+			if got := o.ConfigApplied(); got != tc.want {
+				t.Errorf("the condition is %+v, not %+v", got, tc.want)
+			}
+			if o.IsSettled() != tc.settled {
+				t.Errorf("settled is %t", o.IsSettled())
+			}
+		})
+	}
+}
+
+func TestIsStarting(t *testing.T) {
+	running := []Agent{{Status: configagent.Status{Applied: "1"}}}
+	for _, tc := range []struct {
+		name string
+		o    Observation
+		want bool
+	}{
+		{"nothing exists", Observation{}, false},
+		{"no agent answers", Observation{Set: newSet(0), Agents: []Agent{{Err: errors.New("refused")}}}, false},
+		{"it has no configuration", Observation{Set: newSet(0), Agents: []Agent{{}}}, false},
+		{"it has its configuration", Observation{Set: newSet(0), Agents: running}, true},
+		{"it is ready", Observation{Set: newSet(1), Agents: running}, false},
+		{"there is a problem", Observation{Set: newSet(0), Agents: running, Problem: &problem.Error{}}, false},
+	} {
+		if got := tc.o.IsStarting(); got != tc.want {
+			t.Errorf("%s: %t", tc.name, got)
+		}
+	}
+}
+
+func TestRequeueAfter(t *testing.T) {
+	silent := Agent{Err: errors.New("refused")}
+	for _, tc := range []struct {
+		name   string
+		agents []Agent
+		want   time.Duration
+	}{
+		{"no pod", nil, silentInterval},
+		{"no answer", []Agent{silent}, silentInterval},
+		{"one works on it", []Agent{silent, {Status: configagent.Status{Wanted: "new"}}}, settlingInterval},
+		{"both have it", []Agent{{Status: configagent.Status{Applied: "new"}}, {Status: configagent.Status{Applied: "new"}}},
+			resyncInterval},
+	} {
+		if got := (Observation{Replicas: 2, Revision: "new", Agents: tc.agents}).RequeueAfter(); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}

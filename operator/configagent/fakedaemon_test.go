@@ -1,0 +1,34 @@
+package configagent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// runFakeDaemon prints that it has started and executes itself again on SIGHUP, as its name says: one that is deaf
+// does not, and one that is starting has no handler of it. Go's runtime has threads beside the main one, as slurmd has.
+func runFakeDaemon() {
+	if strings.HasSuffix(os.Args[0], "starting") {
+		sleep, err := exec.LookPath("sleep")
+		if err == nil {
+			fmt.Println("started")                                              //nolint:forbidigo // the test reads it
+			err = syscall.Exec(sleep, []string{os.Args[0], "60"}, os.Environ()) //nolint:gosec // Go itself has a handler
+		}
+		panic(err)
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	fmt.Println("started") //nolint:forbidigo // the test reads it
+	for range hup {
+		if strings.HasSuffix(os.Args[0], "deaf") {
+			continue
+		}
+		if err := syscall.Exec("/proc/self/exe", os.Args, os.Environ()); err != nil { //nolint:gosec // it is this program
+			panic(err)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Package kubetest has a store of objects for tests of reconcilers.
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Store is a store of objects that counts writes and can be cut off at one.
+type Store struct {
+	client.Client
+	// Writes is how many writes there were.
+	Writes int
+	// Kill returns what becomes of the write with a number, from 1 on: whether it is done, and its error. The field
+	// may be nil: all are done.
+	Kill func(write int) (reached bool, err error)
+}
+
+// NewStore returns a store with objects, of which owner has a status, all in namespace "team".
+func NewStore(t *testing.T, owner client.Object, objects ...client.Object) *Store {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
+		v1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects = append(objects, owner)
+	for _, o := range objects {
+		if _, isNamespace := o.(*corev1.Namespace); !isNamespace {
+			o.SetNamespace("team")
+		}
+	}
+	s := &Store{}
+	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(owner).
+		WithInterceptorFuncs(s.countWrites()).Build()
+	return s
+}
+
+// countWrites returns what counts every write of a client.
+func (s *Store) countWrites() interceptor.Funcs {
+	return interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			return s.write(func() error { return c.Apply(ctx, o, options...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			return s.write(func() error { return c.Create(ctx, o, options...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			return s.write(func() error { return c.Delete(ctx, o, options...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+			return s.write(func() error { return c.Patch(ctx, o, p, options...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			options ...client.SubResourcePatchOption) error {
+			return s.write(func() error { return c.SubResource(sub).Patch(ctx, o, p, options...) })
+		},
+	}
+}
+
+// write counts a write and does it, unless it fails.
+func (s *Store) write(do func() error) error {
+	s.Writes++
+	if s.Kill == nil {
+		return do()
+	}
+	reached, killed := s.Kill(s.Writes)
+	if !reached {
+		return killed
+	}
+	return errors.Join(do(), killed)
+}
+
+// Get reads an object of namespace "team", and fails the test if there is none.
+func Get[T client.Object](t *testing.T, s *Store, name string, into T) T {
+	t.Helper()
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: name}, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
+
+// Request returns a request for an object of namespace "team".
+func Request(name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: name}}
+}
+
+// Noon is a clock that stands still.
+func Noon() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) }

@@ -1,0 +1,65 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+const (
+	// ContainerKeys is the sidecar of a worker that gives slurmd its keys.
+	ContainerKeys = "keys"
+	// VolumeKeys has the keys that slurmd reads, in memory.
+	VolumeKeys = "slurm-keys"
+
+	keysDir = "/run/slurm-keys"
+)
+
+// ContainerPortAgent returns the port at which an agent tells its status.
+func ContainerPortAgent() corev1.ContainerPort {
+	return corev1.ContainerPort{Name: portAgent, ContainerPort: names.SlurmAgentPort, Protocol: corev1.ProtocolTCP}
+}
+
+// AgentMount returns the mount with the program that InstallAgentContainer installs.
+func AgentMount() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: VolumeAgent, MountPath: agentDir, ReadOnly: true}
+}
+
+// AddKeysAgent adds a sidecar to a pod that gives the daemon in its first container the keys of auth/slurm: the
+// slurm.key of a Secret, or the key set that follows it. Both must be able to see each other's processes. The
+// daemon runs as root, and so must the sidecar, which sends it a signal.
+func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector) {
+	security := RestrictedContext()
+	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(0)), new(int64(0)), new(false)
+	small := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("32Mi")}
+	agent := corev1.Container{
+		Name:            ContainerKeys,
+		Image:           image,
+		ImagePullPolicy: policy,
+		Args:            []string{"--daemon=" + daemon, "--wanted=" + wantedDir, "--live=" + keysDir},
+		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
+		Ports:           []corev1.ContainerPort{ContainerPortAgent()},
+		StartupProbe:    newStartedProbe(),
+		// Equal, so that a pod whose daemon has equal ones keeps its quality of service.
+		Resources: corev1.ResourceRequirements{Requests: small, Limits: small},
+		VolumeMounts: []corev1.VolumeMount{{Name: VolumeKeys, MountPath: keysDir},
+			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true}},
+		SecurityContext: security,
+	}
+	spec.InitContainers = append(spec.InitContainers, agent)
+	spec.Volumes = append(spec.Volumes, SlurmKeysVolume(volumeWanted, key, 0o400), MemoryVolume(VolumeKeys))
+	first := &spec.Containers[0]
+	first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: VolumeKeys, MountPath: keysDir,
+		ReadOnly: true})
+	first.Env = append(first.Env, KeyVariables(keysDir)...)
+}
+
+// KeyVariables returns the environment variables that tell slurmd and sackd in which folder the keys are. Where there
+// is a slurm.jwks, they read it and not slurm.key. Without the variables a sackd that gets its configuration from
+// slurmctld does not find a slurm.jwks that comes later (docs/development/slurm.md, "Several keys of auth/slurm").
+func KeyVariables(dir string) []corev1.EnvVar {
+	return []corev1.EnvVar{{Name: "SLURM_SACK_KEY", Value: dir + "/" + SlurmKeyFile},
+		{Name: "SLURM_SACK_JWKS", Value: dir + "/" + SlurmJWKSFile}}
+}

@@ -1,0 +1,63 @@
+// Package keyfile reads and writes slurm.jwks, the keys of auth/slurm in the form of a JSON Web Key Set
+// (docs/development/slurm.md, "Several keys of auth/slurm"). It is pure. Its errors contain no key.
+package keyfile
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
+)
+
+// webKey is a key of slurm.jwks.
+type webKey struct {
+	Algorithm string `json:"alg"`
+	Type      string `json:"kty"`
+	ID        string `json:"kid"`
+	Key       string `json:"k"`
+	// Use is useDefault for the key that signs.
+	Use string `json:"use,omitempty"`
+}
+
+const useDefault = "default"
+
+// Encode returns slurm.jwks with the keys of a set. It fails if the content of a key is not given, or for a
+// slurm.key, whose key has no id.
+func Encode(set plan.KeySet, keys map[string][]byte) ([]byte, error) {
+	if set.IsPlain() {
+		return nil, errors.New("a slurm.key is no key set")
+	}
+	list := []webKey{}
+	for _, id := range set.IDs() {
+		if len(keys[id]) == 0 {
+			return nil, fmt.Errorf("there is no content of the key %q", id)
+		}
+		key := webKey{Algorithm: "HS256", Type: "oct", ID: id, Key: base64.RawURLEncoding.EncodeToString(keys[id])}
+		if id == set.Default() {
+			key.Use = useDefault
+		}
+		list = append(list, key)
+	}
+	return json.Marshal(map[string]any{"keys": list})
+}
+
+// Decode returns the keys of slurm.jwks by their ids.
+func Decode(text []byte) (map[string][]byte, error) {
+	var set struct {
+		Keys []webKey `json:"keys"`
+	}
+	if json.Unmarshal(text, &set) != nil {
+		return nil, errors.New("slurm.jwks is no JSON Web Key Set")
+	}
+	out := map[string][]byte{}
+	for _, key := range set.Keys {
+		content, err := base64.RawURLEncoding.DecodeString(key.Key)
+		if err != nil || len(content) == 0 || key.ID == "" {
+			return nil, errors.New("slurm.jwks has a key without an id or a content")
+		}
+		out[key.ID] = content
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Phase is how far a rotation is. It is the reason of the condition KeysRotated.
+type Phase string
+
+// Phases, in the order in which they come.
+const (
+	// NotBegun is while a rotation is asked for and it is not known that all daemons have the present key.
+	NotBegun Phase = v1beta1.ReasonWaitingForDaemons
+	// Distributing is while daemons learn the new key, with which nobody signs yet.
+	Distributing Phase = v1beta1.ReasonDistributingKey
+	// Switching is while daemons begin to sign with the new key.
+	Switching Phase = v1beta1.ReasonSwitchingKey
+	// Retiring is while daemons forget the old key.
+	Retiring Phase = v1beta1.ReasonRetiringKey
+	// Rotated is when all daemons have the same single key.
+	Rotated Phase = v1beta1.ReasonRotated
+)
+
+// Member is a daemon that has the key set.
+type Member struct {
+	// Name is the name of its pod.
+	Name string
+	// Loaded is the key set that it uses. It is meaningless with a Problem.
+	Loaded KeySet
+	// Problem says why it is not known which key set the daemon uses. It is empty if it is known.
+	Problem string
+}
+
+// Input is what a step is decided from.
+type Input struct {
+	// Written is the key set that daemons read. It is the zero value as long as they read slurm.key.
+	Written KeySet
+	// Requested says that a rotation is asked for that has not begun.
+	Requested bool
+	// Members are all daemons that read the key set.
+	Members []Member
+	// NewID is the id that a new key would get.
+	NewID string
+}
+
+// Step is what to do now.
+type Step struct {
+	// Phase is how far the rotation is once Write is written.
+	Phase Phase
+	// Write is the key set to write, and nil if the daemons are not ready for another one, or nothing is to do.
+	Write *KeySet
+	// Waiting are the members that do not use the written key set.
+	Waiting []Member
+}
+
+// Next returns the next step.
+func Next(in Input) Step {
+	step := Step{Phase: phaseOf(in.Written), Waiting: waitingMembers(in)}
+	if len(step.Waiting) > 0 {
+		if len(in.Written.ids) < 2 && in.Requested {
+			step.Phase = NotBegun
+		}
+		return step
+	}
+	next := followingSet(in)
+	if next == nil {
+		if len(in.Written.ids) <= 1 {
+			step.Phase = Rotated
+		}
+		return step
+	}
+	step.Write, step.Phase = next, phaseOf(*next)
+	// Whoever is a member has the set before.
+	step.Waiting = slices.Clone(in.Members)
+	return step
+}
+
+// waitingMembers returns the members that do not use the written key set.
+func waitingMembers(in Input) []Member {
+	var out []Member
+	for _, m := range in.Members {
+		if m.Problem != "" || !m.Loaded.Equal(in.Written) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// phaseOf returns how far a rotation is while members learn a key set.
+func phaseOf(written KeySet) Phase {
+	switch {
+	case len(written.ids) < 2:
+		return Retiring
+	case written.signs == written.ids[0]:
+		return Distributing
+	}
+	return Switching
+}
+
+// followingSet returns the key set that follows the written one, which all members use, or nil if none does.
+func followingSet(in Input) *KeySet {
+	ids := in.Written.ids
+	switch {
+	case len(ids) == 2 && in.Written.signs == ids[0]:
+		return &KeySet{ids: slices.Clone(ids), signs: ids[1]}
+	case len(ids) == 2:
+		return &KeySet{ids: []string{ids[1]}, signs: ids[1]}
+	case !in.Requested:
+		return nil
+	}
+	old := in.Written.Default()
+	return &KeySet{ids: []string{old, in.NewID}, signs: old}
+}

@@ -1,0 +1,192 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
+)
+
+func parseSet(t *testing.T, text string) plan.KeySet {
+	t.Helper()
+	set, err := plan.ParseKeySet(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.String() != text {
+		t.Fatalf("%q is written as %q", text, set)
+	}
+	return set
+}
+
+// TestAccepts has the cells of the table in docs/development/slurm.md that were measured. The key of slurm.key is
+// the first one.
+func TestAccepts(t *testing.T) {
+	for _, tc := range []struct {
+		server, client string
+		want           bool
+	}{
+		{"", "", true},
+		{"", "first*,b", true},
+		{"", "b*", false},
+		{"first*,b", "", true},
+		{"first*,b", "first*,b", true},
+		{"first*,b", "first,b*", true},
+		{"first*,b", "b*", true},
+		{"first,b*", "", false},
+		{"first,b*", "first*,b", true},
+		{"first,b*", "b*", true},
+		{"b*", "first*,b", false},
+		{"b*", "first,b*", true},
+		{"b*", "b*", true},
+		{"b*", "", false},
+	} {
+		t.Run(tc.server+" "+tc.client, func(t *testing.T) {
+			if got := parseSet(t, tc.server).Accepts(parseSet(t, tc.client)); got != tc.want {
+				t.Errorf("a server with %q and a client with %q: accepted %t", tc.server, tc.client, got)
+			}
+		})
+	}
+}
+
+func TestInvalidKeySets(t *testing.T) {
+	for _, text := range []string{"a", "a*,b*", "a*,a", "a*,,b", "*", "a b*"} {
+		if set, err := plan.ParseKeySet(text); err == nil {
+			t.Errorf("%q is read as %q", text, set)
+		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	for _, tc := range []struct {
+		name, written string
+		requested     bool
+		members       []string // "name=loaded", or "name!problem"
+		write         string
+		phase         plan.Phase
+		waiting       string
+	}{
+		{"nothing is asked for", "", false, []string{"a="}, "", plan.Rotated, ""},
+		{"the first rotation begins", "", true, []string{"a=", "b="}, "first*,new", plan.Distributing, "a b"},
+		{"not before all daemons are known", "", true, []string{"a=", "b!silent"}, "", plan.NotBegun, "b"},
+		{"one has not learned the new key", "first*,new", false, []string{"a=first*,new", "b="}, "",
+			plan.Distributing, "b"},
+		{"all have", "first*,new", false, []string{"a=first*,new"}, "first,new*", plan.Switching, "a"},
+		{"another request waits for the end", "first*,k", true, []string{"a=first*,k"}, "first,k*",
+			plan.Switching, "a"},
+		{"one signs with the old key", "first,new*", false, []string{"a=first*,new", "b=first,new*"}, "",
+			plan.Switching, "a"},
+		{"all sign with the new one", "first,new*", false, []string{"a=first,new*"}, "new*", plan.Retiring, "a"},
+		{"one has the old key", "new*", false, []string{"a=first,new*"}, "", plan.Retiring, "a"},
+		{"done", "new*", false, []string{"a=new*"}, "", plan.Rotated, ""},
+		{"the next rotation", "old*", true, []string{"a=old*"}, "old*,new", plan.Distributing, "a"},
+		{"a cluster without daemons", "old*", true, nil, "old*,new", plan.Distributing, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := plan.Input{Written: parseSet(t, tc.written), Requested: tc.requested, NewID: "new"}
+			for _, m := range tc.members {
+				if name, problem, ok := strings.Cut(m, "!"); ok {
+					in.Members = append(in.Members, plan.Member{Name: name, Problem: problem})
+					continue
+				}
+				name, loaded, _ := strings.Cut(m, "=")
+				in.Members = append(in.Members, plan.Member{Name: name, Loaded: parseSet(t, loaded)})
+			}
+			step := plan.Next(in)
+			write := ""
+			if step.Write != nil {
+				write = step.Write.String()
+			}
+			var waiting []string
+			for _, m := range step.Waiting {
+				waiting = append(waiting, m.Name)
+			}
+			if write != tc.write || step.Phase != tc.phase || strings.Join(waiting, " ") != tc.waiting {
+				t.Errorf("the step is %q, %s, waiting for %v", write, step.Phase, waiting)
+			}
+		})
+	}
+}
+
+// world is a cluster in the middle of rotations: what is written, what each daemon uses, and how many rotations are
+// still to begin. The operator has no memory of its own.
+type world struct {
+	written  string
+	loaded   [3]string
+	requests int
+}
+
+// TestAllDaemonsAcceptEachOther visits every world that can be reached in two rotations, where any daemon may load
+// what is written at any time, also never, and the operator may look and write, or be killed before its write, at
+// any time. In each, all daemons accept each other. From each the rotations can be finished.
+func TestAllDaemonsAcceptEachOther(t *testing.T) {
+	start := world{requests: 2}
+	seen := map[world]bool{start: true}
+	queue := []world{start}
+	finished := 0
+	for len(queue) > 0 {
+		w := queue[0]
+		queue = queue[1:]
+		checkAccepted(t, w)
+		next := followingWorlds(t, w)
+		if len(next) == 0 {
+			finished++
+			same := [3]string{w.written, w.written, w.written}
+			if w.requests != 0 || strings.Contains(w.written, ",") || w.loaded != same {
+				t.Errorf("nothing goes on in %+v", w)
+			}
+		}
+		for _, n := range next {
+			if !seen[n] {
+				seen[n] = true
+				queue = append(queue, n)
+			}
+		}
+	}
+	if len(seen) < 40 || finished != 1 {
+		t.Errorf("%d worlds were visited, of which %d are an end", len(seen), finished)
+	}
+}
+
+// checkAccepted checks that each daemon accepts each other.
+func checkAccepted(t *testing.T, w world) {
+	t.Helper()
+	for _, server := range w.loaded {
+		for _, client := range w.loaded {
+			if !parseSet(t, server).Accepts(parseSet(t, client)) {
+				t.Fatalf("in %+v a daemon with %q refuses one with %q", w, server, client)
+			}
+		}
+	}
+}
+
+// followingWorlds returns the worlds that may follow one.
+func followingWorlds(t *testing.T, w world) []world {
+	t.Helper()
+	var out []world
+	add := func(n world) {
+		if n != w && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	for i := range w.loaded {
+		n := w
+		n.loaded[i] = w.written
+		add(n)
+	}
+	in := plan.Input{Written: parseSet(t, w.written), Requested: w.requests > 0, NewID: fmt.Sprintf("k%d", w.requests)}
+	for _, loaded := range w.loaded {
+		in.Members = append(in.Members, plan.Member{Loaded: parseSet(t, loaded)})
+	}
+	if step := plan.Next(in); step.Write != nil {
+		n := w
+		n.written = step.Write.String()
+		if len(step.Write.IDs()) == 2 && len(in.Written.IDs()) < 2 {
+			n.requests--
+		}
+		add(n)
+	}
+	return out
+}
