@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 )
@@ -75,8 +73,7 @@ type Client struct {
 	release     string
 	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
-
-	negotiation singleflight.Group
+	negotiation  *negotiation // nil if none is running
 }
 
 // New returns a Client. It makes no request, and fails with CodeInvalid only if the configuration is

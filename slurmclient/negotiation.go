@@ -69,15 +69,65 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	return jobs, nil
 }
 
+// negotiation is one call of negotiate, whose result several requests wait for. It outlives the request that began
+// it, and ends with the last one that waits for it.
+type negotiation struct {
+	waiting int // guarded by Client.mu
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when version and err are set
+	version string
+	err     error
+}
+
 // negotiateOnce calls negotiate, unless it is running: then it waits for that result.
 func (c *Client) negotiateOnce(ctx context.Context) (string, error) {
-	result := c.negotiation.DoChan("", func() (any, error) { return c.negotiate(context.WithoutCancel(ctx)) })
+	n := c.joinNegotiation(ctx)
 	select {
-	case r := <-result:
-		version, _ := r.Val.(string)
-		return version, r.Err
+	case <-n.done:
+		return n.version, n.err
 	case <-ctx.Done():
+		c.leaveNegotiation(n)
 		return "", requestError(ctx, versionOp, context.Cause(ctx))
+	}
+}
+
+// joinNegotiation returns the running negotiation, or starts one.
+func (c *Client) joinNegotiation(ctx context.Context) *negotiation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.negotiation
+	if n == nil {
+		n = &negotiation{done: make(chan struct{})}
+		ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		c.negotiation = n
+		go func() {
+			n.version, n.err = c.negotiate(ctx)
+			c.endNegotiation(n)
+			close(n.done)
+		}()
+	}
+	n.waiting++
+	return n
+}
+
+// leaveNegotiation stops waiting for a negotiation, and ends it if nobody else waits.
+func (c *Client) leaveNegotiation(n *negotiation) {
+	c.mu.Lock()
+	n.waiting--
+	isLast := n.waiting == 0
+	c.mu.Unlock()
+	if isLast {
+		c.endNegotiation(n)
+	}
+}
+
+// endNegotiation cancels a negotiation; the next request starts another one.
+func (c *Client) endNegotiation(n *negotiation) {
+	n.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.negotiation == n {
+		c.negotiation = nil
 	}
 }
 

@@ -3,7 +3,6 @@ package configagent
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -13,12 +12,8 @@ import (
 // does not, and one that is starting has no handler of it. Go's runtime has threads beside the main one, as slurmd has.
 func runFakeDaemon() {
 	if strings.HasSuffix(os.Args[0], "starting") {
-		sleep, err := exec.LookPath("sleep")
-		if err == nil {
-			fmt.Println("started")                                              //nolint:forbidigo // the test reads it
-			err = syscall.Exec(sleep, []string{os.Args[0], "60"}, os.Environ()) //nolint:gosec // Go itself has a handler
-		}
-		panic(err)
+		arguments := []string{os.Args[0], "-c", "echo started; while sleep 1; do :; done"}
+		panic(syscall.Exec("/bin/sh", arguments, os.Environ())) //nolint:gosec // Go itself has a handler
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
