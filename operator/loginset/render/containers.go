@@ -92,7 +92,9 @@ func loginContainer(graceSeconds int64) corev1.Container {
 		Name:    ContainerLogin,
 		Command: []string{"/usr/sbin/sshd"},
 		Args:    []string{"-D", "-e", "-f", filesDir + "/sshd_config"},
-		Ports:   []corev1.ContainerPort{{Name: portSSH, ContainerPort: names.SSHPort, Protocol: corev1.ProtocolTCP}},
+		Env: []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}}},
+		Ports: []corev1.ContainerPort{{Name: portSSH, ContainerPort: names.SSHPort, Protocol: corev1.ProtocolTCP}},
 		ReadinessProbe: &corev1.Probe{ProbeHandler: execHandler("sh", filesDir+"/ready.sh"), PeriodSeconds: 2,
 			TimeoutSeconds: 5, FailureThreshold: 5},
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{

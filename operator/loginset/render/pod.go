@@ -90,9 +90,11 @@ func (in Input) defaultTemplate() (corev1.PodTemplateSpec, error) {
 		containers = slices.Insert(containers, 1, podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy))
 	}
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		InitContainers:                containers,
-		Containers:                    []corev1.Container{loginContainer(*grace)},
-		Volumes:                       in.defaultVolumes(),
+		InitContainers: containers,
+		Containers:     []corev1.Container{loginContainer(*grace)},
+		Volumes:        in.defaultVolumes(),
+		// srun and sbatch report it, and slurmctld 24.11 resolves it; a pod's own name has no address.
+		Hostname:                      names.LoginService(in.LoginSet.Name),
 		DNSPolicy:                     podspec.DNSPolicyOf(&user),
 		EnableServiceLinks:            new(false),
 		AutomountServiceAccountToken:  new(false),

@@ -4,7 +4,7 @@
 #
 # usage: leave.sh SECONDS
 #
-# SECONDS is the grace period of the pod.
+# SECONDS is the grace period of the pod, and POD_NAME its name.
 
 # count_sessions prints how many connections have logged in. Each has a process with the title
 # "sshd-session: USER@TERMINALS", "sshd-session: USER@notty" for a command, scp or sftp, or
@@ -23,7 +23,7 @@ tell_new_terminals() {
 		terminals="$terminals $terminal "
 		case $told in *" $terminal "*) continue ;; esac
 		(printf '\r\nThis login pod (%s) is leaving. You can stay until %s; log in again to reach another one.\r\n' \
-			"$(hostname)" "$until" >"$terminal") 2>/dev/null &
+			"$POD_NAME" "$until" >"$terminal") 2>/dev/null &
 	done
 	told=$terminals
 }
