@@ -33,6 +33,7 @@ type options struct {
 	slurmdbdProgram                           string
 	applyTimeout                              time.Duration
 	address                                   string
+	sessionPort                               uint16
 
 	log lines.Flags
 }
@@ -108,6 +109,8 @@ func (o *options) slurmFlags(set *pflag.FlagSet) {
 	set.DurationVar(&o.applyTimeout, "apply-timeout", time.Minute, "How long slurmctld may take to answer after it "+
 		"has read its configuration again, slurmdbd to end, and slurmd and sackd to execute themselves again.")
 	set.StringVar(&o.address, "listen-address", ":6826", "Address of /status and /started.")
+	set.Uint16Var(&o.sessionPort, "session-port", 0, "Count the TCP connections at this port in /status, as sessions of "+
+		"users; 0 for none.")
 }
 
 func (o *options) validate() error {
@@ -154,6 +157,14 @@ func (o *options) beforeStart(ctx context.Context) error {
 		return nil
 	}
 	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}.Prepare(ctx)
+}
+
+// countSessions returns the function that counts the sessions of users, nil if there are none to count.
+func (o *options) countSessions() func() (int, error) {
+	if o.sessionPort == 0 {
+		return nil
+	}
+	return func() (int, error) { return configagent.CountConnections("/proc", int(o.sessionPort)) }
 }
 
 // apply makes the running daemon read its configuration.

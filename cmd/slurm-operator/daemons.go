@@ -34,7 +34,7 @@ func addDaemonReconcilers(mgr ctrl.Manager, o *options) error {
 			Namespaces: o.daemonNamespaces, Image: o.slurmctldImage, AgentImage: o.agentImage, ClusterDomain: o.nodeSet.ClusterDomain}),
 		restAPIReconciler: restapi.New(c, uncached, time.Now, restapi.Config{Namespaces: o.daemonNamespaces,
 			Image: o.slurmrestdImage}),
-		loginSetReconciler: loginset.New(c, uncached, time.Now, loginset.Config{Namespaces: o.daemonNamespaces,
+		loginSetReconciler: loginset.New(c, uncached, agents.Read, time.Now, loginset.Config{Namespaces: o.daemonNamespaces,
 			Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain, AgentImage: o.agentImage}),
 		accountingReconciler: accounting.New(c, uncached, agents.Read, time.Now, accounting.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage}),

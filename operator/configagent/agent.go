@@ -22,13 +22,16 @@ type Status struct {
 	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
 	// empty for a slurm.key.
 	Keys string `json:"keys,omitempty"`
+	// Sessions is how many connections users have to the pod. It is nil where there are none to count, and where
+	// they cannot be counted.
+	Sessions *int `json:"sessions,omitempty"`
 	// AppliedAt is when the daemon got them.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
 }
 
-// Config contains the settings of an agent. All are required.
+// Config contains the settings of an agent. All but CountSessions are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
 	Daemon Daemon
@@ -43,8 +46,10 @@ type Config struct {
 	BeforeStart func(context.Context) error
 	// Apply makes the running daemon read the live folder.
 	Apply func(context.Context, slurmconf.Effect) error
-	Log   *slog.Logger
-	Now   func() time.Time
+	// CountSessions returns how many connections users have to the pod. It is nil if there are none to count.
+	CountSessions func() (int, error)
+	Log           *slog.Logger
+	Now           func() time.Time
 }
 
 // Agent applies configuration. New returns one.
@@ -75,11 +80,20 @@ func New(cfg Config) *Agent {
 	return a
 }
 
-// Status returns what the agent has done.
+// Status returns what the agent has done, and counts the sessions of now.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.status
+	out := a.status
+	a.mu.Unlock()
+	if a.cfg.CountSessions == nil {
+		return out
+	}
+	if sessions, err := a.cfg.CountSessions(); err != nil {
+		a.cfg.Log.Error("the sessions of users are not known", "err", err)
+	} else {
+		out.Sessions = &sessions
+	}
+	return out
 }
 
 // HasStarted reports whether the daemon has a configuration, with which it can start.

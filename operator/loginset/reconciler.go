@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/loginset/render"
 	"github.com/slurmtide/slurmtide/operator/loginset/status"
@@ -38,14 +39,18 @@ type Config struct {
 // Reconciler reconciles LoginSets.
 type Reconciler struct {
 	kube.Writer
-	now func() time.Time
-	cfg Config
+	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
+	now       func() time.Time
+	cfg       Config
 }
 
-// New returns a Reconciler. It reads objects through c, those that are not cached through uncached, and
-// the time from now.
-func New(c client.Client, uncached client.Reader, now func() time.Time, cfg Config) *Reconciler {
-	return &Reconciler{Writer: kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}, now: now, cfg: cfg}
+// New returns a Reconciler. It reads objects through c, those that are not cached through uncached, the agents of
+// login pods through readAgent, and the time from now.
+func New(c client.Client, uncached client.Reader,
+	readAgent func(ctx context.Context, podIP string) (configagent.Status, error), now func() time.Time,
+	cfg Config) *Reconciler {
+	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
+	return &Reconciler{Writer: w, readAgent: readAgent, now: now, cfg: cfg}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles LoginSets that change, and
@@ -68,11 +73,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if live, err := r.FindLive(ctx, req.NamespacedName, l); !live {
 		return kube.ResultOf(0, err)
 	}
+	if err := r.updateDeletionCosts(ctx, l); err != nil {
+		return kube.ResultOf(0, err)
+	}
 	reported, err := problem.Split(r.applyObjects(ctx, l))
 	if err == nil {
 		err = r.patchStatus(ctx, l, reported)
 	}
-	return kube.ResultOf(kube.RetryDelay(reported), err)
+	requeueAfter := kube.RetryDelay(reported)
+	if requeueAfter == 0 && hasChoice(l) {
+		requeueAfter = sessionInterval
+	}
+	return kube.ResultOf(requeueAfter, err)
 }
 
 // applyObjects makes the objects of a LoginSet as they should be. If one of them cannot be built, all
@@ -98,7 +110,8 @@ func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) erro
 // patchStatus writes the status if it has changed.
 func (r *Reconciler) patchStatus(ctx context.Context, l *v1beta1.LoginSet, reported *problem.Error) error {
 	deployment := &appsv1.Deployment{}
-	found, err := r.FindOwned(ctx, client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}, deployment)
+	key := client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}
+	found, err := r.FindOwned(ctx, key, deployment)
 	if err != nil {
 		return err
 	}

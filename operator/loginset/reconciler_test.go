@@ -29,7 +29,7 @@ func newStore(t *testing.T, objects ...client.Object) *kubetest.Store {
 func reconcileLogin(t *testing.T, store *kubetest.Store) metav1.Condition {
 	t.Helper()
 	name := client.ObjectKey{Namespace: "team", Name: "login"}
-	r := New(store, store, time.Now, Config{Image: "login:1"})
+	r := New(store, store, newAgents(nil).read, time.Now, Config{Image: "login:1"})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,8 @@ func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
 		return newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"))
 	}, func(s *kubetest.Store) error {
-		_, err := New(s, s, kubetest.Noon, Config{Image: "login:1"}).Reconcile(t.Context(), kubetest.Request("login"))
+		r := New(s, s, newAgents(nil).read, kubetest.Noon, Config{Image: "login:1"})
+		_, err := r.Reconcile(t.Context(), kubetest.Request("login"))
 		return err
 	})
 }

@@ -10,6 +10,9 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=restapis,scope=Namespaced,shortName=slurmrestd
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Number of pods of slurmrestd"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether slurmrestd is ready"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
 type RestApi struct {
 	metav1.TypeMeta `json:",inline"`
@@ -62,6 +65,14 @@ type RestApiSpec struct {
 
 // RestApiStatus is the last observed state of a RestApi.
 type RestApiStatus struct {
+	// selector is the label selector of slurmrestd's pods in string form, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// replicas is the number of existing pods of slurmrestd.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
 	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map

@@ -268,7 +268,7 @@ func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
 	selector := ".status.selector"
 	for _, plural := range plurals() {
 		var want *apiextensionsv1.CustomResourceSubresourceScale
-		if plural == "nodesets" || plural == "loginsets" {
+		if plural == "nodesets" || plural == "loginsets" || plural == "restapis" {
 			want = &apiextensionsv1.CustomResourceSubresourceScale{
 				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas",
 				LabelSelectorPath: &selector,
@@ -286,6 +286,8 @@ func TestPrintColumns(t *testing.T) {
 		Priority         int32
 	}
 	age := column{"AGE", "date", ".metadata.creationTimestamp", 0}
+	ready := column{"READY", "string", `.status.conditions[?(@.type=="Ready")].status`, 0}
+	replicas := column{"REPLICAS", "integer", ".status.replicas", 0}
 	want := map[string][]column{
 		"nodesets": {
 			{"DESIRED", "integer", ".status.desired", 0},
@@ -298,13 +300,13 @@ func TestPrintColumns(t *testing.T) {
 			{"DRAIN", "integer", ".status.slurmDrain", 1},
 			age,
 		},
-		"controllers": {age},
-		"restapis":    {age},
-		"accountings": {age},
-		"loginsets":   {{"REPLICAS", "integer", ".status.replicas", 0}, age},
+		"controllers": {ready, age},
+		"restapis":    {replicas, ready, age},
+		"accountings": {ready, age},
+		"loginsets":   {replicas, ready, age},
 		"tokens":      {{"USER", "string", ".spec.username", 0}, {"IAT", "date", ".status.issuedAt", 0}, age},
 		"clusters": {
-			{"READY", "string", `.status.conditions[?(@.type=="Ready")].status`, 0},
+			ready,
 			{"VERSION", "string", ".status.slurmVersion", 0},
 			age,
 		},

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/deploymentstatus"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
@@ -18,6 +20,11 @@ import (
 // is none) and what keeps it from being as the RestApi wants it (nil if nothing does).
 func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, reported *problem.Error) v1beta1.RestApiStatus {
 	out := *r.Status.DeepCopy()
+	out.Selector = labels.SelectorFromSet(names.SlurmrestdSelector(r.Name)).String()
+	out.Replicas = 0
+	if deployment != nil {
+		out.Replicas = deployment.Status.Replicas
+	}
 	ready := deploymentstatus.Ready(deployment, reported, deploymentstatus.Words{Owner: "slurmrestd",
 		Pods: "pods of slurmrestd", AtZero: "nothing answers"})
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, ready, r.Generation, now)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ func (e *env) testLogin() {
 	e.awaitLogin()
 	e.testSubmit()
 	e.testOpenSession()
+	e.testScaleInWithSession()
 	e.testZero()
 }
 
@@ -90,6 +92,45 @@ func (e *env) testOpenSession() {
 	begin := time.Now()
 	e.kubectl("wait", "pod/"+old, "--for=delete", "--timeout=60s")
 	e.Logf("the pod leaves %.1f s after its last session", time.Since(begin).Seconds())
+}
+
+// testScaleInWithSession scales two login pods to one while a user is logged in to the newer one, which Kubernetes
+// would otherwise remove. The pod without a session leaves.
+func (e *env) testScaleInWithSession() {
+	e.kubectl("scale", "loginset/login", "--replicas=2")
+	e.kubectl("wait", "loginset/login", "--for=jsonpath={.status.replicas}=2", "--timeout=60s")
+	e.kubectl("wait", "loginset/login", "--for=condition=Ready", "--timeout=120s")
+	busy := e.loginPod()
+	e.kubectl("wait", "pod/"+busy, "--for=condition=Ready", "--timeout=120s")
+	address := e.kubectl("get", "pod", busy, "-o", "jsonpath={.status.podIP}")
+	ctx, cancel := context.WithTimeout(e.Context(), 5*time.Minute)
+	defer cancel()
+	var printed string
+	var failure error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		args := slices.Concat([]string{"--namespace", e.namespace, "exec", "client", "--", "ssh"}, sshOptions,
+			[]string{address, untilTold})
+		printed, failure = e.kube.Kubectl(ctx, args...)
+	})
+	process.Await(e.T, func() error {
+		cost := e.kubectl("get", "pod", busy, "-o",
+			`jsonpath={.metadata.annotations.controller\.kubernetes\.io/pod-deletion-cost}`)
+		if cost != "1" {
+			return fmt.Errorf("the pod with one session costs %q", cost)
+		}
+		return nil
+	})
+	e.kubectl("scale", "loginset/login", "--replicas=1")
+	e.kubectl("wait", "loginset/login", "--for=jsonpath={.status.replicas}=1", "--timeout=60s")
+	if stays := e.loginPod(); stays != busy {
+		e.Errorf("pod %s stays, and %s leaves, where alice is logged in", stays, busy)
+	}
+	e.kubectl("exec", busy, "-c", "login", "--", "touch", "/tmp/told")
+	wg.Wait()
+	if failure != nil || !strings.Contains(printed, "still here") {
+		e.Errorf("the session was cut: %q, %v", printed, failure)
+	}
 }
 
 // loginPod returns the name of the newest login pod that does not leave.

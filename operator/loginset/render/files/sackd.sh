@@ -3,9 +3,9 @@
 # the pod would stay until the end of its grace period.
 # It executes itself again for a new configuration, for which it needs its full path.
 if [ -n "${SLURM_AGENT:-}" ]; then
-	# It gives sackd changed keys, and says which ones sackd has.
+	# It gives sackd changed keys, and says which ones sackd has and how many users are logged in.
 	(while :; do
-		"$SLURM_AGENT" --daemon=sackd --wanted=/etc/slurm-secret --live=/etc/slurm
+		"$SLURM_AGENT" --daemon=sackd --wanted=/etc/slurm-secret --live=/etc/slurm --session-port=22
 		sleep 1
 	done) &
 fi

@@ -1,0 +1,71 @@
+package loginset
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// sessionInterval is how often the sessions of several login pods are counted. A scale-in through the LoginSet counts
+// them first.
+const sessionInterval = 15 * time.Second
+
+// costOf returns the deletion cost of a login pod with so many sessions, by which Kubernetes removes the cheapest
+// pods first. It is 0 without sessions, and otherwise changes when their number doubles or halves, so that pods are
+// seldom written (Kubernetes asks for that, KEP 2255).
+func costOf(sessions int) string { return strconv.Itoa(bits.Len(uint(max(sessions, 0)))) }
+
+// hasChoice reports whether there is, or will be, more than one login pod to choose from.
+func hasChoice(l *v1beta1.LoginSet) bool {
+	return l.Status.Replicas > 1 || l.Spec.Replicas != nil && *l.Spec.Replicas > 1
+}
+
+// updateDeletionCosts annotates the login pods with their deletion costs, so that those where nobody is logged in
+// leave first. A pod whose sessions are not known keeps its cost.
+func (r *Reconciler) updateDeletionCosts(ctx context.Context, l *v1beta1.LoginSet) error {
+	if !hasChoice(l) || !r.MayRunIn(l.Namespace) {
+		return nil
+	}
+	pods := &corev1.PodList{}
+	err := r.Uncached.List(ctx, pods, client.InNamespace(l.Namespace), client.MatchingLabels(names.LoginSelector(l.Name)))
+	if err != nil {
+		return fmt.Errorf("listing login pods: %w", err)
+	}
+	for i := range pods.Items {
+		if err := r.updateDeletionCost(ctx, &pods.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) updateDeletionCost(ctx context.Context, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp != nil || pod.Status.PodIP == "" {
+		return nil
+	}
+	said, err := r.readAgent(ctx, pod.Status.PodIP)
+	if err != nil || said.Sessions == nil {
+		return nil //nolint:nilerr // as long as it is not known, the pod keeps its cost
+	}
+	cost := costOf(*said.Sessions)
+	if pod.Annotations[corev1.PodDeletionCost] == cost {
+		return nil
+	}
+	next := pod.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[corev1.PodDeletionCost] = cost
+	if err := r.Client.Patch(ctx, next, client.MergeFrom(pod), r.Owner); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("annotating pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
