@@ -26,9 +26,11 @@ type Status struct {
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
+	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
+	Accounts *AccountsStatus `json:"accounts,omitempty"`
 }
 
-// Config contains the settings of an agent. All are required.
+// Config contains the settings of an agent. All but Accounts are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
 	Daemon Daemon
@@ -43,8 +45,10 @@ type Config struct {
 	BeforeStart func(context.Context) error
 	// Apply makes the running daemon read the live folder.
 	Apply func(context.Context, slurmconf.Effect) error
-	Log   *slog.Logger
-	Now   func() time.Time
+	// Accounts applies accounts beside slurmdbd.
+	Accounts *AccountsAgent
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // Agent applies configuration. New returns one.
@@ -79,7 +83,11 @@ func New(cfg Config) *Agent {
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.status
+	out := a.status
+	if a.cfg.Accounts != nil {
+		out.Accounts = a.cfg.Accounts.Status()
+	}
+	return out
 }
 
 // HasStarted reports whether the daemon has a configuration, with which it can start.
@@ -89,8 +97,13 @@ func (a *Agent) HasStarted() bool {
 	return a.started
 }
 
-// Run applies configuration until the context ends.
+// Run applies configuration and accounts until the context ends.
 func (a *Agent) Run(ctx context.Context) error {
+	var accounts sync.WaitGroup
+	if a.cfg.Accounts != nil {
+		accounts.Go(func() { a.cfg.Accounts.Run(ctx) })
+	}
+	defer accounts.Wait()
 	tick := time.NewTicker(a.cfg.Interval)
 	defer tick.Stop()
 	for {
