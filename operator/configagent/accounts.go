@@ -62,6 +62,9 @@ type AccountsAgent struct {
 const (
 	// accountsStatusFile has the revision of the accounts that were applied last.
 	accountsStatusFile = ".accounts-revision"
+	// refusedRetryDelay is how long the agent waits until it tries refused accounts again: jobs, a QOS or another
+	// cluster may have been in the way.
+	refusedRetryDelay = time.Minute
 	// loadTimeout is how long sacctmgr may take.
 	loadTimeout = 10 * time.Minute
 )
@@ -100,7 +103,8 @@ func (a *AccountsAgent) Run(ctx context.Context) {
 	}
 }
 
-// look applies the wanted accounts if they are others than those that were applied or refused last.
+// look applies the wanted accounts if they are others than those that were applied last. Those that slurmdbd was not
+// ready for, and those that were refused, are tried again after a while.
 func (a *AccountsAgent) look(ctx context.Context) {
 	text, err := os.ReadFile(filepath.Join(a.cfg.Wanted, slurmconf.AccountsFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -117,9 +121,11 @@ func (a *AccountsAgent) look(ctx context.Context) {
 		return
 	}
 	last := a.Status()
-	isOther := last == nil || last.Revision != wanted.Revision
-	if !isOther && (last.State != AccountsWaiting || a.cfg.Now().Before(a.retryAt)) {
-		return
+	if last != nil && last.Revision == wanted.Revision {
+		isDone := last.State == AccountsApplied || last.State == AccountsTried
+		if isDone || a.cfg.Now().Before(a.retryAt) {
+			return
+		}
 	}
 	a.load(ctx, wanted)
 }
@@ -136,6 +142,7 @@ func (a *AccountsAgent) load(ctx context.Context, wanted slurmconf.Accounts) {
 		return
 	case errors.As(err, &refused):
 		status.State, status.Message = AccountsRefused, refused.Reason
+		a.retryAt = a.cfg.Now().Add(refusedRetryDelay)
 	case err != nil:
 		status.State, status.Message = AccountsWaiting, err.Error()
 		a.retryAt = a.cfg.Now().Add(retryDelay)

@@ -86,19 +86,22 @@ func TestAccountsAreAppliedOnce(t *testing.T) {
 	}
 }
 
-func TestRefusedAccountsAreNotTriedAgain(t *testing.T) {
+func TestRefusedAccountsAreTriedAgain(t *testing.T) {
 	e := newAccountsEnv(t)
 	e.err = &accounts.RefusedError{Reason: "line 2"}
 	e.want(slurmconf.Accounts{Revision: "1"})
-	e.now = e.now.Add(time.Hour)
+	e.now = e.now.Add(refusedRetryDelay - 1)
 	e.agent.look(t.Context())
 	e.check("refused", "1", AccountsRefused, 1)
+	e.now = e.now.Add(1)
+	e.agent.look(t.Context())
+	e.check("refused again", "1", AccountsRefused, 2)
 	if got := e.agent.Status().Message; got != "line 2" {
 		t.Errorf("the message is %q", got)
 	}
 	e.err = nil
 	e.want(slurmconf.Accounts{Revision: "2"})
-	e.check("corrected", "2", AccountsApplied, 2)
+	e.check("corrected", "2", AccountsApplied, 3)
 }
 
 func TestAccountsWaitForSlurmdbd(t *testing.T) {

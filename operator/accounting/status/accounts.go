@@ -13,8 +13,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// accountsInterval is how often the operator asks the agent while accounts are not decided.
-const accountsInterval = 2 * time.Second
+const (
+	// accountsInterval is how often the operator asks the agent while accounts are not decided.
+	accountsInterval = 2 * time.Second
+	// refusedInterval is how often it asks after the agent has refused them, which tries them again.
+	refusedInterval = 30 * time.Second
+)
 
 // Accounts is what the condition AccountsApplied is computed from.
 type Accounts struct {
@@ -27,8 +31,12 @@ type Accounts struct {
 // RequeueAfter returns when to look again at the agent, if there is no problem.
 func (a Accounts) RequeueAfter(o agentstatus.Observation) time.Duration {
 	s := agentAccounts(o)
-	if a.Revision != "" && (s == nil || s.Revision != a.Revision || s.State == configagent.AccountsWaiting) {
+	switch {
+	case a.Revision == "":
+	case s == nil || s.Revision != a.Revision || s.State == configagent.AccountsWaiting:
 		return min(accountsInterval, o.RequeueAfter())
+	case s.State == configagent.AccountsRefused:
+		return min(refusedInterval, o.RequeueAfter())
 	}
 	return o.RequeueAfter()
 }

@@ -116,6 +116,14 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 		return s, &WaitingError{fmt.Sprintf("slurmdbd does not know cluster %s yet, which its slurmctld registers; it knows %s",
 			cluster, strings.Join(append(clusters, "no others"), ", "))}
 	}
+	// A cluster is there a moment before its first account.
+	existing, err := s.associations(ctx, cluster)
+	if err != nil {
+		return s, waiting(err)
+	}
+	if !slices.Contains(existing, Association{Account: "root"}) {
+		return s, &WaitingError{fmt.Sprintf("cluster %s has no account root yet", cluster)}
+	}
 	users, err := s.names(ctx, "user", "where", "name="+l.User, "format=user")
 	if err == nil && len(users) == 0 {
 		_, err = s.run(ctx, "-iQ", "add", "user", l.User, "account=root", "cluster="+cluster)

@@ -66,6 +66,9 @@ func (f *fake) calls() string {
 	return strings.Join(out, "\n")
 }
 
+// root is the answer of a slurmdbd in which the cluster has no accounts yet.
+var root = answer{"-nP show assoc*", "root||\nroot|root|", 0}
+
 // known are the answers of a slurmdbd that knows the cluster and the user.
 func known() []answer {
 	return []answer{{"-nP show cluster*", "other\nslurm", 0}, {"-nP show user*", "slurm", 0},
@@ -126,7 +129,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 }
 
 func TestAnUnknownUserIsAdded(t *testing.T) {
-	f := newFake(t, answer{"-nP show cluster*", "slurm", 0})
+	f := newFake(t, known()[0], root)
 	if _, err := f.load(slurmconf.Accounts{Files: files("Cluster - slurm\n")}); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +178,8 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}{
 		{"slurmdbd", []answer{refusing}, "slurmdbd does not answer sacctmgr: Problem talking to the database"},
 		{"the cluster", []answer{{"-nP show cluster*", "other", 0}}, "slurmdbd does not know cluster slurm yet"},
-		{"the account root of the cluster", []answer{{"-nP show cluster*", "slurm", 0}, {"-iQ add user*", "no root", 1}},
-			"slurmdbd does not answer sacctmgr: no root"},
+		{"the account root of the cluster", []answer{{"-nP show cluster*", "slurm", 0}}, "cluster slurm has no account root yet"},
+		{"its database", []answer{known()[0], root, {"-iQ add user*", "no", 1}}, "slurmdbd does not answer sacctmgr: no"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := newFake(t, tc.answers...).load(slurmconf.Accounts{Files: files(small)})
