@@ -30,7 +30,7 @@ type Loader struct {
 	Sacctmgr, TempDir string
 	// Port returns the port at which slurmdbd listens on this host.
 	Port func() (int32, error)
-	// User is the name of the user of this program, which sacctmgr lets load files only if the database knows it.
+	// User is the name of the user of this program and of slurmdbd, SlurmUser.
 	User string
 	Log  *slog.Logger
 }
@@ -58,7 +58,7 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 		}
 	}
 	if len(refused) > 0 {
-		return "", &RefusedError{strings.Join(refused, "; ")}
+		return "", &RefusedError{Truncate(strings.Join(refused, "; "), maxOutput)}
 	}
 	return Truncate(strings.Join(changes, "; "), maxReason), nil
 }
@@ -99,7 +99,7 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	if err != nil {
 		return s, &WaitingError{err.Error()}
 	}
-	text, err := slurmconf.ClientConf{ClusterName: cluster, Hosts: []string{"localhost"}, Port: 6817,
+	text, err := slurmconf.ClientConf{ClusterName: cluster, SlurmUser: l.User, Hosts: []string{"localhost"}, Port: 6817,
 		Accounting: "127.0.0.1", AccountingPort: port}.Render()
 	if err != nil {
 		return s, &RefusedError{err.Error()}
@@ -124,8 +124,8 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	if !slices.Contains(existing, Association{Account: "root"}) {
 		return s, &WaitingError{fmt.Sprintf("cluster %s has no account root yet", cluster)}
 	}
-	users, err := s.names(ctx, "user", "where", "name="+l.User, "format=user")
-	if err == nil && len(users) == 0 {
+	// sacctmgr load asks whether the database knows the user.
+	if !slices.Contains(existing, Association{Account: "root", User: l.User}) {
 		_, err = s.run(ctx, "-iQ", "add", "user", l.User, "account=root", "cluster="+cluster)
 	}
 	if err != nil {

@@ -71,8 +71,7 @@ var root = answer{"-nP show assoc*", "root||\nroot|root|", 0}
 
 // known are the answers of a slurmdbd that knows the cluster and the user.
 func known() []answer {
-	return []answer{{"-nP show cluster*", "other\nslurm", 0}, {"-nP show user*", "slurm", 0},
-		{"-nP show qos*", "normal\nhigh", 0},
+	return []answer{{"-nP show cluster*", "other\nslurm", 0}, {"-nP show qos*", "normal\nhigh", 0},
 		{"-nP show assoc*", "root||\nroot|root|\nroot|slurm|\na||\nold||\nold|bob|gpu", 0}}
 }
 

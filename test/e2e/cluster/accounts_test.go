@@ -21,11 +21,11 @@ func (e *env) testAccounts() {
 		return strings.Join(append([]string{"QOS - 'eager':Priority=7:MaxWall='0-01:00:00'", "Cluster - '" + cluster + "'",
 			"Parent - 'root'", "Account - 'physics':Fairshare=10:QOS='normal,eager'", "Parent - 'physics'"}, lines...), "\n")
 	}
-	const root = "User - 'root':DefaultAccount='root'"
+	const submitter = "User - 'slurm':DefaultAccount='root'"
 	slurmdbd := e.slurmdbdContainer()
 	e.slurm("sacctmgr", "-i", "add", "account", "other", "cluster="+cluster)
 
-	e.applyAccounts(file(root))
+	e.applyAccounts(file(submitter))
 	e.patchAccounts(`{"configMapRef":{"name":"accounts"},"mode":"DryRun"}`)
 	e.awaitAccounts("DryRun", "adds QOS eager")
 	e.awaitMissing("eager", "sacctmgr", "-nP", "show", "qos", "format=name")
@@ -35,17 +35,17 @@ func (e *env) testAccounts() {
 	e.awaitAccounts("True", "Applied", "physics")
 	e.Logf("accounts applied after %.1f s", time.Since(begin).Seconds())
 	e.await("eager|7|01:00:00", "sacctmgr", "-nP", "show", "qos", "format=name,priority,maxwall")
-	e.await("physics|root|10", "sacctmgr", "-nP", "show", "assoc", "where", "cluster="+cluster, "format=account,user,share")
+	e.await("physics||10", "sacctmgr", "-nP", "show", "assoc", "where", "cluster="+cluster, "format=account,user,share")
 	e.awaitState(e.submit("-A", "physics", "-q", "eager", "--wrap=true"), "COMPLETED")
 
 	begin = time.Now()
-	e.applyAccounts(file(root, "User - 'alice':Fairshares=1"))
+	e.applyAccounts(file(submitter, "User - 'alice':Fairshares=1"))
 	e.awaitAccounts("False", "Refused", "a.cfg: line 7", "Fairshares=1")
 	e.Logf("a broken file is refused after %.1f s", time.Since(begin).Seconds())
 	e.await("physics", "sacctmgr", "-nP", "show", "assoc", "where", "cluster="+cluster, "format=account")
 	e.await("other", "sacctmgr", "-nP", "show", "assoc", "where", "cluster="+cluster, "format=account")
 
-	e.applyAccounts(strings.ReplaceAll(file(root, "User - 'alice'"), "Fairshare=10", "Fairshare=20"))
+	e.applyAccounts(strings.ReplaceAll(file(submitter, "User - 'alice'"), "Fairshare=10", "Fairshare=20"))
 	e.awaitAccounts("True", "10 -> 20", "alice")
 	e.patchAccounts(`{"prune":true}`)
 	e.awaitAccounts("True", "removes account other")
@@ -56,7 +56,7 @@ func (e *env) testAccounts() {
 	if now := e.slurmdbdContainer(); now != slurmdbd {
 		e.Errorf("slurmdbd was started again because of accounts: %s, then %s", slurmdbd, now)
 	}
-	e.testAccountsAgain(file(root, "User - 'alice'"))
+	e.testAccountsAgain(file(submitter, "User - 'alice'"))
 	e.kubectl("patch", "accounting", "slurm", "--type=merge", "-p", `{"spec":{"accounts":null}}`)
 	process.Await(e.T, func() error {
 		if got := e.kubectl("get", "accounting", "slurm", "-o", "jsonpath={.status}"); strings.Contains(got, "AccountsApplied") {
