@@ -20,7 +20,8 @@ func (o *options) newAccountsAgent(log *slog.Logger) *configagent.AccountsAgent 
 	if own, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
 		name = own.Username
 	}
-	loader := accounts.Loader{Sacctmgr: o.sacctmgr, TempDir: o.checker.TempDir, Port: o.slurmdbd.Port, User: name, Log: log}
+	loader := accounts.Loader{Sacctmgr: o.sacctmgr, TempDir: o.checker.TempDir, Port: o.slurmdbd.Port, User: name,
+		Log: log}
 	return configagent.NewAccountsAgent(configagent.AccountsConfig{Wanted: o.wantedDir, Accepted: o.acceptedDir,
 		Interval: o.interval, Load: loader.Load, Log: log, Now: time.Now})
 }

@@ -18,7 +18,8 @@ import (
 )
 
 func newAccountsMap() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "accounts"}, Data: map[string]string{"a.cfg": "A", "b.cfg": "B"}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "accounts"},
+		Data: map[string]string{"a.cfg": "A", "b.cfg": "B"}}
 }
 
 // wantedAccounts returns the accounts that the agent gets.
@@ -53,7 +54,8 @@ func TestAccountsReachTheAgent(t *testing.T) {
 	if err := e.store.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	e.agent.Accounts = &configagent.AccountsStatus{Revision: got.Revision, State: configagent.AccountsRefused, Message: "no"}
+	e.agent.Accounts = &configagent.AccountsStatus{Revision: got.Revision, State: configagent.AccountsRefused,
+		Message: "no"}
 	for range 2 {
 		if c := e.reconcile(v1beta1.ConditionAccountsApplied); c.Reason != v1beta1.ReasonRefused {
 			t.Errorf("of a refused file the condition is %+v", c)

@@ -91,8 +91,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return kube.ResultOf(cmp.Or(kube.RetryDelay(cmp.Or(reported, accounts.Problem)), accounts.RequeueAfter(observed)), err)
 }
 
-// applyObjects makes the objects of an Accounting as they should be, with accounts or nil. If one of them cannot be built, all
-// stay as they are: a slurmdbd that runs goes on.
+// applyObjects makes the objects of an Accounting as they should be, with accounts or nil. If one of them cannot be
+// built, all stay as they are: a slurmdbd that runs goes on.
 func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, accounts *slurmconf.Accounts) error {
 	if err := r.CheckNamespace(a.Namespace); err != nil {
 		return err

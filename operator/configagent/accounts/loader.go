@@ -113,8 +113,8 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	}
 	if !slices.Contains(clusters, cluster) {
 		// sacctmgr would make it, also in a trial, and a cluster stays in the database for ever.
-		return s, &WaitingError{fmt.Sprintf("slurmdbd does not know cluster %s yet, which its slurmctld registers; it knows %s",
-			cluster, strings.Join(append(clusters, "no others"), ", "))}
+		return s, &WaitingError{fmt.Sprintf("slurmdbd does not know cluster %s yet, which its slurmctld registers; "+
+			"it knows %s", cluster, strings.Join(append(clusters, "no others"), ", "))}
 	}
 	// A cluster is there a moment before its first account.
 	existing, err := s.associations(ctx, cluster)

@@ -177,7 +177,8 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}{
 		{"slurmdbd", []answer{refusing}, "slurmdbd does not answer sacctmgr: Problem talking to the database"},
 		{"the cluster", []answer{{"-nP show cluster*", "other", 0}}, "slurmdbd does not know cluster slurm yet"},
-		{"the account root of the cluster", []answer{{"-nP show cluster*", "slurm", 0}}, "cluster slurm has no account root yet"},
+		{"the account root of the cluster", []answer{{"-nP show cluster*", "slurm", 0}},
+			"cluster slurm has no account root yet"},
 		{"its database", []answer{known()[0], root, {"-iQ add user*", "no", 1}}, "slurmdbd does not answer sacctmgr: no"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -198,7 +199,8 @@ func TestASlurmdbdThatIsLostMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := strings.Replace(string(script), "case ", "grep -q load "+f.dir+"/calls && [ \"$2\" = show ] && exit 1\ncase ", 1)
+	gone := strings.Replace(string(script), "case ",
+		"grep -q load "+f.dir+"/calls && [ \"$2\" = show ] && exit 1\ncase ", 1)
 	if err := os.WriteFile(lost, []byte(gone), 0o700); err != nil {
 		t.Fatal(err)
 	}

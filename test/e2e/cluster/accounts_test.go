@@ -59,7 +59,8 @@ func (e *env) testAccounts() {
 	e.testAccountsAgain(file(submitter, "User - 'alice'"))
 	e.kubectl("patch", "accounting", "slurm", "--type=merge", "-p", `{"spec":{"accounts":null}}`)
 	process.Await(e.T, func() error {
-		if got := e.kubectl("get", "accounting", "slurm", "-o", "jsonpath={.status}"); strings.Contains(got, "AccountsApplied") {
+		got := e.kubectl("get", "accounting", "slurm", "-o", "jsonpath={.status}")
+		if strings.Contains(got, v1beta1.ConditionAccountsApplied) {
 			return fmt.Errorf("the status is %s", got)
 		}
 		return nil
@@ -97,7 +98,8 @@ func (e *env) clusterName() string {
 func (e *env) applyAccounts(text string) {
 	e.Helper()
 	object, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]string{"name": "accounts", "namespace": e.namespace}, "data": map[string]string{"a.cfg": text}})
+		"metadata": map[string]string{"name": "accounts", "namespace": e.namespace},
+		"data":     map[string]string{"a.cfg": text}})
 	must(e.T, err)
 	must(e.T, e.kube.Apply(e.Context(), string(object)))
 }
