@@ -85,8 +85,8 @@ func (o *options) serve(ctx context.Context) error {
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
-		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, CountSessions: o.countSessions(),
-		Log: log, Now: time.Now,
+		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),
+		CountSessions: o.countSessions(), Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
 	if err != nil {

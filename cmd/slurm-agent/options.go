@@ -30,7 +30,7 @@ type options struct {
 	daemonName                                string
 	daemon                                    configagent.Daemon
 	pidFile, slurmctldProgram                 string
-	slurmdbdProgram                           string
+	slurmdbdProgram, sacctmgr                 string
 	applyTimeout                              time.Duration
 	address                                   string
 	sessionPort                               uint16
@@ -46,7 +46,8 @@ them, the files become those in --live, and the daemon reads them again; if it e
 changes, and /status says why.
 
 The trial of slurmdbd does not reach the database, so a wrong address or password of the
-database is not found by it. The file storage-password becomes a line of slurmdbd.conf.
+database is not found by it. The file storage-password becomes a line of slurmdbd.conf, and the
+accounts in the file slurmtide.accounts are applied with sacctmgr.
 
 slurmd and sackd get their configuration from slurmctld. Beside them, in the same process
 namespace, it copies slurm.key and slurm.jwks, and lets the daemon read them with SIGHUP.
@@ -102,6 +103,7 @@ func (o *options) slurmFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.slurmctldProgram, "slurmctld", "slurmctld", "The program slurmctld.")
 	set.StringVar(&o.slurmdbdProgram, "slurmdbd", "slurmdbd", "The program slurmdbd.")
 	set.StringVar(&o.slurmctld.Scontrol, "scontrol", "scontrol", "The program scontrol.")
+	set.StringVar(&o.sacctmgr, "sacctmgr", "sacctmgr", "The program sacctmgr, which applies accounts beside slurmdbd.")
 	set.StringVar(&o.pidFile, "pid-file", "", "File with the process id of the daemon. Default: "+slurmconf.RunDir+
 		"/slurmctld.pid or "+slurmconf.SlurmdbdPidFile+".")
 	set.DurationVar(&o.checker.Timeout, "trial-timeout", 20*time.Second, "How long the daemon may take to start in a "+

@@ -36,7 +36,7 @@ func addDaemonReconcilers(mgr ctrl.Manager, o *options) error {
 			Image: o.slurmrestdImage}),
 		loginSetReconciler: loginset.New(c, uncached, agents.Read, time.Now, loginset.Config{Namespaces: o.daemonNamespaces,
 			Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain, AgentImage: o.agentImage}),
-		accountingReconciler: accounting.New(c, uncached, agents.Read, time.Now, accounting.Config{
+		accountingReconciler: accounting.New(c, uncached, agents.Read, recorder, time.Now, accounting.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage}),
 	} {
 		if !o.isEnabled(name) {

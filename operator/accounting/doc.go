@@ -1,6 +1,7 @@
 // Package accounting reconciles Accountings: it runs slurmdbd in a StatefulSet and writes slurmdbd.conf.
 //
 // The operator does not know the password of the database: slurm-agent beside slurmdbd (package configagent)
-// adds it to slurmdbd.conf, tries the result and applies it. Package render builds the objects, server-side
+// adds it to slurmdbd.conf, tries the result and applies it. It also brings the accounts of a user's ConfigMap into the
+// database, which the operator gives it beside slurmdbd.conf. Package render builds the objects, server-side
 // apply writes what differs, and package status computes the status.
 package accounting

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // FieldManager is the field manager of our writes.
@@ -42,6 +44,7 @@ type Config struct {
 type Reconciler struct {
 	kube.Writer
 	agents agentpods.Reader
+	events events.EventRecorder
 	now    func() time.Time
 	cfg    Config
 }
@@ -49,9 +52,11 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, those that are not cached (Secrets, ConfigMaps and
 // slurmdbd's pods) through uncached, the agents through readAgent, and the time from now.
 func New(c client.Client, uncached client.Reader,
-	readAgent func(context.Context, string) (configagent.Status, error), now func() time.Time, cfg Config) *Reconciler {
+	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
+	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, now: now, cfg: cfg, agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
+	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
 // Reconcile applies the objects of one Accounting and writes its status.
@@ -62,9 +67,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if a.Spec.External {
 		err := r.deleteObjects(ctx, a)
-		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{})))
+		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{}, status.Accounts{})))
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, a))
+	wanted, err := r.readAccounts(ctx, a)
+	accounts := status.Accounts{}
+	if accounts.Problem, err = problem.Split(err); err != nil {
+		return kube.ResultOf(0, err)
+	}
+	if wanted != nil {
+		accounts.Revision = wanted.Revision
+	}
+	reported, err := problem.Split(r.applyObjects(ctx, a, wanted))
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
@@ -73,14 +86,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Pods: names.SlurmdbdSelector(a.Name)})
 	observed.Problem = reported
 	if err == nil {
-		err = r.patchStatus(ctx, a, observed)
+		err = r.patchStatus(ctx, a, observed, accounts)
 	}
-	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter()), err)
+	return kube.ResultOf(cmp.Or(kube.RetryDelay(cmp.Or(reported, accounts.Problem)), accounts.RequeueAfter(observed)), err)
 }
 
-// applyObjects makes the objects of an Accounting as they should be. If one of them cannot be built, all
-// stay as they are: a slurmdbd that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) error {
+// applyObjects makes the objects of an Accounting as they should be, with accounts or nil. If one of them cannot be
+// built, all stay as they are: a slurmdbd that runs goes on.
+func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, accounts *slurmconf.Accounts) error {
 	if err := r.CheckNamespace(a.Namespace); err != nil {
 		return err
 	}
@@ -94,8 +107,8 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) er
 	if err != nil {
 		return err
 	}
-	objects, err := render.Objects(render.Input{Accounting: a, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
-		AgentPullPolicy: r.cfg.AgentPullPolicy})
+	objects, err := render.Objects(render.Input{Accounting: a, Accounts: accounts, Image: r.cfg.Image,
+		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy})
 	if err != nil {
 		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
@@ -113,20 +126,27 @@ func (r *Reconciler) deleteObjects(ctx context.Context, a *v1beta1.Accounting) e
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingConfigMap(a.Name)}})
 }
 
-// patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation) error {
-	_, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
-		next.Status = status.Of(r.now(), a, observed)
+// patchStatus writes the status if it has changed, and records an event if what is in the database has.
+func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation,
+	accounts status.Accounts) error {
+	var after []metav1.Condition
+	written, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
+		next.Status = status.Of(r.now(), a, observed, accounts)
+		after = next.Status.Conditions
 	})
+	if written {
+		kube.RecordAccountsApplied(r.events, a, a.Status.Conditions, after)
+	}
 	return err
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Accountings that change, and
-// those whose objects change.
+// those whose objects or accounts change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(a *v1beta1.Accounting, config client.Object) bool {
-			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name)
+			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name) ||
+				a.Spec.Accounts != nil && a.Spec.Accounts.ConfigMapRef.Name == config.GetName()
 		})
 	err := kube.NewDaemonController(mgr, &v1beta1.Accounting{}, &appsv1.StatefulSet{}).
 		WatchesMetadata(&corev1.ConfigMap{}, ofConfigMap).

@@ -29,9 +29,11 @@ type Status struct {
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
+	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
+	Accounts *AccountsStatus `json:"accounts,omitempty"`
 }
 
-// Config contains the settings of an agent. All but CountSessions are required.
+// Config contains the settings of an agent. All but Accounts and CountSessions are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
 	Daemon Daemon
@@ -46,6 +48,8 @@ type Config struct {
 	BeforeStart func(context.Context) error
 	// Apply makes the running daemon read the live folder.
 	Apply func(context.Context, slurmconf.Effect) error
+	// Accounts applies accounts beside slurmdbd.
+	Accounts *AccountsAgent
 	// CountSessions returns how many connections users have to the pod. It is nil if there are none to count.
 	CountSessions func() (int, error)
 	Log           *slog.Logger
@@ -85,6 +89,9 @@ func (a *Agent) Status() Status {
 	a.mu.Lock()
 	out := a.status
 	a.mu.Unlock()
+	if a.cfg.Accounts != nil {
+		out.Accounts = a.cfg.Accounts.Status()
+	}
 	if a.cfg.CountSessions == nil {
 		return out
 	}
@@ -103,8 +110,13 @@ func (a *Agent) HasStarted() bool {
 	return a.started
 }
 
-// Run applies configuration until the context ends.
+// Run applies configuration and accounts until the context ends.
 func (a *Agent) Run(ctx context.Context) error {
+	var accounts sync.WaitGroup
+	if a.cfg.Accounts != nil {
+		accounts.Go(func() { a.cfg.Accounts.Run(ctx) })
+	}
+	defer accounts.Wait()
 	tick := time.NewTicker(a.cfg.Interval)
 	defer tick.Stop()
 	for {

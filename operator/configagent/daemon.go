@@ -34,7 +34,7 @@ func SlurmdbdDaemon() Daemon {
 		KeyEffect: slurmconf.NeedsRestart, KeepsKeys: true}
 }
 
-// assembleSlurmdbd adds the password to slurmdbd.conf.
+// assembleSlurmdbd adds the password to slurmdbd.conf and leaves out the accounts, which slurmdbd does not read.
 func assembleSlurmdbd(wanted Files) (Files, error) {
 	text, err := slurmconf.AddStoragePassword(wanted.text("slurmdbd.conf"), wanted.text(slurmconf.StoragePasswordFile))
 	if err != nil {
@@ -42,6 +42,7 @@ func assembleSlurmdbd(wanted Files) (Files, error) {
 	}
 	out := maps.Clone(wanted)
 	delete(out, slurmconf.StoragePasswordFile)
+	delete(out, slurmconf.AccountsFile)
 	out["slurmdbd.conf"] = File{[]byte(text), 0o600}
 	return out, nil
 }

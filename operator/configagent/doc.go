@@ -7,4 +7,6 @@
 //
 //	wanted folder ──► Check ──accepted──► live folder ──► scontrol reconfigure or SIGHUP, or a restart
 //	                    └────refused────► Status.Error; the live folder stays
+//
+// Beside slurmdbd it brings accounts into the database as well (AccountsAgent, package accounts).
 package configagent

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -57,22 +58,35 @@ func (s Slurmdbd) Apply(ctx context.Context, effect slurmconf.Effect) error {
 
 // isListening reports whether slurmdbd accepts connections, which it does once it has its database.
 func (s Slurmdbd) isListening(ctx context.Context) bool {
-	text, err := os.ReadFile(filepath.Join(s.Live, "slurmdbd.conf"))
+	port, err := s.Port()
 	if err != nil {
 		return false
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+	if err != nil {
+		return false
+	}
+	return connection.Close() == nil
+}
+
+// Port returns the port of slurmdbd's configuration.
+func (s Slurmdbd) Port() (int32, error) {
+	text, err := os.ReadFile(filepath.Join(s.Live, "slurmdbd.conf"))
+	if err != nil {
+		return 0, fmt.Errorf("slurmdbd has no configuration: %w", err)
 	}
 	for _, setting := range slurmconf.ParseSettings(string(text)) {
 		if !strings.EqualFold(setting.Name, "DbdPort") {
 			continue
 		}
-		dialer := net.Dialer{Timeout: time.Second}
-		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", setting.Value))
+		port, err := strconv.ParseInt(setting.Value, 10, 32)
 		if err != nil {
-			return false
+			return 0, fmt.Errorf("reading DbdPort: %w", err)
 		}
-		return connection.Close() == nil
+		return int32(port), nil
 	}
-	return false
+	return 0, fmt.Errorf("slurmdbd.conf has no DbdPort")
 }
 
 // isAlive reports whether a process exists.

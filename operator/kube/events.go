@@ -13,15 +13,27 @@ import (
 // RecordConfigApplied records an event of an object if its condition ConfigApplied says something new: that a
 // configuration is in force, or that the daemon refuses it.
 func RecordConfigApplied(recorder events.EventRecorder, object client.Object, before, after []metav1.Condition) {
-	last := meta.FindStatusCondition(before, v1beta1.ConditionConfigApplied)
-	now := meta.FindStatusCondition(after, v1beta1.ConditionConfigApplied)
+	recordApplied(recorder, object, before, after, v1beta1.ConditionConfigApplied, "Config")
+}
+
+// RecordAccountsApplied is RecordConfigApplied for the condition AccountsApplied.
+func RecordAccountsApplied(recorder events.EventRecorder, object client.Object, before, after []metav1.Condition) {
+	recordApplied(recorder, object, before, after, v1beta1.ConditionAccountsApplied, "Accounts")
+}
+
+// recordApplied records the event of a condition. The reasons of events begin with what.
+func recordApplied(recorder events.EventRecorder, object client.Object, before, after []metav1.Condition,
+	condition, what string) {
+	last, now := meta.FindStatusCondition(before, condition), meta.FindStatusCondition(after, condition)
 	if now == nil || last != nil && last.Message == now.Message {
 		return
 	}
 	switch now.Reason {
 	case v1beta1.ReasonApplied:
-		recorder.Eventf(object, nil, corev1.EventTypeNormal, "ConfigApplied", "Reconfigure", "%s", now.Message)
+		recorder.Eventf(object, nil, corev1.EventTypeNormal, what+"Applied", "Reconfigure", "%s", now.Message)
 	case v1beta1.ReasonRefused:
-		recorder.Eventf(object, nil, corev1.EventTypeWarning, "ConfigRefused", "Reconfigure", "%s", now.Message)
+		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"Refused", "Reconfigure", "%s", now.Message)
+	case v1beta1.ReasonDryRun:
+		recorder.Eventf(object, nil, corev1.EventTypeNormal, what+"Tried", "Reconfigure", "%s", now.Message)
 	}
 }

@@ -2,11 +2,13 @@ package slurmconf
 
 import "strconv"
 
-// ClientConf is the content of a slurm.conf for a program that only asks slurmctld, such as slurmrestd. It
+// ClientConf is the content of a slurm.conf for a program that only asks slurmctld or slurmdbd, such as slurmrestd. It
 // says nothing about nodes, partitions and plugins.
 type ClientConf struct {
 	// ClusterName is the name of the cluster in Slurm.
 	ClusterName string
+	// SlurmUser is the user of slurmctld and slurmdbd. Only sacctmgr needs it, which lets this user do everything.
+	SlurmUser string
 	// Hosts are the values of SlurmctldHost, and Port is that of slurmctld.
 	Hosts []string
 	Port  int32
@@ -19,6 +21,9 @@ type ClientConf struct {
 // Render returns the text of the file. It fails if Slurm would not read a value as it is meant.
 func (c ClientConf) Render() (string, error) {
 	ours := []assignment{{name: "ClusterName", value: c.ClusterName}}
+	if c.SlurmUser != "" {
+		ours = append(ours, assignment{name: "SlurmUser", value: c.SlurmUser})
+	}
 	for _, host := range c.Hosts {
 		ours = append(ours, assignment{name: "SlurmctldHost", value: host})
 	}

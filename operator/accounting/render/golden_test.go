@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
 
@@ -27,6 +29,33 @@ func TestObjectsOfAnAccounting(t *testing.T) {
 			}
 			golden.CheckObjects(t, name, objects)
 		})
+	}
+}
+
+// TestAccountsChangeTheConfigMapAlone: a pod of before can get them.
+func TestAccountsChangeTheConfigMapAlone(t *testing.T) {
+	in := loadInput(t, "minimal")
+	without, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Accounts = &slurmconf.Accounts{Revision: "1", Files: map[string]string{"a.cfg": "Cluster - a\n"}}
+	with, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(without[1:], with[1:]); diff != "" {
+		t.Errorf("other objects change:\n%s", diff)
+	}
+	before, _ := without[0].(*corev1.ConfigMap)
+	after, _ := with[0].(*corev1.ConfigMap)
+	got, err := slurmconf.ParseAccounts(after.Data[slurmconf.AccountsFile])
+	if err != nil || !cmp.Equal(got, *in.Accounts) {
+		t.Errorf("the accounts are %+v, %v", got, err)
+	}
+	if _, has := before.Data[slurmconf.AccountsFile]; has ||
+		before.Data[slurmconf.RevisionFile] == after.Data[slurmconf.RevisionFile] {
+		t.Error("the revision is the same with accounts and without")
 	}
 }
 

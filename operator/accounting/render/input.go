@@ -8,12 +8,15 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Input is everything that the objects of an Accounting are built from.
 type Input struct {
 	// Accounting is not modified. It has a storageConfig.
 	Accounting *v1beta1.Accounting
+	// Accounts are those that the database should have, nil if the operator does not manage them.
+	Accounts *slurmconf.Accounts
 	// Image is the image of slurmdbd if the Accounting names none.
 	Image string
 	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.

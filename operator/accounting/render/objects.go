@@ -30,7 +30,8 @@ func Objects(in Input) ([]podspec.KubeObject, error) {
 	return []podspec.KubeObject{config, service, set}, nil
 }
 
-// newConfigMap returns the ConfigMap with slurmdbd.conf, to which the agent adds the password.
+// newConfigMap returns the ConfigMap with slurmdbd.conf, to which the agent adds the password, and with the accounts,
+// if there are any.
 func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 	storage := in.Accounting.Spec.StorageConfig
 	database := refs.AccountingDatabase(in.Accounting)
@@ -44,6 +45,11 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 		return nil, fmt.Errorf("rendering slurmdbd.conf: %w", err)
 	}
 	files := map[string]string{"slurmdbd.conf": text}
+	if in.Accounts != nil {
+		if files[slurmconf.AccountsFile], err = in.Accounts.Render(); err != nil {
+			return nil, err
+		}
+	}
 	files[slurmconf.RevisionFile] = podspec.HashFiles(files)
 	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.AccountingConfigMap(in.Accounting.Name)), Data: files}
 	out.APIVersion, out.Kind = "v1", "ConfigMap"

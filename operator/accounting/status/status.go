@@ -6,7 +6,7 @@
 //	False InvalidSpec, ReferenceNotFound, ObjectTaken: until somebody corrects them
 //	Unknown External: the operator does not run this slurmdbd
 //
-// ConfigApplied follows what the agent beside slurmdbd says (package agentstatus).
+// ConfigApplied follows what the agent beside slurmdbd says (package agentstatus), and so does AccountsApplied.
 package status
 
 import (
@@ -21,9 +21,14 @@ import (
 )
 
 // Of returns the status of an Accounting, from the last status and the observation.
-func Of(now time.Time, a *v1beta1.Accounting, o agentstatus.Observation) v1beta1.AccountingStatus {
+func Of(now time.Time, a *v1beta1.Accounting, o agentstatus.Observation, accounts Accounts) v1beta1.AccountingStatus {
 	out := *a.Status.DeepCopy()
 	v1beta1.SetFieldsIgnored(&out.Conditions, a.Spec.IgnoredFields(), a.Generation, now)
+	if a.Spec.Accounts == nil || a.Spec.External {
+		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionAccountsApplied)
+	} else {
+		v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionAccountsApplied, accounts.condition(o), a.Generation, now)
+	}
 	if a.Spec.External {
 		v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady,
 			agentstatus.External("slurmdbd", refs.AccountingSlurmdbd(a).String()), a.Generation, now)

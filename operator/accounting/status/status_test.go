@@ -35,7 +35,7 @@ func TestReady(t *testing.T) {
 		tc.observation.Daemon = "slurmdbd"
 		a := &v1beta1.Accounting{}
 		a.Spec.StorageConfig = &v1beta1.StorageConfig{Host: "db"}
-		c := meta.FindStatusCondition(Of(time.Now(), a, tc.observation).Conditions, v1beta1.ConditionReady)
+		c := meta.FindStatusCondition(Of(time.Now(), a, tc.observation, Accounts{}).Conditions, v1beta1.ConditionReady)
 		if got := string(c.Status) + " " + c.Reason + " " + c.Message; !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %s", tc.name, got)
 		}

@@ -42,6 +42,7 @@ type AccountingList struct {
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.slurmKeyRef) : true",message="slurmKeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
+// +kubebuilder:validation:XValidation:rule="self.external ? !has(self.accounts) : true",message="accounts must not be given where external is true: the operator does not run that slurmdbd"
 type AccountingSpec struct {
 	// slurmKeyRef is the key of a Secret that contains slurm.key (auth/slurm). Immutable.
 	// +optional
@@ -93,7 +94,53 @@ type AccountingSpec struct {
 	// extraConf is appended to slurmdbd.conf.
 	// +optional
 	ExtraConf string `json:"extraConf,omitempty"`
+
+	// accounts are the accounts, users and QOS that the database should have. The condition AccountsApplied says
+	// whether it has them. It is a slurmtide extension.
+	// +optional
+	Accounts *AccountsSpec `json:"accounts,omitempty"`
 }
+
+// AccountsSpec says which accounts, users and QOS the database should have.
+type AccountsSpec struct {
+	// configMapRef names the ConfigMap with files in the format of "sacctmgr dump", one for each cluster, which may
+	// have lines of QOS as well.
+	// +required
+	ConfigMapRef AccountsConfigMapRef `json:"configMapRef"`
+
+	// mode is Apply or DryRun. DryRun only reports what would change.
+	// +optional
+	// +kubebuilder:validation:Enum=Apply;DryRun
+	// +kubebuilder:default=Apply
+	Mode AccountsMode `json:"mode,omitempty"`
+
+	// prune says that accounts and users of the files' clusters that are not in the files are removed. QOS and
+	// clusters are never removed.
+	// +optional
+	Prune bool `json:"prune,omitempty"`
+}
+
+// AccountsConfigMapRef names files in a ConfigMap of the namespace.
+type AccountsConfigMapRef struct {
+	// name is that of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// key is that of the file. Without it all keys are files.
+	// +optional
+	Key string `json:"key,omitempty"`
+}
+
+// AccountsMode says what is done with accounts.
+type AccountsMode string
+
+const (
+	// AccountsApply changes the database.
+	AccountsApply AccountsMode = "Apply"
+	// AccountsDryRun only reports what would change.
+	AccountsDryRun AccountsMode = "DryRun"
+)
 
 // StorageConfig describes a MySQL or MariaDB database.
 type StorageConfig struct {

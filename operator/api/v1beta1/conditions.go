@@ -156,6 +156,19 @@ const (
 	ReasonRefused = "Refused"
 )
 
+// ConditionAccountsApplied is on Accountings with spec.accounts. True: the database has what the files say. False: it
+// has not, and the reason says why. Unknown: slurmdbd or the agent beside it does not answer. Its reasons are those of
+// ConfigApplied and these. It is a slurmtide extension.
+const ConditionAccountsApplied = "AccountsApplied"
+
+// Reasons of the condition AccountsApplied.
+const (
+	// ReasonDryRun (False): the mode is DryRun. The message says what would change.
+	ReasonDryRun = "DryRun"
+	// ReasonWaitingForSlurmdbd (Unknown): slurmdbd does not answer, or does not know the cluster yet.
+	ReasonWaitingForSlurmdbd = "WaitingForSlurmdbd"
+)
+
 // Reasons of the condition Draining.
 const (
 	// ReasonWaitingForJobs (True): the jobs of a worker must end first.

@@ -57,7 +57,7 @@ const kindRule = "rule"
 // meaning.
 func ownFields() map[string][]string {
 	return map[string][]string{
-		"accountings": {"spec.address"},
+		"accountings": {"spec.accounts", "spec.address"},
 		"controllers": {"spec.address"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",

@@ -121,6 +121,13 @@ func TestAccountingRules(t *testing.T) {
 			spec(slurmKey, jwtKey, "storageConfig: {passwordKeyRef: {name: p, key: password}}"), "storageConfig.host"},
 		{"has a database without a password", spec(slurmKey, jwtKey, "storageConfig: {host: db}"),
 			"storageConfig.passwordKeyRef"},
+		{"has accounts", spec(slurmKey, jwtKey, "accounts: {configMapRef: {name: a}, mode: DryRun, prune: true}"), ""},
+		{"has accounts of nowhere", spec(slurmKey, jwtKey, "accounts: {configMapRef: {key: a}}"),
+			"accounts.configMapRef.name"},
+		{"has accounts in an unknown mode", spec(slurmKey, jwtKey, "accounts: {configMapRef: {name: a}, mode: Try}"),
+			"accounts.mode"},
+		{"is external with accounts", spec("external: true", "externalConfig: {host: h, port: 6819}",
+			"accounts: {configMapRef: {name: a}}"), "accounts must not be given"},
 	})
 }
 

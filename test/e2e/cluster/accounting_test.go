@@ -14,6 +14,7 @@ import (
 func (e *env) testAccounting() {
 	e.await("slurm", "sacctmgr", "-n", "show", "clusters", "format=cluster%40")
 	e.awaitRecord(e.submit("--wrap=true"))
+	e.testAccounts()
 	e.testLostSlurmdbd()
 	e.testLostDatabase()
 	e.testChangedPassword()

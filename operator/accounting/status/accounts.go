@@ -1,0 +1,84 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/agentstatus"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/problem"
+)
+
+const (
+	// accountsInterval is how often the operator asks the agent while accounts are not decided.
+	accountsInterval = 2 * time.Second
+	// refusedInterval is how often it asks after the agent has refused them, which tries them again.
+	refusedInterval = 30 * time.Second
+)
+
+// Accounts is what the condition AccountsApplied is computed from.
+type Accounts struct {
+	// Revision is that of the accounts that the operator has given to the agent, empty if there are none.
+	Revision string
+	// Problem says why it could give none.
+	Problem *problem.Error
+}
+
+// RequeueAfter returns when to look again at the agent, if there is no problem.
+func (a Accounts) RequeueAfter(o agentstatus.Observation) time.Duration {
+	s := agentAccounts(o)
+	switch {
+	case a.Revision == "":
+	case s == nil || s.Revision != a.Revision || s.State == configagent.AccountsWaiting:
+		return min(accountsInterval, o.RequeueAfter())
+	case s.State == configagent.AccountsRefused:
+		return min(refusedInterval, o.RequeueAfter())
+	}
+	return o.RequeueAfter()
+}
+
+// agentAccounts returns what the agent says of accounts, nil if it says nothing.
+func agentAccounts(o agentstatus.Observation) *configagent.AccountsStatus {
+	if len(o.Agents) == 0 || o.Agents[0].Err != nil {
+		return nil
+	}
+	return o.Agents[0].Status.Accounts
+}
+
+// condition returns what the condition AccountsApplied says.
+func (a Accounts) condition(o agentstatus.Observation) metav1.Condition {
+	are := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return metav1.Condition{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	for _, p := range []*problem.Error{a.Problem, o.Problem} {
+		if p != nil {
+			return are(metav1.ConditionFalse, p.Reason, "%s", p.Message)
+		}
+	}
+	s := agentAccounts(o)
+	switch {
+	case len(o.Agents) == 0:
+		return are(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "there is no slurmdbd yet")
+	case o.Agents[0].Err != nil:
+		return are(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "the agent of pod %s does not answer", o.Agents[0].Pod)
+	case s == nil || s.Revision != a.Revision:
+		return are(metav1.ConditionFalse, v1beta1.ReasonApplying, "revision %s is being tried and applied", a.Revision)
+	}
+	switch s.State {
+	case configagent.AccountsApplied:
+		return are(metav1.ConditionTrue, v1beta1.ReasonApplied, "revision %s is applied since %s: %s", a.Revision,
+			s.At.UTC().Format(time.RFC3339), cmp.Or(s.Message, "nothing was to be changed"))
+	case configagent.AccountsTried:
+		return are(metav1.ConditionFalse, v1beta1.ReasonDryRun, "revision %s is not applied because of mode DryRun: %s",
+			a.Revision, cmp.Or(s.Message, "nothing would change"))
+	case configagent.AccountsRefused:
+		return are(metav1.ConditionFalse, v1beta1.ReasonRefused, "revision %s is not applied: %s", a.Revision, s.Message)
+	case configagent.AccountsWaiting:
+	}
+	return are(metav1.ConditionUnknown, v1beta1.ReasonWaitingForSlurmdbd, "revision %s is not applied yet: %s",
+		a.Revision, s.Message)
+}

@@ -1,0 +1,14 @@
+// Package accounts brings files with accounts, users and QOS into the database of slurmdbd, by means of sacctmgr.
+//
+// A file has the format of "sacctmgr dump" and lines of QOS, which sacctmgr load does not know:
+//
+//	QOS - 'high':Priority=100
+//	Cluster - 'slurm'
+//	Parent - 'root'
+//	Account - 'physics':Fairshare=10:QOS='normal,high'
+//	Parent - 'physics'
+//	User - 'alice':DefaultAccount='physics'
+//
+// ParseFile reads it, Summarize what sacctmgr says of it, both purely; Loader runs sacctmgr. Every change is tried
+// first: sacctmgr makes it, shows it and takes it back. What it refuses is not begun.
+package accounts

@@ -1,0 +1,146 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// loading is one file on its way into the database.
+type loading struct {
+	sacctmgr
+	file File
+	// path is where the file is, and text what the user wrote.
+	path, text string
+	log        *slog.Logger
+	// changed are the QOS that exist already, and unlisted the associations that are to be removed.
+	changed  []QOS
+	unlisted []Association
+}
+
+// try lets sacctmgr make every change, and take it back. New QOS are made, unless it is a dry run: nobody has them
+// yet, and the trial of the accounts needs them. It returns in one line what would change, and remembers it for apply.
+func (l *loading) try(ctx context.Context, wanted slurmconf.Accounts, user string) (string, error) {
+	changes, err := l.tryQOS(ctx, wanted.DryRun)
+	if err != nil {
+		return "", err
+	}
+	output, err := l.run(ctx, "load", "file="+l.path)
+	var failed *commandError
+	isRefused := errors.As(err, &failed)
+	if isRefused {
+		output = failed.output
+	}
+	l.log.Info("what sacctmgr load says without applying it", "output", Truncate(output, maxOutput))
+	if isRefused && wanted.DryRun && strings.Contains(strings.Join(changes, " "), addsQOS) {
+		return "", &RefusedError{fmt.Sprintf("%s; the accounts can be tried when the QOS exist, or do not fit: %s",
+			strings.Join(changes, "; "), explain(output, l.text))}
+	}
+	if err != nil {
+		return "", err
+	}
+	if summary := Summarize(output); summary != "" {
+		changes = append(changes, summary)
+	}
+	if wanted.Prune {
+		existing, err := l.associations(ctx, l.file.Cluster)
+		if err != nil {
+			return "", err
+		}
+		l.unlisted = l.file.Unlisted(existing, user)
+	}
+	for _, a := range l.unlisted {
+		changes = append(changes, "removes "+a.String())
+	}
+	return strings.Join(changes, "; "), nil
+}
+
+// addsQOS begins what is said of a new QOS.
+const addsQOS = "adds QOS "
+
+// tryQOS tries the QOS of the file and makes the new ones, unless it is a dry run. It returns what it says of them.
+func (l *loading) tryQOS(ctx context.Context, dryRun bool) ([]string, error) {
+	if len(l.file.QOS) == 0 {
+		return nil, nil
+	}
+	existing, err := l.names(ctx, "qos", "format=name")
+	if err != nil {
+		return nil, err
+	}
+	var changes []string
+	for _, qos := range l.file.QOS {
+		isNew := !slices.Contains(existing, qos.Name)
+		command := changeQOS(qos)
+		if isNew {
+			command = append([]string{"add", "qos", qos.Name}, qos.Options...)
+		} else if len(qos.Options) == 0 {
+			continue
+		}
+		if _, err := l.run(ctx, command...); err != nil {
+			return nil, inLine(qos.Line, err)
+		}
+		if !isNew {
+			l.changed = append(l.changed, qos)
+			continue
+		}
+		changes = append(changes, addsQOS+qos.Name)
+		existing = append(existing, qos.Name)
+		if dryRun {
+			continue
+		}
+		if _, err := l.run(ctx, append([]string{"-i"}, command...)...); err != nil {
+			return nil, inLine(qos.Line, err)
+		}
+	}
+	return changes, nil
+}
+
+// changeQOS returns the command that gives a QOS its options.
+func changeQOS(qos QOS) []string {
+	return append([]string{"modify", "qos", "where", "name=" + qos.Name, "set"}, qos.Options...)
+}
+
+// inLine returns an error of sacctmgr that names the line of the file.
+func inLine(line int, err error) error {
+	var failed *commandError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return &commandError{fmt.Sprintf("line(%d)\n%s", line, failed.output)}
+}
+
+// apply makes the changes that were tried.
+func (l *loading) apply(ctx context.Context) error {
+	for _, qos := range l.changed {
+		if _, err := l.run(ctx, append([]string{"-i"}, changeQOS(qos)...)...); err != nil {
+			return inLine(qos.Line, err)
+		}
+	}
+	if _, err := l.run(ctx, "-i", "load", "file="+l.path); err != nil {
+		return err
+	}
+	for _, a := range l.unlisted {
+		if _, err := l.run(ctx, l.remove(a)...); err != nil {
+			return err
+		}
+		l.log.Info("removed what is not in the file", "association", a.String())
+	}
+	return nil
+}
+
+// remove returns the command that removes an association.
+func (l *loading) remove(a Association) []string {
+	in := []string{"cluster=" + l.file.Cluster}
+	if a.User == "" {
+		return append([]string{"-i", "delete", "account", "where", "name=" + a.Account}, in...)
+	}
+	if a.Partition != "" {
+		in = append(in, "partition="+a.Partition)
+	}
+	return append([]string{"-i", "delete", "user", "where", "name=" + a.User, "account=" + a.Account}, in...)
+}

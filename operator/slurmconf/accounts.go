@@ -1,0 +1,39 @@
+package slurmconf
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// AccountsFile is the file beside slurmdbd.conf with the accounts that the database should have. slurm-agent
+// applies it; slurmdbd does not read it.
+const AccountsFile = "slurmtide.accounts"
+
+// Accounts is what AccountsFile contains.
+type Accounts struct {
+	// Revision is a hash of the other fields.
+	Revision string `json:"revision"`
+	// DryRun says that nothing is changed, Prune that accounts and users that are not in the files are removed.
+	DryRun bool `json:"dryRun,omitempty"`
+	Prune  bool `json:"prune,omitempty"`
+	// Files are texts in the format of "sacctmgr dump" by their names.
+	Files map[string]string `json:"files"`
+}
+
+// Render returns the content of AccountsFile.
+func (a Accounts) Render() (string, error) {
+	text, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("rendering %s: %w", AccountsFile, err)
+	}
+	return string(text) + "\n", nil
+}
+
+// ParseAccounts reads the content of AccountsFile.
+func ParseAccounts(text string) (Accounts, error) {
+	var out Accounts
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return out, fmt.Errorf("reading %s: %w", AccountsFile, err)
+	}
+	return out, nil
+}
