@@ -51,7 +51,7 @@ database is not found by it. The file storage-password becomes a line of slurmdb
 slurmd and sackd get their configuration from slurmctld. Beside them, in the same process
 namespace, it copies slurm.key and slurm.jwks, and lets the daemon read them with SIGHUP.
 
-slurmrestd of most packages has no TLS. In front of it, it serves https with tls.crt and tls.key
+slurmrestd of Debian has no TLS. In front of it, slurm-agent serves https with tls.crt and tls.key
 in --wanted, which it reads again when they change, and passes what clients send to --socket.
 /ready says whether slurmrestd accepts connections. After SIGTERM it ends when the connections
 have ended, as they do when slurmrestd ends.
