@@ -37,8 +37,8 @@ type options struct {
 	log lines.Flags
 }
 
-const description = `Gives slurmctld or slurmdbd a changed configuration after a trial, and slurmd or sackd changed keys,
-and ends TLS in front of slurmrestd.
+const description = `Gives slurmctld or slurmdbd a changed configuration after a trial, and slurmd or sackd
+changed keys, and ends TLS in front of slurmrestd.
 
 The operator runs it beside the daemon, in the same pod. When the files in --wanted change, it
 starts a second daemon with them, which has a state and a port of its own. If that one accepts

@@ -52,7 +52,8 @@ func (r *Reconciler) checkCertificate(ctx context.Context, api *v1beta1.RestApi)
 }
 
 // readCertificate returns the certificate with its key, and the CA certificates with where they are from.
-func (r *Reconciler) readCertificate(ctx context.Context, api *v1beta1.RestApi) (certificate.Files, refs.KeyRef, error) {
+func (r *Reconciler) readCertificate(ctx context.Context, api *v1beta1.RestApi) (certificate.Files, refs.KeyRef,
+	error) {
 	ca, optional := refs.RestAPICA(api)
 	secret := &corev1.Secret{}
 	if err := r.readReferenced(ctx, api, "spec.tls.secretName", api.Spec.TLS.SecretName, secret); err != nil {

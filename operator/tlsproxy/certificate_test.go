@@ -67,7 +67,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestClientsSeeAChangedCertificate(t *testing.T) {
-	r := startProxy(t, DefaultLimits(), func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+	r := startProxy(t, DefaultLimits(), answer)
 	serial := func(client *http.Client) string {
 		t.Helper()
 		res, err := client.Get("https://" + r.address + "/")

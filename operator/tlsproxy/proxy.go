@@ -24,8 +24,8 @@ type Limits struct {
 	Idle time.Duration
 }
 
-// DefaultLimits are those for slurmrestd: an answer about 110,000 jobs takes it minutes (docs/performance.md), and
-// clients that keep connections close them after at most some minutes without a request.
+// DefaultLimits are those for slurmrestd, which is silent while it makes an answer: for a list of 100,000 jobs more
+// than half a minute on a quiet machine.
 func DefaultLimits() Limits {
 	return Limits{Connections: 1024, Handshake: 10 * time.Second, Idle: 10 * time.Minute}
 }
@@ -39,7 +39,7 @@ type Proxy struct {
 	Log         *slog.Logger
 }
 
-// acceptPause is the pause after a connection could not be accepted, for example for want of file descriptors.
+// acceptPause is the pause after a connection could not be accepted, for example because no file descriptor was free.
 const acceptPause = 100 * time.Millisecond
 
 // Serve serves connections until ctx ends or the listener is closed. Then it accepts no more, and returns when those

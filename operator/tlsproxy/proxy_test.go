@@ -56,6 +56,8 @@ func startProxy(t *testing.T, limits Limits, handler http.HandlerFunc) *running 
 	return r
 }
 
+func answer(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") }
+
 func listen(t *testing.T, network, address string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen(network, address)
@@ -112,7 +114,8 @@ func TestRequestsPassWhole(t *testing.T) {
 	})
 	client := r.client(t)
 	for range 2 { // the second request uses the same connection
-		req, err := http.NewRequest(http.MethodPost, "https://"+r.address+"/slurm/v0.0.45/jobs/?a=%2F", strings.NewReader("body"))
+		req, err := http.NewRequest(http.MethodPost, "https://"+r.address+"/slurm/v0.0.45/jobs/?a=%2F",
+			strings.NewReader("body"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +158,7 @@ func TestAnswersAreStreamed(t *testing.T) {
 }
 
 func TestAClientThatHasSentEverythingGetsItsAnswer(t *testing.T) {
-	r := startProxy(t, DefaultLimits(), func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+	r := startProxy(t, DefaultLimits(), answer)
 	conn := r.dialTLS(t)
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	if err := conn.CloseWrite(); err != nil {
@@ -173,9 +176,9 @@ func TestRunningRequestsEndAfterTheProxyWasStopped(t *testing.T) {
 		<-next
 		_, _ = io.WriteString(w, "whole")
 	})
-	client, answer := r.client(t), make(chan string, 1)
+	client, got := r.client(t), make(chan string, 1)
 	idle := r.dialTLS(t) // a client that keeps a connection, whose server ends it
-	go func() { answer <- get(t, client, "https://"+r.address+"/") }()
+	go func() { got <- get(t, client, "https://"+r.address+"/") }()
 	<-begun
 	r.stop()
 	for { // until nobody listens
@@ -191,7 +194,7 @@ func TestRunningRequestsEndAfterTheProxyWasStopped(t *testing.T) {
 	default:
 	}
 	close(next)
-	if text := <-answer; text != "whole" {
+	if text := <-got; text != "whole" {
 		t.Errorf("the answer is %q", text)
 	}
 	r.server.Close() // as slurmrestd ends
@@ -205,7 +208,8 @@ func TestRunningRequestsEndAfterTheProxyWasStopped(t *testing.T) {
 }
 
 func TestPlainClientsAreRefused(t *testing.T) {
-	r := startProxy(t, DefaultLimits(), func(http.ResponseWriter, *http.Request) { t.Error("a plain request has arrived") })
+	r := startProxy(t, DefaultLimits(),
+		func(http.ResponseWriter, *http.Request) { t.Error("a plain request has arrived") })
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		req, err := http.NewRequest(method, "http://"+r.address+"/slurm/v0.0.45/nodes/", nil)
 		if err != nil {
@@ -242,7 +246,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 
 func TestSilentConnectionsAreClosed(t *testing.T) {
 	r := startProxy(t, Limits{Connections: 2, Handshake: 2 * time.Second, Idle: 2 * time.Second},
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+		answer)
 	plain, err := net.Dial("tcp", r.address)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +265,7 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 
 func TestMoreConnectionsThanAllowedWait(t *testing.T) {
 	r := startProxy(t, Limits{Connections: 1, Handshake: 20 * time.Second, Idle: time.Minute},
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+		answer)
 	first := r.dialTLS(t)
 	second, err := net.Dial("tcp", r.address)
 	if err != nil {

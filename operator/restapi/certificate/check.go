@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// Files are the content of the certificate's Secret in PEM. CA may be empty: then it is not checked who has signed
-// the certificate.
+// Files are the content of the certificate's Secret in PEM. CA may be empty: then the signature of
+// the certificate is not checked.
 type Files struct{ Cert, Key, CA []byte }
 
 // Check returns when the certificate ends. The error is *problem.Error, with a sentence of what to do, if clients that

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// ContainerTLS is the container of slurmrestd's pods that ends TLS. Its port has the name PortHTTPS. Users need the name
-// to override the container.
+// ContainerTLS is the container of slurmrestd's pods that ends TLS. Its port has the name PortHTTPS. Users need the
+// name to override the container.
 const (
 	ContainerTLS = "tls"
 	PortHTTPS    = "https"

@@ -139,8 +139,8 @@ func (c restdCertificate) podAddress() string {
 	return ""
 }
 
-// serial returns the serial number of the certificate with which a pod of slurmrestd answers a client that verifies it for
-// the Service.
+// serial returns the serial number of the certificate with which a pod of slurmrestd answers a client that verifies it
+// for the Service.
 func (c restdCertificate) serial() (string, error) {
 	c.Helper()
 	roots := x509.NewCertPool()
