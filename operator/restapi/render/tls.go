@@ -50,7 +50,9 @@ func (in Input) listenAddress() string {
 // time; slurmrestd then ends its connections, and with the last one the other container ends.
 func (in Input) addTLS(spec *corev1.PodSpec) {
 	slurmrestd := &spec.Containers[0]
-	slurmrestd.Ports, slurmrestd.ReadinessProbe = nil, nil // the other container says whether slurmrestd answers
+	slurmrestd.Ports = nil
+	slurmrestd.ReadinessProbe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ready",
+		Port: intstr.FromInt32(names.SlurmAgentPort)}} // the other container asks slurmrestd
 	socket := corev1.VolumeMount{Name: volumeSocket, MountPath: socketDir}
 	slurmrestd.VolumeMounts = append(slurmrestd.VolumeMounts, socket)
 	spec.Containers = append(spec.Containers, in.newTLSContainer(socket, slurmrestd.Lifecycle))
@@ -70,11 +72,6 @@ func (in Input) newTLSContainer(socket corev1.VolumeMount, lifecycle *corev1.Lif
 			fmt.Sprintf("--tls-address=:%d", names.SlurmrestdTLSPort)},
 		Ports: []corev1.ContainerPort{{Name: PortHTTPS, ContainerPort: names.SlurmrestdTLSPort,
 			Protocol: corev1.ProtocolTCP}, podspec.ContainerPortAgent()},
-		ReadinessProbe: &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ready",
-				Port: intstr.FromInt32(names.SlurmAgentPort)}},
-			PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 5, // as without TLS
-		},
 		Lifecycle: lifecycle.DeepCopy(),
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
