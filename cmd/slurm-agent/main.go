@@ -1,5 +1,6 @@
 // Command slurm-agent runs beside slurmctld or slurmdbd, in the same pod, and gives it a changed configuration
-// only after a trial has shown that the daemon starts with it. Beside slurmd and sackd it gives them changed keys.
+// only after a trial has shown that the daemon starts with it. Beside slurmd and sackd it gives them changed keys, and
+// in front of slurmrestd it ends TLS.
 package main
 
 import (
@@ -39,6 +40,8 @@ func run(ctx context.Context, args []string) int {
 		err = o.install()
 	case o.checkDir != "":
 		err = o.check(ctx)
+	case o.daemonName == "slurmrestd":
+		err = o.serveTLS(ctx)
 	default:
 		err = o.serve(ctx)
 	}

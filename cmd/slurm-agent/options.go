@@ -32,13 +32,14 @@ type options struct {
 	pidFile, slurmctldProgram                 string
 	slurmdbdProgram, sacctmgr                 string
 	applyTimeout                              time.Duration
-	address                                   string
+	address, tlsAddress, socket               string
 	sessionPort                               uint16
 
 	log lines.Flags
 }
 
-const description = `Gives slurmctld or slurmdbd a changed configuration after a trial, and slurmd or sackd changed keys.
+const description = `Gives slurmctld or slurmdbd a changed configuration after a trial, and slurmd or sackd
+changed keys, and ends TLS in front of slurmrestd.
 
 The operator runs it beside the daemon, in the same pod. When the files in --wanted change, it
 starts a second daemon with them, which has a state and a port of its own. If that one accepts
@@ -52,9 +53,15 @@ accounts in the file slurmtide.accounts are applied with sacctmgr.
 slurmd and sackd get their configuration from slurmctld. Beside them, in the same process
 namespace, it copies slurm.key and slurm.jwks, and lets the daemon read them with SIGHUP.
 
+slurmrestd of Debian has no TLS. In front of it, slurm-agent serves https with tls.crt and tls.key
+in --wanted, which it reads again when they change, and passes what clients send to --socket.
+/ready says whether slurmrestd accepts connections. After SIGTERM it ends when the connections
+have ended, as they do when slurmrestd ends.
+
   slurm-agent --wanted=/etc/slurm-wanted
   slurm-agent --daemon=slurmdbd --accepted=/run/accepted-config
   slurm-agent --daemon=slurmd --wanted=/etc/slurm-wanted --live=/run/slurm-keys
+  slurm-agent --daemon=slurmrestd --wanted=/etc/slurmrestd-tls
   slurm-agent --check=/etc/slurm
   slurm-agent --install=/opt/slurm-agent`
 
@@ -99,7 +106,7 @@ func (o *options) fileFlags(set *pflag.FlagSet) {
 }
 
 func (o *options) slurmFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.daemonName, "daemon", "slurmctld", "The daemon: slurmctld, slurmdbd, slurmd or sackd.")
+	set.StringVar(&o.daemonName, "daemon", "slurmctld", "The daemon: slurmctld, slurmdbd, slurmd, sackd or slurmrestd.")
 	set.StringVar(&o.slurmctldProgram, "slurmctld", "slurmctld", "The program slurmctld.")
 	set.StringVar(&o.slurmdbdProgram, "slurmdbd", "slurmdbd", "The program slurmdbd.")
 	set.StringVar(&o.slurmctld.Scontrol, "scontrol", "scontrol", "The program scontrol.")
@@ -110,9 +117,11 @@ func (o *options) slurmFlags(set *pflag.FlagSet) {
 		"trial.")
 	set.DurationVar(&o.applyTimeout, "apply-timeout", time.Minute, "How long slurmctld may take to answer after it "+
 		"has read its configuration again, slurmdbd to end, and slurmd and sackd to execute themselves again.")
-	set.StringVar(&o.address, "listen-address", ":6826", "Address of /status and /started.")
+	set.StringVar(&o.address, "listen-address", ":6826", "Address of /status and /started, or for slurmrestd of /ready.")
 	set.Uint16Var(&o.sessionPort, "session-port", 0, "Count the TCP connections at this port in /status, as sessions of "+
 		"users; 0 for none.")
+	set.StringVar(&o.tlsAddress, "tls-address", ":6821", "Address at which to serve https for slurmrestd.")
+	set.StringVar(&o.socket, "socket", "/run/slurmrestd/slurmrestd.sock", "Unix socket of slurmrestd.")
 }
 
 func (o *options) validate() error {
@@ -146,8 +155,12 @@ func (o *options) chooseDaemon() error {
 		o.daemon = configagent.KeysDaemon(o.daemonName)
 		o.reloader = configagent.Reloader{Daemon: o.daemonName, Proc: "/proc", Timeout: o.applyTimeout}
 		o.acceptedDir = filepath.Join(o.liveDir, "accepted")
+	case "slurmrestd":
+		if o.checkDir != "" {
+			return errors.New("--check is not for slurmrestd")
+		}
 	default:
-		return fmt.Errorf("--daemon must be slurmctld, slurmdbd, slurmd or sackd, not %q", o.daemonName)
+		return fmt.Errorf("--daemon must be slurmctld, slurmdbd, slurmd, sackd or slurmrestd, not %q", o.daemonName)
 	}
 	o.checker.Daemon = o.daemon.Daemon
 	return nil

@@ -11,7 +11,8 @@ func TestInvalidFlags(t *testing.T) {
 		{"--interval=0s", "--interval must be above 0"},
 		{"--trial-timeout=-1s", "--trial-timeout must be above 0"},
 		{"--apply-timeout=0s", "--apply-timeout must be above 0"},
-		{"--daemon=slurmrestd", "--daemon must be slurmctld, slurmdbd, slurmd or sackd"},
+		{"--daemon=munged", "--daemon must be slurmctld, slurmdbd, slurmd, sackd or slurmrestd"},
+		{"--daemon=slurmrestd --check=/a", "--check is not for slurmrestd"},
 		{"huh", "huh"},
 	} {
 		if _, err := parseFlags(strings.Fields(tc.args)); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -22,8 +23,9 @@ func TestInvalidFlags(t *testing.T) {
 
 func TestWhatCannotBeDoneEndsWithOne(t *testing.T) {
 	for _, args := range []string{"--check=/nonexistent", "--install=/nonexistent",
-		"--listen-address=nonsense"} {
-		if code := run(t.Context(), []string{args}); code != 1 {
+		"--listen-address=nonsense", "--daemon=slurmrestd --listen-address=nonsense",
+		"--daemon=slurmrestd --tls-address=nonsense"} {
+		if code := run(t.Context(), strings.Fields(args)); code != 1 {
 			t.Errorf("%s ends with %d", args, code)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,8 @@ func readTLSFiles(ctx context.Context, kube SecretReader, t refs.Endpoint) (tlsF
 	var out tlsFiles
 	if t.CA != (refs.KeyRef{}) {
 		pem, err := ReadKey(ctx, kube, t.CA)
-		if err != nil {
+		var missing *MissingError
+		if err != nil && (!t.CAOptional || !errors.As(err, &missing)) {
 			return tlsFiles{}, err
 		}
 		out.caPEM = pem
@@ -37,13 +39,13 @@ func readTLSFiles(ctx context.Context, kube SecretReader, t refs.Endpoint) (tlsF
 	return out, nil
 }
 
-// config returns the client's TLS configuration. It is nil if the system's CAs suffice.
+// config returns the client's TLS configuration. It is nil if the endpoint names no certificates.
 func (t tlsFiles) config(target refs.Endpoint) (*tls.Config, error) {
 	if target.CA == (refs.KeyRef{}) && target.Certificate == (refs.KeyRef{}) {
 		return nil, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if target.CA != (refs.KeyRef{}) {
+	if target.CA != (refs.KeyRef{}) && (!target.CAOptional || len(t.caPEM) > 0) {
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(t.caPEM) {
 			return nil, fmt.Errorf("%s contains no certificate in PEM", target.CA)

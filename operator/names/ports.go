@@ -11,11 +11,13 @@ const (
 	SlurmdbdPort = 6819
 	// SlurmrestdPort is the port of slurmrestd.
 	SlurmrestdPort = 6820
+	// SlurmrestdTLSPort is the port at which slurm-agent ends TLS in front of slurmrestd.
+	SlurmrestdTLSPort = 6821
 	// SSHPort is the port of sshd in login pods.
 	SSHPort = 22
 	// DatabasePort is the port of MariaDB and MySQL.
 	DatabasePort = 3306
-	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld, slurmdbd, slurmd and
-	// sackd.
+	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld, slurmdbd, slurmd,
+	// sackd and, with TLS, slurmrestd.
 	SlurmAgentPort = 6826
 )

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // KeyRef names a key of a Secret or ConfigMap. The zero value names none.
@@ -32,6 +31,8 @@ type Endpoint struct {
 	// CA refers to certificates in PEM. Certificate names a Secret of type kubernetes.io/tls; its Key
 	// is empty.
 	CA, Certificate KeyRef
+	// CAOptional says that the system's CAs verify slurmrestd if the key of CA does not exist.
+	CAOptional bool
 	// Problem says why there is no endpoint. The other fields are meaningless then.
 	Problem string
 }
@@ -42,8 +43,7 @@ func ClusterEndpoint(c *v1beta1.Cluster) Endpoint {
 	t := Endpoint{URL: strings.TrimSuffix(c.Spec.Server, "/"),
 		Token: KeyRef{"Secret", c.Namespace, secret.Name, secret.Key}}
 	if ca := c.Spec.CARef; ca != nil {
-		t.CA = KeyRef{cmp.Or(string(ca.Kind), string(v1beta1.CAInSecret)), c.Namespace, ca.Name,
-			cmp.Or(ca.Key, "ca.crt")}
+		t.CA = caKeyRef(c.Namespace, ca)
 	}
 	if cert := c.Spec.ClientCertRef; cert != nil {
 		t.Certificate = KeyRef{Kind: "Secret", Namespace: c.Namespace, Name: cert.Name}
@@ -64,11 +64,9 @@ func ControllerEndpoint(c *v1beta1.Controller, apis []*v1beta1.RestApi) Endpoint
 	if key == nil || key.Name == "" {
 		return Endpoint{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}
 	}
-	port := cmp.Or(apis[i].Spec.Service.Port, names.SlurmrestdPort)
-	return Endpoint{
-		URL:   fmt.Sprintf("http://%s.%s.svc:%d", names.RestAPIService(apis[i].Name), c.Namespace, port),
-		Token: SecretKeyRef(c.Namespace, key), MintsTokens: true,
-	}
+	ca, optional := RestAPICA(apis[i])
+	return Endpoint{URL: RestAPIURL(apis[i]), Token: SecretKeyRef(c.Namespace, key), MintsTokens: true,
+		CA: ca, CAOptional: optional}
 }
 
 // SecretKeyRef returns the reference to a key of a Secret in the namespace.

@@ -65,6 +65,11 @@ func TestEndpoints(t *testing.T) {
 			ControllerRef: *localRef(controller), Service: v1beta1.ServiceSpec{Port: port},
 		}}
 	}
+	withTLS := func(port int, tls v1beta1.RestApiTLS) []*v1beta1.RestApi {
+		out := api("team", "r", "blue", port)
+		out.Spec.TLS = &tls
+		return []*v1beta1.RestApi{out}
+	}
 	hs256 := controller(func(s *v1beta1.ControllerSpec) { s.JWTHS256KeyRef = newKeySelector("old", "k") })
 	both := controller(func(s *v1beta1.ControllerSpec) {
 		s.JWTHS256KeyRef, s.JWTKeyRef = newKeySelector("old", "k"), newKeySelector("new", "k")
@@ -88,6 +93,15 @@ func TestEndpoints(t *testing.T) {
 			ControllerEndpoint(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
 			Endpoint{URL: "http://r-restapi.team.svc:80", Token: KeyRef{"Secret", "team", "new", "k"},
 				MintsTokens: true}},
+		{"a RestApi with TLS: the CA may be in its Secret",
+			ControllerEndpoint(hs256, withTLS(0, v1beta1.RestApiTLS{SecretName: "cert"})),
+			Endpoint{URL: "https://r-restapi.team.svc:6821", Token: KeyRef{"Secret", "team", "old", "k"}, MintsTokens: true,
+				CA: KeyRef{"Secret", "team", "cert", "ca.crt"}, CAOptional: true}},
+		{"a RestApi with TLS, another port and a CA",
+			ControllerEndpoint(hs256, withTLS(443, v1beta1.RestApiTLS{SecretName: "cert",
+				CARef: &v1beta1.CAReference{Kind: v1beta1.CAInConfigMap, Name: "roots", Key: "root.pem"}})),
+			Endpoint{URL: "https://r-restapi.team.svc:443", Token: KeyRef{"Secret", "team", "old", "k"}, MintsTokens: true,
+				CA: KeyRef{"ConfigMap", "team", "roots", "root.pem"}}},
 		{"a Controller without a RestApi", ControllerEndpoint(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
 			Endpoint{Problem: "no RestApi in the namespace names this Controller"}},
 		{"a Controller without a key", ControllerEndpoint(controller(func(*v1beta1.ControllerSpec) {}),

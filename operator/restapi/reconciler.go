@@ -1,11 +1,13 @@
 package restapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +29,8 @@ type Config struct {
 	Namespaces []string
 	// Image is the image of slurmrestd if the RestApi names none.
 	Image string
+	// AgentImage is the image of slurm-agent, which ends TLS. Without one there is no TLS.
+	AgentImage string
 }
 
 // Reconciler reconciles RestApis.
@@ -63,11 +67,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if live, err := r.FindLive(ctx, req.NamespacedName, api); !live {
 		return kube.ResultOf(0, err)
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, api))
+	certificateEnd, err := r.checkCertificate(ctx, api)
 	if err == nil {
-		err = r.patchStatus(ctx, api, reported)
+		err = r.applyObjects(ctx, api)
 	}
-	return kube.ResultOf(kube.RetryDelay(reported), err)
+	reported, err := problem.Split(err)
+	if err == nil {
+		err = r.patchStatus(ctx, api, certificateEnd, reported)
+	}
+	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), certificateCheckDelay(api)), err)
 }
 
 // applyObjects makes the objects of a RestApi as they should be. If one of them cannot be built, all
@@ -89,7 +97,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, api *v1beta1.RestApi) err
 
 // observe reads what the objects of a RestApi are built from. A *problem.Error says what is missing.
 func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.Input, error) {
-	in := render.Input{RestAPI: api, Image: r.cfg.Image}
+	in := render.Input{RestAPI: api, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage}
 	var err error
 	if in.Controller, err = access.FindController(ctx, r.Client, api.Namespace, api.Spec.ControllerRef.Name); err != nil {
 		return in, err
@@ -98,8 +106,9 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	return in, err
 }
 
-// patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, api *v1beta1.RestApi, reported *problem.Error) error {
+// patchStatus writes the status if it has changed. certificateEnd is nil without TLS.
+func (r *Reconciler) patchStatus(ctx context.Context, api *v1beta1.RestApi, certificateEnd *metav1.Time,
+	reported *problem.Error) error {
 	deployment := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: api.Namespace, Name: names.RestAPIDeployment(api.Name)}
 	found, err := r.FindOwned(ctx, key, deployment)
@@ -111,6 +120,9 @@ func (r *Reconciler) patchStatus(ctx context.Context, api *v1beta1.RestApi, repo
 	}
 	_, err = kube.UpdateStatus(ctx, r.Writer, api, nil, func(next *v1beta1.RestApi) {
 		next.Status = status.Of(r.now(), api, deployment, reported)
+		if reported == nil {
+			status.SetAddress(&next.Status, api, certificateEnd)
+		}
 	})
 	return err
 }

@@ -25,6 +25,9 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonReferenceNotFound (False): an object or key to which the spec refers does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonInvalidCertificate (False): the certificate that the spec names does not fit, has ended or cannot be
+	// read.
+	ReasonInvalidCertificate = "InvalidCertificate"
 	// ReasonUnauthorized (False): slurmrestd rejects the token.
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonForbidden (False): the operator lacks permission to read or write a required Secret.

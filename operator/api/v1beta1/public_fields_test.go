@@ -63,6 +63,7 @@ func ownFields() map[string][]string {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
 		},
+		"restapis": {"spec.tls", "status.certificateExpiry", "status.url"},
 	}
 }
 

@@ -61,6 +61,27 @@ type RestApiSpec struct {
 	// service is merged into slurmrestd's Service.
 	// +optional
 	Service ServiceSpec `json:"service,omitzero"`
+
+	// tls makes slurmrestd answer https only, at port 6821 unless service.port is another one. If unset, it
+	// answers http. The field is a slurmtide extension.
+	// +optional
+	TLS *RestApiTLS `json:"tls,omitempty"`
+}
+
+// RestApiTLS says with which certificate slurmrestd answers.
+type RestApiTLS struct {
+	// secretName names a Secret of type kubernetes.io/tls with the certificate and its key, such as one of
+	// cert-manager. The certificate must be for the name of slurmrestd's Service, "<name>-restapi.<namespace>.svc".
+	// A changed certificate is in use within minutes, and no pod is replaced.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName"`
+
+	// caRef refers to the CA certificates with which the operator and the metrics adapter verify slurmrestd. If
+	// unset, they do so with the key ca.crt of the Secret or, if it has none, with the system's CAs.
+	// +optional
+	CARef *CAReference `json:"caRef,omitempty"`
 }
 
 // RestApiStatus is the last observed state of a RestApi.
@@ -72,6 +93,14 @@ type RestApiStatus struct {
 	// replicas is the number of existing pods of slurmrestd.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
+
+	// url is where clients in Kubernetes find slurmrestd ("https://slurm-restapi.slurm.svc:6821").
+	// +optional
+	URL string `json:"url,omitempty"`
+
+	// certificateExpiry is when slurmrestd's certificate ends. It is absent without TLS.
+	// +optional
+	CertificateExpiry *metav1.Time `json:"certificateExpiry,omitempty"`
 
 	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional

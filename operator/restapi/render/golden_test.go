@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -31,6 +32,13 @@ func TestObjectsOfARestAPI(t *testing.T) {
 	external.Controller.Spec.External = true
 	external.Controller.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}
 	inputs["external"] = external
+	for _, name := range []string{"minimal", "everything"} {
+		in := inputs[name]
+		in.RestAPI = in.RestAPI.DeepCopy()
+		in.RestAPI.Spec.TLS = &v1beta1.RestApiTLS{SecretName: "certificate"}
+		in.AgentImage = "registry.example.com/slurm-agent:1"
+		inputs[name+"-tls"] = in
+	}
 	for name, in := range inputs {
 		t.Run(name, func(t *testing.T) {
 			objects, err := Objects(in)
@@ -80,5 +88,30 @@ func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
 	in.Controller.Spec.Service.Port = 7000
 	if after, err = Objects(in); err != nil || cmp.Equal(before, after) {
 		t.Errorf("the objects stay although slurmctld's port is another: %v", err)
+	}
+}
+
+// TestTLSLeavesNoOtherWay: with TLS, slurmrestd listens at no port, and the Service leads only to the container that
+// ends TLS.
+func TestTLSLeavesNoOtherWay(t *testing.T) {
+	in := loadInput(t, "minimal")
+	in.RestAPI.Spec.TLS = &v1beta1.RestApiTLS{SecretName: "certificate"}
+	in.RestAPI.Spec.Service.Port = 443
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, pod := objects[1].(*corev1.Service), objects[2].(*appsv1.Deployment).Spec.Template.Spec
+	if p := service.Spec.Ports; len(p) != 1 || p[0].Port != 443 || p[0].TargetPort.StrVal != PortHTTPS {
+		t.Errorf("the ports of the Service are %+v", p)
+	}
+	slurmrestd := pod.Containers[0]
+	if listens := slurmrestd.Args[len(slurmrestd.Args)-1]; listens != "unix:"+socketPath || len(slurmrestd.Ports) > 0 {
+		t.Errorf("slurmrestd listens at %s and has the ports %+v", listens, slurmrestd.Ports)
+	}
+	for _, mount := range slurmrestd.VolumeMounts {
+		if mount.Name == volumeCertificate {
+			t.Error("slurmrestd sees the key of the certificate")
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -19,12 +17,12 @@ type Input struct {
 	Accounting refs.Address
 	// Image is the image of slurmrestd if the RestApi names none.
 	Image string
+	// AgentImage is the image of slurm-agent, which ends TLS. It is needed only for a RestApi with TLS.
+	AgentImage string
 }
 
-// port returns the port of slurmrestd and of its Service.
-func (in Input) port() int32 {
-	return cmp.Or(int32(in.RestAPI.Spec.Service.Port), names.SlurmrestdPort)
-}
+// port returns the port of the Service, which without TLS is that of slurmrestd.
+func (in Input) port() int32 { return refs.RestAPIPort(in.RestAPI) }
 
 // selector returns the labels by which the Service and the Deployment select slurmrestd's pods.
 func (in Input) selector() map[string]string {

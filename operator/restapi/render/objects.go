@@ -69,7 +69,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 
 // newService returns the Service of slurmrestd, with the user's part.
 func newService(in Input) (*corev1.Service, error) {
-	return podspec.NewService(in.metadata(names.RestAPIService(in.RestAPI.Name)), in.selector(), ContainerSlurmrestd,
+	return podspec.NewService(in.metadata(names.RestAPIService(in.RestAPI.Name)), in.selector(), in.portName(),
 		in.port(), in.RestAPI.Spec.Service)
 }
 
@@ -111,12 +111,12 @@ func (in Input) defaultTemplate() corev1.PodTemplateSpec {
 	if in.Accounting.Host != "" {
 		plugins += ",slurmdbd"
 	}
-	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+	out := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{
 			Name:    ContainerSlurmrestd,
 			Image:   in.Image,
 			Command: []string{"slurmrestd"},
-			Args:    []string{"-a", "rest_auth/jwt", "-s", plugins, fmt.Sprintf("0.0.0.0:%d", in.port())},
+			Args:    []string{"-a", "rest_auth/jwt", "-s", plugins, in.listenAddress()},
 			Env: []corev1.EnvVar{
 				{Name: "SLURM_JWT", Value: "daemon"},
 				// A pod without rights may not unshare namespaces, and is isolated already (slurmrestd(8)).
@@ -159,4 +159,8 @@ func (in Input) defaultTemplate() corev1.PodTemplateSpec {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}}
+	if in.hasTLS() {
+		in.addTLS(&out.Spec)
+	}
+	return out
 }

@@ -1,19 +1,21 @@
 // Package status computes the status of RestApis. It is pure.
 //
 //	False Progressing ──► True Available
-//	False InvalidSpec, ReferenceNotFound, ObjectTaken: until somebody corrects them
+//	False InvalidSpec, InvalidCertificate, ReferenceNotFound, ObjectTaken: until somebody corrects them
 package status
 
 import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/deploymentstatus"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Of returns the status of a RestApi, from the last status, the Deployment of slurmrestd (nil if there
@@ -29,4 +31,9 @@ func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, report
 		Pods: "pods of slurmrestd", AtZero: "nothing answers"})
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, ready, r.Generation, now)
 	return out
+}
+
+// SetAddress sets where clients find a RestApi whose objects are as they should be. certificateEnd is nil without TLS.
+func SetAddress(s *v1beta1.RestApiStatus, r *v1beta1.RestApi, certificateEnd *metav1.Time) {
+	s.URL, s.CertificateExpiry = refs.RestAPIURL(r), certificateEnd
 }

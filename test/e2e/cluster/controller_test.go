@@ -64,6 +64,7 @@ func (e *env) testEverything(job string) {
 	endStream := e.startStream()
 	e.testAccounting()
 	e.testRestAPI(job)
+	e.testTLS()
 	e.testConfiguration(job)
 	e.testDeletedPod(job)
 	endStream()

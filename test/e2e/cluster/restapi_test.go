@@ -16,17 +16,22 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
-// restdClient returns a function that asks slurmrestd through the API server, since the test is not in the
-// network of Services.
+// restdClient returns a function that asks slurmrestd without TLS (see restdClientAt).
 func (e *env) restdClient() func(ctx context.Context, path string) (string, error) {
+	e.Helper()
+	return e.restdClientAt(fmt.Sprintf("%s:%d", names.RestAPIService("slurm"), names.SlurmrestdPort))
+}
+
+// restdClientAt returns a function that asks slurmrestd through the API server, since the test is not in the
+// network of Services. A service such as "https:slurm-restapi:6821" is asked with TLS, without verification.
+func (e *env) restdClientAt(service string) func(ctx context.Context, path string) (string, error) {
 	e.Helper()
 	config, err := e.kube.RESTConfig()
 	must(e.T, err)
 	client, err := rest.HTTPClientFor(config)
 	must(e.T, err)
 	token := strings.TrimPrefix(e.slurm("scontrol", "token", "lifespan=3600"), "SLURM_JWT=")
-	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s:%d/proxy", config.Host, e.namespace,
-		names.RestAPIService("slurm"), names.SlurmrestdPort)
+	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s/proxy", config.Host, e.namespace, service)
 	return func(ctx context.Context, path string) (string, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+path, nil)
 		if err != nil {
@@ -54,6 +59,13 @@ func (e *env) testRestAPI(job string) {
 	if !strings.Contains(text, "RUNNING") {
 		e.Errorf("slurmrestd says of the running job:\n%s", text)
 	}
+	e.replaceRestAPI("again", ask)
+}
+
+// replaceRestAPI replaces the pods of slurmrestd, by a new value of an annotation, while a client asks all the time. No
+// answer fails.
+func (e *env) replaceRestAPI(annotation string, ask func(ctx context.Context, path string) (string, error)) {
+	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())
 	var wg sync.WaitGroup
 	answers, failures := 0, []string{}
@@ -68,7 +80,7 @@ func (e *env) testRestAPI(job string) {
 	})
 	begin := time.Now()
 	e.kubectl("patch", "restapi", "slurm", "--type=merge", "-p",
-		`{"spec":{"template":{"metadata":{"annotations":{"again":"1"}}}}}`)
+		`{"spec":{"template":{"metadata":{"annotations":{"`+annotation+`":"1"}}}}}`)
 	e.kubectl("rollout", "status", "deployment/"+names.RestAPIDeployment("slurm"), "--timeout=180s")
 	cancel()
 	wg.Wait()
