@@ -127,6 +127,16 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
+// TestADryRunWithoutTheQOS cannot tell whether the accounts fit.
+func TestADryRunWithoutTheQOS(t *testing.T) {
+	f := newFake(t, append(known(), answer{"load file=*", "You gave a bad qos 'new'\n Problem with line(5)", 1})...)
+	got, err := f.load(slurmconf.Accounts{Files: files(small), DryRun: true})
+	want := `adds QOS new; the accounts can be tried only when the QOS exist: line 5, "Account - a": You gave a bad qos 'new'`
+	if err != nil || !strings.HasPrefix(got, want) {
+		t.Errorf("it returns %q, %v", got, err)
+	}
+}
+
 func TestAnUnknownUserIsAdded(t *testing.T) {
 	f := newFake(t, known()[0], root)
 	if _, err := f.load(slurmconf.Accounts{Files: files("Cluster - slurm\n")}); err != nil {
