@@ -85,11 +85,13 @@ func (l *loading) tryQOS(ctx context.Context, dryRun bool) ([]string, error) {
 		if _, err := l.run(ctx, command...); err != nil {
 			return nil, inLine(qos.Line, err)
 		}
+		described := strings.Join(append([]string{qos.Name}, qos.Options...), " ")
 		if !isNew {
-			l.changed = append(l.changed, qos)
+			// sacctmgr does not say what it was before.
+			l.changed, changes = append(l.changed, qos), append(changes, "sets QOS "+described)
 			continue
 		}
-		changes = append(changes, addsQOS+qos.Name)
+		changes = append(changes, addsQOS+described)
 		existing = append(existing, qos.Name)
 		if dryRun {
 			continue
