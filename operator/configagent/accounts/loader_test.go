@@ -85,7 +85,8 @@ func TestEverythingIsTriedBeforeItIsApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "adds QOS new; adds accounts physics; removes user bob of account old in partition gpu; removes account old"
+	want := "adds QOS new Priority=1; sets QOS high Priority=2; adds accounts physics; " +
+		"removes user bob of account old in partition gpu; removes account old"
 	if got != want {
 		t.Errorf("the changes are %q", got)
 	}
@@ -104,7 +105,8 @@ load file=accounts.cfg
 
 func TestNothingIsRemovedUnlessAsked(t *testing.T) {
 	f := newFake(t, known()...)
-	if got, err := f.load(slurmconf.Accounts{Files: files(small)}); err != nil || got != "adds QOS new" {
+	got, err := f.load(slurmconf.Accounts{Files: files(small)})
+	if err != nil || got != "adds QOS new Priority=1; sets QOS high Priority=2" {
 		t.Errorf("it returns %q, %v", got, err)
 	}
 	if got := f.calls(); strings.Contains(got, "delete") || strings.Contains(got, "clean") {
@@ -119,11 +121,21 @@ func TestNothingIsRemovedUnlessAsked(t *testing.T) {
 func TestADryRunChangesNothing(t *testing.T) {
 	f := newFake(t, known()...)
 	got, err := f.load(slurmconf.Accounts{Files: files(small), DryRun: true, Prune: true})
-	if err != nil || !strings.HasPrefix(got, "adds QOS new; removes user bob") {
+	if err != nil || !strings.Contains(got, "high Priority=2; removes user bob") {
 		t.Errorf("it returns %q, %v", got, err)
 	}
 	if got := f.calls(); strings.Contains(got, "-i") {
 		t.Errorf("the calls are\n%s", got)
+	}
+}
+
+// TestADryRunWithoutTheQOS cannot tell whether the accounts fit.
+func TestADryRunWithoutTheQOS(t *testing.T) {
+	f := newFake(t, append(known(), answer{"load file=*", "You gave a bad qos 'new'\n Problem with line(5)", 1})...)
+	got, err := f.load(slurmconf.Accounts{Files: files(small), DryRun: true})
+	want := `; the accounts can be tried only when the QOS exist: line 5, "Account - a": You gave a bad qos 'new'`
+	if err != nil || !strings.HasPrefix(got, "adds QOS new") || !strings.Contains(got, want) {
+		t.Errorf("it returns %q, %v", got, err)
 	}
 }
 

@@ -38,8 +38,9 @@ func (l *loading) try(ctx context.Context, wanted slurmconf.Accounts, user strin
 	}
 	l.log.Info("what sacctmgr load says without applying it", "output", Truncate(output, maxOutput))
 	if isRefused && wanted.DryRun && strings.Contains(strings.Join(changes, " "), addsQOS) {
-		return "", &RefusedError{fmt.Sprintf("%s; the accounts can be tried when the QOS exist, or do not fit: %s",
-			strings.Join(changes, "; "), explain(output, l.text))}
+		// The QOS may be what is missing.
+		return fmt.Sprintf("%s; the accounts can be tried only when the QOS exist: %s", strings.Join(changes, "; "),
+			explain(output, l.text)), nil
 	}
 	if err != nil {
 		return "", err
@@ -84,11 +85,13 @@ func (l *loading) tryQOS(ctx context.Context, dryRun bool) ([]string, error) {
 		if _, err := l.run(ctx, command...); err != nil {
 			return nil, inLine(qos.Line, err)
 		}
+		described := strings.Join(append([]string{qos.Name}, qos.Options...), " ")
 		if !isNew {
-			l.changed = append(l.changed, qos)
+			// sacctmgr does not say what it was before.
+			l.changed, changes = append(l.changed, qos), append(changes, "sets QOS "+described)
 			continue
 		}
-		changes = append(changes, addsQOS+qos.Name)
+		changes = append(changes, addsQOS+described)
 		existing = append(existing, qos.Name)
 		if dryRun {
 			continue
