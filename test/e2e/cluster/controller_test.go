@@ -64,10 +64,10 @@ func (e *env) testEverything(job string) {
 	endStream := e.startStream()
 	e.testAccounting()
 	e.testRestAPI(job)
-	e.testTLS()
 	e.testConfiguration(job)
 	e.testDeletedPod(job)
 	endStream()
+	e.testTLS()
 	e.testKilled(job)
 	e.testPodSecurity()
 }

@@ -202,7 +202,7 @@ func (e *env) logs() string {
 		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
 		{"describe", "accounting"}, {"logs", "slurm-accounting-0", "-c", "reconfigure", "--tail=50"},
 		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=50"}, {"logs", "mariadb", "--tail=50"},
-		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--tail=50"}} {
+		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--all-containers", "--tail=50"}} {
 		text, err := e.kube.Kubectl(ctx, append([]string{"--namespace", e.namespace}, args...)...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)
 		if err != nil {
