@@ -1,6 +1,10 @@
 package v1beta1
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/releases"
+)
 
 // Condition types of several kinds.
 const (
@@ -154,6 +158,29 @@ const (
 	ReasonApplying = "Applying"
 	// ReasonRefused (False): slurmctld would not start with the configuration. The message has its words.
 	ReasonRefused = "Refused"
+)
+
+// ConditionReleaseAllowed is on Controllers, Accountings, RestApis and LoginSets whose image has changed. True: the pods
+// are given the image, or have it. False: they keep the image that they have, and the reason says why. It is a slurmtide
+// extension.
+const ConditionReleaseAllowed = "ReleaseAllowed"
+
+// Reasons of the condition ReleaseAllowed.
+const (
+	// ReasonAllowed (True): the other daemons of the cluster and the stored state work with the release.
+	ReasonAllowed = releases.ReasonAllowed
+	// ReasonWaitingForSlurmdbd (False): slurmdbd must have the release, or a newer one, first.
+	ReasonWaitingForSlurmdbd = releases.ReasonWaitingForSlurmdbd
+	// ReasonWaitingForSlurmctld (False): slurmctld must have the release, or a newer one, first.
+	ReasonWaitingForSlurmctld = releases.ReasonWaitingForSlurmctld
+	// ReasonDowngrade (False): the release cannot read what the one that runs has stored.
+	ReasonDowngrade = releases.ReasonDowngrade
+	// ReasonTooOld (False): a daemon of the cluster, or what is stored, is more than three releases older.
+	ReasonTooOld = releases.ReasonTooOld
+	// ReasonUnknown (False): a release is being looked up.
+	ReasonUnknown = releases.ReasonUnknown
+	// ReasonLookupFailed (False): a release could not be looked up. The operator tries again.
+	ReasonLookupFailed = "LookupFailed"
 )
 
 // Reasons of the condition Draining.
