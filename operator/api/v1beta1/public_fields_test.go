@@ -57,12 +57,14 @@ const kindRule = "rule"
 // meaning.
 func ownFields() map[string][]string {
 	return map[string][]string{
-		"accountings": {"spec.address"},
-		"controllers": {"spec.address"},
+		"accountings": {"spec.address", "status.image", "status.imageReleases", "status.nextImage", "status.release"},
+		"controllers": {"spec.address", "status.image", "status.imageReleases", "status.nextImage", "status.release"},
+		"loginsets":   {"status.image", "status.imageReleases", "status.nextImage", "status.release"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
 		},
+		"restapis": {"status.image", "status.imageReleases", "status.nextImage", "status.release"},
 	}
 }
 
