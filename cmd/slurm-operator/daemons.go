@@ -32,11 +32,11 @@ func addDaemonReconcilers(mgr ctrl.Manager, o *options) error {
 	for name, r := range map[string]setupper{
 		controllerReconciler: controller.New(c, uncached, agents.Read, recorder, time.Now, controller.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmctldImage, AgentImage: o.agentImage, ClusterDomain: o.nodeSet.ClusterDomain}),
-		restAPIReconciler: restapi.New(c, uncached, time.Now, restapi.Config{Namespaces: o.daemonNamespaces,
-			Image: o.slurmrestdImage}),
-		loginSetReconciler: loginset.New(c, uncached, time.Now, loginset.Config{Namespaces: o.daemonNamespaces,
-			Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain, AgentImage: o.agentImage}),
-		accountingReconciler: accounting.New(c, uncached, agents.Read, time.Now, accounting.Config{
+		restAPIReconciler: restapi.New(c, uncached, recorder, time.Now, restapi.Config{
+			Namespaces: o.daemonNamespaces, Image: o.slurmrestdImage}),
+		loginSetReconciler: loginset.New(c, uncached, recorder, time.Now, loginset.Config{
+			Namespaces: o.daemonNamespaces, Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain, AgentImage: o.agentImage}),
+		accountingReconciler: accounting.New(c, uncached, agents.Read, recorder, time.Now, accounting.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage}),
 	} {
 		if !o.isEnabled(name) {

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // FieldManager is the field manager of our writes.
@@ -42,6 +44,7 @@ type Config struct {
 type Reconciler struct {
 	kube.Writer
 	agents agentpods.Reader
+	guard  upgrade.Guard
 	now    func() time.Time
 	cfg    Config
 }
@@ -49,9 +52,11 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, those that are not cached (Secrets, ConfigMaps and
 // slurmdbd's pods) through uncached, the agents through readAgent, and the time from now.
 func New(c client.Client, uncached client.Reader,
-	readAgent func(context.Context, string) (configagent.Status, error), now func() time.Time, cfg Config) *Reconciler {
+	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
+	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, now: now, cfg: cfg, agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
+	return &Reconciler{Writer: w, now: now, cfg: cfg, guard: upgrade.Guard{Writer: w, Events: recorder, Now: now},
+		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
 // Reconcile applies the objects of one Accounting and writes its status.
@@ -62,9 +67,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if a.Spec.External {
 		err := r.deleteObjects(ctx, a)
-		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{})))
+		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{}, nil)))
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, a))
+	decision, err := r.applyObjects(ctx, a)
+	reported, err := problem.Split(err)
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
@@ -73,33 +79,41 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Pods: names.SlurmdbdSelector(a.Name)})
 	observed.Problem = reported
 	if err == nil {
-		err = r.patchStatus(ctx, a, observed)
+		err = r.patchStatus(ctx, a, observed, decision)
 	}
-	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter()), err)
+	delay := cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter())
+	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
-// applyObjects makes the objects of an Accounting as they should be. If one of them cannot be built, all
-// stay as they are: a slurmdbd that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) error {
+// applyObjects makes the objects of an Accounting as they should be, but for an image that is not allowed yet. If one
+// of them cannot be built, all stay as they are: a slurmdbd that runs goes on.
+func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting) (*upgrade.Decision, error) {
 	if err := r.CheckNamespace(a.Namespace); err != nil {
-		return err
+		return nil, err
 	}
 	if a.Spec.StorageConfig == nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
 	}
 	err := access.CheckKeys(ctx, r.Uncached, a.Namespace,
 		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: a.Spec.SlurmKeyRef},
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(a)},
 		access.RequiredKey{Field: "spec.storageConfig.passwordKeyRef", Ref: &a.Spec.StorageConfig.PasswordKeyRef})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := render.Objects(render.Input{Accounting: a, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
 		AgentPullPolicy: r.cfg.AgentPullPolicy})
 	if err != nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	return kube.ApplyAll(ctx, r.Writer, objects)
+	decision, err := r.guard.Restrain(ctx, a, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return nil, err
+	}
+	return decision, nil
 }
 
 // deleteObjects deletes what was made for an Accounting before slurmdbd ran elsewhere.
@@ -113,23 +127,33 @@ func (r *Reconciler) deleteObjects(ctx context.Context, a *v1beta1.Accounting) e
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingConfigMap(a.Name)}})
 }
 
-// patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation) error {
-	_, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
+// patchStatus writes the status if it has changed, and records an event if the release that is allowed has.
+func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation,
+	decision *upgrade.Decision) error {
+	written, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
 		next.Status = status.Of(r.now(), a, observed)
+		decision.Record(next, r.now())
 	})
+	if written {
+		r.guard.RecordEvent(a, decision)
+	}
 	return err
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Accountings that change, and
-// those whose objects change.
+// those whose objects change, or other daemons in their namespace.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(a *v1beta1.Accounting, config client.Object) bool {
 			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name)
 		})
+	inNamespace := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
+		func(*v1beta1.Accounting, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.Accounting{}, &appsv1.StatefulSet{}).
 		WatchesMetadata(&corev1.ConfigMap{}, ofConfigMap).
+		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.RestApi{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.LoginSet{}, inNamespace, upgrade.OnChange()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Accountings: %w", err)

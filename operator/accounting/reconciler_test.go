@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,7 +22,8 @@ import (
 // env is a store with an Accounting "team/acct".
 type env struct {
 	*testing.T
-	store *kubetest.Store
+	store    *kubetest.Store
+	recorder *events.FakeRecorder
 	// agent is what the agents say.
 	agent configagent.Status
 }
@@ -39,7 +41,7 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	a.Spec.SlurmKeyRef, a.Spec.JWTKeyRef = key("slurm", "key"), key("jwt", "key")
 	a.Spec.StorageConfig = &v1beta1.StorageConfig{Host: "mariadb", PasswordKeyRef: *key("mariadb", "password")}
 	objects = append(objects, newSecret("slurm", "key"), newSecret("jwt", "key"), newSecret("mariadb", "password"))
-	return &env{T: t, store: kubetest.NewStore(t, a, objects...)}
+	return &env{T: t, store: kubetest.NewStore(t, a, objects...), recorder: events.NewFakeRecorder(10)}
 }
 
 func (e *env) get(name string, into client.Object) error {
@@ -50,7 +52,7 @@ func (e *env) get(name string, into client.Object) error {
 func (e *env) reconcile(kind string) *metav1.Condition {
 	e.Helper()
 	read := func(context.Context, string) (configagent.Status, error) { return e.agent, nil }
-	r := New(e.store, e.store, read, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
+	r := New(e.store, e.store, read, e.recorder, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
 	name := client.ObjectKey{Namespace: "team", Name: "acct"}
 	if _, err := r.Reconcile(e.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		e.Fatal(err)
@@ -168,12 +170,22 @@ func TestAnExternalSlurmdbdHasNoObjects(t *testing.T) {
 func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	read := func(context.Context, string) (configagent.Status, error) { return configagent.Status{}, nil }
 	reconcile := func(s *kubetest.Store) error {
-		r := New(s, s, read, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
+		kubetest.AnswerLookups(t, s, outputs)
+		kubetest.RollOut(t, s)
+		r := New(s, s, read, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
 		_, err := r.Reconcile(t.Context(), kubetest.Request("acct"))
 		return err
 	}
 	t.Run("applied", func(t *testing.T) {
 		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store { return newEnv(t).store }, reconcile)
+	})
+	t.Run("another image", func(t *testing.T) {
+		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
+			e := newOldSlurmdbd(t, "24.11")
+			e.setImage("slurm:26.05")
+			e.store.Writes = 0
+			return e.store
+		}, reconcile)
 	})
 	t.Run("made external", func(t *testing.T) {
 		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
