@@ -2,8 +2,6 @@ package v1beta1
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
 // Condition types of several kinds.
@@ -168,17 +166,17 @@ const ConditionReleaseAllowed = "ReleaseAllowed"
 // Reasons of the condition ReleaseAllowed.
 const (
 	// ReasonAllowed (True): the other daemons of the cluster and the stored state work with the release.
-	ReasonAllowed = releases.ReasonAllowed
+	ReasonAllowed = "Allowed"
 	// ReasonWaitingForSlurmdbd (False): slurmdbd must have the release, or a newer one, first.
-	ReasonWaitingForSlurmdbd = releases.ReasonWaitingForSlurmdbd
+	ReasonWaitingForSlurmdbd = "WaitingForSlurmdbd"
 	// ReasonWaitingForSlurmctld (False): slurmctld must have the release, or a newer one, first.
-	ReasonWaitingForSlurmctld = releases.ReasonWaitingForSlurmctld
+	ReasonWaitingForSlurmctld = "WaitingForSlurmctld"
 	// ReasonDowngrade (False): the release cannot read what the one that runs has stored.
-	ReasonDowngrade = releases.ReasonDowngrade
+	ReasonDowngrade = "Downgrade"
 	// ReasonTooOld (False): a daemon of the cluster, or what is stored, is more than three releases older.
-	ReasonTooOld = releases.ReasonTooOld
+	ReasonTooOld = "TooOld"
 	// ReasonUnknown (False): a release is being looked up.
-	ReasonUnknown = releases.ReasonUnknown
+	ReasonUnknown = "Unknown"
 	// ReasonLookupFailed (False): a release could not be looked up. The operator tries again.
 	ReasonLookupFailed = "LookupFailed"
 )
