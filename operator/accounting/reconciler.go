@@ -25,6 +25,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // FieldManager is the field manager of our writes.
@@ -45,6 +46,7 @@ type Reconciler struct {
 	kube.Writer
 	agents agentpods.Reader
 	events events.EventRecorder
+	guard  upgrade.Guard
 	now    func() time.Time
 	cfg    Config
 }
@@ -56,6 +58,7 @@ func New(c client.Client, uncached client.Reader,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
 	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+		guard:  upgrade.Guard{Writer: w, Events: recorder, Now: now},
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
@@ -67,7 +70,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if a.Spec.External {
 		err := r.deleteObjects(ctx, a)
-		return kube.ResultOf(0, errors.Join(err, r.patchStatus(ctx, a, agentstatus.Observation{}, status.Accounts{})))
+		written := r.patchStatus(ctx, a, agentstatus.Observation{}, status.Accounts{}, nil)
+		return kube.ResultOf(0, errors.Join(err, written))
 	}
 	wanted, err := r.readAccounts(ctx, a)
 	accounts := status.Accounts{}
@@ -77,7 +81,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if wanted != nil {
 		accounts.Revision = wanted.Revision
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, a, wanted))
+	decision, err := r.applyObjects(ctx, a, wanted)
+	reported, err := problem.Split(err)
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
@@ -86,33 +91,42 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Pods: names.SlurmdbdSelector(a.Name)})
 	observed.Problem = reported
 	if err == nil {
-		err = r.patchStatus(ctx, a, observed, accounts)
+		err = r.patchStatus(ctx, a, observed, accounts, decision)
 	}
-	return kube.ResultOf(cmp.Or(kube.RetryDelay(cmp.Or(reported, accounts.Problem)), accounts.RequeueAfter(observed)), err)
+	delay := cmp.Or(kube.RetryDelay(cmp.Or(reported, accounts.Problem)), accounts.RequeueAfter(observed))
+	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
-// applyObjects makes the objects of an Accounting as they should be, with accounts or nil. If one of them cannot be
-// built, all stay as they are: a slurmdbd that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, accounts *slurmconf.Accounts) error {
+// applyObjects makes the objects of an Accounting as they should be, with accounts or nil, but for an image that is
+// not allowed yet. If one of them cannot be built, all stay as they are: a slurmdbd that runs goes on.
+func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, accounts *slurmconf.Accounts) (
+	*upgrade.Decision, error) {
 	if err := r.CheckNamespace(a.Namespace); err != nil {
-		return err
+		return nil, err
 	}
 	if a.Spec.StorageConfig == nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
 	}
 	err := access.CheckKeys(ctx, r.Uncached, a.Namespace,
 		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: a.Spec.SlurmKeyRef},
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(a)},
 		access.RequiredKey{Field: "spec.storageConfig.passwordKeyRef", Ref: &a.Spec.StorageConfig.PasswordKeyRef})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := render.Objects(render.Input{Accounting: a, Accounts: accounts, Image: r.cfg.Image,
 		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy})
 	if err != nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	return kube.ApplyAll(ctx, r.Writer, objects)
+	decision, err := r.guard.Restrain(ctx, a, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return nil, err
+	}
+	return decision, nil
 }
 
 // deleteObjects deletes what was made for an Accounting before slurmdbd ran elsewhere.
@@ -126,30 +140,38 @@ func (r *Reconciler) deleteObjects(ctx context.Context, a *v1beta1.Accounting) e
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.AccountingConfigMap(a.Name)}})
 }
 
-// patchStatus writes the status if it has changed, and records an event if what is in the database has.
+// patchStatus writes the status if it has changed, and records an event if what is in the database has, or the release
+// that is allowed.
 func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, observed agentstatus.Observation,
-	accounts status.Accounts) error {
+	accounts status.Accounts, decision *upgrade.Decision) error {
 	var after []metav1.Condition
 	written, err := kube.UpdateStatus(ctx, r.Writer, a, nil, func(next *v1beta1.Accounting) {
 		next.Status = status.Of(r.now(), a, observed, accounts)
+		decision.Record(next, r.now())
 		after = next.Status.Conditions
 	})
 	if written {
 		kube.RecordAccountsApplied(r.events, a, a.Status.Conditions, after)
+		r.guard.RecordEvent(a, decision)
 	}
 	return err
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Accountings that change, and
-// those whose objects or accounts change.
+// those whose objects or accounts change, or other daemons in their namespace.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(a *v1beta1.Accounting, config client.Object) bool {
 			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name) ||
 				a.Spec.Accounts != nil && a.Spec.Accounts.ConfigMapRef.Name == config.GetName()
 		})
+	inNamespace := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
+		func(*v1beta1.Accounting, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.Accounting{}, &appsv1.StatefulSet{}).
 		WatchesMetadata(&corev1.ConfigMap{}, ofConfigMap).
+		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.RestApi{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.LoginSet{}, inNamespace, upgrade.OnChange()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Accountings: %w", err)

@@ -170,12 +170,22 @@ func TestAnExternalSlurmdbdHasNoObjects(t *testing.T) {
 func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	read := func(context.Context, string) (configagent.Status, error) { return configagent.Status{}, nil }
 	reconcile := func(s *kubetest.Store) error {
+		kubetest.AnswerLookups(t, s, outputs)
+		kubetest.RollOut(t, s)
 		r := New(s, s, read, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
 		_, err := r.Reconcile(t.Context(), kubetest.Request("acct"))
 		return err
 	}
 	t.Run("applied", func(t *testing.T) {
 		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store { return newEnv(t).store }, reconcile)
+	})
+	t.Run("another image", func(t *testing.T) {
+		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
+			e := newOldSlurmdbd(t, "24.11")
+			e.setImage("slurm:26.05")
+			e.store.Writes = 0
+			return e.store
+		}, reconcile)
 	})
 	t.Run("made external", func(t *testing.T) {
 		kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {

@@ -24,6 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // FieldManager is the field manager of our writes.
@@ -44,6 +45,7 @@ type Config struct {
 type Reconciler struct {
 	kube.Writer
 	agents agentpods.Reader
+	guard  upgrade.Guard
 	events events.EventRecorder
 	now    func() time.Time
 	cfg    Config
@@ -56,6 +58,7 @@ func New(c client.Client, uncached client.Reader,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
 	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+		guard:  upgrade.Guard{Writer: w, Events: recorder, Now: now},
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 
@@ -70,9 +73,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(kube.RetryDelay(waits), err)
 	}
 	if c.Spec.External {
-		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}))
+		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil))
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, c))
+	decision, err := r.applyObjects(ctx, c)
+	reported, err := problem.Split(err)
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
@@ -81,32 +85,37 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
 	observed.Problem = reported
 	if err == nil {
-		err = r.patchStatus(ctx, c, observed)
+		err = r.patchStatus(ctx, c, observed, decision)
 	}
-	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter()), err)
+	delay := cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter())
+	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
-// applyObjects makes the objects of a Controller as they should be. If one of them cannot be built,
-// all stay as they are: a slurmctld that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) error {
+// applyObjects makes the objects of a Controller as they should be, but for an image that is not allowed yet. If one
+// of them cannot be built, all stay as they are: a slurmctld that runs goes on.
+func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*upgrade.Decision, error) {
 	if err := r.CheckNamespace(c.Namespace); err != nil {
-		return err
+		return nil, err
 	}
 	if err := kube.AddFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+	}
+	decision, err := r.guard.Restrain(ctx, c, objects)
+	if err != nil {
+		return nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
-		return err
+		return nil, err
 	}
-	return r.deleteOtherServices(ctx, c, objects)
+	return decision, r.deleteOtherServices(ctx, c, objects)
 }
 
 // deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
@@ -133,15 +142,18 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 	return nil
 }
 
-// patchStatus writes the status if it has changed, and records an event if what is in force has.
-func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation) error {
+// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has.
+func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation,
+	decision *upgrade.Decision) error {
 	var after []metav1.Condition
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
 		next.Status = status.Of(r.now(), c, observed)
+		decision.Record(next, r.now())
 		after = next.Status.Conditions
 	})
 	if written {
 		kube.RecordConfigApplied(r.events, c, c.Status.Conditions, after)
+		r.guard.RecordEvent(c, decision)
 	}
 	return err
 }

@@ -411,6 +411,8 @@ func TestSlurmctldOutlivesAControllerWhoseNodeSetsHaveWorkers(t *testing.T) {
 
 func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	reconcile := func(s *kubetest.Store) error {
+		kubetest.AnswerLookups(t, s, outputs)
+		kubetest.RollOut(t, s)
 		read := func(context.Context, string) (configagent.Status, error) { return configagent.Status{}, nil }
 		r := New(s, s, read, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmctld:1", AgentImage: "agent:1"})
 		_, err := r.Reconcile(t.Context(), kubetest.Request("slurm"))
@@ -426,6 +428,11 @@ func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 			e.reconcile()
 			e.change(func(s *v1beta1.ControllerSpec) { s.HA = nil })
 		}},
+		{"another image", func(e *env) {
+			e.setImage("slurm:24.11")
+			e.reconcile()
+			e.setImage("slurm:26.05")
+		}},
 		{"deleted", func(e *env) {
 			e.reconcile()
 			c := &v1beta1.Controller{}
@@ -437,7 +444,7 @@ func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
-				e := newEnv(t)
+				e := newEnv(t, newAccounting("26.05"))
 				e.reconciler.now = kubetest.Noon
 				tc.prepare(e)
 				e.store.Writes = 0

@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // UncachedObjects returns the objects of which the manager's client must not keep a cache: ConfigMaps
@@ -21,12 +22,14 @@ import (
 func UncachedObjects() []client.Object { return []client.Object{&corev1.ConfigMap{}} }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Controllers that change,
-// and those whose objects, ConfigMaps, NodeSets, autoscalers or Accountings change.
+// and those whose objects, ConfigMaps, NodeSets, autoscalers, Accountings, RestApis or LoginSets change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := kube.NewDaemonController(mgr, &v1beta1.Controller{}, &appsv1.StatefulSet{}).
 		WatchesMetadata(&corev1.ConfigMap{}, r.requestMatching(usesConfigMap)).
 		Watches(&v1beta1.NodeSet{}, r.requestMatching(isJoinedByNodeSet)).
-		Watches(&v1beta1.Accounting{}, r.requestMatching(usesAccounting), kube.OnSpecChange()).
+		Watches(&v1beta1.Accounting{}, r.requestMatching(usesAccounting), upgrade.OnChange()).
+		Watches(&v1beta1.RestApi{}, r.requestMatching(isServed), upgrade.OnChange()).
+		Watches(&v1beta1.LoginSet{}, r.requestMatching(isServed), upgrade.OnChange()).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, r.requestMatching(isInNamespace), kube.OnSpecChange()).
 		Complete(r)
 	if err != nil {
@@ -68,6 +71,17 @@ func usesConfigMap(c *v1beta1.Controller, changed client.Object) bool {
 
 func usesAccounting(c *v1beta1.Controller, changed client.Object) bool {
 	return c.Spec.AccountingRef != nil && c.Spec.AccountingRef.Name == changed.GetName()
+}
+
+// isServed reports whether a RestApi or LoginSet is one of the Controller.
+func isServed(c *v1beta1.Controller, changed client.Object) bool {
+	switch changed := changed.(type) {
+	case *v1beta1.RestApi:
+		return changed.Spec.ControllerRef.Name == c.Name
+	case *v1beta1.LoginSet:
+		return changed.Spec.ControllerRef.Name == c.Name
+	}
+	return false
 }
 
 // isInNamespace matches all Controllers: the maximum of an autoscaler is part of MaxNodeCount.

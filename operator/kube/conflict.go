@@ -21,6 +21,17 @@ func RetryDelay(reported *problem.Error) time.Duration {
 	return problemRetryDelay
 }
 
+// Soonest returns the shortest of delays that are not 0, or 0 if all are.
+func Soonest(delays ...time.Duration) time.Duration {
+	var out time.Duration
+	for _, d := range delays {
+		if d > 0 && (out == 0 || d < out) {
+			out = d
+		}
+	}
+	return out
+}
+
 // ConflictRetryDelay gives the caches time to receive the object that a write conflicted with.
 const ConflictRetryDelay = 100 * time.Millisecond
 

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -60,7 +61,7 @@ func TestPodsWithSessionsCostMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := newAgents(map[string]int{"10.0.0.1": 5, "10.0.0.2": 0})
-	r := New(store, store, said.read, time.Now, Config{Image: "login:1"})
+	r := New(store, store, said.read, events.NewFakeRecorder(10), time.Now, Config{Image: "login:1"})
 	name := client.ObjectKey{Namespace: "team", Name: "login"}
 	for range 2 {
 		store.Writes = 0

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/loginset/status"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // FieldManager is the field manager of our writes.
@@ -40,6 +42,7 @@ type Config struct {
 type Reconciler struct {
 	kube.Writer
 	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
+	guard     upgrade.Guard
 	now       func() time.Time
 	cfg       Config
 }
@@ -47,19 +50,23 @@ type Reconciler struct {
 // New returns a Reconciler. It reads objects through c, those that are not cached through uncached, the agents of
 // login pods through readAgent, and the time from now.
 func New(c client.Client, uncached client.Reader,
-	readAgent func(ctx context.Context, podIP string) (configagent.Status, error), now func() time.Time,
-	cfg Config) *Reconciler {
+	readAgent func(ctx context.Context, podIP string) (configagent.Status, error), recorder events.EventRecorder,
+	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, readAgent: readAgent, now: now, cfg: cfg}
+	return &Reconciler{Writer: w, readAgent: readAgent, now: now, cfg: cfg,
+		guard: upgrade.Guard{Writer: w, Events: recorder, Now: now}}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles LoginSets that change, and
-// those whose objects or Controllers change.
+// those whose objects, Controllers or Accountings change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofController := kube.RequestMatching(r.Client, &v1beta1.LoginSetList{},
 		func(l *v1beta1.LoginSet, c client.Object) bool { return l.Spec.ControllerRef.Name == c.GetName() })
+	inNamespace := kube.RequestMatching(r.Client, &v1beta1.LoginSetList{},
+		func(*v1beta1.LoginSet, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.LoginSet{}, &appsv1.Deployment{}).
-		Watches(&v1beta1.Controller{}, ofController, kube.OnSpecChange()).
+		Watches(&v1beta1.Controller{}, ofController, upgrade.OnChange()).
+		Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnChange()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of LoginSets: %w", err)
@@ -76,39 +83,48 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.updateDeletionCosts(ctx, l); err != nil {
 		return kube.ResultOf(0, err)
 	}
-	reported, err := problem.Split(r.applyObjects(ctx, l))
+	decision, err := r.applyObjects(ctx, l)
+	reported, err := problem.Split(err)
 	if err == nil {
-		err = r.patchStatus(ctx, l, reported)
+		err = r.patchStatus(ctx, l, reported, decision)
 	}
-	requeueAfter := kube.RetryDelay(reported)
-	if requeueAfter == 0 && hasChoice(l) {
-		requeueAfter = sessionInterval
+	requeueAfter := kube.Soonest(kube.RetryDelay(reported), decision.RequeueAfter())
+	if hasChoice(l) {
+		requeueAfter = kube.Soonest(requeueAfter, sessionInterval)
 	}
 	return kube.ResultOf(requeueAfter, err)
 }
 
-// applyObjects makes the objects of a LoginSet as they should be. If one of them cannot be built, all
-// stay as they are.
-func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) error {
+// applyObjects makes the objects of a LoginSet as they should be, but for an image that is not allowed yet. If one
+// of them cannot be built, all stay as they are.
+func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) (*upgrade.Decision, error) {
 	if err := r.CheckNamespace(l.Namespace); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := r.observe(ctx, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
 	if err := r.createHostKeys(ctx, in); err != nil {
-		return err
+		return nil, err
 	}
-	return kube.ApplyAll(ctx, r.Writer, objects)
+	decision, err := r.guard.Restrain(ctx, l, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return nil, err
+	}
+	return decision, nil
 }
 
-// patchStatus writes the status if it has changed.
-func (r *Reconciler) patchStatus(ctx context.Context, l *v1beta1.LoginSet, reported *problem.Error) error {
+// patchStatus writes the status if it has changed, and records an event if the release that is allowed has.
+func (r *Reconciler) patchStatus(ctx context.Context, l *v1beta1.LoginSet, reported *problem.Error,
+	decision *upgrade.Decision) error {
 	deployment := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}
 	found, err := r.FindOwned(ctx, key, deployment)
@@ -120,6 +136,12 @@ func (r *Reconciler) patchStatus(ctx context.Context, l *v1beta1.LoginSet, repor
 	}
 	wanted := status.Of(r.now(), l, deployment, reported)
 	required := map[string]any{"selector": wanted.Selector, "replicas": wanted.Replicas}
-	_, err = kube.UpdateStatus(ctx, r.Writer, l, required, func(next *v1beta1.LoginSet) { next.Status = wanted })
+	written, err := kube.UpdateStatus(ctx, r.Writer, l, required, func(next *v1beta1.LoginSet) {
+		next.Status = wanted
+		decision.Record(next, r.now())
+	})
+	if written {
+		r.guard.RecordEvent(l, decision)
+	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,12 +30,20 @@ func newStore(t *testing.T, objects ...client.Object) *kubetest.Store {
 func reconcileLogin(t *testing.T, store *kubetest.Store) metav1.Condition {
 	t.Helper()
 	name := client.ObjectKey{Namespace: "team", Name: "login"}
-	r := New(store, store, newAgents(nil).read, time.Now, Config{Image: "login:1"})
+	r := New(store, store, newAgents(nil).read, events.NewFakeRecorder(10), time.Now, Config{Image: "login:1"})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		t.Fatal(err)
 	}
 	l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
 	return *meta.FindStatusCondition(l.Status.Conditions, v1beta1.ConditionReady)
+}
+
+// reconcileOnce reconciles the LoginSet at noon.
+func reconcileOnce(t *testing.T, s *kubetest.Store) error {
+	t.Helper()
+	r := New(s, s, newAgents(nil).read, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "login:1"})
+	_, err := r.Reconcile(t.Context(), kubetest.Request("login"))
+	return err
 }
 
 func newController() *v1beta1.Controller {
@@ -127,8 +136,6 @@ func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
 		return newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"))
 	}, func(s *kubetest.Store) error {
-		r := New(s, s, newAgents(nil).read, kubetest.Noon, Config{Image: "login:1"})
-		_, err := r.Reconcile(t.Context(), kubetest.Request("login"))
-		return err
+		return reconcileOnce(t, s)
 	})
 }

@@ -77,6 +77,12 @@ func LoginConfigMap(loginSet string) string { return loginSet + "-ssh-config" }
 // LoginHostKeys returns the name of the Secret with the host keys of a LoginSet's sshd.
 func LoginHostKeys(loginSet string) string { return loginSet + "-ssh-host-keys" }
 
+// LookupPod returns the name of the pod that looks up the release of Slurm in an image of an object's daemon.
+func LookupPod(object, daemon, image string) string {
+	sum := sha256.Sum256([]byte(image))
+	return object + "-" + daemon + "-release-" + hex.EncodeToString(sum[:4])
+}
+
 // WorkerService returns the name of the Service of all workers of a cluster.
 func WorkerService(cluster string) string { return "slurm-workers-" + cluster }
 

@@ -1,11 +1,14 @@
 // Package releases knows the releases of Slurm: their order, the version of the protocol that each writes into
-// its state, and which release can read the state of which. It is pure.
+// its state, which release can read the state of which, and in which order the daemons of a cluster are upgraded. It
+// is pure.
 package releases
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -14,6 +17,9 @@ type Release struct{ Year, Month int }
 
 // String returns "26.05".
 func (r Release) String() string { return fmt.Sprintf("%02d.%02d", r.Year, r.Month) }
+
+// IsKnown reports whether it is a release, and not the zero value.
+func (r Release) IsKnown() bool { return r != Release{} }
 
 // Compare returns -1, 0 or 1 if r is older than, the same as or newer than other.
 func (r Release) Compare(other Release) int {
@@ -67,6 +73,17 @@ func (r Release) number() int {
 	if r.Month > firstTwice.Month {
 		out++
 	}
+	return out
+}
+
+// isNewerThan reports whether r comes after another release in the order of all.
+func (r Release) isNewerThan(other Release) bool { return r.number() > other.number() }
+
+// plus returns the release so many places later in the order of all, or earlier if by is negative. Before the first
+// one that is known it returns that one.
+func (r Release) plus(by int) Release {
+	number := max(r.number()+by, slices.Min(slices.Collect(maps.Keys(earlier))))
+	out, _ := FromProtocol(uint16(number) << 8) //nolint:gosec // releases of the next hundred years
 	return out
 }
 

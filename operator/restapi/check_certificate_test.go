@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -36,7 +37,7 @@ func newCertificate(t *testing.T, end time.Time) (secret *corev1.Secret, ca []by
 // reconcileTLS reconciles the RestApi and returns it, its condition Ready and when to look again.
 func reconcileTLS(t *testing.T, store *kubetest.Store, cfg Config) (*v1beta1.RestApi, metav1.Condition, time.Duration) {
 	t.Helper()
-	result, err := New(store, store, kubetest.Noon, cfg).Reconcile(t.Context(), kubetest.Request("api"))
+	result, err := New(store, store, events.NewFakeRecorder(10), kubetest.Noon, cfg).Reconcile(t.Context(), kubetest.Request("api"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestReconcilerWithTLSKilledAtEveryWrite(t *testing.T) {
 	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store {
 		return newTLSStore(t, v1beta1.RestApiTLS{SecretName: "cert"}, secret.DeepCopy())
 	}, func(s *kubetest.Store) error {
-		_, err := New(s, s, kubetest.Noon, Config{Image: "slurmrestd:1", AgentImage: "agent:1"}).
+		_, err := New(s, s, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmrestd:1", AgentImage: "agent:1"}).
 			Reconcile(t.Context(), kubetest.Request("api"))
 		return err
 	})

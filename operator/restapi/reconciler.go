@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/restapi/render"
 	"github.com/slurmtide/slurmtide/operator/restapi/status"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // FieldManager is the field manager of our writes.
@@ -36,14 +38,17 @@ type Config struct {
 // Reconciler reconciles RestApis.
 type Reconciler struct {
 	kube.Writer
-	now func() time.Time
-	cfg Config
+	guard upgrade.Guard
+	now   func() time.Time
+	cfg   Config
 }
 
 // New returns a Reconciler. It reads objects through c, those that are not cached through uncached, and
 // the time from now.
-func New(c client.Client, uncached client.Reader, now func() time.Time, cfg Config) *Reconciler {
-	return &Reconciler{Writer: kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}, now: now, cfg: cfg}
+func New(c client.Client, uncached client.Reader, recorder events.EventRecorder, now func() time.Time,
+	cfg Config) *Reconciler {
+	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
+	return &Reconciler{Writer: w, guard: upgrade.Guard{Writer: w, Events: recorder, Now: now}, now: now, cfg: cfg}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
@@ -52,8 +57,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	inNamespace := kube.RequestMatching(r.Client, &v1beta1.RestApiList{},
 		func(*v1beta1.RestApi, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.RestApi{}, &appsv1.Deployment{}).
-		Watches(&v1beta1.Controller{}, inNamespace, kube.OnSpecChange()).
-		Watches(&v1beta1.Accounting{}, inNamespace, kube.OnSpecChange()).
+		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnChange()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of RestApis: %w", err)
@@ -68,31 +73,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(0, err)
 	}
 	certificateEnd, err := r.checkCertificate(ctx, api)
+	var decision *upgrade.Decision
 	if err == nil {
-		err = r.applyObjects(ctx, api)
+		decision, err = r.applyObjects(ctx, api)
 	}
 	reported, err := problem.Split(err)
 	if err == nil {
-		err = r.patchStatus(ctx, api, certificateEnd, reported)
+		err = r.patchStatus(ctx, api, certificateEnd, reported, decision)
 	}
-	return kube.ResultOf(cmp.Or(kube.RetryDelay(reported), certificateCheckDelay(api)), err)
+	delay := cmp.Or(kube.RetryDelay(reported), certificateCheckDelay(api))
+	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
-// applyObjects makes the objects of a RestApi as they should be. If one of them cannot be built, all
-// stay as they are.
-func (r *Reconciler) applyObjects(ctx context.Context, api *v1beta1.RestApi) error {
+// applyObjects makes the objects of a RestApi as they should be, but for an image that is not allowed yet. If one
+// of them cannot be built, all stay as they are.
+func (r *Reconciler) applyObjects(ctx context.Context, api *v1beta1.RestApi) (*upgrade.Decision, error) {
 	if err := r.CheckNamespace(api.Namespace); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := r.observe(ctx, api)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	return kube.ApplyAll(ctx, r.Writer, objects)
+	decision, err := r.guard.Restrain(ctx, api, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return nil, err
+	}
+	return decision, nil
 }
 
 // observe reads what the objects of a RestApi are built from. A *problem.Error says what is missing.
@@ -106,9 +120,10 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	return in, err
 }
 
-// patchStatus writes the status if it has changed. certificateEnd is nil without TLS.
+// patchStatus writes the status if it has changed, and records an event if the release that is allowed has.
+// certificateEnd is nil without TLS.
 func (r *Reconciler) patchStatus(ctx context.Context, api *v1beta1.RestApi, certificateEnd *metav1.Time,
-	reported *problem.Error) error {
+	reported *problem.Error, decision *upgrade.Decision) error {
 	deployment := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: api.Namespace, Name: names.RestAPIDeployment(api.Name)}
 	found, err := r.FindOwned(ctx, key, deployment)
@@ -118,11 +133,15 @@ func (r *Reconciler) patchStatus(ctx context.Context, api *v1beta1.RestApi, cert
 	if !found {
 		deployment = nil
 	}
-	_, err = kube.UpdateStatus(ctx, r.Writer, api, nil, func(next *v1beta1.RestApi) {
+	written, err := kube.UpdateStatus(ctx, r.Writer, api, nil, func(next *v1beta1.RestApi) {
 		next.Status = status.Of(r.now(), api, deployment, reported)
 		if reported == nil {
 			status.SetAddress(&next.Status, api, certificateEnd)
 		}
+		decision.Record(next, r.now())
 	})
+	if written {
+		r.guard.RecordEvent(api, decision)
+	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,12 +29,20 @@ func newStore(t *testing.T, objects ...client.Object) *kubetest.Store {
 func reconcileAPI(t *testing.T, store *kubetest.Store) metav1.Condition {
 	t.Helper()
 	name := client.ObjectKey{Namespace: "team", Name: "api"}
-	r := New(store, store, time.Now, Config{Image: "slurmrestd:1"})
+	r := New(store, store, events.NewFakeRecorder(10), time.Now, Config{Image: "slurmrestd:1"})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
 		t.Fatal(err)
 	}
 	api := kubetest.Get(t, store, "api", &v1beta1.RestApi{})
 	return *meta.FindStatusCondition(api.Status.Conditions, v1beta1.ConditionReady)
+}
+
+// reconcileOnce reconciles the RestApi at noon.
+func reconcileOnce(t *testing.T, s *kubetest.Store) error {
+	t.Helper()
+	r := New(s, s, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmrestd:1"})
+	_, err := r.Reconcile(t.Context(), kubetest.Request("api"))
+	return err
 }
 
 func newController(accounting string) *v1beta1.Controller {
@@ -91,8 +100,5 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 
 func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store { return newStore(t, newController("")) },
-		func(s *kubetest.Store) error {
-			_, err := New(s, s, kubetest.Noon, Config{Image: "slurmrestd:1"}).Reconcile(t.Context(), kubetest.Request("api"))
-			return err
-		})
+		func(s *kubetest.Store) error { return reconcileOnce(t, s) })
 }

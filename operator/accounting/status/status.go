@@ -33,6 +33,8 @@ func Of(now time.Time, a *v1beta1.Accounting, o agentstatus.Observation, account
 		v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady,
 			agentstatus.External("slurmdbd", refs.AccountingSlurmdbd(a).String()), a.Generation, now)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionConfigApplied)
+		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionReleaseAllowed)
+		out.ReleaseStatus = v1beta1.ReleaseStatus{}
 		return out
 	}
 	ready := o.Ready()

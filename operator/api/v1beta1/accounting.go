@@ -174,4 +174,6 @@ type AccountingStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	ReleaseStatus `json:",inline"`
 }

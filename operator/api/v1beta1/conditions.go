@@ -160,16 +160,35 @@ const (
 )
 
 // ConditionAccountsApplied is on Accountings with spec.accounts. True: the database has what the files say. False: it
-// has not, and the reason says why. Unknown: slurmdbd or the agent beside it does not answer. Its reasons are those of
-// ConfigApplied and these. It is a slurmtide extension.
+// has not, and the reason says why. Unknown: slurmdbd or the agent beside it does not answer (WaitingForSlurmdbd). Its
+// other reasons are those of ConfigApplied and this one. It is a slurmtide extension.
 const ConditionAccountsApplied = "AccountsApplied"
 
-// Reasons of the condition AccountsApplied.
+// ReasonDryRun (False) is of the condition AccountsApplied: the mode is DryRun, and the message says what would change.
+const ReasonDryRun = "DryRun"
+
+// ConditionReleaseAllowed is on Controllers, Accountings, RestApis and LoginSets whose image has changed. True: the pods
+// are given the image, or have it. False: they keep the image that they have, and the reason says why. It is a slurmtide
+// extension.
+const ConditionReleaseAllowed = "ReleaseAllowed"
+
+// Reasons of the condition ReleaseAllowed.
 const (
-	// ReasonDryRun (False): the mode is DryRun. The message says what would change.
-	ReasonDryRun = "DryRun"
-	// ReasonWaitingForSlurmdbd (Unknown): slurmdbd does not answer, or does not know the cluster yet.
+	// ReasonAllowed (True): the other daemons of the cluster and the stored state work with the release.
+	ReasonAllowed = "Allowed"
+	// ReasonWaitingForSlurmdbd (False): slurmdbd must have the release, or a newer one, first. Of AccountsApplied
+	// (Unknown): slurmdbd does not answer, or does not know the cluster yet.
 	ReasonWaitingForSlurmdbd = "WaitingForSlurmdbd"
+	// ReasonWaitingForSlurmctld (False): slurmctld must have the release, or a newer one, first.
+	ReasonWaitingForSlurmctld = "WaitingForSlurmctld"
+	// ReasonDowngrade (False): the release cannot read what the one that runs has stored.
+	ReasonDowngrade = "Downgrade"
+	// ReasonTooOld (False): a daemon of the cluster, or what is stored, is more than three releases older.
+	ReasonTooOld = "TooOld"
+	// ReasonUnknown (False): a release is being looked up.
+	ReasonUnknown = "Unknown"
+	// ReasonLookupFailed (False): a release could not be looked up. The operator tries again.
+	ReasonLookupFailed = "LookupFailed"
 )
 
 // Reasons of the condition Draining.

@@ -195,4 +195,6 @@ type ControllerStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	ReleaseStatus `json:",inline"`
 }

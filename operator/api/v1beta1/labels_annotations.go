@@ -182,6 +182,8 @@ const (
 	AppSlurmrestd = "slurmrestd"
 	AppSlurmdbd   = "slurmdbd"
 	AppLogin      = "login"
+	// AppReleaseLookup is on pods that look up the release of Slurm in an image.
+	AppReleaseLookup = "slurm-release"
 )
 
 // TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of workers. Administrators set

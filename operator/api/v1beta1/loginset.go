@@ -101,4 +101,6 @@ type LoginSetStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	ReleaseStatus `json:",inline"`
 }

@@ -57,13 +57,16 @@ const kindRule = "rule"
 // meaning.
 func ownFields() map[string][]string {
 	return map[string][]string{
-		"accountings": {"spec.accounts", "spec.address"},
-		"controllers": {"spec.address"},
+		"accountings": {"spec.accounts", "spec.address", "status.image", "status.imageReleases", "status.nextImage",
+			"status.release"},
+		"controllers": {"spec.address", "status.image", "status.imageReleases", "status.nextImage", "status.release"},
+		"loginsets":   {"status.image", "status.imageReleases", "status.nextImage", "status.release"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
 		},
-		"restapis": {"spec.tls", "status.certificateExpiry", "status.url"},
+		"restapis": {"spec.tls", "status.certificateExpiry", "status.image", "status.imageReleases", "status.nextImage",
+			"status.release", "status.replicas", "status.selector", "status.url"},
 	}
 }
 

@@ -107,4 +107,6 @@ type RestApiStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	ReleaseStatus `json:",inline"`
 }

@@ -70,7 +70,7 @@ func objectsOf(t *testing.T, s *Store) map[string]client.Object {
 	t.Helper()
 	out := map[string]client.Object{}
 	for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{},
-		&corev1.ConfigMapList{}, &corev1.SecretList{}, &v1beta1.ControllerList{}, &v1beta1.AccountingList{},
+		&corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.PodList{}, &v1beta1.ControllerList{}, &v1beta1.AccountingList{},
 		&v1beta1.RestApiList{}, &v1beta1.LoginSetList{}} {
 		if err := s.List(t.Context(), list); err != nil {
 			t.Fatal(err)

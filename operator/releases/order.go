@@ -1,0 +1,166 @@
+package releases
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// The reasons of verdicts are those of the condition ReleaseAllowed, which operator/api/v1beta1 explains. slurm-agent
+// has this package, too, and none of Kubernetes.
+const (
+	ReasonAllowed             = "Allowed"
+	ReasonWaitingForSlurmdbd  = "WaitingForSlurmdbd"
+	ReasonWaitingForSlurmctld = "WaitingForSlurmctld"
+	ReasonDowngrade           = "Downgrade"
+	ReasonTooOld              = "TooOld"
+	ReasonUnknown             = "Unknown"
+)
+
+// Daemon is a daemon of Slurm, by the name of its program.
+type Daemon string
+
+// The daemons whose releases depend on each other. Login pods run sackd.
+const (
+	Slurmdbd   Daemon = "slurmdbd"
+	Slurmctld  Daemon = "slurmctld"
+	Slurmd     Daemon = "slurmd"
+	Slurmrestd Daemon = "slurmrestd"
+	Sackd      Daemon = "sackd"
+)
+
+// rules are what Judge decides by. A daemon talks to those of a higher rank, which must not be older than it is and at
+// most maxSkew releases newer (docs/development/slurm.md, "State and releases").
+var rules = map[Daemon]struct {
+	rank int
+	// hasState says that a newer release converts what an older one has stored, after which the older one cannot
+	// read it.
+	hasState bool
+	// waits is the reason of those that wait for the daemon.
+	waits string
+}{
+	Slurmdbd:   {rank: 2, hasState: true, waits: ReasonWaitingForSlurmdbd},
+	Slurmctld:  {rank: 1, hasState: true, waits: ReasonWaitingForSlurmctld},
+	Slurmd:     {},
+	Slurmrestd: {},
+	Sackd:      {},
+}
+
+// TalksTo reports whether the releases of two daemons depend on each other.
+func (d Daemon) TalksTo(other Daemon) bool { return rules[d].rank != rules[other].rank }
+
+// maxSkew is how many releases newer than a daemon those may be that it talks to. Since 24.11 it is as many as those
+// whose state can be read.
+const maxSkew = readable
+
+// Member is a daemon of a cluster, or several of one object.
+type Member struct {
+	Daemon Daemon
+	// Name is what messages call its object, such as "RestApi api".
+	Name string
+	// Release is the oldest release that runs; the zero value is one that is not known.
+	Release Release
+}
+
+// String returns what messages call the member.
+func (m Member) String() string { return fmt.Sprintf("the %s of %s", m.Daemon, m.Name) }
+
+// Change is an image of another release that a daemon is to get.
+type Change struct {
+	Daemon Daemon
+	// IsFirst says that the daemon has never run, so that it has no state and serves nobody.
+	IsFirst bool
+	// From is the release that runs, and To that of the image; the zero value is one that is not known.
+	From, To Release
+	// Others are the other daemons of the cluster.
+	Others []Member
+}
+
+// Verdict says whether a change may be made.
+type Verdict struct {
+	// Reason is one of those of the condition ReleaseAllowed.
+	Reason string
+	// Message says what the change waits for, or what to do about it.
+	Message string
+}
+
+// Allowed reports whether the change may be made.
+func (v Verdict) Allowed() bool { return v.Reason == ReasonAllowed }
+
+// Judge returns whether a daemon may get another release now. Changes that it allows, made one after the other, keep
+// every daemon at least as old as those to which it talks and at most three releases older, and no state is given to an
+// older release than the one that has written it. What is not known is never allowed. A daemon may always get another
+// image of its own release.
+func Judge(c Change) Verdict {
+	switch {
+	case !c.To.IsKnown():
+		return unknown("the release of Slurm in the new image")
+	case !c.IsFirst && !c.From.IsKnown():
+		return unknown("the release of Slurm that runs")
+	case c.From == c.To:
+		return Verdict{ReasonAllowed, fmt.Sprintf("%s stays %s", c.Daemon, c.To)}
+	}
+	if v := judgeState(c); !v.Allowed() {
+		return v
+	}
+	others := slices.Clone(c.Others)
+	slices.SortStableFunc(others, func(a, b Member) int { // those first that are upgraded first
+		return cmp.Or(-cmp.Compare(rules[a.Daemon].rank, rules[b.Daemon].rank), cmp.Compare(a.Name, b.Name))
+	})
+	for _, m := range others {
+		if v := judgeSkew(c, m); !v.Allowed() && m.Release.IsKnown() {
+			return v
+		}
+	}
+	for _, m := range others {
+		if v := judgeSkew(c, m); !v.Allowed() {
+			return v
+		}
+	}
+	return Verdict{ReasonAllowed, fmt.Sprintf("the cluster works with %s %s", c.Daemon, c.To)}
+}
+
+// unknown is the verdict as long as something is not known.
+func unknown(what string) Verdict {
+	return Verdict{ReasonUnknown, what + " is being looked up"}
+}
+
+// judgeState judges what the daemon has stored.
+func judgeState(c Change) Verdict {
+	if rules[c.Daemon].hasState && !c.IsFirst {
+		switch JudgeState(c.To, c.From) {
+		case StateIsNewer:
+			return Verdict{ReasonDowngrade, fmt.Sprintf(
+				"%s %s cannot read what %s has stored: set an image of %s or newer", c.Daemon, c.To, c.From, c.From)}
+		case StateIsTooOld:
+			return Verdict{ReasonTooOld, fmt.Sprintf(
+				"%s %s cannot read what %s has stored: set an image of at most %s first", c.Daemon, c.To, c.From,
+				c.From.plus(readable))}
+		case StateIsOurs, StateIsOlder:
+		}
+	}
+	return Verdict{Reason: ReasonAllowed}
+}
+
+// judgeSkew judges the change beside another daemon.
+func judgeSkew(c Change, m Member) Verdict {
+	changed, other := rules[c.Daemon], rules[m.Daemon]
+	switch {
+	case !c.Daemon.TalksTo(m.Daemon):
+	case !m.Release.IsKnown():
+		return unknown(fmt.Sprintf("the release of %s", m))
+	case changed.rank > other.rank && c.To.number() > m.Release.number()+maxSkew:
+		return Verdict{ReasonTooOld, fmt.Sprintf(
+			"%s, which is %s, does not work with %s %s: upgrade it to %s or newer first", m, m.Release, c.Daemon, c.To,
+			c.To.plus(-maxSkew))}
+	case changed.rank < other.rank && c.To.isNewerThan(m.Release):
+		return Verdict{other.waits, fmt.Sprintf(
+			"%s %s does not work with %s, which is %s: upgrade that to %s or newer first", c.Daemon, c.To, m, m.Release,
+			c.To)}
+	case changed.rank < other.rank && m.Release.number() > c.To.number()+maxSkew:
+		return Verdict{ReasonTooOld, fmt.Sprintf(
+			"%s %s does not work with %s, which is %s: set an image of %s or newer", c.Daemon, c.To, m, m.Release,
+			m.Release.plus(-maxSkew))}
+	}
+	return Verdict{Reason: ReasonAllowed}
+}

@@ -1,0 +1,177 @@
+package releases
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// release parses a release; "" is one that is not known.
+func release(t *testing.T, text string) Release {
+	t.Helper()
+	if text == "" {
+		return Release{}
+	}
+	out, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestJudge(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		daemon   Daemon
+		from, to string
+		// others are "daemon release" of the cluster.
+		others          string
+		reason, message string
+	}{
+		{"slurmdbd goes first", Slurmdbd, "24.11", "26.05", "slurmctld 24.11, slurmrestd 24.11", "Allowed",
+			"the cluster works with slurmdbd 26.05"},
+		{"slurmctld follows it", Slurmctld, "24.11", "26.05", "slurmdbd 26.05, slurmd 24.11, sackd 24.11", "Allowed", ""},
+		{"login pods follow slurmctld", Sackd, "24.11", "26.05", "slurmdbd 26.05, slurmctld 26.05, slurmrestd 24.11",
+			"Allowed", ""},
+		{"without slurmdbd slurmctld is first", Slurmctld, "24.11", "25.05", "slurmrestd 24.11", "Allowed", ""},
+		{"slurmctld waits for slurmdbd", Slurmctld, "24.11", "26.05", "slurmdbd 25.11", "WaitingForSlurmdbd",
+			"slurmctld 26.05 does not work with the slurmdbd of x0, which is 25.11: upgrade that to 26.05 or newer first"},
+		{"slurmrestd waits for slurmctld", Slurmrestd, "24.11", "26.05", "slurmctld 24.11, slurmdbd 26.05",
+			"WaitingForSlurmctld", "the slurmctld of x0, which is 24.11"},
+		{"what waits for both names slurmdbd, the first one", Slurmd, "24.11", "26.05", "slurmctld 24.11, slurmdbd 24.11",
+			"WaitingForSlurmdbd", ""},
+		{"slurmdbd does not go back", Slurmdbd, "26.05", "25.11", "", "Downgrade",
+			"slurmdbd 25.11 cannot read what 26.05 has stored: set an image of 26.05 or newer"},
+		{"slurmctld does not go back", Slurmctld, "26.05", "24.11", "slurmdbd 26.05", "Downgrade", ""},
+		{"login pods may go back", Sackd, "26.05", "24.11", "slurmdbd 26.05, slurmctld 26.05", "Allowed", ""},
+		{"but not too far", Sackd, "26.05", "24.05", "slurmdbd 26.05, slurmctld 26.05", "TooOld",
+			"sackd 24.05 does not work with the slurmdbd of x0, which is 26.05: set an image of 24.11 or newer"},
+		{"a leap of four releases", Slurmctld, "24.05", "26.05", "slurmdbd 26.05", "TooOld",
+			"slurmctld 26.05 cannot read what 24.05 has stored: set an image of at most 25.11 first"},
+		{"a worker would be left behind", Slurmctld, "25.05", "26.05", "slurmdbd 26.05, slurmd 24.05", "TooOld",
+			"the slurmd of x1, which is 24.05, does not work with slurmctld 26.05: upgrade it to 24.11 or newer first"},
+		{"a client of slurmdbd would be left behind", Slurmdbd, "25.05", "26.05", "slurmctld 25.05, slurmrestd 24.05",
+			"TooOld", "the slurmrestd of x1"},
+		{"an unknown image", Slurmrestd, "24.11", "", "slurmctld 26.05", "Unknown",
+			"the release of Slurm in the new image is being looked up"},
+		{"an unknown release that runs", Slurmctld, "", "26.05", "slurmdbd 26.05", "Unknown", "that runs"},
+		{"an unknown slurmdbd", Slurmctld, "24.11", "26.05", "slurmdbd ", "Unknown",
+			"the release of the slurmdbd of x0 is being looked up"},
+		{"an unknown client", Slurmdbd, "24.11", "26.05", "slurmctld 24.11, sackd ", "Unknown", "the sackd of x1"},
+		{"what is known to be wrong counts more", Slurmctld, "24.11", "26.05", "slurmdbd 24.11, sackd ",
+			"WaitingForSlurmdbd", ""},
+		{"slurmrestd does not ask of login pods", Slurmrestd, "24.11", "26.05", "slurmctld 26.05, sackd ", "Allowed", ""},
+		{"another image of the same release", Slurmctld, "26.05", "26.05", "slurmdbd ", "Allowed",
+			"slurmctld stays 26.05"},
+		{"Slurm older than all that are known", Slurmctld, "20.11", "24.05", "", "TooOld", "20.11"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := Change{Daemon: tc.daemon, From: release(t, tc.from), To: release(t, tc.to)}
+			for i, other := range strings.Split(tc.others, ", ") {
+				if daemon, of, ok := strings.Cut(other, " "); ok {
+					c.Others = append(c.Others, Member{Daemon(daemon), fmt.Sprintf("x%d", i), release(t, of)})
+				}
+			}
+			got := Judge(c)
+			if got.Reason != tc.reason || !strings.Contains(got.Message, tc.message) || got.Message == "" {
+				t.Errorf("it is %+v, not %s %q", got, tc.reason, tc.message)
+			}
+		})
+	}
+}
+
+// TestTheFirstRunHasNoState: it is judged by the others alone.
+func TestTheFirstRunHasNoState(t *testing.T) {
+	c := Change{Daemon: Slurmctld, IsFirst: true, To: release(t, "25.05"),
+		Others: []Member{{Slurmdbd, "Accounting a", release(t, "26.05")}}}
+	if got := Judge(c); !got.Allowed() {
+		t.Errorf("with a newer slurmdbd: %+v", got)
+	}
+	c.To = release(t, "26.11")
+	if got := Judge(c); got.Reason != ReasonWaitingForSlurmdbd {
+		t.Errorf("with an older slurmdbd: %+v", got)
+	}
+}
+
+// cluster is the releases of the daemons of a cluster.
+type cluster []Member
+
+// newCluster returns one whose daemons are all of a release.
+func newCluster(r Release) cluster {
+	var out cluster
+	for i, d := range []Daemon{Slurmdbd, Slurmctld, Slurmd, Slurmd, Slurmrestd, Sackd} {
+		out = append(out, Member{d, fmt.Sprintf("x%d", i), r})
+	}
+	return out
+}
+
+// try gives a daemon a release if Judge allows it.
+func (c cluster) try(i int, to Release) bool {
+	change := Change{Daemon: c[i].Daemon, From: c[i].Release, To: to}
+	change.Others = append(append(change.Others, c[:i]...), c[i+1:]...)
+	allowed := Judge(change).Allowed()
+	if allowed {
+		c[i].Release = to
+	}
+	return allowed
+}
+
+// check checks what docs/development/slurm.md says of releases that work together, in words of its own.
+func (c cluster) check(t *testing.T) {
+	t.Helper()
+	dbd, ctld := c[0].Release.number(), c[1].Release.number()
+	if ctld > dbd || dbd-ctld > 3 {
+		t.Fatalf("slurmctld is %s, slurmdbd %s", c[1].Release, c[0].Release)
+	}
+	for _, m := range c[2:] {
+		if n := m.Release.number(); n > ctld || ctld-n > 3 || dbd-n > 3 {
+			t.Fatalf("%s is %s, slurmctld %s, slurmdbd %s", m.Daemon, m.Release, c[1].Release, c[0].Release)
+		}
+	}
+}
+
+func TestNoAllowedSequenceBreaksACluster(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	start := release(t, "24.11")
+	allowed := 0
+	for range 500 {
+		c := newCluster(start)
+		for range 60 {
+			i := random.IntN(len(c))
+			before := c[i].Release
+			if c.try(i, start.plus(random.IntN(12)-4)) {
+				allowed++
+				if i < 2 && before.isNewerThan(c[i].Release) {
+					t.Fatalf("%s went from %s back to %s", c[i].Daemon, before, c[i].Release)
+				}
+			}
+			c.check(t)
+		}
+	}
+	if allowed < 1000 {
+		t.Errorf("only %d changes were allowed", allowed)
+	}
+}
+
+// TestEveryUpgradeEnds: in whatever order the images are set, those that wait get them as others do.
+func TestEveryUpgradeEnds(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, from := range []string{"23.11", "24.05", "24.11", "25.05"} {
+		for by := 1; by <= 3; by++ {
+			c := newCluster(release(t, from))
+			to := c[0].Release.plus(by)
+			for range 3 { // slurmdbd, then slurmctld, then the rest
+				for _, i := range random.Perm(len(c)) {
+					c.try(i, to)
+					c.check(t)
+				}
+			}
+			for _, m := range c {
+				if m.Release != to {
+					t.Errorf("from %s to %s: %s is still %s", from, to, m.Daemon, m.Release)
+				}
+			}
+		}
+	}
+}

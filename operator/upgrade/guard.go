@@ -1,0 +1,176 @@
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+)
+
+const (
+	// lookupInterval is how often the operator looks at a pod that looks up a release, and at its own status: it does
+	// not watch them.
+	lookupInterval = time.Second
+	// impededInterval is how often it does so while there is a problem.
+	impededInterval = 10 * time.Second
+)
+
+// Guard decides for reconcilers which images workloads get. All fields are required.
+type Guard struct {
+	// Writer writes the pods of lookups, and reads them past the cache.
+	kube.Writer
+	Events events.EventRecorder
+	Now    func() time.Time
+}
+
+// Restrain gives the workload among the rendered objects of a daemon the image that it has, unless the one that is
+// wanted is allowed. The decision is to be recorded in the status after the objects have been applied.
+func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.KubeObject) (*Decision, error) {
+	s := subjectOf(object)
+	rendered, ok := findWorkload(objects, s.container)
+	if !ok {
+		return nil, nil //nolint:nilnil // a nil decision changes nothing
+	}
+	o, err := g.observe(ctx, s, rendered)
+	if err != nil {
+		return nil, err
+	}
+	d := Plan(o)
+	for _, image := range d.Lookups { // answers make no further lookup necessary
+		if o.Answers[image], err = g.lookUp(ctx, s, rendered, image); err != nil {
+			return nil, err
+		}
+	}
+	d = Plan(o)
+	if isLookingUp(o.Last) {
+		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
+			return nil, err
+		}
+	}
+	rendered.setImage(d.Image)
+	return &d, nil
+}
+
+// observe reads what Plan decides by, but the answers of lookups.
+func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Observation, error) {
+	last, conditions := s.object.ReleaseStatusOf()
+	out := Observation{Daemon: s.daemon, Last: *last, Wanted: rendered.container.Image, Answers: map[string]Answer{},
+		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
+	live, err := g.findLive(ctx, s, rendered)
+	if err != nil {
+		return out, err
+	}
+	if live.container != nil {
+		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
+	}
+	all, err := readInventory(ctx, g.Client, s.object.GetNamespace())
+	if err != nil {
+		return out, err
+	}
+	out.Others, out.IsAsked = membersOf(s.daemon, all.othersOf(s.object))
+	return out, nil
+}
+
+// findLive returns the workload that exists, without a container if there is none. Where the one in the cache has
+// another image than the rendered one, it is read past the cache, which may not have the last write yet: an image that
+// is allowed must not be taken back.
+func (g Guard) findLive(ctx context.Context, s subject, rendered workload) (workload, error) {
+	live, ok := reflect.New(reflect.TypeOf(rendered.object).Elem()).Interface().(client.Object)
+	if !ok {
+		return workload{}, fmt.Errorf("%T is no object", rendered.object)
+	}
+	key := client.ObjectKeyFromObject(rendered.object)
+	if found, err := g.Find(ctx, key, live); !found {
+		return workload{}, err
+	}
+	if cached, has := newWorkload(live, s.container); has && cached.container.Image != rendered.container.Image {
+		if err := g.Uncached.Get(ctx, key, live); err != nil {
+			return workload{}, fmt.Errorf("reading the workload %s: %w", key, err)
+		}
+	}
+	out, _ := newWorkload(live, s.container)
+	if !metav1.IsControlledBy(live, s.object) {
+		out.container = nil
+	}
+	return out, nil
+}
+
+// RequeueAfter returns when to look again at what the operator does not watch, or 0 if there is nothing.
+func (d *Decision) RequeueAfter() time.Duration {
+	switch {
+	case d == nil || len(d.Lookups) == 0 && !d.IsDeferred:
+		return 0
+	case d.Verdict.Reason == v1beta1.ReasonLookupFailed:
+		return impededInterval
+	}
+	return lookupInterval
+}
+
+// Record writes the decision into the status of an object. A nil decision changes nothing.
+func (d *Decision) Record(object Object, now time.Time) {
+	if d == nil {
+		return
+	}
+	status, conditions := object.ReleaseStatusOf()
+	*status = d.Status
+	switch {
+	case d.Verdict.Reason != "":
+		allowed := metav1.ConditionFalse
+		if d.Verdict.Allowed() {
+			allowed = metav1.ConditionTrue
+		}
+		v1beta1.SetCondition(conditions, v1beta1.ConditionReleaseAllowed, metav1.Condition{Status: allowed,
+			Reason: d.Verdict.Reason, Message: d.Verdict.Message}, object.GetGeneration(), now)
+	case meta.IsStatusConditionFalse(*conditions, v1beta1.ConditionReleaseAllowed): // of an image that nobody wants now
+		meta.RemoveStatusCondition(conditions, v1beta1.ConditionReleaseAllowed)
+	}
+}
+
+// RecordEvent records an event if the decision says something else than the condition of the object, which is the
+// one before the decision was recorded.
+func (g Guard) RecordEvent(before Object, d *Decision) {
+	if d == nil || d.Verdict.Reason == "" || d.Verdict.Reason == v1beta1.ReasonUnknown {
+		return
+	}
+	_, conditions := before.ReleaseStatusOf()
+	last := meta.FindStatusCondition(*conditions, v1beta1.ConditionReleaseAllowed)
+	if last != nil && last.Reason == d.Verdict.Reason && last.Message == d.Verdict.Message {
+		return
+	}
+	kind, reason := corev1.EventTypeWarning, "ReleaseRefused"
+	if d.Verdict.Allowed() {
+		kind, reason = corev1.EventTypeNormal, "ReleaseAllowed"
+	}
+	g.Events.Eventf(before, nil, kind, reason, "Upgrade", "%s", d.Verdict.Message)
+}
+
+// OnChange is the option of a watch that ignores changes of the status, but those of releases, and of the metadata.
+func OnChange() builder.Predicates {
+	return builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: hasReleaseChanged}))
+}
+
+// hasReleaseChanged reports whether an update changes the releases in the status of an object.
+func hasReleaseChanged(e event.UpdateEvent) bool {
+	before, isObject := e.ObjectOld.(Object)
+	after, isToo := e.ObjectNew.(Object)
+	if !isObject || !isToo {
+		return false
+	}
+	was, _ := before.ReleaseStatusOf()
+	is, _ := after.ReleaseStatusOf()
+	return !reflect.DeepEqual(was, is)
+}

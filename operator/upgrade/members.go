@@ -1,0 +1,140 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/releases"
+)
+
+// Object is an object whose daemon has a release of Slurm: a Controller, Accounting, RestApi or LoginSet.
+type Object interface {
+	client.Object
+	ReleaseStatusOf() (*v1beta1.ReleaseStatus, *[]metav1.Condition)
+}
+
+// subject is an object with what its kind says of its daemon.
+type subject struct {
+	object Object
+	kind   string
+	daemon releases.Daemon
+	// container is that of the daemon in the pods of the workload.
+	container string
+	// isExternal says that the daemon runs outside of the operator's control.
+	isExternal bool
+}
+
+// subjectOf returns the subject of an object.
+func subjectOf(object Object) subject {
+	switch o := object.(type) {
+	case *v1beta1.Accounting:
+		return subject{o, v1beta1.KindAccounting, releases.Slurmdbd, "slurmdbd", o.Spec.External}
+	case *v1beta1.Controller:
+		return subject{o, v1beta1.KindController, releases.Slurmctld, "slurmctld", o.Spec.External}
+	case *v1beta1.RestApi:
+		return subject{o, v1beta1.KindRestApi, releases.Slurmrestd, "slurmrestd", false}
+	}
+	return subject{object, v1beta1.KindLoginSet, releases.Sackd, "login", false}
+}
+
+// inventory is all objects of a namespace that have a release.
+type inventory struct {
+	controllers v1beta1.ControllerList
+	accountings v1beta1.AccountingList
+	restAPIs    v1beta1.RestApiList
+	loginSets   v1beta1.LoginSetList
+}
+
+// readInventory reads them from the cache.
+func readInventory(ctx context.Context, reader client.Reader, namespace string) (*inventory, error) {
+	out, in := &inventory{}, client.InNamespace(namespace)
+	err := errors.Join(reader.List(ctx, &out.controllers, in), reader.List(ctx, &out.accountings, in),
+		reader.List(ctx, &out.restAPIs, in), reader.List(ctx, &out.loginSets, in))
+	if err != nil {
+		return nil, fmt.Errorf("listing the daemons of namespace %s: %w", namespace, err)
+	}
+	return out, nil
+}
+
+// othersOf returns the objects whose daemons run in the cluster of an object, or in its clusters if it is an
+// Accounting, but not the object itself.
+func (v *inventory) othersOf(self Object) []Object {
+	var out []Object
+	add := func(o Object) {
+		isSelf := subjectOf(o).kind == subjectOf(self).kind && o.GetName() == self.GetName()
+		if !isSelf && o.GetDeletionTimestamp() == nil {
+			out = append(out, o)
+		}
+	}
+	accountings, controllers := map[string]bool{}, map[string]bool{}
+	for i := range v.controllers.Items {
+		c := &v.controllers.Items[i]
+		if !isInClusterOf(c, self) {
+			continue
+		}
+		controllers[c.Name] = true
+		if c.Spec.AccountingRef != nil {
+			accountings[c.Spec.AccountingRef.Name] = true
+		}
+		add(c)
+	}
+	for i := range v.accountings.Items {
+		if a := &v.accountings.Items[i]; accountings[a.Name] {
+			add(a)
+		}
+	}
+	for i := range v.restAPIs.Items {
+		if r := &v.restAPIs.Items[i]; controllers[r.Spec.ControllerRef.Name] {
+			add(r)
+		}
+	}
+	for i := range v.loginSets.Items {
+		if l := &v.loginSets.Items[i]; controllers[l.Spec.ControllerRef.Name] {
+			add(l)
+		}
+	}
+	return out
+}
+
+// isInClusterOf reports whether a slurmctld is that of an object, or reports to it.
+func isInClusterOf(c *v1beta1.Controller, self Object) bool {
+	switch self := self.(type) {
+	case *v1beta1.Controller:
+		return c.Name == self.Name
+	case *v1beta1.Accounting:
+		return c.Spec.AccountingRef != nil && c.Spec.AccountingRef.Name == self.Name
+	case *v1beta1.RestApi:
+		return c.Name == self.Spec.ControllerRef.Name
+	case *v1beta1.LoginSet:
+		return c.Name == self.Spec.ControllerRef.Name
+	}
+	return false
+}
+
+// membersOf returns the daemons of other objects that matter for one, and reports whether one of them waits to know
+// its release. Daemons that run elsewhere, or not yet, are none of them.
+func membersOf(daemon releases.Daemon, others []Object) (members []releases.Member, isAsked bool) {
+	for _, o := range others {
+		other := subjectOf(o)
+		status, conditions := o.ReleaseStatusOf()
+		if other.isExternal || status.Image == "" || !daemon.TalksTo(other.daemon) {
+			continue
+		}
+		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
+		// While pods get an older image, there are some of it already.
+		next := parse(status.ReleaseOf(status.NextImage))
+		if next.IsKnown() && next.Compare(m.Release) < 0 &&
+			meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+			m.Release = next
+		}
+		members = append(members, m)
+		isAsked = isAsked || status.NextImage != ""
+	}
+	return members, isAsked
+}

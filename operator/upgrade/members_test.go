@@ -1,0 +1,117 @@
+package upgrade
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/releases"
+)
+
+// newInventory returns two clusters, red and blue, which report to one slurmdbd, with a slurmrestd and login pods each,
+// and a third one, which runs elsewhere.
+func newInventory() *inventory {
+	out := &inventory{}
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+	status := v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11"}
+	a := v1beta1.Accounting{ObjectMeta: meta("acct")}
+	a.Status.ReleaseStatus = status
+	out.accountings.Items = append(out.accountings.Items, a, v1beta1.Accounting{ObjectMeta: meta("unused")})
+	for _, name := range []string{"red", "blue", "outside"} {
+		c := v1beta1.Controller{ObjectMeta: meta(name)}
+		c.Spec.AccountingRef, c.Spec.External = &corev1.LocalObjectReference{Name: "acct"}, name == "outside"
+		c.Status.ReleaseStatus = status
+		r, l := v1beta1.RestApi{ObjectMeta: meta(name)}, v1beta1.LoginSet{ObjectMeta: meta(name)}
+		r.Spec.ControllerRef.Name, l.Spec.ControllerRef.Name = name, name
+		r.Status.ReleaseStatus, l.Status.ReleaseStatus = status, status
+		out.controllers.Items = append(out.controllers.Items, c)
+		out.restAPIs.Items, out.loginSets.Items = append(out.restAPIs.Items, r), append(out.loginSets.Items, l)
+	}
+	return out
+}
+
+func TestMembersOfACluster(t *testing.T) {
+	v := newInventory()
+	for _, tc := range []struct {
+		name string
+		self Object
+		want []string
+	}{
+		{"a slurmctld", &v.controllers.Items[0], []string{"Accounting acct", "RestApi red", "LoginSet red"}},
+		{"a slurmdbd", &v.accountings.Items[0], []string{"Controller red", "Controller blue", "RestApi red",
+			"RestApi blue", "RestApi outside", "LoginSet red", "LoginSet blue", "LoginSet outside"}},
+		{"a slurmrestd", &v.restAPIs.Items[1], []string{"Controller blue", "Accounting acct"}},
+		{"login pods", &v.loginSets.Items[0], []string{"Controller red", "Accounting acct"}},
+		{"a slurmdbd of nobody", &v.accountings.Items[1], nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			members, isAsked := membersOf(subjectOf(tc.self).daemon, v.othersOf(tc.self))
+			var got []string
+			for _, m := range members {
+				got = append(got, m.Name)
+				if m.Release != oldRelease {
+					t.Errorf("%s is %s", m.Name, m.Release)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || isAsked {
+				t.Errorf("asked: %t (-want +got):\n%s", isAsked, diff)
+			}
+		})
+	}
+}
+
+// TestWhatDoesNotRunIsNoMember: neither an object whose pods were never made nor one that is being deleted.
+func TestWhatDoesNotRunIsNoMember(t *testing.T) {
+	v := newInventory()
+	v.restAPIs.Items[0].Status.ReleaseStatus = v1beta1.ReleaseStatus{}
+	v.loginSets.Items[0].DeletionTimestamp = &metav1.Time{}
+	members, _ := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0]))
+	if len(members) != 1 || members[0].Name != "Accounting acct" {
+		t.Errorf("they are %v", members)
+	}
+}
+
+func TestAnImageThatChangesAsksTheOthers(t *testing.T) {
+	v := newInventory()
+	v.restAPIs.Items[0].Status.NextImage = imageNew
+	if _, isAsked := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0])); !isAsked {
+		t.Error("its slurmctld is not asked")
+	}
+	if _, isAsked := membersOf(releases.Sackd, v.othersOf(&v.loginSets.Items[0])); isAsked {
+		t.Error("login pods are asked, which slurmrestd does not talk to")
+	}
+	if _, isAsked := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[1])); isAsked {
+		t.Error("another cluster is asked")
+	}
+}
+
+// TestTheOlderReleaseCountsWhilePodsAreReplaced: in both directions.
+func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		release, next string
+		allowed       metav1.ConditionStatus
+		want          string
+	}{
+		{"up", "24.11", "26.05", metav1.ConditionTrue, "24.11"},
+		{"down", "26.05", "24.11", metav1.ConditionTrue, "24.11"},
+		{"down, which is refused", "26.05", "24.11", metav1.ConditionFalse, "26.05"},
+		{"to what is not known", "26.05", "", metav1.ConditionTrue, "26.05"},
+		{"from what is not known", "", "24.11", metav1.ConditionTrue, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := newInventory()
+			s := &v.restAPIs.Items[0].Status
+			s.Release, s.NextImage = tc.release, "other"
+			s.ImageReleases = []v1beta1.ImageRelease{{Image: "other", Release: tc.next}}
+			s.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReleaseAllowed, Status: tc.allowed}}
+			members, _ := membersOf(releases.Slurmctld, []Object{&v.restAPIs.Items[0]})
+			if got := members[0].Release; got != parse(tc.want) {
+				t.Errorf("it is %s, not %s", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,158 @@
+package upgrade
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/releases"
+)
+
+// Observation is what Plan decides by.
+type Observation struct {
+	Daemon releases.Daemon
+	// Last is the last status of the object.
+	Last v1beta1.ReleaseStatus
+	// IsRecorded says that Last goes with a condition ReleaseAllowed that is True.
+	IsRecorded bool
+	// Wanted is the image that the object asks for, and Applied that of its workload, empty if there is none.
+	Wanted, Applied string
+	// HasReady says that a pod of the workload is ready, and Complete that all are and have Applied.
+	HasReady, Complete bool
+	// Others are the other daemons of the cluster.
+	Others []releases.Member
+	// IsAsked says that one of them waits for the release of this daemon.
+	IsAsked bool
+	// Answers are those of the lookups, by image.
+	Answers map[string]Answer
+}
+
+// Answer is what a lookup has found. The zero value is one that goes on.
+type Answer struct {
+	Release releases.Release
+	// Problem says why there is no release, and what to do about it.
+	Problem string
+}
+
+// Decision is what becomes of the image of a workload.
+type Decision struct {
+	// Image is the image that the workload gets.
+	Image string
+	// Status is the new status.
+	Status v1beta1.ReleaseStatus
+	// Verdict is what the condition ReleaseAllowed says. Without a reason there is nothing new to say.
+	Verdict releases.Verdict
+	// IsDeferred says that the image is allowed, and given to the workload when the status says so.
+	IsDeferred bool
+	// Lookups are the images whose releases must be looked up, or are being looked up.
+	Lookups []string
+}
+
+// Plan decides which image a workload gets. It is pure.
+func Plan(o Observation) Decision {
+	d := Decision{Image: o.Wanted, Status: *o.Last.DeepCopy()}
+	s := &d.Status
+	applied := cmp.Or(o.Applied, s.Image)
+	if applied == "" || o.Wanted == "" { // nothing has run that could break; without an image nothing will
+		s.Image = o.Wanted
+		return d
+	}
+	s.Image = cmp.Or(s.Image, applied)
+	for _, image := range slices.Sorted(maps.Keys(o.Answers)) {
+		if found := o.Answers[image].Release; found.IsKnown() {
+			setRelease(s, image, found.String())
+		}
+	}
+	s.NextImage = o.Wanted
+	switch {
+	case o.Wanted != applied:
+		d.judge(o, applied)
+	case o.Complete || s.Image == applied:
+		s.Image, s.NextImage = applied, ""
+	}
+	d.answerOthers(o)
+	s.ImageReleases = slices.DeleteFunc(s.ImageReleases, func(known v1beta1.ImageRelease) bool {
+		return !slices.Contains([]string{s.Image, applied, o.Wanted}, known.Image)
+	})
+	s.Release = s.ReleaseOf(s.Image)
+	return d
+}
+
+// judge decides whether the wanted image takes the place of the one that is applied.
+func (d *Decision) judge(o Observation, applied string) {
+	change := releases.Change{Daemon: o.Daemon, From: parse(d.Status.ReleaseOf(applied)),
+		To: parse(d.Status.ReleaseOf(o.Wanted)), Others: o.Others}
+	// An image that cannot even be looked up, and of which nothing is ready, has never run.
+	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
+	if !change.To.IsKnown() {
+		d.Lookups = append(d.Lookups, o.Wanted)
+	}
+	if !change.From.IsKnown() {
+		d.Lookups = append(d.Lookups, applied)
+	}
+	d.Verdict = releases.Judge(change)
+	failed := o.Answers[o.Wanted].Problem
+	if failed == "" && !change.IsFirst {
+		failed = o.Answers[applied].Problem
+	}
+	if d.Verdict.Reason == v1beta1.ReasonUnknown && failed != "" {
+		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
+	}
+	// What was found out is in the status first, so that an operator that is killed does not lose it.
+	d.IsDeferred = d.Verdict.Allowed() && !(o.IsRecorded && o.Last.NextImage == o.Wanted)
+	if !d.Verdict.Allowed() || d.IsDeferred {
+		d.Image = applied
+	}
+}
+
+// answerOthers looks the release up that runs if another daemon waits for it. A lookup that has begun goes on until it
+// has an answer.
+func (d *Decision) answerOthers(o Observation) {
+	s := &d.Status
+	hasBegun := slices.Contains(s.ImageReleases, v1beta1.ImageRelease{Image: s.Image})
+	if s.ReleaseOf(s.Image) != "" || !o.IsAsked && !hasBegun {
+		return
+	}
+	failed := o.Answers[s.Image].Problem
+	if failed != "" && !o.IsAsked { // nobody needs it any more
+		s.ImageReleases = slices.DeleteFunc(s.ImageReleases, func(known v1beta1.ImageRelease) bool {
+			return known.Image == s.Image
+		})
+		return
+	}
+	if !slices.Contains(d.Lookups, s.Image) {
+		d.Lookups = append(d.Lookups, s.Image)
+	}
+	setRelease(s, s.Image, "")
+	if failed != "" && d.Verdict.Reason == "" {
+		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
+	}
+}
+
+// isLookingUp reports whether a lookup may have begun that is over when nothing has to be looked up any more.
+func isLookingUp(s v1beta1.ReleaseStatus) bool {
+	return s.NextImage != "" || slices.ContainsFunc(s.ImageReleases, func(known v1beta1.ImageRelease) bool {
+		return known.Release == ""
+	})
+}
+
+// setRelease sets the release of an image, "" for one that is being looked up.
+func setRelease(s *v1beta1.ReleaseStatus, image, release string) {
+	for i := range s.ImageReleases {
+		if s.ImageReleases[i].Image == image {
+			s.ImageReleases[i].Release = release
+			return
+		}
+	}
+	s.ImageReleases = append(s.ImageReleases, v1beta1.ImageRelease{Image: image, Release: release})
+}
+
+// parse returns the release in a status, or the zero value if it is not known.
+func parse(text string) releases.Release {
+	out, err := releases.Parse(text)
+	if err != nil {
+		return releases.Release{}
+	}
+	return out
+}

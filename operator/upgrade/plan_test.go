@@ -1,0 +1,163 @@
+package upgrade
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/releases"
+)
+
+// The images of the tests.
+const (
+	imageOld = "slurm:24.11"
+	imageNew = "slurm:26.05"
+)
+
+var (
+	oldRelease, newRelease = releases.Release{Year: 24, Month: 11}, releases.Release{Year: 26, Month: 5}
+	oldKnown               = v1beta1.ImageRelease{Image: imageOld, Release: "24.11"}
+	newKnown               = v1beta1.ImageRelease{Image: imageNew, Release: "26.05"}
+)
+
+// newChange returns the observation of a slurmctld of 24.11 that is to become 26.05, which has a slurmdbd.
+func newChange(slurmdbd releases.Release) Observation {
+	return Observation{Daemon: releases.Slurmctld, Wanted: imageNew, Applied: imageOld, HasReady: true, Complete: true,
+		IsRecorded: true, Last: v1beta1.ReleaseStatus{Image: imageOld},
+		Others:  []releases.Member{{Daemon: releases.Slurmdbd, Name: "Accounting a", Release: slurmdbd}},
+		Answers: map[string]Answer{}}
+}
+
+func TestPlan(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Observation)
+		// image is the one that the workload gets, lookups are those that are looked up.
+		image, lookups, reason string
+		status                 v1beta1.ReleaseStatus
+	}{
+		{"the first image is not looked up", func(o *Observation) { o.Last, o.Applied = v1beta1.ReleaseStatus{}, "" },
+			imageNew, "", "", v1beta1.ReleaseStatus{Image: imageNew}},
+		{"an object of an older operator", func(o *Observation) { o.Last, o.Wanted = v1beta1.ReleaseStatus{}, imageOld },
+			imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld}},
+		{"nothing changes", func(o *Observation) { o.Wanted = imageOld }, imageOld, "", "",
+			v1beta1.ReleaseStatus{Image: imageOld}},
+		{"both images are looked up", func(*Observation) {}, imageOld, imageNew + " " + imageOld, "Unknown",
+			v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew}},
+		{"the new one is known", func(o *Observation) { o.Answers[imageNew] = Answer{Release: newRelease} }, imageOld,
+			imageOld, "Unknown", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
+				ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"then it is allowed, which is recorded first", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases, o.IsRecorded = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}, false
+		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"a record of another image does not count", func(o *Observation) {
+			o.Last.ImageReleases = []v1beta1.ImageRelease{newKnown, oldKnown}
+		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"then the workload gets it", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown}
+			o.Answers[imageOld] = Answer{Release: oldRelease}
+		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"it waits for slurmdbd", func(o *Observation) {
+			o.Last.ImageReleases = []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Others[0].Release = oldRelease
+		}, imageOld, "", "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload was deleted meanwhile", func(o *Observation) {
+			o.Last.ImageReleases, o.Applied = []v1beta1.ImageRelease{newKnown, oldKnown}, ""
+			o.Others[0].Release = oldRelease
+		}, imageOld, "", "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the pods get it", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Complete = imageNew, false
+		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"all pods have it", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied = imageNew
+		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05",
+			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"the way back, when not all pods have the new one", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Complete = imageNew, imageOld, false
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the new image is taken back before it was given", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Wanted = imageOld
+		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
+		{"the new image cannot be looked up", func(o *Observation) { o.Answers[imageNew] = Answer{Problem: "no image"} },
+			imageOld, imageNew + " " + imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew}},
+		{"that which runs cannot be looked up", func(o *Observation) {
+			o.Last.ImageReleases = []v1beta1.ImageRelease{newKnown}
+			o.Answers[imageOld] = Answer{Problem: "no image"}
+		}, imageOld, imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"an image that has never run is no obstacle", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases, o.HasReady = imageNew, []v1beta1.ImageRelease{newKnown}, false
+			o.Answers[imageOld] = Answer{Problem: "no image"}
+		}, imageNew, imageOld, "Allowed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"others learn what runs, although the new image cannot be looked up", func(o *Observation) {
+			o.Answers[imageNew], o.Answers[imageOld] = Answer{Problem: "no image"}, Answer{Release: oldRelease}
+			o.IsAsked = true
+		}, imageOld, imageNew, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
+		{"another daemon asks", func(o *Observation) { o.Wanted, o.IsAsked = imageOld, true }, imageOld, imageOld, "",
+			v1beta1.ReleaseStatus{Image: imageOld, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
+		{"it is answered", func(o *Observation) {
+			o.Wanted, o.IsAsked, o.Answers[imageOld] = imageOld, true, Answer{Release: oldRelease}
+		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
+		{"it cannot be answered", func(o *Observation) {
+			o.Wanted, o.IsAsked, o.Answers[imageOld] = imageOld, true, Answer{Problem: "no image"}
+		}, imageOld, imageOld, "LookupFailed",
+			v1beta1.ReleaseStatus{Image: imageOld, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
+		{"it asks no more, and there is no answer", func(o *Observation) {
+			o.Wanted, o.Answers[imageOld] = imageOld, Answer{Problem: "no image"}
+			o.Last.ImageReleases = []v1beta1.ImageRelease{{Image: imageOld}}
+		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := newChange(newRelease)
+			tc.change(&o)
+			d := Plan(o)
+			if d.Image != tc.image || strings.Join(d.Lookups, " ") != tc.lookups || d.Verdict.Reason != tc.reason {
+				t.Errorf("image %s, lookups %q, verdict %+v", d.Image, d.Lookups, d.Verdict)
+			}
+			if len(d.Status.ImageReleases) == 0 {
+				d.Status.ImageReleases = nil
+			}
+			if diff := cmp.Diff(tc.status, d.Status); diff != "" {
+				t.Errorf("the status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAFailureSaysWhy: the message is that of the lookup.
+func TestAFailureSaysWhy(t *testing.T) {
+	o := newChange(newRelease)
+	o.Answers[imageNew] = Answer{Problem: "ImagePullBackOff: correct the image"}
+	if d := Plan(o); !strings.Contains(d.Verdict.Message, "correct the image") {
+		t.Errorf("the verdict is %+v", d.Verdict)
+	}
+}
+
+// TestPlanDoesNotChangeTheLastStatus: it belongs to the cache.
+func TestPlanDoesNotChangeTheLastStatus(t *testing.T) {
+	o := newChange(newRelease)
+	o.Last.ImageReleases = []v1beta1.ImageRelease{{Image: imageNew}, oldKnown}
+	before := *o.Last.DeepCopy()
+	o.Answers[imageNew] = Answer{Release: newRelease}
+	Plan(o)
+	if diff := cmp.Diff(before, o.Last); diff != "" {
+		t.Error(diff)
+	}
+}
