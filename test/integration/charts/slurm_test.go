@@ -25,7 +25,7 @@ func slurmRefusals() []refusal {
 		{"a value of an earlier chart of Slinky", setValues("jwtHs256Key.create=true"), "use jwtKey"},
 		{"defaults as in an earlier chart of Slinky", setValues("nodesets._defaults.replicas=1"), "use nodesetDefaults"},
 		{"half a digest", setValues("nodesetDefaults.slurmd.image.digest=sha256:1234"), "'sha256:1234' does not match pattern"},
-		{"a release as a number", setValues("nodesetDefaults.slurmd.image.tag=26.05"), "got number"},
+		{"a release as a number", []string{"--set-json", `nodesetDefaults.slurmd.image.tag=26.05`}, "/tag': got number"},
 		{"a long name of a cluster", setValues("clusterName=" + strings.Repeat("a", 41)), "/clusterName': maxLength"},
 		{"a long name of the chart and no clusterName", setValues("fullnameOverride=" + strings.Repeat("a", 40)),
 			"set clusterName: slurm_aaaa"},
