@@ -6,11 +6,29 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
+
+// SecretExists reports whether there is a Secret. It reads its metadata alone. The error is *problem.Error if the
+// operator may not read it.
+func SecretExists(ctx context.Context, reader client.Reader, namespace, name string) (bool, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return false, problem.New(v1beta1.ReasonForbidden, "the operator may not read Secret %s", name)
+	case err != nil:
+		return false, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return true, nil
+}
 
 // RequiredKey is a key of a Secret without which an object's pods would wait without a word.
 type RequiredKey struct {

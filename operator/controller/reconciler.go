@@ -100,6 +100,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 	if err := kube.AddFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner); err != nil {
 		return nil, err
 	}
+	if err := r.createKeys(ctx, c); err != nil {
+		return err
+	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
 		return nil, err

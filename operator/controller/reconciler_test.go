@@ -423,6 +423,7 @@ func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 		prepare func(e *env)
 	}{
 		{"applied", func(*env) {}},
+		{"with new keys", func(e *env) { e.requestKeys() }},
 		{"a backup less", func(e *env) {
 			e.change(func(s *v1beta1.ControllerSpec) { s.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1} })
 			e.reconcile()

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -32,7 +29,7 @@ func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.I
 		{"slurmKeyRef of Controller " + in.Controller.Name, slurmctld.Key.Name},
 		{"spec.sssdConfRef", l.Spec.SSSDConfRef.Name},
 	} {
-		exists, err := r.secretExists(ctx, l.Namespace, secret.name)
+		exists, err := access.SecretExists(ctx, r.Uncached, l.Namespace, secret.name)
 		if err != nil {
 			return in, err
 		}
@@ -43,27 +40,11 @@ func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.I
 	return in, nil
 }
 
-// secretExists reports whether there is a Secret. It reads its metadata alone.
-func (r *Reconciler) secretExists(ctx context.Context, namespace, name string) (bool, error) {
-	meta := &metav1.PartialObjectMetadata{}
-	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case apierrors.IsForbidden(err):
-		return false, problem.New(v1beta1.ReasonForbidden, "the operator may not read Secret %s", name)
-	case err != nil:
-		return false, fmt.Errorf("reading Secret %s: %w", name, err)
-	}
-	return true, nil
-}
-
 // createHostKeys creates the Secret with the host keys unless there is one. It never changes one, so users may
 // also bring their own.
 func (r *Reconciler) createHostKeys(ctx context.Context, in render.Input) error {
 	name := render.HostKeysMeta(in).Name
-	exists, err := r.secretExists(ctx, in.LoginSet.Namespace, name)
+	exists, err := access.SecretExists(ctx, r.Uncached, in.LoginSet.Namespace, name)
 	if exists || err != nil {
 		return err
 	}

@@ -136,6 +136,20 @@ const AnnotationRotateKeys = Prefix + "rotate-keys"
 // AnnotationRotateKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
 const AnnotationRotatedFor = Prefix + "rotated-for"
 
+// AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
+// generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
+// never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the
+// chart slurm set the annotation; the operator reads it. It is a slurmtide extension.
+const AnnotationGenerateKeys = Prefix + "generate-keys"
+
+// Parts of the value of AnnotationGenerateKeys.
+const (
+	// GenerateSlurmKey stands for spec.slurmKeyRef.
+	GenerateSlurmKey = "slurmKeyRef"
+	// GenerateJWTKey stands for spec.jwtKeyRef, or spec.jwtHs256KeyRef without it.
+	GenerateJWTKey = "jwtKeyRef"
+)
+
 // AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by
 // which it notices that a field is no longer wanted. The operator sets and reads it. It is a slurmtide
 // extension.

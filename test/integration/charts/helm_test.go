@@ -20,6 +20,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 // helmProgram returns the path of Helm, which it builds once from its Go module.
@@ -77,6 +79,7 @@ func knownScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
 	utilruntime.Must(apiregistration.AddToScheme(s))
+	utilruntime.Must(v1beta1.AddToScheme(s))
 	return s
 }
 

@@ -19,7 +19,7 @@ import (
 // namespace admits only restricted pods. There is no kubelet, so the test ends when the pods exist.
 func TestChartsOnKubernetes(t *testing.T) {
 	k := startKube(t)
-	for _, name := range chartNames() {
+	for _, name := range programCharts() {
 		t.Run(name, func(t *testing.T) {
 			values := valuesFiles(t, name)
 			for _, title := range sortedKeys(values) {
@@ -38,6 +38,29 @@ func TestChartsOnKubernetes(t *testing.T) {
 				t.Errorf("objects left after an uninstall:\n%s", left)
 			}
 		})
+	}
+}
+
+// TestTheClusterOnKubernetes installs, upgrades and removes the chart slurm on a real API server without an operator.
+func TestTheClusterOnKubernetes(t *testing.T) {
+	k := startKube(t)
+	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
+	values := valuesFiles(t, "slurm")
+	for _, title := range sortedKeys(values) {
+		validateChart(t, k, "slurm", values[title])
+	}
+	notes := mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm"), "--namespace", "slurm", "--values",
+		values["minimal"]))
+	compareGolden(t, "testdata/slurm/minimal.notes.txt", notesOf(notes))
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm"), "--namespace", "slurm", "--values", values["full"],
+		"--set", "controller.metrics.serviceMonitor.enabled=false"))
+	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm"), "--namespace", "slurm", "--values",
+		values["minimal"]))
+	mustRun(t)(k.Helm(t.Context(), "uninstall", "test", "--namespace", "slurm", "--wait"))
+	left := mustRun(t)(k.Kubectl(t.Context(), "get", "controllers.slinky.slurm.net,restapis,accountings,loginsets,nodesets,"+
+		"configmaps,secrets,hpa", "--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
+	if left != "" {
+		t.Errorf("objects left after an uninstall:\n%s", left)
 	}
 }
 

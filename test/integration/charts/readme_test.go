@@ -18,7 +18,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
 // chartNames returns the charts that this package tests.
-func chartNames() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
+func chartNames() []string { return append([]string{"slurm"}, programCharts()...) }
+
+// programCharts returns the charts that run a program of ours in a Deployment.
+func programCharts() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
 
 // chartDir returns the folder of a chart.
 func chartDir(name string) string { return filepath.Join("..", "..", "..", "charts", name) }
@@ -114,12 +117,12 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 	}
 }
 
-// unsetProperties returns properties that values.yaml omits: Helm's own, and those for which
-// Kubernetes has a default.
+// unsetProperties returns properties that values.yaml omits: Helm's own, those for which Kubernetes has a default, and
+// names that are known only to say what was meant.
 func unsetProperties() []string {
 	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims",
 		"probes.*.initialDelaySeconds",
-		"probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
+		"probes.*.successThreshold", "certificates.certManager.issuerRef.*", "jwtHs256Key"}
 }
 
 func compareSchema(t *testing.T, prefix string, defs, schema, values map[string]any) {

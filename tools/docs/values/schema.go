@@ -63,7 +63,7 @@ func (s schema) kind() string {
 	case "intOrPercent":
 		return "integer or percentage"
 	}
-	name, _ := s.node["type"].(string)
+	name := s.typeName()
 	switch name {
 	case "array":
 		if items, ok := s.node["items"].(map[string]any); ok {
@@ -78,6 +78,23 @@ func (s schema) kind() string {
 		return "any"
 	}
 	return name
+}
+
+// typeName returns the type. Of a value that may have several it returns all but null, which stands for the default.
+func (s schema) typeName() string {
+	switch of := s.node["type"].(type) {
+	case string:
+		return of
+	case []any:
+		var names []string
+		for _, name := range of {
+			if name != "null" {
+				names = append(names, fmt.Sprint(name))
+			}
+		}
+		return strings.Join(names, " or ")
+	}
+	return ""
 }
 
 // choices returns the allowed values, or nil if the schema does not list them.

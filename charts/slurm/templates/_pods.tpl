@@ -1,0 +1,65 @@
+{{/* A map without what is not set: null, empty maps and empty lists. An explicit false, 0 or "" stays. The result
+     is YAML, empty for an empty map. */}}
+{{- define "slurm.prune" -}}
+{{- $out := dict -}}
+{{- range $key, $value := . -}}
+{{- if not (or (kindIs "invalid" $value) (and (kindIs "map" $value) (empty $value)) (and (kindIs "slice" $value) (empty $value))) -}}
+{{- $_ := set $out $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- if $out }}{{ toYaml $out }}{{ end -}}
+{{- end -}}
+
+{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm.image" -}}
+{{- $image := .image | default dict -}}
+{{- if $image.repository -}}
+{{- $repository := $image.repository -}}
+{{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A container of an object, as YAML: "container" has image and the fields of a container. */}}
+{{- define "slurm.container" -}}
+{{- $out := omit .container "image" -}}
+{{- with include "slurm.image" (dict "root" .root "image" .container.image) -}}
+{{- $_ := set $out "image" . -}}
+{{- if not $out.imagePullPolicy }}{{ $_ := set $out "imagePullPolicy" $.root.Values.imagePullPolicy }}{{ end -}}
+{{- end -}}
+{{- include "slurm.prune" $out -}}
+{{- end -}}
+
+{{/* A container of which there is none without an image of its own: empty, or as slurm.container. */}}
+{{- define "slurm.optionalContainer" -}}
+{{- if (.container.image | default dict).repository }}{{ include "slurm.container" . }}{{ end -}}
+{{- end -}}
+
+{{/* The template of the pods of an object, as YAML: "pods" has podSpec and metadata; "priority" says that they are
+     part of the system, "hostname" is theirs unless podSpec has one. */}}
+{{- define "slurm.template" -}}
+{{- $spec := include "slurm.prune" .pods.podSpec | fromYaml -}}
+{{- if and .root.Values.imagePullSecrets (not $spec.imagePullSecrets) }}{{ $_ := set $spec "imagePullSecrets" .root.Values.imagePullSecrets }}{{ end -}}
+{{- if and .priority .root.Values.priorityClass.enabled (not $spec.priorityClassName) }}{{ $_ := set $spec "priorityClassName" .root.Values.priorityClass.name }}{{ end -}}
+{{- if and .hostname (not $spec.hostname) }}{{ $_ := set $spec "hostname" .hostname }}{{ end -}}
+{{- $metadata := include "slurm.prune" (.pods.metadata | default dict) | fromYaml -}}
+{{- if .annotations }}{{ $_ := set $metadata "annotations" (merge (dict) ($metadata.annotations | default dict) .annotations) }}{{ end -}}
+{{- include "slurm.prune" (dict "metadata" $metadata "spec" $spec) -}}
+{{- end -}}
+
+{{/* The Service of an object, as YAML. */}}
+{{- define "slurm.service" -}}
+{{- $out := include "slurm.prune" . | fromYaml -}}
+{{- range $key := list "metadata" "spec" -}}
+{{- if hasKey $out $key }}{{ $_ := set $out $key (include "slurm.prune" (get $out $key) | fromYaml) }}{{ end -}}
+{{- end -}}
+{{- include "slurm.prune" $out -}}
+{{- end -}}
