@@ -101,7 +101,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 		return nil, err
 	}
 	if err := r.createKeys(ctx, c); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
