@@ -35,10 +35,19 @@ const sinfoScript = `printf '%s\n' ClusterName=lookup SlurmctldHost=localhost Au
   >/tmp/slurm.conf
 SLURM_CONF=/tmp/slurm.conf `
 
+// slurmdbdScript gives slurmdbd a slurmdbd.conf that belongs to SlurmUser, without which it does not come to its options.
+const slurmdbdScript = `umask 077
+printf '%s\n' DbdHost=localhost StorageType=accounting_storage/mysql AuthType=auth/slurm SlurmUser=65534 \
+  >/tmp/slurmdbd.conf
+SLURM_CONF=/tmp/slurm.conf `
+
 // programOf returns the program that says its release with -V, and what a shell does before it.
 func programOf(daemon releases.Daemon) (program, before string) {
-	if daemon == releases.Sackd {
+	switch daemon {
+	case releases.Sackd:
 		return "sinfo", sinfoScript
+	case releases.Slurmdbd:
+		return "slurmdbd", slurmdbdScript
 	}
 	return string(daemon), ""
 }

@@ -27,7 +27,7 @@ func newTestPod(daemon releases.Daemon) *corev1.Pod {
 
 func TestLookupPod(t *testing.T) {
 	var pods []podspec.KubeObject
-	for _, daemon := range []releases.Daemon{releases.Slurmctld, releases.Sackd} {
+	for _, daemon := range []releases.Daemon{releases.Slurmctld, releases.Sackd, releases.Slurmdbd} {
 		pod := newTestPod(daemon)
 		pod.APIVersion, pod.Kind = "v1", "Pod"
 		pods = append(pods, pod)
