@@ -67,7 +67,9 @@ func (e *env) testEverything(job string) {
 	e.testConfiguration(job)
 	e.testDeletedPod(job)
 	endStream()
-	e.testTLS()
+	if *long {
+		e.testTLS()
+	}
 	e.testKilled(job)
 	e.testPodSecurity()
 }
