@@ -28,8 +28,8 @@ type QOS struct {
 	Line int
 }
 
-// ParseFile reads a file. It checks what sacctmgr load does not: that there is exactly one cluster, before any
-// account, and the lines of QOS. sacctmgr checks the rest.
+// ParseFile reads a file. It checks only what sacctmgr load does not check: the lines of QOS, and that the file names
+// exactly one cluster, before any account.
 func ParseFile(text string) (File, error) {
 	out := File{}
 	parent := "root"
