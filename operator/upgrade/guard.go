@@ -50,6 +50,9 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 	}
 	d := Plan(o)
 	for _, image := range d.Lookups { // answers make no further lookup necessary
+		if _, isStated := o.Answers[image]; isStated {
+			continue
+		}
 		if o.Answers[image], err = g.lookUp(ctx, s, rendered, image); err != nil {
 			return nil, err
 		}
@@ -64,10 +67,11 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 	return &d, nil
 }
 
-// observe reads what Plan decides by, but the answers of lookups.
+// observe reads what Plan decides by. The only answers are those that users state.
 func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Observation, error) {
 	last, conditions := s.object.ReleaseStatusOf()
-	out := Observation{Daemon: s.daemon, Last: *last, Wanted: rendered.container.Image, Answers: map[string]Answer{},
+	wanted := rendered.container.Image
+	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
 	live, err := g.findLive(ctx, s, rendered)
 	if err != nil {

@@ -123,8 +123,8 @@ func readAnswer(now time.Time, pod *corev1.Pod, daemon releases.Daemon) (answer 
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "DeadlineExceeded":
 		return failed("it could not be started within %v; see the events of pod %s", lookupDeadline, pod.Name), true
 	case ended != nil:
-		return failed("%s -V ended with code %d: %s; set an image that has %s", program, ended.ExitCode,
-			shorten(ended.Message), program), isDue(now, ended.FinishedAt)
+		return failed("%s -V ended with code %d: %s; set an image that has %s, or say its release in annotation %s", program,
+			ended.ExitCode, shorten(ended.Message), program, v1beta1.AnnotationImageReleases), isDue(now, ended.FinishedAt)
 	case pod.Status.Phase == corev1.PodFailed: // such as an evicted one
 		return failed("pod %s failed: %s", pod.Name, shorten(pod.Status.Message)), true
 	case state.Waiting != nil && isImpeded(state.Waiting.Reason):

@@ -136,6 +136,11 @@ const AnnotationRotateKeys = Prefix + "rotate-keys"
 // AnnotationRotateKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
 const AnnotationRotatedFor = Prefix + "rotated-for"
 
+// AnnotationImageReleases is on Controllers, Accountings, RestApis and LoginSets. It says of images which release of
+// Slurm they have, such as "example.com/slurmctld:site=26.05", separated by commas. The operator does not look these
+// up. Users set it, for images in which a lookup cannot run; the operator reads it. It is a slurmtide extension.
+const AnnotationImageReleases = Prefix + "image-releases"
+
 // AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
 // generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
 // never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the
