@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// retryInterval is the pause between two attempts.
+// retryInterval is the least pause between two attempts. It is at least as long as the attempt took, so that waiting
+// leaves a processor to what is waited for.
 const retryInterval = 200 * time.Millisecond
 
 // Retry calls try until it returns nil. After limit, or when ctx has ended, it returns the last error of
@@ -14,10 +15,9 @@ const retryInterval = 200 * time.Millisecond
 func Retry(ctx context.Context, limit time.Duration, try func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no success within %v", limit))
 	defer cancel()
-	tick := time.NewTicker(retryInterval)
-	defer tick.Stop()
 	var last error
 	for {
+		begin := time.Now()
 		err := try(ctx)
 		if err == nil {
 			return nil
@@ -26,7 +26,7 @@ func Retry(ctx context.Context, limit time.Duration, try func(ctx context.Contex
 			last = err
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(max(retryInterval, time.Since(begin))):
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {

@@ -51,12 +51,6 @@ func (c *Cluster) WriteKubeconfig(ctx context.Context, namespace, account, path 
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
-// error.
-func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return instance.RunCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
-}
-
 // Helm runs helm as the administrator and returns its output. An error contains its standard
 // error. Each cluster has its own Helm caches.
 func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
