@@ -25,7 +25,9 @@ type release struct {
 	controller bool
 }
 
-// releases are the releases that the scenarios run on.
+var whole = flag.Bool("whole", false, "run every scenario on every release, not only those that depend on Slurm's")
+
+// releases are the releases that the scenarios run on, the first one every scenario.
 var releases = []release{{"26.05", false}, {"24.11", true}}
 
 // scenario runs in Kubernetes and Slurm clusters that other scenarios may share.
@@ -39,7 +41,12 @@ func TestRealWorkers(t *testing.T) {
 		t.Run(of.version, func(t *testing.T) {
 			s := startEnv(t, of)
 			t.Run("from zero and back", func(t *testing.T) { testFromZeroAndBack(t, s) })
-			t.Run("beside each other", func(t *testing.T) { runScenarios(t, s) })
+			t.Run("beside each other", func(t *testing.T) {
+				runScenarios(t, s, scenarios())
+				if *whole || of == releases[0] {
+					runScenarios(t, s, scenariosOfKubernetes())
+				}
+			})
 			// These have the one Kubernetes node cordoned, or a worker for each.
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
@@ -48,24 +55,32 @@ func TestRealWorkers(t *testing.T) {
 	}
 }
 
-// runScenarios removes workers in every possible way while they have jobs, and runs each policy and
-// strategy that a NodeSet may request.
-func runScenarios(t *testing.T, s *nodeset.Env) {
-	for name, play := range map[string]scenario{
+// scenarios remove workers in every way that depends on what Slurm does, while they have jobs, and run the policies and
+// strategies that a NodeSet may request.
+func scenarios() map[string]scenario {
+	return map[string]scenario{
 		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
 		"drain policy Timeout": testTimeoutPolicy, "drain policy Force": testForcePolicy,
-		"deletion with Force": testForcedDeletion,
-		"OnDelete":            testOnDelete, "partition": testPartition, "paused": testPaused,
-		"ScheduledUpdate": testScheduled,
-		"claims":          testClaims, "its Cluster is gone": testMissingCluster,
-		"held by an administrator": testHeldByAdmin,
-		"short jobs":               testShortJobs,
-		"another Slurm answers":    testOtherSlurmAnswers, "two NodeSets of one name": testSameName,
-		"no slurmd responds":     testNoSlurmdResponds,
+		"ScheduledUpdate": testScheduled, "claims": testClaims,
+		"held by an administrator": testHeldByAdmin, "short jobs": testShortJobs,
+		"another Slurm answers": testOtherSlurmAnswers, "no slurmd responds": testNoSlurmdResponds,
 		"a reading lacks a node": testReadingLacksNode,
-		"two HPAs":               testTwoAutoscalers,
-		"foreground deletion":    testForegroundDeletion, "Argo CD's prune": testPrune, "orphaning": testOrphaning,
-	} {
+	}
+}
+
+// scenariosOfKubernetes depend on what Kubernetes and the operator do, and on Slurm only as the others do.
+func scenariosOfKubernetes() map[string]scenario {
+	return map[string]scenario{
+		"deletion with Force": testForcedDeletion, "OnDelete": testOnDelete, "partition": testPartition,
+		"paused": testPaused, "its Cluster is gone": testMissingCluster, "two NodeSets of one name": testSameName,
+		"two HPAs": testTwoAutoscalers, "foreground deletion": testForegroundDeletion, "Argo CD's prune": testPrune,
+		"orphaning": testOrphaning,
+	}
+}
+
+// runScenarios runs scenarios beside each other.
+func runScenarios(t *testing.T, s *nodeset.Env, all map[string]scenario) {
+	for name, play := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			play(t, s)
