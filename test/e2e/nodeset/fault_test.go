@@ -20,7 +20,7 @@ import (
 var faultReleases = flag.String("faults", releases[0].version,
 	"the releases of Slurm on which things fail, separated by commas")
 
-// TestNothingIsLostWhenThingsFail takes workers away while components fail at
+// TestNothingIsLostWhenThingsFail takes workers away, with -whole while components fail at
 // random, and by scale-in, update and deletion while the operator dies after each of its
 // writes, and while slurmrestd fails at each.
 func TestNothingIsLostWhenThingsFail(t *testing.T) {
@@ -32,7 +32,9 @@ func TestNothingIsLostWhenThingsFail(t *testing.T) {
 }
 
 func testFaults(t *testing.T, s *nodeset.Env) {
-	t.Run("at random", func(t *testing.T) { testRandomFaults(t, s) })
+	if *whole {
+		t.Run("at random", func(t *testing.T) { testRandomFaults(t, s) })
+	}
 	o, err := s.RunOperatorLocally(t.Context())
 	must(t, err)
 	t.Cleanup(func() {

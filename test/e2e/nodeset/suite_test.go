@@ -25,7 +25,7 @@ type release struct {
 	controller bool
 }
 
-var whole = flag.Bool("whole", false, "run every scenario on every release, not only those that depend on Slurm's")
+var whole = flag.Bool("whole", false, "run every scenario on every release, and faults at random")
 
 // releases are the releases that the scenarios run on, the first one every scenario.
 var releases = []release{{"26.05", false}, {"24.11", true}}
@@ -40,13 +40,17 @@ func TestRealWorkers(t *testing.T) {
 	for _, of := range releases {
 		t.Run(of.version, func(t *testing.T) {
 			s := startEnv(t, of)
+			all := *whole || of == releases[0]
 			t.Run("from zero and back", func(t *testing.T) { testFromZeroAndBack(t, s) })
 			t.Run("beside each other", func(t *testing.T) {
 				runScenarios(t, s, scenarios())
-				if *whole || of == releases[0] {
-					runScenarios(t, s, scenariosOfKubernetes())
+				if all {
+					runScenarios(t, s, moreScenarios())
 				}
 			})
+			if !all {
+				return
+			}
 			// These have the one Kubernetes node cordoned, or a worker for each.
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
@@ -55,22 +59,20 @@ func TestRealWorkers(t *testing.T) {
 	}
 }
 
-// scenarios remove workers in every way that depends on what Slurm does, while they have jobs, and run the policies and
-// strategies that a NodeSet may request.
+// scenarios remove workers, while they have jobs, in the ways that depend most on what a release of Slurm does.
 func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
-		"drain policy Timeout": testTimeoutPolicy, "drain policy Force": testForcePolicy,
-		"ScheduledUpdate": testScheduled, "claims": testClaims,
-		"held by an administrator": testHeldByAdmin, "short jobs": testShortJobs,
-		"another Slurm answers": testOtherSlurmAnswers, "no slurmd responds": testNoSlurmdResponds,
-		"a reading lacks a node": testReadingLacksNode,
+		"drain policy Timeout": testTimeoutPolicy, "held by an administrator": testHeldByAdmin,
+		"short jobs": testShortJobs, "no slurmd responds": testNoSlurmdResponds,
 	}
 }
 
-// scenariosOfKubernetes depend on what Kubernetes and the operator do, and on Slurm only as the others do.
-func scenariosOfKubernetes() map[string]scenario {
+// moreScenarios remove workers in every other way, and run the policies and strategies that a NodeSet may request.
+func moreScenarios() map[string]scenario {
 	return map[string]scenario{
+		"drain policy Force": testForcePolicy, "ScheduledUpdate": testScheduled, "claims": testClaims,
+		"another Slurm answers": testOtherSlurmAnswers, "a reading lacks a node": testReadingLacksNode,
 		"deletion with Force": testForcedDeletion, "OnDelete": testOnDelete, "partition": testPartition,
 		"paused": testPaused, "its Cluster is gone": testMissingCluster, "two NodeSets of one name": testSameName,
 		"two HPAs": testTwoAutoscalers, "foreground deletion": testForegroundDeletion, "Argo CD's prune": testPrune,
