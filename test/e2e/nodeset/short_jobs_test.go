@@ -28,9 +28,10 @@ func TestManyShortJobs(t *testing.T) {
 	}
 }
 
-// testShortJobs runs enough short jobs, on both releases, to notice a probe
-// that fails one in a hundred, as those that list steps do. They take half a second each, beside the other scenarios.
-func testShortJobs(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, 400) }
+// shortJobs returns the scenario that runs a number of short jobs. A probe that lists steps failed one of 800 on 26.05.
+func shortJobs(jobs int) scenario {
+	return func(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, jobs) }
+}
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting
 // while the probes of their workers run. Every job must complete: slurmd deletes the script

@@ -43,10 +43,12 @@ func TestRealWorkers(t *testing.T) {
 			all := *whole || of == releases[0]
 			t.Run("from zero and back", func(t *testing.T) { testFromZeroAndBack(t, s) })
 			t.Run("beside each other", func(t *testing.T) {
-				runScenarios(t, s, scenarios())
-				if all {
-					runScenarios(t, s, moreScenarios())
+				if !all {
+					runScenarios(t, s, scenariosOfEveryRelease(arraySize*2/5))
+					return
 				}
+				runScenarios(t, s, scenariosOfEveryRelease(arraySize))
+				runScenarios(t, s, scenariosOfNewestRelease())
 			})
 			if !all {
 				return
@@ -59,17 +61,19 @@ func TestRealWorkers(t *testing.T) {
 	}
 }
 
-// scenarios remove workers, while they have jobs, in the ways that depend most on what a release of Slurm does.
-func scenarios() map[string]scenario {
+// scenariosOfEveryRelease remove workers, while they have jobs, in the ways that depend most on what a release of
+// Slurm does. jobs is the number of short jobs: they take half a second each, beside the others.
+func scenariosOfEveryRelease(jobs int) map[string]scenario {
 	return map[string]scenario{
 		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
 		"drain policy Timeout": testTimeoutPolicy, "held by an administrator": testHeldByAdmin,
-		"short jobs": testShortJobs, "no slurmd responds": testNoSlurmdResponds,
+		"short jobs": shortJobs(jobs), "no slurmd responds": testNoSlurmdResponds,
 	}
 }
 
-// moreScenarios remove workers in every other way, and run the policies and strategies that a NodeSet may request.
-func moreScenarios() map[string]scenario {
+// scenariosOfNewestRelease remove workers in every other way, and run the policies and strategies that a NodeSet may
+// request.
+func scenariosOfNewestRelease() map[string]scenario {
 	return map[string]scenario{
 		"drain policy Force": testForcePolicy, "ScheduledUpdate": testScheduled, "claims": testClaims,
 		"another Slurm answers": testOtherSlurmAnswers, "a reading lacks a node": testReadingLacksNode,

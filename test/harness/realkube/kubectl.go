@@ -36,7 +36,7 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		out, err := c.ask(args)
+		out, err := c.runQuestion(args)
 		done <- result{out, err}
 	}()
 	select {
@@ -63,20 +63,20 @@ var panicOnFailure = sync.OnceFunc(func() {
 	util.BehaviorOnFatal(func(message string, _ int) { panic(failure(message)) })
 })
 
-// ask runs get or exec.
-func (c *Cluster) ask(args []string) (string, error) {
+// runQuestion runs get or exec in this process.
+func (c *Cluster) runQuestion(args []string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	kubectl := c.newKubectl(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
 	kubectl.SetArgs(args)
-	if err := execute(kubectl); err != nil {
+	if err := executeCommand(kubectl); err != nil {
 		return stdout.String(), fmt.Errorf("running kubectl %s: %w: %s", strings.Join(args, " "), err,
 			bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.String(), nil
 }
 
-// execute runs a command of kubectl. Some of its errors are returned, and some are failures.
-func execute(command *cobra.Command) (err error) {
+// executeCommand runs a command of kubectl. Some of its errors are returned, and some are failures.
+func executeCommand(command *cobra.Command) (err error) {
 	panicOnFailure()
 	defer func() {
 		if problem := recover(); problem != nil {
