@@ -96,6 +96,7 @@ func (c *Cluster) newKubectl(streams genericiooptions.IOStreams) *cobra.Command 
 	*flags.KubeConfig, *flags.CacheDir = c.Kubeconfig(), filepath.Join(c.Dir, "cache")
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config.QPS = -1
+		config.WarningHandler = rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 		config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 		return config
 	}
