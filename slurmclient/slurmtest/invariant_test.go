@@ -59,7 +59,11 @@ func changeAtRandom(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 // TestNodesAreNeverOverallocated compares the nodes' allocation with their jobs after random
 // changes.
 func TestNodesAreNeverOverallocated(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		c := slurmtest.New(slurmtest.Config{Now: testClock,
 			Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
 			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000},

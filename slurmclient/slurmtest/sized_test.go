@@ -10,6 +10,9 @@ import (
 )
 
 func TestSizedClusterWithHundredThousandJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes for some seconds")
+	}
 	begun := time.Now()
 	c := slurmtest.NewSized(testClock, 10_000, 100_000)
 	built := time.Since(begun)

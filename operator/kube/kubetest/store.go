@@ -4,6 +4,7 @@ package kubetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,10 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	applyconfigurations "k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,13 +37,6 @@ type Store struct {
 // NewStore returns a store with objects, of which owner has a status, all in namespace "team".
 func NewStore(t *testing.T, owner client.Object, objects ...client.Object) *Store {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
-		v1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	objects = append(objects, owner)
 	for _, o := range objects {
 		if _, isNamespace := o.(*corev1.Namespace); !isNamespace {
@@ -46,10 +44,27 @@ func NewStore(t *testing.T, owner client.Object, objects ...client.Object) *Stor
 		}
 	}
 	s := &Store{}
-	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(owner).
-		WithInterceptorFuncs(s.countWrites()).Build()
+	s.Client = fake.NewClientBuilder().WithScheme(sharedScheme()).WithTypeConverters(sharedConverters()...).
+		WithObjects(objects...).WithStatusSubresource(owner).WithInterceptorFuncs(s.countWrites()).Build()
 	return s
 }
+
+// sharedScheme has the types that all stores know.
+var sharedScheme = sync.OnceValue(func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
+		v1beta1.AddToScheme} {
+		utilruntime.Must(add(scheme))
+	}
+	return scheme
+})
+
+// sharedConverters are the converters that a fake client makes for itself, at the cost of a scheme of all of Kubernetes'
+// types each time.
+var sharedConverters = sync.OnceValue(func() []managedfields.TypeConverter {
+	return []managedfields.TypeConverter{applyconfigurations.NewTypeConverter(clientgoscheme.Scheme),
+		managedfields.NewDeducedTypeConverter()}
+})
 
 // countWrites returns what counts every write of a client.
 func (s *Store) countWrites() interceptor.Funcs {

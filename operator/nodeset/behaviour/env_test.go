@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -56,20 +57,29 @@ type testEnv struct {
 	cachedObjects []cachedObject
 }
 
+// sharedScheme and sharedDecoder know the types of all stores.
+var (
+	sharedScheme = sync.OnceValue(func() *runtime.Scheme {
+		scheme := runtime.NewScheme()
+		for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme,
+			policyv1.AddToScheme, autoscalingv2.AddToScheme} {
+			utilruntime.Must(add(scheme))
+		}
+		return scheme
+	})
+	sharedDecoder = sync.OnceValue(func() runtime.Decoder {
+		return serializer.NewCodecFactory(sharedScheme()).UniversalDecoder()
+	})
+)
+
 // newTestEnv has the NodeSet, its Controller with the key, ten Kubernetes nodes, and a Slurm
 // that was read at noon.
 func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *testEnv {
 	t.Helper()
-	r := &testEnv{t: t, scheme: runtime.NewScheme(), now: nodesettest.Noon, parallel: 1, fail: map[string]error{},
+	r := &testEnv{t: t, scheme: sharedScheme(), now: nodesettest.Noon, parallel: 1, fail: map[string]error{},
 		before: func() error { return nil }, after: func(err error) error { return err },
 		events: events.NewFakeRecorder(10000)}
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme,
-		policyv1.AddToScheme, autoscalingv2.AddToScheme} {
-		if err := add(r.scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	store := clienttesting.NewObjectTracker(r.scheme, serializer.NewCodecFactory(r.scheme).UniversalDecoder())
+	store := clienttesting.NewObjectTracker(r.scheme, sharedDecoder())
 	b := fake.NewClientBuilder().WithScheme(r.scheme).WithObjectTracker(
 		store).WithGlobalResourceVersionCounter().WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(
 		nodeSet).WithObjects(others...).

@@ -24,11 +24,11 @@ import (
 
 const (
 	// shortHistory is the number of steps without a given seed, longHistory that with one.
-	shortHistory = 400
+	shortHistory = 120
 	longHistory  = 1000
 	batchSteps   = 20
 	// restartEvery is the number of batches between restarts of slurmctld.
-	restartEvery = 10
+	restartEvery = 3
 )
 
 // TestDeltaEqualsListAfterAnyHistory runs random commands on real Slurm, and compares the jobs of
