@@ -28,10 +28,8 @@ func TestManyShortJobs(t *testing.T) {
 	}
 }
 
-// shortJobs returns the scenario that runs a number of short jobs. A probe that lists steps failed one of 800 on 26.05.
-func shortJobs(jobs int) scenario {
-	return func(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, jobs) }
-}
+// testShortJobs runs many short jobs. A probe that lists steps failed one of 800 on 26.05.
+func testShortJobs(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, arraySize) }
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting
 // while the probes of their workers run. Every job must complete: slurmd deletes the script

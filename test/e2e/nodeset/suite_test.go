@@ -25,7 +25,7 @@ type release struct {
 	controller bool
 }
 
-var whole = flag.Bool("whole", false, "run every scenario on every release, and faults at random")
+var whole = flag.Bool("whole", false, "run every scenario on every release, also the long ones, and faults at random")
 
 // releases are the releases that the scenarios run on, the first one every scenario.
 var releases = []release{{"26.05", false}, {"24.11", true}}
@@ -43,12 +43,13 @@ func TestRealWorkers(t *testing.T) {
 			all := *whole || of == releases[0]
 			t.Run("from zero and back", func(t *testing.T) { testFromZeroAndBack(t, s) })
 			t.Run("beside each other", func(t *testing.T) {
-				if !all {
-					runScenarios(t, s, scenariosOfEveryRelease(arraySize*2/5))
-					return
+				runScenarios(t, s, scenariosOfEveryRelease())
+				if all {
+					runScenarios(t, s, scenariosOfNewestRelease())
 				}
-				runScenarios(t, s, scenariosOfEveryRelease(arraySize))
-				runScenarios(t, s, scenariosOfNewestRelease())
+				if *whole {
+					runScenarios(t, s, longScenarios())
+				}
 			})
 			if !all {
 				return
@@ -62,25 +63,31 @@ func TestRealWorkers(t *testing.T) {
 }
 
 // scenariosOfEveryRelease remove workers, while they have jobs, in the ways that depend most on what a release of
-// Slurm does. jobs is the number of short jobs: they take half a second each, beside the others.
-func scenariosOfEveryRelease(jobs int) map[string]scenario {
+// Slurm does.
+func scenariosOfEveryRelease() map[string]scenario {
 	return map[string]scenario{
 		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
-		"drain policy Timeout": testTimeoutPolicy, "held by an administrator": testHeldByAdmin,
-		"short jobs": shortJobs(jobs), "no slurmd responds": testNoSlurmdResponds,
+		"held by an administrator": testHeldByAdmin, "short jobs": testShortJobs,
 	}
 }
 
-// scenariosOfNewestRelease remove workers in every other way, and run the policies and strategies that a NodeSet may
-// request.
+// scenariosOfNewestRelease remove workers while something else is wrong, and give jobs up where a policy says so.
 func scenariosOfNewestRelease() map[string]scenario {
 	return map[string]scenario{
-		"drain policy Force": testForcePolicy, "ScheduledUpdate": testScheduled, "claims": testClaims,
-		"another Slurm answers": testOtherSlurmAnswers, "a reading lacks a node": testReadingLacksNode,
-		"deletion with Force": testForcedDeletion, "OnDelete": testOnDelete, "partition": testPartition,
-		"paused": testPaused, "its Cluster is gone": testMissingCluster, "two NodeSets of one name": testSameName,
-		"two HPAs": testTwoAutoscalers, "foreground deletion": testForegroundDeletion, "Argo CD's prune": testPrune,
-		"orphaning": testOrphaning,
+		"drain policy Timeout": testTimeoutPolicy, "drain policy Force": testForcePolicy,
+		"no slurmd responds": testNoSlurmdResponds, "another Slurm answers": testOtherSlurmAnswers,
+		"a reading lacks a node": testReadingLacksNode, "its Cluster is gone": testMissingCluster,
+		"two HPAs": testTwoAutoscalers, "foreground deletion": testForegroundDeletion, "claims": testClaims,
+	}
+}
+
+// longScenarios are those that more time is needed for than make test has: update strategies, and other ways to delete
+// a NodeSet.
+func longScenarios() map[string]scenario {
+	return map[string]scenario{
+		"ScheduledUpdate": testScheduled, "OnDelete": testOnDelete, "partition": testPartition, "paused": testPaused,
+		"deletion with Force": testForcedDeletion, "two NodeSets of one name": testSameName,
+		"Argo CD's prune": testPrune, "orphaning": testOrphaning,
 	}
 }
 
