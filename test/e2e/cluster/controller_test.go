@@ -34,7 +34,7 @@ func TestController(t *testing.T) {
 		for _, version := range versions {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				e := startSlurm(t, kube, version, "cluster.yaml", "login.yaml")
+				e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
 				job := e.submit("--wrap", "sleep 600")
 				e.awaitState(job, "RUNNING")
 				if isTestedWhole(version) {

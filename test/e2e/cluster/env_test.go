@@ -24,8 +24,8 @@ type env struct {
 	*testing.T
 	kube      *realkube.Cluster
 	namespace string
-	// ctld is the pod in which commands of Slurm run.
-	ctld string
+	// ctld is the pod in which commands of Slurm run, and login the LoginSet to which clients connect.
+	ctld, login string
 	// extraConf is that of testdata.
 	extraConf string
 }
@@ -40,9 +40,36 @@ func must(t *testing.T, err error) {
 // systemNamespace is that of our own programs.
 const systemNamespace = "slurm-system"
 
+// charts is the folder of the charts.
+var charts = filepath.Join("..", "..", "..", "charts")
+
 // startKube starts Kubernetes with a node, the images and, in pods, the programs of our charts, with the rights that
 // the charts give them in the namespaces of the test.
 func startKube(t *testing.T, namespaces []string) *realkube.Cluster {
+	t.Helper()
+	kube := startBareKube(t)
+	for _, namespace := range append([]string{systemNamespace}, namespaces...) {
+		_, err := kube.Kubectl(t.Context(), "create", "namespace", namespace)
+		must(t, err)
+	}
+	helm := func(args ...string) {
+		t.Helper()
+		_, err := kube.Helm(t.Context(), append([]string{"install", "--namespace", systemNamespace}, args...)...)
+		must(t, err)
+	}
+	in := "namespaces={" + strings.Join(namespaces, ",") + "}"
+	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
+	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s", "--set", in+
+		",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
+		",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
+		"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
+	helm("slurm-metrics", filepath.Join(charts, "slurm-metrics"), "--set", in+",replicaCount=1,slurm.pollInterval=2s,"+
+		"image.repository=localhost/slurm-metrics-adapter,image.tag=dev,image.pullPolicy=Never")
+	return kube
+}
+
+// startBareKube starts Kubernetes with a node and the images.
+func startBareKube(t *testing.T) *realkube.Cluster {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "cluster"})
 	must(t, err)
@@ -53,24 +80,6 @@ func startKube(t *testing.T, namespaces []string) *realkube.Cluster {
 		images = append(images, "slurmd:"+version, "slurmdbd:"+version, "login:"+version)
 	}
 	must(t, kube.LoadImages(t.Context(), images...))
-	for _, namespace := range append([]string{systemNamespace}, namespaces...) {
-		_, err = kube.Kubectl(t.Context(), "create", "namespace", namespace)
-		must(t, err)
-	}
-	helm := func(args ...string) {
-		t.Helper()
-		_, err := kube.Helm(t.Context(), append([]string{"install", "--namespace", systemNamespace}, args...)...)
-		must(t, err)
-	}
-	charts := filepath.Join("..", "..", "..", "charts")
-	in := "namespaces={" + strings.Join(namespaces, ",") + "}"
-	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
-	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s", "--set", in+
-		",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
-		",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
-		"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
-	helm("slurm-metrics", filepath.Join(charts, "slurm-metrics"), "--set", in+",replicaCount=1,slurm.pollInterval=2s,"+
-		"image.repository=localhost/slurm-metrics-adapter,image.tag=dev,image.pullPolicy=Never")
 	return kube
 }
 
@@ -110,16 +119,9 @@ func namespaceOf(file, version string) string {
 // startSlurm applies a Slurm cluster, files of testdata, with a release, and returns when it is Ready.
 func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...string) *env {
 	t.Helper()
-	e := &env{T: t, kube: kube, namespace: namespaceOf(files[0], version), ctld: "slurm-controller-0"}
-	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password string }{e.namespace, version, newKey(t), newKey(t),
-		"secret-of-the-test"}
-	text := &bytes.Buffer{}
-	for _, file := range files {
-		must(t, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
-		text.WriteString("\n---\n")
-	}
+	e := &env{T: t, kube: kube, namespace: namespaceOf(files[0], version), ctld: "slurm-controller-0", login: "login"}
 	begin := time.Now()
-	must(t, kube.Apply(t.Context(), text.String()))
+	e.apply(version, files...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(e.logs())
@@ -135,6 +137,19 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...s
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 	t.Logf("%s: from kubectl apply until a job has run: %.1f s", version, time.Since(begin).Seconds())
 	return e
+}
+
+// apply applies files of testdata with a release.
+func (e *env) apply(version string, files ...string) {
+	e.Helper()
+	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password string }{e.namespace, version, newKey(e.T), newKey(e.T),
+		"secret-of-the-test"}
+	text := &bytes.Buffer{}
+	for _, file := range files {
+		must(e.T, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
+		text.WriteString("\n---\n")
+	}
+	must(e.T, e.kube.Apply(e.Context(), text.String()))
 }
 
 func newKey(t *testing.T) string {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// awaitLogin waits until the LoginSet of login.yaml is Ready.
+// awaitLogin waits until the LoginSet is Ready.
 func (e *env) awaitLogin() {
 	e.Helper()
 	e.kubectl("wait", "pod/ldap", "pod/client", "--for=condition=Ready", "--timeout=120s")
-	e.kubectl("wait", "loginset/login", "--for=condition=Ready", "--timeout=180s")
+	e.kubectl("wait", "loginset/"+e.login, "--for=condition=Ready", "--timeout=180s")
 }
 
 // sshOptions are those of ssh.
@@ -22,7 +22,7 @@ var sshOptions = []string{"-o", "StrictHostKeyChecking=accept-new", "-o", "Pubke
 // come first.
 func (e *env) sshArgs(args ...string) []string {
 	return slices.Concat([]string{"--namespace", e.namespace, "exec", "client", "--", "ssh"}, sshOptions,
-		[]string{"login"}, args)
+		[]string{e.login}, args)
 }
 
 // ssh runs a command in a login pod as alice and returns what it prints.

@@ -35,7 +35,7 @@ func TestRotation(t *testing.T) {
 	kube := startKube(t, namespaces)
 	var clusters []*rotatedCluster
 	for _, version := range tested {
-		e := startSlurm(t, kube, version, "cluster.yaml", "login.yaml")
+		e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
 		e.awaitLogin()
 		clusters = append(clusters, e.startStreams(version))
 	}

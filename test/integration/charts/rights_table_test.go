@@ -11,7 +11,7 @@ type right struct {
 // programRights returns all rights of the programs, each with the code that needs it and the
 // reason. A new right needs an entry here. docs/reference/rights.md is generated from it.
 func programRights() []right {
-	const operator, metrics = "slurm-operator", "slurm-metrics"
+	const operator, metrics, stack = "slurm-operator", "slurm-metrics", "slurm-stack"
 	const slinky = ".slinky.slurm.net"
 	const controlPlane = "; only with controlPlane.enabled, in rbac.secretNamespaces"
 	return []right{
@@ -177,5 +177,10 @@ func programRights() []right {
 			"stores its certificate in one Secret, by name"},
 		{metrics, "apiservices.apiregistration.k8s.io", "get,patch", "operator/certs/apiservice_announcer.go",
 			"services.Patch(", "publishes the CA of its certificate, by name"},
+
+		{stack, "nodesets" + slinky, "delete", "operator/removal/removal.go", "r.Client.Delete(",
+			"deletes the NodeSets of the release while the operator still runs; only during helm uninstall, in its namespace"},
+		{stack, "controllers" + slinky, "delete", "operator/removal/removal.go", "r.Client.Delete(",
+			"deletes the Controllers of the release, after their NodeSets; only during helm uninstall, in its namespace"},
 	}
 }

@@ -106,9 +106,10 @@ By default neither program may read Secrets outside the namespace of its release
 may run commands in pods. ` + "`rbac.secretNamespaces`" + ` lists the namespaces of your Clusters,
 Controllers, Tokens and NodeSets; RBAC cannot select Secrets by label. With ` + "`namespaces`" + ` the
 operator has its rights in those namespaces only, except the rights to Kubernetes nodes, reviews,
-webhooks and definitions, which are cluster-scoped.
+webhooks and definitions, which are cluster-scoped. The rights of slurm-stack are those that it adds to the
+ones of the charts in it, for the Job that runs before it is removed.
 `)
-	for _, chart := range []string{"slurm-operator", "slurm-metrics"} {
+	for _, chart := range []string{"slurm-operator", "slurm-metrics", "slurm-stack"} {
 		fmt.Fprintf(&b, "\n## %s\n\n| resource | verbs | why | code |\n|---|---|---|---|\n", chart)
 		for _, r := range programRights() {
 			if r.chart == chart {

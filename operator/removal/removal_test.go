@@ -1,0 +1,137 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// env is a store in which an operator takes finalizers off after some looks, and a remover of the release "slurm".
+type env struct {
+	client.Client
+	Remover
+	// events are deletions and objects that are gone, in order.
+	events []string
+	lines  []string
+	// looks is how many lists an object survives its deletion.
+	looks int
+}
+
+func newEnv(t *testing.T, objects ...client.Object) *env {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1beta1.AddToScheme(scheme))
+	e := &env{looks: 2}
+	age := map[string]int{}
+	inner := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	e.Client = interceptor.NewClient(inner, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			for _, o := range objects {
+				into := o.DeepCopyObject().(client.Object) //nolint:errcheck // it is one
+				if c.Get(ctx, client.ObjectKeyFromObject(o), into) != nil || into.GetDeletionTimestamp().IsZero() {
+					continue
+				}
+				if age[o.GetName()]++; age[o.GetName()] > e.looks {
+					into.SetFinalizers(nil)
+					if err := c.Update(ctx, into); err != nil {
+						return err
+					}
+					e.events = append(e.events, o.GetName()+" is gone")
+				}
+			}
+			return c.List(ctx, list, options...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			e.events = append(e.events, "delete "+o.GetName())
+			return c.Delete(ctx, o, options...)
+		},
+	})
+	e.Remover = Remover{Client: e.Client, Release: "slurm", ReleaseNamespace: "team", Interval: time.Millisecond,
+		Logf: func(format string, args ...any) { e.lines = append(e.lines, fmt.Sprintf(format, args...)) }}
+	return e
+}
+
+// of marks an object as one of a Helm release in namespace "team".
+func of[T client.Object](release string, o T, name, finalizer string) T {
+	o.SetNamespace("team")
+	o.SetName(name)
+	o.SetUID("uid")
+	o.SetFinalizers([]string{finalizer})
+	if release != "" {
+		o.SetAnnotations(map[string]string{releaseName: release, releaseNamespace: "team"})
+	}
+	return o
+}
+
+func nodeSet(release, name string) *v1beta1.NodeSet {
+	n := of(release, &v1beta1.NodeSet{}, name, v1beta1.FinalizerDrain)
+	n.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionDraining, Status: metav1.ConditionTrue,
+		Message: "gpu-0: job 7 is running on it"}}
+	return n
+}
+
+func controller(release, name string) *v1beta1.Controller {
+	return of(release, &v1beta1.Controller{}, name, v1beta1.FinalizerSlurmctld)
+}
+
+func TestControllersGoWhenTheirNodeSetsAreGone(t *testing.T) {
+	e := newEnv(t, controller("slurm", "main"), nodeSet("slurm", "cpu"), nodeSet("slurm", "gpu"))
+	if err := e.DeleteClusters(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"delete cpu", "delete gpu", "cpu is gone", "gpu is gone", "delete main", "main is gone"}
+	if !slices.Equal(e.events, want) {
+		t.Errorf("%q, want %q", e.events, want)
+	}
+}
+
+func TestObjectsOfOthersKeepTheOperator(t *testing.T) {
+	for title, other := range map[string]client.Object{
+		"of nobody": nodeSet("", "mine"), "of another release": nodeSet("other", "mine"),
+		"a Controller": controller("other", "mine"),
+	} {
+		t.Run(title, func(t *testing.T) {
+			e := newEnv(t, nodeSet("slurm", "cpu"), other)
+			err := e.DeleteClusters(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "team/mine") || len(e.events) > 0 {
+				t.Errorf("%v, %q", err, e.events)
+			}
+		})
+	}
+	e := newEnv(t, nodeSet("slurm", "cpu"), nodeSet("other", "mine"))
+	e.Namespaces = []string{"elsewhere"}
+	if err := e.DeleteClusters(t.Context()); err != nil || len(e.events) > 0 {
+		t.Errorf("in a namespace that the operator does not manage: %v, %q", err, e.events)
+	}
+}
+
+func TestRemovalWaitsForJobsAndNamesThem(t *testing.T) {
+	e := newEnv(t, nodeSet("slurm", "cpu"))
+	e.looks = 1 << 30
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("interrupted"))
+	defer cancel()
+	err := e.DeleteClusters(ctx)
+	if err == nil || err.Error() != "waiting for NodeSet team/cpu: interrupted" {
+		t.Error(err)
+	}
+	want := "NodeSet team/cpu is being deleted: gpu-0: job 7 is running on it"
+	if n := len(slices.DeleteFunc(e.lines, func(line string) bool { return line != want })); n != 1 {
+		t.Errorf("it is said %d times, not once", n)
+	}
+	if !slices.Equal(e.events, []string{"delete cpu"}) {
+		t.Errorf("%q", e.events)
+	}
+}

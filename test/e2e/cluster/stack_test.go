@@ -1,0 +1,151 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// stackEnv is a Kubernetes cluster with the release "slurm" of the chart slurm-stack.
+type stackEnv struct{ *env }
+
+// TestStack installs the chart slurm-stack on a Kubernetes with nothing of ours, runs a job from its login pod on a
+// worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again. It runs with
+// -long.
+func TestStack(t *testing.T) {
+	if missing := realkube.MissingNodeRequirement(); missing != "" {
+		t.Skip(missing)
+	}
+	if !*long {
+		t.Skip("it runs only with -long")
+	}
+	s := stackEnv{&env{T: t, kube: startBareKube(t), namespace: "slurm", ctld: "slurm-controller-0",
+		login: "slurm-login-main"}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.logs())
+		}
+	})
+	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
+	must(t, err)
+	s.apply(versions[0], "ldap.yaml")
+
+	begin := time.Now()
+	s.helm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	t.Logf("helm install: %.1f s", time.Since(begin).Seconds())
+	s.awaitReady()
+	t.Logf("until everything is Ready: %.1f s", time.Since(begin).Seconds())
+	s.testJobFromZero()
+	t.Logf("until a job has run and all is at zero again: %.1f s", time.Since(begin).Seconds())
+	s.testUpgrade()
+	s.testUninstall()
+
+	begin = time.Now()
+	s.helm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	s.awaitReady()
+	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
+	s.helm("uninstall", "slurm", "--wait", "--timeout", "3m")
+}
+
+// helm runs Helm in the namespace.
+func (s stackEnv) helm(args ...string) {
+	s.Helper()
+	out, err := s.kube.Helm(s.Context(), append(args, "--namespace", s.namespace)...)
+	if err != nil {
+		s.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// awaitReady waits until all that the release consists of is Ready.
+func (s stackEnv) awaitReady() {
+	s.Helper()
+	for _, kind := range []string{"controllers.slinky.slurm.net", "accountings", "restapis"} {
+		s.kubectl("wait", kind+"/slurm", "--for=condition=Ready", "--timeout=300s")
+	}
+	s.awaitLogin()
+}
+
+// testJobFromZero submits a job in the login pod, which runs on a worker that the HPA creates.
+func (s stackEnv) testJobFromZero() {
+	s.Helper()
+	var job string
+	process.Await(s.T, func() (err error) { // Slurm knows the nodes some seconds later
+		job, err = s.ssh(s.Context(), "sbatch", "--parsable", "-o", "/dev/null", "-D", "/", "--wrap", "hostname")
+		return err
+	})
+	s.awaitState(job, "COMPLETED")
+	process.Await(s.T, func() error {
+		out, err := s.ssh(s.Context(), "sacct", "-X", "-n", "-P", "-j", job, "-o", "User,State,NodeList,Restarts")
+		if err == nil && out != "alice|COMPLETED|cpu-0|0" {
+			err = fmt.Errorf("sacct says %q", out)
+		}
+		return err
+	})
+	s.kubectl("wait", "nodeset/slurm-worker-cpu", "--for=jsonpath={.status.replicas}=0", "--timeout=180s")
+}
+
+// startJob starts a job of some seconds and waits until it runs.
+func (s stackEnv) startJob(seconds int) string {
+	s.Helper()
+	job := s.submit("--no-requeue", "--wrap", fmt.Sprint("sleep ", seconds))
+	s.awaitState(job, "RUNNING")
+	return job
+}
+
+// testUpgrade changes a value of the release, and takes that back, while a job runs.
+func (s stackEnv) testUpgrade() {
+	s.Helper()
+	job := s.startJob(600)
+	s.helm("upgrade", "slurm", filepath.Join(charts, "slurm-stack"), "--reuse-values", "--set",
+		"slurm.controller.extraConfMap.MailDomain=example.com")
+	s.await("example.com", "scontrol", "show", "config")
+	s.helm("rollback", "slurm")
+	process.Await(s.T, func() error {
+		if strings.Contains(s.slurm("scontrol", "show", "config"), "example.com") {
+			return errors.New("MailDomain is still that of the upgrade")
+		}
+		return nil
+	})
+	s.await("JobState=RUNNING Reason=None", "scontrol", "show", "job", job)
+	s.await("Restarts=0", "scontrol", "show", "job", job)
+	s.slurm("scancel", job)
+}
+
+// testUninstall removes the release while a job runs, which ends first. Nothing of the release is left but what it
+// keeps on purpose: definitions and keys.
+func (s stackEnv) testUninstall() {
+	s.Helper()
+	job := s.startJob(30)
+	begin, done := time.Now(), make(chan error, 1)
+	go func() {
+		_, err := s.kube.Helm(s.Context(), "uninstall", "slurm", "--namespace", s.namespace, "--wait", "--timeout", "5m")
+		done <- err
+	}()
+	s.awaitState(job, "COMPLETED")
+	must(s.T, <-done)
+	s.Logf("helm uninstall with a job of 30 s: %.1f s", time.Since(begin).Seconds())
+	kinds := "nodesets,controllers.slinky.slurm.net,accountings,restapis,loginsets,pods,services,statefulsets,deployments," +
+		"jobs,hpa,roles,rolebindings"
+	left := strings.Fields(s.kubectl("get", kinds, "-o", "name"))
+	left = slices.DeleteFunc(left, func(name string) bool { // of the test
+		return slices.Contains([]string{"pod/ldap", "pod/client", "service/ldap"}, name)
+	})
+	if len(left) > 0 {
+		s.Errorf("left after helm uninstall: %s", left)
+	}
+	global, err := s.kube.Kubectl(s.Context(), "get", "clusterroles,clusterrolebindings,validatingwebhookconfigurations,"+
+		"apiservices", "-l", "app.kubernetes.io/instance=slurm", "-o", "name")
+	must(s.T, err)
+	if global != "" {
+		s.Errorf("left after helm uninstall: %s", global)
+	}
+}
