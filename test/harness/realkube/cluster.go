@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/slurmtide/slurmtide/test/harness/instance"
 )
@@ -18,6 +19,7 @@ type Cluster struct {
 	// server listens: 127.0.0.1, or with a node an address that its pods can
 	// reach and no other machine.
 	HostAddress string
+	shared      func() (*sharedClient, error)
 }
 
 // Start starts a cluster and returns within seconds, when the API server is ready and the
@@ -29,6 +31,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{Instance: prepared}
+	c.shared = sync.OnceValues(c.newSharedClient)
 	env, err := c.Up(ctx, config.flags()...)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
