@@ -135,13 +135,16 @@ func (s stackEnv) testUninstall() {
 	s.Logf("helm uninstall with a job of 30 s: %.1f s", time.Since(begin).Seconds())
 	kinds := "nodesets,controllers.slinky.slurm.net,accountings,restapis,loginsets,pods,services,statefulsets,deployments," +
 		"jobs,hpa,roles,rolebindings"
-	left := strings.Fields(s.kubectl("get", kinds, "-o", "name"))
-	left = slices.DeleteFunc(left, func(name string) bool { // of the test
-		return slices.Contains([]string{"pod/ldap", "pod/client", "service/ldap"}, name)
+	ofTheTest := []string{"pod/ldap", "pod/client", "service/ldap"}
+	process.Await(s.T, func() error { // pods end a little later
+		left := slices.DeleteFunc(strings.Fields(s.kubectl("get", kinds, "-o", "name")), func(name string) bool {
+			return slices.Contains(ofTheTest, name)
+		})
+		if len(left) > 0 {
+			return fmt.Errorf("left after helm uninstall: %s", left)
+		}
+		return nil
 	})
-	if len(left) > 0 {
-		s.Errorf("left after helm uninstall: %s", left)
-	}
 	global, err := s.kube.Kubectl(s.Context(), "get", "clusterroles,clusterrolebindings,validatingwebhookconfigurations,"+
 		"apiservices", "-l", "app.kubernetes.io/instance=slurm", "-o", "name")
 	must(s.T, err)

@@ -17,12 +17,10 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/faultproxy"
 )
 
-var faultReleases = flag.String("faults", releases[0].version,
-	"the releases of Slurm on which things fail, separated by commas")
+var faultReleases = flag.String("faults", "",
+	"the releases of Slurm on which TestNothingIsLostWhenThingsFail runs, separated by commas")
 
-// TestNothingIsLostWhenThingsFail takes workers away, with -whole while components fail at
-// random, and by scale-in, update and deletion while the operator dies after each of its
-// writes, and while slurmrestd fails at each.
+// TestNothingIsLostWhenThingsFail has things fail in clusters of its own.
 func TestNothingIsLostWhenThingsFail(t *testing.T) {
 	for _, of := range releases {
 		if slices.Contains(strings.Split(*faultReleases, ","), of.version) {
@@ -31,6 +29,9 @@ func TestNothingIsLostWhenThingsFail(t *testing.T) {
 	}
 }
 
+// testFaults takes workers away, with -whole while components fail at random, and by scale-in, update and deletion while
+// the operator dies after each of its writes, and while slurmrestd fails at each. The operator of the pods does not work
+// any more then.
 func testFaults(t *testing.T, s *nodeset.Env) {
 	if *whole {
 		t.Run("at random", func(t *testing.T) { testRandomFaults(t, s) })

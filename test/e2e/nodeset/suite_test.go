@@ -58,6 +58,7 @@ func TestRealWorkers(t *testing.T) {
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
 			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
+			t.Run("things fail", func(t *testing.T) { testFaults(t, s) })
 		})
 	}
 }
