@@ -96,6 +96,10 @@ e2e-hpa: go-present ## Run the suite on both: jobs drive a stock HPA
 e2e-cluster: go-present ## Run the suite of Slurm clusters made from custom resources (root on Debian)
 	hack/test cluster
 
+.PHONY: e2e-charts
+e2e-charts: go-present ## Install slurm-stack on a real Kubernetes, run a job, upgrade and remove it (root on Debian)
+	hack/test charts
+
 .PHONY: e2e-hybrid
 e2e-hybrid: go-present ## Run the suite of clusters with daemons in pods and on hosts outside (root on Debian)
 	hack/test hybrid
