@@ -29,6 +29,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/controller"
+	"github.com/slurmtide/slurmtide/operator/definitions"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
@@ -74,6 +75,11 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 
 // addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	if o.upgradeDefinitions {
+		if err := definitions.SetupWithManager(mgr); err != nil {
+			return err
+		}
+	}
 	if err := o.webhook.setup(mgr); err != nil {
 		return err
 	}

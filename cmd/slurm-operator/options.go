@@ -36,6 +36,8 @@ type options struct {
 	// agentImage is the image of slurm-agent.
 	agentImage string
 
+	upgradeDefinitions bool
+
 	leaderElection  bool
 	leaderNamespace string
 
@@ -111,6 +113,8 @@ func (o *options) kubeFlags(set *pflag.FlagSet) {
 		"Clusters, token maintains the Secrets of Tokens, controller runs the slurmctld of Controllers, restapi the "+
 		"slurmrestd of RestApis, loginset the login pods of LoginSets, accounting the slurmdbd of Accountings. "+
 		"Default: all.")
+	set.BoolVar(&o.upgradeDefinitions, "upgrade-definitions", true, "Upgrade custom resource definitions that an older "+
+		"release installed.")
 	set.BoolVar(&o.leaderElection, "leader-election", true, "Let only one of several replicas reconcile at a time.")
 	set.StringVar(&o.leaderNamespace, "leader-election.namespace", "",
 		"Namespace of the lease. Default: the pod's namespace.")

@@ -35,6 +35,7 @@ var floors = []struct {
 	{"operator/names", 0},
 	{"operator/releases", 0},
 	{"operator/slurmconf", 0},
+	{"charts", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},

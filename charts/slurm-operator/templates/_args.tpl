@@ -5,6 +5,9 @@
 {{- end }}
 - --kube.qps={{ .Values.kube.qps }}
 - --kube.burst={{ int .Values.kube.burst }}
+{{- if not .Values.upgradeDefinitions }}
+- --no-upgrade-definitions
+{{- end }}
 {{- if not .Values.leaderElection }}
 - --no-leader-election
 {{- end }}

@@ -154,6 +154,8 @@ func programRights() []right {
 			"operator/admission/announcer.go", "a.Client.Update(", "publishes the CA of its webhooks, by name"},
 		{operator, "customresourcedefinitions.apiextensions.k8s.io", "get,update", "operator/admission/announcer.go",
 			"a.Client.Update(", "enables v1alpha1 in two definitions, by name"},
+		{operator, "customresourcedefinitions.apiextensions.k8s.io", "get,update", "operator/definitions/upgrader.go",
+			"u.Client.Update(", "upgrades the definitions that an older release installed, by name; only with upgradeDefinitions"},
 		{operator, "leases.coordination.k8s.io", "get,create,update", "cmd/slurm-operator/manager.go",
 			"LeaderElection:", "elects a leader, in its namespace"},
 		{operator, "events", "create,patch", "cmd/slurm-operator/manager.go", "LeaderElection:",
