@@ -120,11 +120,15 @@ func (s stackEnv) testUpgrade() {
 	s.slurm("scancel", job)
 }
 
-// testUninstall removes the release while a job runs, which ends first. Nothing of the release is left but what it
-// keeps on purpose: definitions and keys.
+// testUninstall removes the release while a job runs, which ends first, also after Helm has lost patience once. Nothing
+// of the release is left but what it keeps on purpose: definitions and keys.
 func (s stackEnv) testUninstall() {
 	s.Helper()
-	job := s.startJob(30)
+	job := s.startJob(45)
+	if _, err := s.kube.Helm(s.Context(), "uninstall", "slurm", "--namespace", s.namespace, "--timeout", "10s"); err == nil {
+		s.Error("helm uninstall did not wait for a job")
+	}
+	s.await("JobState=RUNNING", "scontrol", "show", "job", job)
 	begin, done := time.Now(), make(chan error, 1)
 	go func() {
 		_, err := s.kube.Helm(s.Context(), "uninstall", "slurm", "--namespace", s.namespace, "--wait", "--timeout", "5m")
@@ -132,7 +136,7 @@ func (s stackEnv) testUninstall() {
 	}()
 	s.awaitState(job, "COMPLETED")
 	must(s.T, <-done)
-	s.Logf("helm uninstall with a job of 30 s: %.1f s", time.Since(begin).Seconds())
+	s.Logf("helm uninstall again, with a job of 45 s: %.1f s", time.Since(begin).Seconds())
 	kinds := "nodesets,controllers.slinky.slurm.net,accountings,restapis,loginsets,pods,services,statefulsets,deployments," +
 		"jobs,hpa,roles,rolebindings"
 	ofTheTest := []string{"pod/ldap", "pod/client", "service/ldap"}
