@@ -27,15 +27,16 @@ func addDaemonReconcilers(mgr ctrl.Manager, o *options) error {
 		if err := keys.SetupWithManager(mgr); err != nil {
 			return err
 		}
-		o.nodeSet.AgentImage = o.agentImage
 	}
 	for name, r := range map[string]setupper{
 		controllerReconciler: controller.New(c, uncached, agents.Read, recorder, time.Now, controller.Config{
-			Namespaces: o.daemonNamespaces, Image: o.slurmctldImage, AgentImage: o.agentImage, ClusterDomain: o.nodeSet.ClusterDomain}),
+			Namespaces: o.daemonNamespaces, Image: o.slurmctldImage, AgentImage: o.agentImage,
+			ClusterDomain: o.nodeSet.ClusterDomain}),
 		restAPIReconciler: restapi.New(c, uncached, recorder, time.Now, restapi.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmrestdImage, AgentImage: o.agentImage}),
 		loginSetReconciler: loginset.New(c, uncached, agents.Read, recorder, time.Now, loginset.Config{
-			Namespaces: o.daemonNamespaces, Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain, AgentImage: o.agentImage}),
+			Namespaces: o.daemonNamespaces, Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain,
+			AgentImage: o.agentImage}),
 		accountingReconciler: accounting.New(c, uncached, agents.Read, recorder, time.Now, accounting.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage}),
 	} {

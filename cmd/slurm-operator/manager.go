@@ -136,8 +136,12 @@ func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) erro
 	if !o.isEnabled(nodeSetReconciler) {
 		return nil
 	}
+	cfg := o.nodeSet
+	if o.isEnabled(controllerReconciler) {
+		cfg.AgentImage = o.agentImage
+	}
 	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), clusterLookup(slurms), newRecorder(mgr),
-		nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
+		nodeset.NewMetrics(metrics.Registry), time.Now, cfg)
 	return workers.SetupWithManager(ctx, mgr, slurms.ChangeSource(workers.Requests))
 }
 
