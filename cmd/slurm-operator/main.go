@@ -28,8 +28,10 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or has lost its leadership,
 // 2 for invalid flags.
 func run(ctx context.Context, args []string) int {
-	if len(args) > 0 && args[0] == deleteClustersCommand {
-		return deleteClusters(ctx, args[1:], os.Stdout)
+	for _, command := range releaseCommands() {
+		if len(args) > 0 && args[0] == command.name {
+			return command.run(ctx, args[1:], os.Stdout)
+		}
 	}
 	o, err := parseFlags(args)
 	if err != nil {

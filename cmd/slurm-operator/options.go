@@ -64,8 +64,8 @@ It wakes NodeSets: when jobs wait for a NodeSet at zero replicas and its
 HorizontalPodAutoscaler leaves it there, it sets spec.replicas to what the jobs
 require. It reads the demand from custom.metrics.k8s.io, which slurm-metrics-adapter serves.
 
-With the first argument delete-clusters it does something else: it deletes the clusters of a Helm release before
-their operator is removed (slurm-operator delete-clusters --help).
+With the first argument await-ready or delete-clusters it does something else for a Helm release: it waits until
+all is Ready, or deletes the clusters before their operator is removed (slurm-operator delete-clusters --help).
 
   slurm-operator
   slurm-operator --kube.config=$HOME/.kube/config --no-leader-election --namespaces=slurm`

@@ -18,3 +18,50 @@ helm.sh/hook: pre-delete
 helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end -}}
+
+{{/* The spec of a pod that does something with the rights of the operator: "command" is an argument of slurm-operator,
+     and "more" are flags. */}}
+{{- define "slurm-stack.operatorPod" -}}
+{{- $operator := index .root.Subcharts "slurm-operator" -}}
+{{- $values := $operator.Values -}}
+restartPolicy: Never
+serviceAccountName: {{ include "slurm-operator.serviceAccountName" $operator }}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with $values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml $values.podSecurityContext | nindent 2 }}
+containers:
+  - name: {{ .command }}
+    image: {{ include "slurm-operator.imageOf" (dict "image" $values.image "version" $operator.Chart.AppVersion) | quote }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    args:
+      - {{ .command }}
+      - --release={{ .root.Release.Name }}
+      - --release-namespace={{ .root.Release.Namespace }}
+      {{- with $values.namespaces }}
+      - --namespaces={{ join "," . }}
+      {{- end }}
+      {{- range .more }}
+      - {{ . }}
+      {{- end }}
+    resources:
+      requests:
+        cpu: 10m
+        memory: 32Mi
+      limits:
+        memory: 256Mi
+    securityContext:
+      {{- toYaml $values.securityContext | nindent 6 }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

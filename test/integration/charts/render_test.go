@@ -214,11 +214,13 @@ func ownPart(chart, text string) string {
 	return generated.ReplaceAllString(strings.TrimSuffix(strings.Join(own, ""), "---\n"), "$1 Z2VuZXJhdGVk")
 }
 
-// podTemplatesIn returns the pods of Deployments, StatefulSets and Jobs, by name.
+// podTemplatesIn returns the pods, also those of Deployments, StatefulSets and Jobs, by name.
 func podTemplatesIn(all []runtime.Object) map[string]corev1.PodTemplateSpec {
 	out := map[string]corev1.PodTemplateSpec{}
 	for _, object := range all {
 		switch o := object.(type) {
+		case *corev1.Pod:
+			out[o.Name] = corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 		case *appsv1.Deployment:
 			out[o.Name] = o.Spec.Template
 		case *appsv1.StatefulSet:

@@ -180,9 +180,9 @@ func programRights() []right {
 		{metrics, "apiservices.apiregistration.k8s.io", "get,patch", "operator/certs/apiservice_announcer.go",
 			"services.Patch(", "publishes the CA of its certificate, by name"},
 
-		{stack, "nodesets" + slinky, "delete", "operator/removal/removal.go", "r.Client.Delete(",
+		{stack, "nodesets" + slinky, "delete", "operator/helmrelease/delete.go", "r.Client.Delete(",
 			"deletes the NodeSets of the release while the operator still runs; only during helm uninstall, in its namespace"},
-		{stack, "controllers" + slinky, "delete", "operator/removal/removal.go", "r.Client.Delete(",
+		{stack, "controllers" + slinky, "delete", "operator/helmrelease/delete.go", "r.Client.Delete(",
 			"deletes the Controllers of the release, after their NodeSets; only during helm uninstall, in its namespace"},
 	}
 }

@@ -1,4 +1,4 @@
-package removal
+package helmrelease
 
 import (
 	"context"
@@ -19,10 +19,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// env is a store in which an operator takes finalizers off after some looks, and a remover of the release "slurm".
+// env is a store in which an operator takes finalizers off after some looks, and the release "slurm".
 type env struct {
-	client.Client
-	Remover
+	Release
 	// events are deletions and objects that are gone, in order.
 	events []string
 	lines  []string
@@ -59,8 +58,8 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 			return c.Delete(ctx, o, options...)
 		},
 	})
-	e.Remover = Remover{Client: e.Client, Release: "slurm", ReleaseNamespace: "team", Interval: time.Millisecond,
-		Logf: func(format string, args ...any) { e.lines = append(e.lines, fmt.Sprintf(format, args...)) }}
+	e.Name, e.Namespace, e.Interval = "slurm", "team", time.Millisecond
+	e.Logf = func(format string, args ...any) { e.lines = append(e.lines, fmt.Sprintf(format, args...)) }
 	return e
 }
 
@@ -133,5 +132,49 @@ func TestRemovalWaitsForJobsAndNamesThem(t *testing.T) {
 	}
 	if !slices.Equal(e.events, []string{"delete cpu"}) {
 		t.Errorf("%q", e.events)
+	}
+}
+
+// withReady sets the condition Ready of an object of generation 2.
+func withReady(n *v1beta1.NodeSet, observed int64, status metav1.ConditionStatus, reason string) *v1beta1.NodeSet {
+	n.Generation = 2
+	n.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: status, Reason: reason,
+		ObservedGeneration: observed, Message: "it is " + reason}}
+	return n
+}
+
+func TestAwaitReady(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		objects []client.Object
+		problem string
+		line    string
+	}{
+		{"Ready", []client.Object{withReady(nodeSet("slurm", "cpu"), 2, metav1.ConditionTrue, "Available")}, "",
+			"NodeSet team/cpu is Ready"},
+		{"elsewhere", []client.Object{withReady(nodeSet("slurm", "cpu"), 2, metav1.ConditionUnknown, "External")}, "",
+			"NodeSet team/cpu is Ready"},
+		{"False", []client.Object{withReady(nodeSet("slurm", "cpu"), 2, metav1.ConditionFalse, "Progressing")},
+			"waiting for NodeSet team/cpu", "NodeSet team/cpu is not Ready (Progressing): it is Progressing"},
+		{"of an older spec", []client.Object{withReady(nodeSet("slurm", "cpu"), 1, metav1.ConditionTrue, "Available")},
+			"waiting for NodeSet team/cpu", "NodeSet team/cpu is not Ready: the operator has not looked at it yet"},
+		{"one of two", []client.Object{withReady(nodeSet("slurm", "cpu"), 2, metav1.ConditionTrue, "Available"),
+			controller("slurm", "main")}, "waiting for Controller team/main",
+			"Controller team/main is not Ready: the operator has not looked at it yet"},
+		{"of another release", []client.Object{withReady(nodeSet("other", "cpu"), 2, metav1.ConditionTrue, "Available")},
+			"no custom resources", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newEnv(t, tc.objects...)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			err := e.AwaitReady(ctx)
+			if (err != nil) != (tc.problem != "") || err != nil && !strings.Contains(err.Error(), tc.problem) {
+				t.Error(err)
+			}
+			if got := strings.Join(e.lines, "|"); got != tc.line {
+				t.Errorf("it says %q, want %q", got, tc.line)
+			}
+		})
 	}
 }

@@ -1,0 +1,93 @@
+package helmrelease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// kindsWithFinalizers returns the kinds whose objects have finalizers that nobody but the operator takes off, so that a
+// release which removes both at once would leave them behind. They are in the order of removal: the workers of a
+// Controller need its slurmctld until their jobs have ended.
+func kindsWithFinalizers() []string { return []string{"NodeSet", "Controller"} }
+
+// DeleteClusters deletes the NodeSets of the release, waits until their jobs have ended and they are gone, and then does
+// the same with the Controllers. It deletes nothing if the operator is needed for objects that are not the release's: an
+// error names them. It blocks until ctx ends.
+func (r *Release) DeleteClusters(ctx context.Context) error {
+	if err := r.refuseOthers(ctx); err != nil {
+		return err
+	}
+	for _, kind := range kindsWithFinalizers() {
+		deleteAll := func() ([]object, error) {
+			left, err := r.listOwn(ctx, kind)
+			for _, o := range left {
+				if err := r.delete(ctx, o); err != nil {
+					return nil, err
+				}
+			}
+			return left, err
+		}
+		if err := r.waitUntilNone(ctx, deleteAll, describeDeletion); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseOthers returns an error that names the objects of other releases which the operator must outlive.
+func (r *Release) refuseOthers(ctx context.Context) error {
+	var others []string
+	for _, kind := range kindsWithFinalizers() {
+		all, err := r.list(ctx, kind)
+		if err != nil {
+			return err
+		}
+		for _, o := range all {
+			if !r.contains(o) && len(o.GetFinalizers()) > 0 {
+				others = append(others, o.String())
+			}
+		}
+	}
+	if len(others) > 0 {
+		slices.Sort(others)
+		return fmt.Errorf("the operator is still needed for %s, which the release %s does not contain: delete them first, "+
+			"or uninstall with --no-hooks and install another operator for them", strings.Join(others, ", "), r.Name)
+	}
+	return nil
+}
+
+// delete deletes an object unless it is being deleted.
+func (r *Release) delete(ctx context.Context, o object) error {
+	if !o.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid := o.GetUID()
+	r.Logf("deleting %s", o)
+	if err := r.Client.Delete(ctx, &o.Unstructured, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", o, err)
+	}
+	return nil
+}
+
+// describeDeletion says what keeps an object that is being deleted.
+func describeDeletion(o object) string {
+	if o.GetDeletionTimestamp().IsZero() {
+		return ""
+	}
+	var reasons []string
+	if c := o.condition(v1beta1.ConditionDraining); c != nil && c.Status == metav1.ConditionTrue {
+		reasons = append(reasons, c.Message)
+	}
+	if c := o.condition(v1beta1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
+		reasons = append(reasons, c.Message)
+	}
+	return strings.TrimSuffix("is being deleted: "+strings.Join(reasons, "; "), ": ")
+}

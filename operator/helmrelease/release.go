@@ -1,0 +1,112 @@
+// Package helmrelease acts on the custom resources of a Helm release that contains their operator too.
+package helmrelease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// The annotations with which Helm marks the objects of a release.
+const (
+	releaseName      = "meta.helm.sh/release-name"
+	releaseNamespace = "meta.helm.sh/release-namespace"
+)
+
+// reportInterval is how often the objects that are waited for are named again.
+const reportInterval = 30 * time.Second
+
+// Release is a Helm release.
+type Release struct {
+	Client          client.Client
+	Name, Namespace string
+	// Namespaces are those that the operator manages, empty for all.
+	Namespaces []string
+	// Interval is the time between two looks at what is waited for.
+	Interval time.Duration
+	// Logf reports progress.
+	Logf func(format string, args ...any)
+}
+
+// object is a custom resource of the operator's group.
+type object struct{ unstructured.Unstructured }
+
+func (o object) String() string { return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName() }
+
+// condition returns a condition of the object, or nil.
+func (o object) condition(name string) *metav1.Condition {
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	content, _, _ := unstructured.NestedMap(o.Object, "status") //nolint:errcheck // then there is no condition
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(content, &status) != nil {
+		return nil
+	}
+	return meta.FindStatusCondition(status.Conditions, name)
+}
+
+// list returns the objects of a kind in the namespaces that the operator manages: none if the kind is not defined.
+func (r *Release) list(ctx context.Context, kind string) ([]object, error) {
+	var out []object
+	namespaces := r.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(v1beta1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := r.Client.List(ctx, list, client.InNamespace(namespace)); meta.IsNoMatchError(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("listing %ss: %w", kind, err)
+		}
+		for _, item := range list.Items {
+			out = append(out, object{item})
+		}
+	}
+	return out, nil
+}
+
+// listOwn returns the objects of a kind that the release contains.
+func (r *Release) listOwn(ctx context.Context, kind string) ([]object, error) {
+	all, err := r.list(ctx, kind)
+	return slices.DeleteFunc(all, func(o object) bool { return !r.contains(o) }), err
+}
+
+func (r *Release) contains(o object) bool {
+	marks := o.GetAnnotations()
+	return marks[releaseName] == r.Name && marks[releaseNamespace] == r.Namespace
+}
+
+// waitUntilNone calls look until it returns nothing, and reports what it waits for. describe returns why, or "" for
+// nothing to report.
+func (r *Release) waitUntilNone(ctx context.Context, look func() ([]object, error), describe func(object) string) error {
+	for reported := (time.Time{}); ; {
+		left, err := look()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Since(reported) >= reportInterval {
+			for _, o := range left {
+				if text := describe(o); text != "" {
+					r.Logf("%s %s", o, text)
+					reported = time.Now()
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", left[0], context.Cause(ctx))
+		case <-time.After(r.Interval):
+		}
+	}
+}
