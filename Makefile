@@ -114,7 +114,7 @@ e2e-look: go-present ## Run every query of the dashboards and rules on a real Pr
 
 .PHONY: oracle
 oracle: go-present ## Compare computed demand with real Slurm (ROUNDS, SEED, SLURM=both)
-	cd test/e2e/slurm/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -minimise 3 -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
+	cd test/e2e/slurm/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -lanes 5 -minimise 3 -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
 
 .PHONY: e2e-menagerie
 e2e-menagerie: go-present ## Run every program against many kinds of real Slurm clusters (root on Debian)
