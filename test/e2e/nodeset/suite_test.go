@@ -4,7 +4,9 @@ package nodeset_test
 
 import (
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
@@ -29,6 +31,9 @@ var whole = flag.Bool("whole", false, "run every scenario on every release, also
 
 // releases are the releases that the scenarios run on, the first one every scenario.
 var releases = []release{{"26.05", false}, {"24.11", true}}
+
+// longest is the scenario that takes the most time.
+const longest = "short jobs"
 
 // scenario runs in Kubernetes and Slurm clusters that other scenarios may share.
 type scenario = func(*testing.T, *nodeset.Env)
@@ -68,7 +73,7 @@ func TestRealWorkers(t *testing.T) {
 func scenariosOfEveryRelease() map[string]scenario {
 	return map[string]scenario{
 		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
-		"held by an administrator": testHeldByAdmin, "short jobs": testShortJobs,
+		"held by an administrator": testHeldByAdmin, longest: testShortJobs,
 	}
 }
 
@@ -92,12 +97,22 @@ func longScenarios() map[string]scenario {
 	}
 }
 
-// runScenarios runs scenarios beside each other.
+// runScenarios runs scenarios beside each other, the longest one first.
 func runScenarios(t *testing.T, s *nodeset.Env, all map[string]scenario) {
-	for name, play := range all {
+	names := slices.Sorted(maps.Keys(all))
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			play(t, s)
+			all[name](t, s)
 		})
 	}
+}
+
+// rank orders scenarios.
+func rank(name string) int {
+	if name == longest {
+		return 0
+	}
+	return 1
 }
