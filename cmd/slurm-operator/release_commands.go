@@ -75,7 +75,7 @@ func (c releaseCommand) run(ctx context.Context, args []string, out io.Writer) i
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %v", o.timeout))
 		defer cancel()
 	}
-	release, err := o.open(out)
+	release, err := o.openRelease(out)
 	if err == nil {
 		err = c.do(release, ctx)
 	}
@@ -96,8 +96,8 @@ func (o *releaseOptions) check() error {
 	return o.kube.Check()
 }
 
-// open returns the release. Its progress is written to out.
-func (o *releaseOptions) open(out io.Writer) (*helmrelease.Release, error) {
+// openRelease returns the release. Its progress is written to out.
+func (o *releaseOptions) openRelease(out io.Writer) (*helmrelease.Release, error) {
 	cfg, err := o.kube.RESTConfig("slurm-operator")
 	if err != nil {
 		return nil, err

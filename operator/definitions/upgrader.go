@@ -67,12 +67,12 @@ func (u *Upgrader) UpgradeAll(ctx context.Context) error {
 func (u *Upgrader) upgradeTo(ctx context.Context, all []*apiextensionsv1.CustomResourceDefinition) error {
 	var problems []error
 	for _, own := range all {
-		problems = append(problems, u.upgrade(ctx, own))
+		problems = append(problems, u.upgradeDefinition(ctx, own))
 	}
 	return errors.Join(problems...)
 }
 
-func (u *Upgrader) upgrade(ctx context.Context, own *apiextensionsv1.CustomResourceDefinition) error {
+func (u *Upgrader) upgradeDefinition(ctx context.Context, own *apiextensionsv1.CustomResourceDefinition) error {
 	installed := &apiextensionsv1.CustomResourceDefinition{}
 	if err := u.Client.Get(ctx, client.ObjectKeyFromObject(own), installed); apierrors.IsNotFound(err) {
 		return nil

@@ -29,7 +29,7 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 		deleteAll := func() ([]object, error) {
 			left, err := r.listOwn(ctx, kind)
 			for _, o := range left {
-				if err := r.delete(ctx, o); err != nil {
+				if err := r.deleteObject(ctx, o); err != nil {
 					return nil, err
 				}
 			}
@@ -46,12 +46,12 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 func (r *Release) refuseOthers(ctx context.Context) error {
 	var others []string
 	for _, kind := range kindsWithFinalizers() {
-		all, err := r.list(ctx, kind)
+		all, err := r.listObjects(ctx, kind)
 		if err != nil {
 			return err
 		}
 		for _, o := range all {
-			if !r.contains(o) && len(o.GetFinalizers()) > 0 {
+			if !r.containsObject(o) && len(o.GetFinalizers()) > 0 {
 				others = append(others, o.String())
 			}
 		}
@@ -64,8 +64,8 @@ func (r *Release) refuseOthers(ctx context.Context) error {
 	return nil
 }
 
-// delete deletes an object unless it is being deleted.
-func (r *Release) delete(ctx context.Context, o object) error {
+// deleteObject deletes an object unless it is being deleted.
+func (r *Release) deleteObject(ctx context.Context, o object) error {
 	if !o.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
@@ -83,10 +83,10 @@ func describeDeletion(o object) string {
 		return ""
 	}
 	var reasons []string
-	if c := o.condition(v1beta1.ConditionDraining); c != nil && c.Status == metav1.ConditionTrue {
+	if c := o.findCondition(v1beta1.ConditionDraining); c != nil && c.Status == metav1.ConditionTrue {
 		reasons = append(reasons, c.Message)
 	}
-	if c := o.condition(v1beta1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
+	if c := o.findCondition(v1beta1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
 		reasons = append(reasons, c.Message)
 	}
 	return strings.TrimSuffix("is being deleted: "+strings.Join(reasons, "; "), ": ")

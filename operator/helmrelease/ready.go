@@ -53,14 +53,14 @@ func (r *Release) AwaitReady(ctx context.Context) error {
 // isReady reports whether an object's condition Ready is True for its present spec. For a daemon that runs elsewhere it
 // is Unknown.
 func isReady(o object) bool {
-	c := o.condition(v1beta1.ConditionReady)
+	c := o.findCondition(v1beta1.ConditionReady)
 	return c != nil && c.ObservedGeneration == o.GetGeneration() &&
 		(c.Status == metav1.ConditionTrue || c.Reason == v1beta1.ReasonExternal)
 }
 
 // describeReadiness says why an object is not Ready.
 func describeReadiness(o object) string {
-	c := o.condition(v1beta1.ConditionReady)
+	c := o.findCondition(v1beta1.ConditionReady)
 	if c == nil || c.ObservedGeneration != o.GetGeneration() {
 		return "is not Ready: the operator has not looked at it yet"
 	}

@@ -42,8 +42,8 @@ type object struct{ unstructured.Unstructured }
 
 func (o object) String() string { return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName() }
 
-// condition returns a condition of the object, or nil.
-func (o object) condition(name string) *metav1.Condition {
+// findCondition returns a condition of the object, or nil.
+func (o object) findCondition(name string) *metav1.Condition {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
 	}
@@ -54,8 +54,8 @@ func (o object) condition(name string) *metav1.Condition {
 	return meta.FindStatusCondition(status.Conditions, name)
 }
 
-// list returns the objects of a kind in the namespaces that the operator manages: none if the kind is not defined.
-func (r *Release) list(ctx context.Context, kind string) ([]object, error) {
+// listObjects returns the objects of a kind in the namespaces that the operator manages: none if the kind is not defined.
+func (r *Release) listObjects(ctx context.Context, kind string) ([]object, error) {
 	var out []object
 	namespaces := r.Namespaces
 	if len(namespaces) == 0 {
@@ -78,11 +78,11 @@ func (r *Release) list(ctx context.Context, kind string) ([]object, error) {
 
 // listOwn returns the objects of a kind that the release contains.
 func (r *Release) listOwn(ctx context.Context, kind string) ([]object, error) {
-	all, err := r.list(ctx, kind)
-	return slices.DeleteFunc(all, func(o object) bool { return !r.contains(o) }), err
+	all, err := r.listObjects(ctx, kind)
+	return slices.DeleteFunc(all, func(o object) bool { return !r.containsObject(o) }), err
 }
 
-func (r *Release) contains(o object) bool {
+func (r *Release) containsObject(o object) bool {
 	marks := o.GetAnnotations()
 	return marks[releaseName] == r.Name && marks[releaseNamespace] == r.Namespace
 }

@@ -121,7 +121,7 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...s
 	t.Helper()
 	e := &env{T: t, kube: kube, namespace: namespaceOf(files[0], version), ctld: "slurm-controller-0", login: "login"}
 	begin := time.Now()
-	e.apply(version, files...)
+	e.applyFiles(version, files...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(e.logs())
@@ -139,8 +139,8 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...s
 	return e
 }
 
-// apply applies files of testdata with a release.
-func (e *env) apply(version string, files ...string) {
+// applyFiles applies files of testdata with a release.
+func (e *env) applyFiles(version string, files ...string) {
 	e.Helper()
 	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password string }{e.namespace, version, newKey(e.T), newKey(e.T),
 		"secret-of-the-test"}

@@ -37,12 +37,12 @@ func TestStack(t *testing.T) {
 	})
 	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
 	must(t, err)
-	s.apply(versions[0], "ldap.yaml")
+	s.applyFiles(versions[0], "ldap.yaml")
 
 	begin := time.Now()
-	s.helm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	s.runHelm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
 	t.Logf("helm install: %.1f s", time.Since(begin).Seconds())
-	s.helm("test", "slurm", "--timeout", "6m")
+	s.runHelm("test", "slurm", "--timeout", "6m")
 	t.Logf("until everything is Ready: %.1f s", time.Since(begin).Seconds())
 	s.awaitReady()
 	s.testJobFromZero()
@@ -51,14 +51,14 @@ func TestStack(t *testing.T) {
 	s.testUninstall()
 
 	begin = time.Now()
-	s.helm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	s.runHelm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
-	s.helm("uninstall", "slurm", "--wait", "--timeout", "3m")
+	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
 }
 
-// helm runs Helm in the namespace.
-func (s stackEnv) helm(args ...string) {
+// runHelm runs Helm in the namespace.
+func (s stackEnv) runHelm(args ...string) {
 	s.Helper()
 	out, err := s.kube.Helm(s.Context(), append(args, "--namespace", s.namespace)...)
 	if err != nil {
@@ -106,10 +106,10 @@ func (s stackEnv) startJob(seconds int) string {
 func (s stackEnv) testUpgrade() {
 	s.Helper()
 	job := s.startJob(600)
-	s.helm("upgrade", "slurm", filepath.Join(charts, "slurm-stack"), "--reuse-values", "--set",
+	s.runHelm("upgrade", "slurm", filepath.Join(charts, "slurm-stack"), "--reuse-values", "--set",
 		"slurm.controller.extraConfMap.MailDomain=example.com")
 	s.await("example.com", "scontrol", "show", "config")
-	s.helm("rollback", "slurm")
+	s.runHelm("rollback", "slurm")
 	process.Await(s.T, func() error {
 		if strings.Contains(s.slurm("scontrol", "show", "config"), "example.com") {
 			return errors.New("MailDomain is still that of the upgrade")

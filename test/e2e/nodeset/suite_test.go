@@ -100,7 +100,7 @@ func longScenarios() map[string]scenario {
 // runScenarios runs scenarios beside each other, the longest one first.
 func runScenarios(t *testing.T, s *nodeset.Env, all map[string]scenario) {
 	names := slices.Sorted(maps.Keys(all))
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(names, func(a, b string) int { return rankScenario(a) - rankScenario(b) })
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,8 +109,8 @@ func runScenarios(t *testing.T, s *nodeset.Env, all map[string]scenario) {
 	}
 }
 
-// rank orders scenarios.
-func rank(name string) int {
+// rankScenario orders scenarios.
+func rankScenario(name string) int {
 	if name == longest {
 		return 0
 	}
