@@ -10,12 +10,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// retryInterval is the time between two attempts that fail.
-const retryInterval = 10 * time.Second
+// retries are the pauses between attempts that fail. A missing right is not granted within seconds.
+var retries = wait.Backoff{Duration: 10 * time.Second, Factor: 2, Steps: 7, Cap: 10 * time.Minute}
 
 // Upgrader upgrades the installed definitions once, when the operator is the leader. It creates none.
 type Upgrader struct {
@@ -42,14 +43,17 @@ func (*Upgrader) NeedLeaderElection() bool { return true }
 
 // Start upgrades the definitions, again until it succeeds or ctx ends.
 func (u *Upgrader) Start(ctx context.Context) error {
+	pauses := retries
 	for {
 		err := u.UpgradeAll(ctx)
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
-		u.Log.Error(err, "upgrading the custom resource definitions")
+		pause := pauses.Step()
+		u.Log.Error(err, "upgrading the custom resource definitions; --no-upgrade-definitions leaves them to others",
+			"nextAttempt", pause.String())
 		select {
-		case <-time.After(retryInterval):
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
 	}

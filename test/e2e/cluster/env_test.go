@@ -212,7 +212,7 @@ func (e *env) logs() string {
 	defer cancel()
 	var out strings.Builder
 	for _, args := range [][]string{{"get", "pods,controllers,configmaps", "-o", "wide"}, {"describe", "controller"},
-		{"describe", "pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
+		{"describe", "nodesets,hpa,pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", e.ctld, "-c", "reconfigure", "--tail=50"},
 		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
 		{"describe", "accounting"}, {"logs", "slurm-accounting-0", "-c", "reconfigure", "--tail=50"},

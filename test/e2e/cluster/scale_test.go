@@ -12,8 +12,9 @@ import (
 // testScaleFromZero submits a job from a login pod that only workers of a NodeSet at zero can run. A stock
 // HorizontalPodAutoscaler starts one, and scales to zero when the job has ended.
 func (e *env) testScaleFromZero() {
-	// Jobs of other tests may have used its workers too.
-	e.kubectl("wait", "nodeset/burst", "--for=jsonpath={.status.replicas}=0", "--timeout=180s")
+	// Jobs of other tests may have used its workers too. One that slurmctld forgot when it was killed is deleted only
+	// when it has had five minutes to register.
+	e.kubectl("wait", "nodeset/burst", "--for=jsonpath={.status.replicas}=0", "--timeout=480s")
 	begin := time.Now()
 	var job string
 	process.Await(e.T, func() error { // until slurmctld knows the nodes that the NodeSet may have

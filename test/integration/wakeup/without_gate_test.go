@@ -14,7 +14,7 @@ import (
 func TestWithoutTheGate(t *testing.T) {
 	s := newEnv(t, realkube.Config{Name: "nogate", FeatureGates: map[string]bool{"HPAScaleToZero": false}})
 	s.bindRole(t, "default")
-	o := startOperator(t, s.Cluster, "--namespaces=default")
+	o := startOperator(t, s.Cluster, "--namespaces=default", "--no-upgrade-definitions")
 	t.Run("cases", func(t *testing.T) {
 		t.Run("created at zero", func(t *testing.T) {
 			t.Parallel()
