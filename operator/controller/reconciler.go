@@ -73,7 +73,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(kube.RetryDelay(waits), err)
 	}
 	if c.Spec.External {
-		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil))
+		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil, nil))
+	}
+	ignored, err := r.reconcileServiceMonitor(ctx, c)
+	if err != nil {
+		return kube.ResultOf(0, err)
 	}
 	decision, err := r.applyObjects(ctx, c)
 	reported, err := problem.Split(err)
@@ -85,9 +89,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
 	observed.Problem = reported
 	if err == nil {
-		err = r.patchStatus(ctx, c, observed, decision)
+		err = r.patchStatus(ctx, c, observed, decision, ignored)
 	}
 	delay := cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter())
+	if len(ignored) > 0 {
+		delay = kube.Soonest(delay, monitorRetryInterval)
+	}
 	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
@@ -145,12 +152,13 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 	return nil
 }
 
-// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has.
+// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has. ignored are
+// fields that could not be followed.
 func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation,
-	decision *upgrade.Decision) error {
+	decision *upgrade.Decision, ignored []v1beta1.IgnoredField) error {
 	var after []metav1.Condition
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
-		next.Status = status.Of(r.now(), c, observed)
+		next.Status = status.Of(r.now(), c, observed, ignored...)
 		decision.Record(next, r.now())
 		after = next.Status.Conditions
 	})

@@ -34,6 +34,7 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 	if !ok {
 		return fmt.Errorf("applying %s: it is no object", describeObject(want))
 	}
+	live.GetObjectKind().SetGroupVersionKind(want.GetObjectKind().GroupVersionKind()) // objects without a type need it
 	err = c.Get(ctx, client.ObjectKeyFromObject(want), live)
 	if apierrors.IsNotFound(err) {
 		err = uncached.Get(ctx, client.ObjectKeyFromObject(want), live)

@@ -72,6 +72,9 @@ type Change struct {
 	IsFirst bool
 	// From is the release that runs, and To that of the image; the zero value is one that is not known.
 	From, To Release
+	// Restored is the release of a copy of the state that was put in the place of what From has stored; the zero value
+	// is none.
+	Restored Release
 	// Others are the other daemons of the cluster.
 	Others []Member
 }
@@ -128,14 +131,15 @@ func unknown(what string) Verdict {
 // judgeState judges what the daemon has stored.
 func judgeState(c Change) Verdict {
 	if rules[c.Daemon].hasState && !c.IsFirst {
-		switch JudgeState(c.To, c.From) {
+		stored := cmp.Or(c.Restored, c.From)
+		switch JudgeState(c.To, stored) {
 		case StateIsNewer:
 			return Verdict{ReasonDowngrade, fmt.Sprintf(
-				"%s %s cannot read what %s has stored: set an image of %s or newer", c.Daemon, c.To, c.From, c.From)}
+				"%s %s cannot read what %s has stored: set an image of %s or newer", c.Daemon, c.To, stored, stored)}
 		case StateIsTooOld:
 			return Verdict{ReasonTooOld, fmt.Sprintf(
-				"%s %s cannot read what %s has stored: set an image of at most %s first", c.Daemon, c.To, c.From,
-				c.From.plus(readable))}
+				"%s %s cannot read what %s has stored: set an image of at most %s first", c.Daemon, c.To, stored,
+				stored.plus(readable))}
 		case StateIsOurs, StateIsOlder:
 		}
 	}

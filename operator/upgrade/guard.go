@@ -72,6 +72,7 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	last, conditions := s.object.ReleaseStatusOf()
 	wanted := rendered.container.Image
 	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
+		Restored:   parse(s.object.GetAnnotations()[v1beta1.AnnotationRestoredState]),
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
 	live, err := g.findLive(ctx, s, rendered)
 	if err != nil {

@@ -18,6 +18,8 @@ type Observation struct {
 	IsRecorded bool
 	// Wanted is the image that the object asks for, and Applied that of its workload, empty if there is none.
 	Wanted, Applied string
+	// Restored is the release of a copy of the state that users have put in place, or the zero value.
+	Restored releases.Release
 	// HasReady says that a pod of the workload is ready, and Complete that all are and have Applied.
 	HasReady, Complete bool
 	// Others are the other daemons of the cluster.
@@ -82,7 +84,7 @@ func Plan(o Observation) Decision {
 // judge decides whether the wanted image takes the place of the one that is applied.
 func (d *Decision) judge(o Observation, applied string) {
 	change := releases.Change{Daemon: o.Daemon, From: parse(d.Status.ReleaseOf(applied)),
-		To: parse(d.Status.ReleaseOf(o.Wanted)), Others: o.Others}
+		To: parse(d.Status.ReleaseOf(o.Wanted)), Restored: o.Restored, Others: o.Others}
 	// An image that cannot even be looked up, and of which nothing is ready, has never run.
 	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
 	if !change.To.IsKnown() {

@@ -87,6 +87,18 @@ func TestPlan(t *testing.T) {
 			o.Applied, o.Wanted, o.Complete = imageNew, imageOld, false
 		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the way back, with a copy of the state", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, oldRelease
+			o.Last.Image = imageNew
+		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the way back, with a copy of another release", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, releases.Release{Year: 25, Month: 5}
+			o.Last.Image = imageNew
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the new image is taken back before it was given", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Wanted = imageOld

@@ -141,6 +141,11 @@ const AnnotationRotatedFor = Prefix + "rotated-for"
 // up. Users set it, for images in which a lookup cannot run; the operator reads it. It is a slurmtide extension.
 const AnnotationImageReleases = Prefix + "image-releases"
 
+// AnnotationRestoredState is on Controllers and Accountings. It says that a copy which an older release has stored, such
+// as "24.11", was put in the place of the daemon's state, so that an image of that release is no downgrade. Users set it,
+// and remove it when the daemon runs. It is a slurmtide extension.
+const AnnotationRestoredState = Prefix + "restored-state"
+
 // AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
 // generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
 // never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the
@@ -162,6 +167,9 @@ const AnnotationAppliedHash = Prefix + "applied-hash"
 
 // Labels that the operator sets on the objects that it creates.
 const (
+	// LabelMonitored "true" is on the Service of a Controller that has a ServiceMonitor. The operator sets and reads it.
+	// It is a slurmtide extension.
+	LabelMonitored = Prefix + "monitored"
 	// LabelCluster is the name of the Controller or Cluster. It is on all pods of a cluster. The operator
 	// and users select pods by it.
 	LabelCluster = Prefix + "cluster"

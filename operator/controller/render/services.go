@@ -76,6 +76,9 @@ func Service(in Input) (*corev1.Service, error) {
 		return nil, fmt.Errorf("spec.service.spec.type must not be ExternalName; set spec.external for a slurmctld elsewhere")
 	}
 	podspec.KeepSourceAddress(out)
+	if WantsServiceMonitor(in.Controller) {
+		out.Labels = podspec.MergeMaps(out.Labels, map[string]string{v1beta1.LabelMonitored: monitored})
+	}
 	return out, nil
 }
 

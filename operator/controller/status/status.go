@@ -10,6 +10,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,10 +20,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// Of returns the status of a Controller, from the last status and the observation.
-func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation) v1beta1.ControllerStatus {
+// Of returns the status of a Controller, from the last status, the observation and the fields that are ignored in this
+// Kubernetes besides those that always are.
+func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
+	ignored ...v1beta1.IgnoredField) v1beta1.ControllerStatus {
 	out := *c.Status.DeepCopy()
-	v1beta1.SetFieldsIgnored(&out.Conditions, c.Spec.IgnoredFields(), c.Generation, now)
+	v1beta1.SetFieldsIgnored(&out.Conditions, slices.Concat(c.Spec.IgnoredFields(), ignored), c.Generation, now)
 	if c.Spec.External {
 		v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady,
 			agentstatus.External("slurmctld", refs.ControllerSlurmctld(c).Address.String()), c.Generation, now)

@@ -65,6 +65,32 @@ metadata: {name: blue, namespace: team-a}
 spec: {controllerRef: {name: blue}, sssdConfRef: {name: sssd, key: sssd.conf}}
 `
 
+// monitored is a slurmctld that Prometheus is to scrape.
+const monitored = `
+apiVersion: slinky.slurm.net/v1beta1
+kind: Controller
+metadata: {name: green, namespace: team-a}
+spec:
+  slurmKeyRef: {name: keys, key: slurm.key}
+  jwtKeyRef: {name: keys, key: jwt}
+  persistence: {enabled: false}
+  slurmctld: {image: slurmctld}
+  metrics: {enabled: true, serviceMonitor: {enabled: %t, interval: 30s}}
+`
+
+// serviceMonitors defines the kind that the Prometheus operator brings.
+const serviceMonitors = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: ServiceMonitor, listKind: ServiceMonitorList, plural: servicemonitors, singular: servicemonitor}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
 // TestTheOperatorWithTheRightsOfItsChart runs the operator with the rights of its chart. None of
 // its requests may be forbidden, and the API server's audit log must show that it uses the rights.
 // There is no kubelet.
@@ -111,6 +137,26 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	mustRun(t)(k.Kubectl(t.Context(), "scale", "nodeset", "cpu", "--replicas=0", "--namespace", "team-a"))
 	prints("", "pods", "--output=jsonpath={.items[*].metadata.name}")
 	mustRun(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
+	// A ServiceMonitor is made where Kubernetes has the kind, and deleted when it is not wanted any more.
+	ignored := `--output=jsonpath={.status.conditions[?(@.type=="FieldsIgnored")].reason}`
+	mustApply := func(text string) {
+		t.Helper()
+		if err := k.Apply(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustApply(fmt.Sprintf(monitored, true))
+	prints("NotFollowed", "controller", "green", ignored)
+	mustApply(serviceMonitors)
+	if err := k.AwaitEstablished(t.Context(), "servicemonitors.monitoring.coreos.com"); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t)(k.Kubectl(t.Context(), "patch", "controller", "green", "--namespace", "team-a", "--type=merge",
+		"--patch", `{"spec":{"metrics":{"serviceMonitor":{"interval":"20s"}}}}`)) // the operator looks again
+	prints("20s", "servicemonitors", "green-controller", "--output=jsonpath={.spec.endpoints[0].interval}")
+	prints("", "controller", "green", ignored)
+	mustApply(fmt.Sprintf(monitored, false))
+	prints("", "servicemonitors", "--output=name")
 	if text := string(readFile(t, log)); strings.Contains(text, "forbidden") {
 		t.Errorf("the operator lacks a right:\n%s", text)
 	}

@@ -1,0 +1,55 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/controller/render"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// monitorRetryInterval is when a ServiceMonitor that could not be made is tried again.
+const monitorRetryInterval = time.Minute
+
+// reconcileServiceMonitor makes the ServiceMonitor of a Controller as it is wanted. Where there can be none, slurmctld
+// runs without it, and the field is returned as ignored. It comes before the Service, whose label says that there is
+// a ServiceMonitor to delete.
+func (r *Reconciler) reconcileServiceMonitor(ctx context.Context, c *v1beta1.Controller) ([]v1beta1.IgnoredField, error) {
+	if !r.MayRunIn(c.Namespace) {
+		return nil, nil
+	}
+	if !render.WantsServiceMonitor(c) {
+		return nil, r.deleteServiceMonitor(ctx, c)
+	}
+	err := kube.Apply(ctx, r.Client, r.Uncached, render.ServiceMonitor(c), r.Owner)
+	switch {
+	case meta.IsNoMatchError(err):
+		return []v1beta1.IgnoredField{{Field: "metrics.serviceMonitor", Explanation: "has no effect: this Kubernetes has " +
+			"no ServiceMonitors (" + render.ServiceMonitorKind.GroupVersion().String() + "), which the Prometheus operator brings"}}, nil
+	case apierrors.IsForbidden(err):
+		return []v1beta1.IgnoredField{{Field: "metrics.serviceMonitor",
+			Explanation: fmt.Sprintf("has no effect: %v; update the chart slurm-operator", err)}}, nil
+	}
+	return nil, err
+}
+
+// deleteServiceMonitor deletes the ServiceMonitor of a Controller that has had one.
+func (r *Reconciler) deleteServiceMonitor(ctx context.Context, c *v1beta1.Controller) error {
+	service := &corev1.Service{}
+	key := client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerService(c.Name)}
+	if found, err := r.FindOwned(ctx, key, service); !found || service.Labels[v1beta1.LabelMonitored] == "" {
+		return err
+	}
+	if err := r.DeleteAll(ctx, c, render.NewServiceMonitor(c)); !meta.IsNoMatchError(err) {
+		return err
+	}
+	return nil
+}
