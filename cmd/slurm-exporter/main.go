@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/common/version"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/answer"
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
@@ -34,6 +35,9 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
 // flags.
 func run(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == answer.Name {
+		return answer.Run(ctx, "slurm-exporter", args[1:], os.Stdout)
+	}
 	o, err := parseFlags(args)
 	if err != nil {
 		return flags.ReportError(os.Stderr, "slurm-exporter", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/answer"
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/cmd/internal/telemetry"
@@ -32,6 +33,9 @@ func main() {
 // run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
 // flags.
 func run(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == answer.Name {
+		return answer.Run(ctx, "slurm-metrics-adapter", args[1:], os.Stdout)
+	}
 	o, err := parseFlags(args)
 	if err != nil {
 		return flags.ReportError(os.Stderr, "slurm-metrics-adapter", err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/answer"
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 )
 
@@ -32,6 +33,9 @@ func run(ctx context.Context, args []string) int {
 		if len(args) > 0 && args[0] == command.name {
 			return command.run(ctx, args[1:], os.Stdout)
 		}
+	}
+	if len(args) > 0 && args[0] == answer.Name {
+		return answer.Run(ctx, "slurm-operator", args[1:], os.Stdout)
 	}
 	o, err := parseFlags(args)
 	if err != nil {

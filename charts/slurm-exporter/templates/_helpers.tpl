@@ -17,6 +17,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The namespace of the objects. */}}
+{{- define "slurm-exporter.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{- define "slurm-exporter.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "slurm-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -52,14 +57,18 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The image, by digest or by tag. */}}
+{{/* An image, by digest or by tag. global.imageRegistry takes the place of the registry. */}}
 {{- define "slurm-exporter.image" -}}
-{{- with .Values.image -}}
-{{- if .digest -}}
-{{- printf "%s@%s" .repository .digest -}}
-{{- else -}}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- $repository := .image.repository -}}
+{{- with dig "imageRegistry" "" .root.Values.global -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
 {{- end -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (default .root.Chart.AppVersion .image.tag) -}}
 {{- end -}}
 {{- end -}}
 

@@ -17,9 +17,14 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The namespace of the objects. */}}
+{{- define "slurm-metrics.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
 {{- define "slurm-metrics.clusterName" -}}
-{{- printf "%s:%s" .Release.Namespace (include "slurm-metrics.fullname" .) -}}
+{{- printf "%s:%s" (include "slurm-metrics.namespace" .) (include "slurm-metrics.fullname" .) -}}
 {{- end -}}
 
 {{- define "slurm-metrics.selectorLabels" -}}
@@ -61,17 +66,21 @@ app.kubernetes.io/part-of: slurmtide
 {{- define "slurm-metrics.subject" -}}
 - kind: ServiceAccount
   name: {{ include "slurm-metrics.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ include "slurm-metrics.namespace" . }}
 {{- end -}}
 
-{{/* The image, by digest or by tag. */}}
+{{/* An image, by digest or by tag. global.imageRegistry takes the place of the registry. */}}
 {{- define "slurm-metrics.image" -}}
-{{- with .Values.image -}}
-{{- if .digest -}}
-{{- printf "%s@%s" .repository .digest -}}
-{{- else -}}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- $repository := .image.repository -}}
+{{- with dig "imageRegistry" "" .root.Values.global -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
 {{- end -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (default .root.Chart.AppVersion .image.tag) -}}
 {{- end -}}
 {{- end -}}
 
@@ -103,5 +112,5 @@ app.kubernetes.io/part-of: slurmtide
 {{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
      the release namespace. */}}
 {{- define "slurm-metrics.secretNamespaces" -}}
-{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
+{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "slurm-metrics.namespace" .)) | uniq | toJson -}}
 {{- end -}}

@@ -73,7 +73,7 @@
 {{- if not (has "*" $namespaces) }}
 - {{ printf "--daemon-namespaces=%s" (join "," $namespaces) | quote }}
 {{- end }}
-- {{ printf "--controller.agent-image=%s" (include "slurm-operator.imageOf" (dict "image" .agentImage "version" $.Chart.AppVersion)) | quote }}
+- {{ printf "--controller.agent-image=%s" (include "slurm-operator.image" (dict "root" $ "image" .agentImage)) | quote }}
 {{- with .slurmctldImage }}
 - {{ printf "--controller.image=%s" . | quote }}
 {{- end }}

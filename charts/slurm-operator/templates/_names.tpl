@@ -17,9 +17,14 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The namespace of the objects. */}}
+{{- define "slurm-operator.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
 {{- define "slurm-operator.clusterName" -}}
-{{- printf "%s:%s" .Release.Namespace (include "slurm-operator.fullname" .) -}}
+{{- printf "%s:%s" (include "slurm-operator.namespace" .) (include "slurm-operator.fullname" .) -}}
 {{- end -}}
 
 {{- define "slurm-operator.selectorLabels" -}}
@@ -61,15 +66,21 @@ app.kubernetes.io/part-of: slurmtide
 {{- define "slurm-operator.subject" -}}
 - kind: ServiceAccount
   name: {{ include "slurm-operator.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ include "slurm-operator.namespace" . }}
 {{- end -}}
 
-{{/* An image, by digest or by tag: "image" has repository, tag and digest, and "version" is the default tag. */}}
-{{- define "slurm-operator.imageOf" -}}
+{{/* An image, by digest or by tag. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm-operator.image" -}}
+{{- $repository := .image.repository -}}
+{{- with dig "imageRegistry" "" .root.Values.global -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
 {{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .image.repository (default .version .image.tag) -}}
+{{- printf "%s:%s" $repository (default .root.Chart.AppVersion .image.tag) -}}
 {{- end -}}
 {{- end -}}
 
@@ -86,11 +97,11 @@ app.kubernetes.io/part-of: slurmtide
 
 {{/* The name of the ValidatingWebhookConfiguration: a DNS name, and one per release. */}}
 {{- define "slurm-operator.webhooks" -}}
-{{- printf "%s.%s" (include "slurm-operator.fullname" .) .Release.Namespace -}}
+{{- printf "%s.%s" (include "slurm-operator.fullname" .) (include "slurm-operator.namespace" .) -}}
 {{- end -}}
 
 {{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
      the release namespace. */}}
 {{- define "slurm-operator.secretNamespaces" -}}
-{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
+{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "slurm-operator.namespace" .)) | uniq | toJson -}}
 {{- end -}}

@@ -36,7 +36,7 @@ securityContext:
   {{- toYaml $values.podSecurityContext | nindent 2 }}
 containers:
   - name: {{ .command }}
-    image: {{ include "slurm-operator.imageOf" (dict "image" $values.image "version" $operator.Chart.AppVersion) | quote }}
+    image: {{ include "slurm-operator.image" (dict "root" $operator "image" $values.image) | quote }}
     imagePullPolicy: {{ $values.image.pullPolicy }}
     args:
       - {{ .command }}
