@@ -3,7 +3,7 @@
 
 cache_dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/slurmtide
 # Folder of the locks on blocks of ports. All caches share it, since ports belong to the machine.
-ports_dir=/tmp/slurmtide-ports-$(id -u)
+ports_dir=/tmp/slurmtide-ports-$EUID
 began=${EPOCHREALTIME//[.,]/}
 
 # say prints one progress line with the seconds since the script began.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Functions that the scripts of this folder share. Sourced, never run.
 
-kube_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+kube_dir=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 repo_dir=$(cd "$kube_dir/../.." && pwd)
 # shellcheck source=hack/process.sh
 source "$repo_dir/hack/process.sh"

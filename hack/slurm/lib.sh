@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Functions of the scripts in this folder. Sourced, never run.
 
-slurm_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+slurm_dir=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 repo_dir=$(cd "$slurm_dir/../.." && pwd)
 # shellcheck source=../process.sh
 source "$slurm_dir/../process.sh"

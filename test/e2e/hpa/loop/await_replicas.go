@@ -38,7 +38,7 @@ func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration)
 			return time.Since(begin), nil
 		}
 		last = n
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	if err := l.workers.followError(); err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration)
 // RequireStableReplicas returns an error if spec.replicas differs from want at any time within the
 // duration.
 func (l *Loop) RequireStableReplicas(ctx context.Context, want int, duration time.Duration) error {
-	for begin := time.Now(); time.Since(begin) < duration; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < duration; time.Sleep(200 * time.Millisecond) {
 		n, err := l.Replicas(ctx)
 		if err != nil {
 			return err

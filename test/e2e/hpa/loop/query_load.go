@@ -39,7 +39,7 @@ func (l *Loop) StartQueryLoad(ctx context.Context, clients int) *QueryLoad {
 				if ctx.Err() == nil {
 					load.record(err)
 				}
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // syncInterval is the interval between two reads of the NodeSet.
-const syncInterval = 100 * time.Millisecond
+const syncInterval = 250 * time.Millisecond
 
 func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
 
@@ -50,6 +50,7 @@ type workers struct {
 	*Loop
 	basePort int // of the first worker
 	running  []bool
+	drained  []bool // by a scale-in that has not finished
 	mu       sync.Mutex
 	errs     []error
 }
@@ -63,7 +64,7 @@ func (l *Loop) followReplicas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.workers = &workers{Loop: l, basePort: port, running: make([]bool, MaxWorkers)}
+	l.workers = &workers{Loop: l, basePort: port, running: make([]bool, MaxWorkers), drained: make([]bool, MaxWorkers)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { defer close(done); l.workers.run(ctx) }()
@@ -135,14 +136,18 @@ func (w *workers) syncWorker(ctx context.Context, i int, wanted bool) error {
 			return err
 		}
 		w.running[i] = true
-	case wanted:
-		return w.undrain(ctx, name)
-	case w.running[i]:
+	case wanted && w.drained[i]:
+		if err := w.undrain(ctx, name); err != nil {
+			return err
+		}
+		w.drained[i] = false
+	case !wanted && w.running[i]:
+		w.drained[i] = true
 		gone, err := w.removeWorker(ctx, name)
 		if err != nil {
 			return err
 		}
-		w.running[i] = !gone
+		w.running[i], w.drained[i] = !gone, !gone
 	}
 	return nil
 }

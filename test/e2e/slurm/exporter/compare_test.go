@@ -62,10 +62,11 @@ func TestNumbersEqualThoseOfSlurmsCommands(t *testing.T) {
 				t.Fatalf("the server serves only %v", versions)
 			}
 			for _, version := range versions {
-				for _, reader := range []string{"list", "delta"} {
-					t.Run(version+"/"+reader, func(t *testing.T) { compareSeries(t, cluster, version, reader) })
-				}
+				t.Run(version+"/list", func(t *testing.T) { compareSeries(t, cluster, version, "list") })
 			}
+			// The contract tests compare the readers with each other in every version.
+			newest := versions[len(versions)-1]
+			t.Run(newest+"/delta", func(t *testing.T) { compareSeries(t, cluster, newest, "delta") })
 		})
 	}
 }

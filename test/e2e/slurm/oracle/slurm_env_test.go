@@ -135,10 +135,10 @@ func (l *slurmEnv) setVariant(ctx context.Context, v *Variant) error {
 	}
 	names := l.allWorkers()
 	out, err := l.shell.Run(strings.Join([]string{
-		`until sinfo -h -n n1 -o %T | grep -q "^idle$"; do sleep 0.05; done`,
+		`until sinfo -h -n n1 -o %T | grep -q "^idle$"; do sleep 0.2; done`,
 		"scontrol update nodename=" + names + " state=down reason=oracle",
 		"scontrol update nodename=" + names + " state=resume",
-		"while sinfo -h -N -n " + names + ` -o %T | grep -qv "^idle$"; do sleep 0.05; done`,
+		"while sinfo -h -N -n " + names + ` -o %T | grep -qv "^idle$"; do sleep 0.2; done`,
 		"scontrol update nodename=n1," + names + " state=drain reason=oracle",
 	}, "\n"))
 	if err != nil {

@@ -29,7 +29,7 @@ func (l *slurmEnv) submitScenario(ctx context.Context, scenario Scenario) error 
 		return err
 	}
 	out, err := l.shell.Run(strings.Join([]string{
-		"scancel -u root", `while [ "$(squeue -h -a)" ]; do sleep 0.01; done`,
+		"scancel -u root", `while [ "$(squeue -h -a)" ]; do sleep 0.1; done`,
 		submitIdleJob,
 	}, "\n"))
 	if err != nil {
@@ -132,6 +132,9 @@ func (l *slurmEnv) allUp() []uint64 {
 	return all
 }
 
+// diagInterval is the time between two looks at the number of cycles, of which there is one a second.
+const diagInterval = 150 * time.Millisecond
+
 // awaitScheduler waits for a backfill cycle that starts after the call. The cycle evaluates every
 // job that could start.
 func (l *slurmEnv) awaitScheduler(ctx context.Context) error {
@@ -156,7 +159,7 @@ func (l *slurmEnv) awaitScheduler(ctx context.Context) error {
 			if _, err := l.shell.Run(submitIdleJob); err != nil {
 				return err
 			}
-		case <-time.After(30 * time.Millisecond):
+		case <-time.After(diagInterval):
 		}
 		if stats, err = l.client.Stats(ctx); err != nil {
 			return err
