@@ -29,8 +29,7 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: names.WorkerPrefix(n), Shape: shapeOf(n),
-		Replicas: uint64(scaling.DesiredReplicas(n)), ScaleInReason: v1beta1.DrainReasonPrefix +
-			v1beta1.DrainReasonScaleIn,
+		Replicas: uint64(scaling.DesiredReplicas(n)), ScaleInReasons: v1beta1.ScaleInReasons(),
 		IdleGrace: defaults.IdleGrace, ReservationLead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {

@@ -34,7 +34,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
 	}
 	base := demand.Pool{Name: "team/gpu", Feature: "gpu", WorkerPrefix: "gpu-", Replicas: 2,
-		ScaleInReason: "slurm-operator: scale-in", IdleGrace: time.Minute, ReservationLead: time.Hour}
+		ScaleInReasons: v1beta1.ScaleInReasons(), IdleGrace: time.Minute, ReservationLead: time.Hour}
 	with := func(change func(p *demand.Pool)) demand.Pool {
 		p := base
 		change(&p)

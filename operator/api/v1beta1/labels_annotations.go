@@ -235,3 +235,13 @@ const (
 	// ReservationPrefix is the prefix of the reservation name of a scheduled update.
 	ReservationPrefix = "SlurmOperatorMaint-"
 )
+
+// ScaleInReasons returns the drain reasons of workers that scale-in removes, with * for any text: that of the operator,
+// and those of Slinky's slurm-operator, beside which the metrics adapter can run.
+func ScaleInReasons() []string {
+	return []string{
+		DrainReasonPrefix + DrainReasonScaleIn,
+		DrainReasonPrefix + "Pod * is pending termination for scale-in",
+		DrainReasonPrefix + "Pod * was cordoned pending termination", // of older releases
+	}
+}

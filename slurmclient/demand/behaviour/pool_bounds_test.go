@@ -55,7 +55,9 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 		return demandtest.NewWorker(name, append(options, demandtest.WithState("IDLE+DRAIN"))...)
 	}
 	why := func(reason string) demandtest.NodeOption { return func(n *slurm.Node) { n.Reason = reason } }
-	leavingFor := func(reason string) demandtest.PoolOption { return func(p *demand.Pool) { p.ScaleInReason = reason } }
+	leavingFor := func(reasons ...string) demandtest.PoolOption {
+		return func(p *demand.Pool) { p.ScaleInReasons = reasons }
+	}
 	busy := demandtest.NewWorker("b1", demandtest.WithState("ALLOCATED"))
 	tests := map[string]struct {
 		pool  demand.Pool
@@ -93,6 +95,16 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			demandtest.NewPool("w", demandtest.WithReplicas(2), leavingFor("go")),
 			[]any{busy, demandtest.NewWorker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
 			demandtest.PoolFigures{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
+		},
+		"reasons may have a part that differs from worker to worker": {
+			demandtest.NewPool("w", demandtest.WithReplicas(2), leavingFor("go", "Pod * must go")),
+			[]any{busy, demandtest.NewWorker("w1"), drained("w2", why("Pod (a/b) must go")), drained("w3", why("go"))},
+			demandtest.PoolFigures{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
+		},
+		"a part that differs is not the whole reason": {
+			demandtest.NewPool("w", demandtest.WithReplicas(2), leavingFor("Pod * must go")),
+			[]any{busy, drained("w1", why("Pod must stay, Pod b must go home"))},
+			demandtest.PoolFigures{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a worker drained for another reason is lost": {
 			demandtest.NewPool("w", demandtest.WithReplicas(2), leavingFor("go")),

@@ -37,9 +37,9 @@ type Pool struct {
 	// distinguishes unusable nodes that occupy the place of a worker from those that are being
 	// removed.
 	Replicas uint64
-	// ScaleInReason is the drain reason of workers that are being removed. Nodes drained for this
-	// reason occupy nobody's place. If empty, no drain reason has this meaning.
-	ScaleInReason string
+	// ScaleInReasons are the drain reasons of workers that are being removed, each with at most one *, which stands for
+	// any text. Nodes drained for one of them occupy nobody's place.
+	ScaleInReasons []string
 	// IdleGrace is how long an idle node counts as required. Nodes whose idle time is unknown have
 	// no grace.
 	IdleGrace time.Duration

@@ -127,7 +127,7 @@ func (c *Cluster) countInPool(m *NodeState, held, reserved bool, starts slurm.Ti
 		m.FreeState = FreeBooting
 	case useUnusable:
 		p.Result.Unusable++
-		if p.Spec.ScaleInReason != "" && m.Node.State.Has(slurm.NodeDrain) && m.Node.Reason == p.Spec.ScaleInReason {
+		if m.Node.State.Has(slurm.NodeDrain) && slices.ContainsFunc(p.Spec.ScaleInReasons, matches(m.Node.Reason)) {
 			p.scalingIn++
 		}
 	case UseOff:
@@ -135,6 +135,17 @@ func (c *Cluster) countInPool(m *NodeState, held, reserved bool, starts slurm.Ti
 		if reserved {
 			p.reservedNew++
 		}
+	}
+}
+
+// matches returns a function that reports whether a text matches a pattern with at most one *.
+func matches(text string) func(pattern string) bool {
+	return func(pattern string) bool {
+		before, after, has := strings.Cut(pattern, "*")
+		if !has {
+			return text == pattern
+		}
+		return len(text) >= len(before)+len(after) && strings.HasPrefix(text, before) && strings.HasSuffix(text, after)
 	}
 }
 
