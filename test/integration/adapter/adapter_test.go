@@ -54,6 +54,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("replicas share a certificate", func(t *testing.T) { s.testSharedCertificate(t, p) })
 	t.Run("one cluster configured by flags", s.testSingleCluster)
 	t.Run("every metric of a Controller is served", s.testControllerMetrics)
+	t.Run("definitions of another operator, without Clusters", s.testWithoutClusters)
 	log := p.Log()
 	for _, token := range append(s.tokens, restd.Key) {
 		if strings.Contains(log, token) {

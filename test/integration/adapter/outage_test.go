@@ -162,3 +162,19 @@ spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, k
 		t.Error("the catalogue contains no metric of Controllers")
 	}
 }
+
+// testWithoutClusters reads the objects of another operator, which does not know the kind Cluster.
+func (s *env) testWithoutClusters(t *testing.T) {
+	mustRun(t)(s.kube.Kubectl(t.Context(), "delete", "crd", clusters))
+	s.applyManifest(t, `
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: gpu, namespace: team-c}
+spec: {controllerRef: {name: gamma}, replicas: 2, slurmd: {image: slurmd}, template: {}}
+`)
+	p := s.startAdapter(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+filepath.Join(s.dir, "jwt_hs256.key"),
+		"--cluster-namespace=team-c", "--cluster-name=gamma")
+	s.registerAdapter(t, p)
+	required := query{namespace: "team-c", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	process.Await(t, func() error { return s.checkValue(t, required, "5") })
+}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/operator/definitions"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -44,7 +46,7 @@ func TestChartsOnKubernetes(t *testing.T) {
 // TestTheClusterOnKubernetes installs, upgrades and removes the chart slurm on a real API server without an operator.
 func TestTheClusterOnKubernetes(t *testing.T) {
 	k := startKube(t)
-	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"))
+	takeDefinitionsOver(t, k)
 	values := valuesFiles(t, "slurm")
 	for _, title := range sortedKeys(values) {
 		validateChart(t, k, "slurm", values[title])
@@ -93,6 +95,46 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
 }
 
+// takeDefinitionsOver installs the chart of the definitions over those of another release, without their revision, as
+// Slinky's are. An object stays the same one, and the definitions can be upgraded from then on.
+func takeDefinitionsOver(t *testing.T, k *realkube.Cluster) {
+	t.Helper()
+	theirs := mustRun(t)(renderChart(t, "slurm-operator-crds"))
+	theirs = regexp.MustCompile(`(?m)^    `+regexp.QuoteMeta(definitions.RevisionAnnotation)+`: .*$`).ReplaceAllString(theirs,
+		"    meta.helm.sh/release-name: theirs\n    meta.helm.sh/release-namespace: theirs")
+	if err := k.Apply(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.AwaitEstablished(t.Context(), "nodesets.slinky.slurm.net"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Apply(t.Context(), `
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: before, namespace: slurm}
+spec: {controllerRef: {name: slurm}, replicas: 3, slurmd: {image: slurmd}, template: {}}
+`); err != nil {
+		t.Fatal(err)
+	}
+	get := func(args ...string) string {
+		return mustRun(t)(k.Kubectl(t.Context(), append([]string{"get", "--namespace", "slurm"}, args...)...))
+	}
+	before := get("nodeset", "before", "--output=jsonpath={.metadata.uid} {.spec}")
+	if _, err := k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm"); err == nil {
+		t.Error("Helm installs the definitions over those of another release without being told to")
+	}
+	mustRun(t)(k.Helm(t.Context(), "install", "crds", chartDir("slurm-operator-crds"), "--namespace", "slurm",
+		"--take-ownership"))
+	if after := get("nodeset", "before", "--output=jsonpath={.metadata.uid} {.spec}"); after != before {
+		t.Errorf("a NodeSet was %s and is %s", before, after)
+	}
+	escaped := strings.ReplaceAll(definitions.RevisionAnnotation, ".", `\.`)
+	if revision := get("crd", "nodesets.slinky.slurm.net", "--output=jsonpath={.metadata.annotations."+escaped+"}"); revision == "" {
+		t.Error("the definition has no revision")
+	}
+	mustRun(t)(k.Kubectl(t.Context(), "delete", "nodeset", "before", "--namespace", "slurm"))
+}
+
 func startKube(t *testing.T, apiServerArgs ...string) *realkube.Cluster {
 	t.Helper()
 	if missing := realkube.MissingRequirement(); missing != "" {
@@ -121,6 +163,10 @@ metadata: {name: team-a}
 apiVersion: v1
 kind: Namespace
 metadata: {name: team-b}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: elsewhere}
 `); err != nil {
 		t.Fatal(err)
 	}
