@@ -173,3 +173,17 @@ func TestPlanDoesNotChangeTheLastStatus(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestReasonsAreThoseOfTheAPI: package releases cannot import them, since slurm-agent has it, too.
+func TestReasonsAreThoseOfTheAPI(t *testing.T) {
+	for got, want := range map[string]string{
+		releases.ReasonAllowed: v1beta1.ReasonAllowed, releases.ReasonWaitingForSlurmdbd: v1beta1.ReasonWaitingForSlurmdbd,
+		releases.ReasonWaitingForSlurmctld: v1beta1.ReasonWaitingForSlurmctld,
+		releases.ReasonDowngrade:           v1beta1.ReasonDowngrade, releases.ReasonTooOld: v1beta1.ReasonTooOld,
+		releases.ReasonUnknown: v1beta1.ReasonUnknown,
+	} {
+		if got != want {
+			t.Errorf("%s is %s in the API", got, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ func housedRules() []rule {
 	return []rule{
 		{"which partitions a NodeSet serves", regexp.MustCompile(`(==|EqualFold\([^)]*,) "ALL"`)},
 		{"slurmctld's clock", regexp.MustCompile(`^func (\([^)]*\) )?[sS]erverTime\w*\(.*{$`)},
-		{"the replicas of a NodeSet", regexp.MustCompile(`Spec\.Replicas [!=]= nil`)},
+		{"the replicas of a NodeSet", regexp.MustCompile(`\b(n|[nN]odeSet)\.Spec\.Replicas [!=]= nil`)},
 		{"key=value options of Slurm", regexp.MustCompile(`^func (\([^)]*\) )?parse(Conf)?Options\(`)},
 		{"which job holds which node", regexp.MustCompile(`^func (\([^)]*\) )?[hH]oldsNodes\(`)},
 		{"patching the status", regexp.MustCompile(`Status\(\)\.Patch\(`)},

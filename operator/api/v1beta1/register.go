@@ -1,3 +1,21 @@
+// Package v1beta1 contains the types of the API group slinky.slurm.net, version v1beta1, and the names
+// (labels, annotations, finalizers, conditions) that belong to them.
+//
+// The group, the kinds and their fields are those of Slinky's slurm-operator: a manifest that is valid
+// there is valid here and means the same. The comments mark slurmtide extensions: the kind Cluster and
+// single fields of NodeSets. All of them are optional.
+//
+// Every kind is namespaced, has a status subresource, and refers only to objects of its own namespace.
+// The schema contains the defaults, so objects read from an API server have them and objects created in
+// Go do not. A field whose default is not Go's zero value is a pointer, so that an explicit zero
+// survives.
+//
+// Fields of Kubernetes' own large types (pod, container, service and claim specs) are open in the schema
+// and of type Raw in Go: fields that the API server and this package do not know are preserved, and a
+// malformed value is an error of its reader.
+//
+// +kubebuilder:object:generate=true
+// +groupName=slinky.slurm.net
 package v1beta1
 
 import (

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -18,7 +19,7 @@ import (
 // stackEnv is a Kubernetes cluster with the release "slurm" of the chart slurm-stack.
 type stackEnv struct{ *env }
 
-// TestStack installs the chart slurm-stack on a Kubernetes with nothing of ours, runs a job from its login pod on a
+// TestStack installs the chart slurm-stack where Kubernetes has nothing of ours, runs a job from its login pod on a
 // worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again. It runs with
 // -long.
 func TestStack(t *testing.T) {
@@ -54,7 +55,24 @@ func TestStack(t *testing.T) {
 	s.runHelm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
+	s.testSlinkyShapes()
 	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
+}
+
+// testSlinkyShapes upgrades the release with what Slinky's documentation shows. The worker of the Kubernetes node is in
+// the rack that the node's annotation names, and a job in the partition of all gets its GPU.
+func (s stackEnv) testSlinkyShapes() {
+	s.Helper()
+	begin := time.Now()
+	_, err := s.kube.Kubectl(s.Context(), "annotate", "node", "node", v1beta1.AnnotationTopology+"=racks:rack2")
+	must(s.T, err)
+	s.runHelm("upgrade", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml",
+		"--values", "testdata/slinky.values.yaml")
+	s.await("BlockName=rack2 BlockIndex=1 Nodes=node", "scontrol", "show", "topology")
+	s.await("Gres=gpu:1", "scontrol", "show", "node", "node")
+	job := s.submit("-p", "all", "-w", "node", "--gres=gpu:1", "--wrap", "hostname")
+	s.awaitState(job, "COMPLETED")
+	s.Logf("from helm upgrade until a job has run on a worker of the node, in its rack: %.1f s", time.Since(begin).Seconds())
 }
 
 // runHelm runs Helm in the namespace.
