@@ -86,6 +86,7 @@ func (o *options) check(ctx context.Context) error {
 func (o *options) serve(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
+	o.slurmctld.Log = log
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
 		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),

@@ -2,7 +2,9 @@ package configagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -17,10 +19,18 @@ type Slurmctld struct {
 	Scontrol, PidFile string
 	// Timeout is how long slurmctld may take to answer again.
 	Timeout time.Duration
+	// Log is where a slurmctld that had to be ended is reported.
+	Log *slog.Logger
 }
+
+// killDelay is how long slurmctld may take to end after SIGTERM. One that hangs does not.
+const killDelay = 10 * time.Second
 
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
+//
+// On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
+// now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -29,11 +39,48 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 		if err := s.run(ctx, "reconfigure"); err != nil {
 			return err
 		}
+		err := s.awaitAnswer(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		s.Log.Error("slurmctld hangs and is ended", "err", err)
+		if err := s.end(ctx, killDelay); err != nil {
+			return err
+		}
 	case slurmconf.NeedsRestart:
 		if err := signalProcess("slurmctld", s.PidFile, syscall.SIGTERM); err != nil {
 			return err
 		}
 	}
+	return s.awaitAnswer(ctx)
+}
+
+// end ends a slurmctld that hangs, with SIGKILL if SIGTERM has not ended it after a delay.
+func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
+	pid, err := readPid("slurmctld", s.PidFile)
+	if err != nil {
+		return err
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("ending slurmctld (process %d): %w", pid, err)
+		}
+		for begin := time.Now(); time.Since(begin) < delay; {
+			if !isAlive(pid) {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return fmt.Errorf("slurmctld (process %d) does not end", pid)
+}
+
+// awaitAnswer waits until slurmctld answers.
+func (s Slurmctld) awaitAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	for {

@@ -1,0 +1,92 @@
+package configagent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// fakeScontrol answers a ping unless a slurmctld hangs: the one whose process id is in the file pid.
+const fakeScontrol = `#!/bin/sh
+case $1 in
+reconfigure) touch %[1]s/reconfigured ;;
+ping)
+  if [ -e %[1]s/reconfigured ] && kill -0 "$(cat %[1]s/pid)" 2>/dev/null; then exit 1; fi
+  echo "Slurmctld(primary) at ctl is UP" ;;
+esac
+`
+
+// startSlurmctld starts a shell script as the slurmctld of a fakeScontrol.
+func startSlurmctld(t *testing.T, script string) (Slurmctld, <-chan struct{}) {
+	t.Helper()
+	dir := t.TempDir()
+	s := Slurmctld{Scontrol: filepath.Join(dir, "scontrol"), PidFile: filepath.Join(dir, "pid"),
+		Timeout: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	cmd := exec.Command("sh", "-c", script)
+	ready, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = cmd.Wait(); close(ended) }()
+	for name, text := range map[string]string{s.Scontrol: fmt.Sprintf(fakeScontrol, dir), s.PidFile: fmt.Sprint(cmd.Process.Pid)} {
+		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, ended
+}
+
+const obedient, stubborn = "echo; exec sleep 600", "trap '' TERM; echo; while :; do sleep 0.1; done"
+
+// TestASlurmctldThatHangsIsEnded: Kubernetes starts it again.
+func TestASlurmctldThatHangsIsEnded(t *testing.T) {
+	s, ended := startSlurmctld(t, obedient)
+	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	default:
+		t.Error("it still runs")
+	}
+}
+
+func TestASlurmctldThatHangsInSIGTERMIsKilled(t *testing.T) {
+	s, ended := startSlurmctld(t, stubborn)
+	if err := s.end(t.Context(), 300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// TestAnAgentThatEndsEndsNoSlurmctld: the agent has not waited as long as it wanted to.
+func TestAnAgentThatEndsEndsNoSlurmctld(t *testing.T) {
+	s, ended := startSlurmctld(t, obedient)
+	s.Timeout = time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := s.Apply(ctx, slurmconf.NeedsReconfigure); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("the error is %v", err)
+	}
+	select {
+	case <-ended:
+		t.Error("it was ended")
+	default:
+	}
+}
