@@ -107,5 +107,5 @@ func (o *releaseOptions) openRelease(out io.Writer) (*helmrelease.Release, error
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	return &helmrelease.Release{Client: store, Name: o.release, Namespace: o.namespace, Namespaces: o.namespaces,
-		Interval: time.Second, Logf: func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }}, nil
+		Interval: time.Second, Logf: func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }}, nil
 }

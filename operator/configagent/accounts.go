@@ -17,13 +17,13 @@ import (
 type AccountsState string
 
 const (
-	// AccountsWaiting: slurmdbd is not ready for them yet.
+	// AccountsWaiting says that slurmdbd is not ready for them yet.
 	AccountsWaiting AccountsState = "Waiting"
-	// AccountsApplied: the database has them.
+	// AccountsApplied says that the database has them.
 	AccountsApplied AccountsState = "Applied"
-	// AccountsTried: a dry run has shown what would change.
+	// AccountsTried says that a dry run has shown what would change.
 	AccountsTried AccountsState = "Tried"
-	// AccountsRefused: they cannot be applied as they are.
+	// AccountsRefused says that they cannot be applied as they are.
 	AccountsRefused AccountsState = "Refused"
 )
 

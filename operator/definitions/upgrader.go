@@ -47,7 +47,7 @@ func (u *Upgrader) Start(ctx context.Context) error {
 	for {
 		err := u.UpgradeAll(ctx)
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the operator ends
 		}
 		pause := pauses.Step()
 		u.Log.Error(err, "upgrading the custom resource definitions; --no-upgrade-definitions leaves them to others",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -198,7 +199,7 @@ func TestRunningRequestsEndAfterTheProxyWasStopped(t *testing.T) {
 		t.Errorf("the answer is %q", text)
 	}
 	r.server.Close() // as slurmrestd ends
-	if _, err := idle.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the kept connection ends with %v", err)
 	}
 	_ = idle.Close()

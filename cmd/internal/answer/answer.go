@@ -54,7 +54,7 @@ func Run(ctx context.Context, programName string, args []string, out io.Writer) 
 		fmt.Fprintf(os.Stderr, "%s: no good answer within %v: %v\n", program.Name, *timeout, err)
 		return 1
 	}
-	fmt.Fprintln(out, answer)
+	_, _ = fmt.Fprintln(out, answer)
 	return 0
 }
 
@@ -113,7 +113,7 @@ func ask(ctx context.Context, client *http.Client, url string) (string, error) {
 	}
 	up, down := countClusters(families[upMetric])
 	if len(down) > 0 {
-		return "", fmt.Errorf("Slurm does not answer the program (%s is 0): %s", upMetric, strings.Join(down, ", "))
+		return "", fmt.Errorf("the program gets no answer of Slurm (%s is 0): %s", upMetric, strings.Join(down, ", "))
 	}
 	return fmt.Sprintf("%s answers; Slurm clusters that answer: %d", url, up), nil
 }

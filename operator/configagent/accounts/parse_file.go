@@ -157,7 +157,7 @@ func findPartition(options []string) string {
 	for _, option := range options {
 		name, value, found := strings.Cut(option, "=")
 		// sacctmgr takes every beginning of the word.
-		if found && name != "" && strings.HasPrefix("partition", strings.ToLower(name)) {
+		if found && name != "" && strings.HasPrefix("partition", strings.ToLower(name)) { //nolint:gocritic // an abbreviation
 			return strings.ToLower(value)
 		}
 	}
