@@ -194,6 +194,7 @@ func isUsedElsewhere(r right) bool {
 		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
 		"events create,patch", "events.events.k8s.io create,patch", "pods patch",
 		"leases.coordination.k8s.io get,create,update",
+		"servicemonitors.monitoring.coreos.com create,patch", // an apply that creates is a patch
 	}, r.resource+" "+r.verbs)
 }
 
