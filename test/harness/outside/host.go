@@ -28,7 +28,8 @@ type Config struct {
 	Image string
 	// Unpeered hosts reach the Kubernetes node, and neither pods nor Services by their own addresses.
 	Unpeered bool
-	// Names are addresses by name, for /etc/hosts. The host has no DNS.
+	// Names are addresses by name, for /etc/hosts. The host has no DNS and does not look for one: other names do not
+	// exist, at once.
 	Names map[string]string
 }
 
@@ -88,6 +89,8 @@ func Start(t testing.TB, kube *realkube.Cluster, c Config) *Host {
 		}
 		return nil
 	})
+	h.MustRun("sh", "-c", `sed -i "s/^hosts:.*/hosts: files/" /etc/nsswitch.conf || true
+		grep -q ^hosts: /etc/nsswitch.conf || echo "hosts: files" >>/etc/nsswitch.conf`)
 	for name, address := range c.Names {
 		h.MustRun("sh", "-c", `echo "$1 $2" >>/etc/hosts`, "sh", address, name)
 	}
