@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -112,6 +113,26 @@ func TestTLSLeavesNoOtherWay(t *testing.T) {
 	for _, mount := range slurmrestd.VolumeMounts {
 		if mount.Name == volumeCertificate {
 			t.Error("slurmrestd sees the key of the certificate")
+		}
+	}
+}
+
+// TestTheGracePeriodOfAUserIsKept: Kubernetes refuses a pod whose pause before its end is not shorter.
+func TestTheGracePeriodOfAUserIsKept(t *testing.T) {
+	for grace, want := range map[int64]int64{0: 0, 1: 0, 2: 1, 5: 4, 6: 5, 60: 5} {
+		in := loadInput(t, "minimal")
+		in.RestAPI.Spec.Template.Spec.Raw = fmt.Appendf(nil, `{"terminationGracePeriodSeconds":%d}`, grace)
+		objects, err := Objects(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := int64(0)
+		pod := objects[len(objects)-1].(*appsv1.Deployment).Spec.Template.Spec
+		if hook := pod.Containers[0].Lifecycle; hook != nil {
+			got = hook.PreStop.Sleep.Seconds
+		}
+		if got != want || *pod.TerminationGracePeriodSeconds != grace {
+			t.Errorf("with a grace period of %d s the pause is %d s, not %d s", grace, got, want)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func newDeployment(in Input, slurmConf string) (*appsv1.Deployment, error) {
 	}
 	defaults := in.defaultTemplate()
 	defaults.Spec.DNSPolicy = podspec.DNSPolicyOf(&user)
+	limitDrain(&defaults.Spec.Containers[0], user.TerminationGracePeriodSeconds)
 	template, err := podspec.Merge(defaults, podspec.Part{Field: "spec.template.spec", Raw: spec.Template.Spec},
 		podspec.Container{Part: podspec.Part{Field: "spec.slurmrestd", Raw: spec.Slurmrestd}, Name: ContainerSlurmrestd})
 	if err != nil {
@@ -103,6 +104,19 @@ func newDeployment(in Input, slurmConf string) (*appsv1.Deployment, error) {
 	}
 	out.APIVersion, out.Kind = "apps/v1", "Deployment"
 	return out, nil
+}
+
+// limitDrain keeps the pause before slurmrestd ends shorter than the grace period of the user, if there is one, as
+// Kubernetes demands.
+func limitDrain(slurmrestd *corev1.Container, gracePeriod *int64) {
+	if gracePeriod == nil || *gracePeriod > drainSeconds {
+		return
+	}
+	if *gracePeriod <= 1 {
+		slurmrestd.Lifecycle = nil
+		return
+	}
+	slurmrestd.Lifecycle.PreStop.Sleep.Seconds = *gracePeriod - 1
 }
 
 // defaultTemplate returns slurmrestd's pod before the user's parts are applied.
