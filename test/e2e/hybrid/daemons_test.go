@@ -34,6 +34,10 @@ func (e *env) startSlurmctld(slurmdbd string) *outside.Host {
 	e.Helper()
 	h := e.newHost("ctl", "slurmd:"+e.values.Version, nil)
 	e.writeKeys(h)
+	e.ctldHost = h
+	for _, pod := range []string{"login", "w-0", "w-1", "node"} { // what it sends there is lost
+		h.AddName(pod, "127.0.0.1")
+	}
 	conf := commonConf + fmt.Sprintf(`ClusterName=hybrid
 SlurmctldHost=%s(%s)
 StateSaveLocation=/var/lib/slurm/state

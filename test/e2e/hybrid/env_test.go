@@ -46,8 +46,9 @@ type env struct {
 	// confServer and names are how hosts outside find a slurmctld behind a NodePort.
 	confServer string
 	names      map[string]string
-	// ctld runs a command where slurmctld runs.
-	ctld runner
+	// ctld runs a command where slurmctld runs, and ctldHost is its host if that is outside.
+	ctld     runner
+	ctldHost *outside.Host
 }
 
 // runner runs a command somewhere and returns its output.
@@ -193,8 +194,12 @@ func (e *env) assignAddress(service, address string) {
 func (e *env) newHost(role, image string, names map[string]string) *outside.Host {
 	e.Helper()
 	number := int(lastNumber.Add(1)) + 10
-	return outside.Start(e.T, e.kube, outside.Config{Name: fmt.Sprintf("%s%d", role, number), Number: number, Image: image,
+	h := outside.Start(e.T, e.kube, outside.Config{Name: fmt.Sprintf("%s%d", role, number), Number: number, Image: image,
 		Unpeered: e.unpeered, Names: names})
+	if e.ctldHost != nil { // 24.11 looks up the names of hosts on which srun runs (docs/hybrid.md)
+		e.ctldHost.AddName(h.Name, h.Address)
+	}
+	return h
 }
 
 // remove deletes the cluster's objects in an order in which nothing waits for what is gone already.

@@ -28,8 +28,7 @@ type Config struct {
 	Image string
 	// Unpeered hosts reach the Kubernetes node, and neither pods nor Services by their own addresses.
 	Unpeered bool
-	// Names are addresses by name, for /etc/hosts. The host has no DNS and does not look for one: other names do not
-	// exist, at once.
+	// Names are addresses by name, for /etc/hosts. The host has no DNS.
 	Names map[string]string
 }
 
@@ -89,12 +88,16 @@ func Start(t testing.TB, kube *realkube.Cluster, c Config) *Host {
 		}
 		return nil
 	})
-	h.MustRun("sh", "-c", `sed -i "s/^hosts:.*/hosts: files/" /etc/nsswitch.conf || true
-		grep -q ^hosts: /etc/nsswitch.conf || echo "hosts: files" >>/etc/nsswitch.conf`)
 	for name, address := range c.Names {
-		h.MustRun("sh", "-c", `echo "$1 $2" >>/etc/hosts`, "sh", address, name)
+		h.AddName(name, address)
 	}
 	return h
+}
+
+// AddName makes a name resolve in the host.
+func (h *Host) AddName(name, address string) {
+	h.Helper()
+	h.MustRun("sh", "-c", `echo "$1 $2" >>/etc/hosts`, "sh", address, name)
 }
 
 // nsenterArgs returns the command that runs a program in the host.
