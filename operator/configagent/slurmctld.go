@@ -23,8 +23,9 @@ type Slurmctld struct {
 	Log *slog.Logger
 }
 
-// killDelay is how long slurmctld may take to end after SIGTERM. One that hangs does not.
-const killDelay = 10 * time.Second
+// killDelay is how long slurmctld may take to end after SIGTERM. One that hangs does not end; one that was only slow saves
+// its state first.
+const killDelay = 30 * time.Second
 
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
@@ -44,7 +45,7 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 			return err
 		}
 		s.Log.Error("slurmctld hangs and is ended", "err", err)
-		if err := s.end(ctx, killDelay); err != nil {
+		if err := s.endHanging(ctx, killDelay); err != nil {
 			return err
 		}
 	case slurmconf.NeedsRestart:
@@ -55,8 +56,8 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	return s.awaitAnswer(ctx)
 }
 
-// end ends a slurmctld that hangs, with SIGKILL if SIGTERM has not ended it after a delay.
-func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
+// endHanging ends a slurmctld that hangs, with SIGKILL if SIGTERM has not ended it after a delay.
+func (s Slurmctld) endHanging(ctx context.Context, delay time.Duration) error {
 	pid, err := readPid("slurmctld", s.PidFile)
 	if err != nil {
 		return err

@@ -14,14 +14,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
 // monitorRetryInterval is when a ServiceMonitor that could not be made is tried again.
 const monitorRetryInterval = time.Minute
 
-// reconcileServiceMonitor makes the ServiceMonitor of a Controller as it is wanted. Where there can be none, slurmctld
-// runs without it, and the field is returned as ignored. It comes before the Service, whose label says that there is
-// a ServiceMonitor to delete.
+// reconcileServiceMonitor applies or deletes the ServiceMonitor of a Controller. One that cannot be made does not keep
+// slurmctld from running: the field is returned as ignored. Call it before the Service is applied, because the label of
+// the Service records that a ServiceMonitor has to be deleted.
 func (r *Reconciler) reconcileServiceMonitor(ctx context.Context, c *v1beta1.Controller) ([]v1beta1.IgnoredField, error) {
 	if !r.MayRunIn(c.Namespace) {
 		return nil, nil
@@ -29,8 +30,10 @@ func (r *Reconciler) reconcileServiceMonitor(ctx context.Context, c *v1beta1.Con
 	if !render.WantsServiceMonitor(c) {
 		return nil, r.deleteServiceMonitor(ctx, c)
 	}
-	err := kube.Apply(ctx, r.Client, r.Uncached, render.ServiceMonitor(c), r.Owner)
+	reported, err := problem.Split(kube.Apply(ctx, r.Client, r.Uncached, render.ServiceMonitor(c), r.Owner))
 	switch {
+	case reported != nil: // somebody else's, or invalid
+		return []v1beta1.IgnoredField{{Field: "metrics.serviceMonitor", Explanation: "has no effect: " + reported.Error()}}, nil
 	case meta.IsNoMatchError(err):
 		return []v1beta1.IgnoredField{{Field: "metrics.serviceMonitor", Explanation: "has no effect: this Kubernetes has " +
 			"no ServiceMonitors (" + render.ServiceMonitorKind.GroupVersion().String() + "), which the Prometheus operator brings"}}, nil
@@ -48,8 +51,9 @@ func (r *Reconciler) deleteServiceMonitor(ctx context.Context, c *v1beta1.Contro
 	if found, err := r.FindOwned(ctx, key, service); !found || service.Labels[v1beta1.LabelMonitored] == "" {
 		return err
 	}
-	if err := r.DeleteAll(ctx, c, render.NewServiceMonitor(c)); !meta.IsNoMatchError(err) {
-		return err
+	err := r.DeleteAll(ctx, c, render.NewServiceMonitor(c))
+	if meta.IsNoMatchError(err) || apierrors.IsForbidden(err) { // it could not be made either
+		return nil
 	}
-	return nil
+	return err
 }

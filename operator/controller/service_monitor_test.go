@@ -81,6 +81,7 @@ func TestNoServiceMonitorCanBeMade(t *testing.T) {
 		"unknown": {&meta.NoKindMatchError{GroupKind: render.ServiceMonitorKind.GroupKind()}, "no ServiceMonitors"},
 		"forbidden": {apierrors.NewForbidden(render.ServiceMonitorKind.GroupVersion().WithResource("servicemonitors").
 			GroupResource(), "slurm-controller", nil), "update the chart"},
+		"invalid": {apierrors.NewInvalid(render.ServiceMonitorKind.GroupKind(), "slurm-controller", nil), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)

@@ -49,7 +49,7 @@ func Run(ctx context.Context, programName string, args []string, out io.Writer) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	answer, err := await(ctx, *url)
+	answer, err := awaitGoodAnswer(ctx, *url)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: no good answer within %v: %v\n", program.Name, *timeout, err)
 		return 1
@@ -70,26 +70,31 @@ chart. It sends no credentials, so that a server which asks for them has answere
 	return program, url, timeout
 }
 
-// await asks until the answer is good, and returns what it says. The error is that of the last request.
-func await(ctx context.Context, url string) (string, error) {
+// awaitGoodAnswer asks until the answer is good, and returns what it says. The error is that of the last request that
+// the end did not interrupt.
+func awaitGoodAnswer(ctx context.Context, url string) (string, error) {
 	client := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing secret is sent or believed
 	}}
+	var last error
 	for {
-		answer, err := ask(ctx, client, url)
+		answer, err := requestMetrics(ctx, client, url)
 		if err == nil {
 			return answer, nil
 		}
+		if last == nil || ctx.Err() == nil { // that the time is over says less than what was wrong before
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return "", err
+			return "", last
 		case <-time.After(pause):
 		}
 	}
 }
 
-// ask returns what a good answer says.
-func ask(ctx context.Context, client *http.Client, url string) (string, error) {
+// requestMetrics returns what a good answer says.
+func requestMetrics(ctx context.Context, client *http.Client, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
@@ -113,7 +118,7 @@ func ask(ctx context.Context, client *http.Client, url string) (string, error) {
 	}
 	up, down := countClusters(families[upMetric])
 	if len(down) > 0 {
-		return "", fmt.Errorf("the program gets no answer of Slurm (%s is 0): %s", upMetric, strings.Join(down, ", "))
+		return "", fmt.Errorf("the program gets no answer from Slurm (%s is 0): %s", upMetric, strings.Join(down, ", "))
 	}
 	return fmt.Sprintf("%s answers; Slurm clusters that answer: %d", url, up), nil
 }

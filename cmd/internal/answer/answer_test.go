@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func serve(t *testing.T, status int, body string) string {
+func serveAnswer(t *testing.T, status int, body string) string {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -39,7 +39,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			code := Run(t.Context(), "slurm-exporter", []string{"--url=" + serve(t, tc.status, tc.body), "--timeout=100ms"}, &out)
+			code := Run(t.Context(), "slurm-exporter", []string{"--url=" + serveAnswer(t, tc.status, tc.body), "--timeout=100ms"}, &out)
 			if want := tc.says == ""; (code == 1) != want || !strings.Contains(out.String(), tc.says) {
 				t.Errorf("the status is %d, the output %q", code, &out)
 			}

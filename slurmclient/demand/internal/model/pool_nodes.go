@@ -127,7 +127,7 @@ func (c *Cluster) countInPool(m *NodeState, held, reserved bool, starts slurm.Ti
 		m.FreeState = FreeBooting
 	case useUnusable:
 		p.Result.Unusable++
-		if m.Node.State.Has(slurm.NodeDrain) && slices.ContainsFunc(p.Spec.ScaleInReasons, matches(m.Node.Reason)) {
+		if m.Node.State.Has(slurm.NodeDrain) && slices.ContainsFunc(p.Spec.ScaleInReasons, matchesReason(m.Node.Reason)) {
 			p.scalingIn++
 		}
 	case UseOff:
@@ -138,8 +138,8 @@ func (c *Cluster) countInPool(m *NodeState, held, reserved bool, starts slurm.Ti
 	}
 }
 
-// matches returns a function that reports whether a text matches a pattern with at most one *.
-func matches(text string) func(pattern string) bool {
+// matchesReason returns a function that reports whether a text matches a pattern with at most one *.
+func matchesReason(text string) func(pattern string) bool {
 	return func(pattern string) bool {
 		before, after, has := strings.Cut(pattern, "*")
 		if !has {
