@@ -120,9 +120,8 @@ func (e envToken) Expiry() time.Time {
 	return expiryOf(token)
 }
 
-// TokenFromKey returns a source that signs tokens for user with slurmctld's HS256 key (slurm.conf(5),
-// AuthAltParameters=jwt_key=…). Each token is valid for lifetime and is renewed when a fifth of that
-// is left.
+// TokenFromKey returns a source that signs tokens for user with a key of slurmctld (ParseSigningKey). Each token is valid
+// for lifetime and is renewed when a fifth of that is left.
 func TokenFromKey(key []byte, user string, lifetime time.Duration, now func() time.Time) TokenSource {
 	return &mintedToken{key: func() ([]byte, error) { return key, nil }, user: user, lifetime: lifetime, now: now}
 }
@@ -170,11 +169,14 @@ func (m *mintedToken) mint() error {
 	if err != nil {
 		return err
 	}
-	now := m.now()
-	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(m.lifetime).Unix(), "sun": m.user}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(key)
+	signing, err := ParseSigningKey(key)
 	if err != nil {
-		return fmt.Errorf("signing a token: %w", err)
+		return err
+	}
+	now := m.now()
+	token, err := signing.Sign(jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(m.lifetime).Unix(), "sun": m.user})
+	if err != nil {
+		return err
 	}
 	m.token, m.expires = token, now.Add(m.lifetime)
 	return nil

@@ -52,11 +52,8 @@ func newTokenSource(
 ) *secretTokenSource {
 	read, from := func(ctx context.Context) ([]byte, error) { return readSendableToken(ctx, kube, t) }, parseToken
 	if t.MintsTokens {
-		read = func(ctx context.Context) ([]byte, error) { return ReadKey(ctx, kube, t.Token) }
+		read = func(ctx context.Context) ([]byte, error) { return ReadSigningKey(ctx, kube, t.Token) }
 		from = func(raw []byte) (slurmclient.TokenSource, error) {
-			if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("-----BEGIN")) {
-				return nil, errors.New("the key is in PEM: tokens can be minted only with keys for HS256")
-			}
 			return slurmclient.TokenFromKey(raw, user, lifetime, now), nil
 		}
 	}

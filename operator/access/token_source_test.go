@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
@@ -22,7 +24,10 @@ type fakeSecrets struct {
 
 func (k *fakeSecrets) set(key, value string) { k.data.Store(&map[string][]byte{key: []byte(value)}) }
 
-func (k *fakeSecrets) Read(context.Context, refs.KeyRef) (SecretContent, error) {
+func (k *fakeSecrets) Read(_ context.Context, r refs.KeyRef) (SecretContent, error) {
+	if r.Key == SigningKeyName {
+		return SecretContent{}, apierrors.NewNotFound(corev1.Resource("secrets"), r.Name)
+	}
 	k.reads.Add(1)
 	if d := k.data.Load(); d != nil {
 		return SecretContent{Data: *d, TokenAnnotation: "true"}, nil

@@ -22,6 +22,9 @@ type Status struct {
 	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
 	// empty for a slurm.key.
 	Keys string `json:"keys,omitempty"`
+	// JWTKeys are the keys of auth/jwt that the daemon has, by their ids (slurmconf.JWTKeysFile). It is empty for those of
+	// users.
+	JWTKeys string `json:"jwtKeys,omitempty"`
 	// Sessions is how many connections users have to the pod. It is nil where there are none to count, and where
 	// they cannot be counted.
 	Sessions *int `json:"sessions,omitempty"`
@@ -191,7 +194,8 @@ func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
-	a.status = Status{Wanted: revision, Applied: revision, Keys: files.keySet(), AppliedAt: a.cfg.Now()}
+	a.status = Status{Wanted: revision, Applied: revision, Keys: files.keySet(), JWTKeys: files.jwtKeys(),
+		AppliedAt: a.cfg.Now()}
 	return nil
 }
 
@@ -225,8 +229,11 @@ func (a *Agent) startWithAccepted(wanted Files) {
 	if err != nil || files.text(a.cfg.Daemon.Conf) == "" {
 		return // there is none
 	}
+	if assembled, err := a.cfg.Daemon.Assemble(wanted); err == nil {
+		wanted = assembled
+	}
 	for name, file := range wanted {
-		if (IsKey(name) || name == slurmconf.KeySetFile) && name != a.cfg.Daemon.Conf {
+		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
 			files[name] = file
 		}
 	}
@@ -240,7 +247,13 @@ func (a *Agent) startWithAccepted(wanted Files) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
-	a.status.Applied, a.status.Keys, a.status.AppliedAt = revision, files.keySet(), a.cfg.Now()
+	a.status.Applied, a.status.AppliedAt = revision, a.cfg.Now()
+	a.status.Keys, a.status.JWTKeys = files.keySet(), files.jwtKeys()
+}
+
+// isOfKeys reports whether a file belongs to the keys although it is no secret.
+func isOfKeys(name string) bool {
+	return name == slurmconf.KeySetFile || name == slurmconf.JWTKeysFile || name == slurmconf.JWKSFile
 }
 
 // setWanted notes that the agent works on a revision.

@@ -243,7 +243,7 @@ func TestSlurmdbdGetsThePasswordInItsConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "slurmdbd.conf"))
-	if err != nil || info.Mode().Perm() != 0o600 || len(files) != 1 ||
+	if err != nil || info.Mode().Perm() != 0o600 || len(files) != 2 ||
 		files.text("slurmdbd.conf") != "DbdPort=1\n\nStoragePass=\"a b\"\n" {
 		t.Errorf("the files are %q, the mode %v: %v", files, info.Mode(), err)
 	}

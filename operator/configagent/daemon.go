@@ -1,8 +1,6 @@
 package configagent
 
 import (
-	"maps"
-
 	"github.com/slurmtide/slurmtide/operator/configagent/trial"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
@@ -21,10 +19,10 @@ type Daemon struct {
 	KeepsKeys bool
 }
 
-// SlurmctldDaemon returns the Daemon of slurmctld, which reads the files as they are.
+// SlurmctldDaemon returns the Daemon of slurmctld.
 func SlurmctldDaemon() Daemon {
 	return Daemon{Daemon: trial.Slurmctld(), Compare: slurmconf.CompareSlurmConf,
-		Assemble: func(wanted Files) (Files, error) { return wanted, nil }, KeyEffect: slurmconf.NeedsReconfigure}
+		Assemble: assembleJWTKeys, KeyEffect: slurmconf.NeedsReconfigure}
 }
 
 // SlurmdbdDaemon returns the Daemon of slurmdbd, whose configuration file contains the password of the
@@ -34,13 +32,17 @@ func SlurmdbdDaemon() Daemon {
 		KeyEffect: slurmconf.NeedsRestart, KeepsKeys: true}
 }
 
-// assembleSlurmdbd adds the password to slurmdbd.conf and leaves out the accounts, which slurmdbd does not read.
+// assembleSlurmdbd adds the password to slurmdbd.conf and leaves out the accounts, which slurmdbd does not read. The keys are
+// as with assembleJWTKeys.
 func assembleSlurmdbd(wanted Files) (Files, error) {
 	text, err := slurmconf.AddStoragePassword(wanted.text("slurmdbd.conf"), wanted.text(slurmconf.StoragePasswordFile))
 	if err != nil {
 		return nil, &RefusedError{err.Error()}
 	}
-	out := maps.Clone(wanted)
+	out, err := assembleJWTKeys(wanted)
+	if err != nil {
+		return nil, err
+	}
 	delete(out, slurmconf.StoragePasswordFile)
 	delete(out, slurmconf.AccountsFile)
 	out["slurmdbd.conf"] = File{[]byte(text), 0o600}

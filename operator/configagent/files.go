@@ -63,6 +63,9 @@ func (f Files) Equal(other Files) bool {
 // text returns the content of a file, empty if there is none.
 func (f Files) text(name string) string { return string(f[name].Content) }
 
+// jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
+func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
+
 // keySet returns the ids of the keys in slurm.jwks, empty if there is none.
 func (f Files) keySet() string { return strings.TrimSpace(f.text(slurmconf.KeySetFile)) }
 

@@ -60,9 +60,16 @@ func RestAPIConfigMap(restAPI string) string { return restAPI + "-restapi-config
 
 // KeySetSecret returns the name of the Secret with the key set that follows a slurm.key once it has been rotated. A
 // key of a Secret has one, whoever refers to it.
-func KeySetSecret(secret, key string) string {
-	sum := sha256.Sum256([]byte(key)) // a Secret may have several keys, and their names are no names of objects
-	return secret + "-keys-" + hex.EncodeToString(sum[:3])
+func KeySetSecret(secret, key string) string { return secret + "-keys-" + hashKeyName(key) }
+
+// JWTKeysSecret returns the name of the Secret with the keys of auth/jwt that follow a key once it has been rotated.
+func JWTKeysSecret(secret, key string) string { return secret + "-jwt-keys-" + hashKeyName(key) }
+
+// hashKeyName returns a part of names of objects for a key of a Secret. A Secret may have several keys, and their names
+// are no names of objects.
+func hashKeyName(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:3])
 }
 
 // LoginService returns the name of the Service of a LoginSet's login pods.
@@ -102,4 +109,12 @@ func TokenSecret(t *v1beta1.Token) string {
 		return r.Name
 	}
 	return t.Name + "-jwt-" + t.Spec.Username
+}
+
+// TokenSecretKey returns the key of a Token's Secret that holds the token.
+func TokenSecretKey(t *v1beta1.Token) string {
+	if r := t.Spec.SecretRef; r != nil && r.Key != "" {
+		return r.Key
+	}
+	return "SLURM_JWT"
 }

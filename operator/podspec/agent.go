@@ -33,8 +33,8 @@ const (
 // Names of keys in the directory of slurm.conf.
 const (
 	SlurmKeyFile = "slurm.key"
-	JWTKeyFile   = "jwt_hs256.key"
-	JWKSFile     = "jwks.json"
+	JWTKeyFile   = slurmconf.JWTKeyFile
+	JWKSFile     = slurmconf.JWKSFile
 	// SlurmJWKSFile takes the place of SlurmKeyFile once the key has been rotated.
 	SlurmJWKSFile = "slurm.jwks"
 )
@@ -100,20 +100,30 @@ type KeyFile struct {
 	Name string
 }
 
-// projectFiles returns the sources of the file. The key set that may follow a slurm.key is a source from the
-// beginning, so that it reaches pods that run already.
+// projectFiles returns the sources of the file. The keys that may follow it in a rotation are a source from the
+// beginning, so that they reach pods that run already.
 func (k KeyFile) projectFiles(mode int32) []corev1.VolumeProjection {
 	out := []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{
 		LocalObjectReference: k.Ref.LocalObjectReference,
 		Items:                []corev1.KeyToPath{{Key: k.Ref.Key, Path: k.Name, Mode: new(mode)}}}}}
-	if k.Name != SlurmKeyFile {
-		return out
+	switch k.Name {
+	case SlurmKeyFile:
+		out = append(out, optionalFiles(names.KeySetSecret(k.Ref.Name, k.Ref.Key), mode, SlurmJWKSFile,
+			slurmconf.KeySetFile))
+	case JWTKeyFile:
+		out = append(out, optionalFiles(names.JWTKeysSecret(k.Ref.Name, k.Ref.Key), mode,
+			slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile, slurmconf.JWTKeysFile))
 	}
-	return append(out, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-		LocalObjectReference: corev1.LocalObjectReference{Name: names.KeySetSecret(k.Ref.Name, k.Ref.Key)},
-		Items: []corev1.KeyToPath{{Key: SlurmJWKSFile, Path: SlurmJWKSFile, Mode: new(mode)},
-			{Key: slurmconf.KeySetFile, Path: slurmconf.KeySetFile, Mode: new(mode)}},
-		Optional: new(true)}})
+	return out
+}
+
+// optionalFiles returns the source of files of a Secret that may not exist.
+func optionalFiles(secret string, mode int32, files ...string) corev1.VolumeProjection {
+	out := &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Optional: new(true)}
+	for _, name := range files {
+		out.Items = append(out.Items, corev1.KeyToPath{Key: name, Path: name, Mode: new(mode)})
+	}
+	return corev1.VolumeProjection{Secret: out}
 }
 
 // SlurmKeysVolume returns the volume with slurm.key and the key set that may follow it, whose files have a mode.

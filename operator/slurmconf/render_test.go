@@ -28,7 +28,7 @@ AuthType=auth/slurm
 CredType=cred/slurm
 AuthInfo=use_client_ids
 AuthAltTypes=auth/jwt
-AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json
 SlurmctldParameters=enable_configless
 `
 
@@ -42,11 +42,11 @@ func TestRenderSlurmConf(t *testing.T) {
 		{"the least", func(*SlurmConf) {}, smallSlurmConf},
 		{"everything", func(c *SlurmConf) {
 			c.Hosts = append(c.Hosts, "c-controller-1")
-			c.Accounting, c.AccountingPort, c.HasJWKS, c.HasMetrics, c.MaxNodeCount = "a.team", 6819, true, true, 40
+			c.Accounting, c.AccountingPort, c.HasMetrics, c.MaxNodeCount = "a.team", 6819, true, 40
 			c.Prologs, c.ControllerEpilogs = []string{"a.sh", "b.sh"}, []string{"c.sh"}
 			c.NodeSets = []NodeSet{{Name: "cpu"}, {"gpu", true, `MaxTime=5 Comment="x y"`}, {"big", true, ""}}
 		}, strings.NewReplacer("=c-controller-0\n", "=c-controller-0\nSlurmctldHost=c-controller-1\n",
-			"AuthType", "MaxNodeCount=40\nAuthType", "256.key", "256.key,jwks=/etc/slurm/jwks.json").
+			"AuthType", "MaxNodeCount=40\nAuthType").
 			Replace(smallSlurmConf) + `AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=a.team
 AccountingStoragePort=6819
@@ -132,7 +132,7 @@ DbdPort=6819
 SlurmUser=slurm
 AuthType=auth/slurm
 AuthAltTypes=auth/jwt
-AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json
 StorageType=accounting_storage/mysql
 StorageHost=mariadb
 StoragePort=3306

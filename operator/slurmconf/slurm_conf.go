@@ -17,13 +17,21 @@ const (
 	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).
 	// Without slurm.jwks there is none.
 	KeySetFile = "slurmtide.keys"
+	// RotatedJWTKeyFile takes the place of JWTKeyFile once that key has been rotated, and the keys of BridgeJWKSFile are added
+	// to JWKSFile. JWTKeysFile has their ids (package operator/rotation/plan). Before the first rotation there is none.
+	RotatedJWTKeyFile = "jwt_hs256.rotated.key"
+	BridgeJWKSFile    = "jwks.bridge.json"
+	JWTKeysFile       = "slurmtide.jwt-keys"
 	// RunDir has slurmctld's sack socket, by which commands in its container authenticate, and its pid
 	// file.
 	RunDir = "/run/slurmctld"
-	// JWTKeyPath and JWKSPath are the keys of auth/jwt.
-	JWTKeyPath = Dir + "/jwt_hs256.key"
-	JWKSPath   = Dir + "/jwks.json"
+	// JWTKeyFile and JWKSFile are the keys of auth/jwt.
+	JWTKeyFile = "jwt_hs256.key"
+	JWKSFile   = "jwks.json"
 )
+
+// jwtParameters names the keys of auth/jwt. There is always a key set, to which a rotation adds keys (package configagent).
+const jwtParameters = "jwt_key=" + Dir + "/" + JWTKeyFile + ",jwks=" + Dir + "/" + JWKSFile
 
 // SlurmConf is the content of slurm.conf (slurm.conf(5)) for a cluster whose slurmctld the operator
 // runs.
@@ -42,8 +50,6 @@ type SlurmConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
-	// HasJWKS says that JWKSPath holds a key set.
-	HasJWKS bool
 	// HasMetrics says that slurmctld serves metrics. Slurm 24.11 does not know the option.
 	HasMetrics bool
 	// MaxNodeCount is how many Slurm nodes there may be, 0 for as many as slurm.conf lists.
@@ -124,11 +130,7 @@ func (c SlurmConf) commonAssignments() []assignment {
 	set("CredType", "cred/slurm")
 	set("AuthInfo", "use_client_ids")
 	set("AuthAltTypes", "auth/jwt")
-	jwt := "jwt_key=" + JWTKeyPath
-	if c.HasJWKS {
-		jwt += ",jwks=" + JWKSPath
-	}
-	set("AuthAltParameters", jwt)
+	set("AuthAltParameters", jwtParameters)
 	set("SlurmctldParameters", "enable_configless")
 	if c.Accounting != "" {
 		set("AccountingStorageType", "accounting_storage/slurmdbd")

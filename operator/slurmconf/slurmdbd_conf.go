@@ -28,8 +28,6 @@ type SlurmdbdConf struct {
 	StoragePort int32
 	// Database and User are those of the database. Without a user Slurm takes its own.
 	Database, User string
-	// HasJWKS says that JWKSPath holds a key set.
-	HasJWKS bool
 	// Extra is the user's text.
 	Extra string
 }
@@ -49,11 +47,7 @@ func (c SlurmdbdConf) Render() (string, error) {
 	set("SlurmUser", "slurm")
 	set("AuthType", "auth/slurm")
 	set("AuthAltTypes", "auth/jwt")
-	jwt := "jwt_key=" + JWTKeyPath
-	if c.HasJWKS {
-		jwt += ",jwks=" + JWKSPath
-	}
-	set("AuthAltParameters", jwt)
+	set("AuthAltParameters", jwtParameters)
 	set("StorageType", "accounting_storage/mysql")
 	set("StorageHost", c.StorageHost)
 	set("StoragePort", strconv.Itoa(int(c.StoragePort)))

@@ -1,12 +1,11 @@
 package token
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // Issuer is the claim iss of our tokens.
@@ -25,39 +24,38 @@ type tokenGrant struct {
 }
 
 // sign returns a token that is valid from now on. It is pure.
-func (g tokenGrant) sign(now time.Time, id string, key []byte) (string, error) {
+func (g tokenGrant) sign(now time.Time, id string, key slurmclient.SigningKey) (string, error) {
 	begin := jwt.NewNumericDate(now.Truncate(time.Second))
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
-		tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin,
-			ExpiresAt: jwt.NewNumericDate(begin.Add(g.lifetime)),
-		}}).SignedString(key)
-	if err != nil {
-		return "", errors.New("the key cannot sign tokens")
-	}
-	return text, nil
+	return key.Sign(tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
+		Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin,
+		ExpiresAt: jwt.NewNumericDate(begin.Add(g.lifetime)),
+	}})
 }
 
 // issuedAt returns when a token was issued, and false unless sign made it with the key and the
 // same grant.
-func (g tokenGrant) issuedAt(text []byte, key []byte) (time.Time, bool) {
+func (g tokenGrant) issuedAt(text []byte, key slurmclient.SigningKey) (time.Time, bool) {
 	var c tokenClaims
-	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithoutClaimsValidation())
-	_, err := parser.ParseWithClaims(string(text), &c, func(*jwt.Token) (any, error) { return key, nil })
-	if err != nil || c.User != g.user || c.Issuer != Issuer || c.IssuedAt == nil || c.ExpiresAt == nil {
+	if key.Read(string(text), &c) != nil {
 		return time.Time{}, false
 	}
-	if c.ExpiresAt.Sub(c.IssuedAt.Time) != g.lifetime {
+	return g.readClaims(c)
+}
+
+// claimedAt is issuedAt for a token that any key may have signed.
+func (g tokenGrant) claimedAt(text []byte) (time.Time, bool) {
+	var c tokenClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(string(text), &c); err != nil {
+		return time.Time{}, false
+	}
+	return g.readClaims(c)
+}
+
+// readClaims returns when a token with these claims was issued, and false if it has another grant.
+func (g tokenGrant) readClaims(c tokenClaims) (time.Time, bool) {
+	if c.User != g.user || c.Issuer != Issuer || c.IssuedAt == nil || c.ExpiresAt == nil ||
+		c.ExpiresAt.Sub(c.IssuedAt.Time) != g.lifetime {
 		return time.Time{}, false
 	}
 	return c.IssuedAt.Time, true
-}
-
-// checkSigningKey returns why tokens cannot be signed with the key, or nil if they can. Slurm
-// verifies tokens of RSA keys by a key set and the name of a key in it, which a Token does not have.
-func checkSigningKey(key []byte) error {
-	if bytes.HasPrefix(bytes.TrimSpace(key), []byte("-----BEGIN")) {
-		return fmt.Errorf("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // Reasons of the condition Ready of Tokens, beside those that all kinds share.
@@ -23,9 +24,8 @@ const (
 )
 
 const (
-	// defaultLifetime and defaultKey apply when a Token does not set them.
+	// defaultLifetime applies when a Token sets none.
 	defaultLifetime = 15 * time.Minute
-	defaultKey      = "SLURM_JWT"
 	// clockSkew is how far in the future the issue time of a token may be, since clocks differ.
 	clockSkew = time.Minute
 )
@@ -35,9 +35,9 @@ type observation struct {
 	token *v1beta1.Token
 	// secret is the Secret with the name of the Token's Secret, or nil.
 	secret *corev1.Secret
-	// key signs the tokens. missingKey is the reason why there is none, in words.
-	key        []byte
-	missingKey string
+	// key signs the tokens. missingKey and invalidKey are the reasons why there is none, in words.
+	key                    slurmclient.SigningKey
+	missingKey, invalidKey string
 	// forbidden is the reason why the Secret or the key cannot be read or written, in words.
 	forbidden string
 }
@@ -60,13 +60,6 @@ type actions struct {
 	status       v1beta1.TokenStatus
 	// requeueAfter is the time until the next reconciliation without a change, 0 for none.
 	requeueAfter time.Duration
-}
-
-func secretKey(t *v1beta1.Token) string {
-	if r := t.Spec.SecretRef; r != nil && r.Key != "" {
-		return r.Key
-	}
-	return defaultKey
 }
 
 // signingKeyRef returns the reference to the key, or nil.
@@ -92,8 +85,8 @@ func specProblem(t *v1beta1.Token) string {
 		return "username is empty"
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		return fmt.Sprintf("%q is not a valid name of a Secret: set secretRef.name", name)
-	case len(validation.IsConfigMapKey(secretKey(t))) > 0:
-		return fmt.Sprintf("%q is not a valid key of a Secret", secretKey(t))
+	case len(validation.IsConfigMapKey(names.TokenSecretKey(t))) > 0:
+		return fmt.Sprintf("%q is not a valid key of a Secret", names.TokenSecretKey(t))
 	}
 	return ""
 }
@@ -114,15 +107,12 @@ func planToken(now time.Time, id string, s observation) actions {
 	if s.missingKey != "" {
 		return s.blockedActions(now, v1beta1.ReasonReferenceNotFound, s.missingKey)
 	}
-	if err := checkSigningKey(s.key); err != nil {
-		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, err.Error())
+	if s.invalidKey != "" {
+		return s.blockedActions(now, v1beta1.ReasonInvalidSpec, s.invalidKey)
 	}
 	g := grantOf(t)
-	if s.secret != nil {
-		at, ok := g.issuedAt(s.secret.Data[secretKey(t)], s.key)
-		if ok && !at.After(now.Add(clockSkew)) && (!isRefreshed(t) || now.Before(at.Add(renewAfter(g)))) {
-			return s.keepToken(now, g, at)
-		}
+	if at, keep := s.isKept(now, g); keep {
+		return s.keepToken(now, g, at)
 	}
 	text, err := g.sign(now, id, s.key)
 	if err != nil {
@@ -132,6 +122,23 @@ func planToken(now time.Time, id string, s observation) actions {
 	out.secret = s.renderSecret(text)
 	out.secretAction = s.writeAction()
 	return out
+}
+
+// isKept reports whether the Secret's token stays, and when it was issued. One that is issued once ends for good, also
+// when the key changes afterwards.
+func (s observation) isKept(now time.Time, g tokenGrant) (time.Time, bool) {
+	if s.secret == nil {
+		return time.Time{}, false
+	}
+	text := s.secret.Data[names.TokenSecretKey(s.token)]
+	at, signed := g.issuedAt(text, s.key)
+	if isRefreshed(s.token) {
+		return at, signed && !at.After(now.Add(clockSkew)) && now.Before(at.Add(renewAfter(g)))
+	}
+	if at, granted := g.claimedAt(text); granted && !now.Before(at.Add(g.lifetime)) {
+		return at, true
+	}
+	return at, signed && !at.After(now.Add(clockSkew))
 }
 
 // renewAfter returns the age at which a token is renewed.
@@ -144,7 +151,7 @@ func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) action
 	if immutable == !isRefreshed(s.token) && len(s.secret.Data) == 1 {
 		return out
 	}
-	out.secret = s.renderSecret(string(s.secret.Data[secretKey(s.token)]))
+	out.secret = s.renderSecret(string(s.secret.Data[names.TokenSecretKey(s.token)]))
 	out.secretAction = s.writeAction()
 	return out
 }
@@ -174,7 +181,7 @@ func (s observation) renderSecret(text string) *corev1.Secret {
 	if s.secret != nil {
 		out = s.secret.DeepCopy()
 	}
-	out.Data = map[string][]byte{secretKey(s.token): []byte(text)}
+	out.Data = map[string][]byte{names.TokenSecretKey(s.token): []byte(text)}
 	out.Immutable = nil
 	if !isRefreshed(s.token) {
 		out.Immutable = new(true)

@@ -11,11 +11,21 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 const signingKey = "0123456789abcdef0123456789abcdef"
+
+func parseKey(t *testing.T, raw string) slurmclient.SigningKey {
+	t.Helper()
+	key, err := slurmclient.ParseSigningKey([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
 
 // newToken returns Token team/t of user alice with a lifetime of 100 seconds, with changes.
 func newToken(change ...func(*v1beta1.TokenSpec)) *v1beta1.Token {
@@ -52,7 +62,7 @@ func inSecret(name, key string) func(*v1beta1.TokenSpec) {
 // newWrittenSecret returns the Secret that is written for a Token so long before noon.
 func newWrittenSecret(t *testing.T, ago time.Duration, token *v1beta1.Token, key string) *corev1.Secret {
 	t.Helper()
-	out := planToken(noon.Add(-ago), "id", observation{token: token, key: []byte(key)})
+	out := planToken(noon.Add(-ago), "id", observation{token: token, key: parseKey(t, key)})
 	if out.secretAction != createSecret {
 		t.Fatalf("nothing was written: %+v", out.status)
 	}
@@ -119,6 +129,9 @@ func TestSecretActions(t *testing.T) {
 		{"issued once: with another key the Secret is replaced", newToken(issuedOnce),
 			newWrittenSecret(t, 0, newToken(issuedOnce), "another key, just as long as that"), signingKey,
 			replaceSecret, "Available", 100 * time.Second},
+		{"issued once: another key does not renew a token that has ended", newToken(issuedOnce),
+			newWrittenSecret(t, 100*time.Second, newToken(issuedOnce), "another key, just as long as that"), signingKey,
+			keepSecret, ReasonExpired, 0},
 		{"issued once: with another lifetime too", newToken(issuedOnce, withLifetime(time.Hour)),
 			newWrittenSecret(t, 0, newToken(issuedOnce), signingKey), signingKey, replaceSecret, "Available",
 			time.Hour},
@@ -144,9 +157,14 @@ func TestSecretActions(t *testing.T) {
 		{"no user", newToken(forUser("")), nil, signingKey, keepSecret, v1beta1.ReasonInvalidSpec, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := observation{token: tc.token, secret: tc.secret, key: []byte(tc.key)}
-			if tc.key == "" {
+			s := observation{token: tc.token, secret: tc.secret}
+			switch {
+			case tc.key == "":
 				s.missingKey = "Secret team/key has no key"
+			case slurmclient.IsPEM([]byte(tc.key)):
+				s.invalidKey = "the key is in PEM"
+			default:
+				s.key = parseKey(t, tc.key)
 			}
 			got := planToken(noon, "id", s)
 			ready := got.status.Conditions[0]
@@ -188,7 +206,7 @@ func checkActions(t *testing.T, s observation, got actions) {
 
 func TestATokenReportsIgnoredFields(t *testing.T) {
 	for _, missing := range []string{"", "Secret team/key has no key"} {
-		s := observation{token: newToken(inSecret("s", "k")), key: []byte(signingKey), missingKey: missing}
+		s := observation{token: newToken(inSecret("s", "k")), key: parseKey(t, signingKey), missingKey: missing}
 		s.token.Spec.SecretRef.Optional = new(true)
 		s.token.Status = planToken(noon, "id", s).status
 		c := meta.FindStatusCondition(s.token.Status.Conditions, v1beta1.ConditionFieldsIgnored)
@@ -206,7 +224,7 @@ func TestATokenReportsIgnoredFields(t *testing.T) {
 }
 
 func TestTokenClaims(t *testing.T) {
-	text, err := tokenGrant{"alice", time.Minute}.sign(noon.Add(300*time.Millisecond), "an id", []byte(signingKey))
+	text, err := tokenGrant{"alice", time.Minute}.sign(noon.Add(300*time.Millisecond), "an id", parseKey(t, signingKey))
 	if err != nil {
 		t.Fatal(err)
 	}

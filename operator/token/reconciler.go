@@ -2,6 +2,7 @@ package token
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // FieldManager is the field manager of our writes.
@@ -84,16 +86,20 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation
 	if ref := signingKeyRef(t); ref == nil || ref.Name == "" {
 		s.missingKey = "the Token has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are signed with"
 	} else {
-		key, err := access.ReadKey(ctx, r.keys, refs.SecretKeyRef(t.Namespace, ref))
+		raw, err := access.ReadSigningKey(ctx, r.keys, refs.SecretKeyRef(t.Namespace, ref))
 		switch {
 		case access.IsMissing(err):
 			s.missingKey = err.Error()
 		case apierrors.IsForbidden(err):
 			s.forbidden = err.Error()
+		case errors.Is(err, access.ErrNotForHS256):
+			s.invalidKey = err.Error()
 		case err != nil:
 			return observation{}, err
 		}
-		s.key = key
+		if s.key, err = slurmclient.ParseSigningKey(raw); err != nil {
+			s.invalidKey = err.Error()
+		}
 	}
 	if specProblem(t) != "" {
 		return s, nil

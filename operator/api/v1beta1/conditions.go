@@ -131,13 +131,20 @@ const (
 // daemons have the new key alone. False: they are being given it, and the reason says how far that is.
 const ConditionKeysRotated = "KeysRotated"
 
-// Reasons of the condition KeysRotated, beside those that Ready has, in the order in which they come.
+// ConditionJWTKeysRotated is on Controllers whose key of auth/jwt somebody has asked to replace (AnnotationRotateJWTKeys). True:
+// slurmctld and slurmdbd accept the tokens of the new key alone. False: the reason says how far that is.
+const ConditionJWTKeysRotated = "JWTKeysRotated"
+
+// Reasons of the conditions KeysRotated and JWTKeysRotated, beside those that Ready has, in the order in which they come.
 const (
 	// ReasonWaitingForDaemons (False): a rotation begins when all daemons are known to have the present key.
 	ReasonWaitingForDaemons = "WaitingForDaemons"
 	// ReasonDistributingKey (False): daemons learn the new key, with which nobody signs yet.
 	ReasonDistributingKey = "DistributingKey"
-	// ReasonSwitchingKey (False): daemons begin to sign with the new key.
+	// ReasonReplacingTokens (False): tokens are signed with another key, and those who use them are given time to notice. It
+	// is a step of JWTKeysRotated, before and after ReasonSwitchingKey.
+	ReasonReplacingTokens = "ReplacingTokens"
+	// ReasonSwitchingKey (False): daemons begin to use the new key.
 	ReasonSwitchingKey = "SwitchingKey"
 	// ReasonRetiringKey (False): daemons forget the old key.
 	ReasonRetiringKey = "RetiringKey"

@@ -132,8 +132,11 @@ const AnnotationSyncRequested = Prefix + "sync-requested"
 // it, also by `kubectl slurm rotate`; the operator reads it. It is a slurmtide extension.
 const AnnotationRotateKeys = Prefix + "rotate-keys"
 
-// AnnotationRotatedFor is on the Secrets with key sets: for which Controllers, and which values of their
-// AnnotationRotateKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
+// AnnotationRotateJWTKeys is AnnotationRotateKeys for the key of auth/jwt, with which tokens are signed.
+const AnnotationRotateJWTKeys = Prefix + "rotate-jwt-keys"
+
+// AnnotationRotatedFor is on the Secrets with keys of a rotation: for which Controllers, and which values of their
+// AnnotationRotateKeys or AnnotationRotateJWTKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
 const AnnotationRotatedFor = Prefix + "rotated-for"
 
 // AnnotationImageReleases is on Controllers, Accountings, RestApis and LoginSets. It says of images which release of

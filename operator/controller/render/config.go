@@ -74,7 +74,8 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 // is a key or the configuration of slurmdbd.
 func isReserved(name string) bool {
 	switch strings.ToLower(name) {
-	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks", slurmconf.RevisionFile:
+	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks", slurmconf.RevisionFile,
+		slurmconf.KeySetFile, slurmconf.JWTKeysFile, slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile:
 		return true
 	}
 	return false
@@ -88,7 +89,7 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		Hosts:       refs.SlurmctldHosts(c), Address: refs.SlurmctldAddr(c),
 		Port: in.address().Port, SlurmdPort: names.SlurmdPort,
 		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
-		HasJWKS: c.Spec.JWKSKeyRef != nil, HasMetrics: c.Spec.Metrics.Enabled,
+		HasMetrics: c.Spec.Metrics.Enabled,
 		MaxNodeCount:      maxNodeCount(in.MaxWorkers),
 		Prologs:           slices.Sorted(maps.Keys(in.Files.Prolog)),
 		Epilogs:           slices.Sorted(maps.Keys(in.Files.Epilog)),

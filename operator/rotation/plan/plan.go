@@ -15,7 +15,9 @@ const (
 	NotBegun Phase = v1beta1.ReasonWaitingForDaemons
 	// Distributing is while daemons learn the new key, with which nobody signs yet.
 	Distributing Phase = v1beta1.ReasonDistributingKey
-	// Switching is while daemons begin to sign with the new key.
+	// Resigning is while tokens are signed with another key. It is a step of NextJWT alone.
+	Resigning Phase = v1beta1.ReasonReplacingTokens
+	// Switching is while daemons begin to use the new key.
 	Switching Phase = v1beta1.ReasonSwitchingKey
 	// Retiring is while daemons forget the old key.
 	Retiring Phase = v1beta1.ReasonRetiringKey

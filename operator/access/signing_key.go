@@ -1,0 +1,39 @@
+package access
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// SigningKeyName is the key of the Secret names.JWTKeysSecret that tokens are signed with.
+const SigningKeyName = "signing.key"
+
+// ErrNotForHS256 reports a key in PEM. Slurm verifies tokens of such keys by a key set and the id of the key in it,
+// which an object does not name.
+var ErrNotForHS256 = errors.New("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")
+
+// ReadSigningKey returns the key that tokens are signed with (slurmclient.ParseSigningKey): the key that r names, or the
+// one that has taken its place in a rotation (package rotation). The error is a *MissingError if r's is absent or empty,
+// and ErrNotForHS256 if it is in PEM.
+func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]byte, error) {
+	rotated, err := kube.Read(ctx, refs.KeyRef{Kind: r.Kind, Namespace: r.Namespace,
+		Name: names.JWTKeysSecret(r.Name, r.Key), Key: SigningKeyName})
+	if key := rotated.Data[SigningKeyName]; err == nil && len(key) > 0 {
+		return key, nil
+	}
+	// Whoever may read a single Secret only has not read another one before.
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	key, err := ReadKey(ctx, kube, r)
+	if err == nil && slurmclient.IsPEM(key) {
+		return nil, ErrNotForHS256
+	}
+	return key, err
+}

@@ -1,0 +1,87 @@
+package slurmclient
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// SigningKey signs tokens of auth/jwt. ParseSigningKey returns one.
+type SigningKey struct {
+	method          jwt.SigningMethod
+	private, public any
+	// id is the id of a key for RS256 in slurmctld's key set. Slurm has one key for HS256, without an id.
+	id string
+}
+
+// ParseSigningKey returns the key for RS256 if raw is an RSA key in PEM (PKCS #8), and the key for HS256 that consists of
+// these bytes otherwise. The error contains nothing of the key.
+//
+// Slurm verifies HS256 with its jwt_key and RS256 with its key set (slurm.conf(5), AuthAltParameters).
+func ParseSigningKey(raw []byte) (SigningKey, error) {
+	if !IsPEM(raw) {
+		return SigningKey{method: jwt.SigningMethodHS256, private: raw, public: raw}, nil
+	}
+	block, _ := pem.Decode(raw)
+	if block == nil {
+		return SigningKey{}, errors.New("the key is broken PEM")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	key, isRSA := parsed.(*rsa.PrivateKey)
+	if err != nil || !isRSA {
+		return SigningKey{}, errors.New("the key in PEM is no RSA key of PKCS #8")
+	}
+	return SigningKey{method: jwt.SigningMethodRS256, private: key, public: &key.PublicKey,
+		id: RSAKeyID(&key.PublicKey)}, nil
+}
+
+// IsPEM reports whether a key is in PEM, as keys for RSA and elliptic curves are.
+func IsPEM(raw []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("-----BEGIN")) }
+
+// Sign returns a token with the claims.
+func (k SigningKey) Sign(claims jwt.Claims) (string, error) {
+	token := jwt.NewWithClaims(k.method, claims)
+	if k.id != "" {
+		token.Header["kid"] = k.id
+	}
+	text, err := token.SignedString(k.private)
+	if err != nil {
+		return "", errors.New("the key cannot sign tokens")
+	}
+	return text, nil
+}
+
+// Read reads the claims of a token that the key has signed. It does not look at their times. The error says that the key
+// has not signed it.
+func (k SigningKey) Read(token string, claims jwt.Claims) error {
+	parser := jwt.NewParser(jwt.WithValidMethods([]string{k.method.Alg()}), jwt.WithoutClaimsValidation())
+	parsed, err := parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return k.public, nil })
+	if err != nil {
+		return fmt.Errorf("verifying the token: %w", err)
+	}
+	if id, _ := parsed.Header["kid"].(string); id != k.id {
+		return errors.New("verifying the token: it names another key")
+	}
+	return nil
+}
+
+// RSAKeyID returns the id of an RSA key in a key set: its thumbprint (RFC 7638).
+func RSAKeyID(key *rsa.PublicKey) string {
+	modulus, exponent := RSAKeyNumbers(key)
+	sum := sha256.Sum256(fmt.Appendf(nil, `{"e":"%s","kty":"RSA","n":"%s"}`, exponent, modulus))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// RSAKeyNumbers returns the modulus and the exponent of an RSA key as key sets have them (RFC 7518, 6.3.1).
+func RSAKeyNumbers(key *rsa.PublicKey) (modulus, exponent string) {
+	return base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
+		base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes())
+}
