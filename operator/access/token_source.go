@@ -36,6 +36,8 @@ type secretTokenSource struct {
 	now   func() time.Time
 	ctx   func() context.Context
 
+	reloading sync.Mutex // is held while Reload reads the Secret
+
 	mu       sync.Mutex
 	content  []byte
 	current  slurmclient.TokenSource
@@ -75,6 +77,12 @@ func (s *secretTokenSource) Token() (string, error) {
 
 // Reload implements slurmclient.TokenSource.
 func (s *secretTokenSource) Reload() (bool, error) {
+	refused := s.held()
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	if s.held() != refused {
+		return true, nil // another request was refused at the same time
+	}
 	changed, err := s.refresh(s.ctx(), retryReadInterval)
 	if changed || err != nil {
 		return changed, err
@@ -85,6 +93,13 @@ func (s *secretTokenSource) Reload() (bool, error) {
 		return false, s.err
 	}
 	return s.current.Reload()
+}
+
+// held returns the tokens of the Secret as it was read last.
+func (s *secretTokenSource) held() slurmclient.TokenSource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
 }
 
 // Expiry implements slurmclient.TokenSource.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -33,10 +34,22 @@ type sharers struct {
 	logins      []v1beta1.LoginSet
 }
 
-// findSharers returns the objects of a namespace that refer to a key. The error is *problem.Error if the daemons of
-// one are outside of the operator's control.
-func (r *Reconciler) findSharers(ctx context.Context, namespace string, key corev1.SecretKeySelector) (sharers, error) {
+// keyRefs returns the references of Controllers and Accountings to a kind of keys, nil if they have none.
+type keyRefs struct {
+	ofController func(*v1beta1.Controller) *corev1.SecretKeySelector
+	ofAccounting func(*v1beta1.Accounting) *corev1.SecretKeySelector
+}
+
+var slurmKeyRefs = keyRefs{
+	func(c *v1beta1.Controller) *corev1.SecretKeySelector { return c.Spec.SlurmKeyRef },
+	func(a *v1beta1.Accounting) *corev1.SecretKeySelector { return a.Spec.SlurmKeyRef },
+}
+
+// findSharers returns the objects in the namespace of a Controller that refer to the same key. The error is *problem.Error
+// if the daemons of one are outside of the operator's control, or if the slurmdbd of one has the key by another reference.
+func (r *Reconciler) findSharers(ctx context.Context, of *v1beta1.Controller, kind keyRefs) (sharers, error) {
 	var out sharers
+	namespace, key := of.Namespace, kind.ofController(of)
 	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
 	logins := &v1beta1.LoginSetList{}
 	err := errors.Join(r.Client.List(ctx, controllers, client.InNamespace(namespace)),
@@ -46,11 +59,14 @@ func (r *Reconciler) findSharers(ctx context.Context, namespace string, key core
 		return out, fmt.Errorf("listing the objects that refer to the key: %w", err)
 	}
 	for _, c := range controllers.Items {
-		if !isSameKey(c.Spec.SlurmKeyRef, key) {
+		if !isSameKey(kind.ofController(&c), key) {
 			continue
 		}
 		if c.Spec.External {
 			return out, newExternalError(v1beta1.KindController, c.Name)
+		}
+		if err := checkAccountingKey(&c, accountings.Items, kind); err != nil {
+			return out, err
 		}
 		out.controllers = append(out.controllers, c)
 		for _, l := range logins.Items {
@@ -60,7 +76,7 @@ func (r *Reconciler) findSharers(ctx context.Context, namespace string, key core
 		}
 	}
 	for _, a := range accountings.Items {
-		if !isSameKey(a.Spec.SlurmKeyRef, key) {
+		if !isSameKey(kind.ofAccounting(&a), key) {
 			continue
 		}
 		if a.Spec.External {
@@ -71,8 +87,22 @@ func (r *Reconciler) findSharers(ctx context.Context, namespace string, key core
 	return out, nil
 }
 
-func isSameKey(ref *corev1.SecretKeySelector, key corev1.SecretKeySelector) bool {
-	return ref != nil && ref.Name == key.Name && ref.Key == key.Key
+// checkAccountingKey returns an error if the slurmdbd of a Controller would not get its new key.
+func checkAccountingKey(c *v1beta1.Controller, accountings []v1beta1.Accounting, kind keyRefs) error {
+	if c.Spec.AccountingRef == nil {
+		return nil
+	}
+	for _, a := range accountings {
+		if a.Name == c.Spec.AccountingRef.Name && !isSameKey(kind.ofAccounting(&a), kind.ofController(c)) {
+			return problem.New(v1beta1.ReasonInvalidSpec, "Accounting %s of Controller %s refers to another Secret or key, so "+
+				"that its slurmdbd would not get the new key; let both refer to the same one", a.Name, c.Name)
+		}
+	}
+	return nil
+}
+
+func isSameKey(a, b *corev1.SecretKeySelector) bool {
+	return a != nil && b != nil && a.Name == b.Name && a.Key == b.Key
 }
 
 func newExternalError(kind, name string) error {
@@ -84,43 +114,42 @@ func newExternalError(kind, name string) error {
 // do not have it.
 func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sharers, written plan.KeySet) (
 	[]plan.Member, error) {
-	pods, missing, err := r.findPods(ctx, namespace, s)
+	selectors, expected := s.keyVerifiers()
+	for _, c := range s.controllers {
+		selectors = append(selectors, names.WorkerSelector(c.Name))
+	}
+	for _, l := range s.logins {
+		selectors = append(selectors, names.LoginSelector(l.Name))
+	}
+	answers, err := r.askAgents(ctx, namespace, selectors, expected)
 	if err != nil {
 		return nil, err
 	}
-	members := make([]plan.Member, len(pods))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, parallelReads)
-	for i := range pods {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			members[i] = r.readMember(ctx, &pods[i], written)
-		})
-	}
-	wg.Wait()
-	for i, m := range members {
-		if m.Problem == "" && m.Loaded.Equal(written) {
-			continue
+	var members []plan.Member
+	for _, a := range answers {
+		m := plan.Member{Name: a.name, Problem: a.problem}
+		if m.Problem == "" {
+			if m.Loaded, err = plan.ParseKeySet(a.status.Keys); err != nil {
+				m.Problem = err.Error()
+			} else if !m.Loaded.Equal(written) {
+				m.Problem = a.status.Error
+			}
 		}
-		if err := r.requestSync(ctx, &pods[i]); err != nil {
-			return nil, err
+		if m.Problem != "" || !m.Loaded.Equal(written) {
+			if err := r.requestSync(ctx, a.pod); err != nil {
+				return nil, err
+			}
 		}
-	}
-	for _, name := range missing {
-		members = append(members, plan.Member{Name: name, Problem: "the pod does not exist"})
+		members = append(members, m)
 	}
 	return members, nil
 }
 
-// findPods returns the pods of all daemons in the order of their names, and the names of those that should exist and
-// do not. A pod that is not on a Kubernetes node yet will begin with the key set of that time.
-func (r *Reconciler) findPods(ctx context.Context, namespace string, s sharers) ([]corev1.Pod, []string, error) {
-	var selectors []map[string]string
-	var expected []string
+// keyVerifiers returns the selectors of the pods of slurmctld and slurmdbd, and the names of those that should exist.
+func (s sharers) keyVerifiers() (selectors []map[string]string, expected []string) {
 	for i := range s.controllers {
 		c := &s.controllers[i]
-		selectors = append(selectors, names.SlurmctldSelector(c.Name), names.WorkerSelector(c.Name))
+		selectors = append(selectors, names.SlurmctldSelector(c.Name))
 		for ordinal := range refs.ControllerReplicas(c) {
 			expected = append(expected, names.ControllerPod(c.Name, ordinal))
 		}
@@ -129,15 +158,55 @@ func (r *Reconciler) findPods(ctx context.Context, namespace string, s sharers) 
 		selectors = append(selectors, names.SlurmdbdSelector(a.Name))
 		expected = append(expected, names.AccountingPod(a.Name))
 	}
-	for _, l := range s.logins {
-		selectors = append(selectors, names.LoginSelector(l.Name))
+	return selectors, expected
+}
+
+// answer is what the agent of a pod says.
+type answer struct {
+	name string
+	// pod is nil if there is none of that name.
+	pod    *corev1.Pod
+	status configagent.Status
+	// problem says why the keys of the daemon are not known. It is empty if they are.
+	problem string
+}
+
+// askAgents asks the agents of the selected pods, in the order of their names. Pods that are expected and do not exist come
+// last.
+func (r *Reconciler) askAgents(ctx context.Context, namespace string, selectors []map[string]string, expected []string) (
+	[]answer, error) {
+	pods, err := r.findPods(ctx, namespace, selectors)
+	if err != nil {
+		return nil, err
 	}
+	out := make([]answer, len(pods))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallelReads)
+	for i := range pods {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			out[i] = r.askAgent(ctx, &pods[i])
+		})
+	}
+	wg.Wait()
+	for _, name := range expected {
+		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name }) {
+			out = append(out, answer{name: name, problem: "the pod does not exist"})
+		}
+	}
+	return out, nil
+}
+
+// findPods returns the selected pods in the order of their names. A pod that is not on a Kubernetes node yet will begin with
+// the keys of that time.
+func (r *Reconciler) findPods(ctx context.Context, namespace string, selectors []map[string]string) ([]corev1.Pod, error) {
 	var out []corev1.Pod
 	for _, selector := range selectors {
 		list := &corev1.PodList{}
 		err := r.Uncached.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(selector))
 		if err != nil {
-			return nil, nil, fmt.Errorf("listing the pods that have the key: %w", err)
+			return nil, fmt.Errorf("listing the pods that have the key: %w", err)
 		}
 		for _, pod := range list.Items {
 			ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
@@ -147,32 +216,23 @@ func (r *Reconciler) findPods(ctx context.Context, namespace string, s sharers) 
 		}
 	}
 	slices.SortFunc(out, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	missing := slices.DeleteFunc(expected, func(name string) bool {
-		return slices.ContainsFunc(out, func(pod corev1.Pod) bool { return pod.Name == name })
-	})
-	return out, missing, nil
+	return out, nil
 }
 
-// readMember asks the agent of a pod which key set its daemon has, and if it is not the written one, why.
-func (r *Reconciler) readMember(ctx context.Context, pod *corev1.Pod, written plan.KeySet) plan.Member {
-	out := plan.Member{Name: pod.Name}
+// askAgent asks the agent of a pod which keys its daemon has.
+func (r *Reconciler) askAgent(ctx context.Context, pod *corev1.Pod) answer {
+	out := answer{name: pod.Name, pod: pod}
 	if pod.Status.PodIP == "" {
-		out.Problem = "it is starting"
+		out.problem = "it is starting"
 		return out
 	}
-	status, err := r.readAgent(ctx, pod.Status.PodIP)
-	if err != nil {
-		out.Problem = "it does not say which keys it has"
-		return out
-	}
-	out.Loaded, err = plan.ParseKeySet(status.Keys)
+	var err error
+	out.status, err = r.readAgent(ctx, pod.Status.PodIP)
 	switch {
 	case err != nil:
-		out.Problem = err.Error()
-	case status.AppliedAt.IsZero():
-		out.Problem = cmp.Or(status.Error, "it has no keys yet")
-	case !out.Loaded.Equal(written):
-		out.Problem = status.Error
+		out.problem = "it does not say which keys it has"
+	case out.status.AppliedAt.IsZero():
+		out.problem = cmp.Or(out.status.Error, "it has no keys yet")
 	}
 	return out
 }
@@ -180,6 +240,9 @@ func (r *Reconciler) readMember(ctx context.Context, pod *corev1.Pod, written pl
 // requestSync makes the kubelet update the volumes of a pod, by a change of the pod; otherwise it looks at them once a
 // minute. The kubelet may learn of that before it learns of the Secret, so it is asked again.
 func (r *Reconciler) requestSync(ctx context.Context, pod *corev1.Pod) error {
+	if pod == nil {
+		return nil
+	}
 	last, err := time.Parse(time.RFC3339Nano, pod.Annotations[v1beta1.AnnotationSyncRequested])
 	if err == nil && r.now().Sub(last) < syncInterval {
 		return nil

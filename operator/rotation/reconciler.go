@@ -2,6 +2,9 @@ package rotation
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,6 +38,7 @@ type Reconciler struct {
 	events    events.EventRecorder
 	now       func() time.Time
 	newKeyID  func(now time.Time) (string, error)
+	newBridge func() (*rsa.PrivateKey, error)
 }
 
 // New returns a Reconciler. It reads objects through c, those that are not cached (Secrets and pods) through
@@ -44,7 +48,25 @@ func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, namespaces []string) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: namespaces}
-	return &Reconciler{Writer: w, readAgent: readAgent, events: recorder, now: now, newKeyID: newKeyID}
+	return &Reconciler{Writer: w, readAgent: readAgent, events: recorder, now: now, newKeyID: newKeyID,
+		newBridge: func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, bridgeBits) }}
+}
+
+// kind is a kind of keys that can be rotated.
+type kind struct {
+	// annotation asks for a rotation, and condition says how far it is. action is that of its events.
+	annotation, condition, action string
+	// rotate takes the next step. It returns the condition and when to look again. An error is *problem.Error if somebody
+	// has to do something.
+	rotate func(ctx context.Context, c *v1beta1.Controller) (metav1.Condition, time.Duration, error)
+}
+
+// kinds returns the kinds of keys.
+func (r *Reconciler) kinds() []kind {
+	return []kind{
+		{v1beta1.AnnotationRotateKeys, v1beta1.ConditionKeysRotated, "RotateKeys", r.rotateKey},
+		{v1beta1.AnnotationRotateJWTKeys, v1beta1.ConditionJWTKeysRotated, "RotateJWTKeys", r.rotateJWTKey},
+	}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Controllers whose annotations change.
@@ -62,95 +84,111 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Reconcile takes the next step of the rotation that a Controller asks for, and says in the condition KeysRotated how
-// far it is.
+// Reconcile takes the next step of the rotations that a Controller asks for, and says in conditions how far they are.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1beta1.Controller{}
 	if live, err := r.FindLive(ctx, req.NamespacedName, c); !live {
 		return kube.ResultOf(0, err)
 	}
-	if c.Annotations[v1beta1.AnnotationRotateKeys] == "" {
-		return ctrl.Result{}, nil
+	var soonest time.Duration
+	var failures []error
+	for _, k := range r.kinds() {
+		if c.Annotations[k.annotation] == "" {
+			continue
+		}
+		again, err := r.takeStep(ctx, c, k)
+		failures = append(failures, err)
+		if again > 0 && (soonest == 0 || again < soonest) {
+			soonest = again
+		}
 	}
-	condition, err := r.rotateKey(ctx, c)
+	return kube.ResultOf(soonest, errors.Join(failures...))
+}
+
+// takeStep takes the next step of a rotation, writes its condition, and returns when to look again, 0 for not at all.
+func (r *Reconciler) takeStep(ctx context.Context, c *v1beta1.Controller, k kind) (time.Duration, error) {
+	condition, again, err := r.checkAndRotate(ctx, c, k)
 	reported, err := problem.Split(err)
 	if err != nil {
-		return kube.ResultOf(0, err)
+		return 0, err
 	}
 	if reported != nil {
 		condition = metav1.Condition{Status: metav1.ConditionFalse, Reason: reported.Reason, Message: reported.Message}
+		again = kube.RetryDelay(reported)
 	}
-	err = r.patchCondition(ctx, c, condition)
-	switch {
-	case reported != nil:
-		return kube.ResultOf(kube.RetryDelay(reported), err)
-	case condition.Status == metav1.ConditionTrue:
-		return kube.ResultOf(0, err)
-	}
-	return kube.ResultOf(lookInterval, err)
+	condition.Type = k.condition
+	return again, r.patchCondition(ctx, c, k, condition)
 }
 
-// rotateKey takes the next step and returns the condition KeysRotated. An error is *problem.Error if somebody has to do
-// something.
-func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (metav1.Condition, error) {
-	var none metav1.Condition
+// checkAndRotate takes the next step if the operator may write in the namespace.
+func (r *Reconciler) checkAndRotate(ctx context.Context, c *v1beta1.Controller, k kind) (
+	metav1.Condition, time.Duration, error) {
 	if err := r.CheckNamespace(c.Namespace); err != nil {
-		return none, err
+		return metav1.Condition{}, 0, err
 	}
+	return k.rotate(ctx, c)
+}
+
+// rotateKey takes the next step of a rotation of slurm.key.
+func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (metav1.Condition, time.Duration, error) {
+	var none metav1.Condition
 	if c.Spec.SlurmKeyRef == nil {
-		return none, problem.New(v1beta1.ReasonInvalidSpec, "spec.slurmKeyRef must be given")
+		return none, 0, problem.New(v1beta1.ReasonInvalidSpec, "spec.slurmKeyRef must be given")
 	}
 	key := *c.Spec.SlurmKeyRef
-	sharers, err := r.findSharers(ctx, c.Namespace, key)
+	sharers, err := r.findSharers(ctx, c, slurmKeyRefs)
 	if err != nil {
-		return none, err
+		return none, 0, err
 	}
 	secret, err := r.readKeySecret(ctx, c.Namespace, key)
 	if err != nil {
-		return none, err
+		return none, 0, err
 	}
 	in := plan.Input{Written: secret.set,
 		Requested: secret.requests[c.Name] != c.Annotations[v1beta1.AnnotationRotateKeys]}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if !in.Requested && len(secret.set.IDs()) == 1 && last != nil && last.Status == metav1.ConditionTrue {
-		return *last, nil // a pod that starts has the written key set from the beginning
+		return *last, 0, nil // a pod that starts has the written key set from the beginning
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {
-		return none, err
+		return none, 0, err
 	}
 	if in.Members, err = r.observeMembers(ctx, c.Namespace, sharers, secret.set); err != nil {
-		return none, err
+		return none, 0, err
 	}
 	step := plan.Next(in)
-	if step.Write == nil {
-		return conditionOf(step, secret.set), nil
+	switch {
+	case step.Phase == plan.Rotated:
+		return conditionOf(step, secret.set), 0, nil
+	case step.Write == nil:
+		return conditionOf(step, secret.set), lookInterval, nil
 	}
-	return conditionOf(step, *step.Write), r.writeKeySet(ctx, c, sharers, secret, *step.Write)
+	return conditionOf(step, *step.Write), lookInterval, r.writeKeySet(ctx, c, sharers, secret, *step.Write)
 }
 
-// patchCondition writes the condition KeysRotated if it has changed, and records an event when another step begins.
-func (r *Reconciler) patchCondition(ctx context.Context, c *v1beta1.Controller, condition metav1.Condition) error {
-	condition.Type, condition.ObservedGeneration = v1beta1.ConditionKeysRotated, c.Generation
+// patchCondition writes the condition of a rotation if it has changed, and records an event when another step begins.
+func (r *Reconciler) patchCondition(ctx context.Context, c *v1beta1.Controller, k kind, condition metav1.Condition) error {
+	condition.ObservedGeneration = c.Generation
 	condition.LastTransitionTime = metav1.NewTime(r.now())
-	before := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
+	before := meta.FindStatusCondition(c.Status.Conditions, k.condition)
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
 		meta.SetStatusCondition(&next.Status.Conditions, condition)
 	})
 	if !written || before != nil && before.Reason == condition.Reason {
 		return err
 	}
-	kind := corev1.EventTypeNormal
+	severity := corev1.EventTypeNormal
 	if !isPhase(condition.Reason) {
-		kind = corev1.EventTypeWarning
+		severity = corev1.EventTypeWarning
 	}
-	r.events.Eventf(c, nil, kind, condition.Reason, "RotateKeys", "%s", condition.Message)
+	r.events.Eventf(c, nil, severity, condition.Reason, k.action, "%s", condition.Message)
 	return nil
 }
 
 // isPhase reports whether the reason of a condition is a step of a rotation.
 func isPhase(reason string) bool {
 	switch plan.Phase(reason) {
-	case plan.NotBegun, plan.Distributing, plan.Switching, plan.Retiring, plan.Rotated:
+	case plan.NotBegun, plan.Distributing, plan.Resigning, plan.Switching, plan.Retiring, plan.Rotated:
 		return true
 	}
 	return false

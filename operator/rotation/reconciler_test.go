@@ -2,6 +2,7 @@ package rotation
 
 import (
 	"context"
+	"crypto/rsa"
 	"errors"
 	"strings"
 	"testing"
@@ -28,8 +29,12 @@ type env struct {
 	recorder *events.FakeRecorder
 	// keys are the key sets that daemons have, by the addresses of their pods. Those without one do not answer.
 	keys map[string]string
+	// jwtKeys are the keys of auth/jwt that they have.
+	jwtKeys map[string]string
 	// faults are what agents report, by the same addresses.
 	faults map[string]string
+	// later is how long after noon it is.
+	later time.Duration
 }
 
 func newEnv(t *testing.T, more ...client.Object) *env {
@@ -50,7 +55,7 @@ func newEnv(t *testing.T, more ...client.Object) *env {
 		newPod("login-x", "10.0.0.4", names.LoginSelector("login")),
 		newPod("other-0", "10.0.0.9", names.WorkerSelector("other"))}, more...)
 	return &env{t: t, store: kubetest.NewStore(t, c, objects...), recorder: events.NewFakeRecorder(1000),
-		faults: map[string]string{}, keys: map[string]string{"10.0.0.1": "", "10.0.0.2": "", "10.0.0.3": "", "10.0.0.4": ""}}
+		faults: map[string]string{}, jwtKeys: map[string]string{}, keys: map[string]string{"10.0.0.1": "", "10.0.0.2": "", "10.0.0.3": "", "10.0.0.4": ""}}
 }
 
 func keyOf(secret string) *corev1.SecretKeySelector {
@@ -70,10 +75,12 @@ func (e *env) reconcile(store *kubetest.Store) error {
 		if !answers {
 			return configagent.Status{}, errors.New("no route to " + podIP)
 		}
-		return configagent.Status{Keys: keys, AppliedAt: kubetest.Noon(), Error: e.faults[podIP]}, nil
+		return configagent.Status{Keys: keys, JWTKeys: e.jwtKeys[podIP], AppliedAt: kubetest.Noon(),
+			Error: e.faults[podIP]}, nil
 	}
-	r := New(store, store, read, e.recorder, kubetest.Noon, nil)
+	r := New(store, store, read, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
 	r.newKeyID = func(time.Time) (string, error) { return "new", nil }
+	r.newBridge = func() (*rsa.PrivateKey, error) { return bridge, nil }
 	_, err := r.Reconcile(e.t.Context(), kubetest.Request("slurm"))
 	return err
 }

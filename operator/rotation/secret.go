@@ -2,11 +2,8 @@ package rotation
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,33 +11,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
-	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
-	"github.com/slurmtide/slurmtide/operator/rotation/plan"
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // keySize is the size in bytes of a new key.
 const keySize = 64
 
-// keySecret is the Secret with a key set.
-type keySecret struct {
+// rotationSecret is the Secret with the keys of a rotation.
+type rotationSecret struct {
+	name string
 	// live is the Secret as it was read, nil if there is none.
 	live *corev1.Secret
-	set  plan.KeySet
-	// requests are the values of AnnotationRotateKeys for which there are keys, by Controller.
+	// requests are the values of the annotation that asks for keys for which there are some, by Controller.
 	requests map[string]string
 }
 
-// readKeySecret reads the Secret with the key set that follows a key. The error is *problem.Error if somebody else
-// has made it.
-func (r *Reconciler) readKeySecret(ctx context.Context, namespace string, key corev1.SecretKeySelector) (
-	keySecret, error) {
-	out := keySecret{requests: map[string]string{}}
+// readSecret reads the Secret of a name. The error is *problem.Error if somebody else has made it.
+func (r *Reconciler) readSecret(ctx context.Context, namespace, name string) (rotationSecret, error) {
+	out := rotationSecret{name: name, requests: map[string]string{}}
 	secret := &corev1.Secret{}
-	name := names.KeySetSecret(key.Name, key.Key)
 	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -54,113 +44,78 @@ func (r *Reconciler) readKeySecret(ctx context.Context, namespace string, key co
 		return out, problem.New(v1beta1.ReasonObjectTaken, "Secret %s exists already and was not made by the "+
 			"operator; delete or rename it", name)
 	}
-	if out.set, err = plan.ParseKeySet(string(secret.Data[slurmconf.KeySetFile])); err != nil {
-		return out, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %v", name, err)
-	}
 	out.live = secret
 	return out, nil
 }
 
-// writeKeySet writes the next key set, on condition that the Secret has not changed since it was read. Keys that are
-// in no Secret are made.
-func (r *Reconciler) writeKeySet(ctx context.Context, c *v1beta1.Controller, s sharers, from keySecret,
-	next plan.KeySet) error {
-	keys, err := r.readKeys(ctx, c, from)
-	if err != nil {
-		return err
+// data returns the value of a key, nil if there is none.
+func (s rotationSecret) data(key string) []byte {
+	if s.live == nil {
+		return nil
 	}
-	for _, id := range next.IDs() {
-		if len(keys[id]) == 0 {
-			keys[id] = make([]byte, keySize)
-			if _, err := rand.Read(keys[id]); err != nil {
-				return fmt.Errorf("making a key: %w", err)
-			}
-		}
-	}
-	secret, err := renderSecret(c, s, from, next, keys)
-	if err != nil {
-		return err
-	}
-	if from.live == nil {
-		err = r.Client.Create(ctx, secret, r.Owner)
-	} else {
-		err = r.Client.Patch(ctx, secret, client.MergeFromWithOptions(from.live, client.MergeFromWithOptimisticLock{}),
-			r.Owner)
-	}
-	if apierrors.IsForbidden(err) {
-		return problem.New(v1beta1.ReasonForbidden, "the operator may not write Secret %s: add the namespace to the "+
-			"chart's rbac.secretNamespaces, and leave rbac.writeSecrets on", secret.Name)
-	}
-	if err != nil {
-		return fmt.Errorf("writing Secret %s: %w", secret.Name, err)
-	}
-	return nil
+	return s.live.Data[key]
 }
 
-// readKeys returns the present keys by their ids.
-func (r *Reconciler) readKeys(ctx context.Context, c *v1beta1.Controller, from keySecret) (map[string][]byte, error) {
-	if from.live != nil {
-		keys, err := keyfile.Decode(from.live.Data[podspec.SlurmJWKSFile])
-		if err != nil {
-			return nil, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %v", from.live.Name, err)
-		}
-		return keys, nil
-	}
-	ref := c.Spec.SlurmKeyRef
+// readUsersKey returns the key of a Secret to which users refer in a field.
+func (r *Reconciler) readUsersKey(ctx context.Context, namespace, field string, ref *corev1.SecretKeySelector) ([]byte, error) {
 	secret := &corev1.Secret{}
-	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
+	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, secret)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", ref.Name, err)
 	}
 	if len(secret.Data[ref.Key]) == 0 {
-		return nil, problem.New(v1beta1.ReasonReferenceNotFound, "spec.slurmKeyRef: there is no key %s of a Secret %s",
-			ref.Key, ref.Name)
+		return nil, problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no key %s of a Secret %s", field, ref.Key,
+			ref.Name)
 	}
-	return map[string][]byte{plan.FirstKey: secret.Data[ref.Key]}, nil
+	return secret.Data[ref.Key], nil
 }
 
-// renderSecret returns the Secret with a key set. It belongs to all Controllers that have the key, and is deleted
-// with the last of them.
-func renderSecret(c *v1beta1.Controller, s sharers, from keySecret, next plan.KeySet, keys map[string][]byte) (
+// render returns the Secret with other data. It belongs to all Controllers that have the key, and is deleted with the last of
+// them. c's request is done if a rotation begins with it.
+func (s rotationSecret) render(c *v1beta1.Controller, all sharers, begunFor string, data map[string][]byte) (
 	*corev1.Secret, error) {
-	text, err := keyfile.Encode(next, keys)
-	if err != nil {
-		return nil, err
-	}
 	requests := map[string]string{}
-	for _, sharer := range s.controllers { // those that are gone are left out
-		if value, has := from.requests[sharer.Name]; has {
+	for _, sharer := range all.controllers { // those that are gone are left out
+		if value, has := s.requests[sharer.Name]; has {
 			requests[sharer.Name] = value
 		}
 	}
-	if from.set.IsPlain() || len(from.set.IDs()) < len(next.IDs()) {
-		requests[c.Name] = c.Annotations[v1beta1.AnnotationRotateKeys]
+	if begunFor != "" {
+		requests[c.Name] = begunFor
 	}
 	done, err := json.Marshal(requests)
 	if err != nil {
 		return nil, err
 	}
-	out := &corev1.Secret{Type: corev1.SecretTypeOpaque, ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace,
-		Name: names.KeySetSecret(c.Spec.SlurmKeyRef.Name, c.Spec.SlurmKeyRef.Key)}}
-	if from.live != nil {
-		out = from.live.DeepCopy()
+	out := &corev1.Secret{Type: corev1.SecretTypeOpaque, ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: s.name}}
+	if s.live != nil {
+		out = s.live.DeepCopy()
 	}
 	out.Annotations = podspec.MergeMaps(out.Annotations, map[string]string{v1beta1.AnnotationRotatedFor: string(done)})
 	out.OwnerReferences = nil
-	for _, sharer := range s.controllers {
+	for _, sharer := range all.controllers {
 		out.OwnerReferences = append(out.OwnerReferences, metav1.OwnerReference{
 			APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindController, Name: sharer.Name,
 			UID: sharer.UID})
 	}
-	out.Data = map[string][]byte{podspec.SlurmJWKSFile: text, slurmconf.KeySetFile: []byte(next.String())}
+	out.Data = data
 	return out, nil
 }
 
-// newKeyID returns the id of a new key. It is part of what daemons sign, so that it tells nothing of the key.
-func newKeyID(now time.Time) (string, error) {
-	random := make([]byte, 2)
-	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("making the id of a key: %w", err)
+// writeSecret writes the Secret, on condition that it has not changed since it was read.
+func (r *Reconciler) writeSecret(ctx context.Context, from rotationSecret, next *corev1.Secret) error {
+	var err error
+	if from.live == nil {
+		err = r.Client.Create(ctx, next, r.Owner)
+	} else {
+		err = r.Client.Patch(ctx, next, client.MergeFromWithOptions(from.live, client.MergeFromWithOptimisticLock{}), r.Owner)
 	}
-	return now.UTC().Format("20060102") + "-" + hex.EncodeToString(random), nil
+	if apierrors.IsForbidden(err) {
+		return problem.New(v1beta1.ReasonForbidden, "the operator may not write Secret %s: add the namespace to the "+
+			"chart's rbac.secretNamespaces, and leave rbac.writeSecrets on", next.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("writing Secret %s: %w", next.Name, err)
+	}
+	return nil
 }

@@ -1,14 +1,17 @@
-// Package keyfile reads and writes slurm.jwks, the keys of auth/slurm in the form of a JSON Web Key Set
-// (docs/development/slurm.md, "Several keys of auth/slurm"). It is pure. Its errors contain no key.
+// Package keyfile reads and writes slurm.jwks, the keys of auth/slurm in the form of a JSON Web Key Set, and writes the key
+// set of auth/jwt (docs/development/slurm.md, "Several keys of auth/slurm" and "Several keys of auth/jwt"). It is pure. Its
+// errors contain no key.
 package keyfile
 
 import (
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // webKey is a key of slurm.jwks.
@@ -60,4 +63,24 @@ func Decode(text []byte) (map[string][]byte, error) {
 		out[key.ID] = content
 	}
 	return out, nil
+}
+
+// publicKey is a key for RS256 of a key set of auth/jwt (RFC 7518, 6.3.1).
+type publicKey struct {
+	Algorithm string `json:"alg"`
+	Type      string `json:"kty"`
+	ID        string `json:"kid"`
+	Modulus   string `json:"n"`
+	Exponent  string `json:"e"`
+	Use       string `json:"use"`
+}
+
+// EncodePublic returns a key set of auth/jwt with the keys (slurm.conf(5), AuthAltParameters, jwks).
+func EncodePublic(keys ...*rsa.PublicKey) ([]byte, error) {
+	list := []publicKey{}
+	for _, key := range keys {
+		modulus, exponent := slurmclient.RSAKeyNumbers(key)
+		list = append(list, publicKey{"RS256", "RSA", slurmclient.RSAKeyID(key), modulus, exponent, "sig"})
+	}
+	return json.Marshal(map[string]any{"keys": list})
 }
