@@ -19,43 +19,59 @@ import (
 
 // rotateCommand returns the command "rotate".
 func (s *session) rotateCommand() *cobra.Command {
-	var output string
+	var output, key string
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "rotate [CONTROLLER]",
-		Short: "Replaces the key of a cluster's daemons while the cluster runs",
-		Long: `Asks slurm-operator to replace the key with which the daemons of a cluster authenticate
-each other (auth/slurm). Jobs and clients go on. CONTROLLER may be left out where the
-namespace has one Controller.
+		Short: "Replaces a key of a cluster while the cluster runs",
+		Long: `Asks slurm-operator to replace a key of a cluster: with --key=slurm the one with which its
+daemons authenticate each other (auth/slurm), with --key=jwt the one with which tokens are
+signed (auth/jwt). Jobs and clients go on. CONTROLLER may be left out where the namespace
+has one Controller.
 
 The command annotates the Controller, for which you need the right to patch it. The
-operator replaces the key in steps, and the condition KeysRotated of the Controller says
-how far it is. With --wait the command prints each step and returns after the last one;
-if it is interrupted, the rotation goes on.`,
-		Example: "  kubectl slurm rotate --wait\n  kubectl slurm rotate blue --namespace=hpc --output=json",
+operator replaces the key in steps, and the condition KeysRotated or JWTKeysRotated of the
+Controller says how far it is. With --wait the command prints each step and returns after
+the last one; if it is interrupted, the rotation goes on.
+
+Tokens that users have from scontrol are refused after a rotation with --key=jwt.`,
+		Example: "  kubectl slurm rotate --wait\n  kubectl slurm rotate blue --key=jwt --namespace=hpc --output=json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := table.ParseObjectFormat(output)
 			if err != nil {
 				return err
 			}
-			return s.rotate(cmd.Context(), args, wait, format)
+			kind, known := rotatedKeys[key]
+			if !known {
+				return fmt.Errorf("--key must be slurm or jwt, not %q", key)
+			}
+			return s.rotate(cmd.Context(), args, kind, wait, format)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", table.Usage(table.ObjectFormats()))
-	cmd.Flags().BoolVar(&wait, "wait", false, "Wait until all daemons have the new key alone")
+	cmd.Flags().StringVar(&key, "key", "slurm", "Key to replace: slurm or jwt")
+	registerCompletion(cmd, "key", "slurm", "jwt")
+	cmd.Flags().BoolVar(&wait, "wait", false, "Wait until the daemons have the new key alone")
 	registerCompletion(cmd, "output", table.ObjectFormats()...)
 	return cmd
 }
 
+// rotatedKeys are the kinds of keys that can be replaced, by the value of --key.
+var rotatedKeys = map[string]observe.RotatedKey{
+	"slurm": {Annotation: v1beta1.AnnotationRotateKeys, Condition: v1beta1.ConditionKeysRotated},
+	"jwt":   {Annotation: v1beta1.AnnotationRotateJWTKeys, Condition: v1beta1.ConditionJWTKeysRotated},
+}
+
 // rotation is what the command prints.
 type rotation struct {
+	key observe.RotatedKey
+
 	Namespace  string `json:"namespace"`
 	Controller string `json:"controller"`
 	// Request is the value of the annotation that asks for new keys.
 	Request string `json:"request"`
-	// Step and Message are the reason and the message of the condition KeysRotated, empty until the operator has
-	// seen the request.
+	// Step and Message are the reason and the message of the condition, empty until the operator has seen the request.
 	Step    string `json:"step,omitempty"`
 	Message string `json:"message,omitempty"`
 	Done    bool   `json:"done"`
@@ -65,14 +81,14 @@ type rotation struct {
 func (r rotation) Write(w io.Writer) error {
 	step := r.Message
 	if r.Step == "" {
-		step = "asked for new keys; the condition " + v1beta1.ConditionKeysRotated + " says how far that is"
+		step = "asked for a new key; the condition " + r.key.Condition + " says how far that is"
 	}
 	_, err := fmt.Fprintf(w, "controller %s/%s: %s\n", r.Namespace, r.Controller, table.Clean(step))
 	return err
 }
 
-// rotate asks for new keys and prints what becomes of that.
-func (s *session) rotate(ctx context.Context, args []string, wait bool, format table.Format) error {
+// rotate asks for a new key and prints what becomes of that.
+func (s *session) rotate(ctx context.Context, args []string, key observe.RotatedKey, wait bool, format table.Format) error {
 	api, err := s.connect()
 	if err != nil {
 		return err
@@ -85,8 +101,8 @@ func (s *session) rotate(ctx context.Context, args []string, wait bool, format t
 	if err != nil {
 		return err
 	}
-	r := rotation{Namespace: namespace, Controller: name, Request: s.now().UTC().Format(time.RFC3339Nano)}
-	before, err := api.RequestKeyRotation(ctx, namespace, name, r.Request)
+	r := rotation{key: key, Namespace: namespace, Controller: name, Request: s.now().UTC().Format(time.RFC3339Nano)}
+	before, err := api.RequestKeyRotation(ctx, key, namespace, name, r.Request)
 	if err != nil {
 		return fmt.Errorf("annotating Controller %s: %w", name, err)
 	}
@@ -140,7 +156,7 @@ func (s *session) awaitRotation(ctx context.Context, api *observe.API, r *rotati
 	for {
 		select {
 		case <-ctx.Done():
-			s.printNotes([]string{"the rotation goes on; see the condition " + v1beta1.ConditionKeysRotated})
+			s.printNotes([]string{"the rotation goes on; see the condition " + r.key.Condition})
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
@@ -151,10 +167,10 @@ func (s *session) awaitRotation(ctx context.Context, api *observe.API, r *rotati
 			}
 			return err
 		}
-		if value := c.Annotations[v1beta1.AnnotationRotateKeys]; value != r.Request {
-			return errors.New("somebody else has asked for new keys meanwhile")
+		if value := c.Annotations[r.key.Annotation]; value != r.Request {
+			return errors.New("somebody else has asked for a new key meanwhile")
 		}
-		condition := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
+		condition := meta.FindStatusCondition(c.Status.Conditions, r.key.Condition)
 		if condition == nil || isSameCondition(condition, before) {
 			continue // it is of the rotation before
 		}

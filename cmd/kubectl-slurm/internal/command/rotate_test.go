@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,9 @@ import (
 // fakeServer is an API server with one Controller, hpc/blue. Each read of it shows the next condition, the last one
 // again and again.
 type fakeServer struct {
+	// annotation and condition are those of the key that is replaced, slurm.key's if they are empty.
+	annotation, condition string
+
 	mu         sync.Mutex
 	request    string
 	conditions []string
@@ -38,7 +42,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Metadata struct{ Annotations map[string]string }
 		}
 		if json.Unmarshal(body, &patch) == nil {
-			f.request = patch.Metadata.Annotations["slinky.slurm.net/rotate-keys"]
+			f.request = patch.Metadata.Annotations["slinky.slurm.net/"+cmp.Or(f.annotation, "rotate-keys")]
 		}
 		fmt.Fprint(w, f.controller(0))
 	case r.URL.Path == path+"/blue":
@@ -57,9 +61,9 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // controller returns the Controller with one of the conditions, "STATUS REASON MESSAGE".
 func (f *fakeServer) controller(condition int) string {
 	words := strings.SplitN(f.conditions[condition], " ", 3)
-	return fmt.Sprintf(`{"metadata":{"name":"blue","annotations":{"slinky.slurm.net/rotate-keys":%q}},"status":{`+
-		`"conditions":[{"type":"KeysRotated","status":%q,"reason":%q,"message":%q}]}}`, f.request, words[0], words[1],
-		words[2])
+	return fmt.Sprintf(`{"metadata":{"name":"blue","annotations":{"slinky.slurm.net/%s":%q}},"status":{`+
+		`"conditions":[{"type":%q,"status":%q,"reason":%q,"message":%q}]}}`, cmp.Or(f.annotation, "rotate-keys"), f.request,
+		cmp.Or(f.condition, "KeysRotated"), words[0], words[1], words[2])
 }
 
 // runRotate runs kubectl slurm rotate against the server.
@@ -104,7 +108,7 @@ func TestRotatePrintsAnObject(t *testing.T) {
 func TestRotateWithoutWaiting(t *testing.T) {
 	f := &fakeServer{conditions: newSteps()}
 	out, _, err := runRotate(t.Context(), t, f)
-	if err != nil || !strings.Contains(out, "asked for new keys") || f.reads != 0 {
+	if err != nil || !strings.Contains(out, "asked for a new key") || f.reads != 0 {
 		t.Errorf("%d reads, error %v, output:\n%s", f.reads, err, out)
 	}
 }
@@ -126,5 +130,17 @@ func TestRotateOfAControllerThatDoesNotExist(t *testing.T) {
 	if _, _, err := runRotate(t.Context(), t, &fakeServer{conditions: newSteps()}, "green"); err == nil ||
 		!strings.Contains(err.Error(), "Controller green") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestRotateTheKeyOfTokens(t *testing.T) {
+	f := &fakeServer{annotation: "rotate-jwt-keys", condition: "JWTKeysRotated", conditions: newSteps()}
+	out, _, err := runRotate(t.Context(), t, f, "--key=jwt", "--wait")
+	if err != nil || f.request == "" || !strings.Contains(out, f.conditions[len(f.conditions)-1][len("True Rotated "):]) {
+		t.Errorf("the request is %q, the output %q: %v", f.request, out, err)
+	}
+	if _, _, err := runRotate(t.Context(), t, f, "--key=munge"); err == nil ||
+		!strings.Contains(err.Error(), "must be slurm or jwt") {
+		t.Errorf("with an unknown key: %v", err)
 	}
 }

@@ -17,11 +17,16 @@ func (a *API) Controller(ctx context.Context, namespace, name string) (*v1beta1.
 	return getObject[v1beta1.Controller](ctx, a, slinkyResource("controllers"), namespace, name)
 }
 
-// RequestKeyRotation asks the operator to replace the keys of a Controller, by a new value of an annotation. It
-// returns the condition KeysRotated of that moment, nil if there is none.
-func (a *API) RequestKeyRotation(ctx context.Context, namespace, name, value string) (*metav1.Condition, error) {
+// RotatedKey is a kind of keys that the operator replaces: Annotation of a Controller asks for that, and Condition says how
+// far it is.
+type RotatedKey struct{ Annotation, Condition string }
+
+// RequestKeyRotation asks the operator to replace a key of a Controller, by a new value of an annotation. It
+// returns the condition of that moment, nil if there is none.
+func (a *API) RequestKeyRotation(ctx context.Context, key RotatedKey, namespace, name, value string) (
+	*metav1.Condition, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		v1beta1.AnnotationRotateKeys: value}}})
+		key.Annotation: value}}})
 	if err != nil {
 		return nil, err
 	}
@@ -34,5 +39,5 @@ func (a *API) RequestKeyRotation(ctx context.Context, namespace, name, value str
 	if err := json.Unmarshal(body, &out); err != nil {
 		return nil, fmt.Errorf("decoding: %w", err)
 	}
-	return meta.FindStatusCondition(out.Status.Conditions, v1beta1.ConditionKeysRotated), nil
+	return meta.FindStatusCondition(out.Status.Conditions, key.Condition), nil
 }
