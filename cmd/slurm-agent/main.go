@@ -70,7 +70,9 @@ func (o *options) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
-	if _, wanted := files[slurmconf.StoragePasswordFile]; wanted {
+	// What is in force beside slurmdbd has the password in slurmdbd.conf already.
+	_, hasPassword := files[slurmconf.StoragePasswordFile]
+	if hasPassword || o.daemon.Conf != "slurmdbd.conf" {
 		if files, err = o.daemon.Assemble(files); err != nil {
 			return err
 		}

@@ -19,25 +19,31 @@ import (
 // restdClient returns a function that asks slurmrestd without TLS (see restdClientAt).
 func (e *env) restdClient() func(ctx context.Context, path string) (string, error) {
 	e.Helper()
-	return e.restdClientAt(fmt.Sprintf("%s:%d", names.RestAPIService("slurm"), names.SlurmrestdPort))
+	return e.restdClientAt(fmt.Sprintf("%s:%d", names.RestAPIService("slurm"), names.SlurmrestdPort), e.newToken())
+}
+
+// newToken returns a function that returns a token of slurmctld, the same one each time.
+func (e *env) newToken() func() string {
+	e.Helper()
+	token := strings.TrimPrefix(e.slurm("scontrol", "token", "lifespan=3600"), "SLURM_JWT=")
+	return func() string { return token }
 }
 
 // restdClientAt returns a function that asks slurmrestd through the API server, since the test is not in the
 // network of Services. A service such as "https:slurm-restapi:6821" is asked with TLS, without verification.
-func (e *env) restdClientAt(service string) func(ctx context.Context, path string) (string, error) {
+func (e *env) restdClientAt(service string, token func() string) func(ctx context.Context, path string) (string, error) {
 	e.Helper()
 	config, err := e.kube.RESTConfig()
 	must(e.T, err)
 	client, err := rest.HTTPClientFor(config)
 	must(e.T, err)
-	token := strings.TrimPrefix(e.slurm("scontrol", "token", "lifespan=3600"), "SLURM_JWT=")
 	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s/proxy", config.Host, e.namespace, service)
 	return func(ctx context.Context, path string) (string, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+path, nil)
 		if err != nil {
 			return "", err
 		}
-		req.Header.Set("X-Slurm-User-Token", token)
+		req.Header.Set("X-Slurm-User-Token", token())
 		res, err := client.Do(req)
 		if err != nil {
 			return "", err

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,8 +19,9 @@ import (
 )
 
 // TestRotation replaces the key of auth/slurm twice, with -long on each release: first slurm.key by a key set, then the key in
-// that set. Meanwhile a job runs, and commands in slurmctld's container and in a login pod and requests to
-// slurmrestd follow each other. The operator is stopped in the middle of the first rotation and started again.
+// that set, and the key of auth/jwt at the same time. Meanwhile a job runs, and commands in slurmctld's container and in a
+// login pod and requests to slurmrestd with the token of a Token follow each other. The operator is stopped in the middle of
+// the first rotation and started again.
 func TestRotation(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -35,12 +37,12 @@ func TestRotation(t *testing.T) {
 	kube := startKube(t, namespaces)
 	var clusters []*rotatedCluster
 	for _, version := range tested {
-		e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
+		e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml", "token.yaml")
 		e.awaitLogin()
 		clusters = append(clusters, e.startStreams(version))
 	}
 	for _, c := range clusters {
-		c.requestRotation("first")
+		c.requestRotation(slurmKey, "first")
 	}
 	stopOperator(t, kube)
 	for _, c := range clusters {
@@ -51,24 +53,38 @@ func TestRotation(t *testing.T) {
 		"--replicas=1")
 	must(t, err)
 	for _, c := range clusters {
-		c.awaitRotated()
+		c.awaitRotated(slurmKey)
 		c.checkOldKeyIsRefused()
 	}
 	for _, c := range clusters {
-		c.requestRotation("second")
+		c.requestRotation(slurmKey, "second")
+		c.requestRotation(jwtKey, "tokens")
 	}
 	for _, c := range clusters {
-		c.awaitRotated()
+		c.awaitRotated(slurmKey)
+		c.awaitRotated(jwtKey)
+		c.checkOldTokenIsRefused()
 		c.checkStreams()
 	}
+	checkPolls(t, kube)
 }
+
+// rotatedKey is a kind of keys: the annotation that asks for another one, and the condition that says how far that is.
+type rotatedKey struct{ annotation, condition string }
+
+var (
+	slurmKey = rotatedKey{v1beta1.AnnotationRotateKeys, v1beta1.ConditionKeysRotated}
+	jwtKey   = rotatedKey{v1beta1.AnnotationRotateJWTKeys, v1beta1.ConditionJWTKeysRotated}
+)
 
 // rotatedCluster is a cluster with a running job and streams of client calls.
 type rotatedCluster struct {
 	*env
 	version, job, worker, pid string
 	begin                     time.Time
-	lastStep                  string
+	lastStep                  map[rotatedKey]string
+	// askWithOldToken asks slurmrestd with a token of the first key of auth/jwt.
+	askWithOldToken func(ctx context.Context, path string) (string, error)
 
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -81,7 +97,8 @@ type rotatedCluster struct {
 // startStreams starts a job and the streams.
 func (e *env) startStreams(version string) *rotatedCluster {
 	e.Helper()
-	c := &rotatedCluster{env: e, version: version, results: map[string]string{}}
+	c := &rotatedCluster{env: e, version: version, results: map[string]string{}, lastStep: map[rotatedKey]string{},
+		begin: time.Now(), askWithOldToken: e.restdClient()}
 	c.job = e.submit("--wrap", "sleep 1200")
 	e.awaitState(c.job, "RUNNING")
 	process.Await(e.T, func() error { // until the Service has the login pod
@@ -89,7 +106,7 @@ func (e *env) startStreams(version string) *rotatedCluster {
 		return err
 	})
 	c.worker, c.pid = e.kubectl("get", "pod", "w-0", "-o", "jsonpath={.metadata.uid}"), e.slurm("pidof", "slurmctld")
-	ask := e.restdClient()
+	ask := e.restdClientAt("slurm-restapi:6820", c.readToken())
 	ctx, cancel := context.WithCancel(e.Context())
 	c.cancel = cancel
 	c.wg.Go(func() {
@@ -128,11 +145,28 @@ func (c *rotatedCluster) addResult(where string, run func() (string, error)) {
 	c.results[where] = out
 }
 
+// readToken returns a function that returns the token of the Token, which it reads each five seconds, as the kubelet and a
+// program do that read it from a volume. The lifetime in token.yaml gives them 12 seconds.
+func (c *rotatedCluster) readToken() func() string {
+	var token string
+	var at time.Time
+	return func() string {
+		if time.Since(at) > 5*time.Second {
+			encoded, err := c.kube.Kubectl(c.Context(), "--namespace", c.namespace, "get", "secret", "bot-jwt-root", "-o",
+				"jsonpath={.data.SLURM_JWT}")
+			if content, invalid := base64.StdEncoding.DecodeString(encoded); err == nil && invalid == nil {
+				token, at = string(content), time.Now()
+			}
+		}
+		return token
+	}
+}
+
 // requestRotation asks for a new key.
-func (c *rotatedCluster) requestRotation(value string) {
+func (c *rotatedCluster) requestRotation(key rotatedKey, value string) {
 	c.Helper()
-	c.begin, c.lastStep = time.Now(), ""
-	c.kubectl("annotate", "controller", "slurm", "--overwrite", v1beta1.AnnotationRotateKeys+"="+value)
+	c.begin, c.lastStep[key] = time.Now(), ""
+	c.kubectl("annotate", "controller", "slurm", "--overwrite", key.annotation+"="+value)
 	process.Await(c.T, func() error { // Rotated may be of the rotation before
 		if !strings.Contains(c.kubectl("get", "secrets", "-o", "jsonpath={.items[*].metadata.annotations}"),
 			`\"slurm\":\"`+value+`\"`) {
@@ -143,23 +177,53 @@ func (c *rotatedCluster) requestRotation(value string) {
 }
 
 // awaitRotated waits for the end of a rotation, and prints each step with its time.
-func (c *rotatedCluster) awaitRotated() {
+func (c *rotatedCluster) awaitRotated(key rotatedKey) {
 	c.Helper()
 	process.Await(c.T, func() error {
-		status := c.condition(v1beta1.ConditionKeysRotated)
+		status := c.condition(key.condition)
 		words := strings.SplitN(status, " ", 3)
 		if len(words) < 3 {
-			return errors.New("there is no condition KeysRotated")
+			return fmt.Errorf("there is no condition %s", key.condition)
 		}
-		if words[1] != c.lastStep {
-			c.lastStep = words[1]
-			c.Logf("%s: %s after %.1f s: %s", c.version, words[1], time.Since(c.begin).Seconds(), words[2])
+		if words[1] != c.lastStep[key] {
+			c.lastStep[key] = words[1]
+			c.Logf("%s: %s: %s after %.1f s: %s", c.version, key.condition, words[1], time.Since(c.begin).Seconds(), words[2])
 		}
-		if c.lastStep != v1beta1.ReasonRotated {
+		if c.lastStep[key] != v1beta1.ReasonRotated {
 			return errors.New(status)
 		}
 		return nil
 	})
+}
+
+// checkOldTokenIsRefused checks that a token of the first key of auth/jwt is worthless.
+func (c *rotatedCluster) checkOldTokenIsRefused() {
+	c.Helper()
+	_, err := c.askWithOldToken(c.Context(), "/slurm/v0.0.42/jobs/")
+	if err == nil || !strings.Contains(err.Error(), "511") && !strings.Contains(err.Error(), "401") {
+		c.Errorf("%s: with a token of the old key: %v", c.version, err)
+	}
+}
+
+// checkPolls checks that no poll of the operator or the adapter was refused.
+func checkPolls(t *testing.T, kube *realkube.Cluster) {
+	t.Helper()
+	for _, program := range []string{"slurm-operator", "slurm-metrics-adapter"} {
+		log, err := kube.Kubectl(t.Context(), "logs", "--namespace", systemNamespace, "-l",
+			"app.kubernetes.io/name="+program, "--tail=-1", "--all-containers")
+		must(t, err)
+		refused := 0
+		for line := range strings.Lines(log) {
+			if strings.Contains(line, "unauthori") {
+				refused++
+				t.Log(strings.TrimSpace(line))
+			}
+		}
+		t.Logf("%s: %d lines of log, %d of refused polls", program, strings.Count(log, "\n"), refused)
+		if refused > 0 || log == "" {
+			t.Errorf("polls of %s were refused", program)
+		}
+	}
 }
 
 // checkOldKeyIsRefused checks that slurmctld refuses a client that has the user's slurm.key alone: a slurmd that

@@ -65,7 +65,7 @@ func (e *env) testTLS() {
 	}
 	e.testScaleFromZero()
 	e.replaceRestAPI("tls", e.restdClientAt(fmt.Sprintf("https:%s:%d", names.RestAPIService("slurm"),
-		names.SlurmrestdTLSPort)))
+		names.SlurmrestdTLSPort), e.newToken()))
 	c.testRenewal()
 
 	e.kubectl("patch", "restapi", "slurm", "--type=json", "-p", `[{"op":"remove","path":"/spec/tls"}]`)

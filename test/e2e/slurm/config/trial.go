@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
@@ -55,6 +56,11 @@ func (tr trial) run(ctx context.Context, files map[string]string, daemon, serves
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	// slurm-agent adds a key set, which the configuration names (package configagent).
+	err := os.WriteFile(filepath.Join(dir, slurmconf.JWKSFile), []byte(`{"keys":[]}`), 0o600)
+	if err != nil {
 		return "", err
 	}
 	for name, text := range files {
