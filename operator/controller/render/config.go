@@ -89,7 +89,7 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		Hosts:       refs.SlurmctldHosts(c), Address: refs.SlurmctldAddr(c),
 		Port: in.address().Port, SlurmdPort: names.SlurmdPort,
 		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
-		HasMetrics: c.Spec.Metrics.Enabled,
+		HasMetrics:        c.Spec.Metrics.Enabled,
 		MaxNodeCount:      maxNodeCount(in.MaxWorkers),
 		Prologs:           slices.Sorted(maps.Keys(in.Files.Prolog)),
 		Epilogs:           slices.Sorted(maps.Keys(in.Files.Epilog)),
