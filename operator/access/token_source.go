@@ -36,7 +36,7 @@ type secretTokenSource struct {
 	now   func() time.Time
 	ctx   func() context.Context
 
-	reloading sync.Mutex // is held while Reload reads the Secret
+	reloading chan struct{} // is full while Reload reads the Secret
 
 	mu       sync.Mutex
 	content  []byte
@@ -61,7 +61,7 @@ func newTokenSource(
 	}
 	return &secretTokenSource{
 		read: read, parse: from, now: now, err: errTokenNotRead,
-		ctx: func() context.Context { return ctx },
+		ctx: func() context.Context { return ctx }, reloading: make(chan struct{}, 1),
 	}
 }
 
@@ -78,8 +78,8 @@ func (s *secretTokenSource) Token() (string, error) {
 // Reload implements slurmclient.TokenSource.
 func (s *secretTokenSource) Reload() (bool, error) {
 	refused := s.held()
-	s.reloading.Lock()
-	defer s.reloading.Unlock()
+	s.reloading <- struct{}{}
+	defer func() { <-s.reloading }()
 	if s.held() != refused {
 		return true, nil // another request was refused at the same time
 	}

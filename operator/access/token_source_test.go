@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // fakeSecrets has one Secret and counts its reads.
@@ -158,5 +160,42 @@ func TestTokensAreMintedWithTheKey(t *testing.T) {
 		if _, err := s.Reload(); err == nil || !strings.Contains(err.Error(), "HS256") {
 			t.Errorf("with a key in PEM: got error %v", err)
 		}
+	})
+}
+
+// slowSecrets is fakeSecrets whose reads take a second.
+type slowSecrets struct{ *fakeSecrets }
+
+func (s slowSecrets) Read(ctx context.Context, r refs.KeyRef) (SecretContent, error) {
+	time.Sleep(time.Second)
+	return s.fakeSecrets.Read(ctx, r)
+}
+
+// TestRequestsThatAreRefusedAtTheSameTime: all of them are sent again with a token of the changed key.
+func TestRequestsThatAreRefusedAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kube := slowSecrets{&fakeSecrets{}}
+		kube.set("jwt", "old")
+		s := newTestSource(t, kube, true)
+		if _, err := s.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		kube.set("jwt", "new")
+		key, err := slurmclient.ParseSigningKey([]byte("new"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				changed, err := s.Reload()
+				token, failed := s.Token()
+				if !changed || err != nil || failed != nil || key.Read(token, jwt.MapClaims{}) != nil {
+					t.Errorf("changed %t, errors %v, %v; the token is of another key", changed, err, failed)
+				}
+			})
+		}
+		wg.Wait()
 	})
 }

@@ -29,9 +29,9 @@ var kubeVersions = []struct{ kube, clientGo string }{
 // that version: a field that it does not know would be dropped without a word. With the first version that a chart supports
 // it renders all values in testdata, with the others the fullest ones.
 func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
-	checked := 0
 	for _, v := range kubeVersions {
 		t.Run(v.kube, func(t *testing.T) {
+			checked := 0
 			parser := schemaOf(t, v.clientGo)
 			unknown := map[string]any{"spec": map[string]any{"replica": 1}}
 			if _, err := parser.Type("io.k8s.api.apps.v1.Deployment").FromUnstructured(unknown); err == nil {
@@ -54,10 +54,10 @@ func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
 					checked += checkFields(t, parser, name+" with "+title, text)
 				}
 			}
+			if checked < 50 {
+				t.Errorf("only %d objects were compared with the schema", checked)
+			}
 		})
-	}
-	if checked < 500 {
-		t.Errorf("only %d objects were compared with a schema", checked)
 	}
 }
 
