@@ -4,7 +4,6 @@ package charts
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -26,31 +25,9 @@ func TestHealthChecks(t *testing.T) {
 		}
 		checks[check.Kind] = check
 	}
-	ready := func(status metav1.ConditionStatus, reason string, generation int64) []metav1.Condition {
-		return []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue, ObservedGeneration: 2},
-			{Type: v1beta1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: generation}}
-	}
-	available := ready(metav1.ConditionTrue, v1beta1.ReasonAvailable, 2)
-	progressing := ready(metav1.ConditionFalse, v1beta1.ReasonProgressing, 2)
-	invalid := ready(metav1.ConditionFalse, v1beta1.ReasonInvalidSpec, 2)
-	const daemons, nodeSets = "Controller,Accounting,RestApi,LoginSet", "NodeSet"
-	for _, tc := range []struct {
-		name, kinds string
-		conditions  []metav1.Condition
-		want        string
-	}{
-		{"a daemon that is Ready", daemons, available, "current"},
-		{"a daemon that runs elsewhere", daemons, ready(metav1.ConditionUnknown, v1beta1.ReasonExternal, 2), "current"},
-		{"a daemon that was Ready before a change", daemons, ready(metav1.ConditionTrue, v1beta1.ReasonAvailable, 1), ""},
-		{"a daemon that starts", daemons, progressing, ""},
-		{"a daemon of which nothing is known", daemons, nil, ""},
-		{"an invalid daemon", daemons, invalid, "failed"},
-		{"a NodeSet whose workers wait", nodeSets, progressing, "current"},
-		{"a NodeSet of which nothing is known", nodeSets, nil, ""},
-		{"an invalid NodeSet", nodeSets, invalid, "failed"},
-	} {
+	for _, tc := range healthCases() {
 		for _, object := range objectsWith(tc.conditions) {
-			if !slices.Contains(strings.Split(tc.kinds, ","), object.kind) {
+			if !slices.Contains(tc.kinds, object.kind) {
 				continue
 			}
 			if got := evaluateHealth(t, checks[object.kind], object.content); got != tc.want {
@@ -61,6 +38,36 @@ func TestHealthChecks(t *testing.T) {
 				t.Errorf("a new %s is %q", object.kind, got)
 			}
 		}
+	}
+}
+
+// healthCase says what is true of objects of some kinds that have these conditions: "current", "failed" or neither.
+type healthCase struct {
+	name       string
+	kinds      []string
+	conditions []metav1.Condition
+	want       string
+}
+
+func healthCases() []healthCase {
+	ready := func(status metav1.ConditionStatus, reason string, generation int64) []metav1.Condition {
+		return []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue, ObservedGeneration: 2},
+			{Type: v1beta1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: generation}}
+	}
+	available := ready(metav1.ConditionTrue, v1beta1.ReasonAvailable, 2)
+	progressing := ready(metav1.ConditionFalse, v1beta1.ReasonProgressing, 2)
+	invalid := ready(metav1.ConditionFalse, v1beta1.ReasonInvalidSpec, 2)
+	daemons, nodeSets := []string{"Controller", "Accounting", "RestApi", "LoginSet"}, []string{"NodeSet"}
+	return []healthCase{
+		{"a daemon that is Ready", daemons, available, "current"},
+		{"a daemon that runs elsewhere", daemons, ready(metav1.ConditionUnknown, v1beta1.ReasonExternal, 2), "current"},
+		{"a daemon that was Ready before a change", daemons, ready(metav1.ConditionTrue, v1beta1.ReasonAvailable, 1), ""},
+		{"a daemon that starts", daemons, progressing, ""},
+		{"a daemon of which nothing is known", daemons, nil, ""},
+		{"an invalid daemon", daemons, invalid, "failed"},
+		{"a NodeSet whose workers wait", nodeSets, progressing, "current"},
+		{"a NodeSet of which nothing is known", nodeSets, nil, ""},
+		{"an invalid NodeSet", nodeSets, invalid, "failed"},
 	}
 }
 

@@ -42,11 +42,11 @@ func fluxRefusals() []refusal {
 	}
 }
 
-// runInFluxModule runs Go in tools/fluxapi, the module with Flux's own types, and returns the output.
-func runInFluxModule(t *testing.T, stdin string, args ...string) string {
+// runInGitopsModule runs Go in tools/gitops, the module with Flux's own types, and returns the output.
+func runInGitopsModule(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
-	cmd.Dir = filepath.Join("..", "..", "..", "tools", "fluxapi")
+	cmd.Dir = filepath.Join("..", "..", "..", "tools", "gitops")
 	cmd.Stdin = strings.NewReader(stdin)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -62,7 +62,7 @@ func TestFluxKnowsEveryField(t *testing.T) {
 	for title, values := range valuesFiles(t, "slurm-flux") {
 		t.Run(title, func(t *testing.T) {
 			objects := documentsOfFlux(t, values)
-			decoded := runInFluxModule(t, strings.Join(objects, "\n---\n"), "run", ".", "decode")
+			decoded := runInGitopsModule(t, strings.Join(objects, "\n---\n"), "run", ".", "decode")
 			if got := strings.Count(decoded, "\n"); got != len(objects) || !strings.Contains(decoded, "HelmRelease") {
 				t.Errorf("%d of %d objects were decoded:\n%s", got, len(objects), decoded)
 			}
@@ -81,7 +81,7 @@ func documentsOfFlux(t *testing.T, values string) []string {
 // the chart has values.
 func TestTheSchemaKnowsTheFieldsOfFlux(t *testing.T) {
 	var flux map[string][]string
-	if err := json.Unmarshal([]byte(runInFluxModule(t, "", "run", ".", "fields")), &flux); err != nil {
+	if err := json.Unmarshal([]byte(runInGitopsModule(t, "", "run", ".", "fields")), &flux); err != nil {
 		t.Fatal(err)
 	}
 	type spec struct {

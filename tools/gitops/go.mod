@@ -1,4 +1,4 @@
-module github.com/slurmtide/slurmtide/tools/fluxapi
+module github.com/slurmtide/slurmtide/tools/gitops
 
 go 1.26.0
 
@@ -10,6 +10,7 @@ tool sigs.k8s.io/controller-tools/cmd/controller-gen
 require (
 	github.com/fluxcd/helm-controller/api v1.6.5
 	github.com/fluxcd/source-controller/api v1.9.6
+	github.com/yuin/gopher-lua v1.1.2
 	sigs.k8s.io/yaml v1.6.0
 )
 

@@ -1,20 +1,9 @@
-// Command fluxapi compares objects with Flux's own types. It is a module of its own, since Flux's modules would raise
-// versions of the main one.
-//
-//	fluxapi decode <objects.yaml   fails if an object of Flux has an unknown or duplicate field
-//	fluxapi fields                 prints the fields of the specs, as JSON
-//
-// The test of the chart slurm-flux also generates Flux's definitions with the tool of this module:
-//
-//	go tool controller-gen crd paths=github.com/fluxcd/helm-controller/api/v2 output:crd:dir=DIR
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,27 +12,6 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/yaml"
 )
-
-func main() {
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "fluxapi:", err)
-		os.Exit(1)
-	}
-}
-
-func run(args []string, in io.Reader, out io.Writer) error {
-	switch {
-	case slices.Equal(args, []string{"decode"}):
-		text, err := io.ReadAll(in)
-		if err != nil {
-			return err
-		}
-		return decodeAll(string(text), out)
-	case slices.Equal(args, []string{"fields"}):
-		return json.NewEncoder(out).Encode(specFields())
-	}
-	return errors.New("usage: fluxapi decode|fields")
-}
 
 // decodeAll decodes the documents of a YAML text and prints one line for each.
 func decodeAll(text string, out io.Writer) error {
@@ -80,7 +48,7 @@ func decodeStrictly(document []byte) (string, error) {
 	name := meta.Kind + " " + meta.Metadata.Name
 	object := newObjects()[meta.APIVersion+" "+meta.Kind]
 	if object == nil {
-		return name, fmt.Errorf("Flux has no such kind in %s", meta.APIVersion)
+		return name, fmt.Errorf("no such kind in %s", meta.APIVersion)
 	}
 	return name, yaml.UnmarshalStrict(document, object)
 }
