@@ -21,7 +21,7 @@
 {{- $out := list
   (dict "key" "definitions" "suffix" "crds" "chart" "slurm-operator-crds" "settings" .Values.definitions "needs" list)
   (dict "key" "operator" "suffix" "operator" "chart" "slurm-operator" "settings" .Values.operator "needs" (list "definitions"))
-  (dict "key" "metrics" "suffix" "metrics" "chart" "slurm-metrics" "settings" .Values.metrics "needs" (list "definitions"))
+  (dict "key" "metrics" "suffix" "metrics" "chart" "slurm-metrics" "settings" .Values.metrics "needs" (list "definitions" "operator"))
   (dict "key" "exporter" "suffix" "exporter" "chart" "slurm-exporter" "settings" .Values.exporter "needs" list) -}}
 {{- range $name, $given := .Values.clusters -}}
 {{- $settings := dict "enabled" true "releaseName" $name "namespace" $name "version" "" "dependsOn" list "values" dict "valuesFrom" list "spec" dict -}}
@@ -31,10 +31,10 @@
 {{- toYaml $out -}}
 {{- end -}}
 
-{{/* The namespaces of the enabled clusters, as a JSON list. */}}
+{{/* The namespaces of all clusters, as a JSON list. The operator needs its rights until a cluster that is disabled is gone. */}}
 {{- define "slurm-flux.clusterNamespaces" -}}
 {{- $out := list -}}
-{{- range include "slurm-flux.releases" . | fromYamlArray }}{{ if eq .chart "slurm" }}{{ $out = append $out .settings.namespace }}{{ end }}{{ end -}}
+{{- range include "slurm-flux.parts" . | fromYamlArray }}{{ if eq .chart "slurm" }}{{ $out = append $out .settings.namespace }}{{ end }}{{ end -}}
 {{- uniq $out | sortAlpha | toJson -}}
 {{- end -}}
 
@@ -48,11 +48,33 @@
 {{- $values = mergeOverwrite $values (dict "rbac" (dict "secretNamespaces" $namespaces)) -}}
 {{- end -}}
 {{- end -}}
-{{- if .root.Values.removal.enabled -}}
-{{- $objects := $values.extraObjects | default list -}}
-{{- if eq $chart "slurm-operator" }}{{ $objects = append $objects (.root.Files.Get "files/operator-removal.yaml") }}{{ end -}}
-{{- if eq $chart "slurm" }}{{ $objects = concat $objects (include "slurm-flux.clusterRemoval" . | fromYamlArray) }}{{ end -}}
-{{- if $objects }}{{ $_ := set $values "extraObjects" $objects }}{{ end -}}
-{{- end -}}
+{{- with concat ($values.extraObjects | default list) (include "slurm-flux.objectsOf" . | fromYamlArray) }}{{ $_ := set $values "extraObjects" . }}{{ end -}}
 {{- toYaml $values -}}
+{{- end -}}
+
+{{/* The objects that a release gets beside those of its chart, as a YAML list. */}}
+{{- define "slurm-flux.objectsOf" -}}
+{{- $values := .root.Values -}}
+{{- $objects := list -}}
+{{- if eq .release.chart "slurm-operator" -}}
+{{- if $values.install.createNamespace }}{{ $objects = include "slurm-flux.namespaces" .root | fromYamlArray }}{{ end -}}
+{{- if $values.removal.enabled }}{{ $objects = append $objects (.root.Files.Get "files/operator-removal.yaml") }}{{ end -}}
+{{- else if and (eq .release.chart "slurm") $values.removal.enabled -}}
+{{- $objects = include "slurm-flux.clusterRemoval" . | fromYamlArray -}}
+{{- end -}}
+{{- toYaml $objects -}}
+{{- end -}}
+
+{{/* The namespaces of the clusters, as a YAML list: the operator has rights in them before the clusters come. */}}
+{{- define "slurm-flux.namespaces" -}}
+{{- range include "slurm-flux.clusterNamespaces" . | fromJsonArray }}
+{{- if ne . $.Values.operator.namespace }}
+- apiVersion: v1
+  kind: Namespace
+  metadata:
+    name: {{ . }}
+    annotations:
+      helm.sh/resource-policy: keep
+{{- end }}
+{{- end }}
 {{- end -}}

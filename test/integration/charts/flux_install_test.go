@@ -120,7 +120,7 @@ func createKubeconfigSecret(t *testing.T, management, tenant *realkube.Cluster) 
 		"--from-file=value="+file))
 }
 
-// admitOnlyRestrictedPods creates namespaces that are not left to createNamespace.
+// admitOnlyRestrictedPods creates namespaces that are there before the releases.
 func admitOnlyRestrictedPods(t *testing.T, k *realkube.Cluster, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -165,6 +165,9 @@ func installRelease(t *testing.T, management *realkube.Cluster, release helmRele
 		"--values", values}
 	if spec.Install.CreateNamespace {
 		args = append(args, "--create-namespace")
+	}
+	if !spec.Install.DisableTakeOwnership {
+		args = append(args, "--take-ownership")
 	}
 	mustRun(t)(management.Helm(t.Context(), args...))
 }

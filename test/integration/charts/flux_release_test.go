@@ -18,7 +18,7 @@ type helmRelease struct {
 		ReleaseName, TargetNamespace, StorageNamespace string
 		DependsOn                                      []struct{ Name, Namespace string }
 		KubeConfig                                     struct{ SecretRef struct{ Name, Key string } }
-		Install                                        struct{ CreateNamespace bool }
+		Install                                        struct{ CreateNamespace, DisableTakeOwnership bool }
 		Test                                           struct{ Enable bool }
 		HealthCheckExprs                               []healthCheck
 		Values                                         json.RawMessage

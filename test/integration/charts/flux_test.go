@@ -125,7 +125,7 @@ func TestSecretsAreReadInTheNamespacesOfClusters(t *testing.T) {
 		want      []string
 	}{
 		{"of each cluster once", "clusters.a.namespace=c,clusters.b.namespace=b", []string{"b", "c"}},
-		{"not of a cluster that is not installed", "clusters.a.enabled=true,clusters.b.enabled=false", []string{"a"}},
+		{"also of a cluster that is being removed", "clusters.a.enabled=true,clusters.b.enabled=false", []string{"a", "b"}},
 		{"as the user says", "clusters.a.enabled=true,operator.values.rbac.secretNamespaces={*}", []string{"*"}},
 		{"as the namespaces of the operator say", "clusters.a.enabled=true,operator.values.namespaces={d}", nil},
 		{"as the chart's default", "operator.enabled=true", nil},
