@@ -158,7 +158,7 @@ func installRelease(t *testing.T, management *realkube.Cluster, release helmRele
 	values := filepath.Join(t.TempDir(), "values.json")
 	writeFile(t, values, string(spec.Values))
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	key := strings.ReplaceAll(valueOr(spec.KubeConfig.SecretRef.Key, "value"), ".", `\.`)
+	key := valueOr(spec.KubeConfig.SecretRef.Key, "value")
 	writeFile(t, kubeconfig, mustRun(t)(management.Kubectl(t.Context(), "get", "secret", spec.KubeConfig.SecretRef.Name,
 		"--namespace", release.Metadata.Namespace, "--output", "go-template={{index .data \""+key+"\" | base64decode}}")))
 	args := []string{"install", spec.ReleaseName, chart, "--kubeconfig", kubeconfig, "--namespace", spec.TargetNamespace,
