@@ -15,6 +15,7 @@ type helmRelease struct {
 	Metadata struct{ Name, Namespace string }
 	Spec     struct {
 		ChartRef                                       struct{ Kind, Name string }
+		Chart                                          struct{ Spec struct{ Chart string } }
 		ReleaseName, TargetNamespace, StorageNamespace string
 		DependsOn                                      []struct{ Name, Namespace string }
 		KubeConfig                                     struct{ SecretRef struct{ Name, Key string } }
