@@ -3,9 +3,12 @@
 {{- if semverCompare ">=1.37-0" .Capabilities.KubeVersion.Version }}true{{ end -}}
 {{- end -}}
 
-{{/* The annotations of a NodeSet about its scaling, as YAML. */}}
-{{- define "slurm.scalingAnnotations" -}}
-{{- with .autoscaling -}}
+{{/* The annotations of a NodeSet, those about its scaling and the user's, as YAML. */}}
+{{- define "slurm.nodeSetAnnotations" -}}
+{{- with .values.annotations }}
+{{- toYaml . }}
+{{- end }}
+{{- with .values.autoscaling -}}
 {{- if .enabled -}}
 {{- with .idleTime }}
 nodeset.slinky.slurm.net/idle-grace: {{ . | quote }}

@@ -44,11 +44,16 @@ func stderrOf(err error) []byte {
 // renderChart renders a chart as the release "test" in the namespace "slurm".
 func renderChart(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
+	return renderRelease(t, "test", "slurm", name, args...)
+}
+
+func renderRelease(t *testing.T, release, namespace, chart string, args ...string) (string, error) {
+	t.Helper()
 	program, err := helmProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = slices.Concat([]string{"template", "test", chartDir(name), "--namespace", "slurm", "--kube-version",
+	args = slices.Concat([]string{"template", release, chartDir(chart), "--namespace", namespace, "--kube-version",
 		"1.37.0"}, args)
 	cmd := exec.Command(program, args...)
 	var problems bytes.Buffer
@@ -103,9 +108,9 @@ func decodeObjects(t *testing.T, text string) []runtime.Object {
 	return out
 }
 
-// isForeign reports whether stock Kubernetes lacks the kind of the object.
+// isForeign reports whether stock Kubernetes lacks the kind of the object. Objects of Flux have a test of their own.
 func isForeign(document string) bool {
-	return regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document)
+	return regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io|[a-z]+.toolkit.fluxcd.io)/`).MatchString(document)
 }
 
 // flagsOf returns the flags that a program's --help lists.

@@ -18,7 +18,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
 // chartNames returns the charts that this package tests.
-func chartNames() []string { return append([]string{"slurm", "slurm-stack"}, programCharts()...) }
+func chartNames() []string {
+	return append([]string{"slurm", "slurm-flux", "slurm-stack"}, programCharts()...)
+}
 
 // programCharts returns the charts that run a program of ours in a Deployment.
 func programCharts() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }

@@ -16,7 +16,7 @@ type refusal struct {
 
 func TestBadValuesAreRefused(t *testing.T) {
 	for chart, refusals := range map[string][]refusal{
-		"slurm":          slurmRefusals(),
+		"slurm": slurmRefusals(), "slurm-flux": fluxRefusals(),
 		"slurm-exporter": exporterRefusals(), "slurm-metrics": metricsRefusals(), "slurm-operator": operatorRefusals(),
 	} {
 		for _, tc := range refusals {
