@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -15,13 +17,21 @@ func programImages() []string {
 	return []string{"slurm-operator", "slurm-metrics-adapter", "slurm-agent"}
 }
 
-// packageImages returns the images of Debian's packages: MariaDB and the daemons of Slurm.
+// firstImages returns the images that pods need at once: MariaDB, slurmdbd, slurmctld and our programs.
+func firstImages() []string {
+	return append([]string{"services:dev", "slurmdbd:" + SlurmVersion, "slurmctld:" + SlurmVersion}, programImages()...)
+}
+
+// laterImages returns the images of pods that wait for slurmctld in any case, so that they are loaded while it starts.
+func laterImages() []string {
+	return []string{"slurmrestd:" + SlurmVersion, "login:" + SlurmVersion, "slurmd:" + SlurmVersion}
+}
+
+// packageImages returns the images of Debian's packages.
 func packageImages() []string {
-	images := []string{"services:dev"}
-	for _, daemon := range []string{"slurmctld", "slurmdbd", "slurmrestd", "login", "slurmd"} {
-		images = append(images, daemon+":"+SlurmVersion)
-	}
-	return images
+	return slices.DeleteFunc(append(firstImages(), laterImages()...), func(image string) bool {
+		return !strings.Contains(image, ":")
+	})
 }
 
 // makeRoots makes the root file systems of the images, two at a time: one uses one processor.
@@ -49,15 +59,17 @@ func (l *Demo) makeRoots(ctx context.Context, report func(steps.Progress)) error
 	return group.Wait()
 }
 
-// loadImages loads the images into the node, one after the other.
-func (l *Demo) loadImages(ctx context.Context, report func(steps.Progress)) error {
-	names := append(packageImages(), programImages()...)
-	for i, name := range names {
-		report(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
-		if err := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), name)(
-			ctx, func(steps.Progress) {}); err != nil {
-			return err
+// loadImages returns a step that loads images into the node, one after the other.
+func (l *Demo) loadImages(images []string) func(context.Context, func(steps.Progress)) error {
+	return func(ctx context.Context, report func(steps.Progress)) error {
+		for i, image := range images {
+			report(steps.Progress{Done: i, Total: len(images),
+				Text: fmt.Sprintf("%s, %d of %d", image, i+1, len(images))})
+			load := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), image)
+			if err := load(ctx, func(steps.Progress) {}); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }

@@ -80,17 +80,18 @@ func (l *Demo) awaitStack(ctx context.Context, report func(steps.Progress)) erro
 	all := 0
 	err := retryUntilDone(limit, func() error {
 		missing := l.missingParts(limit)
-		all = max(all, len(missing))
-		report(steps.Progress{Done: all - len(missing), Total: all, Text: "waiting for " + strings.Join(missing, ", ")})
-		if len(missing) > 0 {
-			return fmt.Errorf("waiting for %s", strings.Join(missing, ", "))
+		if len(missing) == 0 {
+			return nil
 		}
-		return nil
+		all = max(all, len(missing))
+		text := "waiting for " + strings.Join(missing, ", ")
+		report(steps.Progress{Done: all - len(missing), Total: all, Text: text})
+		return errors.New(text)
 	})
-	if err != nil && ctx.Err() == nil {
-		return l.withPodStatus(err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return errors.Join(err, ctx.Err())
+	return l.withPodStatus(err)
 }
 
 // missingParts describes what is not there yet.
