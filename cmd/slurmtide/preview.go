@@ -18,27 +18,40 @@ const previewDelay = 5 * time.Second
 // context ends with the steps.
 func runStepsWithPreview(ctx context.Context, show func([]steps.Status), todo []steps.Step,
 	preview func(context.Context)) error {
-	previewCtx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	building, built := context.WithCancel(ctx)
 	var previewing sync.WaitGroup
 	defer previewing.Wait()
+	defer built()
 	defer stop()
 	var once sync.Once
 	return steps.Run(ctx, time.Now, todo, func(board []steps.Status) {
 		show(board)
-		if isBuildingKubernetes(board, time.Now()) {
-			once.Do(func() { previewing.Go(func() { preview(previewCtx) }) })
+		switch stateOf(board, local.BuildKubernetes) {
+		case steps.Running:
+			once.Do(func() {
+				previewing.Go(func() {
+					select {
+					case <-building.Done():
+					case <-time.After(previewDelay):
+						preview(ctx)
+					}
+				})
+			})
+		case steps.Done, steps.Failed:
+			built()
 		}
 	})
 }
 
-// isBuildingKubernetes reports whether Kubernetes has been building for previewDelay.
-func isBuildingKubernetes(board []steps.Status, now time.Time) bool {
+// stateOf returns the state of a step, which is Waiting if there is no such step.
+func stateOf(board []steps.Status, name string) steps.State {
 	for _, s := range board {
-		if s.Name == local.BuildKubernetes && s.State == steps.Running {
-			return now.Sub(s.Began) >= previewDelay
+		if s.Name == name {
+			return s.State
 		}
 	}
-	return false
+	return steps.Waiting
 }
 
 // playPreview plays the burst in a simulation until the context ends. An error is shown, and does not end the demo.
