@@ -14,8 +14,8 @@ import (
 // before needs less.
 const previewDelay = 5 * time.Second
 
-// runStepsWithPreview runs the steps. On a machine that has to build Kubernetes first, it calls preview meanwhile, whose
-// context ends with the steps.
+// runStepsWithPreview runs the steps. On a machine that has to build Kubernetes first, it calls
+// preview meanwhile, whose context ends with the steps.
 func runStepsWithPreview(ctx context.Context, show func([]steps.Status), todo []steps.Step,
 	preview func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)

@@ -30,8 +30,10 @@ func TestUnmetConditions(t *testing.T) {
 		"an object without it": {`{"items": [{"metadata": {"name": "slurm"}}]}`, []string{"restapis/slurm"}},
 		"one that has it": {`{"items": [{"metadata": {"name": "slurm"}, "status": {"conditions": [
 			{"type": "Other", "status": "False"}, {"type": "Ready", "status": "True", "reason": "Answers"}]}}]}`, nil},
-		"one of two that has it": {`{"items": [{"metadata": {"name": "a"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
-			{"metadata": {"name": "b"}, "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Starting"}]}}]}`,
+		"one of two that has it": {`{"items": [
+			{"metadata": {"name": "a"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+			{"metadata": {"name": "b"},
+				"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Starting"}]}}]}`,
 			[]string{"restapis/b Starting"}},
 	} {
 		var list objectList
@@ -92,10 +94,12 @@ func observeSets(t *testing.T, change func(*readings)) []timeline.Set {
 	}
 	decode(`{"items": [
 		{"metadata": {"name": "slurm-worker-cpu-0", "labels": {"app.kubernetes.io/instance": "slurm-worker-cpu",
-			"nodeset.slinky.slurm.net/pod-hostname": "cpu-0"}}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+			"nodeset.slinky.slurm.net/pod-hostname": "cpu-0"}},
+			"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
 		{"metadata": {"name": "slurm-worker-gpu-0", "labels": {"app.kubernetes.io/instance": "slurm-worker-gpu",
 			"nodeset.slinky.slurm.net/pod-hostname": "gpu-0"}, "deletionTimestamp": "2026-01-02T12:00:00Z"}}]}`, &g.pods)
-	decode(`{"items": [{"metadata": {"name": "slurm-worker-cpu"}, "spec": {"replicas": 1}}, {"metadata": {"name": "slurm-worker-gpu"}, "spec": {"replicas": 0}}]}`, &g.nodeSets)
+	decode(`{"items": [{"metadata": {"name": "slurm-worker-cpu"}, "spec": {"replicas": 1}},
+		{"metadata": {"name": "slurm-worker-gpu"}, "spec": {"replicas": 0}}]}`, &g.nodeSets)
 	change(&g)
 	return g.observation(testSets).Sample.Sets
 }
