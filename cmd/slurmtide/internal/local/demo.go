@@ -83,7 +83,7 @@ func (l *Demo) Steps() []steps.Step {
 		{Name: "load images of login and workers", Do: l.loadImages(laterImages())},
 		{Name: "wait until Slurm accepts jobs", Do: l.awaitStack},
 		{Name: "connect to slurmrestd", Do: l.connectSlurm},
-		{Name: "cancel jobs of an earlier play", Do: l.cancelLeftovers},
+		{Name: "cancel earlier jobs, await zero", Do: l.cancelLeftovers},
 	}
 }
 

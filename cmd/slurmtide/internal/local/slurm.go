@@ -47,9 +47,8 @@ func (l *Demo) connectSlurm(ctx context.Context, _ func(steps.Progress)) error {
 // Submit runs sbatch in the login pod and returns the job ID. It fails when Slurm rejects the
 // job or cannot be reached.
 func (l *Demo) Submit(ctx context.Context, s burst.JobTemplate) (uint32, error) {
-	out, err := l.kubectl(ctx, append([]string{"exec", "deployment/" + names.LoginDeployment(loginSet), "--",
-		"sbatch", "--parsable"},
-		s.SbatchArgs()...)...)
+	out, err := l.kubectl(ctx, append([]string{"exec", "deployment/" + names.LoginDeployment(loginSet),
+		"--container", "login", "--", "sbatch", "--parsable"}, s.SbatchArgs()...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -65,8 +64,8 @@ func (l *Demo) Cancel(ctx context.Context, id uint32) error {
 	return l.slurm.CancelJob(ctx, fmt.Sprint(id))
 }
 
-// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until their
-// workers are deleted and no metric counts them.
+// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until no worker is
+// there, and no metric counts such jobs. A new NodeSet has one worker until its HPA takes it to zero.
 func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
@@ -80,12 +79,12 @@ func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress))
 		}
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute,
-		errors.New("workers of an earlier play are still there"))
+		errors.New("workers are still there"))
 	defer cancel()
 	return retryUntilDone(limit, func() error {
 		observed, err := l.Observe(limit)
 		if err == nil && (!observed.Sample.AtZero() || observed.Unsatisfiable != timeline.Known(0)) {
-			report(steps.Progress{Text: "waiting until its workers are deleted"})
+			report(steps.Progress{Text: "waiting until all workers are deleted"})
 			return errors.New("workers or unsatisfiable jobs remain")
 		}
 		return err
