@@ -33,8 +33,12 @@ help: ## List the targets
 	@printf '\n'
 
 .PHONY: demo
-demo: go-present ## Show the whole loop on this machine: jobs, HPA, workers, scale to zero (DEMO=ci: without a terminal)
+demo: go-present ## Install slurm-stack on this machine: jobs, HPA, workers, scale to zero (DEMO=ci: without a terminal)
 	DEMO=$(DEMO) hack/demo/run $(ARGS)
+
+.PHONY: demo-login
+demo-login: ## Open a shell in the login pod of the demo
+	@hack/demo/login
 
 .PHONY: demo-down
 demo-down: go-present ## Remove the demo

@@ -34,17 +34,28 @@ func (o *options) playDemo(ctx context.Context) error {
 		return o.playSimulation(ctx)
 	}
 	demo := local.New(o.repo, o.dir,
-		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: maxCPUWorkers},
-		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: maxGPUWorkers})
+		local.NodeSet{Name: "cpu", Max: maxCPUWorkers}, local.NodeSet{Name: "gpu", Max: maxGPUWorkers})
 	defer demo.Close()
-	return o.showDemo(ctx, "Slurm "+local.SlurmVersion+" in pods, a stock HorizontalPodAutoscaler, slurmtide",
-		demo.Steps(),
-		demo)
+	err = o.showDemo(ctx, "the chart slurm-stack with Slurm "+local.SlurmVersion+", a stock HorizontalPodAutoscaler",
+		demo.Steps(), demo)
+	if err == nil {
+		fmt.Printf(whatNext, demo.EnvFile())
+	}
+	return err
 }
+
+// whatNext is printed after a play on Kubernetes, with the env file.
+const whatNext = `  short times   the HPA waits 5 s before it scales in, and Slurm is read every second; a real cluster
+                has minutes and 10 s (hack/demo/values.yaml)
+  look around   source %s; kubectl get pods,nodesets,hpa; kubectl slurm top nodesets
+  log in        make demo-login
+`
 
 // display shows the progress of the demo.
 type display interface {
 	Steps([]steps.Status)
+	// Preview shows a simulation while the steps run.
+	Preview(play.View)
 	Play(play.View)
 	Close()
 }
@@ -70,14 +81,19 @@ func (o *options) showDemo(ctx context.Context, how string, todo []steps.Step, w
 
 func (o *options) runStepsAndPlay(ctx context.Context, screen display, todo []steps.Step, world play.Environment) (
 	play.Result, error) {
-	if err := steps.Run(ctx, time.Now, todo, screen.Steps); err != nil {
+	preview := func(ctx context.Context) { playPreview(ctx, screen.Preview) }
+	if err := runStepsWithPreview(ctx, screen.Steps, todo, preview); err != nil {
 		return play.Result{}, err
 	}
-	return play.Run(ctx, world, play.Config{
+	return play.Run(ctx, world, playConfig(screen.Play))
+}
+
+// playConfig returns the configuration of every play.
+func playConfig(show func(play.View)) play.Config {
+	return play.Config{
 		Templates: burst.JobTemplates(maxCPUWorkers), SampleInterval: 500 * time.Millisecond,
-		ZeroPeriod: 3 * time.Second, Timeout: 5 * time.Minute,
-		Show: screen.Play,
-	})
+		ZeroPeriod: 3 * time.Second, Timeout: 5 * time.Minute, Show: show,
+	}
 }
 
 // whySimulated says why the demo is simulated. It is empty when the demo is not simulated.
@@ -94,15 +110,20 @@ func (o *options) whySimulated() string {
 
 // playSimulation plays the burst in a simulation.
 func (o *options) playSimulation(ctx context.Context) error {
-	world, err := simulated.New(ctx,
-		simulated.NodeSet{Name: "cpu", Max: maxCPUWorkers, CPUs: 2, MemoryMiB: 500},
-		simulated.NodeSet{Name: "gpu", Max: maxGPUWorkers, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+	world, err := newSimulation(ctx)
 	if err != nil {
 		return err
 	}
 	defer world.Close()
 	return o.showDemo(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand",
 		world.Steps(), world)
+}
+
+// newSimulation starts a simulation with the NodeSets of the demo.
+func newSimulation(ctx context.Context) (*simulated.Simulation, error) {
+	return simulated.New(ctx,
+		simulated.NodeSet{Name: "cpu", Max: maxCPUWorkers, CPUs: 2, MemoryMiB: 500},
+		simulated.NodeSet{Name: "gpu", Max: maxGPUWorkers, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
 }
 
 // removeDemo stops the demo and removes its folder.

@@ -16,8 +16,8 @@ import (
 
 const description = `Demonstrates slurmtide on one machine.
 
-  slurmtide demo run    starts a Kubernetes cluster with one node, Slurm, the operator and
-                        the adapter, submits a burst of jobs, and waits until all NodeSets
+  slurmtide demo run    starts a Kubernetes cluster with one node, installs the chart
+                        slurm-stack, submits a burst of jobs, and waits until all NodeSets
                         are at zero again; it uses whatever is already running
   slurmtide demo down   stops and removes everything
 

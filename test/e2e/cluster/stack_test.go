@@ -41,7 +41,7 @@ func TestStack(t *testing.T) {
 	s.applyFiles(versions[0], "ldap.yaml")
 
 	begin := time.Now()
-	s.runHelm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	s.runStack("install")
 	t.Logf("helm install: %.1f s", time.Since(begin).Seconds())
 	s.runHelm("test", "slurm", "--timeout", "6m")
 	t.Logf("until everything is Ready: %.1f s", time.Since(begin).Seconds())
@@ -52,7 +52,7 @@ func TestStack(t *testing.T) {
 	s.testUninstall()
 
 	begin = time.Now()
-	s.runHelm("install", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml")
+	s.runStack("install")
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
 	s.testSlinkyShapes()
@@ -66,8 +66,7 @@ func (s stackEnv) testSlinkyShapes() {
 	begin := time.Now()
 	_, err := s.kube.Kubectl(s.Context(), "annotate", "node", "node", v1beta1.AnnotationTopology+"=racks:rack2")
 	must(s.T, err)
-	s.runHelm("upgrade", "slurm", filepath.Join(charts, "slurm-stack"), "--values", "testdata/stack.values.yaml",
-		"--values", "testdata/slinky.values.yaml")
+	s.runStack("upgrade", "--values", "testdata/slinky.values.yaml")
 	s.await("BlockName=rack2 BlockIndex=1 Nodes=node", "scontrol", "show", "topology")
 	s.await("Gres=gpu:1", "scontrol", "show", "node", "node")
 	job := s.submit("-p", "all", "-w", "node", "--gres=gpu:1", "--wrap", "hostname")
@@ -82,6 +81,14 @@ func (s stackEnv) runHelm(args ...string) {
 	if err != nil {
 		s.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
+}
+
+// runStack runs Helm on the chart, with the values for the node and those of the test.
+func (s stackEnv) runStack(command string, more ...string) {
+	s.Helper()
+	s.runHelm(append([]string{command, "slurm", filepath.Join(charts, "slurm-stack"),
+		"--values", filepath.Join("..", "..", "..", "hack", "images", "stack.values.yaml"),
+		"--values", "testdata/stack.values.yaml"}, more...)...)
 }
 
 // awaitReady waits until all that the release consists of is Ready.

@@ -166,23 +166,15 @@ func (l *Demo) clusterTool(ctx context.Context, name string, args ...string) *ex
 	kube := l.kubeDir()
 	cmd := exec.CommandContext(ctx, filepath.Join(kube, "bin", name), args...) //nolint:gosec // our own
 	cmd.Env = append(os.Environ(),
-		"KUBECONFIG="+filepath.Join(kube, "pki", "admin.kubeconfig"), "KUBECACHEDIR="+filepath.Join(kube, "cache"),
+		"KUBECONFIG="+l.kubeconfig(), "KUBECACHEDIR="+filepath.Join(kube, "cache"),
 		"HELM_CACHE_HOME="+filepath.Join(kube, "helm"), "HELM_CONFIG_HOME="+filepath.Join(kube, "helm"),
 		"HELM_DATA_HOME="+filepath.Join(kube, "helm"),
 		"NO_PROXY=*", "no_proxy=*")
 	return cmd
 }
 
+// kubectl runs kubectl in the namespace of the demo.
 func (l *Demo) kubectl(ctx context.Context, args ...string) (string, error) {
-	out, err := l.runCommand(ctx, l.clusterTool(ctx, "kubectl", append([]string{"--namespace", namespace}, args...)...),
-		nil)
+	out, err := l.runCommand(ctx, l.clusterTool(ctx, "kubectl", args...), nil)
 	return strings.TrimSpace(out), err
-}
-
-// apply creates or updates the objects of a YAML text.
-func (l *Demo) apply(ctx context.Context, text string) error {
-	cmd := l.clusterTool(ctx, "kubectl", "apply", "--filename", "-")
-	cmd.Stdin = strings.NewReader(text)
-	_, err := l.runCommand(ctx, cmd, nil)
-	return err
 }

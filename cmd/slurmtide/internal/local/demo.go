@@ -1,6 +1,6 @@
-// Package local runs the demo on this machine: a real Kubernetes cluster with one node, Slurm in
-// plain pods, the operator and the adapter installed from their charts, and NodeSets at zero
-// replicas with HPAs. The scripts in hack do the work. All state is in one folder.
+// Package local runs the demo on this machine: a real Kubernetes cluster with one node, and the chart
+// slurm-stack with NodeSets that HPAs scale from zero. The scripts in hack do the work. All state is
+// in one folder.
 package local
 
 import (
@@ -19,14 +19,29 @@ import (
 // SlurmVersion is the version of Slurm.
 const SlurmVersion = "26.05"
 
-const namespace = "slurm"
+// The release of the chart slurm-stack, and its objects.
+const (
+	release   = "slurm"
+	namespace = "slurm"
+	// cluster is the name of the Controller, the Accounting and the RestApi.
+	cluster  = "slurm"
+	loginSet = "slurm-login-main"
+	// jwtSecret and jwtKey are the Secret and the key in it from which tokens are minted, as slurmUser.
+	jwtSecret = "slurm-auth-jwt"
+	jwtKey    = "jwt.key"
+	slurmUser = "slurm"
+)
 
-// NodeSet is a NodeSet of the demo.
+// NodeSet is a NodeSet of the demo. hack/demo/values.yaml says what its workers have.
 type NodeSet struct {
-	Name      string
-	ExtraConf string
-	Max       int
+	// Name is the name in the values of the chart, and that of the partition.
+	Name string
+	// Max is the maximum number of workers.
+	Max int
 }
+
+// object returns the name of the NodeSet in Kubernetes.
+func (s NodeSet) object() string { return cluster + "-worker-" + s.Name }
 
 // Demo is the demo on this machine. Only one goroutine at a time may use Steps and Down. After the
 // steps are done, several goroutines may call Submit, Cancel and Observe.
@@ -49,31 +64,33 @@ func (l *Demo) Close() {
 	}
 }
 
+// BuildKubernetes is the name of the first step, which takes minutes on a machine that has not done it before.
+const BuildKubernetes = "build Kubernetes"
+
 // Steps returns the steps that start the demo. They skip what already runs, so they can be repeated
 // after an interruption or for another play.
 func (l *Demo) Steps() []steps.Step {
 	return []steps.Step{
-		{Name: "build Kubernetes", Do: l.scriptStep("hack/kube/build", "kube")},
+		{Name: BuildKubernetes, Do: l.scriptStep("hack/kube/build", "kube")},
 		{Name: "build Helm", Do: l.scriptStep("hack/kube/build", "helm")},
 		{Name: "build CoreDNS", Do: l.scriptStep("hack/kube/build", "coredns")},
 		{Name: "root file system of the node", Do: l.rootStep("kube-root", "hack/kube/root")},
-		{Name: "root file system of Slurm " + SlurmVersion,
-			Do: l.rootStep("images/slurmd-"+SlurmVersion, "hack/images/root", "slurmd:"+SlurmVersion)},
-		{Name: "compile operator and adapter", Do: l.compilePackages},
+		{Name: "root file systems of Slurm " + SlurmVersion, Do: l.makeRoots},
+		{Name: "compile our programs", Do: l.compilePrograms},
 		{Name: "start Kubernetes with one node", Do: l.startKubernetes},
-		{Name: "load images into the node", Do: l.loadImages},
-		{Name: "install CRDs (Helm)", Do: l.installCRDs},
-		{Name: "start slurmctld and slurmrestd", Do: l.startSlurm},
-		{Name: "install operator and adapter (Helm)", Do: l.installCharts},
-		{Name: "create NodeSets at zero with HPAs", Do: l.createNodeSets},
-		{Name: "cancel jobs of an earlier play", Do: l.cancelLeftovers},
+		{Name: "load images of the control plane", Do: l.loadImages(firstImages())},
+		{Name: "install slurm-stack (Helm)", Do: l.installStack},
+		{Name: "load images of login and workers", Do: l.loadImages(laterImages())},
+		{Name: "wait until Slurm accepts jobs", Do: l.awaitStack},
+		{Name: "connect to slurmrestd", Do: l.connectSlurm},
+		{Name: "cancel earlier jobs, await zero", Do: l.cancelLeftovers},
 	}
 }
 
 func (l *Demo) kubeDir() string { return filepath.Join(l.dir, "kube") }
 
-// EnvFile returns the file to source in order to use kubectl and helm with the cluster.
-func (l *Demo) EnvFile() string { return filepath.Join(l.dir, "env") }
+// binDir contains the kubectl plugin.
+func (l *Demo) binDir() string { return filepath.Join(l.dir, "bin") }
 
 func (l *Demo) startKubernetes(ctx context.Context, report func(steps.Progress)) error {
 	err := l.scriptStep("hack/kube/up", "--name", "demo", "--kubelet", "--dir", l.kubeDir(), "--env-file", l.EnvFile(),
@@ -81,21 +98,11 @@ func (l *Demo) startKubernetes(ctx context.Context, report func(steps.Progress))
 	if err != nil {
 		return err
 	}
-	l.kube, err = connectKube(filepath.Join(l.kubeDir(), "pki", "admin.kubeconfig"))
-	return err
-}
-
-// loadImages loads the images into the node, one after the other.
-func (l *Demo) loadImages(ctx context.Context, report func(steps.Progress)) error {
-	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + SlurmVersion}
-	for i, name := range names {
-		report(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
-		if err := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), name)(
-			ctx, func(steps.Progress) {}); err != nil {
-			return err
-		}
+	if err := errors.Join(l.writeKubeconfig(), l.extendEnvFile()); err != nil {
+		return err
 	}
-	return nil
+	l.kube, err = connectKube(l.kubeconfig())
+	return err
 }
 
 // Down stops everything that Steps started, whatever its state, and reports the progress. It

@@ -13,42 +13,68 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-var testSets = []NodeSet{{"cpu", "CPUs=2", 6}, {"gpu", "CPUs=2 Gres=gpu:h100:2", 2}}
+var testSets = []NodeSet{{"cpu", 6}, {"gpu", 2}}
 
-func TestManifestsAreYAML(t *testing.T) {
-	s := manifestValues{Namespace: "ns", Version: "26.05", SlurmKey: "a2V5", JWTKey: "and0", Sets: testSets}
-	for name, want := range map[string]string{
-		"slurm.yaml":   "Secret ConfigMap Service StatefulSet Service Deployment",
-		"cluster.yaml": "Token Cluster NodeSet HorizontalPodAutoscaler NodeSet HorizontalPodAutoscaler",
+func TestUnmetConditions(t *testing.T) {
+	for name, c := range map[string]struct {
+		list string
+		want []string
+	}{
+		"no objects":           {`{"items": []}`, []string{"restapis"}},
+		"an object without it": {`{"items": [{"metadata": {"name": "slurm"}}]}`, []string{"restapis/slurm"}},
+		"one that has it": {`{"items": [{"metadata": {"name": "slurm"}, "status": {"conditions": [
+			{"type": "Other", "status": "False"}, {"type": "Ready", "status": "True", "reason": "Answers"}]}}]}`, nil},
+		"one of two that has it": {`{"items": [
+			{"metadata": {"name": "a"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+			{"metadata": {"name": "b"},
+				"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Starting"}]}}]}`,
+			[]string{"restapis/b Starting"}},
 	} {
-		text, err := s.render(name)
-		if err != nil {
+		var list objectList
+		if err := json.Unmarshal([]byte(c.list), &list); err != nil {
 			t.Fatal(err)
 		}
-		var kinds []string
-		for _, document := range strings.Split(text, "\n---\n") {
-			var object struct {
-				Kind     string
-				Metadata struct{ Namespace string }
-			}
-			if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-				t.Errorf("%s: %v\n%s", name, err, document)
-			}
-			if object.Metadata.Namespace != "ns" {
-				t.Errorf("%s: a %s is in namespace %q", name, object.Kind, object.Metadata.Namespace)
-			}
-			kinds = append(kinds, object.Kind)
-		}
-		if d := cmp.Diff(want, strings.Join(kinds, " ")); d != "" {
+		if d := cmp.Diff(c.want, list.unmet(awaited{"restapis", "Ready"})); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+	}
+}
+
+func TestTheChartIsToldTheMaximum(t *testing.T) {
+	got := strings.Join(New("/repo", "/dir", testSets...).stackArgs(), " ")
+	for _, want := range []string{"/repo/charts/slurm-stack ", "--values /repo/hack/demo/values.yaml",
+		"slurm.nodesets.cpu.autoscaling.maxReplicas=6", "slurm.nodesets.gpu.autoscaling.maxReplicas=2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
+func TestTheEnvFileSetsPluginAndNamespace(t *testing.T) {
+	l := New(t.TempDir(), t.TempDir()+"/it's here")
+	if err := os.MkdirAll(l.kubeDir()+"/pki", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := `{"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}], "current-context": "c"}`
+	for file, text := range map[string]string{l.kubeDir() + "/pki/admin.kubeconfig": config,
+		l.EnvFile(): "export KUBECONFIG=/other PATH=/tools:$PATH\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(l.writeKubeconfig(), l.extendEnvFile()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "bash", "-c",
+		`source "$1" && grep namespace: "$KUBECONFIG" && echo "${PATH%%:/tools:*}"`, "bash", l.EnvFile()).CombinedOutput()
+	if want := "    namespace: slurm\n" + l.binDir() + "\n"; err != nil || string(out) != want {
+		t.Errorf("%v, %q", err, out)
 	}
 }
 
@@ -67,9 +93,13 @@ func observeSets(t *testing.T, change func(*readings)) []timeline.Set {
 		}
 	}
 	decode(`{"items": [
-		{"metadata": {"name": "cpu-0", "labels": {"app.kubernetes.io/instance": "cpu"}}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
-		{"metadata": {"name": "gpu-0", "labels": {"app.kubernetes.io/instance": "gpu"}, "deletionTimestamp": "2026-01-02T12:00:00Z"}}]}`, &g.pods)
-	decode(`{"items": [{"metadata": {"name": "cpu"}, "spec": {"replicas": 1}}, {"metadata": {"name": "gpu"}, "spec": {"replicas": 0}}]}`, &g.nodeSets)
+		{"metadata": {"name": "slurm-worker-cpu-0", "labels": {"app.kubernetes.io/instance": "slurm-worker-cpu",
+			"nodeset.slinky.slurm.net/pod-hostname": "cpu-0"}},
+			"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+		{"metadata": {"name": "slurm-worker-gpu-0", "labels": {"app.kubernetes.io/instance": "slurm-worker-gpu",
+			"nodeset.slinky.slurm.net/pod-hostname": "gpu-0"}, "deletionTimestamp": "2026-01-02T12:00:00Z"}}]}`, &g.pods)
+	decode(`{"items": [{"metadata": {"name": "slurm-worker-cpu"}, "spec": {"replicas": 1}},
+		{"metadata": {"name": "slurm-worker-gpu"}, "spec": {"replicas": 0}}]}`, &g.nodeSets)
 	change(&g)
 	return g.observation(testSets).Sample.Sets
 }

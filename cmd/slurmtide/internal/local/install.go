@@ -1,127 +1,123 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"text/template"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
-//go:embed manifests/*.yaml
-var manifests embed.FS
+// readyTimeout is how long the release may take until it accepts jobs.
+const readyTimeout = 5 * time.Minute
 
-// manifestValues are the values of the manifest templates. The keys are base64.
-type manifestValues struct {
-	Namespace, Version string
-	SlurmKey, JWTKey   string
-	Sets               []NodeSet
-}
-
-func (s manifestValues) render(name string) (string, error) {
-	t, err := template.ParseFS(manifests, "manifests/"+name)
-	if err != nil {
-		return "", fmt.Errorf("reading the manifest: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, s); err != nil {
-		return "", fmt.Errorf("rendering the manifest: %w", err)
-	}
-	return out.String(), nil
-}
-
-func (l *Demo) applyManifest(ctx context.Context, manifest string, s manifestValues) error {
-	s.Namespace, s.Version, s.Sets = namespace, SlurmVersion, l.sets
-	text, err := s.render(manifest)
-	if err != nil {
-		return err
-	}
-	return l.apply(ctx, text)
-}
-
-func (l *Demo) installCRDs(ctx context.Context, _ func(steps.Progress)) error {
-	if err := l.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}"); err != nil {
-		return err
-	}
-	if err := l.upgradeChart(ctx, "slurm-operator-crds"); err != nil {
-		return err
-	}
-	_, err := l.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s",
-		"crd/nodesets.slinky.slurm.net", "crd/clusters.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
+// installStack installs the chart slurm-stack, or upgrades the release.
+func (l *Demo) installStack(ctx context.Context, _ func(steps.Progress)) error {
+	_, err := l.runCommand(ctx, l.clusterTool(ctx, "helm", l.stackArgs()...), nil)
 	return err
 }
 
-func (l *Demo) upgradeChart(ctx context.Context, chart string, more ...string) error {
-	args := append([]string{"upgrade", "--install", chart, l.chartDir(chart), "--namespace", namespace}, more...)
-	_, err := l.runCommand(ctx, l.clusterTool(ctx, "helm", args...), nil)
-	return err
+// stackArgs returns the arguments of helm.
+func (l *Demo) stackArgs() []string {
+	args := []string{"upgrade", "--install", release, filepath.Join(l.repo, "charts", "slurm-stack"),
+		"--create-namespace", "--values", filepath.Join(l.repo, "hack", "images", "stack.values.yaml"),
+		"--values", filepath.Join(l.repo, "hack", "demo", "values.yaml")}
+	for _, set := range l.sets {
+		args = append(args, "--set", fmt.Sprintf("slurm.nodesets.%s.autoscaling.maxReplicas=%d", set.Name, set.Max))
+	}
+	return args
 }
 
-// startSlurm starts Slurm with the keys in the cluster, or with new keys.
-func (l *Demo) startSlurm(ctx context.Context, report func(steps.Progress)) error {
-	keys, err := l.readOrCreateKeys(ctx)
-	if err != nil {
-		return err
-	}
-	if err := l.applyManifest(ctx, "slurm.yaml", keys); err != nil {
-		return err
-	}
-	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
-		report(steps.Progress{Text: "waiting for " + what})
-		if _, err := l.kubectl(ctx, "rollout", "status", what, "--timeout=120s"); err != nil {
-			return err
+// awaited is a condition that all objects of a resource must have before jobs are submitted.
+type awaited struct{ resource, condition string }
+
+// awaitedConditions returns what the release consists of. A NodeSet is Submittable when Slurm accepts jobs for workers
+// that do not exist yet.
+func awaitedConditions() []awaited {
+	return []awaited{{"controllers", "Ready"}, {"accountings", "Ready"}, {"restapis", "Ready"}, {"loginsets", "Ready"},
+		{"nodesets", "Submittable"}}
+}
+
+// objectList contains the fields of custom resources that the demo waits for.
+type objectList struct {
+	Items []struct {
+		Metadata struct{ Name string }
+		Status   struct {
+			Conditions []struct{ Type, Status, Reason string }
 		}
 	}
-	return l.connectSlurm(ctx, keys)
 }
 
-// readOrCreateKeys returns the keys in the cluster, or new keys if the Secret does not exist.
-func (l *Demo) readOrCreateKeys(ctx context.Context) (manifestValues, error) {
-	var secret struct{ Data map[string]string }
-	err := l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/secrets/slurm-keys", &secret)
-	if err == nil {
-		return manifestValues{SlurmKey: secret.Data["slurm.key"], JWTKey: secret.Data["jwt_hs256.key"]}, nil
+// unmet describes the objects without the condition. A list without objects is one of them.
+func (list objectList) unmet(a awaited) []string {
+	if len(list.Items) == 0 {
+		return []string{a.resource}
 	}
-	if !errors.Is(err, errNotFound) {
-		return manifestValues{}, err
-	}
-	var s manifestValues
-	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
-		raw := make([]byte, 64)
-		if _, err := rand.Read(raw); err != nil {
-			return s, fmt.Errorf("generating a key: %w", err)
+	var out []string
+	for _, object := range list.Items {
+		met, why := false, ""
+		for _, c := range object.Status.Conditions {
+			if c.Type == a.condition {
+				met, why = c.Status == "True", c.Reason
+			}
 		}
-		*key = base64.StdEncoding.EncodeToString(raw)
+		if !met {
+			out = append(out, strings.TrimSpace(a.resource+"/"+object.Metadata.Name+" "+why))
+		}
 	}
-	return s, nil
+	return out
 }
 
-// installCharts installs the operator and the adapter in parallel. Both poll Slurm every second.
-func (l *Demo) installCharts(ctx context.Context, _ func(steps.Progress)) error {
-	install := func(ctx context.Context, chart, program, values string) error {
-		return l.upgradeChart(ctx, chart, "--wait", "--timeout", "5m", "--set",
-			"image.repository=localhost/"+program+",image.tag=dev,image.pullPolicy=Never,slurm.pollInterval=1s,"+values)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		return install(ctx, "slurm-operator", "slurm-operator",
-			"slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
+// awaitStack waits until the release accepts jobs and the metrics of the HPAs are served.
+func (l *Demo) awaitStack(ctx context.Context, report func(steps.Progress)) error {
+	limit, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not within %v", readyTimeout))
+	defer cancel()
+	all := 0
+	err := retryUntilDone(limit, func() error {
+		missing := l.missingParts(limit)
+		if len(missing) == 0 {
+			return nil
+		}
+		all = max(all, len(missing))
+		text := "waiting for " + strings.Join(missing, ", ")
+		report(steps.Progress{Done: all - len(missing), Total: all, Text: text})
+		return errors.New(text)
 	})
-	group.Go(func() error {
-		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
-	})
-	if err := group.Wait(); err != nil {
-		return l.withPodStatus(err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return nil
+	return l.withPodStatus(err)
+}
+
+// missingParts describes what is not there yet.
+func (l *Demo) missingParts(ctx context.Context) []string {
+	conditions := awaitedConditions()
+	missing := make([][]string, len(conditions)+len(l.sets))
+	var wg sync.WaitGroup
+	for i, a := range conditions {
+		wg.Go(func() {
+			var list objectList
+			if err := l.kube.get(ctx, slinkyPath(a.resource), &list); err != nil {
+				missing[i] = []string{fmt.Sprintf("%s (%v)", a.resource, err)}
+				return
+			}
+			missing[i] = list.unmet(a)
+		})
+	}
+	for i, set := range l.sets {
+		wg.Go(func() {
+			if _, err := l.metricValue(ctx, set.object(), metricRequired); err != nil {
+				missing[len(conditions)+i] = []string{"the metrics of " + set.object()}
+			}
+		})
+	}
+	wg.Wait()
+	return slices.Concat(missing...)
 }
 
 // withPodStatus adds the status of the pods to an error.
@@ -129,30 +125,5 @@ func (l *Demo) withPodStatus(err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	pods, _ := l.kubectl(ctx, "get", "pods")
-	return fmt.Errorf("%w\n%s\nsource %s; kubectl -n %s logs POD shows more", err, pods, l.EnvFile(), namespace)
-}
-
-// createNodeSets creates the NodeSets. It waits until Slurm accepts jobs for workers that do not
-// exist yet and until the metrics of the HPAs are served.
-func (l *Demo) createNodeSets(ctx context.Context, report func(steps.Progress)) error {
-	if err := l.applyManifest(ctx, "cluster.yaml", manifestValues{}); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not within two minutes"))
-	defer cancel()
-	for _, set := range l.sets {
-		report(steps.Progress{Text: "waiting until Slurm accepts jobs for " + set.Name})
-		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable",
-			"--timeout=120s"); err != nil {
-			return err
-		}
-	}
-	report(steps.Progress{Text: "waiting until the metrics are served"})
-	return retryUntilDone(ctx, func() (err error) {
-		for _, set := range l.sets {
-			_, metricErr := l.metricValue(ctx, set.Name, "slurm_nodeset_required_nodes")
-			err = errors.Join(err, metricErr)
-		}
-		return err
-	})
+	return fmt.Errorf("%w\n%s\nsource %s; kubectl logs POD shows more", err, pods, l.EnvFile())
 }

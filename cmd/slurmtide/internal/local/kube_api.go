@@ -66,7 +66,18 @@ func (a *kubeAPI) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// metricValue reads a custom metric of a NodeSet. The value must be a whole number.
+// slinkyPath returns the path of all objects of a custom resource in the namespace.
+func slinkyPath(resource string) string {
+	return "/apis/slinky.slurm.net/v1beta1/namespaces/" + namespace + "/" + resource
+}
+
+// The metrics of a NodeSet that the demo reads.
+const (
+	metricRequired      = "slurm_nodeset_required_nodes"
+	metricUnsatisfiable = "slurm_nodeset_unsatisfiable_jobs"
+)
+
+// metricValue reads a custom metric of a NodeSet object. The value must be a whole number.
 func (l *Demo) metricValue(ctx context.Context, nodeSet, name string) (int, error) {
 	var list struct{ Items []struct{ Value string } }
 	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", namespace,

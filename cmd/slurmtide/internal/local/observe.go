@@ -67,17 +67,16 @@ func (l *Demo) Observe(ctx context.Context) (play.Observation, error) {
 			"/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
 	})
 	wg.Go(func() {
-		g.nodeSetsErr = l.kube.get(ctx, "/apis/slinky.slurm.net/v1beta1/namespaces/"+namespace+"/nodesets", &g.nodeSets)
+		g.nodeSetsErr = l.kube.get(ctx, slinkyPath("nodesets"), &g.nodeSets)
 	})
 	wg.Go(func() { g.nodes, g.nodesErr = l.slurm.Nodes(ctx, 0) })
 	wg.Go(func() { g.jobs, g.jobsErr = l.slurm.Jobs(ctx, 0) })
 	for i, set := range l.sets {
 		wg.Go(func() {
-			g.required[i], g.requiredErrs[i] = l.metricReading(ctx, set.Name, "slurm_nodeset_required_nodes")
+			g.required[i], g.requiredErrs[i] = l.metricReading(ctx, set.object(), metricRequired)
 		})
 		wg.Go(func() {
-			g.unsatisfiable[i], g.unsatisfiableErrs[i] = l.metricReading(
-				ctx, set.Name, "slurm_nodeset_unsatisfiable_jobs")
+			g.unsatisfiable[i], g.unsatisfiableErrs[i] = l.metricReading(ctx, set.object(), metricUnsatisfiable)
 		})
 	}
 	wg.Wait()
@@ -96,8 +95,8 @@ func (g *readings) observation(sets []NodeSet) play.Observation {
 		Unsatisfiable: sumReadings(g.unsatisfiable)}
 	for i, set := range sets {
 		observed.Sample.Sets = append(observed.Sample.Sets, timeline.Set{
-			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set.Name),
-			Known: g.podsErr == nil && g.nodesErr == nil, Workers: g.workers(set.Name),
+			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set),
+			Known: g.podsErr == nil && g.nodesErr == nil, Workers: g.workers(set),
 		})
 	}
 	return observed
@@ -112,26 +111,27 @@ func sumReadings(of []timeline.Reading) timeline.Reading {
 	return total
 }
 
-func (g *readings) desired(set string) timeline.Reading {
+func (g *readings) desired(set NodeSet) timeline.Reading {
 	for i := range g.nodeSets.Items {
-		if n := &g.nodeSets.Items[i]; n.Name == set && g.nodeSetsErr == nil {
+		if n := &g.nodeSets.Items[i]; n.Name == set.object() && g.nodeSetsErr == nil {
 			return timeline.Known(int(scaling.SpecReplicas(n)))
 		}
 	}
 	return timeline.Reading{}
 }
 
-func (g *readings) workers(set string) []timeline.Worker {
+// workers returns the workers by the names of their Slurm nodes.
+func (g *readings) workers(set NodeSet) []timeline.Worker {
 	if g.podsErr != nil || g.nodesErr != nil {
 		return nil
 	}
 	var workers []timeline.Worker
 	for _, p := range g.pods.Items {
-		if p.Metadata.Labels["app.kubernetes.io/instance"] != set {
+		if p.Metadata.Labels[v1beta1.LabelAppInstance] != set.object() {
 			continue
 		}
-		workers = append(workers,
-			timeline.Worker{Name: p.Metadata.Name, State: play.WorkerState(p.playPod(), g.slurmNode(p.Metadata.Name))})
+		name := p.Metadata.Labels[v1beta1.LabelPodHostname]
+		workers = append(workers, timeline.Worker{Name: name, State: play.WorkerState(p.playPod(), g.slurmNode(name))})
 	}
 	slices.SortFunc(workers, func(a, b timeline.Worker) int { return timeline.CompareNumbered(a.Name, b.Name) })
 	return workers

@@ -2,34 +2,36 @@ package local
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // connectSlurm connects to the slurmrestd pod with a minted token and waits until slurmctld
 // responds.
-func (l *Demo) connectSlurm(ctx context.Context, keys manifestValues) error {
-	key, err := base64.StdEncoding.DecodeString(keys.JWTKey)
-	if err != nil {
-		return fmt.Errorf("decoding the JWT key: %w", err)
+func (l *Demo) connectSlurm(ctx context.Context, _ func(steps.Progress)) error {
+	var secret struct{ Data map[string][]byte }
+	if err := l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/secrets/"+jwtSecret, &secret); err != nil {
+		return err
 	}
-	ip, err := l.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--field-selector=status.phase=Running",
-		"--output", "jsonpath={.items[0].status.podIP}")
+	ip, err := l.kubectl(ctx, "get", "pods", "--selector="+labels.FormatLabels(names.SlurmrestdSelector(cluster)),
+		"--field-selector=status.phase=Running", "--output", "jsonpath={.items[0].status.podIP}")
 	if err != nil {
 		return err
 	}
 	l.slurm, err = slurmclient.New(slurmclient.Config{
 		URL: "http://" + ip + ":6820", Timeout: 5 * time.Second,
-		Token: slurmclient.TokenFromKey(key, "root", time.Hour, time.Now),
+		Token: slurmclient.TokenFromKey(secret.Data[jwtKey], slurmUser, time.Hour, time.Now),
 	})
 	if err != nil {
 		return fmt.Errorf("connecting to slurmrestd: %w", err)
@@ -42,11 +44,11 @@ func (l *Demo) connectSlurm(ctx context.Context, keys manifestValues) error {
 	})
 }
 
-// Submit runs sbatch in the slurmctld pod and returns the job ID. It fails when Slurm rejects the
+// Submit runs sbatch in the login pod and returns the job ID. It fails when Slurm rejects the
 // job or cannot be reached.
 func (l *Demo) Submit(ctx context.Context, s burst.JobTemplate) (uint32, error) {
-	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"},
-		s.SbatchArgs()...)...)
+	out, err := l.kubectl(ctx, append([]string{"exec", "deployment/" + names.LoginDeployment(loginSet),
+		"--container", "login", "--", "sbatch", "--parsable"}, s.SbatchArgs()...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -62,8 +64,8 @@ func (l *Demo) Cancel(ctx context.Context, id uint32) error {
 	return l.slurm.CancelJob(ctx, fmt.Sprint(id))
 }
 
-// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until their
-// workers are deleted and no metric counts them.
+// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until no worker is
+// there, and no metric counts such jobs. A new NodeSet has one worker until its HPA takes it to zero.
 func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
@@ -77,12 +79,12 @@ func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress))
 		}
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute,
-		errors.New("workers of an earlier play are still there"))
+		errors.New("workers are still there"))
 	defer cancel()
 	return retryUntilDone(limit, func() error {
 		observed, err := l.Observe(limit)
 		if err == nil && (!observed.Sample.AtZero() || observed.Unsatisfiable != timeline.Known(0)) {
-			report(steps.Progress{Text: "waiting until its workers are deleted"})
+			report(steps.Progress{Text: "waiting until all workers are deleted"})
 			return errors.New("workers or unsatisfiable jobs remain")
 		}
 		return err

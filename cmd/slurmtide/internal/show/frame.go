@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ type Screen struct {
 	Since time.Duration
 	Now   time.Time
 	Steps []steps.Status
+	// Preview is a simulation that is shown before the play. It is nil if there is none.
+	Preview *play.View
 	// Play is nil until the play starts.
 	Play *play.View
 }
@@ -27,10 +30,13 @@ type Size struct{ Width, Height int }
 // RenderFrame renders a screen as lines that fit a terminal. It is pure.
 func RenderFrame(s Screen, size Size, p painter) []string {
 	lines := []string{renderHeader(s, size, p), ""}
-	if s.Play == nil {
-		lines = append(lines, renderSteps(s.Steps, s.Now, size.Width, p)...)
-	} else {
+	switch {
+	case s.Play != nil:
 		lines = append(lines, renderPlay(*s.Play, Size{size.Width, size.Height - len(lines)}, p)...)
+	case s.Preview != nil:
+		lines = append(lines, renderPreview(s, Size{size.Width, size.Height - len(lines)}, p)...)
+	default:
+		lines = append(lines, renderSteps(s.Steps, s.Now, size.Width, p)...)
 	}
 	if len(lines) > size.Height {
 		lines = lines[:max(size.Height, 0)]
@@ -39,6 +45,16 @@ func RenderFrame(s Screen, size Size, p painter) []string {
 		lines[i] = clipLine(line, size.Width)
 	}
 	return lines
+}
+
+// renderPreview renders the running step above the simulation.
+func renderPreview(s Screen, size Size, p painter) []string {
+	running := slices.DeleteFunc(slices.Clone(s.Steps), func(step steps.Status) bool {
+		return step.State != steps.Running && step.State != steps.Failed
+	})
+	lines := append(renderSteps(running, s.Now, size.Width, p), "",
+		p(yellow, "  SIMULATED, until Kubernetes runs: the same jobs, without Kubernetes and Slurm"), "")
+	return append(lines, renderPlay(*s.Preview, Size{size.Width, size.Height - len(lines)}, p)...)
 }
 
 func renderHeader(s Screen, size Size, p painter) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
@@ -15,30 +16,40 @@ import (
 // progressInterval is the pause between two lines about the progress of one step.
 const progressInterval = 10 * time.Second
 
-// Plain writes a line for each event. It is not safe for concurrent use.
+// Plain writes a line for each event. It is safe for concurrent use.
 type Plain struct {
-	out          io.Writer
-	now          func() time.Time
-	began        time.Time
-	steps        []steps.Status
-	lastProgress time.Time // when the last progress line was written
-	lastSample   timeline.Sample
-	marks        int
-	err          string
+	out   io.Writer
+	now   func() time.Time
+	began time.Time
+
+	mu            sync.Mutex
+	steps         []steps.Status
+	lastProgress  time.Time // when the last progress line was written
+	preview, play written
+}
+
+// written is what has been written of a play.
+type written struct {
+	prefix     string
+	lastSample timeline.Sample
+	marks      int
+	err        string
 }
 
 // NewPlain returns a Plain whose times start now.
 func NewPlain(out io.Writer, now func() time.Time) *Plain {
-	return &Plain{out: out, now: now, began: now()}
+	return &Plain{out: out, now: now, began: now(), preview: written{prefix: "SIMULATED  "}}
 }
 
-// Say writes a line.
-func (p *Plain) Say(format string, args ...any) {
+// say writes a line.
+func (p *Plain) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, "[%6.1fs] %s\n", p.now().Sub(p.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // Steps reports finished and failed steps, and from time to time the progress of the running one.
 func (p *Plain) Steps(board []steps.Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i, s := range board {
 		before := steps.Status{}
 		if i < len(p.steps) {
@@ -46,34 +57,41 @@ func (p *Plain) Steps(board []steps.Status) {
 		}
 		switch {
 		case s.State == steps.Done && before.State != steps.Done:
-			p.Say("%-36s %6.1f s", s.Name, s.Took.Seconds())
+			p.say("%-36s %6.1f s", s.Name, s.Took.Seconds())
 		case s.State == steps.Failed && before.State != steps.Failed:
-			p.Say("%-36s failed after %.1f s", s.Name, s.Took.Seconds())
+			p.say("%-36s failed after %.1f s", s.Name, s.Took.Seconds())
 		case s.State == steps.Running && before.State != steps.Running:
 			p.lastProgress = p.now()
 		case s.State == steps.Running && p.now().Sub(p.lastProgress) >= progressInterval:
 			p.lastProgress = p.now()
-			p.Say("%s … %s", s.Name, s.Progress.Text)
+			p.say("%s … %s", s.Name, s.Progress.Text)
 		}
 	}
 	p.steps = board
 }
 
+// Preview reports what has changed in a simulation, and marks each line as simulated.
+func (p *Plain) Preview(v play.View) { p.sayChanges(&p.preview, v) }
+
 // Play reports what has changed.
-func (p *Plain) Play(v play.View) {
-	for _, m := range v.Timeline.Marks[p.marks:] {
-		p.Say("%s", m.Text)
+func (p *Plain) Play(v play.View) { p.sayChanges(&p.play, v) }
+
+func (p *Plain) sayChanges(w *written, v play.View) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range v.Timeline.Marks[w.marks:] {
+		p.say("%s%s", w.prefix, m.Text)
 	}
-	p.marks = len(v.Timeline.Marks)
-	if err := errorText(v.Err); err != p.err {
-		p.err = err
+	w.marks = len(v.Timeline.Marks)
+	if err := errorText(v.Err); err != w.err {
+		w.err = err
 		if err != "" {
-			p.Say("not everything can be read: %s", err)
+			p.say("%snot everything can be read: %s", w.prefix, err)
 		}
 	}
-	if now := v.Timeline.Last(); formatSample(now) != formatSample(p.lastSample) {
-		p.lastSample = now
-		p.Say("%+6.1f s  %s", now.At.Seconds(), formatSample(now))
+	if now := v.Timeline.Last(); formatSample(now) != formatSample(w.lastSample) {
+		w.lastSample = now
+		p.say("%s%+6.1f s  %s", w.prefix, now.At.Seconds(), formatSample(now))
 	}
 }
 

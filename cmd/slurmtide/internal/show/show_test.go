@@ -47,6 +47,12 @@ func buildingScreen() Screen {
 	}}
 }
 
+func previewScreen() Screen {
+	screen, view := buildingScreen(), playingView()
+	screen.Preview = &view
+	return screen
+}
+
 func newSample(at float64, pending, running, done, required, desired int, workers ...timeline.Worker) timeline.Sample {
 	return timeline.Sample{
 		At: time.Duration(at * float64(time.Second)), Jobs: 5,
@@ -97,6 +103,7 @@ func TestFrames(t *testing.T) {
 		size  Size
 	}{
 		"building.txt":     {buildingScreen(), Size{80, 24}},
+		"preview.txt":      {previewScreen(), Size{100, 30}},
 		"playing.txt":      {Screen{How: "real Slurm", Since: 8 * time.Second, Now: noon, Play: &view}, Size{100, 30}},
 		"playing-low.txt":  {Screen{How: "real Slurm", Now: noon, Play: &view}, Size{80, 12}},
 		"playing-fail.txt": {Screen{How: "real Slurm", Now: noon, Play: &failing}, Size{100, 30}},
@@ -107,7 +114,7 @@ func TestFrames(t *testing.T) {
 
 func TestFramesFitAnyTerminal(t *testing.T) {
 	view := playingView()
-	for _, scene := range []Screen{buildingScreen(), {Now: noon, Play: &view}, {Now: noon, Play: &play.View{}}, {}} {
+	for _, scene := range []Screen{buildingScreen(), previewScreen(), {Now: noon, Play: &view}, {Now: noon, Play: &play.View{}}, {}} {
 		for _, size := range []Size{{200, 60}, {80, 24}, {40, 10}, {10, 3}, {1, 1}, {0, 0}} {
 			lines := RenderFrame(scene, size, PaintPlain)
 			if len(lines) > size.Height {
@@ -157,6 +164,15 @@ func TestPlainLines(t *testing.T) {
 	p.Play(play.View{Timeline: timeline.Timeline{Samples: []timeline.Sample{{Sets: []timeline.Set{{Name: "cpu"}}}},
 		Marks: v.Timeline.Marks}, Err: errors.New("no answer")})
 	compareGolden(t, "plain.txt", out.String())
+}
+
+func TestPlainLinesOfAPreviewAreMarked(t *testing.T) {
+	var out strings.Builder
+	p := NewPlain(&out, func() time.Time { return noon })
+	p.Preview(play.View{Err: errors.New("no answer")})
+	p.Preview(playingView())
+	p.Play(playingView())
+	compareGolden(t, "plain-preview.txt", out.String())
 }
 
 func TestTheSummary(t *testing.T) {

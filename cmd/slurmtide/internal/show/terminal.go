@@ -100,6 +100,13 @@ func (t *Terminal) Steps(board []steps.Status) {
 	t.screen.Steps = board
 }
 
+// Preview shows a simulation until Play is called.
+func (t *Terminal) Preview(v play.View) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.screen.Preview = &v
+}
+
 // Play shows the play.
 func (t *Terminal) Play(v play.View) {
 	t.mu.Lock()
