@@ -72,6 +72,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if c.Annotations[v1beta1.AnnotationRotateKeys] == "" {
 		return ctrl.Result{}, nil
 	}
+	if err := kube.CheckHolder(r.now(), c); err != nil {
+		return kube.ResultOf(0, err)
+	}
 	condition, err := r.rotateKey(ctx, c)
 	reported, err := problem.Split(err)
 	if err != nil {

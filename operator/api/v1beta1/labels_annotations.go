@@ -128,6 +128,12 @@ const AnnotationSSHDConfHash = Prefix + "sshd-conf-hash"
 // slurmtide extension.
 const AnnotationSyncRequested = Prefix + "sync-requested"
 
+// AnnotationTakeOver is on objects of every kind that another operator has worked on, such as Slinky's. Its value is a
+// time (RFC 3339): what the other operator wrote up to then does not keep this one from working on the object. A time that
+// is ahead does not count. Users set it after they have removed the other operator; the operator reads it. It is a
+// slurmtide extension.
+const AnnotationTakeOver = Prefix + "take-over"
+
 // AnnotationRotateKeys is on Controllers. Each new value, such as a date, asks for new keys of the cluster. Users set
 // it, also by `kubectl slurm rotate`; the operator reads it. It is a slurmtide extension.
 const AnnotationRotateKeys = Prefix + "rotate-keys"
