@@ -15,8 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/holder"
 )
+
+// heldObject is an object that another operator may hold.
+type heldObject interface {
+	client.Object
+	holder.Object
+}
 
 // WithManagedFields returns a client that reads objects of our kinds with these managed fields, of which a fake client
 // keeps none.
@@ -32,7 +38,7 @@ type managedFieldsClient struct {
 func (c *managedFieldsClient) Get(ctx context.Context, key client.ObjectKey, into client.Object,
 	options ...client.GetOption) error {
 	err := c.Client.Get(ctx, key, into, options...)
-	if _, ours := into.(kube.Held); ours && err == nil {
+	if _, ours := into.(holder.Object); ours && err == nil {
 		into.SetManagedFields(c.entries)
 	}
 	return err
@@ -48,7 +54,7 @@ func WrittenBySlinky(at time.Time) metav1.ManagedFieldsEntry {
 // CheckHeldIsLeftAlone checks that a reconciler writes nothing but the condition Ready of an object that Slinky's
 // operator has written a minute before now, and that it works on the object when its annotation says so. The clock of
 // the reconciler is now.
-func CheckHeldIsLeftAlone(t *testing.T, s *Store, object kube.Held, now time.Time, reconcile func() error) {
+func CheckHeldIsLeftAlone(t *testing.T, s *Store, object heldObject, now time.Time, reconcile func() error) {
 	t.Helper()
 	unheld := s.Client
 	s.Client = WithManagedFields(unheld, WrittenBySlinky(now.Add(-time.Minute)))
@@ -83,7 +89,7 @@ func CheckHeldIsLeftAlone(t *testing.T, s *Store, object kube.Held, now time.Tim
 }
 
 // readyOf reads the condition Ready of an object.
-func readyOf(t *testing.T, s *Store, object kube.Held) *metav1.Condition {
+func readyOf(t *testing.T, s *Store, object heldObject) *metav1.Condition {
 	t.Helper()
 	if err := s.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 		t.Fatal(err)

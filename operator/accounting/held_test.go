@@ -1,0 +1,21 @@
+package accounting
+
+import (
+	"context"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
+)
+
+func TestAnAccountingThatAnotherOperatorHoldsIsLeftAlone(t *testing.T) {
+	e := newEnv(t)
+	read := func(context.Context, string) (configagent.Status, error) { return e.agent, nil }
+	r := New(e.store, e.store, read, e.recorder, kubetest.Noon, Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
+	a := kubetest.Get(t, e.store, "acct", &v1beta1.Accounting{})
+	kubetest.CheckHeldIsLeftAlone(t, e.store, a, kubetest.Noon(), func() error {
+		_, err := r.Reconcile(t.Context(), kubetest.Request("acct"))
+		return err
+	})
+}
