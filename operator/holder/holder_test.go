@@ -46,7 +46,9 @@ func withTakeOver(n *v1beta1.NodeSet, value string) *v1beta1.NodeSet {
 
 func TestOf(t *testing.T) {
 	const minute, hour = time.Minute, time.Hour
-	theirs := func(before time.Duration) metav1.ManagedFieldsEntry { return entry("manager", "status", before, replicas) }
+	theirs := func(before time.Duration) metav1.ManagedFieldsEntry {
+		return entry("manager", "status", before, replicas)
+	}
 	ours := func(before time.Duration) metav1.ManagedFieldsEntry {
 		return entry("slurm-operator-nodeset", "status", before, replicas)
 	}

@@ -108,6 +108,11 @@ const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 // and reads it. It is a slurmtide extension.
 const AnnotationOrdinals = NodeSetPrefix + "ordinals"
 
+// AnnotationAdoptedRevisions is on ControllerRevisions. It lists revisions, separated by commas, of workers that another
+// operator made and that count as of this revision, since the NodeSet was taken over with it. The operator sets and reads
+// it. It is a slurmtide extension.
+const AnnotationAdoptedRevisions = NodeSetPrefix + "adopted-revisions"
+
 // FeaturePrefix is the prefix of the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
 
