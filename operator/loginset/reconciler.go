@@ -110,11 +110,11 @@ func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) (*up
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	if err := r.createHostKeys(ctx, in); err != nil {
-		return nil, err
-	}
 	decision, err := r.guard.Restrain(ctx, l, objects)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.createHostKeys(ctx, in); err != nil {
 		return nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {

@@ -119,7 +119,7 @@ func TestAnOldRevisionMakesTheSameWorker(t *testing.T) {
 
 // TestRevisionsOfOthersAreTold: that of another operator, with the same labels, is not one of ours.
 func TestRevisionsOfOthersAreTold(t *testing.T) {
-	ours, err := RevisionOf(newInput(t, "{}"))
+	ours, err := RevisionOf(loadInput(t, "minimal"))
 	if err != nil {
 		t.Fatal(err)
 	}
