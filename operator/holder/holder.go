@@ -61,14 +61,17 @@ func Of(now time.Time, o Object) (Hold, bool) {
 	}
 	out.Reason = v1beta1.ReasonTakingOver
 	ready := meta.FindStatusCondition(*o.ConditionsOf(), v1beta1.ConditionReady)
-	if ready != nil && isTrialSince(ready, theirs.At) {
+	switch {
+	case ready != nil && isTrialSince(ready, theirs.At):
 		out.FreeAt = ready.LastTransitionTime.Add(Trial)
-		return out, now.Before(out.FreeAt)
+	case LastOwn(o).After(theirs.At):
+		return Hold{}, false
+	default:
+		out.FreeAt = now.Add(Trial)
 	}
-	if LastOwn(o).After(theirs.At) {
+	if !now.Before(out.FreeAt) {
 		return Hold{}, false
 	}
-	out.FreeAt = now.Add(Trial)
 	return out, true
 }
 

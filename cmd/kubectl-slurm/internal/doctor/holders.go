@@ -48,12 +48,12 @@ func isReportedHeld(o holder.Object) bool {
 // operated returns the objects on which an operator works.
 func (observed *Observed) operated() map[Object]holder.Object {
 	out := map[Object]holder.Object{}
-	addAll(out, v1beta1.KindNodeSet, pointers(observed.NodeSets))
-	addAll(out, v1beta1.KindController, pointers(observed.Controllers))
-	addAll(out, v1beta1.KindCluster, pointers(observed.Clusters))
-	addAll(out, v1beta1.KindAccounting, pointers(observed.Accountings))
-	addAll(out, v1beta1.KindLoginSet, pointers(observed.LoginSets))
-	addAll(out, v1beta1.KindRestApi, pointers(observed.RestAPIs))
+	addAll(out, v1beta1.KindNodeSet, pointersTo(observed.NodeSets))
+	addAll(out, v1beta1.KindController, pointersTo(observed.Controllers))
+	addAll(out, v1beta1.KindCluster, pointersTo(observed.Clusters))
+	addAll(out, v1beta1.KindAccounting, pointersTo(observed.Accountings))
+	addAll(out, v1beta1.KindLoginSet, pointersTo(observed.LoginSets))
+	addAll(out, v1beta1.KindRestApi, pointersTo(observed.RestAPIs))
 	return out
 }
 
@@ -63,7 +63,7 @@ func addAll[T holder.Object](out map[Object]holder.Object, kind string, objects 
 	}
 }
 
-func pointers[T any](list []T) []*T {
+func pointersTo[T any](list []T) []*T {
 	out := make([]*T, len(list))
 	for i := range list {
 		out[i] = &list[i]
