@@ -22,7 +22,7 @@ func TestAControllerThatAnotherOperatorHoldsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// TestASlurmctldOfAnotherOperatorStays: not even its slurm.conf changes, which it might read anew.
+// TestASlurmctldOfAnotherOperatorStays: not even its slurm.conf changes, which it may read again.
 func TestASlurmctldOfAnotherOperatorStays(t *testing.T) {
 	theirs := newConfigMap("slurm-config", map[string]string{"slurm.conf": "ClusterName=theirs", "cgroup.conf": "x=y"})
 	theirs.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.SchemeGroupVersion.String(),

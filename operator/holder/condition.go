@@ -42,16 +42,17 @@ func isTrialSince(ready *metav1.Condition, wroteAt time.Time) bool {
 
 // heldMessage returns what to do about an object that another operator holds.
 func heldMessage(h Hold) string {
-	return fmt.Sprintf("another operator (field manager %q) wrote this object at %s, so this operator changes nothing. "+
-		"Remove one of the two. This one continues an hour after the last write of the other, or at once when you set the "+
-		"annotation %s to the present time", h.Manager, formatTime(h.WroteAt), v1beta1.AnnotationTakeOver)
+	return fmt.Sprintf("another operator (field manager %q) wrote this object at %s, so this operator changes "+
+		"nothing. Remove one of the two. This one continues an hour after the last write of the other, or at once "+
+		"when you set the annotation %s to the present time", h.Manager, formatTime(h.WroteAt),
+		v1beta1.AnnotationTakeOver)
 }
 
 // trialMessage returns what is waited for.
 func trialMessage(h Hold) string {
-	return fmt.Sprintf("another operator (field manager %q) wrote this object until %s. This operator takes over at %s "+
-		"unless the other writes again, or at once when you set the annotation %s to the present time", h.Manager,
-		formatTime(h.WroteAt), formatTime(h.FreeAt), v1beta1.AnnotationTakeOver)
+	return fmt.Sprintf("another operator (field manager %q) wrote this object until %s. This operator takes over "+
+		"at %s unless the other writes again, or at once when you set the annotation %s to the present time",
+		h.Manager, formatTime(h.WroteAt), formatTime(h.FreeAt), v1beta1.AnnotationTakeOver)
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -37,7 +38,8 @@ func (s *observation) planRevisions() []plan.Revision {
 
 // adoptRevisions gives the workers of another operator the revisions as which they count.
 func (s *observation) adoptRevisions() {
-	s.adoptedRevisions = plan.AdoptedRevisions(s.planRevisions(), s.workers, s.revision.Hash, s.nodeSet.Status.NodeSetHash)
+	s.adoptedRevisions = observed.AdoptedRevisions(s.planRevisions(), s.workers, s.revision.Hash,
+		s.nodeSet.Status.NodeSetHash)
 	for i := range s.workers {
 		if as, adopted := s.adoptedRevisions[s.workers[i].Revision]; adopted {
 			s.workers[i].Revision = as

@@ -22,7 +22,7 @@ type Revision struct {
 	Owned bool
 	// Foreign reports that another operator stored it. No worker can be created from it.
 	Foreign bool
-	// Adopts are the revisions of another operator that count as this one (see AdoptedRevisions).
+	// Adopts are the revisions of another operator that count as this one (see observed.AdoptedRevisions).
 	Adopts []string
 }
 
@@ -98,7 +98,8 @@ func unusedRevisions(desired *Desired, observed *Observation, kept map[int]strin
 		used[hash] = true
 	}
 	// Those of another operator stay: should it take the NodeSet back, it knows its workers by them.
-	out := slices.DeleteFunc(slices.Clone(observed.Revisions), func(r Revision) bool { return used[r.Hash] || r.Foreign })
+	out := slices.DeleteFunc(slices.Clone(observed.Revisions),
+		func(r Revision) bool { return used[r.Hash] || r.Foreign })
 	slices.SortStableFunc(out, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
 	return out
 }
@@ -174,4 +175,16 @@ func formatOrdinals(ordinals []int) string {
 		parts, i = append(parts, part), j+1
 	}
 	return strings.Join(parts, ",")
+}
+
+// adoptsOf returns the revisions that a new revision adopts, sorted.
+func adoptsOf(observed *Observation, hash string) []string {
+	var out []string
+	for adopted, by := range maps.All(observed.AdoptedRevisions) {
+		if by == hash {
+			out = append(out, adopted)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

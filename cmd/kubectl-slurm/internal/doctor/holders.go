@@ -19,24 +19,30 @@ func checkHolders(observed *Observed) []Finding {
 		if !held {
 			continue
 		}
-		ours, wroteAt := holder.LastOwn(object), hold.WroteAt.UTC().Format(time.RFC3339)
+		ours := holder.LastOwn(object)
 		switch {
 		case isReportedHeld(object):
-			resource := strings.ToLower(on.Kind) + "s.slinky.slurm.net"
-			out = append(out, newFinding(HeldByAnotherOperator, on, "another operator (field manager %q) wrote it at %s, so "+
-				"slurm-operator leaves it alone", hold.Manager, wroteAt).
-				withCure("remove one of the two operators; slurm-operator continues at %s if the other writes no more, or at "+
-					"once by the command", hold.FreeAt.UTC().Format(time.RFC3339)).
-				withCommand("kubectl -n %s annotate --overwrite %s %s %s=%s", on.Namespace, resource, on.Name,
-					v1beta1.AnnotationTakeOver, observed.Now.UTC().Format(time.RFC3339)))
+			out = append(out, foundHeld(observed.Now, on, hold))
 		case ours.After(observed.Now.Add(-holder.Period)):
-			out = append(out, newFinding(TwoOperators, on, "slurm-operator wrote it at %s, another operator (field manager "+
-				"%q) at %s", ours.UTC().Format(time.RFC3339), hold.Manager, wroteAt).
+			out = append(out, newFinding(TwoOperators, on, "slurm-operator wrote it at %s, another operator (field "+
+				"manager %q) at %s", formatTime(ours), hold.Manager, formatTime(hold.WroteAt)).
 				withCure("remove one of the two operators, before they replace each other's workers"))
 		}
 	}
 	return out
 }
+
+// foundHeld returns the finding of an object that our operator leaves alone.
+func foundHeld(now time.Time, on Object, hold holder.Hold) Finding {
+	return newFinding(HeldByAnotherOperator, on, "another operator (field manager %q) wrote it at %s, so "+
+		"slurm-operator leaves it alone", hold.Manager, formatTime(hold.WroteAt)).
+		withCure("remove one of the two operators; slurm-operator continues at %s if the other writes no more, or "+
+			"at once by the command", formatTime(hold.FreeAt)).
+		withCommand("kubectl -n %s annotate --overwrite %ss.slinky.slurm.net %s %s=%s", on.Namespace,
+			strings.ToLower(on.Kind), on.Name, v1beta1.AnnotationTakeOver, formatTime(now))
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // isReportedHeld reports whether our operator says that it leaves an object alone.
 func isReportedHeld(o holder.Object) bool {
