@@ -44,6 +44,7 @@ type Config struct {
 // Reconciler reconciles Accountings.
 type Reconciler struct {
 	kube.Writer
+	gate   *kube.Gate
 	agents agentpods.Reader
 	events events.EventRecorder
 	guard  upgrade.Guard
@@ -57,7 +58,7 @@ func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), events: recorder, now: now, cfg: cfg,
 		guard:  upgrade.Guard{Writer: w, Events: recorder, Now: now},
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
@@ -65,7 +66,7 @@ func New(c client.Client, uncached client.Reader,
 // Reconcile applies the objects of one Accounting and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	a := &v1beta1.Accounting{}
-	if live, err := r.FindLive(ctx, req.NamespacedName, a); !live {
+	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, a); !live {
 		return kube.ResultOf(0, err)
 	}
 	if a.Spec.External {

@@ -28,13 +28,14 @@ const resyncInterval = time.Minute
 // Reconciler writes the status of Clusters.
 type Reconciler struct {
 	client  client.Client
+	gate    *kube.Gate
 	clients *slurmclients.Clusters
 	now     func() time.Time
 }
 
 // New returns a reconciler that reports what clients have read, by the clock now.
 func New(c client.Client, clients *slurmclients.Clusters, now func() time.Time) *Reconciler {
-	return &Reconciler{client: c, clients: clients, now: now}
+	return &Reconciler{client: c, gate: kube.NewGate(c, FieldManager, now), clients: clients, now: now}
 }
 
 // SetupWithManager makes the manager run the reconciler for every Cluster that changes or has a new
@@ -60,11 +61,8 @@ func requestsForKey(_ context.Context, k refs.ClusterKey) []reconcile.Request {
 // Reconcile writes the status of one Cluster if it has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &v1beta1.Cluster{}
-	if err := r.client.Get(ctx, req.NamespacedName, cluster); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !cluster.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, cluster); !live {
+		return kube.ResultOf(0, err)
 	}
 	next := statusOf(r.now(), cluster, r.observe(req.NamespacedName))
 	if apiequality.Semantic.DeepEqual(next, cluster.Status) {

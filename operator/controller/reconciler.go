@@ -44,6 +44,7 @@ type Config struct {
 // Reconciler reconciles Controllers.
 type Reconciler struct {
 	kube.Writer
+	gate   *kube.Gate
 	agents agentpods.Reader
 	guard  upgrade.Guard
 	events events.EventRecorder
@@ -57,7 +58,7 @@ func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, events: recorder, now: now, cfg: cfg,
+	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), events: recorder, now: now, cfg: cfg,
 		guard:  upgrade.Guard{Writer: w, Events: recorder, Now: now},
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
@@ -65,7 +66,7 @@ func New(c client.Client, uncached client.Reader,
 // Reconcile applies the objects of one Controller and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1beta1.Controller{}
-	if found, err := r.Find(ctx, req.NamespacedName, c); !found {
+	if found, err := r.gate.FindFree(ctx, req.NamespacedName, c); !found {
 		return kube.ResultOf(0, err)
 	}
 	if !c.DeletionTimestamp.IsZero() {

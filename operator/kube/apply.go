@@ -19,8 +19,8 @@ import (
 
 // Apply creates an object or corrects it by server-side apply (KEP-555): fields that are wanted get
 // their value, fields that were wanted before are removed, and those of others stay. It writes nothing
-// if that is already so. An object of another owner is left alone, and one that the API server finds invalid is not
-// written: *problem.Error.
+// if that is already so. An object of another owner is left alone, as is a workload that another operator made, and
+// one that the API server finds invalid is not written: *problem.Error.
 //
 // c may read from a cache that holds only some objects; an object that is not in it is looked for with
 // uncached.
@@ -47,6 +47,9 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 		return problem.New(v1beta1.ReasonObjectTaken,
 			"%s exists already and was not made for this object; delete or rename it", describeObject(want))
 	default:
+		if err := CheckMaker(live); err != nil {
+			return err
+		}
 		same, err := isApplied(wanted, live)
 		if same || err != nil {
 			return err

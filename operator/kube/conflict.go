@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,11 +37,14 @@ func Soonest(delays ...time.Duration) time.Duration {
 const ConflictRetryDelay = 100 * time.Millisecond
 
 // ResultOf returns the result of a reconciliation. After a conflict, also with an object that
-// already exists, it comes back soon to observe again instead of reporting an error.
+// already exists, it comes back soon to observe again instead of reporting an error; so it does for an object that
+// another operator holds.
 func ResultOf(requeueAfter time.Duration, err error) (ctrl.Result, error) {
 	switch {
 	case err == nil:
 		return ctrl.Result{RequeueAfter: requeueAfter}, nil
+	case errors.Is(err, errHeld):
+		return ctrl.Result{RequeueAfter: problemRetryDelay}, nil
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		return ctrl.Result{RequeueAfter: ConflictRetryDelay}, nil
 	}

@@ -41,6 +41,7 @@ type Config struct {
 // Reconciler reconciles LoginSets.
 type Reconciler struct {
 	kube.Writer
+	gate      *kube.Gate
 	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
 	guard     upgrade.Guard
 	now       func() time.Time
@@ -53,7 +54,7 @@ func New(c client.Client, uncached client.Reader,
 	readAgent func(ctx context.Context, podIP string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, readAgent: readAgent, now: now, cfg: cfg,
+	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), readAgent: readAgent, now: now, cfg: cfg,
 		guard: upgrade.Guard{Writer: w, Events: recorder, Now: now}}
 }
 
@@ -77,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile applies the objects of one LoginSet and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	l := &v1beta1.LoginSet{}
-	if live, err := r.FindLive(ctx, req.NamespacedName, l); !live {
+	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, l); !live {
 		return kube.ResultOf(0, err)
 	}
 	if err := r.updateDeletionCosts(ctx, l); err != nil {
@@ -109,11 +110,11 @@ func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) (*up
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	if err := r.createHostKeys(ctx, in); err != nil {
-		return nil, err
-	}
 	decision, err := r.guard.Restrain(ctx, l, objects)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.createHostKeys(ctx, in); err != nil {
 		return nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {

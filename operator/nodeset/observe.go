@@ -48,6 +48,8 @@ type observation struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
+	// adoptedRevisions are those of another operator's workers that count as one of ours.
+	adoptedRevisions map[string]string
 
 	mu            sync.Mutex // guards pods, created, pendingEvents, eventOrder and requeue
 	pods          map[string]*corev1.Pod
@@ -130,6 +132,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		return fmt.Errorf("listing controller revisions: %w", err)
 	}
 	s.revisions = revisions.Items
+	s.adoptRevisions()
 	return nil
 }
 
@@ -207,6 +210,7 @@ func (s *observation) planObservation() plan.Observation {
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,
 		Reservations: s.reservations,
 		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
+		AdoptedRevisions: s.adoptedRevisions,
 	}
 }
 

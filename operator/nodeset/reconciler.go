@@ -59,6 +59,7 @@ func DefaultConfig() Config {
 // Reconciler reconciles NodeSets.
 type Reconciler struct {
 	client client.Client
+	gate   *kube.Gate
 	// uncached reads past the cache, for Secrets.
 	uncached client.Reader
 	// slurmClusters returns a live Slurm cluster, nil for none.
@@ -79,7 +80,7 @@ type Reconciler struct {
 func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
-		client: c, uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
+		client: c, gate: kube.NewGate(c, FieldManager, now), uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
 		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},
 		expectations: expectations.New(),
 		metrics:      metrics,
@@ -90,13 +91,12 @@ func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) rea
 // for the same one.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nodeSet := &v1beta1.NodeSet{}
-	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
-		if apierrors.IsNotFound(err) {
+	if found, err := r.gate.FindFree(ctx, req.NamespacedName, nodeSet); !found {
+		if err == nil {
 			r.expectations.ForgetNodeSet(req.NamespacedName)
 			r.metrics.forgetNodeSet(req.NamespacedName)
-			err = nil
 		}
-		return ctrl.Result{}, err
+		return kube.ResultOf(0, err)
 	}
 	if nodeSet.DeletionTimestamp != nil && !kube.HasFinalizer(nodeSet, v1beta1.FinalizerDrain) {
 		return ctrl.Result{}, nil

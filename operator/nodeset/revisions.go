@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -25,9 +27,24 @@ func (s *observation) planRevisions() []plan.Revision {
 	for i := range s.revisions {
 		r := &s.revisions[i]
 		out[i] = plan.Revision{Name: r.Name, Hash: r.Labels[render.LabelRevision], Number: r.Revision,
-			Ordinals: r.Annotations[v1beta1.AnnotationOrdinals], Owned: metav1.IsControlledBy(r, s.nodeSet)}
+			Ordinals: r.Annotations[v1beta1.AnnotationOrdinals], Owned: metav1.IsControlledBy(r, s.nodeSet),
+			Foreign: !render.IsRevisionData(r.Data.Raw)}
+		if adopts, has := r.Annotations[v1beta1.AnnotationAdoptedRevisions]; has {
+			out[i].Adopts = strings.Split(adopts, ",") // one may be empty: that of workers without a revision
+		}
 	}
 	return out
+}
+
+// adoptRevisions gives the workers of another operator the revisions as which they count.
+func (s *observation) adoptRevisions() {
+	s.adoptedRevisions = observed.AdoptedRevisions(s.planRevisions(), s.workers, s.revision.Hash,
+		s.nodeSet.Status.NodeSetHash)
+	for i := range s.workers {
+		if as, adopted := s.adoptedRevisions[s.workers[i].Revision]; adopted {
+			s.workers[i].Revision = as
+		}
+	}
 }
 
 // workerSource is what a worker is rendered from.
@@ -80,6 +97,9 @@ func (r *Reconciler) applyRevisions(ctx context.Context, s *observation, changes
 func (r *Reconciler) applyRevision(ctx context.Context, s *observation, change plan.RevisionChange) error {
 	if change.Verb == plan.CreateRevision {
 		object := render.RevisionObject(s.input, s.revision, change.Number)
+		if len(change.Adopts) > 0 {
+			object.Annotations = map[string]string{v1beta1.AnnotationAdoptedRevisions: strings.Join(change.Adopts, ",")}
+		}
 		err := r.client.Create(ctx, object, client.FieldOwner(FieldManager))
 		if apierrors.IsAlreadyExists(err) {
 			return nil

@@ -38,6 +38,7 @@ type Config struct {
 // Reconciler reconciles RestApis.
 type Reconciler struct {
 	kube.Writer
+	gate  *kube.Gate
 	guard upgrade.Guard
 	now   func() time.Time
 	cfg   Config
@@ -48,7 +49,8 @@ type Reconciler struct {
 func New(c client.Client, uncached client.Reader, recorder events.EventRecorder, now func() time.Time,
 	cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, guard: upgrade.Guard{Writer: w, Events: recorder, Now: now}, now: now, cfg: cfg}
+	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), now: now, cfg: cfg,
+		guard: upgrade.Guard{Writer: w, Events: recorder, Now: now}}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
@@ -69,7 +71,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile applies the objects of one RestApi and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	api := &v1beta1.RestApi{}
-	if live, err := r.FindLive(ctx, req.NamespacedName, api); !live {
+	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, api); !live {
 		return kube.ResultOf(0, err)
 	}
 	certificateEnd, err := r.checkCertificate(ctx, api)

@@ -90,6 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if live, err := r.FindLive(ctx, req.NamespacedName, c); !live {
 		return kube.ResultOf(0, err)
 	}
+	if err := kube.CheckHolder(r.now(), c); err != nil {
+		return kube.ResultOf(0, err)
+	}
 	var soonest time.Duration
 	var failures []error
 	for _, k := range r.kinds() {

@@ -30,6 +30,7 @@ const FieldManager = "slurm-operator-token"
 // Reconciler maintains the Secrets of Tokens.
 type Reconciler struct {
 	client client.Client
+	gate   *kube.Gate
 	// secrets reads Secrets without a cache, which must not contain their content.
 	secrets client.Reader
 	keys    access.SecretReader
@@ -38,20 +39,19 @@ type Reconciler struct {
 }
 
 // New returns a reconciler. c reads Tokens and does all writes; secrets reads Secrets from the API
-// server, kube reads the keys.
-func New(c client.Client, secrets client.Reader, kube access.SecretReader, recorder events.EventRecorder,
+// server, keys reads the keys.
+func New(c client.Client, secrets client.Reader, keys access.SecretReader, recorder events.EventRecorder,
 	now func() time.Time) *Reconciler {
-	return &Reconciler{client: c, secrets: secrets, keys: kube, events: recorder, now: now}
+	return &Reconciler{client: c, gate: kube.NewGate(c, FieldManager, now), secrets: secrets, keys: keys,
+		events: recorder, now: now}
 }
 
 // Reconcile reconciles one Token: it writes the Token's Secret and status if they change.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	t := &v1beta1.Token{}
-	if err := r.client.Get(ctx, req.NamespacedName, t); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if !t.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // the garbage collector deletes the Secret, which the Token owns
+	// The garbage collector deletes the Secret of a Token that is being deleted.
+	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, t); !live {
+		return kube.ResultOf(0, err)
 	}
 	s, err := r.observe(ctx, t)
 	if err != nil {

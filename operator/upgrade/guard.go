@@ -89,7 +89,8 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	return out, nil
 }
 
-// findLive returns the workload that exists, without a container if there is none. Where the one in the cache has
+// findLive returns the workload that exists, without a container if there is none. That of another operator is a
+// *problem.Error, before anything of the daemon is written. Where the one in the cache has
 // another image than the rendered one, it is read past the cache, which may not have the last write yet: an image that
 // is allowed must not be taken back.
 func (g Guard) findLive(ctx context.Context, s subject, rendered workload) (workload, error) {
@@ -109,8 +110,9 @@ func (g Guard) findLive(ctx context.Context, s subject, rendered workload) (work
 	out, _ := newWorkload(live, s.container)
 	if !metav1.IsControlledBy(live, s.object) {
 		out.container = nil
+		return out, nil
 	}
-	return out, nil
+	return out, kube.CheckMaker(live)
 }
 
 // RequeueAfter returns when to look again at what the operator does not watch, or 0 if there is nothing.

@@ -65,6 +65,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if err := kube.CheckHolder(r.now(), nodeSet); err != nil {
+		return kube.ResultOf(0, err)
+	}
 	observed, err := r.observe(ctx, nodeSet)
 	if err != nil {
 		return ctrl.Result{}, err

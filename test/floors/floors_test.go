@@ -28,6 +28,7 @@ var floors = []struct {
 	{"operator/shape", 1},
 	{"operator/scaling", 1},
 	{"operator/problem", 1},
+	{"operator/holder", 1},
 	{"operator/deploymentstatus", 1},
 	{"operator/access", 3},
 	{"operator/certs", 3},
@@ -234,7 +235,7 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 }
 
 // purePackages decide without I/O: the same arguments give the same result.
-var purePackages = []string{"operator/deploymentstatus", "operator/names", "operator/podspec", "operator/problem",
+var purePackages = []string{"operator/deploymentstatus", "operator/holder", "operator/names", "operator/podspec", "operator/problem",
 	"operator/refs", "operator/releases", "operator/scaling", "operator/shape", "operator/slurmconf",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",

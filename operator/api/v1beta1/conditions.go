@@ -48,6 +48,12 @@ const (
 	// ReasonObjectTaken (False): an object that the operator would make exists already, and belongs to
 	// somebody else.
 	ReasonObjectTaken = "ObjectTaken"
+	// ReasonHeldByAnotherOperator (False): another operator works on the object, so this one changes nothing but the
+	// condition. AnnotationTakeOver ends that.
+	ReasonHeldByAnotherOperator = "HeldByAnotherOperator"
+	// ReasonTakingOver (Unknown): another operator worked on the object. This one waits whether it does so again before
+	// it changes anything.
+	ReasonTakingOver = "TakingOver"
 	// ReasonWaitingForNodeSets (False): the object is being deleted, and the workers of NodeSets need it still.
 	ReasonWaitingForNodeSets = "WaitingForNodeSets"
 	// ReasonExternal (Unknown): the daemon runs outside of the operator's control.

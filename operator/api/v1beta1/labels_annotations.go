@@ -108,6 +108,11 @@ const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 // and reads it. It is a slurmtide extension.
 const AnnotationOrdinals = NodeSetPrefix + "ordinals"
 
+// AnnotationAdoptedRevisions is on ControllerRevisions. It lists revisions, separated by commas, of workers that another
+// operator made and that count as of this revision, since the NodeSet was taken over with it. The operator sets and reads
+// it. It is a slurmtide extension.
+const AnnotationAdoptedRevisions = NodeSetPrefix + "adopted-revisions"
+
 // FeaturePrefix is the prefix of the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
 
@@ -127,6 +132,12 @@ const AnnotationSSHDConfHash = Prefix + "sshd-conf-hash"
 // update the pod's volumes (RFC 3339), which it does at once when a pod changes. The operator sets it. It is a
 // slurmtide extension.
 const AnnotationSyncRequested = Prefix + "sync-requested"
+
+// AnnotationTakeOver is on objects of every kind that another operator has worked on, such as Slinky's. Its value is a
+// time (RFC 3339): what the other operator wrote up to then does not keep this one from working on the object. A time that
+// is ahead does not count. Users set it after they have removed the other operator; the operator reads it. It is a
+// slurmtide extension.
+const AnnotationTakeOver = Prefix + "take-over"
 
 // AnnotationRotateKeys is on Controllers. Each new value, such as a date, asks for new keys of the cluster. Users set
 // it, also by `kubectl slurm rotate`; the operator reads it. It is a slurmtide extension.

@@ -230,4 +230,7 @@ type Observation struct {
 	Claims []Claim
 	// Revisions are the stored revisions of the NodeSet.
 	Revisions []Revision
+	// AdoptedRevisions are those of another operator that count as one of Revisions or the newest, which
+	// the workers carry here in their place.
+	AdoptedRevisions map[string]string
 }

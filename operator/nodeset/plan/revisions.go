@@ -20,6 +20,10 @@ type Revision struct {
 	// Owned reports that the NodeSet is its controller. An earlier NodeSet of the name may have left
 	// it behind.
 	Owned bool
+	// Foreign reports that another operator stored it. No worker can be created from it.
+	Foreign bool
+	// Adopts are the revisions of another operator that count as this one (see observed.AdoptedRevisions).
+	Adopts []string
 }
 
 // RevisionVerb is what a change does to a revision.
@@ -37,8 +41,10 @@ const (
 type RevisionChange struct {
 	Verb RevisionVerb
 	Name string
-	// Number is that of a created revision, Ordinals the annotation that AnnotateRevision writes.
+	// Number is that of a created revision, and Adopts what it adopts. Ordinals is the annotation that AnnotateRevision
+	// writes.
 	Number   int64
+	Adopts   []string
 	Ordinals string
 }
 
@@ -63,7 +69,8 @@ func planRevisions(desired *Desired, observed *Observation, kept map[int]string)
 		newest, known = max(newest, r.Number), known || r.Name == desired.RevisionName
 	}
 	if !known {
-		out = append(out, RevisionChange{Verb: CreateRevision, Name: desired.RevisionName, Number: newest + 1})
+		out = append(out, RevisionChange{Verb: CreateRevision, Name: desired.RevisionName, Number: newest + 1,
+			Adopts: adoptsOf(observed, desired.Revision)})
 	}
 	ordinals := map[string][]int{}
 	for ordinal, hash := range kept {
@@ -90,7 +97,9 @@ func unusedRevisions(desired *Desired, observed *Observation, kept map[int]strin
 	for hash := range maps.Values(kept) {
 		used[hash] = true
 	}
-	out := slices.DeleteFunc(slices.Clone(observed.Revisions), func(r Revision) bool { return used[r.Hash] })
+	// Those of another operator stay: should it take the NodeSet back, it knows its workers by them.
+	out := slices.DeleteFunc(slices.Clone(observed.Revisions),
+		func(r Revision) bool { return used[r.Hash] || r.Foreign })
 	slices.SortStableFunc(out, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
 	return out
 }
@@ -105,7 +114,7 @@ func keptRevisions(desired *Desired, observed *Observation) map[int]string {
 	}
 	old := map[string]bool{}
 	for _, r := range observed.Revisions {
-		if r.Hash == desired.Revision {
+		if r.Hash == desired.Revision || r.Foreign {
 			continue
 		}
 		old[r.Hash] = true
@@ -166,4 +175,16 @@ func formatOrdinals(ordinals []int) string {
 		parts, i = append(parts, part), j+1
 	}
 	return strings.Join(parts, ",")
+}
+
+// adoptsOf returns the revisions that a new revision adopts, sorted.
+func adoptsOf(observed *Observation, hash string) []string {
+	var out []string
+	for adopted, by := range maps.All(observed.AdoptedRevisions) {
+		if by == hash {
+			out = append(out, adopted)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

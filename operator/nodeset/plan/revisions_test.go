@@ -109,3 +109,17 @@ func TestNewWorkersHaveTheRevisionThatTheirOrdinalKeeps(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRevisionsOfAnotherOperator: they are neither deleted nor kept by an ordinal, and the new one records what it
+// adopts.
+func TestRevisionsOfAnotherOperator(t *testing.T) {
+	desired := &Desired{Revision: "new", RevisionName: "gpu-new", Update: Update{Partition: 5}}
+	observed := &Observation{AdoptedRevisions: map[string]string{"b": "new", "a": "new", "x": "old"},
+		Revisions: []Revision{{Name: "gpu-a", Hash: "a", Number: 3, Foreign: true, Owned: true},
+			{Name: "gpu-c", Hash: "c", Number: 2, Foreign: true, Owned: true}},
+		Workers: []Worker{{Revision: "new", Slot: Slot{Ordinal: 0}}, {Revision: "c", Slot: Slot{Ordinal: 1}}}}
+	want := []RevisionChange{{Verb: CreateRevision, Name: "gpu-new", Number: 4, Adopts: []string{"a", "b"}}}
+	if diff := cmp.Diff(want, planRevisions(desired, observed, keptRevisions(desired, observed))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -91,6 +91,12 @@ func (in Input) AtRevision(data []byte) (Input, error) {
 	return in, nil
 }
 
+// IsRevisionData reports whether data is of a Revision, not of another operator's.
+func IsRevisionData(data []byte) bool {
+	var required struct{ Endpoint, SlurmKey json.RawMessage }
+	return json.Unmarshal(data, &required) == nil && required.Endpoint != nil && required.SlurmKey != nil
+}
+
 // RevisionObject returns the ControllerRevision that stores a revision. Each new revision needs a
 // larger number.
 func RevisionObject(in Input, r Revision, number int64) *appsv1.ControllerRevision {

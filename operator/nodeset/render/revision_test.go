@@ -116,3 +116,17 @@ func TestAnOldRevisionMakesTheSameWorker(t *testing.T) {
 		})
 	}
 }
+
+// TestRevisionsOfOthersAreTold: that of another operator, with the same labels, is not one of ours.
+func TestRevisionsOfOthersAreTold(t *testing.T) {
+	ours, err := RevisionOf(loadInput(t, "minimal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]bool{string(ours.Data): true, `{"spec":{"template":{"$patch":"replace"}}}`: false,
+		`{"endpoint":{}}`: false, `[]`: false, ``: false} {
+		if got := IsRevisionData([]byte(data)); got != want {
+			t.Errorf("that %s is ours is %t", data, got)
+		}
+	}
+}

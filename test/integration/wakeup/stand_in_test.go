@@ -64,7 +64,8 @@ func followSpecs(ctx context.Context, t *testing.T, nodeSets client.Client) {
 			t.Error(err)
 			return
 		}
-		err = nodeSets.Status().Patch(ctx, s, client.RawPatch(types.MergePatchType, patch))
+		err = nodeSets.Status().Patch(ctx, s, client.RawPatch(types.MergePatchType, patch),
+			client.FieldOwner("slurm-operator-nodeset"))
 		if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
 			t.Logf("stand-in: %v", err)
 		}

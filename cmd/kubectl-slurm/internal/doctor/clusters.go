@@ -63,7 +63,8 @@ func checkClusters(observed *Observed) []Finding {
 	var out []Finding
 	check := func(kind, namespace, name string, conditions []metav1.Condition) {
 		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
+			c.Reason == v1beta1.ReasonHeldByAnotherOperator {
 			return
 		}
 		out = append(out, newFinding(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
@@ -155,7 +156,7 @@ func checkNodeSets(observed *Observed) []Finding {
 		n := &observed.NodeSets[i]
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
-			observed.isOrphan(nodeSetObject(n)) {
+			c.Reason == v1beta1.ReasonHeldByAnotherOperator || observed.isOrphan(nodeSetObject(n)) {
 			continue
 		}
 		out = append(out, newFinding(NodeSetNotReady, nodeSetObject(n), "%s: %s", c.Reason, c.Message).
@@ -164,9 +165,10 @@ func checkNodeSets(observed *Observed) []Finding {
 	return out
 }
 
-// checkOperator checks that an operator runs if there are NodeSets.
+// checkOperator checks that an operator runs if there are NodeSets. It may be another one.
 func checkOperator(observed *Observed) []Finding {
-	if observed.Operator == nil || len(observed.NodeSets) == 0 || observed.Operator.ReadyPods > 0 {
+	if observed.Operator == nil || len(observed.NodeSets) == 0 || observed.Operator.ReadyPods > 0 ||
+		observed.areHeldByOthers() {
 		return nil
 	}
 	problem := "it has no lease and no ready pod"

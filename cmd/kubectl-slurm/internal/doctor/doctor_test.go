@@ -175,7 +175,7 @@ type brokenCase struct {
 }
 
 func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
-	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases()) {
+	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases(), brokenHolderCases()) {
 		t.Run(tc.name, func(t *testing.T) {
 			observed := newHealthy()
 			tc.breakIt(observed)
@@ -199,7 +199,7 @@ func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 
 func TestEveryCodeIsFoundByATest(t *testing.T) {
 	found := map[Code]bool{}
-	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases()) {
+	for _, tc := range slices.Concat(brokenCases(), brokenAutoscalerCases(), brokenHybridCases(), brokenHolderCases()) {
 		for _, c := range tc.want {
 			found[c] = true
 		}

@@ -46,6 +46,10 @@ const (
 	ServiceUnresolved Code = "ServiceUnresolved"
 	// OperatorNotRunning: no operator reconciles the NodeSets.
 	OperatorNotRunning Code = "OperatorNotRunning"
+	// TwoOperators: ours and another operator have both written the object within an hour.
+	TwoOperators Code = "TwoOperators"
+	// HeldByAnotherOperator: another operator works on the object, so ours leaves it alone.
+	HeldByAnotherOperator Code = "HeldByAnotherOperator"
 	// AsleepAtZero: the NodeSet is at zero, its HPA is inactive, and nothing wakes it.
 	AsleepAtZero Code = "AsleepAtZero"
 	// PausedAtZero: jobs wait for a NodeSet that was manually scaled to zero.
@@ -132,7 +136,7 @@ func Codes() []Code {
 		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired,
 		TokenUnreadable,
 		TokenExpiring, ClusterMissing, HostUnreachable, AddressNotServed, PortDiffers, SourceAddressLost, ServiceUnresolved,
-		ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		TwoOperators, HeldByAnotherOperator, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
 		ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
@@ -146,7 +150,7 @@ func allChecks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		checkRights, checkAPIServices, checkForeignMetrics, checkSnapshots,
 		checkTokens, checkClusters, checkReferences, checkExternalHosts, checkOutwardAddresses, checkSourceAddresses,
-		checkHostNetworkDNS, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
+		checkHostNetworkDNS, checkHolders, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
 		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero,
 		checkTolerance,
 		checkTargets, checkAsleepAtZero, checkFailing,

@@ -208,8 +208,8 @@ func (w *workers) patchStatus(ctx context.Context, object *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "loop"},
-		"status")
+	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "slurm-operator-nodeset"}, "status")
 	return err
 }
 
