@@ -1,0 +1,153 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+var (
+	histories = flag.Int("histories", 300, "number of random histories to play")
+	first     = flag.Uint64("first", 0, "number of the first history")
+)
+
+// TestNoHistoryBreaksThePromise plays random histories of users who change specs and images, also to what is wrong, lose
+// Secrets, rotate keys and delete what the operator has made; of pods that end, agents that do not answer or refuse
+// configurations, and a kubelet that is late; of an operator that is killed at writes, meets conflicts and errors, and
+// sees objects late; and of somebody else with objects of the same names. In none a promise is broken, and each comes to
+// rest with everything ready.
+func TestNoHistoryBreaksThePromise(t *testing.T) {
+	counts := eventCounts{}
+	for seed := *first; seed < *first+uint64(*histories); seed++ { //nolint:gosec // not negative
+		w := playHistory(seed, breakage{})
+		counts.add(w.counts)
+		if w.failure != "" {
+			t.Fatalf("history %d: %s\n%s", seed, w.failure, strings.Join(w.log, "\n"))
+		}
+	}
+	t.Logf("%d histories: %v", *histories, counts)
+	for _, event := range []string{"a daemon gets another image", "the operator is killed at a write",
+		"the operator sees objects late", "a rotation ends", "a Controller is gone", "a pod ends"} {
+		if counts[event] == 0 {
+			t.Errorf("in no history there is this: %s", event)
+		}
+	}
+}
+
+// TestHistoriesAreDeterministic: a history can be played again.
+func TestHistoriesAreDeterministic(t *testing.T) {
+	for seed := range uint64(20) {
+		one, other := playHistory(seed, breakage{}), playHistory(seed, breakage{})
+		if !slices.Equal(one.log, other.log) {
+			t.Fatalf("history %d differs when it is played again", seed)
+		}
+	}
+}
+
+// eventCounts count what happens in histories.
+type eventCounts map[string]int
+
+func (c eventCounts) add(more eventCounts) {
+	for event, count := range more {
+		c[event] += count
+	}
+}
+
+// playHistory plays one history to its rest.
+func playHistory(seed uint64, broken breakage) *simulation {
+	w := newSimulation(seed, broken)
+	for range 10 + w.rand.IntN(40) {
+		w.event()
+		if w.failure != "" {
+			return w
+		}
+	}
+	w.settle()
+	return w
+}
+
+// event is one thing that happens; time passes with each.
+func (w *simulation) event() {
+	w.now = w.now.Add(time.Duration(w.rand.IntN(8)) * time.Second)
+	switch n := w.rand.IntN(100); {
+	case n < 35:
+		w.operatorEvent()
+	case n < 65:
+		w.environmentEvent()
+	case n < 90:
+		w.userEvent()
+	default:
+		w.accident()
+	}
+	w.checkKeys()
+}
+
+// accident is something that nobody wants.
+func (w *simulation) accident() {
+	running := slices.Sorted(maps.Keys(w.pods))
+	switch w.rand.IntN(6) {
+	case 0:
+		w.now = w.now.Add(time.Duration(w.rand.IntN(400)) * time.Second)
+	case 1:
+		w.restricted = !w.restricted
+		w.logf("the operator may not run daemons: %t", w.restricted)
+		w.startOperator()
+	case 2:
+		w.faults.forbidden = pick(w, "", "Secret", "ConfigMap")
+		w.logf("the operator may not read objects of the kind %q", w.faults.forbidden)
+	case 3:
+		w.setWorkers(w.rand.IntN(3))
+	default:
+		if len(running) > 0 {
+			w.disturbPod(running[w.rand.IntN(len(running))])
+		}
+	}
+}
+
+// disturbPod has a pod end, or its agent do something else.
+func (w *simulation) disturbPod(name string) {
+	p := w.pods[name]
+	switch w.rand.IntN(4) {
+	case 0:
+		w.logf("pod %s ends", name)
+		w.counts["a pod ends"]++
+		w.deletePod(name)
+	case 1:
+		p.silent = !p.silent
+		w.logf("the agent of %s is silent: %t", name, p.silent)
+	case 2:
+		p.refuses = !p.refuses
+		w.logf("the agent of %s refuses: %t", name, p.refuses)
+	case 3:
+		p.sessions = w.rand.IntN(3)
+		w.logf("pod %s has %d sessions", name, p.sessions)
+	}
+}
+
+// setWorkers gives the NodeSet so many workers.
+func (w *simulation) setWorkers(count int) {
+	w.logf("there are %d workers", count)
+	for i := range 3 {
+		name := fmt.Sprintf("%s-%d", nodeSet, i)
+		switch exists := w.pods[name] != nil; {
+		case i < count && !exists:
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name,
+				Labels: names.NodeSetSelector(nodeSet, ctldName)}}
+			w.api.put(pod)
+			w.pods[name] = &simPod{daemon: "slurmd"}
+		case i >= count && exists:
+			w.deletePod(name)
+		}
+	}
+	change(w.api, nodeSet, func(n *v1beta1.NodeSet) { n.Status.Replicas = int32(count) }) //nolint:gosec // at most 3
+}
