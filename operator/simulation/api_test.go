@@ -55,6 +55,15 @@ func newAPIServer() *apiServer {
 	return s
 }
 
+// clone returns a copy that changes by itself. What it has is shared, since it is never changed.
+func (s *apiServer) clone() *apiServer {
+	out := &apiServer{objects: map[string]map[string]client.Object{}, applied: maps.Clone(s.applied), version: s.version}
+	for kind, of := range s.objects {
+		out.objects[kind] = maps.Clone(of)
+	}
+	return out
+}
+
 func kindOf(o any) string { return reflect.TypeOf(o).Elem().Name() }
 
 // find returns an object, or nil. The caller must not change it.

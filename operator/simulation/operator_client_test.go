@@ -117,7 +117,7 @@ func (c *operatorClient) List(_ context.Context, into client.ObjectList, options
 }
 
 // do holds a write to the promises and does it, unless a fault comes in between.
-func (c *operatorClient) do(next write, done func() error) error {
+func (c *operatorClient) do(next write, done func(write) error) error {
 	f := &c.w.faults
 	if f.killed {
 		return errKilled
@@ -151,13 +151,13 @@ func (c *operatorClient) Apply(_ context.Context, o runtime.ApplyConfiguration, 
 	}
 	content := unstructured.Unstructured{Object: wanted.UnstructuredContent()}
 	w := write{verb: "apply", kind: content.GetKind(), name: content.GetName(), content: content.Object}
-	return c.do(w, func() error { return c.w.api.apply(content.Object) })
+	return c.do(w, func(next write) error { return c.w.api.apply(next.content) })
 }
 
 // Create implements client.Writer.
 func (c *operatorClient) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
 	kind := kindOf(o)
-	return c.do(write{verb: "create", kind: kind, name: o.GetName(), object: o}, func() error {
+	return c.do(write{verb: "create", kind: kind, name: o.GetName(), object: o}, func(write) error {
 		if c.w.api.objects[kind][o.GetName()] != nil {
 			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: kind}, o.GetName())
 		}
@@ -172,7 +172,7 @@ func (c *operatorClient) Delete(_ context.Context, o client.Object, options ...c
 	var d client.DeleteOptions
 	d.ApplyOptions(options)
 	kind := kindOf(o)
-	return c.do(write{verb: "delete", kind: kind, name: o.GetName(), object: o}, func() error {
+	return c.do(write{verb: "delete", kind: kind, name: o.GetName(), object: o}, func(write) error {
 		live := c.w.api.objects[kind][o.GetName()]
 		switch {
 		case live == nil:
@@ -196,7 +196,7 @@ func (c *operatorClient) patch(o client.Object, p client.Patch, isStatus bool) e
 		return err
 	}
 	next := write{verb: "patch", kind: kindOf(o), name: o.GetName(), object: o, data: data, isStatus: isStatus}
-	return c.do(next, func() error { return c.w.api.patch(o, data, isStatus) })
+	return c.do(next, func(next write) error { return c.w.api.patch(o, next.data, isStatus) })
 }
 
 // Status implements client.StatusClient.

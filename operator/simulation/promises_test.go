@@ -5,18 +5,16 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // checkedWrite holds a write of the operator to the promises and does it.
-func (w *simulation) checkedWrite(next write, done func() error) error {
+func (w *simulation) checkedWrite(next write, done func(write) error) error {
 	w.logf("  %s %s %s%s", next.verb, next.kind, next.name, map[bool]string{true: " (status)"}[next.isStatus])
 	w.checkOwner(next)
 	switch next.verb {
@@ -34,7 +32,7 @@ func (w *simulation) checkedWrite(next write, done func() error) error {
 		w.checkText("ConfigMap "+next.name, string(text))
 	}
 	before := w.api.version
-	err := done()
+	err := done(next)
 	if next.verb == "apply" {
 		w.recordImages()
 	}
@@ -177,17 +175,6 @@ func (w *simulation) checkKeys() {
 				w.failf("a daemon with the keys %q does not accept one with %q", a, b)
 			}
 		}
-	}
-}
-
-// checkSecret holds the key set to what the operator wrote.
-func (w *simulation) checkSecret() {
-	secret := find[*corev1.Secret](w.api, names.KeySetSecret(keySecret, keyFile))
-	if secret == nil {
-		return
-	}
-	if _, err := plan.ParseKeySet(string(secret.Data[slurmconf.KeySetFile])); err != nil {
-		w.failf("the key set cannot be read: %v", err)
 	}
 }
 

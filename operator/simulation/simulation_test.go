@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +40,7 @@ const secretText = "TOP-SECRET"
 
 // simulation is Kubernetes, Slurm, users and an operator that sees them late, and is killed now and then.
 type simulation struct {
+	seed uint64
 	rand *rand.Rand
 	now  time.Time
 	api  *apiServer
@@ -93,16 +96,50 @@ const (
 
 var epoch = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func newSimulation(seed uint64, broken breakage) *simulation {
+// starts are clusters at the beginning of histories, of which every second one runs already. They are made once, since
+// that takes longer than most histories.
+var starts = sync.OnceValue(func() []*simulation {
+	out := make([]*simulation, startCount)
+	for i := range out {
+		out[i] = newStart(uint64(i)) //nolint:gosec // not negative
+	}
+	return out
+})
+
+const startCount = 32
+
+func newStart(seed uint64) *simulation {
 	w := &simulation{
-		rand: rand.New(rand.NewPCG(seed, 2)), now: epoch, api: newAPIServer(), cache: map[string]map[string]client.Object{},
+		rand: rand.New(rand.NewPCG(seed, 1)), now: epoch, api: newAPIServer(), cache: map[string]map[string]client.Object{},
 		pods: map[string]*simPod{}, states: map[string]releases.Release{}, theirs: map[string]bool{},
 		applied: map[string]string{}, hasRun: map[string]bool{},
-		images: map[string]string{}, counts: eventCounts{}, broken: broken,
+		images: map[string]string{}, counts: eventCounts{},
 	}
 	w.addObjects()
-	w.startOperator()
+	for range 8 * (seed % 2) {
+		w.calm = true
+		w.environmentEvent()
+		w.startOperator()
+		w.reconcileAll()
+	}
 	return w
+}
+
+// newSimulation returns a copy of one of the starts, with a history of its own.
+func newSimulation(seed uint64, broken breakage) *simulation {
+	w := *starts()[seed%startCount]
+	w.seed, w.rand, w.broken = seed, rand.New(rand.NewPCG(seed, 2)), broken
+	w.counts, w.log = eventCounts{}, nil
+	w.api = w.api.clone()
+	w.pods = map[string]*simPod{}
+	for name, p := range starts()[seed%startCount].pods {
+		w.pods[name] = new(*p)
+	}
+	w.cache, w.calm = map[string]map[string]client.Object{}, false
+	w.states, w.theirs, w.applied = maps.Clone(w.states), maps.Clone(w.theirs), maps.Clone(w.applied)
+	w.hasRun, w.images = maps.Clone(w.hasRun), maps.Clone(w.images)
+	w.startOperator()
+	return &w
 }
 
 func (w *simulation) chance(percent int) bool { return w.rand.IntN(100) < percent }
@@ -140,15 +177,6 @@ func (w *simulation) addObjects() {
 	for _, kind := range kinds {
 		w.images[kind] = image
 		w.addObject(kind)
-	}
-	if w.chance(50) { // a cluster that runs
-		w.calm = true
-		for range 6 {
-			w.environmentEvent()
-			w.startOperator()
-			w.reconcileAll()
-		}
-		w.calm = false
 	}
 }
 
