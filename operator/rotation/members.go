@@ -30,21 +30,20 @@ const syncInterval = 5 * time.Second
 type sharers struct {
 	controllers []v1beta1.Controller
 	accountings []v1beta1.Accounting
-	logins      []v1beta1.LoginSet
 }
 
-// findSharers returns the objects of a namespace that refer to a key. The error is *problem.Error if the daemons of
-// one are outside of the operator's control.
+// findSharers returns the objects of a namespace that refer to a key, and the Accountings of the Controllers among them:
+// a slurmdbd goes on with its key while the reference is wrong. The error is *problem.Error if the daemons of one are
+// outside of the operator's control.
 func (r *Reconciler) findSharers(ctx context.Context, namespace string, key corev1.SecretKeySelector) (sharers, error) {
 	var out sharers
 	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
-	logins := &v1beta1.LoginSetList{}
 	err := errors.Join(r.Client.List(ctx, controllers, client.InNamespace(namespace)),
-		r.Client.List(ctx, accountings, client.InNamespace(namespace)),
-		r.Client.List(ctx, logins, client.InNamespace(namespace)))
+		r.Client.List(ctx, accountings, client.InNamespace(namespace)))
 	if err != nil {
 		return out, fmt.Errorf("listing the objects that refer to the key: %w", err)
 	}
+	isServing := map[string]bool{}
 	for _, c := range controllers.Items {
 		if !isSameKey(c.Spec.SlurmKeyRef, key) {
 			continue
@@ -53,14 +52,12 @@ func (r *Reconciler) findSharers(ctx context.Context, namespace string, key core
 			return out, newExternalError(v1beta1.KindController, c.Name)
 		}
 		out.controllers = append(out.controllers, c)
-		for _, l := range logins.Items {
-			if l.Spec.ControllerRef.Name == c.Name {
-				out.logins = append(out.logins, l)
-			}
+		if ref := c.Spec.AccountingRef; ref != nil {
+			isServing[ref.Name] = true
 		}
 	}
 	for _, a := range accountings.Items {
-		if !isSameKey(a.Spec.SlurmKeyRef, key) {
+		if !isSameKey(a.Spec.SlurmKeyRef, key) && !isServing[a.Name] {
 			continue
 		}
 		if a.Spec.External {
@@ -120,7 +117,8 @@ func (r *Reconciler) findPods(ctx context.Context, namespace string, s sharers) 
 	var expected []string
 	for i := range s.controllers {
 		c := &s.controllers[i]
-		selectors = append(selectors, names.SlurmctldSelector(c.Name), names.WorkerSelector(c.Name))
+		selectors = append(selectors, names.SlurmctldSelector(c.Name), names.WorkerSelector(c.Name),
+			names.ClusterLoginSelector(c.Name))
 		for ordinal := range refs.ControllerReplicas(c) {
 			expected = append(expected, names.ControllerPod(c.Name, ordinal))
 		}
@@ -128,9 +126,6 @@ func (r *Reconciler) findPods(ctx context.Context, namespace string, s sharers) 
 	for _, a := range s.accountings {
 		selectors = append(selectors, names.SlurmdbdSelector(a.Name))
 		expected = append(expected, names.AccountingPod(a.Name))
-	}
-	for _, l := range s.logins {
-		selectors = append(selectors, names.LoginSelector(l.Name))
 	}
 	var out []corev1.Pod
 	for _, selector := range selectors {

@@ -117,6 +117,10 @@ func (w *simulation) repeat(name string) {
 // operatorEvent is a reconciliation that may meet a fault.
 func (w *simulation) operatorEvent() {
 	name := pick(w, reconcilers...)
+	for range w.rand.IntN(4) { // watches and timers call it again soon
+		w.reconcile(name)
+		w.environmentEvent()
+	}
 	switch w.rand.IntN(8) {
 	case 0, 1:
 		w.faults.fault, w.faults.writesUntilFault = fault(w.rand.IntN(int(faultsEnd))), 1+w.rand.IntN(6)

@@ -72,15 +72,13 @@ func (w *simulation) changeObject(kind string, change func(client.Object)) {
 // userEvent is something that users do.
 func (w *simulation) userEvent() {
 	kind := pick(w, kinds...)
-	switch w.rand.IntN(14) {
-	case 0, 1:
+	switch w.rand.IntN(18) {
+	case 0, 1, 14:
 		w.wantImage(kind, pick(w, slurmImages...))
 	case 2:
 		w.wantOddImage(kind)
-	case 3:
-		for _, kind := range kinds {
-			w.wantImage(kind, w.images[v1beta1.KindAccounting])
-		}
+	case 3, 15, 16, 17:
+		w.upgrade()
 	case 4:
 		w.logf("a valid spec for %s", kind)
 		w.changeObject(kind, w.setSpec)
@@ -119,6 +117,14 @@ func (w *simulation) wantImage(kind, image string) {
 			o.Spec.Login = raw
 		}
 	})
+}
+
+// upgrade asks for one image for all daemons.
+func (w *simulation) upgrade() {
+	image := pick(w, slurmImages...)
+	for _, kind := range kinds {
+		w.wantImage(kind, image)
+	}
 }
 
 // wantOddImage asks for an image of which the operator can find out nothing, unless it is told.
