@@ -125,3 +125,21 @@ func TestNoLookupIsForgotten(t *testing.T) {
 		e.checkRelease("", "", "slurm:24.11")
 	}
 }
+
+// TestAnExternalSlurmdbdHasNoLookups, also if one goes on.
+func TestAnExternalSlurmdbdHasNoLookups(t *testing.T) {
+	e := newOldSlurmdbd(t, "24.11")
+	e.setImage("slurm:26.05")
+	e.reconcile(v1beta1.ConditionReady)
+	e.reconcile(v1beta1.ConditionReady)
+	if pods := kubetest.LookupPods(t, e.store); len(pods) != 2 {
+		t.Fatalf("there are %d lookups", len(pods))
+	}
+	e.change(func(s *v1beta1.AccountingSpec) {
+		s.External, s.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "dbd.example.com"}
+	})
+	e.reconcile(v1beta1.ConditionReady)
+	if pods := kubetest.LookupPods(t, e.store); len(pods) > 0 {
+		t.Errorf("there are still %d lookups", len(pods))
+	}
+}

@@ -158,7 +158,7 @@ func (w *simulation) spoilSpec(kind string) {
 		case *v1beta1.Controller:
 			w.spoilController(&o.Spec)
 		case *v1beta1.Accounting:
-			pick(w, func() { o.Spec.JWTKeyRef = keyOf("gone", "jwt.key") }, func() { o.Spec.ExtraConf = "DbdHost=x" },
+			pick(w, func() { o.Spec.SlurmKeyRef = keyOf("gone", keyFile) }, func() { o.Spec.JWTKeyRef = keyOf("gone", "jwt.key") }, func() { o.Spec.ExtraConf = "DbdHost=x" },
 				func() { o.Spec.StorageConfig.Host = "" }, func() { o.Spec.Template.Spec.Raw = []byte(`{"containers":4}`) })()
 		case *v1beta1.RestApi:
 			pick(w, func() { o.Spec.ControllerRef.Name = "gone" }, func() { o.Spec.Slurmrestd.Raw = []byte(`{"args":"x"}`) },
@@ -171,7 +171,7 @@ func (w *simulation) spoilSpec(kind string) {
 }
 
 func (w *simulation) spoilController(s *v1beta1.ControllerSpec) {
-	pick(w, func() { s.JWTKeyRef = keyOf(jwtSecret, "gone") }, func() { s.ExtraConf = "ClusterName=red" },
+	pick(w, func() { s.SlurmKeyRef = keyOf("gone", keyFile) }, func() { s.JWTKeyRef = keyOf(jwtSecret, "gone") }, func() { s.ExtraConf = "ClusterName=red" },
 		func() { s.ConfigFileRefs = []corev1.LocalObjectReference{{Name: "gone"}} },
 		func() { s.AccountingRef = &corev1.LocalObjectReference{Name: "gone"} },
 		func() { s.Slurmctld.Raw = []byte(`{"image":4}`) }, func() { s.Template.Spec.Raw = []byte(`{"hostNetwork":true}`) },

@@ -65,6 +65,16 @@ func (g Guard) createLookupPod(ctx context.Context, pod *corev1.Pod) (Answer, er
 	return Answer{}, fmt.Errorf("creating pod %s: %w", pod.Name, err)
 }
 
+// DeleteLookups deletes the pods that look up releases for an object whose daemon the operator does not run any more.
+// Call it before the status is written, which says that there are some.
+func (g Guard) DeleteLookups(ctx context.Context, object Object) error {
+	last, _ := object.ReleaseStatusOf()
+	if !isLookingUp(*last) || !g.MayRunIn(object.GetNamespace()) {
+		return nil
+	}
+	return g.deleteOtherLookups(ctx, subjectOf(object), nil)
+}
+
 // deleteOtherLookups deletes the pods that look up releases for an object in other images than those given.
 func (g Guard) deleteOtherLookups(ctx context.Context, s subject, images []string) error {
 	pods := &corev1.PodList{}
