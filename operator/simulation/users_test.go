@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // names of the objects of the users, by kind.
@@ -246,10 +247,23 @@ func (w *simulation) deleteSomething() {
 		return
 	}
 	child := pick(w, children...)
-	if !w.theirs[child.kind+"/"+child.name] {
+	if !w.theirs[child.kind+"/"+child.name] && w.isRecorded() {
 		w.logf("somebody deletes %s %s", child.kind, child.name)
 		w.api.delete(metav1.NewTime(w.now), child.kind, child.name)
 	}
+}
+
+// isRecorded reports whether all statuses say which images run. A StatefulSet that is deleted after the operator was
+// killed between its first write and that of the status leaves nothing by which its image could be known.
+func (w *simulation) isRecorded() bool {
+	for _, kind := range kinds {
+		if o, isObject := w.objectOf(kind).(upgrade.Object); isObject {
+			if status, _ := o.ReleaseStatusOf(); status.Image == "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // forget has a daemon begin anew, with a state of its own.

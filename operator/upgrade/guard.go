@@ -80,8 +80,11 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	if err != nil {
 		return out, err
 	}
-	out.Others, out.IsAsked = membersOf(s.daemon, all.othersOf(s.object))
-	return out, nil
+	others := all.othersOf(s.object)
+	out.Others, out.IsAsked = membersOf(s.daemon, others)
+	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
+	out.Others = append(out.Others, unrecorded...)
+	return out, err
 }
 
 // findLive returns the workload that exists, without a container if there is none. Where the one in the cache has
