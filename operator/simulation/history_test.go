@@ -100,7 +100,7 @@ func playHistory(seed uint64, broken breakage) *simulation {
 			return w
 		}
 	}
-	if seed%3 == 0 || broken.settles {
+	if broken.settles || seed%3 == 0 && !broken.isBroken() {
 		w.settle()
 	}
 	return w

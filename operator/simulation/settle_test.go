@@ -14,7 +14,7 @@ import (
 )
 
 // maxRounds is how many times all reconcilers are called until everything must be at rest.
-const maxRounds = 90
+const maxRounds = 60
 
 // settle ends everything odd, has all specs valid, and checks that the operator comes to rest with everything ready.
 func (w *simulation) settle() {
@@ -107,6 +107,7 @@ func (w *simulation) dropOddClaims() {
 
 // checkRest checks that everything is ready, and that nothing is written any more.
 func (w *simulation) checkRest() {
+	w.recordImages()
 	for _, kind := range kinds {
 		o, _ := w.objectOf(kind).(upgrade.Object)
 		status, conditions := o.ReleaseStatusOf()
