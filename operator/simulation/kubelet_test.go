@@ -77,7 +77,9 @@ func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 	w.hasRun[kind] = true
 	w.addresses++
 	change(w.api, pod.Name, func(pod *corev1.Pod) { pod.Status.PodIP = fmt.Sprint("10.0.0.", w.addresses) })
-	p.started, p.keys = true, w.writtenKeys()
+	if p.started, p.keys = true, w.writtenKeys(); p.daemon == "login" {
+		p.sessions = w.rand.IntN(3)
+	}
 	w.syncConfig(p)
 }
 

@@ -24,7 +24,7 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 		w.failf("%s %s gets image %s, of which nothing is known", kind, name, image)
 	}
 	for _, other := range kinds {
-		if ranks[other] == ranks[kind] || !w.hasRun[other] {
+		if ranks[other] == ranks[kind] || !w.hasRun[other] || !w.isInCluster(kind) || !w.isInCluster(other) {
 			continue
 		}
 		for _, r := range w.runningReleases(other) {
@@ -33,6 +33,20 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 			}
 		}
 	}
+}
+
+// isInCluster reports whether users have an object in the cluster: one that refers to nothing is in none, whatever runs.
+func (w *simulation) isInCluster(kind string) bool {
+	switch o := w.objectOf(kind).(type) {
+	case *v1beta1.RestApi:
+		return o.Spec.ControllerRef.Name == ctldName
+	case *v1beta1.LoginSet:
+		return o.Spec.ControllerRef.Name == ctldName
+	case *v1beta1.Accounting:
+		c, _ := w.objectOf(v1beta1.KindController).(*v1beta1.Controller)
+		return c != nil && c.Spec.AccountingRef.Name == dbdName
+	}
+	return w.objectOf(kind) != nil
 }
 
 // daemonOf returns the kind whose daemon a template has, and its image.
