@@ -18,6 +18,7 @@ IMAGES ?=
 BENCH ?= poll scrape memory restd demand adapter reaction operator
 FUZZTIME ?= 30s
 HISTORIES ?= 100000
+FIRST ?= 0
 ROUNDS ?= 1000
 SEED ?= 1
 STEPS ?=
@@ -130,8 +131,9 @@ docs-check: go-present ## Check the documentation: links, generated parts, and c
 	hack/docs-check
 
 .PHONY: sim
-sim: go-present ## Run HISTORIES random histories against the planner of workers
+sim: go-present ## Run HISTORIES random histories against the planner of workers, and against all other reconcilers
 	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan/simulation -histories $(HISTORIES)
+	GOGC=400 $(GO) test -count 1 -v -timeout 6h -run 'History|Histories|Broken' ./operator/simulation -histories $(HISTORIES) -first $(FIRST)
 
 .PHONY: bench
 bench: go-present ## Run the benchmarks (BENCH="poll scrape memory restd", or some of them)

@@ -70,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(0, err)
 	}
 	if a.Spec.External {
+		if err := r.guard.DeleteLookups(ctx, a); err != nil {
+			return kube.ResultOf(0, err)
+		}
 		err := r.deleteObjects(ctx, a)
 		written := r.patchStatus(ctx, a, agentstatus.Observation{}, status.Accounts{}, nil)
 		return kube.ResultOf(0, errors.Join(err, written))

@@ -1,14 +1,18 @@
 package accounting
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 )
 
@@ -42,7 +46,7 @@ func (e *env) setImage(image string) {
 func (e *env) checkRelease(reason, message, image string) {
 	e.Helper()
 	var c *metav1.Condition
-	for range 4 {
+	for range 5 {
 		c = e.reconcile(v1beta1.ConditionReleaseAllowed)
 		kubetest.AnswerLookups(e.T, e.store, outputs)
 		kubetest.RollOut(e.T, e.store)
@@ -92,5 +96,50 @@ func TestSlurmdbdWaitsForWhatIsNotKnown(t *testing.T) {
 	e.checkRelease("Unknown", "the release of the slurmctld of Controller slurm is being looked up", "slurm:24.11")
 	if s := kubetest.Get(t, e.store, "acct", &v1beta1.Accounting{}).Status; s.NextImage != "slurm:26.05" {
 		t.Errorf("it does not ask: %+v", s.ReleaseStatus)
+	}
+}
+
+func silentAgent(context.Context, string) (configagent.Status, error) {
+	return configagent.Status{}, nil
+}
+
+// TestNoLookupIsForgotten: neither if the operator is killed at any write of its beginning and the image is changed back.
+func TestNoLookupIsForgotten(t *testing.T) {
+	for kill := 1; kill <= 3; kill++ {
+		e := newOldSlurmdbd(t, "24.11")
+		e.setImage("slurm:26.05")
+		e.store.Writes = 0
+		e.store.Kill = func(write int) (bool, error) {
+			if write >= kill {
+				return false, errors.New("the operator was killed")
+			}
+			return true, nil
+		}
+		r := New(e.store, e.store, silentAgent, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmdbd:1",
+			AgentImage: "agent:1"})
+		for range 2 {
+			_, _ = r.Reconcile(t.Context(), kubetest.Request("acct"))
+		}
+		e.store.Kill = nil
+		e.setImage("slurm:24.11")
+		e.checkRelease("", "", "slurm:24.11")
+	}
+}
+
+// TestAnExternalSlurmdbdHasNoLookups, also if one goes on.
+func TestAnExternalSlurmdbdHasNoLookups(t *testing.T) {
+	e := newOldSlurmdbd(t, "24.11")
+	e.setImage("slurm:26.05")
+	e.reconcile(v1beta1.ConditionReady)
+	e.reconcile(v1beta1.ConditionReady)
+	if pods := kubetest.LookupPods(t, e.store); len(pods) != 2 {
+		t.Fatalf("there are %d lookups", len(pods))
+	}
+	e.change(func(s *v1beta1.AccountingSpec) {
+		s.External, s.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "dbd.example.com"}
+	})
+	e.reconcile(v1beta1.ConditionReady)
+	if pods := kubetest.LookupPods(t, e.store); len(pods) > 0 {
+		t.Errorf("there are still %d lookups", len(pods))
 	}
 }

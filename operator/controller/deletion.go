@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,27 +19,21 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// reconcileDeletion deletes the objects of a Controller that is being deleted as soon as no NodeSet needs
-// slurmctld: without it nothing drains, and running jobs end unrecorded. Until then it returns a *problem.Error.
-// The claim of the state stays.
+// reconcileDeletion deletes the objects of a Controller that is being deleted, and writes into its status what keeps it
+// from that, which it returns as a *problem.Error. The claim of the state stays.
 func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controller) error {
 	if !kube.HasFinalizer(c, v1beta1.FinalizerSlurmctld) {
 		return nil
 	}
-	list := &v1beta1.NodeSetList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
-		return fmt.Errorf("listing NodeSets: %w", err)
+	err := r.checkDeletion(ctx, c)
+	waits, other := problem.Split(err)
+	switch {
+	case other != nil:
+		return other
+	case waits != nil:
+		return cmp.Or(r.patchReady(ctx, c, waits), err)
 	}
-	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
-		waits := &problem.Error{Reason: v1beta1.ReasonWaitingForNodeSets, Message: fmt.Sprintf(
-			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
-			strings.Join(waiting, ", "))}
-		if err := r.patchReady(ctx, c, waits); err != nil {
-			return err
-		}
-		return waits
-	}
-	err := r.DeleteAll(ctx, c,
+	err = r.DeleteAll(ctx, c,
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerStatefulSet(c.Name)}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.ControllerConfigMap(c.Name)}})
 	if err != nil {
@@ -48,6 +43,21 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controlle
 		return err
 	}
 	return kube.RemoveFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner)
+}
+
+// checkDeletion returns a *problem.Error as long as a NodeSet needs slurmctld, without which nothing drains and running
+// jobs end unrecorded, or as the operator has no right to delete the objects.
+func (r *Reconciler) checkDeletion(ctx context.Context, c *v1beta1.Controller) error {
+	list := &v1beta1.NodeSetList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+		return fmt.Errorf("listing NodeSets: %w", err)
+	}
+	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
+		return problem.New(v1beta1.ReasonWaitingForNodeSets,
+			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
+			strings.Join(waiting, ", "))
+	}
+	return r.CheckNamespace(c.Namespace)
 }
 
 // nodeSetsInUse returns the names of a Controller's NodeSets that have workers, or are waiting for some to

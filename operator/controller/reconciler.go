@@ -74,6 +74,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return kube.ResultOf(kube.RetryDelay(waits), err)
 	}
 	if c.Spec.External {
+		if err := r.guard.DeleteLookups(ctx, c); err != nil {
+			return kube.ResultOf(0, err)
+		}
 		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil, nil))
 	}
 	ignored, err := r.reconcileServiceMonitor(ctx, c)

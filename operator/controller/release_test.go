@@ -36,7 +36,7 @@ func (e *env) setImage(image string) {
 // settleRelease reconciles while lookups are answered, and returns the condition ReleaseAllowed, or nil.
 func (e *env) settleRelease() *metav1.Condition {
 	e.t.Helper()
-	for range 4 {
+	for range 5 {
 		e.reconcile()
 		kubetest.AnswerLookups(e.t, e.store, outputs)
 	}
@@ -167,6 +167,7 @@ func TestAnImageWithoutSlurm(t *testing.T) {
 	e := newOldSlurmctld(t, "26.05")
 	before := e.images()
 	e.setImage("busybox:1")
+	e.reconcile()
 	e.reconcile()
 	kubetest.AnswerLookups(t, e.store, outputs)
 	e.reconciler.guard.Now = kubetest.Noon

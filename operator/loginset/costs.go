@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,17 +24,21 @@ const sessionInterval = 15 * time.Second
 // seldom written (Kubernetes asks for that, KEP 2255).
 func costOf(sessions int) string { return strconv.Itoa(bits.Len(uint(max(sessions, 0)))) }
 
-// hasChoice reports whether there is, or will be, more than one login pod to choose from.
-func hasChoice(l *v1beta1.LoginSet) bool {
-	return l.Status.Replicas > 1 || l.Spec.Replicas != nil && *l.Spec.Replicas > 1
+// hasChoice reports whether there is, or will be, more than one login pod to choose from. The Deployment may have more
+// than the status says yet.
+func (r *Reconciler) hasChoice(ctx context.Context, l *v1beta1.LoginSet) (bool, error) {
+	if l.Status.Replicas > 1 || l.Spec.Replicas != nil && *l.Spec.Replicas > 1 {
+		return r.MayRunIn(l.Namespace), nil
+	}
+	deployment := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}
+	found, err := r.FindOwned(ctx, key, deployment)
+	return found && deployment.Spec.Replicas != nil && *deployment.Spec.Replicas > 1, err
 }
 
 // updateDeletionCosts annotates the login pods with their deletion costs, so that those where nobody is logged in
 // leave first. A pod whose sessions are not known keeps its cost.
 func (r *Reconciler) updateDeletionCosts(ctx context.Context, l *v1beta1.LoginSet) error {
-	if !hasChoice(l) || !r.MayRunIn(l.Namespace) {
-		return nil
-	}
 	pods := &corev1.PodList{}
 	err := r.Uncached.List(ctx, pods, client.InNamespace(l.Namespace), client.MatchingLabels(names.LoginSelector(l.Name)))
 	if err != nil {

@@ -82,3 +82,25 @@ func TestPodsWithSessionsCostMore(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreCountedBeforeAScaleInThatTheStatusDoesNotShow: the operator may have been killed before it wrote how
+// many login pods there are.
+func TestSessionsAreCountedBeforeAScaleInThatTheStatusDoesNotShow(t *testing.T) {
+	store := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"), newLoginPod("busy", "10.0.0.1", ""))
+	said := newAgents(map[string]int{"10.0.0.1": 1})
+	r := New(store, store, said.read, events.NewFakeRecorder(10), time.Now, Config{Image: "login:1"})
+	for _, replicas := range []int32{3, 1} {
+		l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
+		l.Spec.Replicas, l.Status.Replicas = &replicas, 1
+		if err := store.Update(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		said.sessions["10.0.0.1"] += 2
+		if _, err := r.Reconcile(t.Context(), kubetest.Request("login")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := kubetest.Get(t, store, "busy", &corev1.Pod{}).Annotations[corev1.PodDeletionCost]; got != costOf(5) {
+		t.Errorf("when the pods become fewer a pod with 5 sessions costs %q", got)
+	}
+}

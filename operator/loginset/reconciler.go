@@ -81,7 +81,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, l); !live {
 		return kube.ResultOf(0, err)
 	}
-	if err := r.updateDeletionCosts(ctx, l); err != nil {
+	hasChoice, err := r.hasChoice(ctx, l)
+	if err == nil && hasChoice {
+		err = r.updateDeletionCosts(ctx, l)
+	}
+	if err != nil {
 		return kube.ResultOf(0, err)
 	}
 	decision, err := r.applyObjects(ctx, l)
@@ -90,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.patchStatus(ctx, l, reported, decision)
 	}
 	requeueAfter := kube.Soonest(kube.RetryDelay(reported), decision.RequeueAfter())
-	if hasChoice(l) {
+	if hasChoice {
 		requeueAfter = kube.Soonest(requeueAfter, sessionInterval)
 	}
 	return kube.ResultOf(requeueAfter, err)

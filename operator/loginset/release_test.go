@@ -42,7 +42,7 @@ func setImage(t *testing.T, store *kubetest.Store, image string) {
 // of the Deployment.
 func settleRelease(t *testing.T, store *kubetest.Store) (*metav1.Condition, string) {
 	t.Helper()
-	for range 4 {
+	for range 5 {
 		reconcileLogin(t, store)
 		kubetest.AnswerLookups(t, store, outputs)
 		kubetest.RollOut(t, store)

@@ -26,6 +26,12 @@ func LoginSelector(loginSet string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppLogin, v1beta1.LabelAppInstance: loginSet}
 }
 
+// ClusterLoginSelector selects the login pods of a cluster that run, whatever Controller their LoginSets refer to now. The
+// caller may change the map.
+func ClusterLoginSelector(controller string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppLogin, v1beta1.LabelCluster: controller}
+}
+
 // ComponentAccounting is the value of LabelAppComponent on everything that belongs to a slurmdbd.
 const ComponentAccounting = "accounting"
 

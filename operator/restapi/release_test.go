@@ -36,7 +36,7 @@ func setImage(t *testing.T, store *kubetest.Store, image string) {
 // of the Deployment.
 func settleRelease(t *testing.T, store *kubetest.Store) (*metav1.Condition, string) {
 	t.Helper()
-	for range 4 {
+	for range 5 {
 		reconcileAPI(t, store)
 		kubetest.AnswerLookups(t, store, outputs)
 		kubetest.RollOut(t, store)
@@ -113,4 +113,20 @@ func TestAnotherImageKilledAtEveryWrite(t *testing.T) {
 		kubetest.RollOut(t, s)
 		return reconcileOnce(t, s)
 	})
+}
+
+// TestSlurmrestdWaitsForASlurmctldThatIsNotRecorded: the operator was killed after it had made the StatefulSet.
+func TestSlurmrestdWaitsForASlurmctldThatIsNotRecorded(t *testing.T) {
+	c := newController("")
+	c.UID = "uid-slurm"
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", OwnerReferences: []metav1.OwnerReference{
+		{Kind: "Controller", Name: "slurm", UID: c.UID, Controller: new(true)}}}}
+	set.Spec.Replicas = new(int32(1))
+	store := newStore(t, c, set)
+	setImage(t, store, "slurm:24.11")
+	settleRelease(t, store)
+	setImage(t, store, "slurm:26.05")
+	if c, image := settleRelease(t, store); c == nil || c.Reason != v1beta1.ReasonUnknown || image != "slurm:24.11" {
+		t.Errorf("the condition is %+v, the image %s", c, image)
+	}
 }

@@ -6,5 +6,5 @@
 // operator was killed.
 //
 // Members of a rotation are all pods in the namespace whose daemon has the same key: those of the Controllers and
-// Accountings that refer to it, and the workers and login pods of these Controllers.
+// Accountings that refer to it, and the workers, login pods and slurmdbds of these Controllers.
 package rotation

@@ -31,7 +31,6 @@ const syncInterval = 5 * time.Second
 type sharers struct {
 	controllers []v1beta1.Controller
 	accountings []v1beta1.Accounting
-	logins      []v1beta1.LoginSet
 }
 
 // keyRefs returns the references of Controllers and Accountings to a kind of keys, nil if they have none.
@@ -51,10 +50,8 @@ func (r *Reconciler) findSharers(ctx context.Context, of *v1beta1.Controller, ki
 	var out sharers
 	namespace, key := of.Namespace, kind.ofController(of)
 	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
-	logins := &v1beta1.LoginSetList{}
 	err := errors.Join(r.Client.List(ctx, controllers, client.InNamespace(namespace)),
-		r.Client.List(ctx, accountings, client.InNamespace(namespace)),
-		r.Client.List(ctx, logins, client.InNamespace(namespace)))
+		r.Client.List(ctx, accountings, client.InNamespace(namespace)))
 	if err != nil {
 		return out, fmt.Errorf("listing the objects that refer to the key: %w", err)
 	}
@@ -69,11 +66,6 @@ func (r *Reconciler) findSharers(ctx context.Context, of *v1beta1.Controller, ki
 			return out, err
 		}
 		out.controllers = append(out.controllers, c)
-		for _, l := range logins.Items {
-			if l.Spec.ControllerRef.Name == c.Name {
-				out.logins = append(out.logins, l)
-			}
-		}
 	}
 	for _, a := range accountings.Items {
 		if !isSameKey(kind.ofAccounting(&a), key) {
@@ -116,10 +108,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sha
 	[]plan.Member, error) {
 	selectors, expected := s.keyVerifiers()
 	for _, c := range s.controllers {
-		selectors = append(selectors, names.WorkerSelector(c.Name))
-	}
-	for _, l := range s.logins {
-		selectors = append(selectors, names.LoginSelector(l.Name))
+		selectors = append(selectors, names.WorkerSelector(c.Name), names.ClusterLoginSelector(c.Name))
 	}
 	answers, err := r.askAgents(ctx, namespace, selectors, expected)
 	if err != nil {

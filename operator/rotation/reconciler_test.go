@@ -52,7 +52,7 @@ func newEnv(t *testing.T, more ...client.Object) *env {
 		newPod("slurm-controller-0", "10.0.0.1", names.SlurmctldSelector("slurm")),
 		newPod("db-accounting-0", "10.0.0.2", names.SlurmdbdSelector("db")),
 		newPod("w-0", "10.0.0.3", names.WorkerSelector("slurm")),
-		newPod("login-x", "10.0.0.4", names.LoginSelector("login")),
+		newPod("login-x", "10.0.0.4", names.ClusterLoginSelector("slurm")),
 		newPod("other-0", "10.0.0.9", names.WorkerSelector("other"))}, more...)
 	return &env{t: t, store: kubetest.NewStore(t, c, objects...), recorder: events.NewFakeRecorder(1000),
 		faults: map[string]string{}, jwtKeys: map[string]string{}, keys: map[string]string{"10.0.0.1": "", "10.0.0.2": "", "10.0.0.3": "", "10.0.0.4": ""}}
@@ -200,6 +200,36 @@ func TestAnotherRequestBeginsAfterTheEnd(t *testing.T) {
 	e.load("first,new*")
 	e.check(v1beta1.ReasonRetiringKey, "", "new*")
 	e.check(v1beta1.ReasonWaitingForDaemons, "when all daemons are known to have it", "new*")
+}
+
+// TestLoginPodsWhoseLoginSetRefersElsewhereAreMembers: they go on with the key until somebody corrects the reference.
+func TestLoginPodsWhoseLoginSetRefersElsewhereAreMembers(t *testing.T) {
+	e := newEnv(t)
+	l := kubetest.Get(t, e.store, "login", &v1beta1.LoginSet{})
+	l.Spec.ControllerRef.Name = "gone"
+	if err := e.store.Update(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonDistributingKey, "given the key new", "first*,new")
+	e.check(v1beta1.ReasonDistributingKey, "waiting for db-accounting-0, login-x, slurm-controller-0, w-0", "first*,new")
+}
+
+// TestARotationStopsWhileSlurmdbdWouldNotGetTheKey: its Accounting refers elsewhere in the middle of a rotation.
+func TestARotationStopsWhileSlurmdbdWouldNotGetTheKey(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "given the key new", "first*,new")
+	a := kubetest.Get(t, e.store, "db", &v1beta1.Accounting{})
+	a.Spec.SlurmKeyRef = keyOf("gone")
+	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
+	c.Spec.AccountingRef = &corev1.LocalObjectReference{Name: "db"}
+	for _, o := range []client.Object{a, c} {
+		if err := e.store.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.load("first*,new")
+	e.keys["10.0.0.2"] = ""
+	e.check(v1beta1.ReasonInvalidSpec, "Accounting db of Controller slurm refers to another Secret", "first*,new")
 }
 
 // TestTheOperatorIsKilledAtEveryWrite lets the daemons load what is written before each pass.

@@ -49,16 +49,11 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 		return nil, err
 	}
 	d := Plan(o)
-	for _, image := range d.Lookups { // answers make no further lookup necessary
-		if _, isStated := o.Answers[image]; isStated {
-			continue
-		}
-		if o.Answers[image], err = g.lookUp(ctx, s, rendered, image); err != nil {
+	if isLookingUp(o.Last) { // what begins is in the status first, so that no pod is forgotten
+		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
 			return nil, err
 		}
-	}
-	d = Plan(o)
-	if isLookingUp(o.Last) {
+		d = Plan(o)
 		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
 			return nil, err
 		}
@@ -85,8 +80,11 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	if err != nil {
 		return out, err
 	}
-	out.Others, out.IsAsked = membersOf(s.daemon, all.othersOf(s.object))
-	return out, nil
+	others := all.othersOf(s.object)
+	out.Others, out.IsAsked = membersOf(s.daemon, others)
+	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
+	out.Others = append(out.Others, unrecorded...)
+	return out, err
 }
 
 // findLive returns the workload that exists, without a container if there is none. That of another operator is a

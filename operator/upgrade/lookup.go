@@ -13,6 +13,20 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
+// lookUpAll adds what is known of the releases in images to answers.
+func (g Guard) lookUpAll(ctx context.Context, s subject, w workload, images []string, answers map[string]Answer) error {
+	for _, image := range images {
+		if _, isStated := answers[image]; isStated {
+			continue
+		}
+		var err error
+		if answers[image], err = g.lookUp(ctx, s, w, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lookUp returns what is known of the release in an image. It creates the pod that finds it out, and deletes it after
 // the answer: an answer that is lost before it is in the status is looked up again.
 func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) (Answer, error) {
@@ -49,6 +63,16 @@ func (g Guard) createLookupPod(ctx context.Context, pod *corev1.Pod) (Answer, er
 			pod.Spec.Containers[0].Image, err)}, nil
 	}
 	return Answer{}, fmt.Errorf("creating pod %s: %w", pod.Name, err)
+}
+
+// DeleteLookups deletes the pods that look up releases for an object whose daemon the operator does not run any more.
+// Call it before the status is written, which says that there are some.
+func (g Guard) DeleteLookups(ctx context.Context, object Object) error {
+	last, _ := object.ReleaseStatusOf()
+	if !isLookingUp(*last) || !g.MayRunIn(object.GetNamespace()) {
+		return nil
+	}
+	return g.deleteOtherLookups(ctx, subjectOf(object), nil)
 }
 
 // deleteOtherLookups deletes the pods that look up releases for an object in other images than those given.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
@@ -68,7 +69,9 @@ func (v *inventory) othersOf(self Object) []Object {
 	var out []Object
 	add := func(o Object) {
 		isSelf := subjectOf(o).kind == subjectOf(self).kind && o.GetName() == self.GetName()
-		if !isSelf && o.GetDeletionTimestamp() == nil {
+		// The slurmctld of a Controller that is being deleted goes on until the finalizer is gone.
+		isGone := o.GetDeletionTimestamp() != nil && !kube.HasFinalizer(o, v1beta1.FinalizerSlurmctld)
+		if !isSelf && !isGone {
 			out = append(out, o)
 		}
 	}

@@ -74,6 +74,17 @@ func TestWhatDoesNotRunIsNoMember(t *testing.T) {
 	}
 }
 
+// TestASlurmctldThatGoesOnIsAMember although its Controller is being deleted: it waits for workers.
+func TestASlurmctldThatGoesOnIsAMember(t *testing.T) {
+	v := newInventory()
+	c := &v.controllers.Items[0]
+	c.DeletionTimestamp, c.Finalizers = &metav1.Time{}, []string{v1beta1.FinalizerSlurmctld}
+	members, _ := membersOf(releases.Sackd, v.othersOf(&v.loginSets.Items[0]))
+	if len(members) != 2 || members[0].Name != "Controller red" {
+		t.Errorf("they are %v", members)
+	}
+}
+
 func TestAnImageThatChangesAsksTheOthers(t *testing.T) {
 	v := newInventory()
 	v.restAPIs.Items[0].Status.NextImage = imageNew

@@ -1,0 +1,184 @@
+package simulation
+
+import (
+	"encoding/json"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
+)
+
+// checkedWrite holds a write of the operator to the promises and does it.
+func (w *simulation) checkedWrite(next write, done func(write) error) error {
+	w.logf("  %s %s %s%s", next.verb, next.kind, next.name, map[bool]string{true: " (status)"}[next.isStatus])
+	w.checkOwner(next)
+	switch next.verb {
+	case "delete":
+		w.checkDeletion(next)
+	case "apply":
+		w.checkApply(next)
+	case "patch":
+		w.checkPatch(next)
+	}
+	if w.restricted && !next.isStatus {
+		w.failf("the operator writes %s %s where it may not run daemons", next.kind, next.name)
+	}
+	if text, err := json.Marshal(next.content); err == nil && next.kind == "ConfigMap" {
+		w.checkText("ConfigMap "+next.name, string(text))
+	}
+	before := w.api.version
+	err := done(next)
+	if next.verb == "apply" {
+		w.recordImages()
+	}
+	if w.api.version > before && !isSyncRequest(next) {
+		w.writes++
+	}
+	return err
+}
+
+// isSyncRequest reports whether a write asks the kubelet to look at the volumes of a pod, which is repeated.
+func isSyncRequest(next write) bool {
+	return next.verb == "patch" && next.kind == "Pod" && strings.Contains(string(next.data), v1beta1.AnnotationSyncRequested)
+}
+
+// checkOwner holds a write to what belongs to somebody else.
+func (w *simulation) checkOwner(next write) {
+	if w.theirs[next.kind+"/"+next.name] && next.verb != "create" && w.api.objects[next.kind][next.name] != nil {
+		w.failf("%s %s of somebody else is written: %s", next.kind, next.name, next.verb)
+	}
+}
+
+// checkDeletion holds a deletion to what is kept.
+func (w *simulation) checkDeletion(next write) {
+	switch next.kind {
+	case "PersistentVolumeClaim", "Secret", "Namespace", v1beta1.KindController, "NodeSet":
+		w.failf("%s %s is deleted", next.kind, next.name)
+	case "Pod":
+		if next.object.GetLabels()[v1beta1.LabelAppName] != v1beta1.AppReleaseLookup {
+			w.failf("pod %s is deleted", next.name)
+		}
+	}
+	w.checkTeardown(next.kind, next.name, "the operator")
+}
+
+// checkTeardown holds the deletion of slurmctld to the workers that need it.
+func (w *simulation) checkTeardown(kind, name, who string) {
+	isSlurmctld := kind == "StatefulSet" && name == names.ControllerStatefulSet(ctldName) && !w.theirs[kind+"/"+name]
+	if n := w.seenNodeSet(); isSlurmctld && n != nil && n.Status.Replicas > 0 {
+		w.failf("%s deletes slurmctld while there are %d workers", who, n.Status.Replicas)
+	}
+}
+
+// seenNodeSet is the NodeSet as the operator may know it.
+func (w *simulation) seenNodeSet() *v1beta1.NodeSet {
+	if lagging := w.cache["NodeSet"]; lagging != nil {
+		n, _ := lagging[nodeSet].(*v1beta1.NodeSet)
+		return n
+	}
+	return find[*v1beta1.NodeSet](w.api, nodeSet)
+}
+
+// checkApply holds what is applied to claims, sessions and the order of releases.
+func (w *simulation) checkApply(next write) {
+	o, err := fromMap(next.kind, next.content)
+	if err != nil {
+		return // the API server refuses it
+	}
+	switch o := o.(type) {
+	case *appsv1.StatefulSet:
+		w.checkRelease(o.Name, &o.Spec.Template)
+		kept := o.Spec.PersistentVolumeClaimRetentionPolicy
+		if kept != nil && (kept.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
+			kept.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType) {
+			w.failf("the claims of %s are not kept: %+v", o.Name, kept)
+		}
+	case *appsv1.Deployment:
+		w.checkRelease(o.Name, &o.Spec.Template)
+		w.checkSessions(o)
+	}
+}
+
+// checkSessions holds a scale-in of login pods to the sessions in them.
+func (w *simulation) checkSessions(next *appsv1.Deployment) {
+	live := find[*appsv1.Deployment](w.api, next.Name)
+	if live == nil || next.Name != names.LoginDeployment(loginName) || *next.Spec.Replicas >= *live.Spec.Replicas ||
+		w.cache[v1beta1.KindLoginSet] != nil {
+		return
+	}
+	var free, used []int
+	for _, pod := range w.podsOf(live) {
+		switch sim := w.pods[pod.Name]; {
+		case !sim.started || sim.silent || pod.DeletionTimestamp != nil:
+		case sim.sessions == 0:
+			free = append(free, costOf(pod))
+		default:
+			used = append(used, costOf(pod))
+		}
+	}
+	for _, cost := range used {
+		for _, other := range free {
+			if cost <= other {
+				w.failf("a login pod with sessions costs %d, and one without %d", cost, other)
+			}
+		}
+	}
+}
+
+// checkPatch holds a patch to what of an object the operator may change.
+func (w *simulation) checkPatch(next write) {
+	var data struct {
+		Metadata map[string]any `json:"metadata"`
+		Spec     any            `json:"spec"`
+		Status   struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(next.data, &data) != nil {
+		w.failf("the patch of %s %s cannot be read", next.kind, next.name)
+	}
+	delete(data.Metadata, "resourceVersion")
+	if next.kind != "Secret" && data.Spec != nil {
+		w.failf("the spec of %s %s is changed", next.kind, next.name)
+	}
+	for _, c := range data.Status.Conditions {
+		w.checkText(c.Type, c.Message)
+		if c.Reason == "" || c.Message == "" {
+			w.failf("%s: the condition %s does not say why it is %s", next.kind, c.Type, c.Status)
+		}
+	}
+}
+
+// checkText holds a text that everybody may read to what is secret.
+func (w *simulation) checkText(where, text string) {
+	if strings.Contains(text, secretText) {
+		w.failf("%s has the content of a Secret: %s", where, text)
+	}
+}
+
+// checkKeys holds the keys of all daemons to each other.
+func (w *simulation) checkKeys() {
+	sets := map[string]plan.KeySet{}
+	for name, p := range w.pods {
+		if p.started && p.daemon != "slurmrestd" && w.pods[name] != nil {
+			sets[p.keys], _ = plan.ParseKeySet(p.keys)
+		}
+	}
+	for _, a := range sets {
+		for _, b := range sets {
+			if !a.Accepts(b) {
+				w.failf("a daemon with the keys %q does not accept one with %q", a, b)
+			}
+		}
+	}
+}
+
+// objectOf returns an object of the users as it is, or nil.
+func (w *simulation) objectOf(kind string) client.Object {
+	return w.api.objects[kind][objectNames[kind]]
+}

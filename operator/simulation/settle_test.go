@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
+)
+
+// maxRounds is how many times all reconcilers are called until everything must be at rest.
+const maxRounds = 60
+
+// settle ends everything odd, has all specs valid, and checks that the operator comes to rest with everything ready.
+func (w *simulation) settle() {
+	w.logf("calm")
+	w.calm, w.restricted, w.faults = true, false, faults{}
+	clear(w.cache)
+	w.startOperator()
+	w.meetSomebodyElse()
+	for _, name := range []string{keySecret, jwtSecret, dbSecret, sssdSecret, filesMap, acctsMap} {
+		w.restoreReference(name)
+	}
+	for _, p := range w.pods {
+		p.silent, p.refuses, p.applied = false, false, p.wanted
+	}
+	w.correctSpecs()
+	w.dropOddClaims()
+	for round := 0; ; round++ {
+		before := w.api.version + w.podChanges
+		w.now = w.now.Add(5 * time.Second)
+		for range 4 {
+			w.environmentEvent()
+		}
+		w.reconcileAll()
+		w.checkKeys()
+		if w.failure != "" {
+			return
+		}
+		if w.api.version+w.podChanges == before {
+			break
+		}
+		if round == maxRounds {
+			w.failf("after %d rounds the operator is not at rest", round)
+			return
+		}
+	}
+	w.checkRest()
+}
+
+// correctSpecs gives all objects valid specs, with one image of the newest release that has run.
+func (w *simulation) correctSpecs() {
+	if c := find[*v1beta1.Controller](w.api, ctldName); c == nil || c.DeletionTimestamp != nil {
+		w.counts["a Controller is gone"]++
+		w.setWorkers(0)
+		for range 2 { // its deletion
+			w.environmentEvent()
+			w.reconcile(v1beta1.KindController)
+		}
+		if w.objectOf(v1beta1.KindController) != nil {
+			w.failf("the Controller is not deleted although there are no workers")
+		}
+		if w.api.objects["StatefulSet"][names.ControllerStatefulSet(ctldName)] != nil {
+			w.failf("the StatefulSet of a Controller that is gone stays")
+		}
+		w.forget(v1beta1.KindController)
+		w.addObject(v1beta1.KindController)
+	}
+	newest := w.newestImage()
+	for _, kind := range kinds {
+		w.images[kind] = newest
+		w.annotate(kind, v1beta1.AnnotationRestoredState, "")
+		w.annotate(kind, v1beta1.AnnotationImageReleases, siteImage+"=26.05")
+		w.changeObject(kind, w.setSpec)
+	}
+}
+
+// newestImage returns the image of the newest release that has run, or that the operator believes to have run.
+func (w *simulation) newestImage() string {
+	newest := slurmImages[0]
+	for _, kind := range kinds {
+		o, _ := w.objectOf(kind).(upgrade.Object)
+		status, _ := o.ReleaseStatusOf()
+		for _, image := range slurmImages {
+			release := releaseIn(image)
+			if (w.states[kind] == release || releaseIn(w.applied[kind]) == release || releaseIn(status.Image) == release) &&
+				release.Compare(releaseIn(newest)) > 0 {
+				newest = image
+			}
+		}
+	}
+	return newest
+}
+
+// dropOddClaims deletes a StatefulSet that was made with other claims, which cannot be changed.
+func (w *simulation) dropOddClaims() {
+	set := find[*appsv1.StatefulSet](w.api, names.ControllerStatefulSet(ctldName))
+	if set != nil && len(set.Spec.VolumeClaimTemplates) != 1 {
+		w.api.delete(metav1.NewTime(w.now), "StatefulSet", set.Name)
+	}
+}
+
+// checkRest checks that everything is ready, and that nothing is written any more.
+func (w *simulation) checkRest() {
+	w.recordImages()
+	for _, kind := range kinds {
+		o, _ := w.objectOf(kind).(upgrade.Object)
+		status, conditions := o.ReleaseStatusOf()
+		if !meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReady) {
+			w.failf("%s is not ready: %+v", kind, meta.FindStatusCondition(*conditions, v1beta1.ConditionReady))
+		}
+		if meta.IsStatusConditionFalse(*conditions, v1beta1.ConditionReleaseAllowed) {
+			w.failf("%s waits for another release: %+v", kind, *conditions)
+		}
+		if w.applied[kind] != w.images[kind] || status.Image != w.images[kind] || status.NextImage != "" {
+			w.failf("%s has image %s and the status %+v, not image %s", kind, w.applied[kind], status, w.images[kind])
+		}
+	}
+	w.checkRotated()
+	w.checkLeftovers()
+	if !w.chance(20) {
+		return
+	}
+	before := w.writes
+	w.now = w.now.Add(time.Hour)
+	if w.reconcileAll(); w.writes > before {
+		w.failf("%d writes although everything is at rest", w.writes-before)
+	}
+}
+
+// checkRotated checks that a rotation that was asked for is over.
+func (w *simulation) checkRotated() {
+	c := find[*v1beta1.Controller](w.api, ctldName)
+	if c.Annotations[v1beta1.AnnotationRotateKeys] == "" {
+		return
+	}
+	w.counts["a rotation ends"]++
+	if !meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionKeysRotated) {
+		w.failf("the keys are not rotated: %+v", meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated))
+	}
+}
+
+// checkLeftovers checks that no lookup stays, and that all configurations are in force.
+func (w *simulation) checkLeftovers() {
+	for _, pod := range each[*corev1.Pod](w.api) {
+		if pod.Labels[v1beta1.LabelAppName] == v1beta1.AppReleaseLookup {
+			w.failf("lookups stay, such as %s", pod.Name)
+		}
+	}
+	for _, kind := range kinds[:2] {
+		o, _ := w.objectOf(kind).(upgrade.Object)
+		_, conditions := o.ReleaseStatusOf()
+		if !meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionConfigApplied) {
+			w.failf("the configuration of %s is not in force: %+v", kind, conditions)
+		}
+	}
+}
