@@ -208,7 +208,7 @@ func (c *rotatedCluster) checkOldTokenIsRefused() {
 // checkPolls checks that no poll of the operator or the adapter was refused.
 func checkPolls(t *testing.T, kube *realkube.Cluster) {
 	t.Helper()
-	for _, program := range []string{"slurm-operator", "slurm-metrics-adapter"} {
+	for _, program := range []string{"slurm-operator", "slurm-metrics"} {
 		log, err := kube.Kubectl(t.Context(), "logs", "--namespace", systemNamespace, "-l",
 			"app.kubernetes.io/name="+program, "--tail=-1", "--all-containers")
 		must(t, err)
