@@ -73,7 +73,7 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
     annotations:
       {{- include "slurm-flux.beforeRemoval" (dict "weight" 0) | nindent 6 }}
   spec:
-    # It waits for jobs, however long they run, also after Helm has given up.
+    # It waits for jobs until Helm gives up and takes its rights away. Flux then runs it again.
     backoffLimit: 3
     template:
       spec:
