@@ -85,10 +85,14 @@ func checkAccountingKey(c *v1beta1.Controller, accountings []v1beta1.Accounting,
 		return nil
 	}
 	for _, a := range accountings {
-		if a.Name == c.Spec.AccountingRef.Name && !isSameKey(kind.ofAccounting(&a), kind.ofController(c)) {
-			return problem.New(v1beta1.ReasonInvalidSpec, "Accounting %s of Controller %s refers to another Secret or key, so "+
-				"that its slurmdbd would not get the new key; let both refer to the same one", a.Name, c.Name)
+		if a.Name != c.Spec.AccountingRef.Name || isSameKey(kind.ofAccounting(&a), kind.ofController(c)) {
+			continue
 		}
+		if a.Spec.External {
+			return newExternalError(v1beta1.KindAccounting, a.Name)
+		}
+		return problem.New(v1beta1.ReasonInvalidSpec, "Accounting %s of Controller %s refers to another Secret or key, so "+
+			"that its slurmdbd would not get the new key; let both refer to the same one", a.Name, c.Name)
 	}
 	return nil
 }
