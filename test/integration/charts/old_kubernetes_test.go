@@ -54,7 +54,7 @@ func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
 					checked += checkFields(t, parser, name+" with "+title, text)
 				}
 			}
-			if checked < 50 {
+			if checked < 30 {
 				t.Errorf("only %d objects were compared with the schema", checked)
 			}
 		})
