@@ -3,6 +3,7 @@
 package nodeset_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,7 +28,7 @@ type nodeSetEnv struct {
 // startNodeSet creates a NodeSet and waits until its workers accept jobs.
 func startNodeSet(t *testing.T, s *nodeset.Env, spec nodeset.NodeSet) nodeSetEnv {
 	t.Helper()
-	spec.ExtraConf = "CPUs=2 RealMemory=500"
+	spec.ExtraConf = cmp.Or(spec.ExtraConf, "CPUs=2 RealMemory=500")
 	c := nodeSetEnv{t, s, spec, process.Patience}
 	must(t, s.Apply(t.Context(), spec))
 	for i := range spec.Replicas {
