@@ -22,7 +22,7 @@ const (
 // entry returns an entry of a write that was some time before noon.
 func entry(manager, subresource string, before time.Duration, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: new(metav1.NewTime(noon.Add(-before))),
-		Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 // newNodeSet returns a NodeSet with managed fields.

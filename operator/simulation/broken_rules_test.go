@@ -70,7 +70,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"a daemon that does not answer is taken for one with the keys": {breakage{agent: func(w *simulation,
 			said configagent.Status, err error) (configagent.Status, error) {
 			if err != nil {
-				return configagent.Status{Keys: w.writtenKeys(), AppliedAt: epoch}, nil
+				said = configagent.Status{Keys: w.writtenKeys(), AppliedAt: epoch}
 			}
 			return said, nil
 		}}, "does not accept"},

@@ -48,7 +48,7 @@ func (c *managedFieldsClient) Get(ctx context.Context, key client.ObjectKey, int
 func WrittenBySlinky(at time.Time) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate,
 		Subresource: "status", Time: new(metav1.NewTime(at)),
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:conditions":{}}}`)}}
+		FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)}
 }
 
 // CheckHeldIsLeftAlone checks that a reconciler writes nothing but the condition Ready of an object that Slinky's

@@ -15,8 +15,8 @@ import (
 // holdSince makes the status one that Slinky's operator wrote some time ago, and an operator that has just started. more
 // are entries besides.
 func (r *testEnv) holdSince(ago time.Duration, more ...metav1.ManagedFieldsEntry) {
-	entries := append(more, kubetest.WrittenBySlinky(r.now.Add(-ago)))
-	r.restartWithCache(kubetest.WithManagedFields(r.Client, entries...))
+	more = append(more, kubetest.WrittenBySlinky(r.now.Add(-ago)))
+	r.restartWithCache(kubetest.WithManagedFields(r.Client, more...))
 }
 
 // TestANodeSetThatAnotherOperatorHoldsIsLeftAlone: whatever there is to do, no pod, no Slurm node and no other object is
