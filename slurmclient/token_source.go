@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // TokenSource returns the token that requests carry. Its methods may be called concurrently. Their
@@ -120,7 +122,7 @@ func (e envToken) Expiry() time.Time {
 	return expiryOf(token)
 }
 
-// TokenFromKey returns a source that signs tokens for user with a key of slurmctld (ParseSigningKey). Each token is valid
+// TokenFromKey returns a source that signs tokens for user with a key of slurmctld (signing.ParseKey). Each token is valid
 // for lifetime and is renewed when a fifth of that is left.
 func TokenFromKey(key []byte, user string, lifetime time.Duration, now func() time.Time) TokenSource {
 	return &mintedToken{key: func() ([]byte, error) { return key, nil }, user: user, lifetime: lifetime, now: now}
@@ -169,7 +171,7 @@ func (m *mintedToken) mint() error {
 	if err != nil {
 		return err
 	}
-	signing, err := ParseSigningKey(key)
+	signing, err := signing.ParseKey(key)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // SigningKeyName is the key of the Secret names.JWTKeysSecret that tokens are signed with.
@@ -18,7 +18,7 @@ const SigningKeyName = "signing.key"
 // which an object does not name.
 var ErrNotForHS256 = errors.New("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")
 
-// ReadSigningKey returns the key that tokens are signed with (slurmclient.ParseSigningKey): the key that r names, or the
+// ReadSigningKey returns the key that tokens are signed with (signing.ParseKey): the key that r names, or the
 // one that has taken its place in a rotation (package rotation). The error is a *MissingError if r's is absent or empty,
 // and ErrNotForHS256 if it is in PEM.
 func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]byte, error) {
@@ -32,7 +32,7 @@ func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]by
 		return nil, err
 	}
 	key, err := ReadKey(ctx, kube, r)
-	if err == nil && slurmclient.IsPEM(key) {
+	if err == nil && signing.IsPEM(key) {
 		return nil, ErrNotForHS256
 	}
 	return key, err

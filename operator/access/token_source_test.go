@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/refs"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // fakeSecrets has one Secret and counts its reads.
@@ -182,7 +182,7 @@ func TestRequestsThatAreRefusedAtTheSameTime(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		kube.set("jwt", "new")
-		key, err := slurmclient.ParseSigningKey([]byte("new"))
+		key, err := signing.ParseKey([]byte("new"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // bridge is the key for RS256 of the tests, since it takes long to make one.
@@ -60,7 +60,7 @@ func jwtRef() *corev1.SecretKeySelector {
 // issue writes the Secret of the Token, signed with a key. Its lifetime is ten minutes.
 func (e *env) issue(raw string) {
 	e.t.Helper()
-	key, err := slurmclient.ParseSigningKey([]byte(raw))
+	key, err := signing.ParseKey([]byte(raw))
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (e *env) checkJWT(reason, message, loaded string) {
 
 func TestARotationOfJWTKeysInSteps(t *testing.T) {
 	e := newJWTEnv(t)
-	id := slurmclient.RSAKeyID(&bridge.PublicKey)
+	id := signing.RSAKeyID(&bridge.PublicKey)
 	e.checkJWT(v1beta1.ReasonDistributingKey, "a key for the time in between", "first,"+id)
 	written := e.jwtSecret(e.store)
 	if string(written["jwt_hs256.rotated.key"]) != usersJWTKey || string(written["signing.key"]) != usersJWTKey ||

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // bridgeBits is the size of the key for RS256 with which tokens are signed while that for HS256 changes.
@@ -98,7 +98,7 @@ func (r *Reconciler) makeJWTKeys(ctx context.Context, c *v1beta1.Controller, hs2
 		if out.hs256, err = r.readUsersKey(ctx, c.Namespace, "spec.jwtKeyRef", ref); err != nil {
 			return out, "", err
 		}
-		if slurmclient.IsPEM(out.hs256) {
+		if signing.IsPEM(out.hs256) {
 			return out, "", problem.New(v1beta1.ReasonInvalidSpec, "spec.jwtKeyRef: %v", access.ErrNotForHS256)
 		}
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) makeJWTKeys(ctx context.Context, c *v1beta1.Controller, hs2
 		return out, "", fmt.Errorf("encoding a key: %w", err)
 	}
 	out.bridge = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	return out, slurmclient.RSAKeyID(&key.PublicKey), nil
+	return out, signing.RSAKeyID(&key.PublicKey), nil
 }
 
 // encodeJWTKeys returns the data of the Secret with keys.

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // maxPickUpDelay is the longest time that those who use a Token are given to notice its next token.
@@ -23,9 +23,9 @@ const maxPickUpDelay = 5 * time.Minute
 
 // observeTokens returns the Tokens that are signed with a key and have a token that is valid for now, and how long those who
 // use them may take to notice the next one: as long as before its renewal, which is a fifth of its lifetime.
-func (r *Reconciler) observeTokens(ctx context.Context, namespace string, ref *corev1.SecretKeySelector, signing []byte) (
+func (r *Reconciler) observeTokens(ctx context.Context, namespace string, ref *corev1.SecretKeySelector, raw []byte) (
 	[]plan.TokenUser, time.Duration, error) {
-	key, err := slurmclient.ParseSigningKey(signing)
+	key, err := signing.ParseKey(raw)
 	if err != nil {
 		return nil, 0, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %v", names.JWTKeysSecret(ref.Name, ref.Key), err)
 	}
@@ -57,7 +57,7 @@ func (r *Reconciler) observeTokens(ctx context.Context, namespace string, ref *c
 }
 
 // readToken returns whether a token is signed with the key, and its lifetime, which is 0 if it is not valid any more.
-func readToken(name, text string, key slurmclient.SigningKey, now time.Time) (plan.TokenUser, time.Duration) {
+func readToken(name, text string, key signing.Key, now time.Time) (plan.TokenUser, time.Duration) {
 	out := plan.TokenUser{Name: "Token " + name}
 	var claims jwt.RegisteredClaims
 	_, _, err := jwt.NewParser().ParseUnverified(text, &claims)

@@ -19,7 +19,7 @@ import (
 
 // simPod is what runs in a pod.
 type simPod struct {
-	// daemon is the name of its main container, and template tells of what it was made.
+	// daemon is the name of its main container, and template says what it was made of.
 	daemon, image, template string
 	started, ready          bool
 	// wanted and applied are revisions of the configuration, and keys is the key set of the daemon.

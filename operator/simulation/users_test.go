@@ -266,7 +266,7 @@ func (w *simulation) isRecorded() bool {
 	return true
 }
 
-// forget has a daemon begin anew, with a state of its own.
+// forget has a daemon begin again, with a state of its own.
 func (w *simulation) forget(kind string) {
 	delete(w.states, kind)
 	delete(w.hasRun, kind)

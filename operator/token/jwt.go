@@ -5,7 +5,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // Issuer is the claim iss of our tokens.
@@ -24,7 +24,7 @@ type tokenGrant struct {
 }
 
 // sign returns a token that is valid from now on. It is pure.
-func (g tokenGrant) sign(now time.Time, id string, key slurmclient.SigningKey) (string, error) {
+func (g tokenGrant) sign(now time.Time, id string, key signing.Key) (string, error) {
 	begin := jwt.NewNumericDate(now.Truncate(time.Second))
 	return key.Sign(tokenClaims{User: g.user, RegisteredClaims: jwt.RegisteredClaims{
 		Issuer: Issuer, ID: id, IssuedAt: begin, NotBefore: begin,
@@ -34,7 +34,7 @@ func (g tokenGrant) sign(now time.Time, id string, key slurmclient.SigningKey) (
 
 // issuedAt returns when a token was issued, and false unless sign made it with the key and the
 // same grant.
-func (g tokenGrant) issuedAt(text []byte, key slurmclient.SigningKey) (time.Time, bool) {
+func (g tokenGrant) issuedAt(text []byte, key signing.Key) (time.Time, bool) {
 	var c tokenClaims
 	if key.Read(string(text), &c) != nil {
 		return time.Time{}, false

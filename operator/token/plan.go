@@ -12,7 +12,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // Reasons of the condition Ready of Tokens, beside those that all kinds share.
@@ -36,7 +36,7 @@ type observation struct {
 	// secret is the Secret with the name of the Token's Secret, or nil.
 	secret *corev1.Secret
 	// key signs the tokens. missingKey and invalidKey are the reasons why there is none, in words.
-	key                    slurmclient.SigningKey
+	key                    signing.Key
 	missingKey, invalidKey string
 	// forbidden is the reason why the Secret or the key cannot be read or written, in words.
 	forbidden string

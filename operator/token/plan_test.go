@@ -11,16 +11,16 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 const signingKey = "0123456789abcdef0123456789abcdef"
 
-func parseKey(t *testing.T, raw string) slurmclient.SigningKey {
+func parseKey(t *testing.T, raw string) signing.Key {
 	t.Helper()
-	key, err := slurmclient.ParseSigningKey([]byte(raw))
+	key, err := signing.ParseKey([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSecretActions(t *testing.T) {
 			switch {
 			case tc.key == "":
 				s.missingKey = "Secret team/key has no key"
-			case slurmclient.IsPEM([]byte(tc.key)):
+			case signing.IsPEM([]byte(tc.key)):
 				s.invalidKey = "the key is in PEM"
 			default:
 				s.key = parseKey(t, tc.key)

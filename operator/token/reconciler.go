@@ -21,7 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // FieldManager is the field manager of our writes.
@@ -97,7 +97,7 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation
 		case err != nil:
 			return observation{}, err
 		}
-		if s.key, err = slurmclient.ParseSigningKey(raw); err != nil {
+		if s.key, err = signing.ParseKey(raw); err != nil {
 			s.invalidKey = err.Error()
 		}
 	}

@@ -23,6 +23,7 @@ var floors = []struct {
 }{
 	{"slurmclient/slurm", 0},
 	{"slurmclient/hostlist", 0},
+	{"slurmclient/signing", 0},
 	{"operator/podspec", 1},
 	{"operator/refs", 1},
 	{"operator/shape", 1},

@@ -11,7 +11,7 @@ import (
 	"fmt"
 
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 // webKey is a key of slurm.jwks.
@@ -79,8 +79,8 @@ type publicKey struct {
 func EncodePublic(keys ...*rsa.PublicKey) ([]byte, error) {
 	list := []publicKey{}
 	for _, key := range keys {
-		modulus, exponent := slurmclient.RSAKeyNumbers(key)
-		list = append(list, publicKey{"RS256", "RSA", slurmclient.RSAKeyID(key), modulus, exponent, "sig"})
+		modulus, exponent := signing.RSAKeyNumbers(key)
+		list = append(list, publicKey{"RS256", "RSA", signing.RSAKeyID(key), modulus, exponent, "sig"})
 	}
 	return json.Marshal(map[string]any{"keys": list})
 }

@@ -136,7 +136,7 @@ func NextJWT(in JWTInput) JWTStep {
 	return step
 }
 
-// awaitsTokens reports whether the keys are those of a step in which tokens are signed anew.
+// awaitsTokens reports whether the keys are those of a step in which tokens are signed with another key.
 func (k JWTKeys) awaitsTokens() bool { return k.Bridge != "" && k.SignsBridge == (k.Next != "") }
 
 // phase returns how far a rotation is while these keys are learned.

@@ -1,4 +1,4 @@
-package slurmclient_test
+package signing_test
 
 import (
 	"crypto/ecdsa"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
 func encodePEM(t *testing.T, key any) []byte {
@@ -36,9 +36,9 @@ func newRSAKey(t *testing.T) []byte {
 }
 
 func TestASigningKeyReadsOnlyItsOwnTokens(t *testing.T) {
-	keys := map[string]slurmclient.SigningKey{}
+	keys := map[string]signing.Key{}
 	for name, raw := range map[string][]byte{"one": []byte("one"), "two": []byte("two"), "rsa": newRSAKey(t), "other rsa": newRSAKey(t)} {
-		key, err := slurmclient.ParseSigningKey(raw)
+		key, err := signing.ParseKey(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestUnusableSigningKeys(t *testing.T) {
 		"an elliptic curve": string(encodePEM(t, curve)), "cut off": rsaKey[:200],
 		"a public key": "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
 	} {
-		if _, err := slurmclient.ParseSigningKey([]byte(raw)); err == nil || strings.Contains(err.Error(), "AAAA") {
+		if _, err := signing.ParseKey([]byte(raw)); err == nil || strings.Contains(err.Error(), "AAAA") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -85,10 +85,10 @@ func TestRSAKeyID(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := &rsa.PublicKey{N: new(big.Int).SetBytes(content), E: 65537}
-	if got := slurmclient.RSAKeyID(key); got != "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs" {
+	if got := signing.RSAKeyID(key); got != "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs" {
 		t.Errorf("the id is %s", got)
 	}
-	if n, e := slurmclient.RSAKeyNumbers(key); n != modulus || e != "AQAB" {
+	if n, e := signing.RSAKeyNumbers(key); n != modulus || e != "AQAB" {
 		t.Errorf("the numbers are %s and %s", n, e)
 	}
 }

@@ -1,4 +1,5 @@
-package slurmclient
+// Package signing signs the tokens of auth/jwt, with the keys that slurmctld verifies. It is pure.
+package signing
 
 import (
 	"bytes"
@@ -14,32 +15,32 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// SigningKey signs tokens of auth/jwt. ParseSigningKey returns one.
-type SigningKey struct {
+// Key signs tokens of auth/jwt. ParseKey returns one.
+type Key struct {
 	method          jwt.SigningMethod
 	private, public any
 	// id is the id of a key for RS256 in slurmctld's key set. Slurm has one key for HS256, without an id.
 	id string
 }
 
-// ParseSigningKey returns the key for RS256 if raw is an RSA key in PEM (PKCS #8), and the key for HS256 that consists of
+// ParseKey returns the key for RS256 if raw is an RSA key in PEM (PKCS #8), and the key for HS256 that consists of
 // these bytes otherwise. The error contains nothing of the key.
 //
 // Slurm verifies HS256 with its jwt_key and RS256 with its key set (slurm.conf(5), AuthAltParameters).
-func ParseSigningKey(raw []byte) (SigningKey, error) {
+func ParseKey(raw []byte) (Key, error) {
 	if !IsPEM(raw) {
-		return SigningKey{method: jwt.SigningMethodHS256, private: raw, public: raw}, nil
+		return Key{method: jwt.SigningMethodHS256, private: raw, public: raw}, nil
 	}
 	block, _ := pem.Decode(raw)
 	if block == nil {
-		return SigningKey{}, errors.New("the key is broken PEM")
+		return Key{}, errors.New("the key is broken PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	key, isRSA := parsed.(*rsa.PrivateKey)
 	if err != nil || !isRSA {
-		return SigningKey{}, errors.New("the key in PEM is no RSA key of PKCS #8")
+		return Key{}, errors.New("the key in PEM is no RSA key of PKCS #8")
 	}
-	return SigningKey{method: jwt.SigningMethodRS256, private: key, public: &key.PublicKey,
+	return Key{method: jwt.SigningMethodRS256, private: key, public: &key.PublicKey,
 		id: RSAKeyID(&key.PublicKey)}, nil
 }
 
@@ -47,7 +48,7 @@ func ParseSigningKey(raw []byte) (SigningKey, error) {
 func IsPEM(raw []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("-----BEGIN")) }
 
 // Sign returns a token with the claims.
-func (k SigningKey) Sign(claims jwt.Claims) (string, error) {
+func (k Key) Sign(claims jwt.Claims) (string, error) {
 	token := jwt.NewWithClaims(k.method, claims)
 	if k.id != "" {
 		token.Header["kid"] = k.id
@@ -61,7 +62,7 @@ func (k SigningKey) Sign(claims jwt.Claims) (string, error) {
 
 // Read reads the claims of a token that the key has signed. It does not look at their times. The error says that the key
 // has not signed it.
-func (k SigningKey) Read(token string, claims jwt.Claims) error {
+func (k Key) Read(token string, claims jwt.Claims) error {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{k.method.Alg()}), jwt.WithoutClaimsValidation())
 	parsed, err := parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return k.public, nil })
 	if err != nil {
