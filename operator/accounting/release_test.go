@@ -143,18 +143,3 @@ func TestAnExternalSlurmdbdHasNoLookups(t *testing.T) {
 		t.Errorf("there are still %d lookups", len(pods))
 	}
 }
-
-// TestNoLookupBeginsOnAnOldStatus: that in the cache may be of a lookup that is over.
-func TestNoLookupBeginsOnAnOldStatus(t *testing.T) {
-	cached, live := newOldSlurmdbd(t, "24.11"), newOldSlurmdbd(t, "24.11")
-	cached.setImage("slurm:26.05")
-	cached.reconcile(v1beta1.ConditionReady)
-	r := New(cached.store, live.store, silentAgent, events.NewFakeRecorder(10), kubetest.Noon, Config{Image: "slurmdbd:1",
-		AgentImage: "agent:1"})
-	if _, err := r.Reconcile(t.Context(), kubetest.Request("acct")); err != nil {
-		t.Fatal(err)
-	}
-	if pods := kubetest.LookupPods(t, cached.store); len(pods) > 0 {
-		t.Errorf("there are %d lookups", len(pods))
-	}
-}

@@ -36,9 +36,6 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 	err := g.Uncached.Get(ctx, client.ObjectKeyFromObject(wanted), pod)
 	switch {
 	case apierrors.IsNotFound(err):
-		if isWanted, err := g.isLookupWanted(ctx, s); !isWanted {
-			return Answer{}, err
-		}
 		return g.createLookupPod(ctx, wanted)
 	case err != nil:
 		return Answer{}, fmt.Errorf("reading pod %s: %w", wanted.Name, err)
@@ -53,20 +50,6 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 		err = g.DeleteAll(ctx, s.object, pod)
 	}
 	return answer, err
-}
-
-// isLookupWanted reports whether the newest status of an object says that a lookup goes on. That in the cache may be older,
-// and the pod would stay.
-func (g Guard) isLookupWanted(ctx context.Context, s subject) (bool, error) {
-	live, isObject := s.object.DeepCopyObject().(Object)
-	if !isObject {
-		return false, fmt.Errorf("copying %s %s: the copy is of another type", s.kind, s.object.GetName())
-	}
-	if err := g.Uncached.Get(ctx, client.ObjectKeyFromObject(s.object), live); err != nil {
-		return false, fmt.Errorf("reading %s %s: %w", s.kind, s.object.GetName(), err)
-	}
-	status, _ := live.ReleaseStatusOf()
-	return isLookingUp(*status), nil
 }
 
 // createLookupPod creates the pod. What the API server says against it is an answer.
