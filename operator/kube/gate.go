@@ -44,14 +44,14 @@ func (g *Gate) FindFree(ctx context.Context, key client.ObjectKey, into Held) (b
 		g.reports.Delete(key)
 		return true, nil
 	}
-	if err := g.report(ctx, now, into, hold); err != nil {
+	if err := g.reportHold(ctx, now, into, hold); err != nil {
 		return false, err
 	}
 	return false, errHeld
 }
 
-// report reports a hold in the condition Ready of an object.
-func (g *Gate) report(ctx context.Context, now time.Time, o Held, hold holder.Hold) error {
+// reportHold reports a hold in the condition Ready of an object.
+func (g *Gate) reportHold(ctx context.Context, now time.Time, o Held, hold holder.Hold) error {
 	key := client.ObjectKeyFromObject(o)
 	if last, ok := g.reports.Load(key); ok {
 		if last, ok := last.(report); ok && last.reason == hold.Reason && now.Before(last.at.Add(reportInterval)) {

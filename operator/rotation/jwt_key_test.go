@@ -49,7 +49,7 @@ func newJWTEnv(t *testing.T, more ...client.Object) *env {
 			t.Fatal(err)
 		}
 	}
-	e.issue(usersJWTKey)
+	e.issueToken(usersJWTKey)
 	return e
 }
 
@@ -57,8 +57,8 @@ func jwtRef() *corev1.SecretKeySelector {
 	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "jwt"}, Key: "jwt.key"}
 }
 
-// issue writes the Secret of the Token, signed with a key. Its lifetime is ten minutes.
-func (e *env) issue(raw string) {
+// issueToken writes the Secret of the Token, signed with a key. Its lifetime is ten minutes.
+func (e *env) issueToken(raw string) {
 	e.t.Helper()
 	key, err := signing.ParseKey([]byte(raw))
 	if err != nil {
@@ -129,7 +129,7 @@ func TestARotationOfJWTKeysInSteps(t *testing.T) {
 	e.loadJWT(e.store)
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "", "first,"+id)
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "waiting for Token bot", "first,"+id)
-	e.issue(string(e.jwtSecret(e.store)["signing.key"]))
+	e.issueToken(string(e.jwtSecret(e.store)["signing.key"]))
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "", "first,"+id)
 	e.later = time.Minute
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "until 2030-01-01T12:02:00Z", "first,"+id)
@@ -142,7 +142,7 @@ func TestARotationOfJWTKeysInSteps(t *testing.T) {
 	e.loadJWT(e.store)
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "", "new,"+id)
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "waiting for Token bot", "new,"+id)
-	e.issue(newKey)
+	e.issueToken(newKey)
 	e.checkJWT(v1beta1.ReasonReplacingTokens, "", "new,"+id)
 	e.later = 4 * time.Minute
 	e.checkJWT(v1beta1.ReasonRetiringKey, "", "new")

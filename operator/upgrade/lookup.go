@@ -66,7 +66,7 @@ func (g Guard) createLookupPod(ctx context.Context, pod *corev1.Pod) (Answer, er
 }
 
 // DeleteLookups deletes the pods that look up releases for an object whose daemon the operator does not run any more.
-// Call it before the status is written, which says that there are some.
+// Call it before you write the status, which records that there are lookups.
 func (g Guard) DeleteLookups(ctx context.Context, object Object) error {
 	last, _ := object.ReleaseStatusOf()
 	if !isLookingUp(*last) || !g.MayRunIn(object.GetNamespace()) {

@@ -14,7 +14,7 @@ import (
 // checkHolders finds the objects that another operator works on beside ours.
 func checkHolders(observed *Observed) []Finding {
 	var out []Finding
-	for on, object := range observed.operated() {
+	for on, object := range observed.operatedObjects() {
 		hold, held := holder.Of(observed.Now, object)
 		if !held {
 			continue
@@ -51,8 +51,8 @@ func isReportedHeld(o holder.Object) bool {
 		ready.Reason)
 }
 
-// operated returns the objects on which an operator works.
-func (observed *Observed) operated() map[Object]holder.Object {
+// operatedObjects returns the objects on which an operator works.
+func (observed *Observed) operatedObjects() map[Object]holder.Object {
 	out := map[Object]holder.Object{}
 	addAll(out, v1beta1.KindNodeSet, pointersTo(observed.NodeSets))
 	addAll(out, v1beta1.KindController, pointersTo(observed.Controllers))
