@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 var (
@@ -21,11 +23,16 @@ var (
 	// errUnknownNamespace is what a cache says that has only other namespaces.
 	errUnknownNamespace = errors.New("unknown namespace for the cache")
 	errFlaky            = errors.New("the API server does not answer")
+	errNoRight          = errors.New("the operator has no right to get it")
 )
 
 // ownedKinds are those of which the operator reads only what is in the namespaces in which it may run daemons
 // (kube.CacheOfOwned, and its rights).
 var ownedKinds = []string{"StatefulSet", "Deployment", "ConfigMap", "Secret"}
+
+// watchedKinds are those that the operator may list and watch alone, so that it reads single objects from its cache.
+var watchedKinds = []string{v1beta1.KindController, v1beta1.KindAccounting, v1beta1.KindRestApi, v1beta1.KindLoginSet,
+	v1beta1.KindNodeSet}
 
 // operatorClient is how the operator reads and writes. It brings in faults, and holds every write to the promises.
 type operatorClient struct {
@@ -76,6 +83,9 @@ func (c *operatorClient) Get(_ context.Context, key client.ObjectKey, into clien
 		kind = into.Kind
 	case *unstructured.Unstructured:
 		return &meta.NoKindMatchError{GroupKind: into.GroupVersionKind().GroupKind()}
+	}
+	if !c.isCached && slices.Contains(watchedKinds, kind) {
+		return apierrors.NewForbidden(schema.GroupResource{Group: v1beta1.GroupName, Resource: kind}, key.Name, errNoRight)
 	}
 	view, err := c.view(kind)
 	if err != nil {
