@@ -35,7 +35,8 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 	}
 }
 
-// isInCluster reports whether users have an object in the cluster: one that refers to nothing is in none, whatever runs.
+// isInCluster reports whether users have an object in the cluster, and its daemon: one that refers to nothing is in none,
+// whatever runs, and the slurmdbd that ends is in none once users name an external one.
 func (w *simulation) isInCluster(kind string) bool {
 	switch o := w.objectOf(kind).(type) {
 	case *v1beta1.RestApi:
@@ -44,7 +45,7 @@ func (w *simulation) isInCluster(kind string) bool {
 		return o.Spec.ControllerRef.Name == ctldName
 	case *v1beta1.Accounting:
 		c, _ := w.objectOf(v1beta1.KindController).(*v1beta1.Controller)
-		return c != nil && c.Spec.AccountingRef.Name == dbdName
+		return c != nil && c.Spec.AccountingRef.Name == dbdName && !o.Spec.External
 	}
 	return w.objectOf(kind) != nil
 }
