@@ -132,9 +132,6 @@ func TestBrokenReportsAreNoticed(t *testing.T) {
 // expectBrokenPromise fails the test unless a history breaks a promise and says so.
 func expectBrokenPromise(t *testing.T, broken breakage, notices string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it plays thousands of histories")
-	}
 	const enough = 20_000
 	_, failed := playHistories(0, enough, broken)
 	if failed == nil {
