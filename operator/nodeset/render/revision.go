@@ -53,7 +53,7 @@ func RevisionOf(in Input) (Revision, error) {
 		OrdinalPadding: spec.OrdinalPadding, OversubscribeNode: spec.OversubscribeNode,
 		Endpoint: in.Endpoint, Slurmctlds: in.Slurmctlds, SlurmKey: in.SlurmKey, Hashes: in.Hashes,
 	}
-	if spec.HasSSH() {
+	if spec.SSH != nil && spec.SSH.Enabled {
 		r.SSH = spec.SSH
 	}
 	if spec.SecurityProfile != v1beta1.SecurityPrivileged { // the default counts as absent

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
-// sshdScript starts sshd in the slurmd container (docs/decisions/0011-sshd-beside-slurmd.md).
+// sshdScript starts sshd in the slurmd container (docs/decisions/0017-sshd-beside-slurmd.md).
 //
 //go:embed files/sshd.sh
 var sshdScript string
