@@ -21,6 +21,10 @@ func (e *env) testWorkerSSH() {
 	must(e.T, err)
 	job := out[strings.LastIndex(out, "\n")+1:]
 	e.awaitState(job, "RUNNING")
+	process.Await(e.T, func() error { // until SSSD and the name of a new pod are there
+		_, err := e.kube.Kubectl(e.Context(), e.execInClient(workerSSH("alice", "true")...)...)
+		return err
+	})
 	const output = "/tmp/worker" // in the pod of the client
 	ctx, cancel := context.WithTimeout(e.Context(), 3*time.Minute)
 	defer cancel()
