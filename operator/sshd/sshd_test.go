@@ -16,8 +16,8 @@ func TestConfig(t *testing.T) {
 		config      Config
 		has, hasNot []string
 	}{
-		{"nothing", Config{}, []string{"UsePAM yes\n", "ClientAliveInterval 60\n", "AuthorizedKeysFile .ssh/authorized_keys\n"},
-			[]string{"# spec"}},
+		{"nothing", Config{}, []string{"UsePAM yes\n", "ClientAliveInterval 60\n",
+			"AuthorizedKeysFile .ssh/authorized_keys\n"}, []string{"# spec"}},
 		{"more keys of users", Config{AuthorizedKeys: "/keys/%u"},
 			[]string{"AuthorizedKeysFile .ssh/authorized_keys /keys/%u\n"}, nil},
 		{"the user's option takes precedence", Config{Extra: "clientaliveinterval=5\n", Field: "spec.x"},
@@ -49,7 +49,8 @@ func TestConfig(t *testing.T) {
 }
 
 func TestConfigRefusesANUL(t *testing.T) {
-	if _, err := (Config{Extra: "\x00", Field: "spec.x"}).Render(); err == nil || !strings.HasPrefix(err.Error(), "spec.x ") {
+	_, err := Config{Extra: "\x00", Field: "spec.x"}.Render()
+	if err == nil || !strings.HasPrefix(err.Error(), "spec.x ") {
 		t.Errorf("the error is %v", err)
 	}
 }

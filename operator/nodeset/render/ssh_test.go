@@ -88,7 +88,8 @@ func TestSSHDScript(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			programs := writeProgram(t, "slurmd", `echo "slurmd $* ${#SSHD_CONFIG}"; while [ -n "$AWAIT" ] && [ ! -e "$AWAIT" ]; do :; done`)
+			programs := writeProgram(t, "slurmd", `echo "slurmd $* ${#SSHD_CONFIG}"
+while [ -n "$AWAIT" ] && [ ! -e "$AWAIT" ]; do :; done`)
 			sshdProgram := filepath.Join(writeProgram(t, "sshd", `echo "sshd $*"; : >"$AWAIT"; kill $PPID`), "sshd")
 			script := strings.NewReplacer("/usr/sbin/sshd", sshdProgram, " /run/", " "+root+"/run/", ">/etc/", ">"+root+"/etc/").
 				Replace(sshdScript)
