@@ -99,6 +99,12 @@ func checkSSH(f *findings, at *field.Path, s *v1beta1.NodeSetSpec, hostNetwork b
 	if pam, has := options["usepam"]; has && !strings.EqualFold(pam, "yes") {
 		f.invalid(extra, field.OmitValueType{}, "must not switch UsePAM off: by PAM, Slurm refuses users without a job")
 	}
+	for _, name := range []string{"kbdinteractiveauthentication", "challengeresponseauthentication"} {
+		if strings.EqualFold(options[name], "yes") {
+			f.warn(extra, "lets users in by keyboard-interactive authentication, after which pam_slurm_adopt does not move their "+
+				"sessions into the job")
+		}
+	}
 	if _, has := options["port"]; hostNetwork && !has {
 		f.warn(extra, "has no Port: port 22 of the Kubernetes node may be taken by its own sshd")
 	}

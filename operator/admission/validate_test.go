@@ -127,6 +127,10 @@ func TestNodeSets(t *testing.T) {
 		{name: "ssh without PAM",
 			new:  c + `ssh: {enabled: true, extraSshdConfig: "UsePAM no", sssdConfRef: {name: s, key: sssd.conf}}`,
 			errs: one("spec.ssh.extraSshdConfig: Invalid value: must not switch UsePAM off: by PAM, Slurm refuses users without a job")},
+		{name: "ssh that moves no session into its job",
+			new: c + `ssh: {enabled: true, extraSshdConfig: "KbdInteractiveAuthentication yes", sssdConfRef: {name: s, key: sssd.conf}}`,
+			warnings: one("spec.ssh.extraSshdConfig: lets users in by keyboard-interactive authentication, after which " +
+				"pam_slurm_adopt does not move their sessions into the job")},
 		{name: "ssh that is off, without PAM",
 			new: c + `ssh: {enabled: false, extraSshdConfig: "UsePAM no", sssdConfRef: {name: s, key: sssd.conf}}`},
 		{name: "a NUL in sshd_config",

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// option is a line of sshd_config.
-type option struct{ name, value string }
+// Option is a line of sshd_config.
+type Option struct{ Name, Value string }
 
 // Config is an sshd_config (sshd_config(5)).
 type Config struct {
 	// AuthorizedKeys are files besides those of the users, with sshd's tokens.
 	AuthorizedKeys string
+	// More are further lines of ours.
+	More []Option
 	// Extra are the user's lines, and Field is the field with them, which errors name.
 	Extra, Field string
 	// Kept are the options, in lower case, that stay although the user sets them too: sshd takes all of their lines.
@@ -20,12 +22,12 @@ type Config struct {
 }
 
 // options returns our lines.
-func (c Config) options() []option {
-	out := []option{{"Port", "22"}}
+func (c Config) options() []Option {
+	out := []Option{{"Port", "22"}}
 	for _, key := range hostKeyFiles {
-		out = append(out, option{"HostKey", hostKeysDir + "/" + key})
+		out = append(out, Option{"HostKey", hostKeysDir + "/" + key})
 	}
-	return append(out, []option{
+	out = append(out, []Option{
 		{"UsePAM", "yes"},
 		{"AuthorizedKeysFile", strings.TrimSpace(".ssh/authorized_keys " + c.AuthorizedKeys)},
 		{"AuthorizedKeysCommand", "/usr/bin/sss_ssh_authorizedkeys"},
@@ -40,6 +42,7 @@ func (c Config) options() []option {
 		// would shut out all.
 		{"PerSourcePenalties", "no"},
 	}...)
+	return append(out, c.More...)
 }
 
 // Render returns the text: our lines, then the user's as they are. sshd takes the first line of an option, so ours
@@ -51,11 +54,11 @@ func (c Config) Render() (string, error) {
 	theirs := GlobalOptions(c.Extra)
 	var out strings.Builder
 	for _, o := range c.options() {
-		name := strings.ToLower(o.name)
+		name := strings.ToLower(o.Name)
 		if _, has := theirs[name]; has && !slices.Contains(c.Kept, name) {
 			continue
 		}
-		fmt.Fprintf(&out, "%s %s\n", o.name, o.value)
+		fmt.Fprintf(&out, "%s %s\n", o.Name, o.Value)
 	}
 	if extra := strings.TrimRight(c.Extra, "\n"); extra != "" {
 		out.WriteString("\n# " + c.Field + "\n" + extra + "\n")

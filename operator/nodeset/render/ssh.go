@@ -44,7 +44,9 @@ func HostKeysMeta(in Input) metav1.ObjectMeta {
 // Kubernetes node, where sshd has it already.
 func (in Input) renderSSHDConfig() (string, error) {
 	return sshd.Config{Extra: in.NodeSet.Spec.SSH.ExtraSshdConfig, Field: "spec.ssh.extraSshdConfig",
-		Kept: []string{"hostkey"}}.Render()
+		Kept: []string{"hostkey"}, More: []sshd.Option{
+			// It asks PAM in a process of its own, which pam_slurm_adopt would move into the job instead of the session.
+			{Name: "KbdInteractiveAuthentication", Value: "no"}}}.Render()
 }
 
 // addSSH makes the slurmd container run sshd beside slurmd, and adds SSSD, by which it knows the users. slurmd does not
