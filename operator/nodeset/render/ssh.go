@@ -80,7 +80,7 @@ func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 }
 
 // adoptOptions returns the options of pam_slurm_adopt. slurm.conf does not name a dynamic node, so that it must be
-// told the name; Kubernetes replaces the variable. Without cgroups the module cannot tell which of several jobs of a
+// told the name; Kubernetes replaces the variable. Without cgroups that of 24.11 cannot tell which of several jobs of a
 // user is the newest, and no session can be moved into a job anyway.
 func (in Input) adoptOptions() []string {
 	out := []string{"nodename=$(" + EnvHostname + ")"}

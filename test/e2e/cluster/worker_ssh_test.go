@@ -37,11 +37,12 @@ func (e *env) testWorkerSSH() {
 	}()
 	var text string
 	process.Await(e.T, func() error {
-		text = e.kubectl(e.execInClient("cat", output)[2:]...)
-		if want := "job " + job + " of alice on burst-0"; !strings.Contains(text, want) {
-			return fmt.Errorf("the session prints %q, not %q", text, want)
+		var err error
+		text, err = e.kube.Kubectl(ctx, e.execInClient("cat", output)...)
+		if want := "job " + job + " of alice on burst-0"; err == nil && !strings.Contains(text, want) {
+			err = fmt.Errorf("the session prints %q, not %q", text, want)
 		}
-		return nil
+		return err
 	})
 	if !strings.Contains(text, "/job_"+job+"/step_extern") {
 		e.Errorf("the session is in no cgroup of job %s:\n%s", job, text)
