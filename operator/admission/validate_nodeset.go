@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // ValidateNodeSet returns the errors of a NodeSet, and warnings about what may surprise. old is the
@@ -75,12 +76,40 @@ func checkWorkers(f *findings, at *field.Path, n *v1beta1.NodeSet) {
 		f.checkLabel(at.Child("template", "spec", "hostname"), pod.Hostname, pod.Hostname+ordinal)
 	}
 	if s.SSH != nil {
-		f.checkSecretKey(at.Child("ssh", "sssdConfRef"), &s.SSH.SSSDConfRef)
+		checkSSH(f, at, &s, pod.HostNetwork)
 	}
 	for word := range strings.FieldsSeq(s.ExtraConf) {
 		if name, value, ok := strings.Cut(word, "="); ok && value == "" {
 			f.warn(at.Child("extraConf"), name+"= has no value: the next option would become its value")
 		}
+	}
+}
+
+// checkSSH checks how users log in to workers.
+func checkSSH(f *findings, at *field.Path, s *v1beta1.NodeSetSpec, hostNetwork bool) {
+	f.checkSecretKey(at.Child("ssh", "sssdConfRef"), &s.SSH.SSSDConfRef)
+	extra := at.Child("ssh", "extraSshdConfig")
+	if strings.Contains(s.SSH.ExtraSshdConfig, "\x00") {
+		f.invalid(extra, field.OmitValueType{}, "must not contain a NUL character")
+	}
+	if !s.SSH.Enabled {
+		return
+	}
+	options := sshd.GlobalOptions(s.SSH.ExtraSshdConfig)
+	if pam, has := options["usepam"]; has && !strings.EqualFold(pam, "yes") {
+		f.invalid(extra, field.OmitValueType{}, "must not switch UsePAM off: by PAM, Slurm refuses users without a job")
+	}
+	for _, name := range []string{"kbdinteractiveauthentication", "challengeresponseauthentication"} {
+		if strings.EqualFold(options[name], "yes") {
+			f.warn(extra, "lets users in by keyboard-interactive authentication, after which pam_slurm_adopt does not move their "+
+				"sessions into the job")
+		}
+	}
+	if _, has := options["port"]; hostNetwork && !has {
+		f.warn(extra, "has no Port: port 22 of the Kubernetes node may be taken by its own sshd")
+	}
+	if slurmd, err := s.Slurmd.Container(); err == nil && len(slurmd.Command) > 0 {
+		f.warn(at.Child("slurmd", "command"), "takes the place of the command that starts sshd, which it must do itself")
 	}
 }
 

@@ -124,7 +124,7 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([
 			continue
 		}
 		workers += maxWorkers(n, hpas.Items)
-		s := slurmconf.NodeSet{Name: n.Name}
+		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH()}
 		if p := n.Spec.Partition; p != nil {
 			s.HasPartition, s.PartitionOptions = p.Enabled, p.Config
 		}

@@ -199,6 +199,7 @@ func TestConfigurationHasWhatItRefersTo(t *testing.T) {
 	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
 	n.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
 	n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true, Config: "MaxTime=5"}
+	n.Spec.SSH = &v1beta1.NodeSetSSH{Enabled: true}
 	foreign := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}
 	foreign.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "other"}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
@@ -216,7 +217,7 @@ func TestConfigurationHasWhatItRefersTo(t *testing.T) {
 	e.reconcile()
 	text := e.slurmConf()
 	for _, line := range []string{"MaxNodeCount=2048", "NodeSet=gpu Feature=gpu", "PartitionName=gpu Nodes=gpu MaxTime=5",
-		"Prolog=a.sh", "AccountingStorageHost=acct-accounting.team"} {
+		"Prolog=a.sh", "AccountingStorageHost=acct-accounting.team", "PrologFlags=Contain"} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("slurm.conf has no line %s:\n%s", line, text)
 		}

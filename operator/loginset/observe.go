@@ -2,9 +2,6 @@ package loginset
 
 import (
 	"context"
-	"fmt"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -38,26 +35,4 @@ func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.I
 		}
 	}
 	return in, nil
-}
-
-// createHostKeys creates the Secret with the host keys unless there is one. It never changes one, so users may
-// also bring their own.
-func (r *Reconciler) createHostKeys(ctx context.Context, in render.Input) error {
-	name := render.HostKeysMeta(in).Name
-	exists, err := access.SecretExists(ctx, r.Uncached, in.LoginSet.Namespace, name)
-	if exists || err != nil {
-		return err
-	}
-	secret, err := render.NewHostKeys(in)
-	if err != nil {
-		return err
-	}
-	err = r.Client.Create(ctx, secret, r.Owner)
-	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
-		return nil
-	case apierrors.IsForbidden(err):
-		return problem.New(v1beta1.ReasonForbidden, "the operator may not create Secret %s", name)
-	}
-	return fmt.Errorf("creating Secret %s: %w", name, err)
 }

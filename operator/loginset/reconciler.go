@@ -118,7 +118,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, l *v1beta1.LoginSet) (*up
 	if err != nil {
 		return nil, err
 	}
-	if err := r.createHostKeys(ctx, in); err != nil {
+	if err := kube.CreateHostKeys(ctx, r.Writer, in.HostKeysMeta()); err != nil {
 		return nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {

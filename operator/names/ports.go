@@ -13,7 +13,7 @@ const (
 	SlurmrestdPort = 6820
 	// SlurmrestdTLSPort is the port at which slurm-agent ends TLS in front of slurmrestd.
 	SlurmrestdTLSPort = 6821
-	// SSHPort is the port of sshd in login pods.
+	// SSHPort is the port of sshd in login pods and workers.
 	SSHPort = 22
 	// DatabasePort is the port of MariaDB and MySQL.
 	DatabasePort = 3306

@@ -93,6 +93,9 @@ func LookupPod(object, daemon, image string) string {
 // WorkerService returns the name of the Service of all workers of a cluster.
 func WorkerService(cluster string) string { return "slurm-workers-" + cluster }
 
+// WorkerHostKeys returns the name of the Secret with the host keys of the sshd in a NodeSet's workers.
+func WorkerHostKeys(nodeSet string) string { return nodeSet + "-ssh-host-keys" }
+
 // WorkerBudget returns the name of the disruption budget of all workers of a cluster.
 func WorkerBudget(cluster string) string { return "slurm-workers-pdb-" + cluster }
 

@@ -26,6 +26,7 @@ func TestNamesOfChildren(t *testing.T) {
 		{"slurmrestd's Deployment", RestAPIDeployment("blue"), "blue-restapi"},
 		{"slurmrestd's ConfigMap", RestAPIConfigMap("blue"), "blue-restapi-config"},
 		{"the workers' Service", WorkerService("blue"), "slurm-workers-blue"},
+		{"the host keys of workers", WorkerHostKeys("blue"), "blue-ssh-host-keys"},
 		{"the workers' disruption budget", WorkerBudget("blue"), "slurm-workers-pdb-blue"},
 	} {
 		if tc.got != tc.want {

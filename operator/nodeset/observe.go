@@ -41,6 +41,8 @@ type observation struct {
 	namespaceUID types.UID
 	// problem prevents the creation of workers. The condition Ready reports it.
 	problem status.Problem
+	// externalController says that the NodeSet's Controller stands for a slurmctld that the operator does not run.
+	externalController bool
 	// input and revision are what workers are created from. They mean nothing while there is a
 	// problem.
 	input     render.Input
@@ -227,7 +229,8 @@ func (s *observation) desiredObservation() *desired.Observation {
 // statusObservation returns the part of the observation that the status shows.
 func (s *observation) statusObservation() *status.Observation {
 	return &status.Observation{
-		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, Problem: s.problem, Revision: s.revision.Hash,
+		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, ExternalController: s.externalController,
+		Problem: s.problem, Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
 		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions,
 	}

@@ -72,6 +72,8 @@ type Reconciler struct {
 	expectations  *expectations.Store
 	metrics       *Metrics
 	keyHashes     sync.Map
+	// hostKeysSeen has when a Secret with host keys was last known to exist, by its ObjectKey.
+	hostKeysSeen sync.Map
 }
 
 // New returns a Reconciler. It reads objects through c, which needs the indexes that

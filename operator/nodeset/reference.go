@@ -72,6 +72,11 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 		return missingReference("%s", joined.Problem)
 	}
 	s.input.Endpoint, s.input.Slurmctlds, s.input.SlurmKey = joined.Address, joined.Each, joined.Key
+	if spec.HasSSH() { // its content replaces no worker: SSSD is started again
+		if _, err := r.keyHash(ctx, s.nodeSet.Namespace, spec.SSH.SSSDConfRef); err != nil {
+			return err
+		}
+	}
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
 	return err
@@ -82,6 +87,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return refs.Slurmctld{}, err
 	}
+	s.externalController = c.Spec.External
 	if !c.Spec.External {
 		s.input.AgentImage, s.input.AgentPullPolicy = r.cfg.AgentImage, r.cfg.AgentPullPolicy
 	}
@@ -138,8 +144,8 @@ func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	return render.Identity{Ordinal: new(max(0, int(scaling.SpecReplicas(n))-1))}
 }
 
-// keyReadInterval is how often the Secret with the Slurm key is read: often enough to replace the
-// workers when it changes.
+// keyReadInterval is how often a Secret is read that workers need: often enough to replace the
+// workers when the Slurm key changes.
 const keyReadInterval = time.Minute
 
 type cachedKeyHash struct {
@@ -147,7 +153,7 @@ type cachedKeyHash struct {
 	at   time.Time
 }
 
-// keyHash returns the hash of the Slurm key. Secrets are neither listed nor watched: it reads the
+// keyHash returns the hash of a key that workers need. Secrets are neither listed nor watched: it reads the
 // single Secret, at most once per keyReadInterval.
 func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.SecretKeySelector) (string, error) {
 	id := namespace + "/" + ref.Name + "/" + ref.Key
@@ -160,7 +166,7 @@ func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.S
 		return "", missingReference("Secret %s has no key %q, which workers need", ref.Name, ref.Key)
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading the slurm key: %w", err)
+		return "", fmt.Errorf("reading Secret %s: %w", ref.Name, err)
 	}
 	hash := podspec.HashContent(secret.Data[ref.Key])
 	r.keyHashes.Store(id, cachedKeyHash{hash, r.now()})

@@ -28,10 +28,13 @@ import (
 // Cluster is deleted before the NodeSets, which may still be waiting for jobs. The last NodeSet
 // takes the anchor away when it has no worker left.
 
-// applyChildren creates or corrects the other objects that workers need: the Service and the
-// disruption budget, and the newest revision.
+// applyChildren creates or corrects the other objects that workers need: the Service, the host keys
+// of sshd, the disruption budget, and the newest revision.
 func (r *Reconciler) applyChildren(ctx context.Context, s *observation, revisions []plan.RevisionChange) error {
 	if err := r.applyService(ctx, s); err != nil {
+		return err
+	}
+	if err := r.createHostKeys(ctx, s); err != nil {
 		return err
 	}
 	if protection := s.nodeSet.Spec.WorkloadDisruptionProtection; protection == nil || *protection {

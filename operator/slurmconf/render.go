@@ -63,7 +63,7 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // lists are the options, in lower case, whose value is a list to which the operator and the user both
 // contribute. Slurm would take the last line alone.
 var lists = map[string]bool{
-	"authaltparameters": true, "authalttypes": true, "authinfo": true, "slurmctldparameters": true,
+	"authaltparameters": true, "authalttypes": true, "authinfo": true, "prologflags": true, "slurmctldparameters": true,
 }
 
 // renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists

@@ -44,7 +44,8 @@ func TestRenderSlurmConf(t *testing.T) {
 			c.Hosts = append(c.Hosts, "c-controller-1")
 			c.Accounting, c.AccountingPort, c.HasMetrics, c.MaxNodeCount = "a.team", 6819, true, 40
 			c.Prologs, c.ControllerEpilogs = []string{"a.sh", "b.sh"}, []string{"c.sh"}
-			c.NodeSets = []NodeSet{{Name: "cpu"}, {"gpu", true, `MaxTime=5 Comment="x y"`}, {"big", true, ""}}
+			c.NodeSets = []NodeSet{{Name: "cpu"}, {Name: "gpu", HasPartition: true, PartitionOptions: `MaxTime=5 Comment="x y"`},
+				{Name: "big", HasPartition: true}}
 		}, strings.NewReplacer("=c-controller-0\n", "=c-controller-0\nSlurmctldHost=c-controller-1\n",
 			"AuthType", "MaxNodeCount=40\nAuthType").
 			Replace(smallSlurmConf) + `AccountingStorageType=accounting_storage/slurmdbd
@@ -60,11 +61,18 @@ PartitionName=gpu Nodes=gpu MaxTime=5 Comment="x y"
 NodeSet=big Feature=big
 PartitionName=big Nodes=big
 `},
+		{"ssh to workers needs the extern step", func(c *SlurmConf) {
+			c.NodeSets = []NodeSet{{Name: "cpu"}, {Name: "gpu", HasSSH: true}}
+		}, smallSlurmConf + "PrologFlags=Contain\nNodeSet=cpu Feature=cpu\nNodeSet=gpu Feature=gpu\n"},
+		{"and leaves the user's flags", func(c *SlurmConf) {
+			c.NodeSets, c.Extra = []NodeSet{{Name: "gpu", HasSSH: true}}, "PrologFlags=X11"
+		}, smallSlurmConf + "NodeSet=gpu Feature=gpu\n\n# spec.extraConf\nPrologFlags=X11\n\n" +
+			"# Lists of the operator and of spec.extraConf\nPrologFlags=Contain,X11\n"},
 		{"the user's lines keep their case and comments",
 			func(c *SlurmConf) { c.Extra = "# ours\nmaildomain=X\n\n" },
 			smallSlurmConf + "\n# spec.extraConf\n# ours\nmaildomain=X\n"},
 		{"the user's options and records count", func(c *SlurmConf) {
-			c.NodeSets = []NodeSet{{"gpu", true, "MaxTime=5"}}
+			c.NodeSets = []NodeSet{{Name: "gpu", HasPartition: true, PartitionOptions: "MaxTime=5"}}
 			c.Extra = "credtype=cred/munge\nPartitionName=gpu Nodes=ALL"
 		}, drop("CredType=cred/slurm") + "NodeSet=gpu Feature=gpu\n" +
 			"\n# spec.extraConf\ncredtype=cred/munge\nPartitionName=gpu Nodes=ALL\n"},
@@ -96,7 +104,9 @@ PartitionName=big Nodes=big
 
 func TestRenderSlurmConfRefuses(t *testing.T) {
 	partition := func(options string) func(*SlurmConf) {
-		return func(c *SlurmConf) { c.NodeSets = []NodeSet{{"gpu", true, options}} }
+		return func(c *SlurmConf) {
+			c.NodeSets = []NodeSet{{Name: "gpu", HasPartition: true, PartitionOptions: options}}
+		}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -201,7 +211,7 @@ func FuzzRenderSlurmConf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, options, extra string) {
 		in := newSlurmConf(func(c *SlurmConf) {
 			c.ClusterName, c.Extra = name, extra
-			c.NodeSets = []NodeSet{{"gpu", true, options}, {Name: "last"}}
+			c.NodeSets = []NodeSet{{Name: "gpu", HasPartition: true, PartitionOptions: options}, {Name: "last"}}
 		})
 		text, err := in.Render()
 		if err != nil {

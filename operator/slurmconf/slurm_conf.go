@@ -2,6 +2,7 @@ package slurmconf
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,6 +71,8 @@ type NodeSet struct {
 	// HasPartition says that it has a partition of its own, with these options.
 	HasPartition     bool
 	PartitionOptions string
+	// HasSSH says that users can log in to its workers.
+	HasSSH bool
 }
 
 // Render returns the text of the file. The operator's lines come first, then the user's as they are,
@@ -136,6 +139,10 @@ func (c SlurmConf) commonAssignments() []assignment {
 		set("AccountingStorageType", "accounting_storage/slurmdbd")
 		set("AccountingStorageHost", c.Accounting)
 		set("AccountingStoragePort", strconv.Itoa(int(c.AccountingPort)))
+	}
+	if slices.ContainsFunc(c.NodeSets, func(n NodeSet) bool { return n.HasSSH }) {
+		// pam_slurm_adopt looks for the extern step of a job, and moves sessions into it.
+		set("PrologFlags", "Contain")
 	}
 	if c.HasMetrics {
 		set("MetricsType", "metrics/openmetrics")

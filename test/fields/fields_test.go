@@ -28,11 +28,9 @@ const apiPackage = "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 // unreadFields are the fields, as type and name, that no code reads, and how users learn that.
 func unreadFields() map[string]string {
 	return map[string]string{
-		"NodeSetSSH.ExtraSshdConfig": "the condition FieldsIgnored and a warning, both of spec.ssh",
-		"NodeSetSSH.SSSDConfRef":     "the condition FieldsIgnored and a warning, both of spec.ssh",
-		"PodTemplate.Extra":          "unknown fields, which are kept for other versions",
-		"VolumeClaimTemplate.Extra":  "unknown fields, which are kept for other versions",
-		"NodeSetPartition.Config":    "the condition FieldsIgnored and a warning, both of spec.partition",
+		"PodTemplate.Extra":         "unknown fields, which are kept for other versions",
+		"VolumeClaimTemplate.Extra": "unknown fields, which are kept for other versions",
+		"NodeSetPartition.Config":   "the condition FieldsIgnored and a warning, both of spec.partition",
 	}
 }
 

@@ -27,6 +27,7 @@ var floors = []struct {
 	{"operator/podspec", 1},
 	{"operator/refs", 1},
 	{"operator/shape", 1},
+	{"operator/sshd", 1},
 	{"operator/scaling", 1},
 	{"operator/problem", 1},
 	{"operator/holder", 1},
@@ -237,7 +238,7 @@ func TestOnlyWireImportsVersionedBindings(t *testing.T) {
 
 // purePackages decide without I/O: the same arguments give the same result.
 var purePackages = []string{"operator/deploymentstatus", "operator/holder", "operator/names", "operator/podspec", "operator/problem",
-	"operator/refs", "operator/releases", "operator/scaling", "operator/shape", "operator/slurmconf",
+	"operator/refs", "operator/releases", "operator/scaling", "operator/shape", "operator/slurmconf", "operator/sshd",
 	"operator/nodeset/desired", "operator/nodeset/plan", "operator/nodeset/observed", "operator/nodeset/mirror",
 	"operator/nodeset/status",
 	"operator/nodeset/render", "operator/controller/render", "operator/controller/status",

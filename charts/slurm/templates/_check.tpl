@@ -43,7 +43,6 @@
 
 {{- define "slurm.checkNodeSets" -}}
 {{- range $name, $values := include "slurm.nodesets" . | fromYaml -}}
-{{- if $values.ssh.enabled }}{{ fail (printf "nodesets.%s.ssh.enabled=true is not supported yet: the operator would create no workers" $name) }}{{ end -}}
 {{- if eq $name "all" }}{{ fail "nodesets.all: Slurm means all nodes by this name" }}{{ end -}}
 {{- with $values.autoscaling -}}
 {{- if .enabled -}}

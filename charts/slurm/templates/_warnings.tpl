@@ -16,7 +16,7 @@
 {{- end -}}
 {{- end -}}
 {{- range $name, $nodeset := include "slurm.nodesets" . | fromYaml -}}
-{{- if $nodeset.ssh.extraSshdConfig }}{{ $out = append $out (printf "nodesets.%s.ssh.extraSshdConfig has no effect: the operator does not support ssh to workers yet." $name) }}{{ end -}}
+{{- if and $nodeset.ssh.enabled $values.controller.external }}{{ $out = append $out (printf "nodesets.%s.ssh.enabled=true and controller.external=true: add PrologFlags=Contain to slurm.conf of that slurmctld, without which nobody can log in." $name) }}{{ end -}}
 {{- end -}}
 {{- toYaml $out -}}
 {{- end -}}

@@ -48,9 +48,8 @@ func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 		out = append(out, IgnoredField{"partition", "is in slurm.conf only where the operator runs slurmctld; " +
 			"elsewhere add PartitionName=… Nodes=<name of the NodeSet> to it"})
 	}
-	if s.SSH != nil && s.SSH.Enabled {
-		out = append(out, IgnoredField{"ssh",
-			"is not supported yet: the operator creates no workers while ssh.enabled is true"})
+	if s.HasSSH() && s.ClusterRef != nil {
+		out = append(out, SSHNeedsContain())
 	}
 	if s.SSH != nil {
 		out = append(out, ignoredIfOptional("ssh.sssdConfRef", &s.SSH.SSSDConfRef)...)
@@ -61,6 +60,12 @@ func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 			"and they keep their annotations for node autoscalers"})
 	}
 	return out
+}
+
+// SSHNeedsContain returns the field ssh of a NodeSet whose slurm.conf the operator does not write.
+func SSHNeedsContain() IgnoredField {
+	return IgnoredField{"ssh", "lets nobody in unless slurm.conf has PrologFlags=Contain, which the operator sets only where " +
+		"it runs slurmctld; add it there, and restart slurmctld"}
 }
 
 // IgnoredFields returns the ignored fields of a Controller.

@@ -32,21 +32,25 @@ const (
 	PruneNodeNotFound PrunePolicy = "NodeNotFound"
 )
 
-// NodeSetSSH says how users log in to workers.
+// NodeSetSSH says how users log in to workers. sshd runs beside slurmd, and pam_slurm_adopt lets in users with a job on
+// the worker.
 type NodeSetSSH struct {
 	// enabled runs sshd in the workers.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// extraSshdConfig is appended to sshd_config.
+	// extraSshdConfig is appended to sshd_config. What it sets before its first Match, the operator does not set.
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf.
+	// sssdConfRef is the key of a Secret that contains sssd.conf, by which workers know the users.
 	// +required
 	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
 }
+
+// HasSSH reports whether users can log in to workers.
+func (s *NodeSetSpec) HasSSH() bool { return s.SSH != nil && s.SSH.Enabled }
 
 // NodeSetPartition is a Slurm partition with the name and the workers of a NodeSet.
 type NodeSetPartition struct {

@@ -7,18 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // Files of the pods that are the same for all LoginSets.
 var (
-	//go:embed files/nsswitch.conf
-	nsswitchConf string
-	//go:embed files/pam-sshd
-	pamSSHD string
 	//go:embed files/initconf.sh
 	initconfScript string
-	//go:embed files/sssd.sh
-	sssdScript string
 	//go:embed files/sackd.sh
 	sackdScript string
 	//go:embed files/ready.sh
@@ -36,17 +31,18 @@ const (
 
 // newConfigMap returns the ConfigMap with the files of the pods.
 func newConfigMap(in Input) (*corev1.ConfigMap, error) {
-	sshdConfig, err := renderSSHDConfig(in.LoginSet.Spec.ExtraSshdConfig)
+	sshdConfig, err := sshd.Config{AuthorizedKeys: authorizedKeysDir + "/%u", Extra: in.LoginSet.Spec.ExtraSshdConfig,
+		Field: "spec.extraSshdConfig", Kept: []string{"port", "hostkey"}}.Render()
 	if err != nil {
 		return nil, err
 	}
 	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.LoginConfigMap(in.LoginSet.Name)), Data: map[string]string{
 		"sshd_config":     sshdConfig,
 		keyAuthorizedKeys: strings.TrimRight(in.LoginSet.Spec.RootSSHAuthorizedKeys, "\n") + "\n",
-		keyNSSwitch:       nsswitchConf,
-		keyPAM:            pamSSHD,
+		keyNSSwitch:       sshd.NSSwitch,
+		keyPAM:            sshd.LoginPAM(),
 		"initconf.sh":     initconfScript,
-		"sssd.sh":         sssdScript,
+		"sssd.sh":         sshd.SSSDScript,
 		"sackd.sh":        sackdScript,
 		"ready.sh":        readyScript,
 		"leave.sh":        leaveScript,

@@ -9,6 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // waitSeconds is how long a sidecar may wait for its first configuration: as long as slurmctld is not there.
@@ -22,31 +23,20 @@ func initconfContainer(args []string) corev1.Container {
 		Args:    args,
 		VolumeMounts: []corev1.VolumeMount{filesMount(), {Name: volumeSlurmSecret, MountPath: slurmSecretDir, ReadOnly: true},
 			{Name: volumeSlurmKey, MountPath: slurmconf.Dir}, {Name: volumeRun, MountPath: "/run"},
-			{Name: volumeSlurmRun, MountPath: slurmRunDir}, {Name: volumeSSS, MountPath: sssDir},
+			{Name: volumeSlurmRun, MountPath: slurmRunDir},
 			{Name: volumeTmp, MountPath: "/tmp"}, {Name: VolumeHome, MountPath: homeDir}},
 		// It gives the key and the socket's folder to SlurmUser.
-		SecurityContext: rootContext("CHOWN", "DAC_OVERRIDE", "FOWNER"),
+		SecurityContext: sshd.RootContext("CHOWN", "DAC_OVERRIDE", "FOWNER"),
 	}
 }
 
-// sssdContainer runs SSSD, which answers the other containers at sockets in sssDir. When the Secret with
-// sssd.conf changes, the kubelet starts SSSD again, which ends no session.
+// sssdContainer runs SSSD. The containers after it wait until it answers.
 func sssdContainer() corev1.Container {
-	return corev1.Container{
-		Name:          ContainerSSSD,
-		Command:       []string{"sh", filesDir + "/sssd.sh"},
-		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
-		StartupProbe: &corev1.Probe{ProbeHandler: execHandler("test", "-S", sssDir+"/pipes/nss"), PeriodSeconds: 1,
-			FailureThreshold: 60},
-		LivenessProbe: &corev1.Probe{ProbeHandler: execHandler("cmp", "-s", sssdSecretDir+"/sssd.conf",
-			"/etc/sssd/sssd.conf"), PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 1},
-		VolumeMounts: []corev1.VolumeMount{filesMount(), nsswitchMount(),
-			{Name: volumeSSSDSecret, MountPath: sssdSecretDir, ReadOnly: true},
-			{Name: volumeSSSDConf, MountPath: "/etc/sssd"}, {Name: volumeSSSDRun, MountPath: "/run"},
-			{Name: volumeSSS, MountPath: sssDir}, {Name: volumeTmp, MountPath: "/tmp"}},
-		// SSSD gives up its capabilities when it has started. Its helpers for Kerberos become the user.
-		SecurityContext: rootContext("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"),
-	}
+	out := sshd.SSSDContainer([]string{"sh", filesDir + "/sssd.sh"}, filesMount(), nsswitchMount(),
+		corev1.VolumeMount{Name: volumeTmp, MountPath: "/tmp"})
+	out.StartupProbe = &corev1.Probe{ProbeHandler: execHandler("test", "-S", sshd.SSSDSocket), PeriodSeconds: 1,
+		FailureThreshold: 60}
+	return out
 }
 
 // sackdContainer runs sackd. It runs as SlurmUser, since it refuses the new configuration of a slurmctld that
@@ -63,7 +53,7 @@ func (in Input) sackdContainer(slurmUser int64) corev1.Container {
 			PeriodSeconds: 1, FailureThreshold: waitSeconds},
 		VolumeMounts: append([]corev1.VolumeMount{filesMount(), nsswitchMount(),
 			{Name: volumeSlurmKey, MountPath: slurmconf.Dir, ReadOnly: true},
-			{Name: volumeSlurmRun, MountPath: slurmRunDir}}, sssMounts()...),
+			{Name: volumeSlurmRun, MountPath: slurmRunDir}}, sshd.SSSMounts()...),
 		SecurityContext: security,
 	}
 	if in.AgentImage != "" {
@@ -103,11 +93,11 @@ func loginContainer(graceSeconds int64) corev1.Container {
 			{Name: volumeFiles, MountPath: "/etc/pam.d/sshd", SubPath: keyPAM, ReadOnly: true},
 			// sshd wants the folders above the keys of root to be writable for nobody else, and that of a volume is.
 			{Name: volumeFiles, MountPath: authorizedKeysDir + "/root", SubPath: keyAuthorizedKeys, ReadOnly: true},
-			{Name: volumeHostKeys, MountPath: hostKeysDir, ReadOnly: true},
+			sshd.HostKeysMount(),
 			{Name: volumeRun, MountPath: "/run"}, {Name: volumeSlurmRun, MountPath: slurmRunDir, ReadOnly: true},
 			{Name: volumeTmp, MountPath: "/tmp"}, {Name: volumeTmp, MountPath: "/var/tmp"},
-			{Name: VolumeHome, MountPath: homeDir}}, sssMounts()...),
-		SecurityContext: rootContext(
+			{Name: VolumeHome, MountPath: homeDir}}, sshd.SSSMounts()...),
+		SecurityContext: sshd.RootContext(
 			"SETUID", "SETGID", // sshd becomes the user
 			"SYS_CHROOT",      // and until then an empty folder is its root
 			"CHOWN", "FOWNER", // the terminal and a new home belong to the user
@@ -117,15 +107,6 @@ func loginContainer(graceSeconds int64) corev1.Container {
 			"NET_BIND_SERVICE", // port 22
 		),
 	}
-}
-
-// rootContext returns the security context of a container that runs as root with some capabilities alone, all
-// of which the pod security standard "baseline" allows.
-func rootContext(capabilities ...corev1.Capability) *corev1.SecurityContext {
-	out := podspec.RestrictedContext()
-	out.Capabilities.Add = capabilities
-	out.RunAsUser, out.RunAsGroup = new(int64(0)), new(int64(0))
-	return out
 }
 
 func execHandler(command ...string) corev1.ProbeHandler {

@@ -1,6 +1,6 @@
 // Package render builds the Kubernetes objects of a LoginSet: a ConfigMap with the files of its pods, its
 // Service and its Deployment. All of that is pure: no client, no clock, no randomness; the same input gives
-// the same bytes. Only NewHostKeys, whose result is kept for ever, is random.
+// the same bytes.
 //
 // A pod has three programs, each in a container, so that the kubelet watches over them: sackd, which gives
 // Slurm's commands the configuration and signs their requests; sssd, which knows the users; and sshd. The

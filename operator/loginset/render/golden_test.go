@@ -1,12 +1,10 @@
 package render
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/crypto/ssh"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -79,57 +77,6 @@ func TestTheClustersConfigurationReplacesNoPod(t *testing.T) {
 	after, err := Objects(in)
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
 		t.Errorf("the objects change: %v\n%s", err, diff)
-	}
-}
-
-func TestSSHDConfig(t *testing.T) {
-	for _, tc := range []struct {
-		name, extra string
-		has, hasNot []string
-	}{
-		{"nothing", "", []string{"UsePAM yes\n", "ClientAliveInterval 60\n"}, []string{"spec.extraSshdConfig"}},
-		{"the user's option takes precedence", "clientaliveinterval=5\n", []string{"clientaliveinterval=5\n"},
-			[]string{"ClientAliveInterval 60"}},
-		{"an option for some connections does not", "Match User bob\nUsePAM no",
-			[]string{"UsePAM yes\n", "UsePAM no\n"}, nil},
-		{"another port and host key are more of them", "Port 2222\nHostKey /k", []string{"Port 22\n", "Port 2222\n",
-			"HostKey /etc/ssh-host-keys/ssh_host_rsa_key\n"}, nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := renderSSHDConfig(tc.extra)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, line := range tc.has {
-				if !strings.Contains(got, line) {
-					t.Errorf("%q is missing:\n%s", line, got)
-				}
-			}
-			for _, line := range tc.hasNot {
-				if strings.Contains(got, line) {
-					t.Errorf("%q is there:\n%s", line, got)
-				}
-			}
-		})
-	}
-}
-
-func TestHostKeys(t *testing.T) {
-	secret, err := NewHostKeys(loadInput(t, "minimal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(secret.OwnerReferences) > 0 || !*secret.Immutable || len(secret.Data) != 6 {
-		t.Errorf("the Secret is %+v with %d files", secret.ObjectMeta, len(secret.Data))
-	}
-	for _, file := range hostKeyFiles {
-		key, err := ssh.ParsePrivateKey(secret.Data[file])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := ssh.MarshalAuthorizedKey(key.PublicKey()); !bytes.Equal(got, secret.Data[file+".pub"]) {
-			t.Errorf("the public key of %s is another", file)
-		}
 	}
 }
 

@@ -43,6 +43,12 @@ func (in Input) labels() map[string]string {
 	return out
 }
 
+// HostKeysMeta returns the metadata of the Secret with the host keys.
+func (in Input) HostKeysMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: names.LoginHostKeys(in.LoginSet.Name), Namespace: in.LoginSet.Namespace,
+		Labels: in.labels()}
+}
+
 // metadata returns the metadata of an object that the LoginSet owns.
 func (in Input) metadata(name string) metav1.ObjectMeta {
 	kind := v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindLoginSet)

@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // Names of parts of a login pod. Users need them to override those parts.
@@ -19,8 +20,7 @@ const (
 	ContainerLogin = "login"
 	// ContainerInitconf is the first init container. It makes the folders of the pod.
 	ContainerInitconf = "initconf"
-	// ContainerSSSD and ContainerSackd are the sidecars.
-	ContainerSSSD  = "sssd"
+	// ContainerSackd is a sidecar, as is that of SSSD.
 	ContainerSackd = "sackd"
 
 	portSSH = "ssh"
@@ -62,7 +62,7 @@ func (in Input) useLoginImage(pod *corev1.PodSpec) {
 	login.Image = cmp.Or(login.Image, in.Image)
 	for i := range pod.InitContainers {
 		c := &pod.InitContainers[i]
-		ours := slices.Contains([]string{ContainerInitconf, ContainerSSSD, ContainerSackd}, c.Name)
+		ours := slices.Contains([]string{ContainerInitconf, sshd.ContainerSSSD, ContainerSackd}, c.Name)
 		if ours && c.Image == "" {
 			c.Image, c.ImagePullPolicy = login.Image, cmp.Or(c.ImagePullPolicy, login.ImagePullPolicy)
 		}

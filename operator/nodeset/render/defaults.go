@@ -64,6 +64,9 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	if in.hasAgent(user) {
 		podspec.AddKeysAgent(&spec, ContainerSlurmd, in.AgentImage, in.AgentPullPolicy, in.SlurmKey)
 	}
+	if in.NodeSet.Spec.HasSSH() {
+		in.addSSH(&spec, user)
+	}
 	return corev1.PodTemplateSpec{Spec: spec}
 }
 

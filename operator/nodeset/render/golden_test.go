@@ -20,6 +20,7 @@ func goldenIdentities() map[string]Identity {
 		"daemonset":    {KubeNode: "kube-a.example.com", Revision: "0123456789"},
 		"unprivileged": atOrdinal(0),
 		"hostnetwork":  atOrdinal(1),
+		"ssh":          atOrdinal(2),
 	}
 }
 

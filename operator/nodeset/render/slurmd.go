@@ -98,8 +98,7 @@ func escapeVariables(text string) string { return strings.ReplaceAll(text, "$(",
 // their jobs. DAC_OVERRIDE, FOWNER: to read, write and remove those. KILL: to signal users'
 // processes. Without SYS_ADMIN there are no cgroups for jobs, so such workers need
 // CgroupPlugin=disabled, ProctrackType=proctrack/linuxproc and no task/cgroup. Without SYS_NICE and
-// SYS_RESOURCE, jobs get neither a negative nice value nor hard limits above the container's. sshd
-// would need SYS_CHROOT and AUDIT_WRITE.
+// SYS_RESOURCE, jobs get neither a negative nice value nor hard limits above the container's.
 func securityContextOf(profile v1beta1.SecurityProfile) *corev1.SecurityContext {
 	if profile != v1beta1.SecurityUnprivileged {
 		return &corev1.SecurityContext{Privileged: new(true)}

@@ -8,7 +8,7 @@ import (
 
 // Template returns the pod template that all workers of a NodeSet share. Of its metadata only
 // labels and annotations are set. Its hostname is the prefix of the workers' hostnames. An error
-// names the faulty field: *v1beta1.MalformedError, or ErrNoSSH.
+// names the faulty field.
 func Template(in Input) (corev1.PodTemplateSpec, error) {
 	user, err := in.parseUser()
 	if err != nil {
@@ -20,6 +20,9 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 		podspec.Container{Part: podspec.Part{Field: fieldLogfile, Raw: spec.Logfile}, Name: ContainerLogfile, Init: true})
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err
+	}
+	if spec.HasSSH() {
+		useSlurmdImage(&out.Spec)
 	}
 	meta := spec.Template.Metadata
 	out.Labels = podspec.MergeMaps(meta.Labels, in.sharedLabels())

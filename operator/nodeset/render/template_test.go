@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -107,6 +106,8 @@ func TestATemplateThatIsWrongNamesTheField(t *testing.T) {
 		{"a number for an image", "slurmd: {image: 5}", "spec.slurmd.image"},
 		{"a text for a list", "template: {spec: {tolerations: all}}", "spec.template.spec.tolerations"},
 		{"a list for a container", "logfile: [1]", "spec.logfile"},
+		{"a NUL in sshd_config", `ssh: {enabled: true, extraSshdConfig: "\0", sssdConfRef: {name: s, key: k}}`,
+			"spec.ssh.extraSshdConfig"},
 		{"a directive that Kubernetes does not know", "slurmd: {$patch: shred}", "spec.slurmd"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -115,16 +116,6 @@ func TestATemplateThatIsWrongNamesTheField(t *testing.T) {
 				t.Errorf("the error is %v, and does not begin with %s", err, tc.path)
 			}
 		})
-	}
-}
-
-func TestSSHIsRefusedAndNotIgnored(t *testing.T) {
-	if _, err := Template(newInput(t, "ssh: {enabled: true, sssdConfRef: {name: s, key: k}}")); !errors.Is(
-		err, ErrNoSSH) {
-		t.Errorf("the error is %v", err)
-	}
-	if _, err := Template(newInput(t, "ssh: {enabled: false, sssdConfRef: {name: s, key: k}}")); err != nil {
-		t.Errorf("without ssh the error is %v", err)
 	}
 }
 

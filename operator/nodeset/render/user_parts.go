@@ -1,16 +1,11 @@
 package render
 
 import (
-	"errors"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
-
-// ErrNoSSH reports that spec.ssh is enabled, which the operator does not support yet.
-var ErrNoSSH = errors.New("spec.ssh: sshd in workers is not supported yet; set spec.ssh.enabled to false")
 
 // userParts are the user's parts as typed values, for decisions. The pod itself is built from their
 // JSON.
@@ -18,16 +13,20 @@ type userParts struct {
 	pod                     corev1.PodSpec
 	slurmd                  corev1.Container
 	hasLogfile, perKubeNode bool
+	// sshdConfig is sshd_config, empty without spec.ssh.
+	sshdConfig string
 }
 
 // parseUser parses the user's parts. An error names the field.
 func (in Input) parseUser() (userParts, error) {
 	spec := &in.NodeSet.Spec
-	if spec.SSH != nil && spec.SSH.Enabled {
-		return userParts{}, ErrNoSSH
-	}
 	u := userParts{perKubeNode: in.perKubeNode()}
 	var err error
+	if spec.HasSSH() {
+		if u.sshdConfig, err = in.renderSSHDConfig(); err != nil {
+			return u, err
+		}
+	}
 	if u.pod, err = spec.Template.Spec.PodSpec(); err != nil {
 		return u, v1beta1.InField(fieldPod, err)
 	}

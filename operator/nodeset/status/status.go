@@ -28,7 +28,9 @@ type Observation struct {
 	NodeSet *v1beta1.NodeSet
 	// ClusterRef is the name of its Controller or Cluster.
 	ClusterRef string
-	Problem    Problem
+	// ExternalController says that the operator does not write the slurm.conf of its Controller.
+	ExternalController bool
+	Problem            Problem
 	// Revision is the hash of the newest revision; it means nothing while there is a problem.
 	Revision string
 	Desired  plan.Desired
@@ -63,7 +65,11 @@ func Of(now time.Time, s *Observation, actions *plan.Actions) v1beta1.NodeSetSta
 			meta.SetStatusCondition(&out.Conditions, c)
 		}
 	}
-	v1beta1.SetFieldsIgnored(&out.Conditions, s.NodeSet.Spec.IgnoredFields(), s.NodeSet.Generation, now)
+	ignored := s.NodeSet.Spec.IgnoredFields()
+	if s.ExternalController && s.NodeSet.Spec.HasSSH() {
+		ignored = append(ignored, v1beta1.SSHNeedsContain())
+	}
+	v1beta1.SetFieldsIgnored(&out.Conditions, ignored, s.NodeSet.Generation, now)
 	return out
 }
 

@@ -263,6 +263,27 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	}
 }
 
+// TestSSHWhereTheOperatorWritesNoSlurmConf: users get in only if somebody else has prepared it.
+func TestSSHWhereTheOperatorWritesNoSlurmConf(t *testing.T) {
+	for _, tc := range []struct {
+		name               string
+		external, ssh, has bool
+	}{
+		{"ssh and an external Controller", true, true, true},
+		{"ssh and a Controller", false, true, false},
+		{"an external Controller", true, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newObservation(1)
+			s.ExternalController, s.NodeSet.Spec.SSH = tc.external, &v1beta1.NodeSetSSH{Enabled: tc.ssh}
+			c := meta.FindStatusCondition(Of(nodesettest.Noon, s, &plan.Actions{}).Conditions, v1beta1.ConditionFieldsIgnored)
+			if has := c != nil && strings.Contains(c.Message, "PrologFlags=Contain"); has != tc.has {
+				t.Errorf("the condition is %+v", c)
+			}
+		})
+	}
+}
+
 func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
 	for _, limit := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
 		u := v1beta1.NodeSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdate{MaxUnavailable: &limit}}

@@ -43,7 +43,11 @@ func TestController(t *testing.T) {
 					e.awaitLogin()
 					e.testSubmit()
 				}
-				e.testScaleFromZero()
+				begin := e.testScaleFromZero()
+				if isTestedWhole(version) {
+					e.testWorkerSSH()
+				}
+				e.testScaleToZero(begin)
 				if version == "24.11" {
 					e.testUpgrade()
 				}

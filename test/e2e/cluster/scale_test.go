@@ -10,8 +10,8 @@ import (
 )
 
 // testScaleFromZero submits a job from a login pod that only workers of a NodeSet at zero can run. A stock
-// HorizontalPodAutoscaler starts one, and scales to zero when the job has ended.
-func (e *env) testScaleFromZero() {
+// HorizontalPodAutoscaler starts one. It returns when the test began.
+func (e *env) testScaleFromZero() time.Time {
 	// Jobs of other tests may have used its workers too. One that slurmctld forgot when it was killed is deleted only
 	// when it has had five minutes to register.
 	e.kubectl("wait", "nodeset/burst", "--for=jsonpath={.status.replicas}=0", "--timeout=480s")
@@ -25,6 +25,11 @@ func (e *env) testScaleFromZero() {
 	e.awaitRecord(job)
 	e.Logf("a job at zero workers has run, and sacct shows it, after %.1f s", time.Since(begin).Seconds())
 	e.await("BatchHost=burst-0", "scontrol", "show", "job", job)
+	return begin
+}
+
+// testScaleToZero waits until the NodeSet of testScaleFromZero is at zero again.
+func (e *env) testScaleToZero(begin time.Time) {
 	e.kubectl("wait", "nodeset/burst", "--for=jsonpath={.status.replicas}=0", "--timeout=180s")
 	e.Logf("the NodeSet is at zero again after %.1f s", time.Since(begin).Seconds())
 }

@@ -63,7 +63,7 @@ func (e *env) testTLS() {
 	if serial != first {
 		e.Errorf("slurmrestd answers with the certificate %s, not %s", serial, first)
 	}
-	e.testScaleFromZero()
+	e.testScaleToZero(e.testScaleFromZero())
 	e.replaceRestAPI("tls", e.restdClientAt(fmt.Sprintf("https:%s:%d", names.RestAPIService("slurm"),
 		names.SlurmrestdTLSPort), e.newToken()))
 	c.testRenewal()

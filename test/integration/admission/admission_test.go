@@ -103,7 +103,6 @@ func expectedWarnings(file string) []string {
 	return map[string][]string{
 		"nodeset.yaml": {
 			"spec.partition: is in slurm.conf only where the operator runs slurmctld; elsewhere add PartitionName=… Nodes=<name of the NodeSet> to it",
-			"spec.ssh: is not supported yet: the operator creates no workers while ssh.enabled is true",
 		},
 		"token.yaml": {"spec.secretRef.optional: has no effect: the operator creates the Secret"},
 	}[filepath.Base(file)]

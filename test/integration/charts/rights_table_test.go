@@ -93,7 +93,7 @@ func programRights() []right {
 		{operator, "configmaps", "get", "operator/access/secret_reader.go", "ConfigMaps(r.Namespace).Get(",
 			"reads CA bundles that Clusters and RestApis reference; only in rbac.secretNamespaces"},
 		{operator, "secrets", "create,patch,delete", "operator/token/reconciler.go", "r.client.Create(",
-			"manages the Secrets of Tokens, the host keys of LoginSets, the keys of Controllers that ask for them, and the keys that take the place of others; only in the namespaces listed in rbac.secretNamespaces. A program that may create and read Secrets of a namespace can act as any of its ServiceAccounts"},
+			"manages the Secrets of Tokens, the host keys of LoginSets and NodeSets, the keys of Controllers that ask for them, and the keys that take the place of others; only in the namespaces listed in rbac.secretNamespaces. A program that may create and read Secrets of a namespace can act as any of its ServiceAccounts"},
 		{operator, "secrets", "update", "operator/certs/secret_store.go", "secrets.Update(",
 			"stores its certificate in one Secret, by name"},
 		{operator, "accountings" + slinky, "list,watch", "operator/accounting/reconciler.go", "&v1beta1.Accounting{}",

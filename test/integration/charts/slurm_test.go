@@ -43,7 +43,6 @@ func slurmRefusals() []refusal {
 		{"a NodeSet that means all nodes", setValues("nodesets.all.replicas=1"), "nodesets.all: Slurm means all nodes"},
 		{"a NodeSet with a long name", setValues("nodesets." + strings.Repeat("a", 60) + ".replicas=1"),
 			"the name of a worker would be too long"},
-		{"ssh to workers", setValues("nodesets.a.ssh.enabled=true"), "nodesets.a.ssh.enabled=true is not supported yet"},
 		{"an HPA of Kubernetes nodes", setValues("nodesets.a.scalingMode=DaemonSet,nodesets.a.autoscaling.enabled=true"),
 			"nodesets.a.autoscaling needs scalingMode=StatefulSet"},
 		{"a minimum above the maximum",

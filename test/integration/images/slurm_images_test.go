@@ -36,7 +36,8 @@ func slurmImages() []slurmImage {
 			slurm, "slurmdbd -D"},
 		{"slurmrestd", []string{"slurmrestd", "slurm-client", "slurm-wlm-jwt-plugin", "libjemalloc2"}, "65534:65534",
 			"slurmrestd -a rest_auth/jwt 0.0.0.0:6820"},
-		{"slurmd", []string{"slurmd", "slurm-client"}, "", "slurmd -D"},
+		{"slurmd", []string{"slurmd", "slurm-client", "openssh-server", "sssd-ldap", "libnss-sss", "libpam-sss",
+			"libpam-slurm-adopt"}, "", "slurmd -D"},
 		{"login", []string{"sackd", "slurm-client", "openssh-server", "sssd-ldap", "libnss-sss", "libpam-sss"}, "",
 			"/usr/sbin/sshd -D -e"},
 	}

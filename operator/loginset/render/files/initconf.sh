@@ -9,11 +9,8 @@ set -eu
 
 umask 022
 mkdir -p /run/sshd
-chmod 0755 /run /run/sshd /var/lib/sss ${2:+"$2"}
+chmod 0755 /run /run/sshd ${2:+"$2"}
 chmod 1777 /tmp
-cd /var/lib/sss
-mkdir -p db deskprofile gpo_cache mc pipes/private pubconf/krb5.include.d secrets
-chmod 0700 db secrets pipes/private
 
 # sackd listens at a socket in /run/slurm. It refuses a folder of anybody else, and a key that others may read.
 chown "$1:$1" /run/slurm

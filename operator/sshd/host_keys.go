@@ -1,4 +1,4 @@
-package render
+package sshd
 
 import (
 	"crypto"
@@ -13,8 +13,6 @@ import (
 	"golang.org/x/crypto/ssh"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // hostKeyFiles are the keys of the Secret with the host keys, in the order in which sshd offers them.
@@ -23,16 +21,10 @@ var hostKeyFiles = [...]string{"ssh_host_ed25519_key", "ssh_host_ecdsa_key", "ss
 // rsaBits is the size of the host key for old clients.
 const rsaBits = 4096
 
-// HostKeysMeta returns the metadata of the Secret with the host keys. It has no owner, so that a LoginSet that
-// is made again has the same keys and its users see no warning.
-func HostKeysMeta(in Input) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: names.LoginHostKeys(in.LoginSet.Name), Namespace: in.LoginSet.Namespace,
-		Labels: in.labels()}
-}
-
-// NewHostKeys returns a Secret with new host keys. It is immutable. The randomness is the system's.
-func NewHostKeys(in Input) (*corev1.Secret, error) {
-	out := &corev1.Secret{ObjectMeta: HostKeysMeta(in), Immutable: new(true), Data: map[string][]byte{}}
+// NewHostKeys returns a Secret with new host keys. It is immutable. Its metadata has no owner, so that an object
+// that is made again has the same keys and its users see no warning. The randomness is the system's.
+func NewHostKeys(meta metav1.ObjectMeta) (*corev1.Secret, error) {
+	out := &corev1.Secret{ObjectMeta: meta, Immutable: new(true), Data: map[string][]byte{}}
 	generate := map[string]func() (crypto.Signer, error){
 		"ssh_host_ed25519_key": func() (crypto.Signer, error) {
 			_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -58,4 +50,21 @@ func NewHostKeys(in Input) (*corev1.Secret, error) {
 		out.Data[file+".pub"] = ssh.MarshalAuthorizedKey(public)
 	}
 	return out, nil
+}
+
+// Where the host keys are in a pod.
+const (
+	volumeHostKeys = "ssh-host-keys"
+	hostKeysDir    = "/etc/ssh-host-keys"
+)
+
+// HostKeysVolume returns the volume with the host keys of a Secret.
+func HostKeysVolume(secret string) corev1.Volume {
+	return corev1.Volume{Name: volumeHostKeys, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: secret, DefaultMode: new(int32(0o600))}}}
+}
+
+// HostKeysMount returns the mount of that volume, where sshd_config looks for the keys.
+func HostKeysMount() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: volumeHostKeys, MountPath: hostKeysDir, ReadOnly: true}
 }

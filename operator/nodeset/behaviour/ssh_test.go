@@ -1,0 +1,99 @@
+package behaviour
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+)
+
+// withSSH lets users log in to workers.
+func withSSH(n *v1beta1.NodeSet) {
+	n.Spec.SSH = &v1beta1.NodeSetSSH{Enabled: true, SSSDConfRef: corev1.SecretKeySelector{Key: "sssd.conf",
+		LocalObjectReference: corev1.LocalObjectReference{Name: "sssd"}}}
+}
+
+func sssdSecret() client.Object {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "sssd", Namespace: "slurm"},
+		Data: map[string][]byte{"sssd.conf": []byte("[sssd]")}}
+}
+
+// hostKeys returns the Secret with the host keys of the workers.
+func (r *testEnv) hostKeys() *corev1.Secret {
+	r.t.Helper()
+	out := &corev1.Secret{}
+	r.must(r.Get(r.t.Context(), client.ObjectKey{Namespace: "slurm", Name: names.WorkerHostKeys("gpu")}, out))
+	return out
+}
+
+// TestHostKeysOutliveEverything: they are made once, before the first worker, belong to nobody, and come back when
+// somebody deletes them.
+func TestHostKeysOutliveEverything(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH), sssdSecret())
+	r.clearWrites()
+	r.pollAndReconcile()
+	const create = "create Secret gpu-ssh-host-keys"
+	if at := slices.Index(r.writes, create); at < 0 || at > slices.Index(r.writes, "create Pod gpu-0") {
+		t.Errorf("the writes are %q", r.writes)
+	}
+	keys := r.hostKeys()
+	if len(keys.OwnerReferences) > 0 || len(keys.Data) == 0 {
+		t.Errorf("the Secret is %+v", keys.ObjectMeta)
+	}
+	r.restart()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.SSH.ExtraSshdConfig = "MaxAuthTries 2" })
+	r.pollAndReconcile()
+	if diff := cmp.Diff(keys.Data, r.hostKeys().Data); diff != "" {
+		t.Error("the host keys are others")
+	}
+	r.must(r.Delete(t.Context(), keys))
+	r.now = r.now.Add(2 * time.Minute)
+	r.pollAndReconcile()
+	r.hostKeys()
+}
+
+func TestWithoutSSHThereAreNoHostKeys(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1))
+	r.clearWrites()
+	r.pollAndReconcile()
+	if slices.ContainsFunc(r.writes, func(w string) bool { return strings.Contains(w, "Secret") }) {
+		t.Errorf("the writes are %q", r.writes)
+	}
+}
+
+func TestHostKeysThatCannotBeWrittenAreACondition(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH), sssdSecret())
+	r.clearWrites()
+	r.fail["create Secret gpu-ssh-host-keys"] = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"},
+		"gpu-ssh-host-keys", nil)
+	r.slurm.Poll()
+	if _, err := r.Reconcile(t.Context(), request); err == nil {
+		t.Error("there is no error")
+	}
+	if c := r.expectCondition("Ready", "False", "Forbidden"); !strings.Contains(c.Message, "Secret gpu-ssh-host-keys") {
+		t.Errorf("it says %q", c.Message)
+	}
+	if slices.Contains(r.writes, "create Pod gpu-0") {
+		t.Error("there is a worker, which waits for its host keys")
+	}
+}
+
+func TestSSHNeedsAnSSSDConf(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH))
+	r.pollAndReconcile()
+	if c := r.expectCondition("Ready", "False", "ReferenceNotFound"); !strings.Contains(c.Message,
+		`Secret sssd has no key "sssd.conf"`) {
+		t.Errorf("it says %q", c.Message)
+	}
+}

@@ -1,0 +1,101 @@
+package render
+
+import (
+	"cmp"
+	_ "embed"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/sshd"
+)
+
+// sshdScript starts sshd in the slurmd container (docs/decisions/0017-sshd-beside-slurmd.md).
+//
+//go:embed files/sshd.sh
+var sshdScript string
+
+// Environment variables of sshdScript. The files are in the pod and not in a ConfigMap, so that a worker keeps those of
+// its revision.
+const (
+	envSSHDConfig   = "SSHD_CONFIG"
+	envSSHDPAM      = "SSHD_PAM"
+	envSSHDNSSwitch = "SSHD_NSSWITCH"
+)
+
+const (
+	portSSH = "ssh"
+	// volumeSSSDTmp is /tmp in the container of SSSD.
+	volumeSSSDTmp = "sssd-tmp"
+)
+
+// HostKeysMeta returns the metadata of the Secret with the host keys of the NodeSet's workers.
+func HostKeysMeta(in Input) metav1.ObjectMeta {
+	labels := names.NodeSetSelector(in.NodeSet.Name, in.Cluster)
+	labels[v1beta1.LabelAppComponent] = names.ComponentWorker
+	return metav1.ObjectMeta{Name: names.WorkerHostKeys(in.NodeSet.Name), Namespace: in.NodeSet.Namespace, Labels: labels}
+}
+
+// renderSSHDConfig returns sshd_config. A port of the user replaces ours, since the network may be that of the
+// Kubernetes node, where sshd has it already.
+func (in Input) renderSSHDConfig() (string, error) {
+	return sshd.Config{Extra: in.NodeSet.Spec.SSH.ExtraSshdConfig, Field: "spec.ssh.extraSshdConfig",
+		Kept: []string{"hostkey"}, More: []sshd.Option{
+			// It asks PAM in a process of its own, which pam_slurm_adopt would move into the job instead of the session.
+			{Name: "KbdInteractiveAuthentication", Value: "no"}}}.Render()
+}
+
+// addSSH makes the slurmd container run sshd beside slurmd, and adds SSSD, by which it knows the users. slurmd does not
+// wait for SSSD, without which jobs run, too.
+func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
+	slurmd := &spec.Containers[0]
+	slurmd.Command = append([]string{"sh", "-c", sshdScript}, slurmd.Command...)
+	slurmd.Env = append(slurmd.Env,
+		corev1.EnvVar{Name: envSSHDConfig, Value: escapeVariables(user.sshdConfig)},
+		corev1.EnvVar{Name: envSSHDPAM, Value: sshd.WorkerPAM(in.adoptOptions()...)},
+		corev1.EnvVar{Name: envSSHDNSSwitch, Value: sshd.NSSwitch})
+	slurmd.VolumeMounts = append(slurmd.VolumeMounts, sshd.HostKeysMount(), sshd.SSSFolderMount())
+	if !user.pod.HostNetwork {
+		slurmd.Ports = append(slurmd.Ports, corev1.ContainerPort{Name: portSSH, ContainerPort: names.SSHPort,
+			Protocol: corev1.ProtocolTCP})
+	}
+	if c := slurmd.SecurityContext.Capabilities; c != nil {
+		// An empty folder is the root of a connection that has not logged in, and sshd records logins.
+		c.Add = append(c.Add, "AUDIT_WRITE", "NET_BIND_SERVICE", "SYS_CHROOT")
+	}
+	sssd := sshd.SSSDContainer([]string{"sh", "-c", sshd.SSSDScript},
+		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
+	// Equal, so that a pod whose slurmd has equal ones keeps its quality of service.
+	some := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"),
+		corev1.ResourceMemory: resource.MustParse("256Mi")}
+	sssd.Resources = corev1.ResourceRequirements{Requests: some, Limits: some}
+	spec.InitContainers = append(spec.InitContainers, sssd)
+	spec.Volumes = append(spec.Volumes, sshd.HostKeysVolume(names.WorkerHostKeys(in.NodeSet.Name)))
+	spec.Volumes = append(spec.Volumes, sshd.SSSDVolumes(in.NodeSet.Spec.SSH.SSSDConfRef)...)
+	spec.Volumes = append(spec.Volumes, podspec.EmptyVolume(volumeSSSDTmp))
+}
+
+// adoptOptions returns the options of pam_slurm_adopt. slurm.conf does not name a dynamic node, so that it must be
+// told the name; Kubernetes replaces the variable. Without cgroups that of 24.11 cannot tell which of several jobs of a
+// user is the newest, and no session can be moved into a job anyway.
+func (in Input) adoptOptions() []string {
+	out := []string{"nodename=$(" + EnvHostname + ")"}
+	if in.NodeSet.Spec.SecurityProfile == v1beta1.SecurityUnprivileged {
+		out = append(out, "action_unknown=allow")
+	}
+	return out
+}
+
+// useSlurmdImage gives SSSD the image of slurmd unless the user names one.
+func useSlurmdImage(pod *corev1.PodSpec) {
+	slurmd := &pod.Containers[0]
+	for i := range pod.InitContainers {
+		if c := &pod.InitContainers[i]; c.Name == sshd.ContainerSSSD && c.Image == "" {
+			c.Image, c.ImagePullPolicy = slurmd.Image, cmp.Or(c.ImagePullPolicy, slurmd.ImagePullPolicy)
+		}
+	}
+}
