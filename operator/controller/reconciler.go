@@ -122,6 +122,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
+	if err := r.checkStateOf(ctx, objects); err != nil {
+		return nil, err
+	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
 	if err != nil {
 		return nil, err
