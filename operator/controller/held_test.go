@@ -47,6 +47,20 @@ func TestASlurmctldOfAnotherOperatorStays(t *testing.T) {
 	}
 }
 
+// TestServicesOfAnotherOperatorStay: its Service for workers may have labels of slurmctld.
+func TestServicesOfAnotherOperatorStay(t *testing.T) {
+	e := newEnv(t)
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm-workers-slurm",
+		Labels: names.SlurmctldSelector("slurm"), OwnerReferences: []metav1.OwnerReference{{Kind: v1beta1.KindController,
+			APIVersion: v1beta1.SchemeGroupVersion.String(), Name: "slurm", UID: "uid-slurm", Controller: new(true)}}}}
+	if err := e.store.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	e.reconcile()
+	e.get("slurm-controller", &corev1.Service{})
+	e.get("slurm-workers-slurm", &corev1.Service{})
+}
+
 // cacheByLabel does not have StatefulSets without the label that kube.CacheOfOwned selects.
 type cacheByLabel struct{ client.Client }
 

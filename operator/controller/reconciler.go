@@ -149,7 +149,7 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 			_, isService := w.(*corev1.Service)
 			return isService && w.GetName() == service.Name
 		})
-		if isWanted {
+		if isWanted || service.Annotations[v1beta1.AnnotationAppliedHash] == "" { // another operator's, such as the workers'
 			continue
 		}
 		if err := r.DeleteAll(ctx, c, service); err != nil {
