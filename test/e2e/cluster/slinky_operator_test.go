@@ -76,6 +76,12 @@ func (e *env) parseObject(text string) *unstructured.Unstructured {
 // daemonValues are what the objects of a daemon are rendered from.
 type daemonValues struct{ Namespace, Kind, UID, App, Component, Image, ExtraConf string }
 
+// Workers returns the values of what the workers of a Controller share.
+func (v daemonValues) Workers() daemonValues {
+	v.App, v.Component = v1beta1.AppSlurmd, "worker"
+	return v
+}
+
 // valuesOf returns the values of the daemon of an object. As in cluster.yaml, some are of slurmd's image.
 func (s *slinkyOperator) valuesOf(kind, app, component string) daemonValues {
 	image := app
