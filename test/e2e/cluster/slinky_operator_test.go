@@ -17,6 +17,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -50,6 +51,7 @@ func newSlinkyOperator(e *env, version string) *slinkyOperator {
 	e.Helper()
 	config, err := e.kube.RESTConfig()
 	must(e.T, err)
+	config.WarningHandler = rest.NoWarnings{}
 	c, err := client.New(config, client.Options{})
 	must(e.T, err)
 	s := &slinkyOperator{env: e, client: c, version: version}
