@@ -162,6 +162,7 @@ func (c *slinkyCluster) testDaemons() {
 		}
 		begin := time.Now()
 		c.kubectl(strings.Fields(command[1])[2:]...)
+		c.awaitDaemon(kind, "install-agent")
 		c.awaitReady("True", kind+"/slurm")
 		c.Logf("the daemon of the %s is ours after %.1f s", kind, time.Since(begin).Seconds())
 		c.await(c.jobs[0], "squeue", "-h", "-o", "%i")
@@ -176,4 +177,20 @@ func (c *slinkyCluster) testDaemons() {
 	c.awaitState(job, "COMPLETED")
 	c.awaitRecord(job)
 	c.checkIntact("the take-over of all daemons")
+}
+
+// awaitDaemon waits until the daemon of an object of a kind runs in pods of the operator whose first container has a name.
+// Those of slurmrestd are all of the newest template instead.
+func (c *slinkyCluster) awaitDaemon(kind, firstContainer string) {
+	c.Helper()
+	if kind == "restapi" {
+		process.Await(c.T, func() error {
+			_, err := c.kube.Kubectl(c.Context(), "--namespace", c.namespace, "rollout", "status", "deployment/slurm-restapi",
+				"--timeout=60s")
+			return err
+		})
+		return
+	}
+	c.awaitPod("slurm-"+kind+"-0", firstContainer+" True",
+		`{.spec.initContainers[0].name} {.status.conditions[?(@.type=="Ready")].status}`)
 }

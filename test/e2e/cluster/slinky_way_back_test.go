@@ -62,10 +62,9 @@ func (c *slinkyCluster) testWayBack() {
 	}
 	claims := c.claims()
 	c.operator.start()
-	for _, pod := range []string{"slurm-controller-0", "slurm-accounting-0"} {
-		c.awaitPod(pod, "initconf True", `{.spec.initContainers[0].name} {.status.conditions[?(@.type=="Ready")].status}`)
+	for _, kind := range kindsOfDaemons {
+		c.awaitDaemon(kind, "initconf")
 	}
-	c.kubectl("rollout", "status", "deployment/slurm-restapi", "--timeout=120s")
 	c.await(c.jobs[0], "squeue", "-h", "-o", "%i")
 	c.Logf("the cluster is the stand-in's again after %.1f s", time.Since(begin).Seconds())
 	c.operator.awaitRounds(5)
