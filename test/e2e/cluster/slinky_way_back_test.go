@@ -91,21 +91,35 @@ func (c *slinkyCluster) testUpdate() {
 	c.kubectl("patch", "nodeset", "pool", "--type=merge", "-p", `{"spec":{"template":{"metadata":{"annotations":{"changed":"1"}}}}}`)
 	for range 2 {
 		worker := c.awaitDraining()
-		old := c.podUID(worker)
 		c.endJobs(worker)
 		begin := time.Now()
-		c.awaitPod(worker, "1 True", `{.metadata.annotations.changed} {.status.conditions[?(@.type=="Ready")].status}`)
-		c.await("idle", "sinfo", "-h", "-n", worker, "-o", "%t")
-		c.Logf("worker %s is replaced %.1f s after its job", worker, time.Since(begin).Seconds())
-		if c.podUID(worker) == old {
-			c.Errorf("pod %s is the old one", worker)
-		}
-		i := slices.IndexFunc(c.workers, func(w string) bool { return strings.HasPrefix(w, worker+" ") })
-		now := c.runWorkers()
-		c.workers[i] = now[i]
+		fresh := c.awaitReplacement(worker)
+		c.await("idle", "sinfo", "-h", "-n", fresh, "-o", "%t")
+		c.Logf("worker %s has taken the place of %s %.1f s after its job", fresh, worker, time.Since(begin).Seconds())
 	}
 	c.kubectl("wait", "nodeset/pool", "--for=condition=Updated", "--timeout=60s")
 	c.checkIntact("the update")
+}
+
+// awaitReplacement waits until a new worker, perhaps of another ordinal, has taken the place of one, and returns its name.
+func (c *slinkyCluster) awaitReplacement(worker string) string {
+	c.Helper()
+	others := slices.DeleteFunc(slices.Clone(c.workers), func(w string) bool { return strings.HasPrefix(w, worker+" ") })
+	isOther := func(w string) bool { return slices.Contains(others, w) }
+	var fresh []string
+	process.Await(c.T, func() error {
+		now := c.runWorkers()
+		fresh = slices.DeleteFunc(slices.Clone(now), isOther)
+		if len(now) != len(others)+1 || len(fresh) != 1 || slices.Contains(c.workers, fresh[0]) {
+			return fmt.Errorf("the workers are %q, and were %q", now, c.workers)
+		}
+		return nil
+	})
+	name, _, _ := strings.Cut(fresh[0], " ")
+	c.kubectl("wait", "pod/"+name, "--for=condition=Ready", "--timeout=120s")
+	c.workers = append(others, slices.DeleteFunc(c.runWorkers(), isOther)...)
+	slices.Sort(c.workers)
+	return name
 }
 
 // testJobs ends the last job and checks that all have completed at their first start, also in the accounting.
