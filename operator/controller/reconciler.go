@@ -122,6 +122,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
+	if err := r.checkStateOf(ctx, objects); err != nil {
+		return nil, err
+	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 			_, isService := w.(*corev1.Service)
 			return isService && w.GetName() == service.Name
 		})
-		if isWanted {
+		if isWanted || service.Annotations[v1beta1.AnnotationAppliedHash] == "" { // another operator's, such as the workers'
 			continue
 		}
 		if err := r.DeleteAll(ctx, c, service); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -88,20 +89,25 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 }
 
 // findLive returns the workload that exists, without a container if there is none. That of another operator is a
-// *problem.Error, before anything of the daemon is written. Where the one in the cache has
-// another image than the rendered one, it is read past the cache, which may not have the last write yet: an image that
-// is allowed must not be taken back.
+// *problem.Error, before anything of the daemon is written. It is read past the cache where the cache does not have it,
+// since that of another operator may lack the labels of ours, and where the one in the cache has another image than the
+// rendered one: the cache may not have the last write yet, and an image that is allowed must not be taken back.
 func (g Guard) findLive(ctx context.Context, s subject, rendered workload) (workload, error) {
 	live, ok := reflect.New(reflect.TypeOf(rendered.object).Elem()).Interface().(client.Object)
 	if !ok {
 		return workload{}, fmt.Errorf("%T is no object", rendered.object)
 	}
 	key := client.ObjectKeyFromObject(rendered.object)
-	if found, err := g.Find(ctx, key, live); !found {
+	found, err := g.Find(ctx, key, live)
+	if err != nil {
 		return workload{}, err
 	}
-	if cached, has := newWorkload(live, s.container); has && cached.container.Image != rendered.container.Image {
-		if err := g.Uncached.Get(ctx, key, live); err != nil {
+	cached, has := newWorkload(live, s.container)
+	if !found || has && cached.container.Image != rendered.container.Image {
+		err := g.Uncached.Get(ctx, key, live)
+		if apierrors.IsNotFound(err) {
+			return workload{}, nil
+		} else if err != nil {
 			return workload{}, fmt.Errorf("reading the workload %s: %w", key, err)
 		}
 	}

@@ -48,6 +48,9 @@ const (
 	// ReasonObjectTaken (False): an object that the operator would make exists already, and belongs to
 	// somebody else.
 	ReasonObjectTaken = "ObjectTaken"
+	// ReasonStateElsewhere (False): slurmctld's state is in another claim than the operator would use, which starts no
+	// slurmctld without it.
+	ReasonStateElsewhere = "StateElsewhere"
 	// ReasonHeldByAnotherOperator (False): another operator works on the object, so this one changes nothing but the
 	// condition. AnnotationTakeOver ends that.
 	ReasonHeldByAnotherOperator = "HeldByAnotherOperator"

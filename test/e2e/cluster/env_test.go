@@ -52,20 +52,29 @@ func startKube(t *testing.T, namespaces []string) *realkube.Cluster {
 		_, err := kube.Kubectl(t.Context(), "create", "namespace", namespace)
 		must(t, err)
 	}
-	helm := func(args ...string) {
-		t.Helper()
-		_, err := kube.Helm(t.Context(), append([]string{"install", "--namespace", systemNamespace}, args...)...)
-		must(t, err)
-	}
 	in := "namespaces={" + strings.Join(namespaces, ",") + "}"
-	helm("crds", filepath.Join(charts, "slurm-operator-crds"))
-	helm("slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s", "--set", in+
-		",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
-		",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
-		"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
-	helm("slurm-metrics", filepath.Join(charts, "slurm-metrics"), "--set", in+",replicaCount=1,slurm.pollInterval=2s,"+
-		"image.repository=localhost/slurm-metrics-adapter,image.tag=dev,image.pullPolicy=Never")
+	runHelm(t, kube, "install", "crds", filepath.Join(charts, "slurm-operator-crds"))
+	installOperator(t, kube, namespaces)
+	runHelm(t, kube, "install", "slurm-metrics", filepath.Join(charts, "slurm-metrics"), "--set", in+",replicaCount=1,"+
+		"slurm.pollInterval=2s,image.repository=localhost/slurm-metrics-adapter,image.tag=dev,image.pullPolicy=Never")
 	return kube
+}
+
+// runHelm runs Helm in the namespace of our own programs.
+func runHelm(t *testing.T, kube *realkube.Cluster, args ...string) {
+	t.Helper()
+	_, err := kube.Helm(t.Context(), append([]string{"--namespace", systemNamespace}, args...)...)
+	must(t, err)
+}
+
+// installOperator installs the chart of the operator, with the rights that it gives in the namespaces.
+func installOperator(t *testing.T, kube *realkube.Cluster, namespaces []string) {
+	t.Helper()
+	runHelm(t, kube, "install", "slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s",
+		"--set", "namespaces={"+strings.Join(namespaces, ",")+"}"+
+			",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
+			",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
+			"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
 }
 
 // startBareKube starts Kubernetes with a node and the images.
