@@ -92,10 +92,13 @@ func (v Verdict) Allowed() bool { return v.Reason == ReasonAllowed }
 
 // Judge returns whether a daemon may get another release now. Changes that it allows, made one after the other, keep
 // every daemon at least as old as those to which it talks and at most three releases older, and no state is given to an
-// older release than the one that has written it. What is not known is never allowed. A daemon may always get another
-// image of its own release.
+// older release than the one that has written it. What is not known is never allowed, unless nothing depends on it. A
+// daemon may always get another image of its own release.
 func Judge(c Change) Verdict {
+	matters := func(m Member) bool { return c.Daemon.TalksTo(m.Daemon) }
 	switch {
+	case !rules[c.Daemon].hasState && !slices.ContainsFunc(c.Others, matters):
+		return Verdict{ReasonAllowed, fmt.Sprintf("no other daemon depends on the release of %s", c.Daemon)}
 	case !c.To.IsKnown():
 		return unknown("the release of Slurm in the new image")
 	case !c.IsFirst && !c.From.IsKnown():

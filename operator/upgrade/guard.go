@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/holder"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
@@ -44,7 +46,45 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 	if !ok {
 		return nil, nil //nolint:nilnil // a nil decision changes nothing
 	}
-	o, err := g.observe(ctx, s, rendered)
+	live, err := g.findLive(ctx, s, rendered)
+	if err != nil {
+		return nil, err
+	}
+	d, err := g.decide(ctx, s, rendered, live)
+	if err != nil {
+		return nil, err
+	}
+	rendered.setImage(d.Image)
+	return d, nil
+}
+
+// Workers are what runs of a NodeSet, which has no workload.
+type Workers struct {
+	// Applied is the image that the newest workers were given, empty if there were none.
+	Applied string
+	// HasReady says that a worker is ready, and IsComplete that all workers have Applied.
+	HasReady, IsComplete bool
+}
+
+// RestrainWorkers decides which image the workers of a NodeSet get, of which the wanted one is in a template. A nil
+// decision changes nothing.
+func (g Guard) RestrainWorkers(ctx context.Context, n *v1beta1.NodeSet, template *corev1.PodTemplateSpec,
+	running Workers) (*Decision, error) {
+	s := subjectOf(n)
+	rendered, ok := workload{template: template}.withContainer(s.container)
+	if !ok {
+		return nil, nil //nolint:nilnil // a nil decision changes nothing
+	}
+	live := workload{hasReady: running.HasReady, isComplete: running.IsComplete}
+	if running.Applied != "" {
+		live.container = &corev1.Container{Image: running.Applied}
+	}
+	return g.decide(ctx, s, rendered, live)
+}
+
+// decide looks up what is not known, and decides which image takes the place of that of the live workload.
+func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (*Decision, error) {
+	o, err := g.observe(ctx, s, rendered, live)
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +98,16 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 			return nil, err
 		}
 	}
-	rendered.setImage(d.Image)
 	return &d, nil
 }
 
 // observe reads what Plan decides by. The only answers are those that users state.
-func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Observation, error) {
+func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) (Observation, error) {
 	last, conditions := s.object.ReleaseStatusOf()
 	wanted := rendered.container.Image
 	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
 		Restored:   parse(s.object.GetAnnotations()[v1beta1.AnnotationRestoredState]),
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
-	live, err := g.findLive(ctx, s, rendered)
-	if err != nil {
-		return out, err
-	}
 	if live.container != nil {
 		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
 	}
@@ -80,11 +115,17 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	if err != nil {
 		return out, err
 	}
-	others := all.othersOf(s.object)
+	others := slices.DeleteFunc(all.othersOf(s.object), g.isHeld)
 	out.Others, out.IsAsked = membersOf(s.daemon, others)
 	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
 	out.Others = append(out.Others, unrecorded...)
 	return out, err
+}
+
+// isHeld reports whether another operator runs the daemon of an object, which then counts as one that runs elsewhere.
+func (g Guard) isHeld(o Object) bool {
+	_, held := holder.Of(g.Now(), o)
+	return held
 }
 
 // findLive returns the workload that exists, without a container if there is none. That of another operator is a
@@ -166,6 +207,11 @@ func (g Guard) RecordEvent(before Object, d *Decision) {
 func OnChange() builder.Predicates {
 	return builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
 		predicate.Funcs{UpdateFunc: hasReleaseChanged}))
+}
+
+// OnReleaseChange is the option of a watch that ignores all changes but those of the releases in the status.
+func OnReleaseChange() builder.Predicates {
+	return builder.WithPredicates(predicate.Funcs{UpdateFunc: hasReleaseChanged})
 }
 
 // hasReleaseChanged reports whether an update changes the releases in the status of an object.

@@ -87,13 +87,13 @@ func (d *Decision) judge(o Observation, applied string) {
 		To: parse(d.Status.ReleaseOf(o.Wanted)), Restored: o.Restored, Others: o.Others}
 	// An image that cannot even be looked up, and of which nothing is ready, has never run.
 	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
-	if !change.To.IsKnown() {
+	d.Verdict = releases.Judge(change)
+	if !change.To.IsKnown() && !d.Verdict.Allowed() {
 		d.Lookups = append(d.Lookups, o.Wanted)
 	}
-	if !change.From.IsKnown() {
+	if !change.From.IsKnown() && (!d.Verdict.Allowed() || change.IsFirst) {
 		d.Lookups = append(d.Lookups, applied)
 	}
-	d.Verdict = releases.Judge(change)
 	failed := o.Answers[o.Wanted].Problem
 	if failed == "" && !change.IsFirst {
 		failed = o.Answers[applied].Problem

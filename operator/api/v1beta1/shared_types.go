@@ -196,6 +196,11 @@ func (l *LoginSet) ReleaseStatusOf() (*ReleaseStatus, *[]metav1.Condition) {
 	return &l.Status.ReleaseStatus, &l.Status.Conditions
 }
 
+// ReleaseStatusOf returns the releases of the workers, and the conditions of the NodeSet. Both may be changed.
+func (n *NodeSet) ReleaseStatusOf() (*ReleaseStatus, *[]metav1.Condition) {
+	return &n.Status.ReleaseStatus, &n.Status.Conditions
+}
+
 // ConditionsOf returns the conditions of the Accounting, which may be changed.
 func (a *Accounting) ConditionsOf() *[]metav1.Condition { return &a.Status.Conditions }
 
