@@ -241,3 +241,36 @@ func TestTheOperatorIsKilledAtEveryWrite(t *testing.T) {
 		return e.reconcile(s)
 	})
 }
+
+// TestARotationWaitsForAllSlurmctlds: a backup that is down or lags keeps the old key, with which it could take over.
+func TestARotationWaitsForAllSlurmctlds(t *testing.T) {
+	e := newEnv(t)
+	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
+	c.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
+	if err := e.store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonWaitingForDaemons, "waiting for slurm-controller-1 (the pod does not exist)", "")
+	backup := newPod("slurm-controller-1", "10.0.0.5", names.SlurmctldSelector("slurm"))
+	backup.Namespace = "team"
+	if err := e.store.Create(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	e.keys["10.0.0.5"] = ""
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	e.load("first*,new")
+	e.keys["10.0.0.5"] = ""
+	e.check(v1beta1.ReasonDistributingKey, "waiting for slurm-controller-1", "first*,new")
+	e.load("first*,new")
+	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+	e.load("first,new*")
+	delete(e.keys, "10.0.0.5")
+	e.check(v1beta1.ReasonSwitchingKey, "waiting for slurm-controller-1 (it does not say which keys it has)", "first,new*")
+	e.keys["10.0.0.5"] = "first,new*"
+	e.check(v1beta1.ReasonRetiringKey, "", "new*")
+	if err := e.store.Delete(t.Context(), kubetest.Get(t, e.store, "slurm-controller-1", &corev1.Pod{})); err != nil {
+		t.Fatal(err)
+	}
+	e.load("new*")
+	e.check(v1beta1.ReasonRetiringKey, "waiting for slurm-controller-1 (the pod does not exist)", "new*")
+}

@@ -64,6 +64,7 @@ func ownFields() map[string][]string {
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
+			"status.image", "status.imageReleases", "status.nextImage", "status.release",
 		},
 		"restapis": {"spec.tls", "status.certificateExpiry", "status.image", "status.imageReleases", "status.nextImage",
 			"status.release", "status.replicas", "status.selector", "status.url"},
