@@ -89,6 +89,11 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		return nil, err
 	}
 	d := Plan(o)
+	if o.Last.Image == "" && d.Status.Image != "" && s.daemon.HasState() {
+		if err := g.recordImage(ctx, s.object, d.Status); err != nil {
+			return nil, err
+		}
+	}
 	if isLookingUp(o.Last) { // what begins is in the status first, so that no pod is forgotten
 		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
 			return nil, err
@@ -106,7 +111,7 @@ func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) 
 	last, conditions := s.object.ReleaseStatusOf()
 	wanted := rendered.container.Image
 	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
-		Restored:   parse(s.object.GetAnnotations()[v1beta1.AnnotationRestoredState]),
+		Restored:   s.object.GetAnnotations()[v1beta1.AnnotationRestoredState],
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
 	if live.container != nil {
 		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
@@ -115,11 +120,32 @@ func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) 
 	if err != nil {
 		return out, err
 	}
+	if err := g.findStrays(ctx, all); err != nil {
+		return out, err
+	}
 	others := slices.DeleteFunc(all.othersOf(s.object), g.isHeld)
 	out.Others, out.IsAsked = membersOf(s.daemon, others)
 	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
 	out.Others = append(out.Others, unrecorded...)
 	return out, err
+}
+
+// recordImage writes the image of a daemon into the status before its workload is first written: if that vanishes later, its
+// image is still known, and so is what has written the state.
+func (g Guard) recordImage(ctx context.Context, object Object, status v1beta1.ReleaseStatus) error {
+	next, ok := object.DeepCopyObject().(Object)
+	if !ok {
+		return fmt.Errorf("copying %T: the copy is of another type", object)
+	}
+	of, _ := next.ReleaseStatusOf()
+	*of = status
+	if err := kube.PatchStatus(ctx, g.Client, object, next, nil, g.Owner); err != nil {
+		return err
+	}
+	object.SetResourceVersion(next.GetResourceVersion())
+	of, _ = object.ReleaseStatusOf()
+	*of = status
+	return nil
 }
 
 // isHeld reports whether another operator runs the daemon of an object, which then counts as one that runs elsewhere.

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ type inventory struct {
 	restAPIs    v1beta1.RestApiList
 	loginSets   v1beta1.LoginSetList
 	nodeSets    v1beta1.NodeSetList
+	// strays are the Controllers of RestApis and LoginSets that refer to none, whose pods go on with the one to which they
+	// referred before.
+	strays map[client.Object]string
 }
 
 // readInventory reads them from the cache.
@@ -98,12 +102,12 @@ func (v *inventory) othersOf(self Object) []Object {
 		}
 	}
 	for i := range v.restAPIs.Items {
-		if r := &v.restAPIs.Items[i]; controllers[r.Spec.ControllerRef.Name] {
+		if r := &v.restAPIs.Items[i]; controllers[cmp.Or(v.strays[r], r.Spec.ControllerRef.Name)] {
 			add(r)
 		}
 	}
 	for i := range v.loginSets.Items {
-		if l := &v.loginSets.Items[i]; controllers[l.Spec.ControllerRef.Name] {
+		if l := &v.loginSets.Items[i]; controllers[cmp.Or(v.strays[l], l.Spec.ControllerRef.Name)] {
 			add(l)
 		}
 	}
@@ -150,11 +154,15 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			continue
 		}
 		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
-		// While pods get an older image, there are some of it already.
+		// While pods get another image, there are some of it already.
 		next := parse(status.ReleaseOf(status.NextImage))
-		if next.IsKnown() && next.Compare(m.Release) < 0 &&
-			meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
-			m.Release = next
+		if next.IsKnown() && m.Release.IsKnown() && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+			m.Newest = m.Release
+			if m.Newest.Compare(next) < 0 {
+				m.Newest = next
+			} else {
+				m.Release = next
+			}
 		}
 		members = append(members, m)
 		isAsked = isAsked || status.NextImage != ""

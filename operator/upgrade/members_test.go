@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/releases"
@@ -145,5 +146,21 @@ func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
 				t.Errorf("it is %s, not %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestWhatRefersToNothingIsAMember of the cluster for which its pods were made.
+func TestWhatRefersToNothingIsAMember(t *testing.T) {
+	v := newInventory()
+	r, l := &v.restAPIs.Items[0], &v.loginSets.Items[0]
+	r.Spec.ControllerRef.Name, l.Spec.ControllerRef.Name = "gone", "gone"
+	v.strays = map[client.Object]string{r: "red", l: "red"}
+	members, _ := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0]))
+	var got []string
+	for _, m := range members {
+		got = append(got, m.Name)
+	}
+	if diff := cmp.Diff([]string{"Accounting acct", "RestApi red", "LoginSet red", "NodeSet red"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -153,6 +153,11 @@ type ReleaseStatus struct {
 	// +listType=map
 	// +listMapKey=image
 	ImageReleases []ImageRelease `json:"imageReleases,omitempty"`
+
+	// restoredState is the value of the annotation slinky.slurm.net/restored-state that has allowed an older image. The
+	// same value does not allow another one.
+	// +optional
+	RestoredState string `json:"restoredState,omitempty"`
 }
 
 // ImageRelease is the release of Slurm in an image.
