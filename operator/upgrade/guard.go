@@ -93,6 +93,10 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.recordImage(ctx, s.object, d.Status); err != nil {
 			return nil, err
 		}
+		// Lookups may be left of a time before the daemon ran elsewhere.
+		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
+			return nil, err
+		}
 	}
 	if isLookingUp(o.Last) { // what begins is in the status first, so that no pod is forgotten
 		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
