@@ -46,9 +46,6 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"a state is taken for a restored one": {breakage{read: onRead(func(w *simulation, o *v1beta1.Controller) {
 			o.Annotations = map[string]string{v1beta1.AnnotationRestoredState: "24.11"}
 		})}, "gets "},
-		"a restored state is good for any number of ways back": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Accounting) {
-			o.Status.RestoredState = ""
-		})}, "gets the state of"},
 		"the release of slurmdbd is not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Accounting) {
 			o.Status.Image = ""
 		})}, "while that of"},
