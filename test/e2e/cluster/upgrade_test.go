@@ -45,6 +45,7 @@ func (e *env) testUpgrade() {
 	e.awaitState(job, "RUNNING")
 	e.slurm("scancel", job)
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	e.slurm("scancel", "--me") // the worker waits for its jobs
 	begin = time.Now()
 	e.setImage("nodeset", "slurmd", "slurmd:26.05")
 	e.awaitStatusRelease("nodeset", "26.05")
