@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -99,6 +100,11 @@ func (o *options) serve(ctx context.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	server := &http.Server{Handler: agent.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	var watching sync.WaitGroup
+	if o.daemonName == "slurmctld" {
+		watching.Go(func() { o.slurmctld.WatchStart(ctx, o.liveDir, "/proc") })
+	}
+	defer watching.Wait()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	err = agent.Run(ctx)

@@ -146,6 +146,7 @@ func (o *options) chooseDaemon() error {
 		o.checker.Program = o.slurmctldProgram
 		o.slurmctld.PidFile = cmp.Or(o.pidFile, slurmconf.RunDir+"/slurmctld.pid")
 		o.slurmctld.Timeout = o.applyTimeout
+		o.slurmctld.Host, _ = os.Hostname() // without one it is the only slurmctld
 	case "slurmdbd":
 		o.daemon = configagent.SlurmdbdDaemon()
 		o.checker.Program = o.slurmdbdProgram

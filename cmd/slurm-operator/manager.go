@@ -138,7 +138,7 @@ func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) erro
 	}
 	cfg := o.nodeSet
 	if o.isEnabled(controllerReconciler) {
-		cfg.AgentImage = o.agentImage
+		cfg.AgentImage, cfg.ComparesReleases, cfg.DaemonNamespaces = o.agentImage, true, o.daemonNamespaces
 	}
 	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), clusterLookup(slurms), newRecorder(mgr),
 		nodeset.NewMetrics(metrics.Registry), time.Now, cfg)

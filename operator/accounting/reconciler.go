@@ -176,6 +176,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.RestApi{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.LoginSet{}, inNamespace, upgrade.OnChange()).
+		Watches(&v1beta1.NodeSet{}, inNamespace, upgrade.OnReleaseChange()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Accountings: %w", err)

@@ -15,8 +15,8 @@ import (
 
 // Slurmctld is the running slurmctld.
 type Slurmctld struct {
-	// Scontrol is the program, and PidFile the file with the process id of slurmctld.
-	Scontrol, PidFile string
+	// Scontrol is the program, PidFile the file with the process id of slurmctld, and Host its name in slurm.conf.
+	Scontrol, PidFile, Host string
 	// Timeout is how long slurmctld may take to answer again.
 	Timeout time.Duration
 	// Log is where a slurmctld that had to be ended is reported.
@@ -30,6 +30,9 @@ const killDelay = 30 * time.Second
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
 //
+// scontrol reaches the active slurmctld alone. One in standby would take over with the keys with which it started, so it is
+// started again instead, which interrupts nothing.
+//
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
@@ -37,6 +40,9 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	case slurmconf.NoEffect:
 		return nil
 	case slurmconf.NeedsReconfigure:
+		if isStandby(s.ping(ctx), s.Host) {
+			return s.end(ctx, killDelay)
+		}
 		if err := s.run(ctx, "reconfigure"); err != nil {
 			return err
 		}
@@ -45,7 +51,7 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 			return err
 		}
 		s.Log.Error("slurmctld hangs and is ended", "err", err)
-		if err := s.endHanging(ctx, killDelay); err != nil {
+		if err := s.end(ctx, killDelay); err != nil {
 			return err
 		}
 	case slurmconf.NeedsRestart:
@@ -56,8 +62,8 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	return s.awaitAnswer(ctx)
 }
 
-// endHanging ends a slurmctld that hangs, with SIGKILL if SIGTERM has not ended it after a delay.
-func (s Slurmctld) endHanging(ctx context.Context, delay time.Duration) error {
+// end ends slurmctld, which Kubernetes starts again, with SIGKILL if SIGTERM has not ended it after a delay.
+func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
 	pid, err := readPid("slurmctld", s.PidFile)
 	if err != nil {
 		return err
@@ -95,6 +101,12 @@ func (s Slurmctld) awaitAnswer(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// ping returns what scontrol says of all slurmctlds, empty if it says nothing. It also fails if one is down.
+func (s Slurmctld) ping(ctx context.Context) string {
+	out, _ := exec.CommandContext(ctx, s.Scontrol, "ping").Output() //nolint:gosec // see Slurmctld
+	return string(out)
 }
 
 // run runs scontrol. Its output is the error.

@@ -69,7 +69,7 @@ func TestASlurmctldThatHangsIsEnded(t *testing.T) {
 
 func TestASlurmctldThatHangsInSIGTERMIsKilled(t *testing.T) {
 	s, ended := startSlurmctld(t, stubborn)
-	if err := s.endHanging(t.Context(), 300*time.Millisecond); err != nil {
+	if err := s.end(t.Context(), 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	<-ended

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -190,4 +191,38 @@ func TestASlurmctldThatMovesOutForgetsItsReleases(t *testing.T) {
 	})
 	e.reconcile()
 	e.checkStatus(v1beta1.ReleaseStatus{})
+}
+
+// TestAStateOutlivesAStatefulSetThatVanishesEarly: the operator is killed at any write of its first reconciliation, then
+// somebody deletes the StatefulSet, if there is one, and sets an older image.
+func TestAStateOutlivesAStatefulSetThatVanishesEarly(t *testing.T) {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm-controller"}}
+	vanished := 0
+	for kill := 1; kill < 20; kill++ {
+		e := newEnv(t, newAccounting("26.05"))
+		e.setImage("slurm:26.05")
+		e.store.Writes = 0
+		e.store.Kill = func(write int) (bool, error) {
+			if write == kill {
+				return false, errors.New("the operator was killed")
+			}
+			return true, nil
+		}
+		_, err := e.reconciler.Reconcile(t.Context(), kubetest.Request("slurm"))
+		e.store.Kill = nil
+		if err == nil {
+			break
+		}
+		if e.store.Delete(t.Context(), set.DeepCopy()) != nil {
+			continue
+		}
+		vanished++
+		e.setImage("slurm:24.11")
+		if c := e.settleRelease(); c == nil || c.Reason != v1beta1.ReasonDowngrade {
+			t.Errorf("killed at write %d, the condition is %+v", kill, c)
+		}
+	}
+	if vanished == 0 {
+		t.Error("the operator was never killed after it had made the StatefulSet")
+	}
 }

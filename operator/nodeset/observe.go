@@ -25,6 +25,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -50,6 +51,8 @@ type observation struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
+	// release is what was decided about the image of the workers; nil changes nothing.
+	release *upgrade.Decision
 	// adoptedRevisions are those of another operator's workers that count as one of ours.
 	adoptedRevisions map[string]string
 
@@ -78,7 +81,7 @@ type observation struct {
 }
 
 // observe reads everything that decisions about the NodeSet are based on. All of it comes from
-// caches; nothing here sends a request to Slurm. A missing object that the NodeSet refers to is a
+// caches, but for the pods that look up releases; nothing here sends a request to Slurm. A missing object that the NodeSet refers to is a
 // problem, not an error.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*observation, error) {
 	now := r.now()
@@ -91,6 +94,10 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	if err := r.observePods(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := r.restrainImage(ctx, s); err != nil {
+		return nil, err
+	}
+	s.adoptRevisions()
 	if err := r.observeClaims(ctx, s); err != nil {
 		return nil, err
 	}
@@ -134,7 +141,6 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		return fmt.Errorf("listing controller revisions: %w", err)
 	}
 	s.revisions = revisions.Items
-	s.adoptRevisions()
 	return nil
 }
 

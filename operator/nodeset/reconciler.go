@@ -20,6 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -44,6 +45,10 @@ type Config struct {
 	// AgentPullPolicy its pull policy. Without an image workers have no agent.
 	AgentImage      string
 	AgentPullPolicy corev1.PullPolicy
+	// ComparesReleases says that the operator also runs the slurmctld and slurmdbd of NodeSets, for whose releases
+	// another image of workers waits. DaemonNamespaces are those in which it does, empty for all.
+	ComparesReleases bool
+	DaemonNamespaces []string
 	// PropagatedConditions are conditions of Kubernetes nodes that explain why a node was cordoned.
 	PropagatedConditions []string
 	// Parallel is how many writes of one NodeSet may run at a time, Concurrent how many NodeSets
@@ -65,6 +70,7 @@ type Reconciler struct {
 	// slurmClusters returns a live Slurm cluster, nil for none.
 	slurmClusters func(refs.ClusterKey) reading.SlurmCluster
 	events        events.EventRecorder
+	guard         upgrade.Guard
 	now           func() time.Time
 	cfg           Config
 	planner       *plan.Planner
@@ -82,6 +88,8 @@ type Reconciler struct {
 func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
+		guard: upgrade.Guard{Events: recorder, Now: now, Writer: kube.Writer{Client: c, Uncached: direct,
+			Owner: FieldManager, Namespaces: cfg.DaemonNamespaces}},
 		client: c, gate: kube.NewGate(c, FieldManager, now), uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
 		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},
 		expectations: expectations.New(),

@@ -28,6 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -86,6 +87,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 			EnableWarmup:            new(true), // a new leader starts with filled caches
 			LogConstructor:          kube.NewLogConstructor(mgr.GetLogger(), "nodeset", "nodeset"),
 		})
+	if r.cfg.ComparesReleases {
+		inNamespace := kube.RequestMatching(r.client, &v1beta1.NodeSetList{},
+			func(*v1beta1.NodeSet, client.Object) bool { return true })
+		b = b.Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnReleaseChange())
+	}
 	if changed != nil {
 		b = b.WatchesRawSource(changed)
 	}

@@ -18,26 +18,27 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	if s.awaitsFirstReading() && s.nodeSet.Status.Selector != "" {
 		return nil
 	}
-	is := status.Of(r.now(), s.statusObservation(), actions)
-	is.OrdinalToNode = ordinalPins(s)
+	written := s.nodeSet.DeepCopy()
+	written.Status = status.Of(r.now(), s.statusObservation(), actions)
+	written.Status.OrdinalToNode = ordinalPins(s)
+	s.release.Record(written, r.now())
 	r.emitWaitEvents(s, actions)
 	r.emitMismatchEvent(s)
-	if apiequality.Semantic.DeepEqual(is, s.nodeSet.Status) {
+	if apiequality.Semantic.DeepEqual(written.Status, s.nodeSet.Status) {
 		return nil
 	}
 	if wait := s.expectations.StatusWrittenAt.Add(statusInterval).Sub(r.now()); wait > 0 &&
-		status.IsOnlyProgress(&s.nodeSet.Status, &is) {
+		status.IsOnlyProgress(&s.nodeSet.Status, &written.Status) {
 		s.requeueAfter(wait)
 		return nil
 	}
 	s.expectations.StatusWrittenAt = r.now()
-	written := s.nodeSet.DeepCopy()
-	written.Status = is
 	err := kube.PatchStatus(ctx, r.client, s.nodeSet, written, status.RequiredFields(written),
 		client.FieldOwner(FieldManager))
 	if err != nil {
 		return ignoreNotFound(err)
 	}
+	r.guard.RecordEvent(s.nodeSet, s.release)
 	s.nodeSet.ResourceVersion = written.ResourceVersion
 	return nil
 }

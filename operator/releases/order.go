@@ -49,6 +49,9 @@ var rules = map[Daemon]struct {
 // TalksTo reports whether the releases of two daemons depend on each other.
 func (d Daemon) TalksTo(other Daemon) bool { return rules[d].rank != rules[other].rank }
 
+// HasState reports whether a newer release of a daemon converts what an older one has stored.
+func (d Daemon) HasState() bool { return rules[d].hasState }
+
 // maxSkew is how many releases newer than a daemon those may be that it talks to. Since 24.11 it is as many as those
 // whose state can be read.
 const maxSkew = readable
@@ -60,6 +63,8 @@ type Member struct {
 	Name string
 	// Release is the oldest release that runs; the zero value is one that is not known.
 	Release Release
+	// Newest is the newest release that runs while pods are replaced; the zero value is Release.
+	Newest Release
 }
 
 // String returns what messages call the member.
@@ -92,10 +97,13 @@ func (v Verdict) Allowed() bool { return v.Reason == ReasonAllowed }
 
 // Judge returns whether a daemon may get another release now. Changes that it allows, made one after the other, keep
 // every daemon at least as old as those to which it talks and at most three releases older, and no state is given to an
-// older release than the one that has written it. What is not known is never allowed. A daemon may always get another
-// image of its own release.
+// older release than the one that has written it. What is not known is never allowed, but to workers whose cluster runs
+// elsewhere. A daemon may always get another image of its own release.
 func Judge(c Change) Verdict {
+	matters := func(m Member) bool { return c.Daemon.TalksTo(m.Daemon) }
 	switch {
+	case c.Daemon == Slurmd && !slices.ContainsFunc(c.Others, matters):
+		return Verdict{ReasonAllowed, "the operator runs neither the slurmctld nor the slurmdbd of the workers"}
 	case !c.To.IsKnown():
 		return unknown("the release of Slurm in the new image")
 	case !c.IsFirst && !c.From.IsKnown():
@@ -157,6 +165,10 @@ func judgeSkew(c Change, m Member) Verdict {
 		return Verdict{ReasonTooOld, fmt.Sprintf(
 			"%s, which is %s, does not work with %s %s: upgrade it to %s or newer first", m, m.Release, c.Daemon, c.To,
 			c.To.plus(-maxSkew))}
+	case changed.rank > other.rank && c.From.isNewerThan(c.To) && cmp.Or(m.Newest, m.Release).isNewerThan(c.To):
+		return Verdict{ReasonDowngrade, fmt.Sprintf(
+			"%s, which is %s, does not work with %s %s: set an image of %s or older there first", m,
+			cmp.Or(m.Newest, m.Release), c.Daemon, c.To, c.To)}
 	case changed.rank < other.rank && c.To.isNewerThan(m.Release):
 		return Verdict{other.waits, fmt.Sprintf(
 			"%s %s does not work with %s, which is %s: upgrade that to %s or newer first", c.Daemon, c.To, m, m.Release,

@@ -62,6 +62,15 @@ func TestJudge(t *testing.T) {
 		{"what is known to be wrong counts more", Slurmctld, "24.11", "26.05", "slurmdbd 24.11, sackd ",
 			"WaitingForSlurmdbd", ""},
 		{"slurmrestd does not ask of login pods", Slurmrestd, "24.11", "26.05", "slurmctld 26.05, sackd ", "Allowed", ""},
+		{"a worker waits for slurmctld", Slurmd, "24.11", "26.05", "slurmctld 25.11, slurmdbd 26.05",
+			"WaitingForSlurmctld", "slurmd 26.05 does not work with the slurmctld of x0, which is 25.11"},
+		{"a worker may lag by three releases", Slurmd, "26.05", "24.11", "slurmctld 26.05", "Allowed", ""},
+		{"and not by four", Slurmd, "26.05", "24.05", "slurmctld 26.05", "TooOld",
+			"slurmd 24.05 does not work with the slurmctld of x0, which is 26.05: set an image of 24.11 or newer"},
+		{"a worker of a slurmctld that runs elsewhere", Slurmd, "", "", "slurmrestd 26.05", "Allowed",
+			"the operator runs neither the slurmctld nor the slurmdbd"},
+		{"a worker of an unknown image", Slurmd, "24.11", "", "slurmctld 26.05", "Unknown", "in the new image"},
+		{"a slurmctld without others still has its state", Slurmctld, "26.05", "24.11", "", "Downgrade", ""},
 		{"another image of the same release", Slurmctld, "26.05", "26.05", "slurmdbd ", "Allowed",
 			"slurmctld stays 26.05"},
 		{"Slurm older than all that are known", Slurmctld, "20.11", "24.05", "", "TooOld", "20.11"},
@@ -70,7 +79,7 @@ func TestJudge(t *testing.T) {
 			c := Change{Daemon: tc.daemon, From: release(t, tc.from), To: release(t, tc.to)}
 			for i, other := range strings.Split(tc.others, ", ") {
 				if daemon, of, ok := strings.Cut(other, " "); ok {
-					c.Others = append(c.Others, Member{Daemon(daemon), fmt.Sprintf("x%d", i), release(t, of)})
+					c.Others = append(c.Others, Member{Daemon: Daemon(daemon), Name: fmt.Sprintf("x%d", i), Release: release(t, of)})
 				}
 			}
 			got := Judge(c)
@@ -84,13 +93,36 @@ func TestJudge(t *testing.T) {
 // TestTheFirstRunHasNoState: it is judged by the others alone.
 func TestTheFirstRunHasNoState(t *testing.T) {
 	c := Change{Daemon: Slurmctld, IsFirst: true, To: release(t, "25.05"),
-		Others: []Member{{Slurmdbd, "Accounting a", release(t, "26.05")}}}
+		Others: []Member{{Daemon: Slurmdbd, Name: "Accounting a", Release: release(t, "26.05")}}}
 	if got := Judge(c); !got.Allowed() {
 		t.Errorf("with a newer slurmdbd: %+v", got)
 	}
 	c.To = release(t, "26.11")
 	if got := Judge(c); got.Reason != ReasonWaitingForSlurmdbd {
 		t.Errorf("with an older slurmdbd: %+v", got)
+	}
+}
+
+// TestAWayBackWaitsForThoseThatAreNewer: with a copy of its state, slurmctld may get older than it is, but not than workers.
+func TestAWayBackWaitsForThoseThatAreNewer(t *testing.T) {
+	c := Change{Daemon: Slurmctld, From: release(t, "26.05"), To: release(t, "24.11"), Restored: release(t, "24.11"),
+		Others: []Member{{Daemon: Slurmd, Name: "NodeSet w", Release: release(t, "26.05")}}}
+	got := Judge(c)
+	if got.Reason != ReasonDowngrade || !strings.Contains(got.Message, "the slurmd of NodeSet w, which is 26.05, does not work") {
+		t.Errorf("with newer workers: %+v", got)
+	}
+	c.Others[0].Release, c.Others[0].Newest = release(t, "24.11"), release(t, "26.05")
+	if got := Judge(c); got.Allowed() {
+		t.Errorf("while some are newer: %+v", got)
+	}
+	c.Others[0].Newest = Release{}
+	if got := Judge(c); !got.Allowed() {
+		t.Errorf("with workers as old: %+v", got)
+	}
+	c = Change{Daemon: Slurmctld, From: release(t, "24.11"), To: release(t, "25.05"),
+		Others: []Member{{Daemon: Slurmd, Name: "NodeSet w", Release: release(t, "26.05")}}}
+	if got := Judge(c); !got.Allowed() {
+		t.Errorf("an upgrade that comes nearer to newer workers: %+v", got)
 	}
 }
 
@@ -101,7 +133,7 @@ type cluster []Member
 func newCluster(r Release) cluster {
 	var out cluster
 	for i, d := range []Daemon{Slurmdbd, Slurmctld, Slurmd, Slurmd, Slurmrestd, Sackd} {
-		out = append(out, Member{d, fmt.Sprintf("x%d", i), r})
+		out = append(out, Member{Daemon: d, Name: fmt.Sprintf("x%d", i), Release: r})
 	}
 	return out
 }

@@ -52,7 +52,8 @@ func (r *Reconciler) rotateJWTKey(ctx context.Context, c *v1beta1.Controller) (m
 		Requested: secret.requests[c.Name] != c.Annotations[v1beta1.AnnotationRotateJWTKeys]}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionJWTKeysRotated)
 	if !in.Requested && secret.keys.Bridge == "" && last != nil && last.Status == metav1.ConditionTrue {
-		return *last, 0, nil // a pod that starts has the written keys from the beginning
+		// A pod that starts has the written keys from the beginning.
+		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, all)
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {
 		return none, 0, err

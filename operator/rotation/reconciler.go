@@ -151,7 +151,8 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 		Requested: secret.requests[c.Name] != c.Annotations[v1beta1.AnnotationRotateKeys]}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if !in.Requested && len(secret.set.IDs()) == 1 && last != nil && last.Status == metav1.ConditionTrue {
-		return *last, 0, nil // a pod that starts has the written key set from the beginning
+		// A pod that starts has the written key set from the beginning.
+		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, sharers)
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {
 		return none, 0, err

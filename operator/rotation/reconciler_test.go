@@ -42,7 +42,7 @@ func newEnv(t *testing.T, more ...client.Object) *env {
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", UID: "uid-slurm", Generation: 1,
 		Annotations: map[string]string{v1beta1.AnnotationRotateKeys: "monday"}}}
 	c.Spec.SlurmKeyRef = keyOf("auth")
-	a := &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "db"}}
+	a := &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "db", UID: "uid-db"}}
 	a.Spec.SlurmKeyRef = keyOf("auth")
 	l := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Name: "login"}}
 	l.Spec.ControllerRef.Name = "slurm"
@@ -240,4 +240,73 @@ func TestTheOperatorIsKilledAtEveryWrite(t *testing.T) {
 		e.load(e.written(s))
 		return e.reconcile(s)
 	})
+}
+
+// TestARotationWaitsForAllSlurmctlds: a backup that is down or lags keeps the old key, with which it could take over.
+func TestARotationWaitsForAllSlurmctlds(t *testing.T) {
+	e := newEnv(t)
+	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
+	c.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
+	if err := e.store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonWaitingForDaemons, "waiting for slurm-controller-1 (the pod does not exist)", "")
+	backup := newPod("slurm-controller-1", "10.0.0.5", names.SlurmctldSelector("slurm"))
+	backup.Namespace = "team"
+	if err := e.store.Create(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	e.keys["10.0.0.5"] = ""
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	e.load("first*,new")
+	e.keys["10.0.0.5"] = ""
+	e.check(v1beta1.ReasonDistributingKey, "waiting for slurm-controller-1", "first*,new")
+	e.load("first*,new")
+	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+	e.load("first,new*")
+	delete(e.keys, "10.0.0.5")
+	e.check(v1beta1.ReasonSwitchingKey, "waiting for slurm-controller-1 (it does not say which keys it has)", "first,new*")
+	e.keys["10.0.0.5"] = "first,new*"
+	e.check(v1beta1.ReasonRetiringKey, "", "new*")
+	if err := e.store.Delete(t.Context(), kubetest.Get(t, e.store, "slurm-controller-1", &corev1.Pod{})); err != nil {
+		t.Fatal(err)
+	}
+	e.load("new*")
+	e.check(v1beta1.ReasonRetiringKey, "waiting for slurm-controller-1 (the pod does not exist)", "new*")
+}
+
+// TestTheKeysOutliveTheController as long as slurmdbd has them: the Secret belongs to its Accounting, too. That of an older
+// operator gets the owner when the rotation is over.
+func TestTheKeysOutliveTheController(t *testing.T) {
+	e := newEnv(t)
+	for _, written := range []string{"first*,new", "first,new*", "new*"} {
+		if err := e.reconcile(e.store); err != nil {
+			t.Fatal(err)
+		}
+		e.load(written)
+	}
+	e.check(v1beta1.ReasonRotated, "", "new*")
+	owners := func() (out []string) {
+		secret := kubetest.Get(t, e.store, names.KeySetSecret("auth", "slurm.key"), &corev1.Secret{})
+		for _, owner := range secret.OwnerReferences {
+			out = append(out, owner.Kind+" "+owner.Name)
+		}
+		return out
+	}
+	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db" {
+		t.Errorf("the Secret belongs to %s", got)
+	}
+	secret := kubetest.Get(t, e.store, names.KeySetSecret("auth", "slurm.key"), &corev1.Secret{})
+	secret.OwnerReferences = secret.OwnerReferences[:1]
+	if err := e.store.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonRotated, "", "new*")
+	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db" {
+		t.Errorf("the Secret of an older operator belongs to %s", got)
+	}
+	e.store.Writes = 0
+	if err := e.reconcile(e.store); err != nil || e.store.Writes > 0 {
+		t.Errorf("then there are %d writes, and the error %v", e.store.Writes, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,8 +71,8 @@ func (r *Reconciler) readUsersKey(ctx context.Context, namespace, field string, 
 	return secret.Data[ref.Key], nil
 }
 
-// render returns the Secret with other data. It belongs to all Controllers that have the key, and is deleted with the last of
-// them. c's request is done if a rotation begins with it.
+// render returns the Secret with other data. It belongs to all Controllers and Accountings that have the key, and is deleted
+// with the last of them. c's request is done if a rotation begins with it.
 func (s rotationSecret) render(c *v1beta1.Controller, all sharers, begunFor string, data map[string][]byte) (
 	*corev1.Secret, error) {
 	requests := map[string]string{}
@@ -92,14 +93,44 @@ func (s rotationSecret) render(c *v1beta1.Controller, all sharers, begunFor stri
 		out = s.live.DeepCopy()
 	}
 	out.Annotations = podspec.MergeMaps(out.Annotations, map[string]string{v1beta1.AnnotationRotatedFor: string(done)})
-	out.OwnerReferences = nil
-	for _, sharer := range all.controllers {
-		out.OwnerReferences = append(out.OwnerReferences, metav1.OwnerReference{
-			APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindController, Name: sharer.Name,
-			UID: sharer.UID})
-	}
+	out.OwnerReferences = all.owners()
 	out.Data = data
 	return out, nil
+}
+
+// owners returns references to all objects that have the key.
+func (s sharers) owners() []metav1.OwnerReference {
+	var out []metav1.OwnerReference
+	add := func(kind string, o metav1.Object) {
+		out = append(out, metav1.OwnerReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind, Name: o.GetName(),
+			UID: o.GetUID()})
+	}
+	for i := range s.controllers {
+		add(v1beta1.KindController, &s.controllers[i])
+	}
+	for i := range s.accountings {
+		add(v1beta1.KindAccounting, &s.accountings[i])
+	}
+	return out
+}
+
+// keepOwners adds the objects to which the Secret of a rotation that is over must belong, too: those that refer to the key
+// since, and the Accountings of one that an older operator has written.
+func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sharers) error {
+	if from.live == nil {
+		return nil
+	}
+	next := from.live.DeepCopy()
+	for _, owner := range all.owners() {
+		has := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
+		if !slices.ContainsFunc(next.OwnerReferences, has) {
+			next.OwnerReferences = append(next.OwnerReferences, owner)
+		}
+	}
+	if len(next.OwnerReferences) == len(from.live.OwnerReferences) {
+		return nil
+	}
+	return r.writeSecret(ctx, from, next)
 }
 
 // writeSecret writes the Secret, on condition that it has not changed since it was read.

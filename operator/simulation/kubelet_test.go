@@ -179,8 +179,11 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 	}
 	stored := w.states[kind]
 	if o := w.api.objects[kind][objectNames[kind]]; o != nil {
-		if restored, err := releases.Parse(o.GetAnnotations()[v1beta1.AnnotationRestoredState]); err == nil {
-			stored = restored
+		value := o.GetAnnotations()[v1beta1.AnnotationRestoredState]
+		restored, err := releases.Parse(value)
+		if err == nil && release.Compare(stored) < 0 && w.restored[kind] != value {
+			stored, w.restored[kind] = restored, value // the copy is converted, so that there is none for another time
+			w.counts["a daemon gets a copy of an older state"]++
 		}
 	}
 	if release.Compare(stored) < 0 {

@@ -35,17 +35,12 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 	}
 }
 
-// isInCluster reports whether users have an object in the cluster, and its daemon: one that refers to nothing is in none,
-// whatever runs, and the slurmdbd that ends is in none once users name an external one.
+// isInCluster reports whether users have an object in the cluster. A RestApi or LoginSet that refers to nothing is in the one
+// of its pods.
 func (w *simulation) isInCluster(kind string) bool {
-	switch o := w.objectOf(kind).(type) {
-	case *v1beta1.RestApi:
-		return o.Spec.ControllerRef.Name == ctldName
-	case *v1beta1.LoginSet:
-		return o.Spec.ControllerRef.Name == ctldName
-	case *v1beta1.Accounting:
+	if a, isAccounting := w.objectOf(kind).(*v1beta1.Accounting); isAccounting {
 		c, _ := w.objectOf(v1beta1.KindController).(*v1beta1.Controller)
-		return c != nil && c.Spec.AccountingRef.Name == dbdName && !o.Spec.External
+		return c != nil && c.Spec.AccountingRef.Name == dbdName && !a.Spec.External // one outside is no concern of the operator
 	}
 	return w.objectOf(kind) != nil
 }

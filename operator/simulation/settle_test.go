@@ -83,6 +83,7 @@ func (w *simulation) correctSpecs() {
 
 // newestImage returns the image of the newest release that has run, or that the operator believes to have run.
 func (w *simulation) newestImage() string {
+	w.recordImages()
 	newest := slurmImages[0]
 	for _, kind := range kinds {
 		o, _ := w.objectOf(kind).(upgrade.Object)

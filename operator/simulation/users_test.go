@@ -232,6 +232,7 @@ func (w *simulation) restoreState(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
 		w.annotate(kind, v1beta1.AnnotationRestoredState, "")
+		delete(w.restored, kind)
 		return
 	}
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
@@ -241,7 +242,7 @@ func (w *simulation) restoreState(kind string) {
 
 // deleteSomething deletes an object that the operator has made, or the Controller.
 func (w *simulation) deleteSomething() {
-	if w.chance(15) && !w.hasKeySet() {
+	if w.chance(15) {
 		w.logf("the Controller is deleted")
 		w.api.delete(metav1.NewTime(w.now), v1beta1.KindController, ctldName)
 		return
@@ -253,10 +254,11 @@ func (w *simulation) deleteSomething() {
 	}
 }
 
-// isRecorded reports whether all statuses say which images run. A StatefulSet that is deleted after the operator was
-// killed between its first write and that of the status leaves nothing by which its image could be known.
+// isRecorded reports whether the statuses of daemons without a state say which images run. A Deployment that is deleted
+// after the operator was killed between its first write and that of the status leaves nothing by which its image could be
+// known.
 func (w *simulation) isRecorded() bool {
-	for _, kind := range kinds {
+	for _, kind := range []string{v1beta1.KindRestApi, v1beta1.KindLoginSet} {
 		if o, isObject := w.objectOf(kind).(upgrade.Object); isObject {
 			if status, _ := o.ReleaseStatusOf(); status.Image == "" {
 				return false

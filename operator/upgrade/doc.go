@@ -10,6 +10,8 @@
 //	                        ▼    │                 │
 //	                  WaitingForSlurmdbd, WaitingForSlurmctld, TooOld, Downgrade
 //
+// NodeSets have no workload: their reconciler passes what runs, and renders workers with the image of the decision.
+//
 // A release is looked up by a pod with the image, which writes what "slurmctld -V" prints, or "sinfo -V" in an image of
 // login pods, as its termination message.
 // The first image of an object is not looked up until somebody needs to know it: an object of the cluster with

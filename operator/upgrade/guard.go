@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/holder"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
@@ -45,11 +47,34 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 	if !ok {
 		return nil, nil //nolint:nilnil // a nil decision changes nothing
 	}
-	o, err := g.observe(ctx, s, rendered)
+	live, err := g.findLive(ctx, s, rendered)
+	if err != nil {
+		return nil, err
+	}
+	d, err := g.decide(ctx, s, rendered, live)
+	if err != nil {
+		return nil, err
+	}
+	rendered.setImage(d.Image)
+	return d, nil
+}
+
+// decide looks up what is not known, and decides which image takes the place of that of the live workload.
+func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (*Decision, error) {
+	o, err := g.observe(ctx, s, rendered, live)
 	if err != nil {
 		return nil, err
 	}
 	d := Plan(o)
+	if o.Last.Image == "" && d.Status.Image != "" && s.daemon.HasState() {
+		if err := g.recordImage(ctx, s.object, d.Status); err != nil {
+			return nil, err
+		}
+		// Lookups may be left of a time before the daemon ran elsewhere.
+		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
+			return nil, err
+		}
+	}
 	if isLookingUp(o.Last) { // what begins is in the status first, so that no pod is forgotten
 		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
 			return nil, err
@@ -59,21 +84,16 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 			return nil, err
 		}
 	}
-	rendered.setImage(d.Image)
 	return &d, nil
 }
 
 // observe reads what Plan decides by. The only answers are those that users state.
-func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Observation, error) {
+func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) (Observation, error) {
 	last, conditions := s.object.ReleaseStatusOf()
 	wanted := rendered.container.Image
 	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
-		Restored:   parse(s.object.GetAnnotations()[v1beta1.AnnotationRestoredState]),
+		Restored:   s.object.GetAnnotations()[v1beta1.AnnotationRestoredState],
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
-	live, err := g.findLive(ctx, s, rendered)
-	if err != nil {
-		return out, err
-	}
 	if live.container != nil {
 		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
 	}
@@ -81,11 +101,38 @@ func (g Guard) observe(ctx context.Context, s subject, rendered workload) (Obser
 	if err != nil {
 		return out, err
 	}
-	others := all.othersOf(s.object)
+	if err := g.findStrays(ctx, all); err != nil {
+		return out, err
+	}
+	others := slices.DeleteFunc(all.othersOf(s.object), g.isHeld)
 	out.Others, out.IsAsked = membersOf(s.daemon, others)
 	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
 	out.Others = append(out.Others, unrecorded...)
 	return out, err
+}
+
+// recordImage writes the image of a daemon into the status before its workload is first written: if that vanishes later, its
+// image is still known, and so is what has written the state.
+func (g Guard) recordImage(ctx context.Context, object Object, status v1beta1.ReleaseStatus) error {
+	next, ok := object.DeepCopyObject().(Object)
+	if !ok {
+		return fmt.Errorf("copying %T: the copy is of another type", object)
+	}
+	of, _ := next.ReleaseStatusOf()
+	*of = status
+	if err := kube.PatchStatus(ctx, g.Client, object, next, nil, g.Owner); err != nil {
+		return err
+	}
+	object.SetResourceVersion(next.GetResourceVersion())
+	of, _ = object.ReleaseStatusOf()
+	*of = status
+	return nil
+}
+
+// isHeld reports whether another operator runs the daemon of an object, which then counts as one that runs elsewhere.
+func (g Guard) isHeld(o Object) bool {
+	_, held := holder.Of(g.Now(), o)
+	return held
 }
 
 // findLive returns the workload that exists, without a container if there is none. That of another operator is a
@@ -172,6 +219,11 @@ func (g Guard) RecordEvent(before Object, d *Decision) {
 func OnChange() builder.Predicates {
 	return builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
 		predicate.Funcs{UpdateFunc: hasReleaseChanged}))
+}
+
+// OnReleaseChange is the option of a watch that ignores all changes but those of the releases in the status.
+func OnReleaseChange() builder.Predicates {
+	return builder.WithPredicates(predicate.Funcs{UpdateFunc: hasReleaseChanged})
 }
 
 // hasReleaseChanged reports whether an update changes the releases in the status of an object.

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// Object is an object whose daemon has a release of Slurm: a Controller, Accounting, RestApi or LoginSet.
+// Object is an object whose daemon has a release of Slurm: a Controller, Accounting, RestApi, LoginSet or NodeSet.
 type Object interface {
 	client.Object
+	ConditionsOf() *[]metav1.Condition
 	ReleaseStatusOf() (*v1beta1.ReleaseStatus, *[]metav1.Condition)
 }
 
@@ -40,6 +42,8 @@ func subjectOf(object Object) subject {
 		return subject{o, v1beta1.KindController, releases.Slurmctld, "slurmctld", o.Spec.External}
 	case *v1beta1.RestApi:
 		return subject{o, v1beta1.KindRestApi, releases.Slurmrestd, "slurmrestd", false}
+	case *v1beta1.NodeSet:
+		return subject{o, v1beta1.KindNodeSet, releases.Slurmd, "slurmd", false}
 	}
 	return subject{object, v1beta1.KindLoginSet, releases.Sackd, "login", false}
 }
@@ -50,13 +54,17 @@ type inventory struct {
 	accountings v1beta1.AccountingList
 	restAPIs    v1beta1.RestApiList
 	loginSets   v1beta1.LoginSetList
+	nodeSets    v1beta1.NodeSetList
+	// strays are the Controllers of RestApis and LoginSets that refer to none, whose pods go on with the one to which they
+	// referred before.
+	strays map[client.Object]string
 }
 
 // readInventory reads them from the cache.
 func readInventory(ctx context.Context, reader client.Reader, namespace string) (*inventory, error) {
 	out, in := &inventory{}, client.InNamespace(namespace)
 	err := errors.Join(reader.List(ctx, &out.controllers, in), reader.List(ctx, &out.accountings, in),
-		reader.List(ctx, &out.restAPIs, in), reader.List(ctx, &out.loginSets, in))
+		reader.List(ctx, &out.restAPIs, in), reader.List(ctx, &out.loginSets, in), reader.List(ctx, &out.nodeSets, in))
 	if err != nil {
 		return nil, fmt.Errorf("listing the daemons of namespace %s: %w", namespace, err)
 	}
@@ -69,8 +77,9 @@ func (v *inventory) othersOf(self Object) []Object {
 	var out []Object
 	add := func(o Object) {
 		isSelf := subjectOf(o).kind == subjectOf(self).kind && o.GetName() == self.GetName()
-		// The slurmctld of a Controller that is being deleted goes on until the finalizer is gone.
-		isGone := o.GetDeletionTimestamp() != nil && !kube.HasFinalizer(o, v1beta1.FinalizerSlurmctld)
+		// The daemons of an object that is being deleted go on until the finalizer is gone.
+		isGone := o.GetDeletionTimestamp() != nil && !kube.HasFinalizer(o, v1beta1.FinalizerSlurmctld) &&
+			!kube.HasFinalizer(o, v1beta1.FinalizerDrain)
 		if !isSelf && !isGone {
 			out = append(out, o)
 		}
@@ -93,16 +102,29 @@ func (v *inventory) othersOf(self Object) []Object {
 		}
 	}
 	for i := range v.restAPIs.Items {
-		if r := &v.restAPIs.Items[i]; controllers[r.Spec.ControllerRef.Name] {
+		if r := &v.restAPIs.Items[i]; controllers[cmp.Or(v.strays[r], r.Spec.ControllerRef.Name)] {
 			add(r)
 		}
 	}
 	for i := range v.loginSets.Items {
-		if l := &v.loginSets.Items[i]; controllers[l.Spec.ControllerRef.Name] {
+		if l := &v.loginSets.Items[i]; controllers[cmp.Or(v.strays[l], l.Spec.ControllerRef.Name)] {
 			add(l)
 		}
 	}
+	for i := range v.nodeSets.Items {
+		if n := &v.nodeSets.Items[i]; controllers[controllerOf(n)] {
+			add(n)
+		}
+	}
 	return out
+}
+
+// controllerOf returns the name of the Controller that a NodeSet joins, or "" if it joins none.
+func controllerOf(n *v1beta1.NodeSet) string {
+	if n.Spec.ControllerRef == nil {
+		return ""
+	}
+	return n.Spec.ControllerRef.Name
 }
 
 // isInClusterOf reports whether a slurmctld is that of an object, or reports to it.
@@ -116,6 +138,8 @@ func isInClusterOf(c *v1beta1.Controller, self Object) bool {
 		return c.Name == self.Spec.ControllerRef.Name
 	case *v1beta1.LoginSet:
 		return c.Name == self.Spec.ControllerRef.Name
+	case *v1beta1.NodeSet:
+		return c.Name == controllerOf(self)
 	}
 	return false
 }
@@ -130,11 +154,15 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			continue
 		}
 		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
-		// While pods get an older image, there are some of it already.
+		// While pods get another image, there are some of it already.
 		next := parse(status.ReleaseOf(status.NextImage))
-		if next.IsKnown() && next.Compare(m.Release) < 0 &&
-			meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
-			m.Release = next
+		if next.IsKnown() && m.Release.IsKnown() && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+			m.Newest = m.Release
+			if m.Newest.Compare(next) < 0 {
+				m.Newest = next
+			} else {
+				m.Release = next
+			}
 		}
 		members = append(members, m)
 		isAsked = isAsked || status.NextImage != ""

@@ -6,13 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// newInventory returns two clusters, red and blue, which report to one slurmdbd, with a slurmrestd and login pods each,
-// and a third one, which runs elsewhere.
+// newInventory returns two clusters, red and blue, which report to one slurmdbd, with a slurmrestd, login pods and
+// workers each, and a third one, whose slurmctld runs elsewhere. There are workers of no Controller, too.
 func newInventory() *inventory {
 	out := &inventory{}
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
@@ -28,8 +29,14 @@ func newInventory() *inventory {
 		r.Spec.ControllerRef.Name, l.Spec.ControllerRef.Name = name, name
 		r.Status.ReleaseStatus, l.Status.ReleaseStatus = status, status
 		out.controllers.Items = append(out.controllers.Items, c)
+		n := v1beta1.NodeSet{ObjectMeta: meta(name)}
+		n.Spec.ControllerRef, n.Status.ReleaseStatus = &corev1.LocalObjectReference{Name: name}, status
+		out.nodeSets.Items = append(out.nodeSets.Items, n)
 		out.restAPIs.Items, out.loginSets.Items = append(out.restAPIs.Items, r), append(out.loginSets.Items, l)
 	}
+	n := v1beta1.NodeSet{ObjectMeta: meta("elsewhere")}
+	n.Spec.ClusterRef, n.Status.ReleaseStatus = &corev1.LocalObjectReference{Name: "red"}, status
+	out.nodeSets.Items = append(out.nodeSets.Items, n)
 	return out
 }
 
@@ -40,11 +47,15 @@ func TestMembersOfACluster(t *testing.T) {
 		self Object
 		want []string
 	}{
-		{"a slurmctld", &v.controllers.Items[0], []string{"Accounting acct", "RestApi red", "LoginSet red"}},
+		{"a slurmctld", &v.controllers.Items[0], []string{"Accounting acct", "RestApi red", "LoginSet red", "NodeSet red"}},
 		{"a slurmdbd", &v.accountings.Items[0], []string{"Controller red", "Controller blue", "RestApi red",
-			"RestApi blue", "RestApi outside", "LoginSet red", "LoginSet blue", "LoginSet outside"}},
+			"RestApi blue", "RestApi outside", "LoginSet red", "LoginSet blue", "LoginSet outside", "NodeSet red", "NodeSet blue",
+			"NodeSet outside"}},
 		{"a slurmrestd", &v.restAPIs.Items[1], []string{"Controller blue", "Accounting acct"}},
 		{"login pods", &v.loginSets.Items[0], []string{"Controller red", "Accounting acct"}},
+		{"workers", &v.nodeSets.Items[0], []string{"Controller red", "Accounting acct"}},
+		{"workers of a slurmctld outside", &v.nodeSets.Items[2], []string{"Accounting acct"}},
+		{"workers of a Cluster", &v.nodeSets.Items[3], nil},
 		{"a slurmdbd of nobody", &v.accountings.Items[1], nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,7 +78,7 @@ func TestMembersOfACluster(t *testing.T) {
 func TestWhatDoesNotRunIsNoMember(t *testing.T) {
 	v := newInventory()
 	v.restAPIs.Items[0].Status.ReleaseStatus = v1beta1.ReleaseStatus{}
-	v.loginSets.Items[0].DeletionTimestamp = &metav1.Time{}
+	v.loginSets.Items[0].DeletionTimestamp, v.nodeSets.Items[0].DeletionTimestamp = &metav1.Time{}, &metav1.Time{}
 	members, _ := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0]))
 	if len(members) != 1 || members[0].Name != "Accounting acct" {
 		t.Errorf("they are %v", members)
@@ -81,6 +92,17 @@ func TestASlurmctldThatGoesOnIsAMember(t *testing.T) {
 	c.DeletionTimestamp, c.Finalizers = &metav1.Time{}, []string{v1beta1.FinalizerSlurmctld}
 	members, _ := membersOf(releases.Sackd, v.othersOf(&v.loginSets.Items[0]))
 	if len(members) != 2 || members[0].Name != "Controller red" {
+		t.Errorf("they are %v", members)
+	}
+}
+
+// TestWorkersThatAreDrainedAreMembers although their NodeSet is being deleted.
+func TestWorkersThatAreDrainedAreMembers(t *testing.T) {
+	v := newInventory()
+	n := &v.nodeSets.Items[0]
+	n.DeletionTimestamp, n.Finalizers = &metav1.Time{}, []string{v1beta1.FinalizerDrain}
+	members, _ := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0]))
+	if len(members) != 4 || members[3].Name != "NodeSet red" {
 		t.Errorf("they are %v", members)
 	}
 }
@@ -124,5 +146,21 @@ func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
 				t.Errorf("it is %s, not %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestWhatRefersToNothingIsAMember of the cluster for which its pods were made.
+func TestWhatRefersToNothingIsAMember(t *testing.T) {
+	v := newInventory()
+	r, l := &v.restAPIs.Items[0], &v.loginSets.Items[0]
+	r.Spec.ControllerRef.Name, l.Spec.ControllerRef.Name = "gone", "gone"
+	v.strays = map[client.Object]string{r: "red", l: "red"}
+	members, _ := membersOf(releases.Slurmctld, v.othersOf(&v.controllers.Items[0]))
+	var got []string
+	for _, m := range members {
+		got = append(got, m.Name)
+	}
+	if diff := cmp.Diff([]string{"Accounting acct", "RestApi red", "LoginSet red", "NodeSet red"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

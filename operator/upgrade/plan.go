@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -18,8 +19,8 @@ type Observation struct {
 	IsRecorded bool
 	// Wanted is the image that the object asks for, and Applied that of its workload, empty if there is none.
 	Wanted, Applied string
-	// Restored is the release of a copy of the state that users have put in place, or the zero value.
-	Restored releases.Release
+	// Restored names the release of a copy of the state that users have put in place. It is empty if there is none.
+	Restored string
 	// HasReady says that a pod of the workload is ready, and Complete that all are and have Applied.
 	HasReady, Complete bool
 	// Others are the other daemons of the cluster.
@@ -61,6 +62,9 @@ func Plan(o Observation) Decision {
 		return d
 	}
 	s.Image = cmp.Or(s.Image, applied)
+	if o.Restored == "" {
+		s.RestoredState = ""
+	}
 	for _, image := range slices.Sorted(maps.Keys(o.Answers)) {
 		if found := o.Answers[image].Release; found.IsKnown() {
 			setRelease(s, image, found.String())
@@ -84,16 +88,17 @@ func Plan(o Observation) Decision {
 // judge decides whether the wanted image takes the place of the one that is applied.
 func (d *Decision) judge(o Observation, applied string) {
 	change := releases.Change{Daemon: o.Daemon, From: parse(d.Status.ReleaseOf(applied)),
-		To: parse(d.Status.ReleaseOf(o.Wanted)), Restored: o.Restored, Others: o.Others}
+		To: parse(d.Status.ReleaseOf(o.Wanted)), Restored: restoredRelease(o), Others: o.Others}
 	// An image that cannot even be looked up, and of which nothing is ready, has never run.
 	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
-	if !change.To.IsKnown() {
+	d.Verdict = releases.Judge(change)
+	d.useRestored(o, change)
+	if !change.To.IsKnown() && !d.Verdict.Allowed() {
 		d.Lookups = append(d.Lookups, o.Wanted)
 	}
-	if !change.From.IsKnown() {
+	if !change.From.IsKnown() && (!d.Verdict.Allowed() || change.IsFirst) {
 		d.Lookups = append(d.Lookups, applied)
 	}
-	d.Verdict = releases.Judge(change)
 	failed := o.Answers[o.Wanted].Problem
 	if failed == "" && !change.IsFirst {
 		failed = o.Answers[applied].Problem
@@ -105,6 +110,29 @@ func (d *Decision) judge(o Observation, applied string) {
 	d.IsDeferred = d.Verdict.Allowed() && !(o.IsRecorded && o.Last.NextImage == o.Wanted)
 	if !d.Verdict.Allowed() || d.IsDeferred {
 		d.Image = applied
+	}
+}
+
+// restoredRelease returns the release of a copy of the state that was put in place for this change, or the zero value. What
+// was put in place for an earlier change has been converted since.
+func restoredRelease(o Observation) releases.Release {
+	isUnderWay := o.IsRecorded && o.Last.NextImage == o.Wanted
+	if o.Restored == o.Last.RestoredState && !isUnderWay {
+		return releases.Release{}
+	}
+	return parse(o.Restored)
+}
+
+// useRestored records that a change was allowed by a copy of the state, or says that an earlier one was.
+func (d *Decision) useRestored(o Observation, change releases.Change) {
+	isRestored := change.Restored.IsKnown()
+	change.Restored = releases.Release{}
+	switch {
+	case isRestored && d.Verdict.Allowed() && !releases.Judge(change).Allowed():
+		d.Status.RestoredState = o.Restored
+	case !isRestored && o.Restored != "" && d.Verdict.Reason == v1beta1.ReasonDowngrade:
+		d.Verdict.Message += fmt.Sprintf("; annotation %s: %s has had its effect, and another copy needs another value",
+			v1beta1.AnnotationRestoredState, o.Restored)
 	}
 }
 

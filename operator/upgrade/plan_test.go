@@ -89,13 +89,33 @@ func TestPlan(t *testing.T) {
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the way back, with a copy of the state", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, oldRelease
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
 			o.Last.Image = imageNew
 		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
-			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"which is recorded first", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases, o.IsRecorded = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}, false
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Last.Image = imageNew
+		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"once more, with the annotation of then", func(o *Observation) {
+			o.Last.RestoredState, o.Last.ImageReleases = "24.11", []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Last.Image = imageNew
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"once more, with another value", func(o *Observation) {
+			o.Last.RestoredState, o.Last.ImageReleases = "24.11", []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11 of Monday"
+			o.Last.Image = imageNew
+		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			RestoredState: "24.11 of Monday", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the annotation is removed", func(o *Observation) { o.Wanted, o.Last.RestoredState = imageOld, "24.11" }, imageOld, "",
+			"", v1beta1.ReleaseStatus{Image: imageOld}},
 		{"the way back, with a copy of another release", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, releases.Release{Year: 25, Month: 5}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "25.05"
 			o.Last.Image = imageNew
 		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
@@ -150,6 +170,33 @@ func TestPlan(t *testing.T) {
 				t.Errorf("the status (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestARestoredStateIsGoodForOneWayBack: the annotation is left on, the daemon is upgraded, and would then go back again.
+func TestARestoredStateIsGoodForOneWayBack(t *testing.T) {
+	o := newChange(newRelease)
+	o.Others, o.Restored, o.IsRecorded = nil, "24.11", false
+	o.Last = v1beta1.ReleaseStatus{Image: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
+	o.Applied = imageNew
+	for i, tc := range []struct{ wanted, reason, image string }{
+		{imageOld, "Allowed", imageNew}, {imageOld, "Allowed", imageOld}, {imageOld, "", imageOld},
+		{imageNew, "Allowed", imageOld}, {imageNew, "Allowed", imageNew}, {imageNew, "", imageNew},
+		{imageOld, "Downgrade", imageNew}, {imageOld, "Downgrade", imageNew},
+	} {
+		o.Wanted = tc.wanted
+		o.Answers = map[string]Answer{imageOld: {Release: oldRelease}, imageNew: {Release: newRelease}}
+		d := Plan(o)
+		if d.Verdict.Reason != tc.reason || d.Image != tc.image {
+			t.Fatalf("step %d: image %s, verdict %+v", i, d.Image, d.Verdict)
+		}
+		if tc.reason == "Downgrade" && !strings.Contains(d.Verdict.Message, "restored-state: 24.11 has had its effect") {
+			t.Errorf("step %d: it says %q", i, d.Verdict.Message)
+		}
+		o.Last, o.Applied = d.Status, d.Image
+		if d.Verdict.Reason != "" {
+			o.IsRecorded = d.Verdict.Allowed()
+		}
 	}
 }
 

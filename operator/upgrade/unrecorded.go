@@ -13,13 +13,14 @@ import (
 )
 
 // findUnrecorded returns the daemons of other objects that matter for one and run although the statuses do not say so
-// yet, because the operator was killed in between. Their releases are not known.
+// yet, because the operator was killed in between. Their releases are not known. NodeSets, which
+// have no workload, are not among them.
 func (g Guard) findUnrecorded(ctx context.Context, daemon releases.Daemon, others []Object) ([]releases.Member, error) {
 	var out []releases.Member
 	for _, o := range others {
 		other := subjectOf(o)
 		status, _ := o.ReleaseStatusOf()
-		if other.isExternal || status.Image != "" || !daemon.TalksTo(other.daemon) {
+		if other.isExternal || other.daemon == releases.Slurmd || status.Image != "" || !daemon.TalksTo(other.daemon) {
 			continue
 		}
 		live := newWorkloadOf(o)

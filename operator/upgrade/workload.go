@@ -50,13 +50,19 @@ func newWorkload(object client.Object, container string) (workload, bool) {
 	default:
 		return out, false
 	}
-	list := out.template.Spec.Containers
-	i := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == container })
+	return out.withContainer(container)
+}
+
+// withContainer returns the workload with the container of its template that has a name, and reports whether there is
+// one.
+func (w workload) withContainer(name string) (workload, bool) {
+	list := w.template.Spec.Containers
+	i := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
 	if i < 0 {
-		return out, false
+		return w, false
 	}
-	out.container = &list[i]
-	return out, true
+	w.container = &list[i]
+	return w, true
 }
 
 // replicasOf returns how many pods are wanted. Unset is one (apps/v1).

@@ -183,9 +183,9 @@ const ConditionAccountsApplied = "AccountsApplied"
 // ReasonDryRun (False) is of the condition AccountsApplied: the mode is DryRun, and the message says what would change.
 const ReasonDryRun = "DryRun"
 
-// ConditionReleaseAllowed is on Controllers, Accountings, RestApis and LoginSets whose image has changed. True: the pods
-// are given the image, or have it. False: they keep the image that they have, and the reason says why. It is a slurmtide
-// extension.
+// ConditionReleaseAllowed is on Controllers, Accountings, RestApis, LoginSets and NodeSets whose image has changed.
+// True: the pods are given the image, or have it. False: they keep the image that they have, and the reason says why. It
+// is a slurmtide extension.
 const ConditionReleaseAllowed = "ReleaseAllowed"
 
 // Reasons of the condition ReleaseAllowed.

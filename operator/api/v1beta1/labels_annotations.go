@@ -150,14 +150,15 @@ const AnnotationRotateJWTKeys = Prefix + "rotate-jwt-keys"
 // AnnotationRotateKeys or AnnotationRotateJWTKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
 const AnnotationRotatedFor = Prefix + "rotated-for"
 
-// AnnotationImageReleases is on Controllers, Accountings, RestApis and LoginSets. It says of images which release of
+// AnnotationImageReleases is on Controllers, Accountings, RestApis, LoginSets and NodeSets. It says of images which release of
 // Slurm they have, such as "example.com/slurmctld:site=26.05", separated by commas. The operator does not look these
 // up. Users set it, for images in which a lookup cannot run; the operator reads it. It is a slurmtide extension.
 const AnnotationImageReleases = Prefix + "image-releases"
 
 // AnnotationRestoredState is on Controllers and Accountings. It says that a copy which an older release has stored, such
-// as "24.11", was put in the place of the daemon's state, so that an image of that release is no downgrade. Users set it,
-// and remove it when the daemon runs. It is a slurmtide extension.
+// as "24.11", was put in the place of the daemon's state, so that an image of that release is no downgrade. A value
+// is good for one change of the image; it may go on after the release, as in "24.11 of Monday". Users set it, and remove
+// it when the daemon runs. It is a slurmtide extension.
 const AnnotationRestoredState = Prefix + "restored-state"
 
 // AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to

@@ -71,7 +71,10 @@ type NodeSetStatus struct {
 	// +nullable
 	OrdinalToNode map[string]string `json:"ordinalToNode,omitempty"`
 
-	// conditions are Ready, Draining, Updated, Submittable and, where they apply, WakeUp and FieldsIgnored.
+	ReleaseStatus `json:",inline"`
+
+	// conditions are Ready, Draining, Updated, Submittable and, where they apply, WakeUp, ReleaseAllowed and
+	// FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

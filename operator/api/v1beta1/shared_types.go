@@ -153,6 +153,11 @@ type ReleaseStatus struct {
 	// +listType=map
 	// +listMapKey=image
 	ImageReleases []ImageRelease `json:"imageReleases,omitempty"`
+
+	// restoredState is the value of the annotation slinky.slurm.net/restored-state that has allowed an older image. The
+	// same value does not allow another one.
+	// +optional
+	RestoredState string `json:"restoredState,omitempty"`
 }
 
 // ImageRelease is the release of Slurm in an image.
@@ -194,6 +199,11 @@ func (r *RestApi) ReleaseStatusOf() (*ReleaseStatus, *[]metav1.Condition) {
 // ReleaseStatusOf returns the releases of the login pods, and their conditions. Both may be changed.
 func (l *LoginSet) ReleaseStatusOf() (*ReleaseStatus, *[]metav1.Condition) {
 	return &l.Status.ReleaseStatus, &l.Status.Conditions
+}
+
+// ReleaseStatusOf returns the releases of the workers, and the conditions of the NodeSet. Both may be changed.
+func (n *NodeSet) ReleaseStatusOf() (*ReleaseStatus, *[]metav1.Condition) {
+	return &n.Status.ReleaseStatus, &n.Status.Conditions
 }
 
 // ConditionsOf returns the conditions of the Accounting, which may be changed.

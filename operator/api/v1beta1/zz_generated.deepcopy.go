@@ -972,6 +972,7 @@ func (in *NodeSetStatus) DeepCopyInto(out *NodeSetStatus) {
 			(*out)[key] = val
 		}
 	}
+	in.ReleaseStatus.DeepCopyInto(&out.ReleaseStatus)
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))

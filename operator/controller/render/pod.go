@@ -89,7 +89,8 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 // defaultSlurmctld returns the slurmctld container before the user's is applied.
 //
 // It has no liveness probe. A slurmctld that waits for slurmdbd at its first start answers nothing,
-// and one under load answers late; a restart helps neither and loses the jobs of the last seconds.
+// and one under load answers late; a restart helps neither and loses the jobs of the last seconds. slurm-agent ends one
+// that hangs while it starts (configagent.Slurmctld).
 func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 	c := corev1.Container{
 		Name:    ContainerSlurmctld,

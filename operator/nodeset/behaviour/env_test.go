@@ -43,6 +43,7 @@ type testEnv struct {
 	scheme       *runtime.Scheme
 	slurm        *nodesettest.FakeSlurm
 	slurmMissing bool
+	image        string
 	parallel     int
 	now          time.Time
 	events       *events.FakeRecorder
@@ -76,7 +77,8 @@ var (
 // that was read at noon.
 func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *testEnv {
 	t.Helper()
-	r := &testEnv{t: t, scheme: sharedScheme(), now: nodesettest.Noon, parallel: 1, fail: map[string]error{},
+	r := &testEnv{t: t, scheme: sharedScheme(), now: nodesettest.Noon, parallel: 1,
+		image: "registry.example.com/slurmd:1", fail: map[string]error{},
 		before: func() error { return nil }, after: func(err error) error { return err },
 		events: events.NewFakeRecorder(10000)}
 	store := clienttesting.NewObjectTracker(r.scheme, sharedDecoder())
@@ -117,7 +119,8 @@ func (r *testEnv) restart() { r.restartWithCache(r.Client) }
 // restartWithCache makes a reconciler whose cache is not the store itself.
 func (r *testEnv) restartWithCache(cache client.Client) {
 	cfg := nodeset.DefaultConfig()
-	cfg.Parallel, cfg.Image = r.parallel, "registry.example.com/slurmd:1"
+	cfg.Parallel, cfg.Image = r.parallel, r.image
+	cfg.ComparesReleases = true
 	r.Reconciler = nodeset.New(cache, r.Client, func(refs.ClusterKey) reading.SlurmCluster {
 		if r.slurmMissing {
 			return nil
@@ -146,10 +149,14 @@ func (r *testEnv) pollAndReconcile() ctrl.Result {
 	return r.reconcile()
 }
 
-// kubelet schedules pods, runs them, and has them register with Slurm.
+// kubelet schedules pods, runs them, and has workers register with Slurm.
 func (r *testEnv) kubelet() {
 	r.t.Helper()
 	for _, pod := range r.pods() {
+		if pod.Labels[v1beta1.LabelAppName] == v1beta1.AppReleaseLookup {
+			r.answerLookup(pod)
+			continue
+		}
 		name := observed.SlurmName(pod)
 		if n := r.slurm.Nodes[name]; n == nil {
 			r.slurm.Nodes[name] = nodesettest.NewSlurmNode(name, "IDLE")

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
@@ -59,7 +60,7 @@ func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj c
 	if err := r.recordWrite("delete", obj); err != nil {
 		return err
 	}
-	if pod, ok := obj.(*corev1.Pod); ok {
+	if pod, ok := obj.(*corev1.Pod); ok && pod.Labels[v1beta1.LabelAppName] != v1beta1.AppReleaseLookup {
 		options := (&client.DeleteOptions{}).ApplyOptions(opts)
 		if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID || p.ResourceVersion == nil ||
 			*p.ResourceVersion != pod.ResourceVersion {

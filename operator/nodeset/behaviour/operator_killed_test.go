@@ -47,6 +47,12 @@ func killScenarios() []killScenario {
 		{"deletion right after creation", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(3)), 0,
 			map[int]func(*testEnv){1: remove},
 			false},
+		{"another release", nodesettest.NewNodeSet(2, withImage("slurmd:24.11")), 2, map[int]func(*testEnv){
+			0: func(r *testEnv) { r.setSlurmctld("26.05") },
+			2: func(r *testEnv) { r.change(withImage("slurmd:26.05")) }}, false},
+		{"a release that is refused", nodesettest.NewNodeSet(2, withImage("slurmd:24.11")), 2, map[int]func(*testEnv){
+			0: func(r *testEnv) { r.setSlurmctld("24.11") },
+			2: func(r *testEnv) { r.change(withImage("slurmd:26.05")) }}, false},
 		{"deletion during an update", nodesettest.NewNodeSet(2), 2, map[int]func(*testEnv){2: update, 4: remove},
 			false},
 	}
@@ -154,6 +160,8 @@ func (r *testEnv) outcome() string {
 		fmt.Fprintf(&out, "%s %s %s %s\n", c.Type, c.Status, c.Reason, c.Message)
 	}
 	status.Conditions = nil
+	slices.SortFunc(status.ImageReleases,
+		func(a, b v1beta1.ImageRelease) int { return strings.Compare(a.Image, b.Image) })
 	fmt.Fprintf(&out, "%+v\n", status)
 	for _, p := range r.pods() {
 		fmt.Fprintf(&out, "pod %s %s %+v %v\n", p.Name, revisionOf(p), observed.DrainMark(p), len(p.Status.Conditions))

@@ -4,6 +4,8 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,12 +23,13 @@ func testTakeover(t *testing.T, kube *realkube.Cluster) {
 		if !isTestedWhole(version) {
 			continue
 		}
-		pairs = append(pairs, startSlurm(t, kube, version, "ha.yaml"))
+		pairs = append(pairs, startSlurm(t, kube, version, "ha.yaml", "token.yaml"))
 	}
 	if *long {
 		for _, e := range pairs {
 			e.testSilentKubelet()
 		}
+		testRotationOfPairs(pairs)
 	}
 	stopOperator(t, kube)
 	for _, e := range pairs {
@@ -35,6 +38,46 @@ func testTakeover(t *testing.T, kube *realkube.Cluster) {
 	for _, e := range pairs {
 		e.testReturn()
 	}
+}
+
+// testRotationOfPairs replaces both keys while slurmctlds are in standby, so that those that take over later must have the new
+// ones. No call fails meanwhile.
+func testRotationOfPairs(pairs []*env) {
+	var clusters []*rotatedCluster
+	for _, e := range pairs {
+		clusters = append(clusters, e.startStreams(e.namespace))
+	}
+	for _, c := range clusters {
+		c.requestRotation(slurmKey, "pair")
+		c.requestRotation(jwtKey, "pair")
+	}
+	for _, c := range clusters {
+		c.awaitRotated(slurmKey)
+		c.awaitRotated(jwtKey)
+		c.checkOldTokenIsRefused()
+		c.awaitCompleted(c.checkStreams())
+		c.await("(backup) at slurm-controller-1 is UP", "scontrol", "ping")
+		c.slurm("scancel", c.job)
+	}
+}
+
+// awaitCompleted waits until jobs have ended well, of which slurmctld must know all.
+func (e *env) awaitCompleted(jobs []string) {
+	e.Helper()
+	process.Await(e.T, func() error {
+		states := map[string]string{}
+		for line := range strings.Lines(e.slurm("squeue", "-h", "-t", "all", "-o", "%i %T")) {
+			id, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+			states[id] = state
+		}
+		for _, job := range jobs {
+			if states[job] != "COMPLETED" {
+				return fmt.Errorf("job %s is %q", job, states[job])
+			}
+		}
+		return nil
+	})
+	e.Logf("%d jobs have run", len(jobs))
 }
 
 // testSilentKubelet stops the kubelet while a job runs, for so long that Kubernetes takes the node for lost.

@@ -11,8 +11,8 @@ import (
 )
 
 // testUpgrade gives a cluster of Slurm 24.11 the images of 26.05 while a job runs, slurmdbd first, then slurmctld.
-// slurmrestd, whose image is set before, follows them. The worker and the login pods are of 24.11 still. Another order
-// and a way back are refused before anything is touched.
+// slurmrestd, whose image is set before, follows them. The worker and the login pods are of 24.11 still; the worker gets
+// its image last. Another order and a way back are refused before anything is touched.
 func (e *env) testUpgrade() {
 	job := e.submit("--wrap", "sleep 600")
 	e.awaitState(job, "RUNNING")
@@ -45,24 +45,39 @@ func (e *env) testUpgrade() {
 	e.awaitState(job, "RUNNING")
 	e.slurm("scancel", job)
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	e.slurm("scancel", "--me") // the worker waits for its jobs
+	begin = time.Now()
+	e.setImage("nodeset", "slurmd", "slurmd:26.05")
+	e.awaitStatusRelease("nodeset", "26.05")
+	e.Logf("the worker is of 26.05 after %.1f s", time.Since(begin).Seconds())
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 	e.awaitNoLookups()
 }
 
-// testWrongOrder gives slurmctld and slurmrestd the images of 26.05 before slurmdbd. Neither is touched. slurmctld gets
-// its old image back; slurmrestd goes on waiting.
+// testWrongOrder gives slurmctld, slurmrestd and the worker the images of 26.05 before slurmdbd. None is touched.
+// slurmctld and the worker get their old images back; slurmrestd goes on waiting.
 func (e *env) testWrongOrder() {
 	e.Helper()
-	before := e.podUID(e.ctld)
+	before, workerBefore := e.podUID(e.ctld), e.workerUIDs()
 	begin := time.Now()
+	e.setImage("nodeset", "slurmd", "slurmd:26.05")
 	e.setImage("controller", "slurmctld", "slurmd:26.05")
 	e.setImage("restapi", "slurmrestd", "slurmd:26.05")
 	e.awaitReleaseAllowed("controller", "False WaitingForSlurmdbd slurmctld 26.05 does not work with the slurmdbd of "+
 		"Accounting slurm, which is 24.11")
 	e.awaitReleaseAllowed("restapi", "False WaitingForSlurmdbd")
+	e.awaitReleaseAllowed("nodeset", "False WaitingForSlurmdbd slurmd 26.05 does not work with the slurmdbd of "+
+		"Accounting slurm, which is 24.11")
 	e.Logf("the wrong order was refused after %.1f s", time.Since(begin).Seconds())
 	e.setImage("controller", "slurmctld", "slurmd:24.11")
 	e.awaitReleaseAllowed("controller", "")
 	e.awaitStatusRelease("controller", "24.11")
+	e.setImage("nodeset", "slurmd", "slurmd:24.11")
+	e.awaitReleaseAllowed("nodeset", "")
+	e.awaitStatusRelease("nodeset", "24.11")
+	if after := e.workerUIDs(); after != workerBefore {
+		e.Errorf("the worker was replaced")
+	}
 	if after := e.podUID(e.ctld); after != before {
 		e.Errorf("slurmctld's pod was replaced")
 	}
@@ -95,7 +110,7 @@ func (e *env) awaitReleaseAllowed(kind, want string) {
 	e.Helper()
 	const path = `jsonpath={.status.conditions[?(@.type=="ReleaseAllowed")]['status','reason','message']}`
 	process.Await(e.T, func() error {
-		got := e.kubectl("get", kind, "slurm", "-o", path)
+		got := e.kubectl("get", objectOf(kind), "-o", path)
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			return fmt.Errorf("ReleaseAllowed of %s is %q, not %q", kind, got, want)
 		}
@@ -107,7 +122,7 @@ func (e *env) awaitReleaseAllowed(kind, want string) {
 func (e *env) awaitStatusRelease(kind, want string) {
 	e.Helper()
 	process.Await(e.T, func() error {
-		got := e.kubectl("get", kind, "slurm", "-o", "jsonpath={.status.release}{.status.nextImage}")
+		got := e.kubectl("get", objectOf(kind), "-o", "jsonpath={.status.release}{.status.nextImage}")
 		if got != want {
 			return fmt.Errorf("the release and the next image of %s are %q, not %q", kind, got, want)
 		}
@@ -126,6 +141,21 @@ func (e *env) awaitNoLookups() {
 	})
 }
 
+// objectOf returns the object of a kind in the cluster, for kubectl.
+func objectOf(kind string) string {
+	if kind == "nodeset" {
+		return "nodeset/w"
+	}
+	return kind + "/slurm"
+}
+
+// workerUIDs returns the UIDs of the pods of the NodeSet.
+func (e *env) workerUIDs() string {
+	e.Helper()
+	return e.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance=w", "-o",
+		"jsonpath={.items[*].metadata.uid}")
+}
+
 func (e *env) podUID(pod string) string {
 	e.Helper()
 	return e.kubectl("get", "pod", pod, "-o", "jsonpath={.metadata.uid}")
@@ -134,7 +164,7 @@ func (e *env) podUID(pod string) string {
 // setImage sets the image of a daemon's container.
 func (e *env) setImage(kind, container, image string) {
 	e.Helper()
-	e.kubectl("patch", kind, "slurm", "--type=merge", "-p",
+	e.kubectl("patch", objectOf(kind), "--type=merge", "-p",
 		fmt.Sprintf(`{"spec":{%q:{"image":"localhost/%s"}}}`, container, image))
 }
 

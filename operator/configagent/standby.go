@@ -1,0 +1,30 @@
+package configagent
+
+import "regexp"
+
+// pingLine is a line of scontrol ping, such as "Slurmctld(backup) at slurm-controller-1 is UP".
+var pingLine = regexp.MustCompile(`(?m)^Slurmctld\([^)]*\) at (\S+) is (\S+)`)
+
+// isStandby reports whether scontrol ping says that a slurmctld before that of a host is up. Of those that are up the first
+// one is active. A host that is not among several is not in standby.
+func isStandby(ping, host string) bool {
+	isUp := false
+	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
+		if line[1] == host {
+			return isUp
+		}
+		isUp = isUp || line[2] == "UP"
+	}
+	return false
+}
+
+// hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.
+func hasAnswered(ping, host string) bool {
+	lines := pingLine.FindAllStringSubmatch(ping, -1)
+	for _, line := range lines {
+		if (len(lines) == 1 || line[1] == host) && line[2] == "UP" {
+			return true
+		}
+	}
+	return false
+}

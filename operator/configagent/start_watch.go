@@ -1,0 +1,127 @@
+package configagent
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// A slurmctld that starts hangs if it has not answered yet and has done next to nothing for hangPeriod. One that recovers
+// a large state reads or computes, for minutes, and one that is under load has answered before.
+const (
+	hangPeriod = 5 * time.Minute
+	// startCPU and startIO are more than the idle threads of a slurmctld use in hangPeriod.
+	startCPU = 3 * time.Second
+	startIO  = 1 << 20
+	// startInterval is how often a slurmctld that starts is looked at.
+	startInterval = 10 * time.Second
+)
+
+// startSample is what is seen of a slurmctld at a time.
+type startSample struct {
+	at time.Time
+	// process identifies it.
+	process processID
+	// answers says that it answers a ping.
+	answers bool
+	// awaitsSlurmdbd says that slurmdbd cannot be reached, for which slurmctld waits at its first start.
+	awaitsSlurmdbd bool
+	used           processUse
+}
+
+// startWatch remembers of a slurmctld that starts since when it does nothing. The zero value has seen none.
+type startWatch struct {
+	process     processID
+	hasAnswered bool
+	since       time.Time
+	used        processUse
+}
+
+// isAnswered reports whether a process has answered.
+func (w *startWatch) isAnswered(process processID) bool { return w.process == process && w.hasAnswered }
+
+// hangs reports whether a slurmctld hangs that has not answered since it started. It must see samples in the order of
+// their times. What it does not know counts against a hang.
+func (w *startWatch) hangs(s startSample) bool {
+	switch {
+	case s.process != w.process:
+		*w = startWatch{process: s.process, hasAnswered: s.answers, since: s.at, used: s.used}
+	case s.answers, w.hasAnswered:
+		w.hasAnswered = true
+	case s.awaitsSlurmdbd, s.used.cpu-w.used.cpu >= startCPU, s.used.io-w.used.io >= startIO:
+		w.since, w.used = s.at, s.used
+	case s.at.Sub(w.since) >= hangPeriod:
+		*w = startWatch{}
+		return true
+	}
+	return false
+}
+
+// WatchStart ends a slurmctld that hangs while it starts, until the context ends. It has accepted nothing, so that nothing
+// is lost. Live is the directory of slurm.conf, and proc where proc(5) is mounted.
+func (s Slurmctld) WatchStart(ctx context.Context, live, proc string) {
+	var watch startWatch
+	tick := time.NewTicker(startInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		process, used, err := readProcess(s.PidFile, proc)
+		if err != nil || watch.isAnswered(process) {
+			continue // it does not run, or has started
+		}
+		ping, stop := context.WithTimeout(ctx, s.Timeout)
+		sample := startSample{answers: hasAnswered(s.ping(ping), s.Host), at: time.Now(), process: process, used: used,
+			awaitsSlurmdbd: !reachesSlurmdbd(ctx, live)}
+		stop()
+		if watch.hangs(sample) && ctx.Err() == nil {
+			s.Log.Error("slurmctld hangs while it starts and is ended", "after", hangPeriod)
+			if err := s.end(ctx, killDelay); err != nil {
+				s.Log.Error("slurmctld is not ended", "err", err)
+			}
+		}
+	}
+}
+
+// reachesSlurmdbd reports whether slurmdbd accepts connections, or there is none.
+func reachesSlurmdbd(ctx context.Context, live string) bool {
+	files, err := ReadFiles(live)
+	if err != nil {
+		return false
+	}
+	address := slurmdbdAddress(files.text("slurm.conf"))
+	if address == "" {
+		return true
+	}
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	return connection.Close() == nil
+}
+
+// slurmdbdAddress returns where slurm.conf says that slurmdbd is, empty if there is none.
+func slurmdbdAddress(conf string) string {
+	host, port, kind := "localhost", "6819", ""
+	for _, setting := range slurmconf.ParseSettings(conf) {
+		switch strings.ToLower(setting.Name) {
+		case "accountingstoragetype":
+			kind = setting.Value
+		case "accountingstoragehost":
+			host = setting.Value
+		case "accountingstorageport":
+			port = setting.Value
+		}
+	}
+	if filepath.Base(kind) != "slurmdbd" {
+		return ""
+	}
+	return net.JoinHostPort(host, port)
+}

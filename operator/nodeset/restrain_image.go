@@ -1,0 +1,120 @@
+package nodeset
+
+import (
+	"context"
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/upgrade"
+)
+
+// restrainImage gives the workers the image that they have in the place of one that is not allowed yet. It looks
+// releases up, so that it is not only an observation. The revision is then that of the NodeSet with the old image.
+func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
+	if !r.cfg.ComparesReleases || s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
+		return nil
+	}
+	applied := s.appliedImage()
+	var err error
+	s.release, err = r.guard.RestrainWorkers(ctx, s.nodeSet, &s.template, upgrade.Workers{Applied: applied,
+		HasReady: s.hasReadyWorker(), IsComplete: s.haveAllImage(applied)})
+	if err != nil || s.release == nil {
+		return err
+	}
+	s.requeueAfter(s.release.RequeueAfter())
+	wanted := render.SlurmdImage(s.template.Spec.Containers)
+	if s.release.Image == wanted {
+		return nil
+	}
+	if s.input, err = s.input.WithImage(wanted, s.release.Image); err != nil {
+		return err
+	}
+	var wrong problemError
+	if err = s.renderTemplate(); errors.As(err, &wrong) {
+		s.problem, err = wrong.Problem, nil
+	}
+	return err
+}
+
+// appliedImage returns the image that the newest workers were given, empty if there were none: that of the newest pod of
+// the newest revision, or that which the revision names, or else the one that the status records.
+func (s *observation) appliedImage() string {
+	newest := s.nodeSet.Status.NodeSetHash
+	var pod *corev1.Pod
+	for _, p := range s.pods {
+		if p.Labels[render.LabelRevision] == newest && p.DeletionTimestamp == nil && (pod == nil || isNewer(p, pod)) {
+			pod = p
+		}
+	}
+	if pod != nil {
+		return render.SlurmdImage(pod.Spec.Containers)
+	}
+	for i := range s.revisions {
+		if r := &s.revisions[i]; r.Labels[render.LabelRevision] == newest {
+			if image := s.imageOfRevision(r); image != "" {
+				return image
+			}
+		}
+	}
+	last, conditions := s.nodeSet.ReleaseStatusOf()
+	if last.NextImage != "" && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+		return last.NextImage
+	}
+	return last.Image
+}
+
+// isNewer orders pods by their creation, and those of the same second by their names.
+func isNewer(a, b *corev1.Pod) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name > b.Name
+	}
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
+}
+
+// imageOfRevision returns the image that a stored revision names, empty if it names none or cannot be read.
+func (s *observation) imageOfRevision(r *appsv1.ControllerRevision) string {
+	if !render.IsRevisionData(r.Data.Raw) {
+		return ""
+	}
+	in, err := s.input.AtRevision(r.Data.Raw)
+	if err != nil {
+		return ""
+	}
+	image, err := in.ImageNamed()
+	if err != nil {
+		return ""
+	}
+	return image
+}
+
+// hasReadyWorker reports whether a worker is ready.
+func (s *observation) hasReadyWorker() bool {
+	for i := range s.workers {
+		if s.workers[i].Ready {
+			return true
+		}
+	}
+	return false
+}
+
+// haveAllImage reports whether all workers have an image, and those that will be created of an old revision.
+func (s *observation) haveAllImage(image string) bool {
+	for _, pod := range s.pods {
+		if render.SlurmdImage(pod.Spec.Containers) != image {
+			return false
+		}
+	}
+	for i := range s.revisions {
+		if r := &s.revisions[i]; r.Annotations[v1beta1.AnnotationOrdinals] != "" {
+			if named := s.imageOfRevision(r); named != "" && named != image {
+				return false
+			}
+		}
+	}
+	return true
+}
