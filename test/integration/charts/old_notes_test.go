@@ -51,7 +51,7 @@ func TestNotesSayWhatAnOldKubernetesLacks(t *testing.T) {
 // TestNotesOfAnotherClusterSayNothingOfThisKubernetes renders the notes of slurm-flux for a tenant: its Kubernetes is
 // another one than that of the notes.
 func TestNotesOfAnotherClusterSayNothingOfThisKubernetes(t *testing.T) {
-	if notes := renderNotes(t, "slurm-flux", "tenant", "1.29"); strings.Contains(notes, "Before") {
+	if notes := renderNotes(t, "slurm-flux", "tenant", "1.29"); strings.Contains(notes, "Before Kubernetes") {
 		t.Errorf("the notes tell of the management cluster's Kubernetes:\n%s", notes)
 	}
 }
