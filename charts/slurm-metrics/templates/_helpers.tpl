@@ -83,4 +83,3 @@
 {{- end -}}
 {{- $apis | toJson -}}
 {{- end -}}
-
