@@ -163,7 +163,7 @@ kube-down: ## Stop it
 
 .PHONY: clean
 clean: ## Remove build results (caches outside the repository stay)
-	rm -rf bin
+	rm -rf bin .run/programs
 
 .PHONY: go-present
 go-present:

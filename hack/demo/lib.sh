@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # Functions that the scripts of this folder share. Sourced, never run.
 
-program=$PWD/.run/demo/slurmtide
+program=$PWD/.run/programs/slurmtide
 
 # build builds the program, including the packages that images contain, and reports progress
 # every ten seconds.
 build() {
 	command -v go >/dev/null || { echo "the demo needs Go, from https://go.dev/dl/" >&2 && exit 1; }
 	mkdir -p "${program%/*}"
-	local compiler log=.run/demo/build.log
+	local compiler log=$program.log
 	CGO_ENABLED=0 go build -v -buildvcs=false -o "$program" ./cmd/slurmtide >"$log" 2>&1 &
 	compiler=$!
 	trap 'kill "$compiler" 2>/dev/null || true; exit 130' INT TERM

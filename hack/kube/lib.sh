@@ -79,12 +79,17 @@ in_node() {
 	nsenter -t "$pid" -m -n -p -u -- "$@"
 }
 
-# prune removes everything in folder $1 except $2: older builds and the rest of broken
-# ones. It keeps builds that a cluster uses (which has a shared lock on <build>.lock).
+# mark_used notes that the build in folder $1 is used, so that prune keeps it.
+mark_used() { touch "$1.lock"; }
+
+# prune removes what folder $1 has beside $2: the rest of broken builds, and builds that were not made or used in
+# the last $3 days (7), since another checkout may have other ones. It keeps builds that a cluster uses (which
+# has a shared lock on <build>.lock).
 prune() {
 	local old
 	for old in "$1"/*; do
 		[[ -d $old && $old != "$2" ]] || continue
+		[[ $old == *.build.* || -z $(find "$old" "$old.lock" -maxdepth 0 -newerct "${3:-7} days ago" 2>/dev/null) ]] || continue
 		(
 			flock -n -x 8 || exit 0
 			say "removing ${old##*/}"

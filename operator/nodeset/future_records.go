@@ -17,7 +17,7 @@ import (
 )
 
 // recordsRetry is the pause after a failed creation of FUTURE records.
-const recordsRetry = time.Minute
+const recordsRetry = 10 * time.Second
 
 // createRecords creates FUTURE records, with which jobs can be submitted while there are no
 // workers, and writes their owner. A failure becomes a condition and is retried after recordsRetry.

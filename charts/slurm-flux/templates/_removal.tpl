@@ -5,17 +5,8 @@
 {{- else -}}
 {{- $values := .Values.operator.values -}}
 {{- $image := $values.image | default dict -}}
-{{- $repository := $image.repository | default "ghcr.io/slurmtide/slurm-operator" -}}
-{{- with dig "global" "imageRegistry" "" $values -}}
-{{- $parts := splitList "/" $repository -}}
-{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
-{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
-{{- end -}}
-{{- if $image.digest -}}
-{{- printf "%s@%s" $repository $image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" $repository ($image.tag | default .Chart.AppVersion) -}}
-{{- end -}}
+{{- $image = dict "repository" ($image.repository | default "ghcr.io/slurmtide/slurm-operator") "tag" $image.tag "digest" $image.digest -}}
+{{- include "slurm-flux.image" (dict "image" $image "root" (dict "Values" $values "Chart" .Chart)) -}}
 {{- end -}}
 {{- end -}}
 

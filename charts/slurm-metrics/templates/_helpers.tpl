@@ -69,3 +69,17 @@
 {{- end -}}
 {{- $secrets | toJson -}}
 {{- end -}}
+
+{{/* The API versions that are served: a list of {group, version, priority}. */}}
+{{- define "slurm-metrics.apis" -}}
+{{- $apis := list -}}
+{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
+{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta2" "priority" 200) -}}
+{{- if .Values.externalMetrics.enabled -}}
+{{- $apis = append $apis (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
+{{- end -}}
+{{- if .Values.view.enabled -}}
+{{- $apis = append $apis (dict "group" "view.slinky.slurm.net" "version" "v1alpha1" "priority" 100) -}}
+{{- end -}}
+{{- $apis | toJson -}}
+{{- end -}}

@@ -49,11 +49,17 @@ func renderChart(t *testing.T, name string, args ...string) (string, error) {
 
 func renderRelease(t *testing.T, release, namespace, chart string, args ...string) (string, error) {
 	t.Helper()
+	return renderFolder(t, release, namespace, chartDir(chart), args...)
+}
+
+// renderFolder renders the chart in a folder.
+func renderFolder(t *testing.T, release, namespace, folder string, args ...string) (string, error) {
+	t.Helper()
 	program, err := helmProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = slices.Concat([]string{"template", release, chartDir(chart), "--namespace", namespace, "--kube-version",
+	args = slices.Concat([]string{"template", release, folder, "--namespace", namespace, "--kube-version",
 		"1.37.0"}, args)
 	cmd := exec.Command(program, args...)
 	var problems bytes.Buffer

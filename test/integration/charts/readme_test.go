@@ -171,3 +171,22 @@ func writeFile(t *testing.T, path, content string) {
 		t.Fatal(err)
 	}
 }
+
+// TestThePageOfUpgradesIsFound checks that the README and the notes of each chart lead to the page, which has the chart.
+func TestThePageOfUpgradesIsFound(t *testing.T) {
+	page := string(readFile(t, filepath.Join("..", "..", "..", "docs", "upgrade.md")))
+	for _, name := range append(chartNames(), "slurm-operator-crds") {
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("docs/upgrade.md does not have the chart %s", name)
+		}
+		if !strings.Contains(string(readFile(t, filepath.Join(chartDir(name), "README.md"))), "(../../docs/upgrade.md)") {
+			t.Errorf("the README of %s does not lead to docs/upgrade.md", name)
+		}
+	}
+	for _, name := range chartNames() {
+		notes := string(readFile(t, filepath.Join(chartDir(name), "templates", "NOTES.txt")))
+		if !strings.Contains(notes, "/blob/main/docs/upgrade.md\n") {
+			t.Errorf("the notes of %s do not lead to docs/upgrade.md", name)
+		}
+	}
+}

@@ -253,3 +253,10 @@ func compareGolden(t *testing.T, path, got string) {
 		t.Errorf("%s differs (rewrite it with -update) (-want +got):\n%s", path, diff)
 	}
 }
+
+// TestSharedTemplatesAreCurrent checks that each chart has the templates that charts share as hack/charts has them.
+func TestSharedTemplatesAreCurrent(t *testing.T) {
+	if out, err := exec.Command(filepath.Join("..", "..", "..", "hack", "charts", "generate"), "--check").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}

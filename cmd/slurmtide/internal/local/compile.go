@@ -8,55 +8,56 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
-// compilePrograms compiles the packages of all programs, reports the progress, and links the kubectl plugin.
-// hack/images/load links the others later.
+// plugin is the program that extends kubectl.
+const plugin = "kubectl-slurm"
+
+// compilePrograms builds the programs of the images and the kubectl plugin, and reports the progress.
 func (l *Demo) compilePrograms(ctx context.Context, report func(steps.Progress)) error {
-	list := []string{"list", "-deps", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, pluginPackage}
-	for _, program := range programImages() {
-		list = append(list, "./cmd/"+program)
-	}
-	out, err := l.runCommand(ctx, l.goTool(ctx, list...), func(line string) { report(steps.Progress{Text: line}) })
-	if err != nil {
-		return err
-	}
-	packages := strings.Fields(out)
-	if len(packages) == 0 {
-		return errors.New("go list found no packages of the programs")
-	}
+	programs := append(programImages(), plugin)
+	total := sync.OnceValue(func() int { return l.countPackages(ctx, programs) })
 	compiled := 0
-	build := l.goTool(ctx, append([]string{"build", "-v", "-buildvcs=false"}, packages...)...)
-	_, err = l.runCommand(ctx, build, func(line string) {
+	build := exec.CommandContext(ctx, filepath.Join(l.repo, "hack", "images", "programs"), programs...)
+	folder, err := l.runCommand(ctx, build, func(line string) {
 		if strings.ContainsAny(line, " :") { // not a package name
 			return
 		}
 		compiled++
-		report(steps.Progress{Done: compiled, Total: len(packages),
-			Text: fmt.Sprintf("%d packages compiled of %d at most", compiled, len(packages))})
+		report(steps.Progress{Done: compiled, Total: total(),
+			Text: fmt.Sprintf("%d packages compiled of %d at most", compiled, total())})
 	})
 	if err != nil {
 		return err
 	}
-	return l.linkPlugin(ctx)
+	return l.linkPlugin(strings.TrimSpace(folder))
 }
 
-// pluginPackage is the package of the kubectl plugin.
-const pluginPackage = "./cmd/kubectl-slurm"
-
-// linkPlugin puts the kubectl plugin into the folder that the env file adds to PATH.
-func (l *Demo) linkPlugin(ctx context.Context) error {
-	link := l.goTool(ctx, "build", "-buildvcs=false", "-ldflags", "-s -w", "-o",
-		filepath.Join(l.binDir(), "kubectl-slurm"), pluginPackage)
-	_, err := l.runCommand(ctx, link, nil)
-	return err
+// countPackages returns how many packages the programs consist of. It is 0 if that is unknown.
+func (l *Demo) countPackages(ctx context.Context, programs []string) int {
+	list := exec.CommandContext(ctx, "go", "list", "-deps")
+	for _, program := range programs {
+		list.Args = append(list.Args, "./cmd/"+program)
+	}
+	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := l.runCommand(ctx, list, nil)
+	if err != nil {
+		return 0
+	}
+	return len(strings.Fields(out))
 }
 
-// goTool returns a go command with the build environment of hack/images/load.
-func (l *Demo) goTool(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return cmd
+// linkPlugin links the kubectl plugin into the folder that the env file adds to PATH.
+func (l *Demo) linkPlugin(folder string) error {
+	link := filepath.Join(l.binDir(), plugin)
+	if err := os.MkdirAll(l.binDir(), 0o700); err != nil {
+		return fmt.Errorf("linking the kubectl plugin: %w", err)
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("linking the kubectl plugin: %w", err)
+	}
+	return os.Symlink(filepath.Join(folder, plugin), link)
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -59,17 +58,7 @@ func (l *Demo) makeRoots(ctx context.Context, report func(steps.Progress)) error
 	return group.Wait()
 }
 
-// loadImages returns a step that loads images into the node, one after the other.
+// loadImages returns a step that loads images into the node.
 func (l *Demo) loadImages(images []string) func(context.Context, func(steps.Progress)) error {
-	return func(ctx context.Context, report func(steps.Progress)) error {
-		for i, image := range images {
-			report(steps.Progress{Done: i, Total: len(images),
-				Text: fmt.Sprintf("%s, %d of %d", image, i+1, len(images))})
-			load := l.scriptStep("hack/images/load", "--dir", l.kubeDir(), image)
-			if err := load(ctx, func(steps.Progress) {}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return l.scriptStep("hack/images/load", append([]string{"--dir", l.kubeDir()}, images...)...)
 }

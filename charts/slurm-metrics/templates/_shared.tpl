@@ -1,3 +1,5 @@
+{{/* Written by hack/charts/generate from hack/charts: do not edit. */}}
+
 {{/* The chart's name in labels. */}}
 {{- define "slurm-metrics.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
@@ -20,11 +22,6 @@
 {{/* The namespace of the objects. */}}
 {{- define "slurm-metrics.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
-{{- end -}}
-
-{{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
-{{- define "slurm-metrics.clusterName" -}}
-{{- printf "%s:%s" (include "slurm-metrics.namespace" .) (include "slurm-metrics.fullname" .) -}}
 {{- end -}}
 
 {{- define "slurm-metrics.selectorLabels" -}}
@@ -62,26 +59,16 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
+{{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
+{{- define "slurm-metrics.clusterName" -}}
+{{- printf "%s:%s" (include "slurm-metrics.namespace" .) (include "slurm-metrics.fullname" .) -}}
+{{- end -}}
+
 {{/* The subject of role bindings. */}}
 {{- define "slurm-metrics.subject" -}}
 - kind: ServiceAccount
   name: {{ include "slurm-metrics.serviceAccountName" . }}
   namespace: {{ include "slurm-metrics.namespace" . }}
-{{- end -}}
-
-{{/* An image, by digest or by tag. global.imageRegistry takes the place of the registry. */}}
-{{- define "slurm-metrics.image" -}}
-{{- $repository := .image.repository -}}
-{{- with dig "imageRegistry" "" .root.Values.global -}}
-{{- $parts := splitList "/" $repository -}}
-{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
-{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
-{{- end -}}
-{{- if .image.digest -}}
-{{- printf "%s@%s" $repository .image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" $repository (default .root.Chart.AppVersion .image.tag) -}}
-{{- end -}}
 {{- end -}}
 
 {{/* The Secret with the serving certificate. Each source has its own, so that an upgrade
@@ -95,22 +82,26 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The API versions that are served: a list of {group, version, priority}. */}}
-{{- define "slurm-metrics.apis" -}}
-{{- $apis := list -}}
-{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
-{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta2" "priority" 200) -}}
-{{- if .Values.externalMetrics.enabled -}}
-{{- $apis = append $apis (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
-{{- end -}}
-{{- if .Values.view.enabled -}}
-{{- $apis = append $apis (dict "group" "view.slinky.slurm.net" "version" "v1alpha1" "priority" 100) -}}
-{{- end -}}
-{{- $apis | toJson -}}
-{{- end -}}
-
 {{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
      the release namespace. */}}
 {{- define "slurm-metrics.secretNamespaces" -}}
 {{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "slurm-metrics.namespace" .)) | uniq | toJson -}}
+{{- end -}}
+
+{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm-metrics.image" -}}
+{{- $image := .image | default dict -}}
+{{- if $image.repository -}}
+{{- $repository := $image.repository -}}
+{{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

@@ -1,0 +1,78 @@
+{{/* Written by hack/charts/generate from hack/charts: do not edit. */}}
+
+{{/* The chart's name in labels. */}}
+{{- define "slurm-exporter.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of the objects: the release name, followed by the chart name unless the release name contains it. */}}
+{{- define "slurm-exporter.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "slurm-exporter.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespace of the objects. */}}
+{{- define "slurm-exporter.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
+{{- define "slurm-exporter.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "slurm-exporter.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "slurm-exporter.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "slurm-exporter.selectorLabels" . }}
+app.kubernetes.io/component: exporter
+app.kubernetes.io/part-of: slurmtide
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
+{{- define "slurm-exporter.podLabels" -}}
+{{ include "slurm-exporter.selectorLabels" . }}
+app.kubernetes.io/component: exporter
+app.kubernetes.io/part-of: slurmtide
+{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "slurm-exporter.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "slurm-exporter.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm-exporter.image" -}}
+{{- $image := .image | default dict -}}
+{{- if $image.repository -}}
+{{- $repository := $image.repository -}}
+{{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,19 @@
+{{/* Written by hack/charts/generate from hack/charts: do not edit. */}}
+
+{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm-flux.image" -}}
+{{- $image := .image | default dict -}}
+{{- if $image.repository -}}
+{{- $repository := $image.repository -}}
+{{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

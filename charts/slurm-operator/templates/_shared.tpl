@@ -1,0 +1,107 @@
+{{/* Written by hack/charts/generate from hack/charts: do not edit. */}}
+
+{{/* The chart's name in labels. */}}
+{{- define "slurm-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of the objects: the release name, followed by the chart name unless the release name contains it. */}}
+{{- define "slurm-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "slurm-operator.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespace of the objects. */}}
+{{- define "slurm-operator.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
+{{- define "slurm-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "slurm-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "slurm-operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "slurm-operator.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: slurmtide
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
+{{- define "slurm-operator.podLabels" -}}
+{{ include "slurm-operator.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: slurmtide
+{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "slurm-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "slurm-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
+{{- define "slurm-operator.clusterName" -}}
+{{- printf "%s:%s" (include "slurm-operator.namespace" .) (include "slurm-operator.fullname" .) -}}
+{{- end -}}
+
+{{/* The subject of role bindings. */}}
+{{- define "slurm-operator.subject" -}}
+- kind: ServiceAccount
+  name: {{ include "slurm-operator.serviceAccountName" . }}
+  namespace: {{ include "slurm-operator.namespace" . }}
+{{- end -}}
+
+{{/* The Secret with the serving certificate. Each source has its own, so that an upgrade
+     can switch between them. */}}
+{{- define "slurm-operator.certificateSecret" -}}
+{{- if eq .Values.certificates.from "existingSecret" -}}
+{{- .Values.certificates.existingSecret -}}
+{{- else -}}
+{{- $suffix := ternary "certificate" "tls" (eq .Values.certificates.from "selfMade") -}}
+{{- printf "%s-%s" (include "slurm-operator.fullname" . | trunc 51 | trimSuffix "-") $suffix -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
+     the release namespace. */}}
+{{- define "slurm-operator.secretNamespaces" -}}
+{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "slurm-operator.namespace" .)) | uniq | toJson -}}
+{{- end -}}
+
+{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{- define "slurm-operator.image" -}}
+{{- $image := .image | default dict -}}
+{{- if $image.repository -}}
+{{- $repository := $image.repository -}}
+{{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
+{{- $parts := splitList "/" $repository -}}
+{{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
