@@ -98,7 +98,8 @@ func (v Verdict) Allowed() bool { return v.Reason == ReasonAllowed }
 // Judge returns whether a daemon may get another release now. Changes that it allows, made one after the other, keep
 // every daemon at least as old as those to which it talks and at most three releases older, and no state is given to an
 // older release than the one that has written it. What is not known is never allowed, but to workers whose cluster runs
-// elsewhere. A daemon may always get another image of its own release.
+// elsewhere. A daemon may always get another image of its own release, and one without a state that has never run any
+// image, as when it is made.
 func Judge(c Change) Verdict {
 	matters := func(m Member) bool { return c.Daemon.TalksTo(m.Daemon) }
 	switch {
@@ -106,6 +107,8 @@ func Judge(c Change) Verdict {
 		return Verdict{ReasonAllowed, "the operator runs neither the slurmctld nor the slurmdbd of the workers"}
 	case !c.To.IsKnown():
 		return unknown("the release of Slurm in the new image")
+	case c.IsFirst && !rules[c.Daemon].hasState: // the others may wait to know what runs, which nobody can know
+		return Verdict{ReasonAllowed, fmt.Sprintf("%s has never run", c.Daemon)}
 	case !c.IsFirst && !c.From.IsKnown():
 		return unknown("the release of Slurm that runs")
 	case c.From == c.To:

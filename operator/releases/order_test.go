@@ -103,6 +103,19 @@ func TestTheFirstRunHasNoState(t *testing.T) {
 	}
 }
 
+// TestADaemonThatHasNeverRunWaitsForNobody: slurmctld waits to know the release of its old image, which nobody can know.
+func TestADaemonThatHasNeverRunWaitsForNobody(t *testing.T) {
+	c := Change{Daemon: Sackd, IsFirst: true, To: release(t, "26.05"),
+		Others: []Member{{Daemon: Slurmctld, Name: "Controller c", Release: release(t, "25.05")}}}
+	if got := Judge(c); !got.Allowed() {
+		t.Errorf("it is %+v", got)
+	}
+	c.To = Release{}
+	if got := Judge(c); got.Allowed() {
+		t.Errorf("with a release that is not known it is %+v", got)
+	}
+}
+
 // TestAWayBackWaitsForThoseThatAreNewer: with a copy of its state, slurmctld may get older than it is, but not than workers.
 func TestAWayBackWaitsForThoseThatAreNewer(t *testing.T) {
 	c := Change{Daemon: Slurmctld, From: release(t, "26.05"), To: release(t, "24.11"), Restored: release(t, "24.11"),

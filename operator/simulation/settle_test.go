@@ -29,7 +29,6 @@ func (w *simulation) settle() {
 	for _, p := range w.pods {
 		p.silent, p.refuses, p.applied = false, false, p.wanted
 	}
-	w.recordImages() // what setExternal has forgotten may still be there
 	w.correctSpecs()
 	w.dropOddClaims()
 	for round := 0; ; round++ {
