@@ -3,9 +3,12 @@
 package realkube
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +49,7 @@ func TestNode(t *testing.T) {
 		}
 	})
 	t.Run("images are loaded", func(t *testing.T) { testLoadImage(t, c) })
+	t.Run("images of the cache are read in place", func(t *testing.T) { testLinkedImage(t, c) })
 	t.Run("a server of this machine is aggregated", func(t *testing.T) { testAggregation(t, c) })
 	if t.Failed() {
 		t.Log(c.Logs())
@@ -165,6 +169,61 @@ metadata: {name: made}
 spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1", imagePullPolicy: Never}]}
 `)
 	process.AwaitValue(t, "the output", "made", c.kubectlFunc("logs", "made"))
+}
+
+// testLinkedImage loads one of our programs, runs it before and after a restart of containerd, and checks that nobody can
+// remove its files while the cluster runs.
+func testLinkedImage(t *testing.T, c *Cluster) {
+	if err := c.LoadImages(t.Context(), "slurm-agent"); err != nil {
+		t.Fatal(err)
+	}
+	runAgent(t, c, "before")
+	if _, err := c.RunScript(t.Context(), "daemon", "--dir", c.Dir, "restart", "containerd"); err != nil {
+		t.Fatal(err)
+	}
+	runAgent(t, c, "after")
+	checkHeld(t, c, "slurm-agent")
+}
+
+// runAgent runs slurm-agent in a pod, which prints its version.
+func runAgent(t *testing.T, c *Cluster, pod string) {
+	t.Helper()
+	applyManifest(t, c, strings.ReplaceAll(`
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  restartPolicy: Never
+  containers: [{name: agent, image: "localhost/slurm-agent:dev", imagePullPolicy: Never, args: [--version]}]
+`, "NAME", pod))
+	process.Await(t, func() error {
+		log, err := c.Kubectl(t.Context(), "logs", pod)
+		if err == nil && !strings.Contains(log, "slurm-agent") {
+			err = fmt.Errorf("the log is %q", log)
+		}
+		return err
+	})
+}
+
+// checkHeld checks that the cluster holds a lock on the root of an image.
+func checkHeld(t *testing.T, c *Cluster, image string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := os.ReadDir(filepath.Join(c.Dir, "held"))
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("the cluster holds %v: %v", roots, err)
+	}
+	lock, err := os.Open(filepath.Join(cache, "slurmtide", "images", image, roots[0].Name()+".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("locking the root of %s: %v, want that the cluster holds it", image, err)
+	}
 }
 
 // nodeRoot is the folder that the node runs in.
