@@ -118,12 +118,7 @@ type jwtWorld struct {
 // given. In each, all daemons accept all tokens that are used. From each the rotations can be finished.
 func TestAllDaemonsAcceptAllTokens(t *testing.T) {
 	start := jwtWorld{issued: [2]string{"first", "first"}, has: [2]string{"first", "first"}, requests: 2}
-	seen := map[jwtWorld]bool{start: true}
-	queue := []jwtWorld{start}
-	ends := 0
-	for len(queue) > 0 {
-		w := queue[0]
-		queue = queue[1:]
+	visited, ends := visitWorlds(start, followingJWTWorlds, func(w jwtWorld, isEnd bool) {
 		for _, daemon := range w.daemons {
 			for _, token := range w.has {
 				if !slices.Contains(strings.Split(stdcmp.Or(daemon, "first"), ","), token) {
@@ -131,22 +126,13 @@ func TestAllDaemonsAcceptAllTokens(t *testing.T) {
 				}
 			}
 		}
-		next := followingJWTWorlds(w)
-		if len(next) == 0 {
-			ends++
-			if w.requests != 0 || w.written.Bridge != "" || w.has != [2]string{w.written.HS256, w.written.HS256} {
-				t.Errorf("nothing goes on in %+v", w)
-			}
+		isDone := w.requests == 0 && w.written.Bridge == "" && w.has == [2]string{w.written.HS256, w.written.HS256}
+		if isEnd && !isDone {
+			t.Errorf("nothing goes on in %+v", w)
 		}
-		for _, n := range next {
-			if !seen[n] {
-				seen[n] = true
-				queue = append(queue, n)
-			}
-		}
-	}
-	if len(seen) < 70 || ends != 1 {
-		t.Errorf("%d worlds were visited, of which %d are an end", len(seen), ends)
+	})
+	if visited < 70 || ends != 1 {
+		t.Errorf("%d worlds were visited, of which %d are an end", visited, ends)
 	}
 }
 
