@@ -87,7 +87,9 @@ func (e *env) replaceRestAPI(annotation string, ask func(ctx context.Context, pa
 	begin := time.Now()
 	e.kubectl("patch", "restapi", "slurm", "--type=merge", "-p",
 		`{"spec":{"template":{"metadata":{"annotations":{"`+annotation+`":"1"}}}}}`)
-	e.kubectl("rollout", "status", "deployment/"+names.RestAPIDeployment("slurm"), "--timeout=180s")
+	deployment := "deployment/" + names.RestAPIDeployment("slurm")
+	e.kubectl("wait", deployment, "--for=jsonpath={.spec.template.metadata.annotations."+annotation+"}=1", "--timeout=180s")
+	e.kubectl("rollout", "status", deployment, "--timeout=180s")
 	cancel()
 	wg.Wait()
 	e.Logf("slurmrestd replaced in %.1f s: %d answers, %d failures", time.Since(begin).Seconds(), answers, len(failures))
