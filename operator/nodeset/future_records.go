@@ -16,29 +16,44 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// recordsRetry is the pause after a failed creation of FUTURE records.
-const recordsRetry = 10 * time.Second
+// The pause after a failed creation of FUTURE records is recordsRetry at first, since slurmctld may be starting, and
+// doubles with each failure, up to recordsRetryMost.
+const (
+	recordsRetry     = 10 * time.Second
+	recordsRetryMost = time.Minute
+)
+
+// recordsPause returns the pause after a number of failures.
+func recordsPause(failures int) time.Duration {
+	if failures == 0 {
+		return 0
+	}
+	return min(recordsRetry<<min(failures-1, 10), recordsRetryMost)
+}
 
 // createRecords creates FUTURE records, with which jobs can be submitted while there are no
-// workers, and writes their owner. A failure becomes a condition and is retried after recordsRetry.
+// workers, and writes their owner. A failure becomes a condition and is retried after recordsPause.
 // It blocks nothing else.
 func (r *Reconciler) createRecords(ctx context.Context, s *observation, step plan.Step) error {
-	if s.expectations.RecordsProblem != "" && r.now().Before(s.expectations.RecordsTriedAt.Add(recordsRetry)) {
+	seen := s.expectations
+	if r.now().Before(seen.RecordsTriedAt.Add(recordsPause(seen.RecordsFailures))) {
 		return nil
 	}
 	names := hostlist.Compress(step.Names)
 	err := r.createOwnedRecords(ctx, s, names)
 	at := r.now()
-	s.expectations.RecordsTriedAt, s.expectations.RecordsProblem = at, ""
-	if err != nil {
-		s.expectations.RecordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
+	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
+	if err == nil {
+		seen.RecordsFailures = 0
+	} else {
+		seen.RecordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
 	}
-	s.recordsProblem = s.expectations.RecordsProblem
+	s.recordsProblem = seen.RecordsProblem
 	if err != nil {
 		log.FromContext(ctx).Error(err, "creating future records", "slurmNode", names)
 		return nil
 	}
-	r.expectations.ExpectWrite(s.expectations, step.Names, plan.CreateRecords, at)
+	r.expectations.ExpectWrite(seen, step.Names, plan.CreateRecords, at)
 	log.FromContext(ctx).Info("created future records", "slurmNode", names)
 	return nil
 }

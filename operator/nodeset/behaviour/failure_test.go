@@ -54,14 +54,23 @@ func TestRecordsThatCannotBeMade(t *testing.T) {
 		"RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
 		t.Errorf("it says %q", c.Message)
 	}
+	const create = "create gpu-2 Feature=gpu CPUs=4 State=FUTURE"
+	tries, before := 0, r.slurm.Before
+	r.slurm.Before = func() error { tries++; return before() }
+	begin := r.now
+	for r.now.Sub(begin) < 5*time.Minute {
+		r.now = r.now.Add(time.Second)
+		r.pollAndReconcile()
+	}
+	if tries < 4 || tries > 8 {
+		t.Errorf("%d tries within five minutes", tries)
+	}
+	r.expectCondition("Submittable", "False", "RecordsMissing")
 	delete(r.slurm.Fail, "create")
 	r.clearWrites()
-	r.pollAndReconcile()
-	expectStrings(t, "the calls before a minute has passed", r.slurm.Calls)
-	r.expectCondition("Submittable", "False", "RecordsMissing")
 	r.now = r.now.Add(time.Minute)
 	r.pollAndReconcile()
-	expectStrings(t, "the calls", r.slurm.Calls, "create gpu-2 Feature=gpu CPUs=4 State=FUTURE", "update gpu-2")
+	expectStrings(t, "the calls", r.slurm.Calls, create, "update gpu-2")
 	r.pollAndReconcile()
 	r.expectCondition("Submittable", "True", "RecordsReady")
 }

@@ -30,9 +30,11 @@ type NodeSet struct {
 	Sequence              uint64
 	PendingWrites         map[string]PendingWrite // by Slurm node
 	UnregisteredDeletions []time.Time
-	// RecordsProblem is why FUTURE records could not be created, RecordsTriedAt when that was.
-	RecordsProblem string
-	RecordsTriedAt time.Time
+	// RecordsProblem is why FUTURE records could not be created, RecordsTriedAt when that was, and RecordsFailures how
+	// often in a row.
+	RecordsProblem  string
+	RecordsTriedAt  time.Time
+	RecordsFailures int
 	// createFailures counts the consecutive rounds in which creations failed, roundFailures the
 	// failures in this round. No worker is created before CreateAfter.
 	createFailures, roundFailures int
