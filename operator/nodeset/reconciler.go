@@ -88,7 +88,7 @@ type Reconciler struct {
 func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
-		guard: upgrade.Guard{Events: recorder, Now: now, Writer: kube.Writer{Client: c, Uncached: direct,
+		guard: upgrade.Guard{Begun: &sync.Map{}, Events: recorder, Now: now, Writer: kube.Writer{Client: c, Uncached: direct,
 			Owner: FieldManager, Namespaces: cfg.DaemonNamespaces}},
 		client: c, gate: kube.NewGate(c, FieldManager, now), uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
 		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},

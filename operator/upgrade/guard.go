@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,8 +32,11 @@ const (
 	impededInterval = 10 * time.Second
 )
 
-// Guard decides for reconcilers which images workloads get. All fields are required.
+// Guard decides for reconcilers which images workloads get. All fields but Begun are required.
 type Guard struct {
+	// Begun has the objects for which a lookup pod was made since their lookups were last found to be over: the cache may
+	// still have had a status that asks for one. Without it such a pod stays.
+	Begun *sync.Map
 	// Writer writes the pods of lookups, and reads them past the cache.
 	kube.Writer
 	Events events.EventRecorder
@@ -83,8 +87,22 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
 			return nil, err
 		}
+	} else if g.hasBegun(s.object) {
+		if err := g.deleteOtherLookups(ctx, s, nil); err != nil {
+			return nil, err
+		}
+		g.Begun.Delete(s.object.GetUID())
 	}
 	return &d, nil
+}
+
+// hasBegun reports whether a lookup pod was made for an object, perhaps when its lookups were over.
+func (g Guard) hasBegun(object Object) bool {
+	if g.Begun == nil {
+		return false
+	}
+	_, has := g.Begun.Load(object.GetUID())
+	return has
 }
 
 // observe reads what Plan decides by. The only answers are those that users state.
