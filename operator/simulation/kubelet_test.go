@@ -182,7 +182,7 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 		value := o.GetAnnotations()[v1beta1.AnnotationRestoredState]
 		restored, err := releases.Parse(value)
 		if err == nil && release.Compare(stored) < 0 && w.restored[kind] != value {
-			stored, w.restored[kind] = restored, value // the copy is converted, so that there is none for another time
+			stored, w.restored[kind] = restored, value // slurmdbd or slurmctld converts the copy, which serves once
 			w.counts["a daemon gets a copy of an older state"]++
 		}
 	}

@@ -52,7 +52,7 @@ func TestNotesSayWhatAnOldKubernetesLacks(t *testing.T) {
 // another one than that of the notes.
 func TestNotesOfAnotherClusterSayNothingOfThisKubernetes(t *testing.T) {
 	if notes := renderNotes(t, "slurm-flux", "tenant", "1.29"); strings.Contains(notes, "Before Kubernetes") {
-		t.Errorf("the notes tell of the management cluster's Kubernetes:\n%s", notes)
+		t.Errorf("the notes describe the Kubernetes of the management cluster:\n%s", notes)
 	}
 }
 
