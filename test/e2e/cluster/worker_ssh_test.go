@@ -31,7 +31,7 @@ func (e *env) testWorkerSSH() {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := e.kube.Kubectl(ctx, e.execInClient("sh", "-c", strings.Join(workerSSH("alice",
-			`'echo job $SLURM_JOB_ID of $(whoami) on $(hostname) && cat /proc/self/cgroup && sleep 600; echo still here'`), " ")+
+			`'cat /proc/self/cgroup && echo job $SLURM_JOB_ID of $(whoami) on $(hostname) && sleep 600; echo still here'`), " ")+
 			" >"+output)...)
 		ended <- err
 	}()
