@@ -76,7 +76,7 @@ func (e *env) testTLS() {
 // testRenewal replaces the certificate by another one, and by one that no client would accept.
 func (c restdCertificate) testRenewal() {
 	c.Helper()
-	pods := c.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmrestd", "-o", "name")
+	before := c.replicaSets()
 	renewed, begin := c.issue(c.host()), time.Now()
 	process.Await(c.T, func() error {
 		serial, err := c.serial()
@@ -86,13 +86,20 @@ func (c restdCertificate) testRenewal() {
 		return err
 	})
 	c.Logf("a renewed certificate is in use after %.1f s", time.Since(begin).Seconds())
-	if now := c.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmrestd", "-o", "name"); now != pods {
-		c.Errorf("the pods were %s and are %s: they were replaced", pods, now)
+	if now := c.replicaSets(); now != before || now == "" {
+		c.Errorf("the ReplicaSets with pods were %q and are %q: the pods were replaced", before, now)
 	}
 	c.issue("other.example.com")
 	c.awaitRestAPI(`{.status.conditions[?(@.type=="Ready")].reason}`, "InvalidCertificate")
 	c.issue(c.host())
 	c.awaitRestAPI(`{.status.conditions[?(@.type=="Ready")].status}`, "True")
+}
+
+// replicaSets returns the names of slurmrestd's ReplicaSets that want pods. Pods of others may still be ending.
+func (c restdCertificate) replicaSets() string {
+	c.Helper()
+	return c.kubectl("get", "replicasets", "-l", "app.kubernetes.io/name=slurmrestd", "-o",
+		`jsonpath={.items[?(@.spec.replicas>0)].metadata.name}`)
 }
 
 // awaitRestAPI waits until a field of the RestApi has a value.
