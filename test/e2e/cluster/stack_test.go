@@ -60,7 +60,8 @@ func TestStack(t *testing.T) {
 }
 
 // testSlinkyShapes upgrades the release with what Slinky's documentation shows. The worker of the Kubernetes node is in
-// the rack that the node's annotation names, and a job in the partition of all gets its GPU.
+// the rack that the node's annotation names, and a job in the partition of all gets its GPU, on a worker that knows the
+// SPANK plugins.
 func (s stackEnv) testSlinkyShapes() {
 	s.Helper()
 	begin := time.Now()
@@ -69,7 +70,8 @@ func (s stackEnv) testSlinkyShapes() {
 	s.runStack("upgrade", "--values", "testdata/slinky.values.yaml")
 	s.await("BlockName=rack2 BlockIndex=1 Nodes=node", "scontrol", "show", "topology")
 	s.await("Gres=gpu:1", "scontrol", "show", "node", "node")
-	job := s.submit("-p", "all", "-w", "node", "--gres=gpu:1", "--wrap", "hostname")
+	job := s.submit("-p", "all", "-w", "node", "--gres=gpu:1", "--wrap",
+		"grep spank_pyxis $(dirname $SLURM_CONF)/plugstack.conf")
 	s.awaitState(job, "COMPLETED")
 	s.Logf("from helm upgrade until a job has run on a worker of the node, in its rack: %.1f s", time.Since(begin).Seconds())
 }

@@ -10,6 +10,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,6 +26,9 @@ import (
 
 //go:embed testdata/objects.yaml
 var objectsTemplate string
+
+//go:embed testdata/slinky.values.yaml
+var slinkyValues string
 
 //go:embed testdata/mariadb.sh
 var mariadbScript string
@@ -59,10 +64,9 @@ type values struct {
 	Version, SlurmKey, JWTKey, MariaDB string
 	// Slurmctld, Slurmdbd and Slurmrestd are addresses of daemons.
 	Slurmctld, Slurmdbd, Slurmrestd string
-	// SlurmctldService is spec.service of the Controller, Workers the name of the NodeSet.
-	SlurmctldService, Workers string
-	HostNetwork               bool
-	Token                     string
+	// SlurmctldService is spec.service of the Controller.
+	SlurmctldService string
+	Token            string
 }
 
 func must(t *testing.T, err error) {
@@ -113,7 +117,7 @@ func newEnv(t *testing.T, kube *realkube.Cluster, namespace, version string) *en
 	}
 	script := fmt.Sprintf("%q", mariadbScript)
 	e.values = values{Version: version, SlurmKey: base64.StdEncoding.EncodeToString(e.slurmKey),
-		JWTKey: base64.StdEncoding.EncodeToString(e.jwtKey), MariaDB: script, Workers: "w"}
+		JWTKey: base64.StdEncoding.EncodeToString(e.jwtKey), MariaDB: script}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(e.logs())
@@ -133,6 +137,18 @@ func (e *env) apply(parts ...string) {
 		// The namespace is that of the context, so objects name none.
 		must(e.T, e.kube.Apply(e.Context(), inNamespace(text.String(), e.namespace)))
 	}
+}
+
+// installChart installs the chart slurm as the release slurm, with testdata/slinky.values.yaml.
+func (e *env) installChart() {
+	e.Helper()
+	text := &bytes.Buffer{}
+	must(e.T, template.Must(template.New("values").Parse(slinkyValues)).Execute(text, e.values))
+	file := filepath.Join(e.TempDir(), "values.yaml")
+	must(e.T, os.WriteFile(file, text.Bytes(), 0o600))
+	_, err := e.kube.Helm(e.Context(), "install", "slurm", "../../../charts/slurm", "--namespace", e.namespace,
+		"--values", file)
+	must(e.T, err)
 }
 
 // inNamespace adds a namespace to the objects of a text.
@@ -223,7 +239,7 @@ func (e *env) logs() string {
 		{"get", "controllers,accountings,restapis,nodesets,loginsets,clusters", "-o",
 			`jsonpath={range .items[*]}{.kind}{" "}{.status.conditions}{"\n"}{end}`},
 		{"get", "events", "--sort-by=.lastTimestamp"}, {"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=40"},
-		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=40"}, {"logs", e.values.Workers + "-0", "--tail=40"},
+		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=40"}, {"logs", "w-0", "--tail=40"},
 		{"logs", "deployment/slurm-restapi", "--tail=40"}, {"logs", "deployment/login", "--all-containers", "--tail=20"},
 		{"-n", "slurm-system", "logs", "deployment/slurm-operator", "--tail=30"}} {
 		text, err := e.kube.Kubectl(ctx, slices.Concat([]string{"--namespace", e.namespace}, args)...)

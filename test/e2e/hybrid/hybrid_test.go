@@ -92,16 +92,16 @@ func (e *env) testAllOutside() {
 }
 
 // testHostNetwork: the hosts outside reach the Kubernetes node, and not the network of pods. The worker and
-// slurmrestd have the network of the node.
+// slurmrestd have the network of the node. The chart makes the objects, from Slinky's values.
 func (e *env) testHostNetwork() {
-	e.unpeered, e.values.HostNetwork = true, true
+	e.unpeered = true
 	ctl := e.startSlurmctld("")
-	e.apply("slurmctld-outside", "slurmrestd", "workers")
+	e.installChart()
 	login, node := e.startLogin(ctl.Address, nil), e.startSlurmd(ctl.Address, nil)
-	e.awaitReady("nodeset/w", "restapi/slurm")
+	e.awaitReady("nodeset/slurm-worker-w", "restapi/slurm")
 	nodes := []string{"node", node.Name} // a worker has the name of its Kubernetes node
 	e.awaitIdle(nodes)
-	worker := e.inPod("w-0", "slurmd")
+	worker := e.inPod("slurm-worker-w-0", "slurmd")
 	e.checkSrun(nodes, from{"slurmctld outside", ctl.Run}, from{"the login host outside", login.Run},
 		from{"the slurmd outside", node.Run}, from{"a worker", worker})
 	e.checkBatch(from{"the login host outside", login.Run}, "node")
