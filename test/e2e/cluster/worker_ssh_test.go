@@ -49,7 +49,7 @@ func (e *env) testWorkerSSH() {
 	}
 	_, err = e.kube.Kubectl(ctx, e.execInClient(workerSSH("bob", "true")...)...)
 	if err == nil || !strings.Contains(err.Error(), "you have no active jobs on this node") {
-		e.Errorf("bob, who has no job, gets %v", err)
+		e.Errorf("without a job, bob gets %v", err)
 	}
 	e.slurm("scancel", job)
 	if err := <-ended; err == nil || ctx.Err() != nil {
