@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,7 +59,7 @@ func New(c client.Client, uncached client.Reader,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
 	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), events: recorder, now: now, cfg: cfg,
-		guard:  upgrade.Guard{Begun: &sync.Map{}, Writer: w, Events: recorder, Now: now},
+		guard:  upgrade.NewGuard(w, recorder, now),
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 }
 

@@ -3,7 +3,6 @@ package loginset
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,7 +55,7 @@ func New(c client.Client, uncached client.Reader,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
 	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), readAgent: readAgent, now: now, cfg: cfg,
-		guard: upgrade.Guard{Begun: &sync.Map{}, Writer: w, Events: recorder, Now: now}}
+		guard: upgrade.NewGuard(w, recorder, now)}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles LoginSets that change, and

@@ -88,8 +88,8 @@ type Reconciler struct {
 func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) reading.SlurmCluster,
 	recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
-		guard: upgrade.Guard{Begun: &sync.Map{}, Events: recorder, Now: now, Writer: kube.Writer{Client: c, Uncached: direct,
-			Owner: FieldManager, Namespaces: cfg.DaemonNamespaces}},
+		guard: upgrade.NewGuard(kube.Writer{Client: c, Uncached: direct, Owner: FieldManager,
+			Namespaces: cfg.DaemonNamespaces}, recorder, now),
 		client: c, gate: kube.NewGate(c, FieldManager, now), uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
 		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},
 		expectations: expectations.New(),

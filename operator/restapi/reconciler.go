@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,7 +50,7 @@ func New(c client.Client, uncached client.Reader, recorder events.EventRecorder,
 	cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
 	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), now: now, cfg: cfg,
-		guard: upgrade.Guard{Begun: &sync.Map{}, Writer: w, Events: recorder, Now: now}}
+		guard: upgrade.NewGuard(w, recorder, now)}
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and

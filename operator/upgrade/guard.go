@@ -32,15 +32,20 @@ const (
 	impededInterval = 10 * time.Second
 )
 
-// Guard decides for reconcilers which images workloads get. All fields but Begun are required.
+// Guard decides for reconcilers which images workloads get.
 type Guard struct {
-	// Begun has the objects for which a lookup pod was made since their lookups were last found to be over: the cache may
-	// still have had a status that asks for one. Without it such a pod stays.
-	Begun *sync.Map
-	// Writer writes the pods of lookups, and reads them past the cache.
 	kube.Writer
-	Events events.EventRecorder
-	Now    func() time.Time
+	events events.EventRecorder
+	now    func() time.Time
+	// begun has the objects for which a lookup pod was made since their lookups were last found to be over: the cache may
+	// still have had a status that asks for one.
+	begun *sync.Map
+}
+
+// NewGuard returns a Guard. It writes the pods of lookups through w, reads them past the cache, and reads the time from
+// now.
+func NewGuard(w kube.Writer, recorder events.EventRecorder, now func() time.Time) Guard {
+	return Guard{Writer: w, events: recorder, now: now, begun: &sync.Map{}}
 }
 
 // Restrain gives the workload among the rendered objects of a daemon the image that it has, unless the one that is
@@ -91,17 +96,14 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.deleteOtherLookups(ctx, s, nil); err != nil {
 			return nil, err
 		}
-		g.Begun.Delete(s.object.GetUID())
+		g.begun.Delete(s.object.GetUID())
 	}
 	return &d, nil
 }
 
 // hasBegun reports whether a lookup pod was made for an object, perhaps when its lookups were over.
 func (g Guard) hasBegun(object Object) bool {
-	if g.Begun == nil {
-		return false
-	}
-	_, has := g.Begun.Load(object.GetUID())
+	_, has := g.begun.Load(object.GetUID())
 	return has
 }
 
@@ -149,7 +151,7 @@ func (g Guard) recordImage(ctx context.Context, object Object, status v1beta1.Re
 
 // isHeld reports whether another operator runs the daemon of an object, which then counts as one that runs elsewhere.
 func (g Guard) isHeld(o Object) bool {
-	_, held := holder.Of(g.Now(), o)
+	_, held := holder.Of(g.now(), o)
 	return held
 }
 
@@ -230,7 +232,7 @@ func (g Guard) RecordEvent(before Object, d *Decision) {
 	if d.Verdict.Allowed() {
 		kind, reason = corev1.EventTypeNormal, "ReleaseAllowed"
 	}
-	g.Events.Eventf(before, nil, kind, reason, "Upgrade", "%s", d.Verdict.Message)
+	g.events.Eventf(before, nil, kind, reason, "Upgrade", "%s", d.Verdict.Message)
 }
 
 // OnChange is the option of a watch that ignores changes of the status, but those of releases, and of the metadata.

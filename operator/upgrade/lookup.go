@@ -36,8 +36,8 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 	err := g.Uncached.Get(ctx, client.ObjectKeyFromObject(wanted), pod)
 	switch {
 	case apierrors.IsNotFound(err):
-		if g.Begun != nil {
-			g.Begun.Store(s.object.GetUID(), true)
+		if g.begun != nil {
+			g.begun.Store(s.object.GetUID(), true)
 		}
 		return g.createLookupPod(ctx, wanted)
 	case err != nil:
@@ -48,7 +48,7 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 	case pod.DeletionTimestamp != nil:
 		return Answer{}, nil
 	}
-	answer, isOver := readAnswer(g.Now(), pod, s.daemon)
+	answer, isOver := readAnswer(g.now(), pod, s.daemon)
 	if isOver {
 		err = g.DeleteAll(ctx, s.object, pod)
 	}
