@@ -68,7 +68,7 @@ func (e *env) awaitRecords(jobs []string) {
 		for line := range strings.Lines(out) {
 			id, state, _ := strings.Cut(strings.TrimSpace(line), "|")
 			if state != "COMPLETED" {
-				return fmt.Errorf("job %s is %s", id, state)
+				return fmt.Errorf("job %s is %s: %s", id, state, e.describeJob(id))
 			}
 			completed = append(completed, id)
 		}
@@ -78,4 +78,23 @@ func (e *env) awaitRecords(jobs []string) {
 		}
 		return nil
 	})
+}
+
+// describeJob returns what slurmctld says of a job, and what it has logged of it.
+func (e *env) describeJob(id string) string {
+	out, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol",
+		"--oneliner", "show", "job", id)
+	if err != nil {
+		return err.Error()
+	}
+	log, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "logs", e.ctld, "-c", "slurmctld")
+	if err != nil {
+		return err.Error()
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "JobId="+id+" ") {
+			out += "\n" + strings.TrimSpace(line)
+		}
+	}
+	return out
 }

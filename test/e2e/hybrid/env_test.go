@@ -67,6 +67,8 @@ type values struct {
 	// SlurmctldService is spec.service of the Controller.
 	SlurmctldService string
 	Token            string
+	// HostNames has the names that hosts outside may get.
+	HostNames []string
 }
 
 func must(t *testing.T, err error) {
@@ -117,7 +119,7 @@ func newEnv(t *testing.T, kube *realkube.Cluster, namespace, version string) *en
 	}
 	script := fmt.Sprintf("%q", mariadbScript)
 	e.values = values{Version: version, SlurmKey: base64.StdEncoding.EncodeToString(e.slurmKey),
-		JWTKey: base64.StdEncoding.EncodeToString(e.jwtKey), MariaDB: script}
+		JWTKey: base64.StdEncoding.EncodeToString(e.jwtKey), MariaDB: script, HostNames: allHostNames()}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(e.logs())
@@ -206,11 +208,25 @@ func (e *env) assignAddress(service, address string) {
 	})
 }
 
+// allHostNames returns the names of hosts outside with a slurmd or a login: more than the cells start.
+func allHostNames() []string {
+	var out []string
+	for number := firstHost; number < firstHost+60; number++ {
+		out = append(out, hostName("node", number), hostName("login", number))
+	}
+	return out
+}
+
+// firstHost is the number of the first host outside.
+const firstHost = 11
+
+func hostName(role string, number int) string { return fmt.Sprintf("%s%d", role, number) }
+
 // newHost starts a host outside. Hosts of all cells have different names.
 func (e *env) newHost(role, image string, names map[string]string) *outside.Host {
 	e.Helper()
-	number := int(lastNumber.Add(1)) + 10
-	h := outside.Start(e.T, e.kube, outside.Config{Name: fmt.Sprintf("%s%d", role, number), Number: number, Image: image,
+	number := int(lastNumber.Add(1)) - 1 + firstHost
+	h := outside.Start(e.T, e.kube, outside.Config{Name: hostName(role, number), Number: number, Image: image,
 		Unpeered: e.unpeered, Names: names})
 	if e.ctldHost != nil { // 24.11 looks up the names of hosts on which srun runs (docs/hybrid.md)
 		e.ctldHost.AddName(h.Name, h.Address)
