@@ -19,8 +19,8 @@ const SlurmdbdPidFile = SlurmdbdRunDir + "/slurmdbd.pid"
 // SlurmdbdConf is the content of slurmdbd.conf (slurmdbd.conf(5)) for a slurmdbd that the operator
 // runs. The text does not contain the password, which AddStoragePassword adds.
 type SlurmdbdConf struct {
-	// Host is the name of the host on which slurmdbd runs, and Backup that of a second one, if any.
-	Host, Backup string
+	// Host is the name of the host on which slurmdbd runs.
+	Host string
 	// Port is that of slurmdbd.
 	Port int32
 	// StorageHost and StoragePort are the address of the database server.
@@ -42,7 +42,6 @@ func (c SlurmdbdConf) Render() (string, error) {
 		}
 	}
 	set("DbdHost", c.Host)
-	set("DbdBackupHost", c.Backup)
 	set("DbdPort", strconv.Itoa(int(c.Port)))
 	set("SlurmUser", "slurm")
 	set("AuthType", "auth/slurm")
