@@ -102,7 +102,7 @@ func (o *options) serve(ctx context.Context) error {
 	server := &http.Server{Handler: agent.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	var watching sync.WaitGroup
 	if o.daemonName == "slurmctld" {
-		watching.Go(func() { o.slurmctld.WatchStart(ctx, o.liveDir, "/proc") })
+		watching.Go(func() { o.slurmctld.WatchStart(ctx, "/proc") })
 	}
 	defer watching.Wait()
 	served := make(chan error, 1)

@@ -145,7 +145,7 @@ func (o *options) chooseDaemon() error {
 		o.daemon = configagent.SlurmctldDaemon()
 		o.checker.Program = o.slurmctldProgram
 		o.slurmctld.PidFile = cmp.Or(o.pidFile, slurmconf.RunDir+"/slurmctld.pid")
-		o.slurmctld.Timeout = o.applyTimeout
+		o.slurmctld.Timeout, o.slurmctld.Live = o.applyTimeout, o.liveDir
 		o.slurmctld.Host, _ = os.Hostname() // without one it is the only slurmctld
 	case "slurmdbd":
 		o.daemon = configagent.SlurmdbdDaemon()

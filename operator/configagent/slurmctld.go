@@ -17,6 +17,8 @@ import (
 type Slurmctld struct {
 	// Scontrol is the program, PidFile the file with the process id of slurmctld, and Host its name in slurm.conf.
 	Scontrol, PidFile, Host string
+	// Live is the folder of slurm.conf.
+	Live string
 	// Timeout is how long slurmctld may take to answer again.
 	Timeout time.Duration
 	// Log is where a slurmctld that had to be ended is reported.
@@ -34,7 +36,8 @@ const killDelay = 30 * time.Second
 // started again instead, which interrupts nothing.
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
-// now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost.
+// now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
+// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than Timeout.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -43,6 +46,7 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 		if isStandby(s.ping(ctx), s.Host) {
 			return s.end(ctx, killDelay)
 		}
+		s.awaitSlurmdbd(ctx)
 		if err := s.run(ctx, "reconfigure"); err != nil {
 			return err
 		}
@@ -84,6 +88,19 @@ func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
 		}
 	}
 	return fmt.Errorf("slurmctld (process %d) does not end", pid)
+}
+
+// awaitSlurmdbd waits until slurmdbd accepts connections, if there is one, or it has taken too long.
+func (s Slurmctld) awaitSlurmdbd(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	for !reachesSlurmdbd(ctx, s.Live) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // awaitAnswer waits until slurmctld answers.

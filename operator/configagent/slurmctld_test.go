@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ esac
 func startSlurmctld(t *testing.T, script string) (Slurmctld, <-chan struct{}) {
 	t.Helper()
 	dir := t.TempDir()
-	s := Slurmctld{Scontrol: filepath.Join(dir, "scontrol"), PidFile: filepath.Join(dir, "pid"),
+	s := Slurmctld{Scontrol: filepath.Join(dir, "scontrol"), PidFile: filepath.Join(dir, "pid"), Live: dir,
 		Timeout: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	cmd := exec.Command("sh", "-c", script)
 	ready, err := cmd.StdoutPipe()
@@ -44,7 +45,8 @@ func startSlurmctld(t *testing.T, script string) (Slurmctld, <-chan struct{}) {
 		t.Fatal(err)
 	}
 	go func() { _ = cmd.Wait(); close(ended) }()
-	for name, text := range map[string]string{s.Scontrol: fmt.Sprintf(fakeScontrol, dir), s.PidFile: fmt.Sprint(cmd.Process.Pid)} {
+	for name, text := range map[string]string{s.Scontrol: fmt.Sprintf(fakeScontrol, dir),
+		s.PidFile: fmt.Sprint(cmd.Process.Pid), filepath.Join(dir, "slurm.conf"): "ClusterName=c\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -89,4 +91,45 @@ func TestAnAgentThatEndsEndsNoSlurmctld(t *testing.T) {
 		t.Error("it was ended")
 	default:
 	}
+}
+
+// TestAReconfigureWaitsForSlurmdbd: slurmctld registers with slurmdbd in it.
+func TestAReconfigureWaitsForSlurmdbd(t *testing.T) {
+	s, _ := startSlurmctld(t, obedient)
+	s.Timeout = time.Minute
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil { // slurmdbd is away
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(address)
+	conf := "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=" + port
+	if err := os.WriteFile(filepath.Join(s.Live, "slurm.conf"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	applied := make(chan error, 1)
+	go func() { applied <- s.Apply(ctx, slurmconf.NeedsReconfigure) }()
+	reconfigured := filepath.Join(s.Live, "reconfigured")
+	time.Sleep(500 * time.Millisecond)
+	if _, err := os.Stat(reconfigured); err == nil {
+		t.Error("slurmctld is reconfigured while slurmdbd is away")
+	}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // it is not used any more
+	for range 1200 {
+		if _, err := os.Stat(reconfigured); err == nil {
+			cancel()
+			<-applied
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	cancel()
+	t.Fatalf("slurmctld is not reconfigured although slurmdbd is back: %v", <-applied)
 }

@@ -25,7 +25,7 @@ type Slurmdbd struct {
 }
 
 // Apply makes slurmdbd read its configuration again: by SIGHUP or, where that is not enough, by SIGTERM, after
-// which Kubernetes starts it again. A slurmdbd that does not run reads the files when it starts. One that waits
+// which its container starts it again. A slurmdbd that does not run reads the files when it starts. One that waits
 // for its database does not heed SIGHUP.
 func (s Slurmdbd) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	if effect == slurmconf.NoEffect {

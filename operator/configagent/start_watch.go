@@ -62,8 +62,8 @@ func (w *startWatch) hangs(s startSample) bool {
 }
 
 // WatchStart ends a slurmctld that hangs while it starts, until the context ends. It has accepted nothing, so that nothing
-// is lost. Live is the directory of slurm.conf, and proc where proc(5) is mounted.
-func (s Slurmctld) WatchStart(ctx context.Context, live, proc string) {
+// is lost. proc is where proc(5) is mounted.
+func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 	var watch startWatch
 	tick := time.NewTicker(startInterval)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func (s Slurmctld) WatchStart(ctx context.Context, live, proc string) {
 		}
 		ping, stop := context.WithTimeout(ctx, s.Timeout)
 		sample := startSample{answers: hasAnswered(s.ping(ping), s.Host), at: time.Now(), process: process, used: used,
-			awaitsSlurmdbd: !reachesSlurmdbd(ctx, live)}
+			awaitsSlurmdbd: !reachesSlurmdbd(ctx, s.Live)}
 		stop()
 		if watch.hangs(sample) && ctx.Err() == nil {
 			s.Log.Error("slurmctld hangs while it starts and is ended", "after", hangPeriod)

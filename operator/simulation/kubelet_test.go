@@ -118,9 +118,6 @@ func (w *simulation) answerLookup(pod *corev1.Pod) {
 	})
 }
 
-// hasKeySet reports whether a rotation has begun.
-func (w *simulation) hasKeySet() bool { return w.writtenKeys() != "" }
-
 // writtenKeys returns the key set that daemons find.
 func (w *simulation) writtenKeys() string {
 	if secret := find[*corev1.Secret](w.api, names.KeySetSecret(keySecret, keyFile)); secret != nil {

@@ -1,9 +1,9 @@
 package render
 
 import (
-	"fmt"
-
 	"cmp"
+	_ "embed"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +15,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
+
+//go:embed files/slurmdbd.sh
+var slurmdbdScript string
 
 // ContainerSlurmdbd is the first container of slurmdbd's pod. Its port has the same name. Users need the
 // name to override the container.
@@ -101,7 +104,7 @@ func (in Input) defaultSlurmdbd() corev1.Container {
 	return corev1.Container{
 		Name:    ContainerSlurmdbd,
 		Image:   in.Image,
-		Command: []string{"slurmdbd"},
+		Command: []string{"sh", "-c", slurmdbdScript, "slurmdbd"},
 		Args:    []string{"-D"},
 		Ports: []corev1.ContainerPort{{Name: ContainerSlurmdbd, ContainerPort: in.port(),
 			Protocol: corev1.ProtocolTCP}},

@@ -117,7 +117,7 @@ func (c *slinkyCluster) awaitReplacement(worker string) string {
 	})
 	name, _, _ := strings.Cut(fresh[0], " ")
 	c.kubectl("wait", "pod/"+name, "--for=condition=Ready", "--timeout=120s")
-	c.workers = append(others, slices.DeleteFunc(c.runWorkers(), isOther)...)
+	c.workers = slices.Concat(others, slices.DeleteFunc(c.runWorkers(), isOther))
 	slices.Sort(c.workers)
 	return name
 }
