@@ -223,7 +223,8 @@ func (e *env) logs() string {
 	for _, args := range [][]string{{"get", "pods,controllers,configmaps", "-o", "wide"}, {"describe", "controller"},
 		{"describe", "nodesets,hpa,pods"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", e.ctld, "-c", "reconfigure", "--tail=50"},
-		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", "w-0", "--tail=50"},
+		{"logs", e.ctld, "-c", "slurmctld", "--tail=50"}, {"logs", e.ctld, "-c", "slurmctld", "--tail=50", "--previous"},
+		{"logs", "w-0", "--tail=50"},
 		{"describe", "accounting"}, {"logs", "slurm-accounting-0", "-c", "reconfigure", "--tail=50"},
 		{"logs", "slurm-accounting-0", "-c", "slurmdbd", "--tail=50"}, {"logs", "mariadb", "--tail=50"},
 		{"logs", "deployment/" + names.RestAPIDeployment("slurm"), "--all-containers", "--tail=50"}} {
