@@ -45,11 +45,18 @@ func awaitStarts(t *testing.T, started string, count int) []string {
 	return nil
 }
 
-// endsOnSIGTERM is a daemon that ends orderly.
-const endsOnSIGTERM = "trap 'exit 0' TERM; while :; do sleep 0.1; done"
-
 func TestASlurmdbdThatTheAgentEndsIsStartedAgain(t *testing.T) {
-	cmd, started := startScript(t, endsOnSIGTERM)
+	for name, command := range map[string]string{
+		"orderly":                   "trap 'exit 0' TERM; while :; do sleep 0.1; done",
+		"before it handles SIGTERM": "exec sleep 600",
+	} {
+		t.Run(name, func(t *testing.T) { checkStartedAgain(t, command) })
+	}
+}
+
+func checkStartedAgain(t *testing.T, command string) {
+	t.Helper()
+	cmd, started := startScript(t, command)
 	for count := 1; count < 3; count++ {
 		var pid int
 		if _, err := fmt.Sscan(awaitStarts(t, started, count)[count-1], &pid); err != nil {

@@ -15,6 +15,9 @@ while [ -z "$ended" ]; do
 		wait "$slurmdbd"
 		status=$?
 	done
-	[ "$status" = 0 ] || exit "$status"
-	sleep 1
+	# 143 is SIGTERM before slurmdbd handles it.
+	case $status in
+	0 | 143) sleep 1 ;;
+	*) exit "$status" ;;
+	esac
 done

@@ -8,4 +8,4 @@ GRANT ALL ON slurm_acct_db.* TO slurm@'%';
 SQL
 chmod 644 /tmp/init.sql
 exec mariadbd --no-defaults --user=mysql --datadir=/data --bind-address=0.0.0.0 --skip-name-resolve \
-  --socket=/run/mysqld/mysqld.sock --innodb-buffer-pool-size=64M --init-file=/tmp/init.sql
+  --socket=/run/mysqld/mysqld.sock --innodb-buffer-pool-size=64M --innodb-snapshot-isolation=OFF --init-file=/tmp/init.sql
