@@ -73,8 +73,10 @@
 {{/* The API versions that are served: a list of {group, version, priority}. */}}
 {{- define "slurm-metrics.apis" -}}
 {{- $apis := list -}}
+{{- if .Values.customMetrics.enabled -}}
 {{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
 {{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta2" "priority" 200) -}}
+{{- end -}}
 {{- if .Values.externalMetrics.enabled -}}
 {{- $apis = append $apis (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
 {{- end -}}
