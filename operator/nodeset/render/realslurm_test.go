@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
@@ -61,7 +62,10 @@ func startSlurm(t *testing.T, version string) liveSlurm {
 		t.Fatal(err)
 	}
 	s := liveSlurm{c, string(regexp.MustCompile(`(?m)^SlurmctldPort=(\d+)`).FindSubmatch(conf)[1])}
-	s.run(t, "scontrol", "reconfigure")
+	process.Await(t, func() error { // on a busy machine slurmctld may be reconfigured after scontrol has lost patience
+		_, err := s.Run(t.Context(), "", "scontrol", "reconfigure")
+		return err
+	})
 	return s
 }
 
@@ -82,7 +86,7 @@ func (s liveSlurm) run(t *testing.T, argv ...string) string {
 // await waits until the Slurm node's text has a word.
 func (s liveSlurm) await(t *testing.T, word string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	for {
 		out, err := s.Run(ctx, "", "scontrol", "show", "node", "n-0", "--future")
