@@ -193,7 +193,9 @@ func (s *operatorEnv) missingClusters(ctx context.Context, count int) (string, e
 // hasConditions reports whether conditions of an object are True.
 func hasConditions(object *unstructured.Unstructured, kinds []string) bool {
 	var status struct {
-		Status struct{ Conditions []metav1.Condition }
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
 	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &status) != nil {
 		return false
@@ -215,11 +217,11 @@ func (s *operatorEnv) operatorRequests(ctx context.Context) (float64, error) {
 	return sumSamples(string(body), "rest_client_requests_total{")
 }
 
-// clusterManifest is a Slurm cluster with a number.
+// clusterManifest is a Slurm cluster with a number. No pod can look up the release of its image.
 const clusterManifest = `---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Accounting
-metadata: {name: c%[1]d, namespace: bench}
+metadata: {name: c%[1]d, namespace: bench, annotations: {slinky.slurm.net/image-releases: none=26.05}}
 spec:
   slurmKeyRef: {name: keys, key: slurm.key}
   jwtKeyRef: {name: keys, key: jwt.key}
@@ -228,7 +230,7 @@ spec:
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Controller
-metadata: {name: c%[1]d, namespace: bench}
+metadata: {name: c%[1]d, namespace: bench, annotations: {slinky.slurm.net/image-releases: none=26.05}}
 spec:
   slurmKeyRef: {name: keys, key: slurm.key}
   jwtKeyRef: {name: keys, key: jwt.key}
@@ -238,14 +240,14 @@ spec:
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: RestApi
-metadata: {name: c%[1]d, namespace: bench}
+metadata: {name: c%[1]d, namespace: bench, annotations: {slinky.slurm.net/image-releases: none=26.05}}
 spec:
   controllerRef: {name: c%[1]d}
   slurmrestd: {image: none}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: LoginSet
-metadata: {name: c%[1]d, namespace: bench}
+metadata: {name: c%[1]d, namespace: bench, annotations: {slinky.slurm.net/image-releases: none=26.05}}
 spec:
   controllerRef: {name: c%[1]d}
   sssdConfRef: {name: keys, key: sssd.conf}
