@@ -29,6 +29,9 @@ type Slurmctld struct {
 // its state first.
 const killDelay = 30 * time.Second
 
+// slurmdbdDelay is how long a change waits for slurmdbd, which starts again within seconds unless it is down.
+const slurmdbdDelay = 10 * time.Second
+
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
 //
@@ -37,7 +40,7 @@ const killDelay = 30 * time.Second
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
-// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than Timeout.
+// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -92,7 +95,7 @@ func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
 
 // awaitSlurmdbd waits until slurmdbd accepts connections, if there is one, or it has taken too long.
 func (s Slurmctld) awaitSlurmdbd(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, slurmdbdDelay)
 	defer cancel()
 	for !reachesSlurmdbd(ctx, s.Live) {
 		select {

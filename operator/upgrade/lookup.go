@@ -36,9 +36,7 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 	err := g.Uncached.Get(ctx, client.ObjectKeyFromObject(wanted), pod)
 	switch {
 	case apierrors.IsNotFound(err):
-		if g.begun != nil {
-			g.begun.Store(s.object.GetUID(), true)
-		}
+		g.begun.Store(s.object.GetUID(), true)
 		return g.createLookupPod(ctx, wanted)
 	case err != nil:
 		return Answer{}, fmt.Errorf("reading pod %s: %w", wanted.Name, err)
