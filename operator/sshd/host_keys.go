@@ -18,8 +18,8 @@ import (
 // hostKeyFiles are the keys of the Secret with the host keys, in the order in which sshd offers them.
 var hostKeyFiles = [...]string{"ssh_host_ed25519_key", "ssh_host_ecdsa_key", "ssh_host_rsa_key"}
 
-// rsaBits is the size of the host key for old clients.
-const rsaBits = 4096
+// rsaBits is the size of the host key for old clients, as ssh-keygen -A makes it.
+const rsaBits = 3072
 
 // NewHostKeys returns a Secret with new host keys. It is immutable. Its metadata has no owner, so that an object
 // that is made again has the same keys and its users see no warning. The randomness is the system's.

@@ -8,6 +8,8 @@ trap 'ended=1; kill "$slurmdbd" 2>/dev/null' TERM INT
 while [ -z "$ended" ]; do
 	"$0" "$@" &
 	slurmdbd=$!
+	# A signal may have come before its id was known.
+	[ -z "$ended" ] || kill "$slurmdbd" 2>/dev/null
 	wait "$slurmdbd"
 	status=$?
 	# wait returns early when a signal has come.
