@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -89,7 +91,8 @@ func (o *options) check(ctx context.Context) error {
 func (o *options) serve(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
-	o.slurmctld.Log = log
+	o.slurmctld.Log, o.slurmctld.Gate = log, gate.Gate{Scontrol: o.slurmctld.Scontrol, Log: log,
+		File: filepath.Join(o.stateDir, "slurmtide.closed_partitions")}
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
 		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),
@@ -103,6 +106,7 @@ func (o *options) serve(ctx context.Context) error {
 	var watching sync.WaitGroup
 	if o.daemonName == "slurmctld" {
 		watching.Go(func() { o.slurmctld.WatchStart(ctx, "/proc") })
+		watching.Go(func() { o.slurmctld.Gate.Watch(ctx) })
 	}
 	defer watching.Wait()
 	served := make(chan error, 1)

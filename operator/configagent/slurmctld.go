@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/configagent/gate"
+	"github.com/slurmtide/slurmtide/operator/releases"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -19,6 +21,8 @@ type Slurmctld struct {
 	Scontrol, PidFile, Host string
 	// Live is the folder of slurm.conf.
 	Live string
+	// Gate keeps jobs from starting while slurmctld executes itself again.
+	Gate gate.Gate
 	// Timeout is how long slurmctld may take to answer again.
 	Timeout time.Duration
 	// Log is where a slurmctld that had to be ended is reported.
@@ -40,7 +44,8 @@ const slurmdbdDelay = 10 * time.Second
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
-// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay.
+// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. On releases before
+// firstToKeepLaunches no job starts meanwhile.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -50,6 +55,7 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 			return s.end(ctx, killDelay)
 		}
 		s.awaitSlurmdbd(ctx)
+		defer s.closeGate(ctx)()
 		if err := s.run(ctx, "reconfigure"); err != nil {
 			return err
 		}
@@ -62,11 +68,37 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 			return err
 		}
 	case slurmconf.NeedsRestart:
+		defer s.closeGate(ctx)()
 		if err := signalProcess("slurmctld", s.PidFile, syscall.SIGTERM); err != nil {
 			return err
 		}
 	}
 	return s.awaitAnswer(ctx)
+}
+
+// firstToKeepLaunches is the first release known to lose no launches when it is reconfigured.
+var firstToKeepLaunches = releases.Release{Year: 26, Month: 5}
+
+// openDelay is how long opening the gate may take when the agent ends.
+const openDelay = 10 * time.Second
+
+// closeGate keeps jobs from starting until the returned function is called. A gate that does not close is only logged: the
+// change is made nevertheless.
+func (s Slurmctld) closeGate(ctx context.Context) (open func()) {
+	out, _ := exec.CommandContext(ctx, s.Scontrol, "--version").Output() //nolint:gosec // see Slurmctld
+	if own, err := releases.Parse(string(out)); err == nil && own.Compare(firstToKeepLaunches) >= 0 {
+		return func() {}
+	}
+	if err := s.Gate.Close(ctx); err != nil {
+		s.Log.Warn("jobs may start while slurmctld executes itself again", "err", err)
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openDelay)
+		defer cancel()
+		if err := s.Gate.Open(ctx); err != nil {
+			s.Log.Error("partitions are still DOWN for a reconfigure", "err", err)
+		}
+	}
 }
 
 // end ends slurmctld, which Kubernetes starts again, with SIGKILL if SIGTERM has not ended it after a delay.

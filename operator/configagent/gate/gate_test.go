@@ -1,0 +1,190 @@
+package gate
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakePrograms are programs of Slurm that keep each partition's state in a file, and that have messages to send, or a job
+// that is not launched, as often as the files sending and unlaunched have lines. They log what scontrol sets.
+var fakePrograms = map[string]string{
+	"scontrol": `#!/bin/sh
+cd %[1]s/partitions
+case $1 in
+update)
+  [ -e ../refuses ] && echo "slurm_update error: Access/permission denied" >&2 && exit 1
+  echo "${3#State=}" >"${2#PartitionName=}"; echo "${2#PartitionName=} ${3#State=}" >>../log ;;
+*) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
+esac
+`,
+	"sdiag": `#!/bin/sh
+if [ -s %[1]s/sending ]; then sed -i 1d %[1]s/sending; echo "Agent count:          1"; else echo "Agent count:          0"; fi
+echo sdiag >>%[1]s/log
+`,
+	"squeue": `#!/bin/sh
+echo "RUNNING None"
+if [ -s %[1]s/unlaunched ]; then head -n 1 %[1]s/unlaunched; sed -i 1d %[1]s/unlaunched; fi
+`,
+}
+
+// cluster is a gate whose programs are fakePrograms.
+type cluster struct {
+	*testing.T
+	Gate
+	dir string
+}
+
+// newCluster returns one with partitions, written "name=STATE".
+func newCluster(t *testing.T, partitions ...string) *cluster {
+	t.Helper()
+	dir := t.TempDir()
+	c := &cluster{T: t, dir: dir, Gate: Gate{Scontrol: filepath.Join(dir, "scontrol"), File: filepath.Join(dir, "closed"),
+		Log: slog.New(slog.DiscardHandler)}}
+	for name, script := range fakePrograms {
+		c.write(name, fmt.Sprintf(script, dir))
+	}
+	for _, p := range partitions {
+		c.set(p)
+	}
+	return c
+}
+
+func (c *cluster) write(name, text string) {
+	c.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		c.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// set sets a partition's state, as an administrator does.
+func (c *cluster) set(partition string) {
+	c.Helper()
+	name, state, _ := strings.Cut(partition, "=")
+	c.write("partitions/"+name, state+"\n")
+}
+
+// expect compares the states of all partitions.
+func (c *cluster) expect(when string, want ...string) {
+	c.Helper()
+	shown, err := c.run(c.Context(), "scontrol", "--all", "--oneliner", "show", "partitions")
+	if err != nil {
+		c.Fatal(err)
+	}
+	var got []string
+	for _, line := range partitionLine.FindAllStringSubmatch(shown, -1) {
+		got = append(got, line[1]+"="+line[2])
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		c.Errorf("%s the partitions are %v, want %v", when, got, want)
+	}
+}
+
+func (c *cluster) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// TestAdministratorsStatesAreKept: those of before Close, and those of meanwhile.
+func TestAdministratorsStatesAreKept(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.must(c.Close(t.Context()))
+	c.expect("closed,", "a=DOWN", "b=DOWN", "c=DOWN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.set("b=DRAIN")
+	c.must(os.Remove(filepath.Join(c.dir, "partitions", "c"))) // the new configuration has it no more
+	c.must(c.Open(t.Context()))
+	c.expect("open,", "a=UP", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.set("a=DOWN")
+	c.must(c.Open(t.Context()))
+	c.expect("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+}
+
+func TestNoPartitions(t *testing.T) {
+	c := newCluster(t, "d=DOWN")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.expect("open,", "d=DOWN")
+	if _, err := os.Stat(c.File); err == nil {
+		t.Error("the file is still there")
+	}
+}
+
+func TestCloseWaitsForLaunches(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.write("sending", "1\n2\n")
+	c.write("unlaunched", "RUNNING Prolog\nCONFIGURING None\nCONFIGURING Prolog\n")
+	c.must(c.Close(t.Context()))
+	log, err := os.ReadFile(filepath.Join(c.dir, "log"))
+	c.must(err)
+	if want := "a DOWN\n" + strings.Repeat("sdiag\n", 6); string(log) != want {
+		t.Errorf("the log is %q, want %q", log, want)
+	}
+}
+
+// TestAnAgentThatEndedLeavesNoPartitionDown: the next one closes what is open, and opens all.
+func TestAnAgentThatEndedLeavesNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.must(c.Close(t.Context()))
+	c.set("b=UP")
+	c.set("new=UP")
+	c.must(c.Close(t.Context()))
+	c.expect("closed,", "a=DOWN", "b=DOWN", "new=DOWN")
+	c.must(c.Open(t.Context()))
+	c.expect("open,", "a=UP", "b=UP", "new=UP")
+}
+
+func TestARefusedChangeIsAnError(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.write("refuses", "")
+	if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "Access/permission denied") {
+		t.Errorf("the error of Close is %v", err)
+	}
+	c.set("a=DOWN")
+	if err := c.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "Access/permission denied") {
+		t.Errorf("the error of Open is %v", err)
+	}
+	c.must(os.Remove(filepath.Join(c.dir, "refuses")))
+	c.must(c.Open(t.Context()))
+	c.expect("allowed to,", "a=UP")
+}
+
+// TestAForgottenGateIsOpened, but not one that has been closed just now.
+func TestAForgottenGateIsOpened(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.must(c.Close(t.Context()))
+	go c.watch(t.Context(), 10*time.Millisecond, time.Hour)
+	time.Sleep(100 * time.Millisecond)
+	c.expect("closed just now,", "a=DOWN")
+	long := time.Now().Add(-2 * time.Hour)
+	c.must(os.Chtimes(c.File, long, long))
+	for range 1000 {
+		if _, err := os.Stat(c.File); err != nil {
+			c.expect("forgotten,", "a=UP")
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("it is still closed")
+}
+
+func TestADamagedFileIsAnError(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.write("closed", "[")
+	if err := c.Close(t.Context()); err == nil {
+		t.Error("Close has no error")
+	}
+	if err := c.Open(t.Context()); err == nil {
+		t.Error("Open has no error")
+	}
+	c.expect("after all,", "a=UP")
+}

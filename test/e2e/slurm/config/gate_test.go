@@ -1,0 +1,65 @@
+//go:build e2e
+
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/gate"
+	"github.com/slurmtide/slurmtide/test/harness/process"
+)
+
+// TestNoJobStartsBehindAClosedGate: it waits until the gate is open, while those that run go on. A partition that an
+// administrator has set DOWN stays DOWN.
+func TestNoJobStartsBehindAClosedGate(t *testing.T) {
+	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
+		run := func(argv ...string) string {
+			out, err := tr.cluster.Run(t.Context(), "", argv...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimSpace(out)
+		}
+		awaitJob := func(id, state string) {
+			t.Helper()
+			process.Await(t, func() error {
+				if shown := run("scontrol", "--oneliner", "show", "job", id); !strings.Contains(shown, "JobState="+state+" ") {
+					return errors.New(shown)
+				}
+				return nil
+			})
+		}
+		submit := func(script string) string {
+			return run("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--mem=1", "--wrap", script)
+		}
+		g := gate.Gate{Scontrol: filepath.Join(tr.cluster.Dir, "bin", "scontrol"), File: filepath.Join(t.TempDir(), "closed"),
+			Log: slog.New(slog.DiscardHandler)}
+		run("scontrol", "create", "PartitionName=closed", "Nodes=ALL", "State=DOWN", "Hidden=YES")
+		running := submit("sleep 600")
+		awaitJob(running, "RUNNING")
+
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if states := run("sinfo", "--all", "--noheader", "--format=%a"); strings.Contains(states, "up") {
+			t.Errorf("the partitions are %s", states)
+		}
+		waiting := submit("true")
+		time.Sleep(5 * time.Second) // longer than slurmctld waits between two looks at its queue (sched_min_interval)
+		awaitJob(waiting, "PENDING")
+		awaitJob(running, "RUNNING")
+
+		if err := g.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		awaitJob(waiting, "COMPLETED")
+		if state := run("sinfo", "--noheader", "--partition=closed", "--format=%a"); state != "down" {
+			t.Errorf("the administrator's partition is %s", state)
+		}
+	})
+}
