@@ -58,7 +58,14 @@ func (e *env) startStream() (end func()) {
 // awaitRecords waits until there is one record of each job, and all have completed. A job that was started again has two.
 func (e *env) awaitRecords(jobs []string) {
 	e.Helper()
+	unfinished := ""
+	defer func() { // also if it fails
+		if unfinished != "" {
+			e.Log(e.describeJob(unfinished))
+		}
+	}()
 	process.Await(e.T, func() error {
+		unfinished = ""
 		out, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "sacct",
 			"-n", "-P", "-X", "-D", "-j", strings.Join(jobs, ","), "-o", "jobid,state")
 		if err != nil {
@@ -68,7 +75,8 @@ func (e *env) awaitRecords(jobs []string) {
 		for line := range strings.Lines(out) {
 			id, state, _ := strings.Cut(strings.TrimSpace(line), "|")
 			if state != "COMPLETED" {
-				return fmt.Errorf("job %s is %s: %s", id, state, e.describeJob(id))
+				unfinished = id
+				return fmt.Errorf("job %s is %s", id, state)
 			}
 			completed = append(completed, id)
 		}
