@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -69,18 +68,12 @@ func (s *Env) logDuration(name string, do func() error) error {
 // Close stops everything.
 func (s *Env) Close() error { return s.Kube.Close() }
 
-// moduleRoot returns the folder of the module.
-func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	return strings.TrimSpace(string(out)), err
-}
-
 func (s *Env) loadImages(ctx context.Context) error {
 	return s.Kube.LoadImages(ctx, "slurm-operator", "slurm-metrics-adapter", "slurmd:"+s.Values.Version)
 }
 
 func (s *Env) installCRDs(ctx context.Context) error {
-	dir, err := moduleRoot(ctx)
+	dir, err := process.FindModuleRoot()
 	if err != nil {
 		return err
 	}
@@ -128,7 +121,7 @@ func (s *Env) startSlurm(ctx context.Context, cluster slurmCluster) error {
 
 // installCharts installs the operator and the adapter, which read Slurm every second.
 func (s *Env) installCharts(ctx context.Context) error {
-	dir, err := moduleRoot(ctx)
+	dir, err := process.FindModuleRoot()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slurmtide/slurmtide/test/harness/faultproxy"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // LocalOperator is the operator as a process of this machine, instead of the one in a pod. All of
@@ -38,17 +39,11 @@ func (s *Env) RunOperatorLocally(ctx context.Context) (*LocalOperator, error) {
 		"--timeout=60s"); err != nil {
 		return nil, err
 	}
-	o := &LocalOperator{program: filepath.Join(s.Kube.Dir, "slurm-operator"),
-		kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
-	dir, err := moduleRoot(ctx)
+	program, err := process.Build(ctx, s.Kube.Dir, "slurm-operator")
 	if err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/slurm-operator")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the operator: %w: %s", err, out)
-	}
+	o := &LocalOperator{program: program, kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
 	if err := o.startProxies(ctx, s); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}

@@ -5,7 +5,6 @@ package instance
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // Instance is a cluster that scripts start. Its methods are safe for concurrent use, except
@@ -127,18 +128,6 @@ func RunCommand(ctx context.Context, cmd *exec.Cmd) (string, error) {
 
 // ScriptsDir returns the folder of scripts of a kind in the module that contains the working directory.
 func ScriptsDir(kind string) (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("finding the module's root: %w", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "hack", kind), nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("finding the module's root: no go.mod above the working directory")
-		}
-		dir = parent
-	}
+	root, err := process.FindModuleRoot()
+	return filepath.Join(root, "hack", kind), err
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,14 +30,46 @@ type Process struct {
 	killed atomic.Bool
 }
 
-// Build builds one of our programs into dir and returns its path.
+// Build builds one of our programs as images contain it, unless it is up to date, and returns the path of a copy in dir.
 func Build(ctx context.Context, dir, name string) (string, error) {
+	root, err := FindModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	var log strings.Builder
+	build := exec.CommandContext(ctx, filepath.Join(root, "hack/images/programs"), name) //nolint:gosec // a script of ours
+	build.Stderr = &log
+	folder, err := build.Output()
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, log.String())
+	}
+	content, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(folder)), name))
+	if err != nil {
+		return "", fmt.Errorf("copying %s: %w", name, err)
+	}
 	program := filepath.Join(dir, name)
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/slurmtide/slurmtide/cmd/"+name)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, out)
+	if err := os.WriteFile(program, content, 0o755); err != nil { //nolint:gosec // a program
+		return "", fmt.Errorf("copying %s: %w", name, err)
 	}
 	return program, nil
+}
+
+// FindModuleRoot returns the root of the module that contains the working directory.
+func FindModuleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the module's root: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("finding the module's root: no go.mod above the working directory")
+		}
+		dir = parent
+	}
 }
 
 // Launch starts a program and keeps what it prints. The program ends with this process at the

@@ -111,9 +111,9 @@ func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...s
 		args[i] = strings.Replace(arg, ".listen-address=:", ".listen-address=127.0.0.1:", 1)
 	}
 	args = append(append(args, more...), "--kube.config="+writeKubeconfig(t, k, "test-"+chart))
-	program := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/"+name).CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", name, err, out)
+	program, err := process.Build(t.Context(), t.TempDir(), name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	log, err := os.Create(program + ".log")
 	if err != nil {

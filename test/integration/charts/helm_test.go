@@ -22,6 +22,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // helmProgram returns the path of Helm, which it builds once from its Go module.
@@ -122,9 +123,9 @@ func isForeign(document string) bool {
 // flagsOf returns the flags that a program's --help lists.
 func flagsOf(t *testing.T, program string) map[string]bool {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), program)
-	if out, err := exec.Command("go", "build", "-o", binary, "../../../cmd/"+program).CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", program, err, out)
+	binary, err := process.Build(t.Context(), t.TempDir(), program)
+	if err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command(binary, "--help")
 	cmd.Env = append(os.Environ(), "COLUMNS=200")

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // brokenLines are lines of slurm.conf with which slurmctld does not start, or not as meant, and what the
@@ -63,10 +63,8 @@ func startAgent(t *testing.T, tr trial) func(ctx context.Context, conf string) (
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "../../../../cmd/slurm-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building slurm-agent: %v: %s", err, out)
+	if _, err := process.Build(t.Context(), dir, "slurm-agent"); err != nil {
+		t.Fatal(err)
 	}
 	const script = `set -e
 cd /inst/scratch/agent; mkdir -p etc tmp; cp -a /etc/slurm/*.key etc/; cp slurm.conf cgroup.conf etc/; chown -R slurm etc tmp
