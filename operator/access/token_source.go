@@ -16,9 +16,11 @@ import (
 
 const (
 	// reloadInterval is the shortest time between two reads of a Secret. retryReadInterval replaces it
-	// while the Secret contains no token, an expired one or a refused one.
-	reloadInterval    = time.Minute
-	retryReadInterval = 10 * time.Second
+	// while the Secret contains no token or an expired one, and refusedReadInterval after a refusal: in a
+	// rotation of keys, tokens change twice within seconds.
+	reloadInterval      = time.Minute
+	retryReadInterval   = 10 * time.Second
+	refusedReadInterval = 2 * time.Second
 	// firstReadInterval replaces both until the Secret was read once: it is often about to be created.
 	firstReadInterval = 2 * time.Second
 	// reloadBefore is how long before its expiry a token is read again. Tokens are usually renewed
@@ -83,7 +85,7 @@ func (s *secretTokenSource) Reload() (bool, error) {
 	if s.held() != refused {
 		return true, nil // another request was refused at the same time
 	}
-	changed, err := s.refresh(s.ctx(), retryReadInterval)
+	changed, err := s.refresh(s.ctx(), refusedReadInterval)
 	if changed || err != nil {
 		return changed, err
 	}

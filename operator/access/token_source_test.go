@@ -87,7 +87,7 @@ func TestARefusedTokenDoesNotMakeTheSecretBeReadOften(t *testing.T) {
 			t.Fatalf("first read: changed %v, error %v", changed, err)
 		}
 		kube.set("jwt", "two")
-		for range retryReadInterval / time.Second {
+		for range refusedReadInterval / time.Second {
 			if changed, _ := s.Reload(); changed {
 				t.Fatal("the Secret was read again too early")
 			}

@@ -24,38 +24,63 @@ type authTransport struct {
 	userName string
 }
 
-// RoundTrip adds the token. If the server refuses it, RoundTrip reloads the token and, if the token
-// changed, sends the request again once. The server did not carry out a request that it refused, so
+// RoundTrip adds the token. If the server refuses it, RoundTrip sends the request again once with another one: that which
+// another request has got meanwhile, or else the reloaded one. The server did not carry out a request that it refused, so
 // this is safe for writes too.
 func (a *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := a.send(req)
+	token, err := a.currentToken()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.send(req, token)
 	if err != nil || a.token == nil {
 		return resp, err
 	}
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != statusAuthFailed {
 		return resp, nil
 	}
-	if changed, err := a.token.Reload(); err != nil || !changed {
-		return resp, nil //nolint:nilerr // the refusal says more
+	another, ok := a.anotherToken(token)
+	if !ok {
+		return resp, nil
 	}
 	again, ok := rewindBody(req)
 	if !ok {
 		return resp, nil
 	}
 	drainBody(resp.Body)
-	return a.send(again)
+	return a.send(again, another)
 }
 
-func (a *authTransport) send(req *http.Request) (*http.Response, error) {
+// currentToken returns the token to send, empty if there is no source.
+func (a *authTransport) currentToken() (string, error) {
+	if a.token == nil {
+		return "", nil
+	}
+	token, err := a.token.Token()
+	if err != nil {
+		return "", &TokenError{err}
+	}
+	return token, nil
+}
+
+// anotherToken returns a token in place of one that was refused, and reports whether there is one.
+func (a *authTransport) anotherToken(refused string) (string, bool) {
+	if current, err := a.currentToken(); err == nil && current != refused {
+		return current, true
+	}
+	if changed, err := a.token.Reload(); err != nil || !changed {
+		return "", false
+	}
+	current, err := a.currentToken()
+	return current, err == nil
+}
+
+func (a *authTransport) send(req *http.Request, token string) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	if a.userName != "" {
 		req.Header.Set("X-SLURM-USER-NAME", a.userName)
 	}
 	if a.token != nil {
-		token, err := a.token.Token()
-		if err != nil {
-			return nil, &TokenError{err}
-		}
 		req.Header.Set("X-SLURM-USER-TOKEN", token)
 	}
 	return a.next.RoundTrip(req)

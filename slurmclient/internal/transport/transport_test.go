@@ -64,6 +64,29 @@ func (r *rotatingToken) Reload() (bool, error) {
 	return true, nil
 }
 
+// sharedToken is a token that another request has replaced while the server refused the first.
+type sharedToken struct{ asked, reloads int }
+
+func (s *sharedToken) Token() (string, error) {
+	s.asked++
+	return map[bool]string{true: "old", false: "new"}[s.asked == 1], nil
+}
+
+func (s *sharedToken) Reload() (bool, error) { s.reloads++; return false, nil }
+
+// TestATokenThatAnotherRequestHasReplaced is sent without one more Reload, which would report no change.
+func TestATokenThatAnotherRequestHasReplaced(t *testing.T) {
+	const json = "application/json"
+	s, token := &fakeServer{answers: []fakeAnswer{{511, json, nil}, {200, json, nil}}}, &sharedToken{}
+	resp, err := newChain(s, token).RoundTrip(newRequest(t, "GET", ""))
+	if err != nil || resp.StatusCode != 200 || token.reloads != 0 {
+		t.Errorf("error %v, answer %+v, %d times reloaded", err, resp, token.reloads)
+	}
+	if diff := cmp.Diff([]string{"old", "new"}, s.tokens); diff != "" {
+		t.Errorf("the tokens sent (-want +got):\n%s", diff)
+	}
+}
+
 func newRequest(t *testing.T, method, body string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://localhost/", strings.NewReader(body))
