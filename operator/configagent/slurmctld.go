@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
-	"github.com/slurmtide/slurmtide/operator/releases"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -44,8 +43,7 @@ const slurmdbdDelay = 10 * time.Second
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
-// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. On releases before
-// firstToKeepLaunches no job starts meanwhile.
+// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. No job starts meanwhile.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -76,19 +74,12 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	return s.awaitAnswer(ctx)
 }
 
-// firstToKeepLaunches is the first release known to lose no launches when it is reconfigured.
-var firstToKeepLaunches = releases.Release{Year: 26, Month: 5}
-
 // openDelay is how long opening the gate may take when the agent ends.
 const openDelay = 10 * time.Second
 
 // closeGate keeps jobs from starting until the returned function is called. A gate that does not close is only logged: the
 // change is made nevertheless.
 func (s Slurmctld) closeGate(ctx context.Context) (open func()) {
-	out, _ := exec.CommandContext(ctx, s.Scontrol, "--version").Output() //nolint:gosec // see Slurmctld
-	if own, err := releases.Parse(string(out)); err == nil && own.Compare(firstToKeepLaunches) >= 0 {
-		return func() {}
-	}
 	if err := s.Gate.Close(ctx); err != nil {
 		s.Log.Warn("jobs may start while slurmctld executes itself again", "err", err)
 	}

@@ -1,4 +1,4 @@
-// Package gate keeps jobs from starting in the moment in which slurmctld executes itself again: slurmctld 24.11 then
+// Package gate keeps jobs from starting in the moment in which slurmctld executes itself again: slurmctld then
 // allocates nodes to jobs and loses their launches, so that they are RUNNING without a process (docs/development/slurm.md,
 // "What a reconfigure applies").
 //
