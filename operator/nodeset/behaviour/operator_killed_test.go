@@ -174,7 +174,7 @@ func (r *testEnv) outcome() string {
 }
 
 // TestTheOperatorMayBeKilledAtEveryWrite holds every write of each story, and that its
-// answer may be lost. That no pod is deleted with a job on it is seen by the store. With -short it holds each tenth
+// answer may be lost. That no pod is deleted with a job on it is seen by the store. With -short it holds each 30th
 // write.
 func TestTheOperatorMayBeKilledAtEveryWrite(t *testing.T) {
 	for _, s := range killScenarios() {
@@ -186,7 +186,7 @@ func TestTheOperatorMayBeKilledAtEveryWrite(t *testing.T) {
 			}
 			step := 1
 			if testing.Short() {
-				step = 10
+				step = 30
 			}
 			for at := 1; at <= whole.count; at += step {
 				for _, lose := range []bool{false, true} {

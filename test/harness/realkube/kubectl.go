@@ -20,20 +20,55 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/kubectl/pkg/cmd/annotate"
+	"k8s.io/kubectl/pkg/cmd/apply"
+	"k8s.io/kubectl/pkg/cmd/create"
+	"k8s.io/kubectl/pkg/cmd/delete"
 	"k8s.io/kubectl/pkg/cmd/exec"
 	"k8s.io/kubectl/pkg/cmd/get"
+	"k8s.io/kubectl/pkg/cmd/label"
+	"k8s.io/kubectl/pkg/cmd/logs"
+	"k8s.io/kubectl/pkg/cmd/patch"
+	"k8s.io/kubectl/pkg/cmd/scale"
 	"k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/slurmtide/slurmtide/test/harness/instance"
 )
 
+// commands are those of kubectl that run in this process, from kubectl's own packages: tests need them again and again, and
+// the program takes half a second of a processor for its start alone.
+var commands = map[string]func(util.Factory, genericiooptions.IOStreams) *cobra.Command{
+	"annotate": func(f util.Factory, s genericiooptions.IOStreams) *cobra.Command {
+		return annotate.NewCmdAnnotate("kubectl", f, s)
+	},
+	"apply": func(f util.Factory, s genericiooptions.IOStreams) *cobra.Command {
+		return apply.NewCmdApply("kubectl", f, s)
+	},
+	"create": create.NewCmdCreate,
+	"delete": delete.NewCmdDelete,
+	"exec":   exec.NewCmdExec,
+	"get": func(f util.Factory, s genericiooptions.IOStreams) *cobra.Command {
+		return get.NewCmdGet("kubectl", f, s)
+	},
+	"label": label.NewCmdLabel,
+	"logs":  logs.NewCmdLogs,
+	"patch": patch.NewCmdPatch,
+	"scale": scale.NewCmdScale,
+}
+
 // Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
-// error. Tests ask with get and exec again and again, so these run in this process, from kubectl's own
-// packages: the program takes half a second of a processor for its start alone.
+// error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	command := questionOf(args)
-	if command == "" {
-		return instance.RunCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
+	return c.kubectl(ctx, strings.NewReader(""), args)
+}
+
+// kubectl is Kubectl with a standard input.
+func (c *Cluster) kubectl(ctx context.Context, stdin io.Reader, args []string) (string, error) {
+	command := commandOf(args)
+	if commands[command] == nil {
+		program := c.toolCommand(ctx, "kubectl", args...)
+		program.Stdin = stdin
+		return instance.RunCommand(ctx, program)
 	}
 	type result struct {
 		out string
@@ -41,7 +76,7 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		out, err := c.runQuestion(args, command == "get")
+		out, err := c.runHere(command, args, stdin)
 		done <- result{out, err}
 	}()
 	select {
@@ -52,15 +87,15 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	}
 }
 
-// questionOf returns kubectl's command if it is get or exec. Only the namespace may stand before it.
-func questionOf(args []string) string {
+// commandOf returns kubectl's command. Only the namespace may stand before it.
+func commandOf(args []string) string {
 	if len(args) > 2 && (args[0] == "--namespace" || args[0] == "-n") {
 		args = args[2:]
 	}
-	if len(args) > 0 && (args[0] == "get" || args[0] == "exec") {
-		return args[0]
+	if len(args) == 0 {
+		return ""
 	}
-	return ""
+	return args[0]
 }
 
 // failure is what kubectl's packages panic with in the place of ending the process.
@@ -71,11 +106,10 @@ var panicOnFailure = sync.OnceFunc(func() {
 	util.BehaviorOnFatal(func(message string, _ int) { panic(failure(message)) })
 })
 
-// runQuestion runs get or exec in this process.
-func (c *Cluster) runQuestion(args []string, shareConnections bool) (string, error) {
+// runHere runs one of commands.
+func (c *Cluster) runHere(command string, args []string, stdin io.Reader) (string, error) {
 	var stdout, stderr bytes.Buffer
-	kubectl, err := c.newKubectl(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr},
-		shareConnections)
+	kubectl, err := c.newKubectl(command, genericiooptions.IOStreams{In: stdin, Out: &stdout, ErrOut: &stderr})
 	if err != nil {
 		return "", err
 	}
@@ -102,8 +136,9 @@ func executeCommand(command *cobra.Command) (err error) {
 	return command.Execute()
 }
 
-// newKubectl returns kubectl with the commands get and exec. The connections of exec cannot be shared.
-func (c *Cluster) newKubectl(streams genericiooptions.IOStreams, shareConnections bool) (*cobra.Command, error) {
+// newKubectl returns kubectl with one of commands. The connections of exec cannot be shared, and only get may know the kinds
+// of a second ago, since it changes nothing and is asked again.
+func (c *Cluster) newKubectl(command string, streams genericiooptions.IOStreams) (*cobra.Command, error) {
 	shared, err := c.shared()
 	if err != nil {
 		return nil, err
@@ -112,27 +147,33 @@ func (c *Cluster) newKubectl(streams genericiooptions.IOStreams, shareConnection
 	*flags.KubeConfig = c.Kubeconfig()
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config.QPS = -1
+		config.UserAgent = "kubectl" // the manager of what scale writes
 		config.WarningHandler = rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-		if shareConnections {
+		if command != "exec" {
 			config.Transport, config.TLSClientConfig = shared.transport, rest.TLSClientConfig{}
 		} else {
 			config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 		}
 		return config
 	}
+	kinds := shared.kinds
+	if command != "get" {
+		kinds = &kindsCache{CachedDiscoveryInterface: memory.NewMemCacheClient(shared.discovery)}
+	}
 	kubectl := &cobra.Command{Use: "kubectl", SilenceErrors: true, SilenceUsage: true}
 	kubectl.SetOut(io.Discard)
 	kubectl.SetErr(streams.ErrOut)
 	flags.AddFlags(kubectl.PersistentFlags())
-	factory := util.NewFactory(util.NewMatchVersionFlags(restGetter{flags, shared}))
-	kubectl.AddCommand(get.NewCmdGet("kubectl", factory, streams), exec.NewCmdExec(factory, streams))
+	factory := util.NewFactory(util.NewMatchVersionFlags(restGetter{flags, kinds}))
+	kubectl.AddCommand(commands[command](factory, streams))
 	return kubectl, nil
 }
 
-// sharedClient is what the commands in this process share: the connections of get, and the kinds of the API server.
+// sharedClient is what the commands in this process share: connections, and the kinds of the API server.
 // To open a connection and to read all kinds cost more than the question.
 type sharedClient struct {
 	transport http.RoundTripper
+	discovery discovery.DiscoveryInterface
 	kinds     *kindsCache
 }
 
@@ -149,7 +190,7 @@ func (c *Cluster) newSharedClient() (*sharedClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a discovery client: %w", err)
 	}
-	return &sharedClient{transport, &kindsCache{CachedDiscoveryInterface: memory.NewMemCacheClient(client)}}, nil
+	return &sharedClient{transport, client, &kindsCache{CachedDiscoveryInterface: memory.NewMemCacheClient(client)}}, nil
 }
 
 // kindsCache makes its readers try again after a kind was not found, which may be new, but not more often than once a
@@ -175,19 +216,19 @@ func (k *kindsCache) Invalidate() {
 	k.CachedDiscoveryInterface.Invalidate()
 }
 
-// restGetter has kubectl's packages use the shared kinds.
+// restGetter has kubectl's packages use these kinds.
 type restGetter struct {
 	*genericclioptions.ConfigFlags
-	shared *sharedClient
+	kinds *kindsCache
 }
 
 // ToDiscoveryClient implements genericclioptions.RESTClientGetter.
 func (g restGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
-	return g.shared.kinds, nil
+	return g.kinds, nil
 }
 
 // ToRESTMapper implements genericclioptions.RESTClientGetter.
 func (g restGetter) ToRESTMapper() (meta.RESTMapper, error) {
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(g.shared.kinds)
-	return restmapper.NewShortcutExpander(mapper, g.shared.kinds, nil), nil
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(g.kinds)
+	return restmapper.NewShortcutExpander(mapper, g.kinds, nil), nil
 }

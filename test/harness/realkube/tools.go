@@ -59,9 +59,7 @@ func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
 
 // Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
-	kubectl := c.toolCommand(ctx, "kubectl", "apply", "--filename", "-")
-	kubectl.Stdin = strings.NewReader(yaml)
-	_, err := instance.RunCommand(ctx, kubectl)
+	_, err := c.kubectl(ctx, strings.NewReader(yaml), []string{"apply", "--filename", "-"})
 	return err
 }
 
