@@ -59,16 +59,9 @@ var commands = map[string]func(util.Factory, genericiooptions.IOStreams) *cobra.
 // Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
 // error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return c.kubectl(ctx, strings.NewReader(""), args)
-}
-
-// kubectl is Kubectl with a standard input.
-func (c *Cluster) kubectl(ctx context.Context, stdin io.Reader, args []string) (string, error) {
 	command := commandOf(args)
 	if commands[command] == nil {
-		program := c.toolCommand(ctx, "kubectl", args...)
-		program.Stdin = stdin
-		return instance.RunCommand(ctx, program)
+		return instance.RunCommand(ctx, c.toolCommand(ctx, "kubectl", args...))
 	}
 	type result struct {
 		out string
@@ -76,7 +69,7 @@ func (c *Cluster) kubectl(ctx context.Context, stdin io.Reader, args []string) (
 	}
 	done := make(chan result, 1)
 	go func() {
-		out, err := c.runHere(command, args, stdin)
+		out, err := c.runHere(command, args)
 		done <- result{out, err}
 	}()
 	select {
@@ -107,9 +100,9 @@ var panicOnFailure = sync.OnceFunc(func() {
 })
 
 // runHere runs one of commands.
-func (c *Cluster) runHere(command string, args []string, stdin io.Reader) (string, error) {
+func (c *Cluster) runHere(command string, args []string) (string, error) {
 	var stdout, stderr bytes.Buffer
-	kubectl, err := c.newKubectl(command, genericiooptions.IOStreams{In: stdin, Out: &stdout, ErrOut: &stderr})
+	kubectl, err := c.newKubectl(command, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package realkube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -59,7 +60,18 @@ func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
 
 // Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
-	_, err := c.kubectl(ctx, strings.NewReader(yaml), []string{"apply", "--filename", "-"})
+	file, err := os.CreateTemp(c.Dir, "apply-*.yaml") // kubectl's package reads no input but that of the process
+	if err != nil {
+		return fmt.Errorf("applying: %w", err)
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // the cluster's folder is removed
+	if _, err := file.WriteString(yaml); err != nil {
+		return fmt.Errorf("applying: %w", errors.Join(err, file.Close()))
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("applying: %w", err)
+	}
+	_, err = c.Kubectl(ctx, "apply", "--filename", file.Name())
 	return err
 }
 
