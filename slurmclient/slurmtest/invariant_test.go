@@ -59,6 +59,7 @@ func changeAtRandom(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 // TestNodesAreNeverOverallocated compares the nodes' allocation with their jobs after random
 // changes.
 func TestNodesAreNeverOverallocated(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(40)
 	if testing.Short() {
 		seeds = 4

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSizedClusterWithHundredThousandJobs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it computes for some seconds")
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 func TestDemoClusterShowsEveryKindOfState(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := slurmtest.NewDemo(time.Now)
 		seen := map[string]bool{}

@@ -179,6 +179,7 @@ func (r *testEnv) outcome() string {
 func TestTheOperatorMayBeKilledAtEveryWrite(t *testing.T) {
 	for _, s := range killScenarios() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			whole := &killer{}
 			want := s.play(t, whole)
 			if whole.count < 5 {

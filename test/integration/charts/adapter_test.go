@@ -157,11 +157,14 @@ func writeKubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 
 // checkNotes runs the commands that the notes recommend, except those that need pods.
 func checkNotes(t *testing.T, k *realkube.Cluster) {
-	services := mustRun(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io",
-		"v1beta2.custom.metrics.k8s.io"))
-	if strings.Count(services, " True ") != 2 {
-		t.Errorf("the APIServices are not available:\n%s", services)
-	}
+	process.Await(t, func() error { // one may be available before the other
+		services, err := k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io",
+			"v1beta2.custom.metrics.k8s.io")
+		if err == nil && strings.Count(services, " True ") != 2 {
+			err = fmt.Errorf("the APIServices are not available:\n%s", services)
+		}
+		return err
+	})
 	metrics := mustRun(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2"))
 	if !strings.Contains(metrics, "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes") {
 		t.Errorf("the metric for HPAs is not listed:\n%s", metrics)
