@@ -92,7 +92,7 @@ func (o *options) serve(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	o.slurmctld.Log, o.slurmctld.Gate = log, gate.Gate{Scontrol: o.slurmctld.Scontrol, Log: log,
-		File: filepath.Join(o.stateDir, "slurmtide.closed_partitions")}
+		Conf: filepath.Join(o.liveDir, "slurm.conf"), File: filepath.Join(o.stateDir, "slurmtide.closed_partitions")}
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
 		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),

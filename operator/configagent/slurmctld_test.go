@@ -104,7 +104,8 @@ func TestJobsDoNotStartInAReconfigure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.Gate = gate.Gate{Scontrol: s.Scontrol, File: filepath.Join(s.Live, "closed"), Log: s.Log}
+	s.Gate = gate.Gate{Scontrol: s.Scontrol, Conf: filepath.Join(s.Live, "slurm.conf"),
+		File: filepath.Join(s.Live, "closed"), Log: s.Log}
 	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ import (
 type Gate struct {
 	// Scontrol is the program. sdiag and squeue are beside it.
 	Scontrol string
+	// Conf is slurm.conf. A reconfigure gives partitions the states in it.
+	Conf string
 	// File keeps the names of the partitions that Close sets DOWN until they are UP again. It is in StateSaveLocation, so
 	// that every agent of the cluster finds it.
 	File string
@@ -57,7 +59,8 @@ func (g Gate) Close(ctx context.Context) error {
 	return nil
 }
 
-// Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not.
+// Open sets the partitions to UP that Close has set DOWN and that are DOWN still, but for those that slurm.conf has DOWN. It
+// does nothing if Close has not.
 func (g Gate) Open(ctx context.Context) error {
 	closed, err := g.readClosed()
 	if err != nil || closed == nil {
@@ -67,8 +70,13 @@ func (g Gate) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	conf, err := os.ReadFile(g.Conf)
+	if err != nil {
+		return fmt.Errorf("reading which partitions are to be DOWN: %w", err)
+	}
+	wantedDown := partitionsDownIn(string(conf))
 	for _, name := range partitionsIn(shown, stateDown) {
-		if !slices.Contains(closed, name) {
+		if !slices.Contains(closed, name) || slices.Contains(wantedDown, name) {
 			continue
 		}
 		if err := g.setState(ctx, name, stateUp); err != nil {

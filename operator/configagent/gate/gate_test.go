@@ -44,10 +44,11 @@ func newCluster(t *testing.T, partitions ...string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	c := &cluster{T: t, dir: dir, Gate: Gate{Scontrol: filepath.Join(dir, "scontrol"), File: filepath.Join(dir, "closed"),
-		Log: slog.New(slog.DiscardHandler)}}
+		Conf: filepath.Join(dir, "slurm.conf"), Log: slog.New(slog.DiscardHandler)}}
 	for name, script := range fakePrograms {
 		c.write(name, fmt.Sprintf(script, dir))
 	}
+	c.write("slurm.conf", "ClusterName=c\n")
 	for _, p := range partitions {
 		c.set(p)
 	}
@@ -107,6 +108,16 @@ func TestAdministratorsStatesAreKept(t *testing.T) {
 	c.set("a=DOWN")
 	c.must(c.Open(t.Context()))
 	c.expect("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+}
+
+// TestAPartitionThatTheNewConfigurationHasDownStaysDown: the reconfigure has set it DOWN.
+func TestAPartitionThatTheNewConfigurationHasDownStaysDown(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=UP")
+	c.must(c.Close(t.Context()))
+	c.write("slurm.conf", "PartitionName=a Nodes=ALL State=UP State=DOWN\npartitionname=b Nodes=ALL \\\n state=down\n"+
+		"PartitionName=c Nodes=ALL State=UP # State=DOWN\n#PartitionName=d State=DOWN\n")
+	c.must(c.Open(t.Context()))
+	c.expect("open,", "a=DOWN", "b=DOWN", "c=UP", "d=UP")
 }
 
 func TestNoPartitions(t *testing.T) {

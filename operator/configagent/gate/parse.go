@@ -1,6 +1,9 @@
 package gate
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // The states of a partition (scontrol(1)).
 const (
@@ -16,6 +19,20 @@ func partitionsIn(shown, state string) []string {
 	var out []string
 	for _, line := range partitionLine.FindAllStringSubmatch(shown, -1) {
 		if line[2] == state {
+			out = append(out, line[1])
+		}
+	}
+	return out
+}
+
+// confLine is a partition with its state in slurm.conf, whose last state counts.
+var confLine = regexp.MustCompile(`(?im)^\s*PartitionName=(\S+)\s[^#\n]*\bState=(\w+)`)
+
+// partitionsDownIn returns the partitions that a slurm.conf has DOWN. It does not look into included files.
+func partitionsDownIn(conf string) []string {
+	var out []string
+	for _, line := range confLine.FindAllStringSubmatch(strings.ReplaceAll(conf, "\\\n", " "), -1) {
+		if strings.EqualFold(line[2], stateDown) {
 			out = append(out, line[1])
 		}
 	}

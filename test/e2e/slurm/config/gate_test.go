@@ -38,7 +38,7 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 			return run("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--mem=1", "--wrap", script)
 		}
 		g := gate.Gate{Scontrol: filepath.Join(tr.cluster.Dir, "bin", "scontrol"), File: filepath.Join(t.TempDir(), "closed"),
-			Log: slog.New(slog.DiscardHandler)}
+			Conf: filepath.Join(tr.cluster.Dir, "etc", "slurm.conf"), Log: slog.New(slog.DiscardHandler)}
 		run("scontrol", "create", "PartitionName=closed", "Nodes=ALL", "State=DOWN", "Hidden=YES")
 		running := submit("sleep 600")
 		awaitJob(running, "RUNNING")
