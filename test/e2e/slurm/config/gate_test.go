@@ -5,7 +5,9 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,24 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 		awaitJob(waiting, "COMPLETED")
 		if state := run("sinfo", "--noheader", "--partition=closed", "--format=%a"); state != "down" {
 			t.Errorf("the administrator's partition is %s", state)
+		}
+
+		conf, err := os.ReadFile(g.Conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		down := regexp.MustCompile(`(?m)^PartitionName=debug .*$`).ReplaceAll(conf, []byte("$0 State=DOWN"))
+		if err := os.WriteFile(g.Conf, down, 0o644); err != nil { //nolint:gosec // as it was
+			t.Fatal(err)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		run("scontrol", "reconfigure")
+		process.Await(t, func() error { return g.Open(t.Context()) })
+		if states := run("sinfo", "--noheader", "--summarize", "--format=%R %a"); !strings.Contains(states, "debug down") ||
+			!strings.Contains(states, "batch up") {
+			t.Errorf("debug is DOWN in slurm.conf, and the partitions are %s", states)
 		}
 	})
 }
