@@ -34,7 +34,7 @@ const launchDelay = 5 * time.Second
 // Close sets the partitions that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,
 // or have taken longer than launchDelay. After an error the gate may be closed in part; Open opens it.
 func (g Gate) Close(ctx context.Context) error {
-	shown, err := g.run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
+	shown, err := g.runSlurmProgram(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (g Gate) Open(ctx context.Context) error {
 	if err != nil || closed == nil {
 		return err
 	}
-	shown, err := g.run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
+	shown, err := g.runSlurmProgram(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ const (
 )
 
 // Watch opens a gate that an agent has left closed, until the context ends.
-func (g Gate) Watch(ctx context.Context) { g.watch(ctx, watchInterval, forgottenAfter) }
+func (g Gate) Watch(ctx context.Context) { g.openForgotten(ctx, watchInterval, forgottenAfter) }
 
-func (g Gate) watch(ctx context.Context, interval, forgotten time.Duration) {
+func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -139,21 +139,21 @@ func (g Gate) awaitLaunches(ctx context.Context) {
 }
 
 func (g Gate) isLaunching(ctx context.Context) (bool, error) {
-	agents, err := g.run(ctx, "sdiag")
+	agents, err := g.runSlurmProgram(ctx, "sdiag")
 	if err != nil || isSending(agents) {
 		return true, err
 	}
-	jobs, err := g.run(ctx, "squeue", "--all", "--noheader", "--states=RUNNING,CONFIGURING", "--format=%T %r")
+	jobs, err := g.runSlurmProgram(ctx, "squeue", "--all", "--noheader", "--states=RUNNING,CONFIGURING", "--format=%T %r")
 	return hasUnlaunched(jobs), err
 }
 
 func (g Gate) setState(ctx context.Context, partition, state string) error {
-	_, err := g.run(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
+	_, err := g.runSlurmProgram(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
 	return err
 }
 
-// run returns what a program of Slurm prints. What it says of a failure is the error.
-func (g Gate) run(ctx context.Context, program string, args ...string) (string, error) {
+// runSlurmProgram returns what a program of Slurm prints. What it says of a failure is the error.
+func (g Gate) runSlurmProgram(ctx context.Context, program string, args ...string) (string, error) {
 	path := g.Scontrol
 	if program != "scontrol" {
 		path = strings.TrimSuffix(path, filepath.Base(path)) + program

@@ -46,16 +46,16 @@ func newCluster(t *testing.T, partitions ...string) *cluster {
 	c := &cluster{T: t, dir: dir, Gate: Gate{Scontrol: filepath.Join(dir, "scontrol"), File: filepath.Join(dir, "closed"),
 		Conf: filepath.Join(dir, "slurm.conf"), Log: slog.New(slog.DiscardHandler)}}
 	for name, script := range fakePrograms {
-		c.write(name, fmt.Sprintf(script, dir))
+		c.writeFile(name, fmt.Sprintf(script, dir))
 	}
-	c.write("slurm.conf", "ClusterName=c\n")
+	c.writeFile("slurm.conf", "ClusterName=c\n")
 	for _, p := range partitions {
-		c.set(p)
+		c.setAsAdministrator(p)
 	}
 	return c
 }
 
-func (c *cluster) write(name, text string) {
+func (c *cluster) writeFile(name, text string) {
 	c.Helper()
 	path := filepath.Join(c.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -66,17 +66,17 @@ func (c *cluster) write(name, text string) {
 	}
 }
 
-// set sets a partition's state, as an administrator does.
-func (c *cluster) set(partition string) {
+// setAsAdministrator sets a partition's state, as an administrator does.
+func (c *cluster) setAsAdministrator(partition string) {
 	c.Helper()
 	name, state, _ := strings.Cut(partition, "=")
-	c.write("partitions/"+name, state+"\n")
+	c.writeFile("partitions/"+name, state+"\n")
 }
 
-// expect compares the states of all partitions.
-func (c *cluster) expect(when string, want ...string) {
+// expectStates compares the states of all partitions.
+func (c *cluster) expectStates(when string, want ...string) {
 	c.Helper()
-	shown, err := c.run(c.Context(), "scontrol", "--all", "--oneliner", "show", "partitions")
+	shown, err := c.runSlurmProgram(c.Context(), "scontrol", "--all", "--oneliner", "show", "partitions")
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -100,31 +100,31 @@ func (c *cluster) must(err error) {
 func TestAdministratorsStatesAreKept(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=DOWN", "e=DRAIN", "f=INACTIVE")
 	c.must(c.Close(t.Context()))
-	c.expect("closed,", "a=DOWN", "b=DOWN", "c=DOWN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
-	c.set("b=DRAIN")
+	c.expectStates("closed,", "a=DOWN", "b=DOWN", "c=DOWN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.setAsAdministrator("b=DRAIN")
 	c.must(os.Remove(filepath.Join(c.dir, "partitions", "c"))) // the new configuration has it no more
 	c.must(c.Open(t.Context()))
-	c.expect("open,", "a=UP", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
-	c.set("a=DOWN")
+	c.expectStates("open,", "a=UP", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.setAsAdministrator("a=DOWN")
 	c.must(c.Open(t.Context()))
-	c.expect("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
+	c.expectStates("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
 }
 
 // TestAPartitionThatTheNewConfigurationHasDownStaysDown: the reconfigure has set it DOWN.
 func TestAPartitionThatTheNewConfigurationHasDownStaysDown(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=UP")
 	c.must(c.Close(t.Context()))
-	c.write("slurm.conf", "PartitionName=a Nodes=ALL State=UP State=DOWN\npartitionname=b Nodes=ALL \\\n state=down\n"+
+	c.writeFile("slurm.conf", "PartitionName=a Nodes=ALL State=UP State=DOWN\npartitionname=b Nodes=ALL \\\n state=down\n"+
 		"PartitionName=c Nodes=ALL State=UP # State=DOWN\n#PartitionName=d State=DOWN\n")
 	c.must(c.Open(t.Context()))
-	c.expect("open,", "a=DOWN", "b=DOWN", "c=UP", "d=UP")
+	c.expectStates("open,", "a=DOWN", "b=DOWN", "c=UP", "d=UP")
 }
 
 func TestNoPartitions(t *testing.T) {
 	c := newCluster(t, "d=DOWN")
 	c.must(c.Close(t.Context()))
 	c.must(c.Open(t.Context()))
-	c.expect("open,", "d=DOWN")
+	c.expectStates("open,", "d=DOWN")
 	if _, err := os.Stat(c.File); err == nil {
 		t.Error("the file is still there")
 	}
@@ -132,8 +132,8 @@ func TestNoPartitions(t *testing.T) {
 
 func TestCloseWaitsForLaunches(t *testing.T) {
 	c := newCluster(t, "a=UP")
-	c.write("sending", "1\n2\n")
-	c.write("unlaunched", "RUNNING Prolog\nCONFIGURING None\nCONFIGURING Prolog\n")
+	c.writeFile("sending", "1\n2\n")
+	c.writeFile("unlaunched", "RUNNING Prolog\nCONFIGURING None\nCONFIGURING Prolog\n")
 	c.must(c.Close(t.Context()))
 	log, err := os.ReadFile(filepath.Join(c.dir, "log"))
 	c.must(err)
@@ -146,41 +146,41 @@ func TestCloseWaitsForLaunches(t *testing.T) {
 func TestAnAgentThatEndedLeavesNoPartitionDown(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP")
 	c.must(c.Close(t.Context()))
-	c.set("b=UP")
-	c.set("new=UP")
+	c.setAsAdministrator("b=UP")
+	c.setAsAdministrator("new=UP")
 	c.must(c.Close(t.Context()))
-	c.expect("closed,", "a=DOWN", "b=DOWN", "new=DOWN")
+	c.expectStates("closed,", "a=DOWN", "b=DOWN", "new=DOWN")
 	c.must(c.Open(t.Context()))
-	c.expect("open,", "a=UP", "b=UP", "new=UP")
+	c.expectStates("open,", "a=UP", "b=UP", "new=UP")
 }
 
 func TestARefusedChangeIsAnError(t *testing.T) {
 	c := newCluster(t, "a=UP")
-	c.write("refuses", "")
+	c.writeFile("refuses", "")
 	if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "Access/permission denied") {
 		t.Errorf("the error of Close is %v", err)
 	}
-	c.set("a=DOWN")
+	c.setAsAdministrator("a=DOWN")
 	if err := c.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "Access/permission denied") {
 		t.Errorf("the error of Open is %v", err)
 	}
 	c.must(os.Remove(filepath.Join(c.dir, "refuses")))
 	c.must(c.Open(t.Context()))
-	c.expect("allowed to,", "a=UP")
+	c.expectStates("allowed to,", "a=UP")
 }
 
 // TestAForgottenGateIsOpened, but not one that has been closed just now.
 func TestAForgottenGateIsOpened(t *testing.T) {
 	c := newCluster(t, "a=UP")
 	c.must(c.Close(t.Context()))
-	go c.watch(t.Context(), 10*time.Millisecond, time.Hour)
+	go c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour)
 	time.Sleep(100 * time.Millisecond)
-	c.expect("closed just now,", "a=DOWN")
+	c.expectStates("closed just now,", "a=DOWN")
 	long := time.Now().Add(-2 * time.Hour)
 	c.must(os.Chtimes(c.File, long, long))
 	for range 1000 {
 		if _, err := os.Stat(c.File); err != nil {
-			c.expect("forgotten,", "a=UP")
+			c.expectStates("forgotten,", "a=UP")
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -190,12 +190,12 @@ func TestAForgottenGateIsOpened(t *testing.T) {
 
 func TestADamagedFileIsAnError(t *testing.T) {
 	c := newCluster(t, "a=UP")
-	c.write("closed", "[")
+	c.writeFile("closed", "[")
 	if err := c.Close(t.Context()); err == nil {
 		t.Error("Close has no error")
 	}
 	if err := c.Open(t.Context()); err == nil {
 		t.Error("Open has no error")
 	}
-	c.expect("after all,", "a=UP")
+	c.expectStates("after all,", "a=UP")
 }
