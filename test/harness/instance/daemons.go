@@ -3,10 +3,11 @@ package instance
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // Start starts a daemon that is not running and returns when it has a pid, which may be before it
@@ -45,13 +46,13 @@ func (i *Instance) PID(ctx context.Context, daemon string) (int, error) {
 	return pid, nil
 }
 
-// PIDNamespace returns the pid namespace of a daemon, as in /proc/PID/ns/pid.
-func (i *Instance) PIDNamespace(ctx context.Context, daemon string) (string, error) {
+// PIDNamespace opens the pid namespace of a daemon, which the caller closes.
+func (i *Instance) PIDNamespace(ctx context.Context, daemon string) (*process.PIDNamespace, error) {
 	pid, err := i.PID(ctx, daemon)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	return process.OpenPIDNamespace(pid)
 }
 
 func (i *Instance) runDaemon(ctx context.Context, args ...string) error {

@@ -27,10 +27,11 @@ func CheckEndsWithOwner(t *testing.T, kind, daemon string, flags ...string) {
 	must(t, err)
 	namespace, err := i.PIDNamespace(t.Context(), daemon)
 	must(t, err)
+	defer namespace.Close()
 	must(t, owner.Process.Kill())
 	_ = owner.Wait()
 	process.Await(t, func() error {
-		if names := process.NamesIn(t, namespace); len(names) > 0 {
+		if names := namespace.Programs(t); len(names) > 0 {
 			return fmt.Errorf("processes are left: %v", names)
 		}
 		return nil

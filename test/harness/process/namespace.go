@@ -1,16 +1,40 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// NamesIn returns the names of the programs that run in a pid namespace, which is given as the link
-// /proc/PID/ns/pid shows it. Processes that have ended and wait for their parent to notice (zombies)
-// do not run.
-func NamesIn(t testing.TB, namespace string) []string {
+// PIDNamespace is a pid namespace that stays as long as it is open: Linux gives the number of one that is gone to the
+// next new one, so that the processes of another cluster would be found in it.
+type PIDNamespace struct {
+	file *os.File
+	name string // as the link /proc/PID/ns/pid shows it
+}
+
+// OpenPIDNamespace opens the pid namespace of a process, which the caller closes.
+func OpenPIDNamespace(pid int) (*PIDNamespace, error) {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		return nil, err
+	}
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return &PIDNamespace{file: file, name: name}, nil
+}
+
+// Close lets the namespace go.
+func (n *PIDNamespace) Close() error { return n.file.Close() }
+
+// Programs returns the names of the programs that run in the namespace. Processes that have ended and wait for their
+// parent to notice (zombies) do not run.
+func (n *PIDNamespace) Programs(t testing.TB) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/ns/pid")
 	if err != nil {
@@ -18,7 +42,7 @@ func NamesIn(t testing.TB, namespace string) []string {
 	}
 	var found []string
 	for _, link := range links {
-		if target, err := os.Readlink(link); err != nil || target != namespace {
+		if target, err := os.Readlink(link); err != nil || target != n.name {
 			continue // exited, or in another namespace
 		}
 		stat, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "stat"))

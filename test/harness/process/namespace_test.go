@@ -11,10 +11,11 @@ import (
 )
 
 func TestZombiesDoNotRun(t *testing.T) {
-	own, err := os.Readlink("/proc/self/ns/pid")
+	own, err := OpenPIDNamespace(os.Getpid())
 	if err != nil {
 		t.Skip("there is no /proc")
 	}
+	defer own.Close()
 	folder := t.TempDir()
 	for name, program := range map[string]string{"waits (a) b": "sleep", "has-ended": "true"} {
 		path, err := exec.LookPath(program)
@@ -53,7 +54,7 @@ func TestZombiesDoNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	Await(t, func() error {
-		if names := NamesIn(t, own); !slices.Contains(names, "waits (a) b") {
+		if names := own.Programs(t); !slices.Contains(names, "waits (a) b") {
 			return fmt.Errorf("the programs are %q", names)
 		}
 		return nil
@@ -72,7 +73,7 @@ func TestZombiesDoNotRun(t *testing.T) {
 		}
 		return nil
 	})
-	if names := NamesIn(t, own); slices.Contains(names, "has-ended") {
+	if names := own.Programs(t); slices.Contains(names, "has-ended") {
 		t.Errorf("a zombie is among %q", names)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/test/harness/instance"
-	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -22,13 +21,14 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inside := process.NamesIn(t, namespace); len(inside) < 5 {
+	defer namespace.Close()
+	if inside := namespace.Programs(t); len(inside) < 5 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), namespace.Programs(t)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Dir)); !os.IsNotExist(err) {

@@ -58,10 +58,11 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer namespace.Close()
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), namespace.Programs(t)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string(nil), nodeTraces(t, c)); diff != "" {

@@ -276,13 +276,14 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inside := process.NamesIn(t, namespace); len(inside) < 7 {
+	defer namespace.Close()
+	if inside := namespace.Programs(t); len(inside) < 7 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string(nil), process.NamesIn(t, namespace)); diff != "" {
+	if diff := cmp.Diff([]string(nil), namespace.Programs(t)); diff != "" {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
