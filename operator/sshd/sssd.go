@@ -25,15 +25,14 @@ const (
 const SSSDSocket = sssDir + "/pipes/nss"
 
 // SSSDContainer returns a sidecar that runs SSSD by a command which runs SSSDScript. It answers the other
-// containers at sockets in SSSMount or SSSMounts. When the Secret with sssd.conf changes, the kubelet starts SSSD
-// again, which ends no session. The mounts come first; one of them must be /tmp.
+// containers at sockets in SSSFolderMount or SSSMounts. When the Secret with sssd.conf changes, SSSD starts again, which
+// ends no session. The container goes on, since a pod whose sidecar starts again is not ready, and leaves first when
+// Kubernetes removes some. The mounts come first; one of them must be /tmp.
 func SSSDContainer(command []string, mounts ...corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:          ContainerSSSD,
 		Command:       command,
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
-		LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"cmp", "-s",
-			sssdSecretDir + "/sssd.conf", "/etc/sssd/sssd.conf"}}}, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 1},
 		VolumeMounts: append(mounts,
 			corev1.VolumeMount{Name: volumeSSSDSecret, MountPath: sssdSecretDir, ReadOnly: true},
 			corev1.VolumeMount{Name: volumeSSSDConf, MountPath: "/etc/sssd"},

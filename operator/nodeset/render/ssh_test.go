@@ -44,7 +44,7 @@ func TestSSH(t *testing.T) {
 			func(_ corev1.PodSpec, _, sssd corev1.Container) bool { return sssd.Image == "a" }},
 		{"or another one", withSSH + ", slurmd: {image: a}, template: {spec: {initContainers: [{name: sssd, image: b}]}}",
 			func(_ corev1.PodSpec, _, sssd corev1.Container) bool {
-				return sssd.Image == "b" && sssd.LivenessProbe != nil
+				return sssd.Image == "b" && len(sssd.Command) > 0
 			}},
 		{"slurmd does not wait for SSSD", withSSH,
 			func(_ corev1.PodSpec, _, sssd corev1.Container) bool { return sssd.StartupProbe == nil }},

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -22,6 +24,9 @@ func (e *env) testLogin() {
 	e.testOpenSession()
 	e.testScaleInWithSession()
 	e.testZero()
+	if *long {
+		e.testChangedSSSD()
+	}
 }
 
 // testSubmit submits a job from a login pod. The worker knows only the number of the user.
@@ -158,5 +163,32 @@ func (e *env) testZero() {
 	})
 	if now := e.kubectl("get", "secret", names.LoginHostKeys("login"), "-o", "jsonpath={.metadata.uid}"); now != keys {
 		e.Errorf("the host keys are those of Secret %s, not %s", now, keys)
+	}
+}
+
+// testChangedSSSD changes the Secret of SSSD, which the kubelet takes a minute to hand out. SSSD starts again in its
+// container.
+func (e *env) testChangedSSSD() {
+	const line = "# changed"
+	conf := e.kubectl("get", "secret", "sssd", "-o", `go-template={{index .data "sssd.conf" | base64decode}}`)
+	patch, err := json.Marshal(map[string]any{"stringData": map[string]string{"sssd.conf": conf + line + "\n"}})
+	must(e.T, err)
+	e.kubectl("patch", "secret", "sssd", "--type=merge", "-p", string(patch))
+	pod := e.loginPod()
+	process.Await(e.T, func() error {
+		_, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", pod, "-c", sshd.ContainerSSSD, "--",
+			"grep", line, "/etc/sssd/sssd.conf")
+		return err
+	})
+	process.Await(e.T, func() error {
+		out, err := e.ssh(e.Context(), "whoami")
+		if err == nil && !strings.HasSuffix(out, "alice") {
+			err = fmt.Errorf("alice is %q", out)
+		}
+		return err
+	})
+	if restarts := e.kubectl("get", "pod", pod, "-o",
+		"jsonpath={.status.initContainerStatuses[*].restartCount}"); strings.Trim(restarts, " 0") != "" {
+		e.Errorf("containers started again: %s", restarts)
 	}
 }

@@ -129,8 +129,8 @@ func executeCommand(command *cobra.Command) (err error) {
 	return command.Execute()
 }
 
-// newKubectl returns kubectl with one of commands. The connections of exec cannot be shared, and only get may know the kinds
-// of a second ago, since it changes nothing and is asked again.
+// newKubectl returns kubectl with one of commands. The connections of exec cannot be shared. Those that change no object
+// may know the kinds of a second ago: get is asked again, and the others know pods alone.
 func (c *Cluster) newKubectl(command string, streams genericiooptions.IOStreams) (*cobra.Command, error) {
 	shared, err := c.shared()
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Cluster) newKubectl(command string, streams genericiooptions.IOStreams)
 		return config
 	}
 	kinds := shared.kinds
-	if command != "get" {
+	if command != "get" && command != "exec" && command != "logs" {
 		kinds = &kindsCache{CachedDiscoveryInterface: memory.NewMemCacheClient(shared.discovery)}
 	}
 	kubectl := &cobra.Command{Use: "kubectl", SilenceErrors: true, SilenceUsage: true}
