@@ -171,7 +171,7 @@ func (e *env) testZero() {
 func (e *env) testChangedSSSD() {
 	const line = "# changed"
 	conf := e.kubectl("get", "secret", "sssd", "-o", `go-template={{index .data "sssd.conf" | base64decode}}`)
-	patch, err := json.Marshal(map[string]any{"stringData": map[string]string{"sssd.conf": conf + line + "\n"}})
+	patch, err := json.Marshal(map[string]any{"stringData": map[string]string{"sssd.conf": conf + "\n" + line + "\n"}})
 	must(e.T, err)
 	e.kubectl("patch", "secret", "sssd", "--type=merge", "-p", string(patch))
 	pod := e.loginPod()
