@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/daemon"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -24,9 +25,9 @@ type options struct {
 	wantedDir, liveDir, acceptedDir, stateDir string
 	interval                                  time.Duration
 	checker                                   configagent.Checker
-	slurmctld                                 configagent.Slurmctld
-	slurmdbd                                  configagent.Slurmdbd
-	reloader                                  configagent.Reloader
+	slurmctld                                 daemon.Slurmctld
+	slurmdbd                                  daemon.Slurmdbd
+	reloader                                  daemon.Reloader
 	daemonName                                string
 	daemon                                    configagent.Daemon
 	pidFile, slurmctldProgram                 string
@@ -150,11 +151,11 @@ func (o *options) chooseDaemon() error {
 	case "slurmdbd":
 		o.daemon = configagent.SlurmdbdDaemon()
 		o.checker.Program = o.slurmdbdProgram
-		o.slurmdbd = configagent.Slurmdbd{PidFile: cmp.Or(o.pidFile, slurmconf.SlurmdbdPidFile), Live: o.liveDir,
+		o.slurmdbd = daemon.Slurmdbd{PidFile: cmp.Or(o.pidFile, slurmconf.SlurmdbdPidFile), Live: o.liveDir,
 			Timeout: o.applyTimeout}
 	case "slurmd", "sackd":
 		o.daemon = configagent.KeysDaemon(o.daemonName)
-		o.reloader = configagent.Reloader{Daemon: o.daemonName, Proc: "/proc", Timeout: o.applyTimeout}
+		o.reloader = daemon.Reloader{Daemon: o.daemonName, Proc: "/proc", Timeout: o.applyTimeout}
 		o.acceptedDir = filepath.Join(o.liveDir, "accepted")
 	case "slurmrestd":
 		if o.checkDir != "" {

@@ -90,7 +90,7 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 //
 // It has no liveness probe. A slurmctld that waits for slurmdbd at its first start answers nothing,
 // and one under load answers late; a restart helps neither and loses the jobs of the last seconds. slurm-agent ends one
-// that hangs while it starts (configagent.Slurmctld).
+// that hangs while it starts (daemon.Slurmctld).
 func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 	c := corev1.Container{
 		Name:    ContainerSlurmctld,

@@ -1,8 +1,9 @@
-package configagent
+package daemon
 
 import (
 	"context"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -92,11 +93,11 @@ func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 
 // reachesSlurmdbd reports whether slurmdbd accepts connections, or there is none.
 func reachesSlurmdbd(ctx context.Context, live string) bool {
-	files, err := ReadFiles(live)
+	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf"))
 	if err != nil {
 		return false
 	}
-	address := slurmdbdAddress(files.text("slurm.conf"))
+	address := slurmdbdAddress(string(conf))
 	if address == "" {
 		return true
 	}

@@ -1,4 +1,4 @@
-package configagent
+package daemon
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package configagent
+package daemon
 
 import (
 	"bufio"
@@ -68,48 +68,5 @@ func TestADaemonThatDoesNotRunReadsItsKeysAtItsStart(t *testing.T) {
 	reloader := Reloader{Daemon: "no-daemon", Proc: "/proc", Timeout: time.Second}
 	if err := reloader.Apply(t.Context(), slurmconf.NeedsRestart); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestKeysOfSlurmd(t *testing.T) {
-	e := newEnv(t)
-	e.cfg.Daemon, e.cfg.Check = KeysDaemon("slurmd"), CheckKeys
-	e.agent = New(e.cfg)
-	e.wantFiles("slurm.key", "a")
-	checkKeys(t, e, "", "")
-	e.wantFiles("slurm.key", "a", "slurm.jwks", `{"keys":[]}`, slurmconf.KeySetFile, "first*,k2\n")
-	checkKeys(t, e, "first*,k2", "")
-	e.wantFiles("slurm.key", "a", "slurm.jwks", "{", slurmconf.KeySetFile, "first,k2*")
-	checkKeys(t, e, "first*,k2", "slurm.jwks is no JSON")
-	e.wantFiles("slurm.key", "a", "slurm.jwks", `{"keys":[]}`, slurmconf.KeySetFile, "first,k2*")
-	checkKeys(t, e, "first,k2*", "")
-	if len(e.effects) != 2 || e.effects[0] != slurmconf.NeedsReconfigure {
-		t.Errorf("slurmd was given its keys with %v", e.effects)
-	}
-	e.agent = New(e.cfg) // the agent starts again
-	e.agent.look(t.Context())
-	checkKeys(t, e, "first,k2*", "")
-	if len(e.effects) != 3 {
-		t.Errorf("slurmd may have older keys when the agent starts, but got them %d times", len(e.effects))
-	}
-}
-
-// wantFiles writes the wanted files, given by name and content, and lets the agent look.
-func (e *env) wantFiles(files ...string) {
-	e.t.Helper()
-	wanted := Files{}
-	for i := 0; i < len(files); i += 2 {
-		wanted[files[i]] = File{[]byte(files[i+1]), 0o400}
-	}
-	if err := WriteFiles(e.cfg.Wanted, wanted); err != nil {
-		e.t.Fatal(err)
-	}
-	e.agent.look(e.t.Context())
-}
-
-func checkKeys(t *testing.T, e *env, keys, problem string) {
-	t.Helper()
-	if s := e.agent.Status(); s.Keys != keys || s.Error != problem || !e.agent.HasStarted() {
-		t.Errorf("the status is %+v, want keys %q and error %q", s, keys, problem)
 	}
 }
