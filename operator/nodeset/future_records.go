@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/shape"
@@ -92,7 +93,7 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 	if s.slurmCluster == nil {
 		return errNoSlurmCluster
 	}
-	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
+	owner := comment.OfFuture(s.nodeSet, s.namespaceUID)
 	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names),
 		slurmclient.NodeUpdate{Comment: &owner}); err != nil {
 		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
@@ -109,6 +110,6 @@ func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, nam
 	if err := s.slurmCluster.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
 		return err
 	}
-	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
+	owner := comment.OfFuture(s.nodeSet, s.namespaceUID)
 	return s.slurmCluster.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
 }

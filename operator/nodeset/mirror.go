@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/mirror"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -50,7 +50,7 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 			}
 		}
 		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
-			update, differs := mirror.SlurmNodeUpdate(node, s.kubeNodes[w.KubeNode], render.Comment(s.nodeSet, s.namespaceUID, pod))
+			update, differs := mirror.SlurmNodeUpdate(node, s.kubeNodes[w.KubeNode], comment.OfWorker(s.nodeSet, s.namespaceUID, pod))
 			if differs &&
 				!s.expectations.ExpectsUpdate(w.SlurmName, update) {
 				work = append(work, func() error { return r.updateSlurmNode(ctx, s, w, update) })

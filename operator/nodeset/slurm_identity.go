@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -33,7 +33,7 @@ func (s *observation) assignOwners() {
 		if node == nil || record.OwnerUID == "" {
 			continue
 		}
-		note, ok := render.ParseComment(node.Comment)
+		note, ok := comment.Parse(node.Comment)
 		switch {
 		case !ok:
 			continue
@@ -48,7 +48,7 @@ func (s *observation) assignOwners() {
 
 // mayWrite reports whether a Slurm node, as it is now, belongs to no other NodeSet.
 func (s *observation) mayWrite(n *slurm.Node) bool {
-	note, ok := render.ParseComment(n.Comment)
+	note, ok := comment.Parse(n.Comment)
 	return !ok || note.BelongsTo(s.nodeSet, s.namespaceUID)
 }
 

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -54,7 +54,7 @@ func newEnvWithMax(t *testing.T, most int32, ofHPA, recorded bool) *testEnv {
 		}
 		r.must(r.slurm.CreateNodes(t.Context(), hostlist.Compress(names), ""))
 		for _, node := range r.slurm.Nodes {
-			node.Comment = render.FutureComment(n, "uid-namespace")
+			node.Comment = comment.OfFuture(n, "uid-namespace")
 		}
 	}
 	r.slurm.Poll()

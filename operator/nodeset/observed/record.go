@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -28,7 +28,7 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()
 	}
-	if note, ok := render.ParseComment(n.Comment); ok {
+	if note, ok := comment.Parse(n.Comment); ok {
 		r.OwnerUID = note.NodeSetUID
 		r.KubeNodeGone = note.KubeNode != "" && !kubeNodes(note.KubeNode)
 	}

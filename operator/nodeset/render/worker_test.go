@@ -104,28 +104,6 @@ func TestClaimTemplatesThatAreWrongNameTheField(t *testing.T) {
 	}
 }
 
-func TestComments(t *testing.T) {
-	in := loadInput(t, "minimal")
-	pod, err := Worker(in, templateOf(t, in), atOrdinal(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pod.Spec.NodeName = "kube-a"
-	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"8d7c6a10-0000-4000-8000-000000000001","namespaceUID":"uid-namespace"}`
-	text := Comment(in.NodeSet, in.NamespaceUID, pod)
-	if text != want {
-		t.Errorf("it is %s, not %s", text, want)
-	}
-	if n, ok := ParseComment(text); !ok || n.PodName != "cpu-3" || n.KubeNode != "kube-a" {
-		t.Errorf("it is read as %+v, %t", n, ok)
-	}
-	for _, foreign := range []string{"", "bought 2024", "{}", `{"podName":5}`, "null"} {
-		if _, ok := ParseComment(foreign); ok {
-			t.Errorf("%q is taken for one of ours", foreign)
-		}
-	}
-}
-
 func TestFactsOf(t *testing.T) {
 	got := FactsOf(map[string]string{v1beta1.AnnotationFeatures: "a,b", v1beta1.AnnotationTopology: "t:s",
 		v1beta1.AnnotationHostnameOverride: "h"})

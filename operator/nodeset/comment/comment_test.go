@@ -1,4 +1,4 @@
-package render
+package comment
 
 import (
 	"regexp"
@@ -18,6 +18,24 @@ import (
 // kubeName is what names of objects look like.
 var kubeName = regexp.MustCompile(`^[a-z0-9.-]+$`)
 
+func TestParse(t *testing.T) {
+	nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "cpu", UID: "uid-1"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cpu-3"}, Spec: corev1.PodSpec{NodeName: "kube-a"}}
+	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"uid-1","namespaceUID":"uid-2"}`
+	text := OfWorker(nodeSet, "uid-2", pod)
+	if text != want {
+		t.Errorf("it is %s, not %s", text, want)
+	}
+	if c, ok := Parse(text); !ok || c.PodName != "cpu-3" || c.KubeNode != "kube-a" {
+		t.Errorf("it is read as %+v, %t", c, ok)
+	}
+	for _, foreign := range []string{"", "bought 2024", "{}", `{"podName":5}`, "null"} {
+		if _, ok := Parse(foreign); ok {
+			t.Errorf("%q is taken for one of ours", foreign)
+		}
+	}
+}
+
 // FuzzCommentsAreReadAsWritten writes the comment of a worker and reads it back. demand
 // takes the node for one of the same NodeSet.
 func FuzzCommentsAreReadAsWritten(f *testing.F) {
@@ -26,11 +44,11 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 	f.Fuzz(func(t *testing.T, namespace, name, uid, namespaceUID, pod, kubeNode string) {
 		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
 			UID: types.UID(uid)}}
-		text := Comment(nodeSet, types.UID(namespaceUID),
+		text := OfWorker(nodeSet, types.UID(namespaceUID),
 			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}})
-		want := NodeComment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid,
+		want := Comment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid,
 			NamespaceUID: namespaceUID}
-		note, ok := ParseComment(text)
+		note, ok := Parse(text)
 		if ok != (name != "" && uid != "") {
 			t.Errorf("%s is a comment of ours: %v", text, ok)
 		}
@@ -56,7 +74,7 @@ func FuzzComments(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		note, ok := ParseComment(text)
+		note, ok := Parse(text)
 		if !ok {
 			return
 		}
@@ -65,7 +83,7 @@ func FuzzComments(f *testing.F) {
 		if !note.BelongsTo(nodeSet, "") {
 			t.Errorf("%q is not of its own NodeSet", text)
 		}
-		if again, ok := ParseComment(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName,
+		if again, ok := Parse(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName,
 			note.KubeNode)); !ok || again != note {
 			t.Errorf("%q is %+v, and then %+v", text, note, again)
 		}

@@ -1,4 +1,5 @@
-package render
+// Package comment is what the comment of a Slurm node tells: the pod that runs the node, and the NodeSet that owns it.
+package comment
 
 import (
 	"encoding/json"
@@ -9,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// NodeComment is the comment of a worker's Slurm node. It names the pod that runs the node.
+// Comment is the comment of a worker's Slurm node. It names the pod that runs the node.
 // KubeNode is empty before the pod is scheduled.
-type NodeComment struct {
+type Comment struct {
 	Namespace   string `json:"namespace"`
 	PodName     string `json:"podName"`
 	KubeNode    string `json:"node"`
@@ -22,24 +23,24 @@ type NodeComment struct {
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
-// Comment returns the comment of the Slurm node of a worker's pod.
-func Comment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod) string {
+// OfWorker returns the comment of the Slurm node of a worker's pod.
+func OfWorker(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod) string {
 	return formatComment(nodeSet, namespace, pod.Name, pod.Spec.NodeName)
 }
 
-// FutureComment returns the comment of a FUTURE record, which no pod runs.
-func FutureComment(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
+// OfFuture returns the comment of a FUTURE record, which no pod runs.
+func OfFuture(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
 	return formatComment(nodeSet, namespace, "", "")
 }
 
 // BelongsTo reports whether the comment names the NodeSet, or an earlier one of its name.
-func (n NodeComment) BelongsTo(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
-	same := namespace != "" && n.NamespaceUID == string(namespace) && n.NodeSetName == nodeSet.Name
-	return same || n.NodeSetUID == string(nodeSet.UID)
+func (c Comment) BelongsTo(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
+	same := namespace != "" && c.NamespaceUID == string(namespace) && c.NodeSetName == nodeSet.Name
+	return same || c.NodeSetUID == string(nodeSet.UID)
 }
 
 func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod, kubeNode string) string {
-	text, err := json.Marshal(NodeComment{
+	text, err := json.Marshal(Comment{
 		Namespace: nodeSet.Namespace, PodName: pod, KubeNode: kubeNode,
 		NodeSetName: nodeSet.Name, NodeSetUID: string(nodeSet.UID), NamespaceUID: string(namespace),
 	})
@@ -49,10 +50,10 @@ func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod, kubeNode 
 	return string(text)
 }
 
-// ParseComment parses a comment. It reports false for a text that is not one of ours, such as an
+// Parse parses a comment. It reports false for a text that is not one of ours, such as an
 // administrator's.
-func ParseComment(text string) (NodeComment, bool) {
-	var n NodeComment
+func Parse(text string) (Comment, bool) {
+	var n Comment
 	err := json.Unmarshal([]byte(text), &n)
 	return n, err == nil && n.NodeSetName != "" && n.NodeSetUID != ""
 }
