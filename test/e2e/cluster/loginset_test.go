@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -64,14 +65,7 @@ func (e *env) testOpenSession() {
 				strings.Join(session, " ")+" >"+outputs[i])
 		})
 	}
-	process.Await(e.T, func() error {
-		out, err := e.kube.Kubectl(ctx, "--namespace", e.namespace, "exec", old, "-c", "login", "--", "sh", "-c",
-			"cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^sshd-session: alice@'")
-		if err == nil && strings.TrimSpace(out) != "2" {
-			err = fmt.Errorf("%s sessions", strings.TrimSpace(out))
-		}
-		return err
-	})
+	e.awaitSessions(old, 2)
 	e.kubectl("patch", "loginset", "login", "--type=merge", "-p", `{"spec":{"extraSshdConfig":"MaxAuthTries 5\n"}}`)
 	process.Await(e.T, func() error {
 		if e.loginPod() == old {
@@ -118,6 +112,7 @@ func (e *env) testScaleInWithSession() {
 			[]string{address, untilTold})
 		printed, failure = e.kube.Kubectl(ctx, args...)
 	})
+	e.awaitSessions(busy, 1)
 	process.Await(e.T, func() error {
 		cost := e.kubectl("get", "pod", busy, "-o",
 			`jsonpath={.metadata.annotations.controller\.kubernetes\.io/pod-deletion-cost}`)
@@ -136,6 +131,16 @@ func (e *env) testScaleInWithSession() {
 	if failure != nil || !strings.Contains(printed, "still here") {
 		e.Errorf("the session was cut: %q, %v", printed, failure)
 	}
+}
+
+// awaitSessions waits until alice has logged in to a pod so many times.
+func (e *env) awaitSessions(pod string, count int) {
+	e.Helper()
+	process.AwaitValue(e.T, "the number of sessions", strconv.Itoa(count), func(ctx context.Context) (string, error) {
+		out, err := e.kube.Kubectl(ctx, "--namespace", e.namespace, "exec", pod, "-c", "login", "--", "sh", "-c",
+			"cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^sshd-session: alice@'")
+		return strings.TrimSpace(out), err
+	})
 }
 
 // loginPod returns the name of the newest login pod that does not leave.
