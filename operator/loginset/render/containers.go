@@ -85,11 +85,8 @@ func loginContainer(graceSeconds int64) corev1.Container {
 		Env: []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}}},
 		Ports: []corev1.ContainerPort{{Name: portSSH, ContainerPort: names.SSHPort, Protocol: corev1.ProtocolTCP}},
-		// Often until sshd listens; after that, each probe is a process more on the Kubernetes node.
-		StartupProbe: &corev1.Probe{ProbeHandler: execHandler("sh", filesDir+"/ready.sh"), PeriodSeconds: 1,
-			TimeoutSeconds: 5, FailureThreshold: 300},
-		ReadinessProbe: &corev1.Probe{ProbeHandler: execHandler("sh", filesDir+"/ready.sh"), PeriodSeconds: 10,
-			TimeoutSeconds: 5, FailureThreshold: 2},
+		ReadinessProbe: &corev1.Probe{ProbeHandler: execHandler("sh", filesDir+"/ready.sh"), PeriodSeconds: 2,
+			TimeoutSeconds: 5, FailureThreshold: 5},
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
 			Command: []string{"sh", filesDir + "/leave.sh", strconv.FormatInt(graceSeconds, 10)}}}},
 		VolumeMounts: append([]corev1.VolumeMount{filesMount(), nsswitchMount(),
