@@ -18,7 +18,7 @@ import (
 const (
 	// settlingInterval is how often the operator asks agents while they work on a configuration.
 	settlingInterval = time.Second
-	// silentInterval is how often it looks for agents that do not answer. A pod that becomes ready is noticed at once.
+	// silentInterval is how often it looks for agents that do not answer, or hold a configuration. A pod that becomes ready is noticed at once.
 	silentInterval = 5 * time.Second
 )
 
@@ -71,7 +71,7 @@ func (o Observation) RequeueAfter() time.Duration {
 	switch {
 	case o.IsSettled():
 		return resyncInterval
-	case slices.ContainsFunc(o.Agents, func(a Agent) bool { return a.Err == nil }):
+	case slices.ContainsFunc(o.Agents, func(a Agent) bool { return a.Err == nil && a.Status.Held == nil }):
 		return settlingInterval
 	}
 	return silentInterval
@@ -90,13 +90,10 @@ func (o Observation) ConfigApplied() metav1.Condition {
 		case agent.Err != nil:
 			unknown = metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotObserved,
 				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
+		case s.Wanted == o.Revision && s.Held != nil:
+			return o.notApplied(s, s.Held.Reason, s.Held.Message)
 		case s.Wanted == o.Revision && s.Error != "":
-			inForce := o.Daemon + " waits for another one"
-			if s.Applied != "" {
-				inForce = "revision " + s.Applied + " stays in force"
-			}
-			return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRefused,
-				Message: fmt.Sprintf("revision %s is not applied: %s; %s", o.Revision, s.Error, inForce)}
+			return o.notApplied(s, v1beta1.ReasonRefused, s.Error)
 		case s.Applied == o.Revision:
 			applied++
 		}
@@ -110,4 +107,14 @@ func (o Observation) ConfigApplied() metav1.Condition {
 	}
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonApplied,
 		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
+}
+
+// notApplied returns the condition for a revision that an agent does not apply, and for which reason.
+func (o Observation) notApplied(s configagent.Status, reason, why string) metav1.Condition {
+	inForce := o.Daemon + " waits for another one"
+	if s.Applied != "" {
+		inForce = "revision " + s.Applied + " stays in force"
+	}
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason,
+		Message: fmt.Sprintf("revision %s is not applied: %s; %s", o.Revision, why, inForce)}
 }

@@ -78,6 +78,9 @@ func TestConfigApplied(t *testing.T) {
 			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
 		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
 			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
+		{"it is held", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "old",
+			Held: &configagent.Held{Reason: "PartitionInUse", Message: "job 5"}}}}, metav1.Condition{Status: "False",
+			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; revision old stays in force"}, false},
 		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
@@ -123,6 +126,8 @@ func TestRequeueAfter(t *testing.T) {
 		{"no pod", nil, silentInterval},
 		{"no answer", []Agent{silent}, silentInterval},
 		{"one works on it", []Agent{silent, {Status: configagent.Status{Wanted: "new"}}}, settlingInterval},
+		{"one holds it", []Agent{silent, {Status: configagent.Status{Wanted: "new", Held: &configagent.Held{}}}},
+			silentInterval},
 		{"both have it", []Agent{{Status: configagent.Status{Applied: "new"}}, {Status: configagent.Status{Applied: "new"}}},
 			resyncInterval},
 	} {

@@ -32,11 +32,13 @@ type Status struct {
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 	// Error says why Wanted is not applied. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
+	// Held says what Wanted waits for although the daemon would start with it, nil if it does not wait.
+	Held *Held `json:"held,omitempty"`
 	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
 	Accounts *AccountsStatus `json:"accounts,omitempty"`
 }
 
-// Config contains the settings of an agent. All but Accounts and CountSessions are required.
+// Config contains the settings of an agent. All but Hold, Accounts and CountSessions are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
 	Daemon Daemon
@@ -47,6 +49,12 @@ type Config struct {
 	Interval time.Duration
 	// Check returns nil if the daemon would start with the files, and *RefusedError if not.
 	Check func(context.Context, Files) error
+	// Hold returns *HeldError if checked files must wait before they replace those in force, and any other error if that
+	// cannot be decided. Nothing has been written yet. It is called again every few seconds as long as it returns an
+	// error. Before the daemon has started, inForce are the files that were accepted last, without keys; the daemon
+	// then starts with them, so Hold must return *HeldError where only a running daemon could answer. It is not called
+	// if nothing was ever in force. It is nil if nothing has to wait.
+	Hold func(ctx context.Context, inForce, wanted Files) error
 	// BeforeStart returns an error if the daemon must not start yet. It is called until the daemon may.
 	BeforeStart func(context.Context) error
 	// Apply makes the running daemon read the live folder.
@@ -69,6 +77,8 @@ type Agent struct {
 
 	// decided are the wanted files that were applied or refused last, applied those that the daemon has.
 	decided, applied Files
+	// checked are the files that Check has accepted last.
+	checked Files
 	// inherited says that applied was found at the start, so that the daemon may not have read it.
 	inherited bool
 	retryAt   time.Time
@@ -151,7 +161,12 @@ func (a *Agent) look(ctx context.Context) {
 		err = a.apply(ctx, wanted, revision)
 	}
 	var refused *RefusedError
+	var held *HeldError
 	switch {
+	case errors.As(err, &held):
+		a.retryAt = a.cfg.Now().Add(retryDelay)
+		a.setHeld(revision, held)
+		a.startWithAccepted(wanted)
 	case err == nil:
 		a.decided = wanted
 		a.cfg.Log.Info("configuration is in force", "revision", revision)
@@ -171,7 +186,13 @@ func (a *Agent) apply(ctx context.Context, wanted Files, revision string) error 
 	if err != nil {
 		return err
 	}
-	if err := a.cfg.Check(ctx, files); err != nil {
+	if a.checked == nil || !files.Equal(a.checked) {
+		if err := a.cfg.Check(ctx, files); err != nil {
+			return err
+		}
+		a.checked = files
+	}
+	if err := a.hold(ctx, files); err != nil {
 		return err
 	}
 	kept := files
@@ -260,6 +281,9 @@ func isOfKeys(name string) bool {
 func (a *Agent) setWanted(revision string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.status.Wanted != revision {
+		a.status.Held = nil
+	}
 	a.status.Wanted, a.status.Error = revision, ""
 }
 
@@ -267,7 +291,7 @@ func (a *Agent) setWanted(revision string) {
 func (a *Agent) fail(revision string, err error) {
 	a.mu.Lock()
 	changed := a.status.Error != err.Error()
-	a.status.Error = err.Error()
+	a.status.Error, a.status.Held = err.Error(), nil
 	a.mu.Unlock()
 	if changed {
 		a.cfg.Log.Error("configuration is not applied", "revision", revision, "err", err)

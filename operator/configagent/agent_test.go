@@ -27,6 +27,9 @@ type env struct {
 	applyError error
 	// mustWait is what BeforeStart returns.
 	mustWait error
+	// held is what Hold returns, and holds the revisions that it was asked for, as "in force>wanted".
+	held  error
+	holds []string
 }
 
 func newEnv(t *testing.T) *env {
@@ -42,6 +45,10 @@ func newEnv(t *testing.T) *env {
 				return &RefusedError{"line 1: broken"}
 			}
 			return nil
+		},
+		Hold: func(_ context.Context, inForce, wanted Files) error {
+			e.holds = append(e.holds, inForce.text(slurmconf.RevisionFile)+">"+wanted.text(slurmconf.RevisionFile))
+			return e.held
 		},
 		BeforeStart: func(context.Context) error { return e.mustWait },
 		Apply: func(_ context.Context, effect slurmconf.Effect) error {
