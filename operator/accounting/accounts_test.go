@@ -3,6 +3,7 @@ package accounting
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -108,6 +110,10 @@ func TestSelectAccounts(t *testing.T) {
 	if len(revisions) != 4 {
 		t.Errorf("the revisions are %v", revisions)
 	}
+	confirmed, err := selectAccounts(&v1beta1.AccountsSpec{}, newAccountsMap(), listRemovals(" 9-ab, 7-cd,")...)
+	if err != nil || confirmed.Revision == all.Revision || !cmp.Equal(confirmed.Removals, []string{"9-ab", "7-cd"}) {
+		t.Errorf("with confirmed removals the accounts are %+v, %v", confirmed, err)
+	}
 	if of(v1beta1.AccountsSpec{Mode: v1beta1.AccountsApply}).Revision != all.Revision {
 		t.Error("the default mode is another revision")
 	}
@@ -120,5 +126,39 @@ func TestSelectAccounts(t *testing.T) {
 	}
 	if _, err := selectAccounts(&v1beta1.AccountsSpec{}, &corev1.ConfigMap{}); err == nil {
 		t.Error("a ConfigMap without files is no error")
+	}
+}
+
+// TestOneAccountingAppliesAccountsToADatabase: the older one of the namespace.
+func TestOneAccountingAppliesAccountsToADatabase(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		edit func(*v1beta1.Accounting)
+		want string
+	}{
+		{"the other one is older", func(*v1beta1.Accounting) {}, v1beta1.ReasonDatabaseShared},
+		{"by another name of the host", func(a *v1beta1.Accounting) { a.Spec.StorageConfig.Host = "MariaDB.team.svc.cluster.local" },
+			v1beta1.ReasonDatabaseShared},
+		{"another database", func(a *v1beta1.Accounting) { a.Spec.StorageConfig.Database = "b" }, v1beta1.ReasonNotObserved},
+		{"without accounts", func(a *v1beta1.Accounting) { a.Spec.Accounts = nil }, v1beta1.ReasonNotObserved},
+		{"the other one is younger", func(a *v1beta1.Accounting) { a.CreationTimestamp.Time = kubetest.Noon().Add(time.Hour) },
+			v1beta1.ReasonNotObserved},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			other := &v1beta1.Accounting{ObjectMeta: metav1.ObjectMeta{Name: "abc", Namespace: "team"}}
+			other.Spec.Accounts = &v1beta1.AccountsSpec{ConfigMapRef: v1beta1.AccountsConfigMapRef{Name: "accounts"}}
+			other.Spec.StorageConfig = &v1beta1.StorageConfig{Host: "mariadb"}
+			tc.edit(other)
+			e := newEnv(t, newAccountsMap(), other)
+			e.change(func(s *v1beta1.AccountingSpec) {
+				s.Accounts = &v1beta1.AccountsSpec{ConfigMapRef: v1beta1.AccountsConfigMapRef{Name: "accounts"}}
+			})
+			if c := e.reconcile(v1beta1.ConditionAccountsApplied); c.Reason != tc.want {
+				t.Errorf("the condition is %+v", c)
+			}
+			if isApplied := e.wantedAccounts() != ""; isApplied != (tc.want == v1beta1.ReasonNotObserved) {
+				t.Errorf("the agent gets accounts: %t", isApplied)
+			}
+		})
 	}
 }

@@ -16,6 +16,8 @@ type Accounts struct {
 	// DryRun says that nothing is changed, Prune that accounts and users that are not in the files are removed.
 	DryRun bool `json:"dryRun,omitempty"`
 	Prune  bool `json:"prune,omitempty"`
+	// Removals names large removals that somebody has confirmed (v1beta1.AnnotationRemoveAccounts).
+	Removals []string `json:"removals,omitempty"`
 	// Files are texts in the format of "sacctmgr dump" by their names.
 	Files map[string]string `json:"files"`
 }

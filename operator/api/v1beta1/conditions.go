@@ -183,6 +183,10 @@ const ConditionAccountsApplied = "AccountsApplied"
 // ReasonDryRun (False) is of the condition AccountsApplied: the mode is DryRun, and the message says what would change.
 const ReasonDryRun = "DryRun"
 
+// ReasonDatabaseShared (False) is of the condition AccountsApplied: an older Accounting applies its accounts to the same
+// database.
+const ReasonDatabaseShared = "DatabaseShared"
+
 // ConditionReleaseAllowed is on Controllers, Accountings, RestApis, LoginSets and NodeSets whose image has changed.
 // True: the pods are given the image, or have it. False: they keep the image that they have, and the reason says why. It
 // is a slurmtide extension.

@@ -161,6 +161,12 @@ const AnnotationImageReleases = Prefix + "image-releases"
 // it when the daemon runs. It is a slurmtide extension.
 const AnnotationRestoredState = Prefix + "restored-state"
 
+// AnnotationRemoveAccounts is on Accountings. It lists, separated by commas, large removals of accounts and users that
+// spec.accounts.prune would make, by the names in the message of AccountsApplied, such as "120-3fa9c1d2". Each is the number
+// of accounts and users and a hash of their names, so that it confirms no other removal. Users set it; the operator reads
+// it. It is a slurmtide extension.
+const AnnotationRemoveAccounts = Prefix + "remove-accounts"
+
 // AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
 // generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
 // never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the

@@ -10,5 +10,6 @@
 //	User - 'alice':DefaultAccount='physics'
 //
 // ParseFile reads it, Summarize what sacctmgr says of it, both purely; Loader runs sacctmgr. Every change is tried
-// first: sacctmgr makes it, shows it and takes it back. What it refuses is not begun.
+// first: sacctmgr makes it, shows it and takes it back. What it refuses is not begun. What prune would remove is decided
+// for all files of a cluster together (listing, removal), before any of them is loaded.
 package accounts

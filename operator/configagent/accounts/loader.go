@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,52 +43,21 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 		return "", fmt.Errorf("making a folder for sacctmgr: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	var changes, refused []string
-	for _, name := range slices.Sorted(maps.Keys(wanted.Files)) {
-		change, err := l.loadFile(ctx, dir, name, wanted)
-		var fault *RefusedError
-		switch {
-		case errors.As(err, &fault):
-			refused = append(refused, name+": "+fault.Reason)
-		case err != nil:
+	clusters, refused := groupFiles(wanted.Files)
+	// A file that cannot be read may list what would be removed.
+	prune := wanted.Prune && len(refused) == 0
+	var changes []string
+	for _, files := range clusters {
+		load := clusterLoad{Loader: l, dir: dir, cluster: files[0].Cluster, files: files, wanted: wanted, prune: prune}
+		if err := load.run(ctx); err != nil {
 			return "", err
-		case change != "":
-			changes = append(changes, change)
 		}
+		changes, refused = append(changes, load.changes...), append(refused, load.refused...)
 	}
 	if len(refused) > 0 {
 		return "", &RefusedError{Truncate(strings.Join(refused, "; "), maxOutput)}
 	}
 	return Truncate(strings.Join(changes, "; "), maxReason), nil
-}
-
-// loadFile tries a file and applies it.
-func (l Loader) loadFile(ctx context.Context, dir, name string, wanted slurmconf.Accounts) (string, error) {
-	file, err := ParseFile(wanted.Files[name])
-	if err != nil {
-		return "", &RefusedError{err.Error()}
-	}
-	s, err := l.connect(ctx, dir, file.Cluster)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "accounts.cfg")
-	if err := os.WriteFile(path, []byte(file.Text), 0o600); err != nil {
-		return "", fmt.Errorf("writing a file for sacctmgr: %w", err)
-	}
-	load := loading{sacctmgr: s, file: file, path: path, text: wanted.Files[name], log: l.Log.With("file", name)}
-	change, err := load.try(ctx, wanted, l.User)
-	if err == nil && !wanted.DryRun {
-		err = load.apply(ctx)
-	}
-	var failed *commandError
-	if !errors.As(err, &failed) {
-		return change, err
-	}
-	if _, asking := s.names(ctx, "cluster", "format=cluster"); asking != nil { // it is not the fault of the file
-		return "", waiting(asking)
-	}
-	return "", &RefusedError{explain(failed.output, load.text)}
 }
 
 // connect returns a sacctmgr that asks slurmdbd, when slurmdbd knows the cluster and the user of this program.
@@ -132,6 +100,19 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 		return s, waiting(err)
 	}
 	return s, nil
+}
+
+// faultOf returns a *RefusedError for an error of sacctmgr that a file is to blame for, whose text it quotes, and a
+// *WaitingError if slurmdbd does not answer.
+func (s sacctmgr) faultOf(ctx context.Context, err error, text string) error {
+	var failed *commandError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if _, asking := s.names(ctx, "cluster", "format=cluster"); asking != nil {
+		return waiting(asking)
+	}
+	return &RefusedError{explain(failed.output, text)}
 }
 
 // waiting returns the error of a sacctmgr that slurmdbd does not answer.

@@ -12,9 +12,10 @@ type File struct {
 	Cluster string
 	// QOS are those of the file, in its order.
 	QOS []QOS
-	// Accounts are the names of its accounts, and Users its users with their accounts.
-	Accounts []string
-	Users    []Association
+	// Accounts are the names of its accounts, Parents those that it names as parents of others, and Users its users with
+	// their accounts.
+	Accounts, Parents []string
+	Users             []Association
 	// Text is what sacctmgr load reads: the file, in which lines of QOS are comments.
 	Text string
 }
@@ -67,6 +68,7 @@ func ParseFile(text string) (File, error) {
 			out.Cluster = strings.ToLower(name)
 		case "parent":
 			parent = strings.ToLower(name)
+			out.Parents = append(out.Parents, parent)
 		case "account", "project":
 			out.Accounts = append(out.Accounts, strings.ToLower(name))
 		case "user":

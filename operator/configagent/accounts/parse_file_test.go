@@ -30,7 +30,7 @@ func TestParseFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := File{Cluster: "slurm", Accounts: []string{"physics"},
+	want := File{Cluster: "slurm", Accounts: []string{"physics"}, Parents: []string{"root", "physics"},
 		QOS: []QOS{{Name: "high", Options: []string{"Priority=100", "MaxWall=1-00:00:00"}, Line: 2},
 			{Name: "long", Options: []string{"Flags=DenyOnLimit", "MaxJobsPerUser=2"}, Line: 3}},
 		Users: []Association{{Account: "root", User: "root"}, {Account: "physics", User: "alice"},
@@ -74,10 +74,12 @@ func TestUnlisted(t *testing.T) {
 	existing := []Association{{Account: "root"}, {Account: "root", User: "root"}, {Account: "root", User: "slurm"},
 		{Account: "a"}, {Account: "old"}, {Account: "a", User: "alice"}, {Account: "old", User: "alice"},
 		{Account: "a", User: "bob"}, {Account: "a", User: "bob", Partition: "gpu"},
-		{Account: "a", User: "bob", Partition: "cpu"}, {Account: "a", User: "carol"}}
-	want := []Association{{Account: "old", User: "alice"}, {Account: "a", User: "bob", Partition: "cpu"},
-		{Account: "a", User: "carol"}, {Account: "old"}}
-	if diff := cmp.Diff(want, file.Unlisted(existing, "slurm")); diff != "" {
+		{Account: "a", User: "bob", Partition: "cpu"}, {Account: "a", User: "carol"}, {Account: "old", User: "dora"},
+		{Account: "old", User: "dora", Partition: "cpu"}}
+	// Slurm removes those in partitions with the one that has none.
+	want := []Association{{Account: "a", User: "bob", Partition: "cpu"}, {Account: "old", User: "dora", Partition: "cpu"},
+		{Account: "old", User: "alice"}, {Account: "a", User: "carol"}, {Account: "old", User: "dora"}, {Account: "old"}}
+	if diff := cmp.Diff(want, listing{files: []File{file}, needed: []string{"slurm"}}.unlisted(existing)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -68,14 +68,16 @@ func (s sacctmgr) names(ctx context.Context, args ...string) ([]string, error) {
 	return out, err
 }
 
-// associations returns the accounts and users of a cluster.
+// associations returns the accounts and users of a cluster. A line that cannot be read is an error: what is removed
+// depends on all of them.
 func (s sacctmgr) associations(ctx context.Context, cluster string) ([]Association, error) {
 	rows, err := s.list(ctx, "assoc", "where", "cluster="+cluster, "format=account,user,partition")
 	var out []Association
 	for _, row := range rows {
-		if len(row) == 3 {
-			out = append(out, Association{Account: row[0], User: row[1], Partition: row[2]})
+		if len(row) != 3 || row[0] == "" {
+			return nil, &WaitingError{fmt.Sprintf("the line %q of sacctmgr cannot be read", strings.Join(row, "|"))}
 		}
+		out = append(out, Association{Account: row[0], User: row[1], Partition: row[2]})
 	}
 	return out, err
 }

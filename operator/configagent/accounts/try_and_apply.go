@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // loading is one file on its way into the database.
@@ -18,15 +16,14 @@ type loading struct {
 	// path is where the file is, and text what the user wrote.
 	path, text string
 	log        *slog.Logger
-	// changed are the QOS that exist already, and unlisted the associations that are to be removed.
-	changed  []QOS
-	unlisted []Association
+	// changed are the QOS that exist already.
+	changed []QOS
 }
 
 // try lets sacctmgr make every change, and take it back. New QOS are made, unless it is a dry run: nobody has them
 // yet, and the trial of the accounts needs them. It returns in one line what would change, and remembers it for apply.
-func (l *loading) try(ctx context.Context, wanted slurmconf.Accounts, user string) (string, error) {
-	changes, err := l.tryQOS(ctx, wanted.DryRun)
+func (l *loading) try(ctx context.Context, dryRun bool) (string, error) {
+	changes, err := l.tryQOS(ctx, dryRun)
 	if err != nil {
 		return "", err
 	}
@@ -37,7 +34,7 @@ func (l *loading) try(ctx context.Context, wanted slurmconf.Accounts, user strin
 		output = failed.output
 	}
 	l.log.Info("what sacctmgr load says without applying it", "output", Truncate(output, maxOutput))
-	if isRefused && wanted.DryRun && strings.Contains(strings.Join(changes, " "), addsQOS) {
+	if isRefused && dryRun && strings.Contains(strings.Join(changes, " "), addsQOS) {
 		// The QOS may be what is missing.
 		return fmt.Sprintf("%s; the accounts can be tried only when the QOS exist: %s", strings.Join(changes, "; "),
 			explain(output, l.text)), nil
@@ -47,16 +44,6 @@ func (l *loading) try(ctx context.Context, wanted slurmconf.Accounts, user strin
 	}
 	if summary := Summarize(output); summary != "" {
 		changes = append(changes, summary)
-	}
-	if wanted.Prune {
-		existing, err := l.associations(ctx, l.file.Cluster)
-		if err != nil {
-			return "", err
-		}
-		l.unlisted = l.file.Unlisted(existing, user)
-	}
-	for _, a := range l.unlisted {
-		changes = append(changes, "removes "+a.String())
 	}
 	return strings.Join(changes, "; "), nil
 }
@@ -124,26 +111,6 @@ func (l *loading) apply(ctx context.Context) error {
 			return inLine(qos.Line, err)
 		}
 	}
-	if _, err := l.run(ctx, "-i", "load", "file="+l.path); err != nil {
-		return err
-	}
-	for _, a := range l.unlisted {
-		if _, err := l.run(ctx, l.remove(a)...); err != nil {
-			return err
-		}
-		l.log.Info("removed what is not in the file", "association", a.String())
-	}
-	return nil
-}
-
-// remove returns the command that removes an association.
-func (l *loading) remove(a Association) []string {
-	in := []string{"cluster=" + l.file.Cluster}
-	if a.User == "" {
-		return append([]string{"-i", "delete", "account", "where", "name=" + a.Account}, in...)
-	}
-	if a.Partition != "" {
-		in = append(in, "partition="+a.Partition)
-	}
-	return append([]string{"-i", "delete", "user", "where", "name=" + a.User, "account=" + a.Account}, in...)
+	_, err := l.run(ctx, "-i", "load", "file="+l.path)
+	return err
 }

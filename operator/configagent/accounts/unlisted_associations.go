@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,20 +14,74 @@ type Association struct {
 	Partition string
 }
 
-// Unlisted returns which of the associations that exist in the database are not in the file, users before accounts.
-// Those of the users of needed and of root, and the account root, are never among them.
-func (f File) Unlisted(existing []Association, needed ...string) []Association {
+// listing is what all files of a cluster list together.
+type listing struct {
+	files []File
+	// needed are users whose associations stay, beside those of root.
+	needed []string
+}
+
+// unlisted returns which of the associations that exist in the database are in none of the files: users in partitions,
+// users, then accounts. It leaves out associations of root and of needed users, the account root, and accounts that
+// Slurm would remove together with an association that stays.
+func (l listing) unlisted(existing []Association) []Association {
 	var users, accounts []Association
+	kept := map[string]bool{"root": true}
 	for _, a := range existing {
 		switch {
-		case a.User == "root" || a.User == "" && a.Account == "root" || slices.Contains(needed, a.User):
-		case a.User == "" && !slices.Contains(f.Accounts, a.Account):
+		case a.User == "":
 			accounts = append(accounts, a)
-		case a.User != "" && !slices.ContainsFunc(f.Users, func(u Association) bool { return u.isSame(a) }):
+		case l.isKept(a.User) || l.hasUser(a):
+			kept[a.Account] = true
+		default:
 			users = append(users, a)
 		}
 	}
-	return append(users, accounts...)
+	slices.SortStableFunc(users, func(a, b Association) int {
+		return cmp.Compare(partitionOrder(a), partitionOrder(b))
+	})
+	return append(users, slices.DeleteFunc(accounts, func(a Association) bool {
+		return kept[a.Account] || l.hasAccount(a.Account)
+	})...)
+}
+
+// partitionOrder sorts a user in a partition before one without: Slurm removes the former with the latter.
+func partitionOrder(a Association) int {
+	if a.Partition == "" {
+		return 1
+	}
+	return 0
+}
+
+// removable returns how many of the associations could be removed if no file listed them.
+func (l listing) removable(existing []Association) int {
+	return len(listing{needed: l.needed}.unlisted(existing))
+}
+
+// isEmpty reports whether the files list nothing but root, needed users and the account root.
+func (l listing) isEmpty() bool {
+	for _, f := range l.files {
+		hasAccount := slices.ContainsFunc(f.Accounts, func(name string) bool { return name != "root" })
+		if hasAccount || slices.ContainsFunc(f.Users, func(u Association) bool { return !l.isKept(u.User) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l listing) isKept(user string) bool { return user == "root" || slices.Contains(l.needed, user) }
+
+// hasAccount reports whether a file lists an account, or names it as a parent.
+func (l listing) hasAccount(name string) bool {
+	return slices.ContainsFunc(l.files, func(f File) bool {
+		return slices.Contains(f.Accounts, name) || slices.Contains(f.Parents, name)
+	})
+}
+
+func (l listing) hasUser(existing Association) bool {
+	return slices.ContainsFunc(l.files, func(f File) bool {
+		return slices.ContainsFunc(f.Users, func(u Association) bool { return u.isSame(existing) })
+	})
 }
 
 // isSame reports whether an association of the file stands for one that exists. Slurm knows users in small letters,
