@@ -14,6 +14,11 @@ var (
 	//
 	//go:embed files/sssd.sh
 	SSSDScript string
+	// KnownOptions defines a shell function known_options, which prints arguments for sshd. They are the options in
+	// comments of Config that this sshd knows.
+	//
+	//go:embed files/known_options.sh
+	KnownOptions string
 	//go:embed files/pam-sshd
 	pamSSHD string
 )

@@ -38,11 +38,16 @@ func (c Config) options() []Option {
 		{"PidFile", "none"},
 		// A client that has vanished does not keep a leaving pod.
 		{"ClientAliveInterval", "60"},
-		// Behind a Service many clients can have the address of one Kubernetes node: a penalty for one of them
-		// would shut out all.
-		{"PerSourcePenalties", "no"},
 	}...)
 	return append(out, c.More...)
+}
+
+// newOptions are our lines that older releases do not know, as comments that KnownOptions reads. All others are known
+// since OpenSSH 6.2.
+var newOptions = []Option{
+	// Behind a Service many clients can have the address of one Kubernetes node: a penalty for one of them would shut out
+	// all. Known since OpenSSH 9.8.
+	{"PerSourcePenalties", "no"},
 }
 
 // Render returns the text: our lines, then the user's as they are. sshd takes the first line of an option, so ours
@@ -59,6 +64,11 @@ func (c Config) Render() (string, error) {
 			continue
 		}
 		fmt.Fprintf(&out, "%s %s\n", o.Name, o.Value)
+	}
+	for _, o := range newOptions {
+		if _, has := theirs[strings.ToLower(o.Name)]; !has {
+			fmt.Fprintf(&out, "#if-known: %s %s\n", o.Name, o.Value)
+		}
 	}
 	if extra := strings.TrimRight(c.Extra, "\n"); extra != "" {
 		out.WriteString("\n# " + c.Field + "\n" + extra + "\n")

@@ -16,6 +16,8 @@ var (
 	initconfScript string
 	//go:embed files/sackd.sh
 	sackdScript string
+	//go:embed files/sshd.sh
+	sshdScript string
 	//go:embed files/ready.sh
 	readyScript string
 	//go:embed files/leave.sh
@@ -44,6 +46,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 		"initconf.sh":     initconfScript,
 		"sssd.sh":         sshd.SSSDScript,
 		"sackd.sh":        sackdScript,
+		"sshd.sh":         sshd.KnownOptions + sshdScript,
 		"ready.sh":        readyScript,
 		"leave.sh":        leaveScript,
 	}}

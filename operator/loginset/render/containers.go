@@ -80,7 +80,7 @@ func (in Input) addAgent(sackd *corev1.Container) {
 func loginContainer(graceSeconds int64) corev1.Container {
 	return corev1.Container{
 		Name:    ContainerLogin,
-		Command: []string{"/usr/sbin/sshd"},
+		Command: []string{"sh", filesDir + "/sshd.sh"},
 		Args:    []string{"-D", "-e", "-f", filesDir + "/sshd_config"},
 		Env: []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}}},

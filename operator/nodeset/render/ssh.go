@@ -53,7 +53,7 @@ func (in Input) renderSSHDConfig() (string, error) {
 // wait for SSSD, without which jobs run, too.
 func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 	slurmd := &spec.Containers[0]
-	slurmd.Command = append([]string{"sh", "-c", sshdScript}, slurmd.Command...)
+	slurmd.Command = append([]string{"sh", "-c", sshd.KnownOptions + sshdScript}, slurmd.Command...)
 	slurmd.Env = append(slurmd.Env,
 		corev1.EnvVar{Name: envSSHDConfig, Value: escapeVariables(user.sshdConfig)},
 		corev1.EnvVar{Name: envSSHDPAM, Value: sshd.WorkerPAM(in.adoptOptions()...)},
