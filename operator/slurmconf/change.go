@@ -58,17 +58,29 @@ func compareConf(old, changed string, restartNames []string) Effect {
 	return effect
 }
 
-// effectiveSettings returns the settings of a file that count, by key: the last one of an option, and
-// the first one of a record.
+// effectiveSettings returns the settings of a file that count, by key: the last one of an option and, of records,
+// the options that hold for them.
 func effectiveSettings(text string) map[string]string {
 	out := map[string]string{}
-	for _, s := range ParseSettings(text) {
-		key := s.key()
-		if _, has := out[key]; has && strings.Contains(key, "=") {
-			continue
+	settings := ParseSettings(text)
+	for _, s := range settings {
+		if key := s.key(); !strings.Contains(key, "=") {
+			_, out[key], _ = strings.Cut(s.Text, "=")
+			if fields := s.Fields(); len(fields) == 1 {
+				out[key] = fields[0].Value
+			}
 		}
-		_, value, _ := strings.Cut(s.Text, "=")
-		out[key] = strings.Trim(value, spaces)
+	}
+	for _, r := range resolveRecords(settings) {
+		switch key := r.kind + "=" + r.name; {
+		case strings.EqualFold(r.name, defaultRecord):
+			out[r.kind+"="+defaultRecord] = r.text() // nodes and partitions that are created later have them, too
+		case len(r.options) == 0: // the order of hosts and of scripts counts
+			out[r.kind] += r.name + "\n"
+		case r.kind == "nodeset" && out[key] != "":
+		default:
+			out[key] += r.text()
+		}
 	}
 	return out
 }

@@ -35,5 +35,5 @@ func (c ClientConf) Render() (string, error) {
 			assignment{name: "AccountingStorageHost", value: c.Accounting},
 			assignment{name: "AccountingStoragePort", value: strconv.Itoa(int(c.AccountingPort))})
 	}
-	return renderFile(ours, "")
+	return renderFile(ours, userText{})
 }

@@ -1,6 +1,7 @@
 package slurmconf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func checkOneLine(text string) error {
 	if strings.ContainsFunc(text, isControl) {
 		return fmt.Errorf("line breaks and other control characters are not allowed")
 	}
-	if strings.HasSuffix(strings.TrimRight(text, spaces), `\`) {
+	if endsEscaping(strings.TrimRight(stripComment(text), spaces)) {
 		return fmt.Errorf("a backslash at the end is not allowed: it would join the next line")
 	}
 	return nil
@@ -66,19 +67,48 @@ var lists = map[string]bool{
 	"authaltparameters": true, "authalttypes": true, "authinfo": true, "prologflags": true, "slurmctldparameters": true,
 }
 
-// renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists
-// of both. Where the user's text sets an option or a record, ours is left out, except that the
-// reserved ones, in lower case, must agree.
-func renderFile(ours []assignment, extra string, reserved ...string) (string, error) {
-	if strings.Contains(extra, "\x00") {
-		return "", fmt.Errorf("extraConf must not contain a NUL character: Slurm ignores the rest of such a line")
+// userText is what the user adds to a file.
+type userText struct {
+	// extra is the text, and files are the files that it may include, by name.
+	extra string
+	files map[string]string
+	// reserved are the options, in lower case, that must agree with the operator's.
+	reserved []string
+}
+
+// settings returns the settings of the text and of what it includes, by their keys. It fails if nobody would know
+// what the text sets, or if it sets what the operator's objects depend on.
+func (u userText) settings(ours []assignment) (map[string]Setting, error) {
+	if strings.Contains(u.extra, "\x00") {
+		return nil, fmt.Errorf("extraConf must not contain a NUL character: Slurm ignores the rest of such a line")
 	}
-	theirs := map[string]Setting{}
-	for _, s := range ParseSettings(extra) {
-		theirs[s.key()] = s // Slurm takes the last one
-		if name := strings.ToLower(s.Name); slices.Contains(reserved, name) && !agrees(ours, s) {
-			return "", fmt.Errorf("extraConf must not set %s (line %d): the operator's objects depend on it", s.Name, s.Line)
+	all := ParseFiles(u.files, u.extra)
+	if err := errors.Join(CheckIncludes(all, u.files, "extraConf"), checkNULs(all, u.files)); err != nil {
+		return nil, err
+	}
+	out := map[string]Setting{}
+	for _, s := range all {
+		out[s.key()] = s // Slurm takes the last one
+		name := strings.ToLower(s.Name)
+		switch {
+		case slices.Contains(u.reserved, name) && !agrees(ours, s) && s.File == "":
+			return nil, fmt.Errorf("extraConf must not set %s (line %d): the operator's objects depend on it", s.Name, s.Line)
+		case slices.Contains(u.reserved, name) && !agrees(ours, s):
+			return nil, fmt.Errorf("%s must not set %s: the operator's objects depend on it", s.Place("extraConf"), s.Name)
+		case s.File != "" && lists[name]:
+			return nil, fmt.Errorf("%s must not set %s: set it in extraConf, where the operator adds its values", s.Place("extraConf"),
+				s.Name)
 		}
+	}
+	return out, nil
+}
+
+// renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists
+// of both. Where the user's text sets an option or a record, ours is left out.
+func renderFile(ours []assignment, user userText) (string, error) {
+	theirs, err := user.settings(ours)
+	if err != nil {
+		return "", err
 	}
 	var head, tail strings.Builder
 	for _, a := range ours {
@@ -96,10 +126,11 @@ func renderFile(ours []assignment, extra string, reserved ...string) (string, er
 		}
 		to.WriteString(line + "\n")
 	}
-	if extra = strings.TrimRight(extra, "\n"); extra != "" {
+	if extra := strings.TrimRight(user.extra, "\n"); extra != "" {
 		head.WriteString("\n# spec.extraConf\n" + extra + "\n")
 	}
 	if tail.Len() > 0 {
+		// The empty line takes a backslash at the end of the user's text.
 		head.WriteString("\n# Lists of the operator and of spec.extraConf\n" + tail.String())
 	}
 	return head.String(), nil

@@ -1,6 +1,9 @@
 package slurmconf
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Setting is one line of a configuration file such as slurm.conf: an option, a record such as that
 // of a partition, or an Include.
@@ -13,14 +16,19 @@ type Setting struct {
 	Text string
 	// Line is the number of the line, from 1. Of a continued line it is that of the first part.
 	Line int
+	// File is the name of the included file with the line (ParseFiles), or empty for the file itself.
+	File string
 }
 
-// ParseSettings parses the text of a configuration file. Comments and empty lines have no setting.
-// A line that Slurm would refuse is returned with what can be read of it.
+// Field is one option of a line.
+type Field struct{ Name, Value string }
+
+// ParseSettings parses the text of a configuration file as Slurm does. Comments and empty lines have no
+// setting. A line that Slurm would refuse is returned with what can be read of it.
 //
 // A backslash escapes the next character. A hash begins a comment even in quotes, unless it is
-// escaped; a backslash at the end of a line joins it with the next one (docs/development/slurm.md,
-// measured).
+// escaped; a backslash at the end of a line joins it with the next one, also before space or a comment.
+// The operators +=, -=, *= and /= mean = (docs/development/slurm.md, measured).
 func ParseSettings(text string) []Setting {
 	var out []Setting
 	begun := 0 // the line in which the current one began, or 0
@@ -39,9 +47,9 @@ func ParseSettings(text string) []Setting {
 		if begun == 0 {
 			begun = number
 		}
-		line = stripComment(strings.TrimSuffix(line, "\r"))
-		if endsEscaping(line) {
-			joined.WriteString(line[:len(line)-1])
+		line = stripComment(line)
+		if trimmed := strings.TrimRight(line, spaces); endsEscaping(trimmed) {
+			joined.WriteString(trimmed[:len(trimmed)-1])
 			continue
 		}
 		joined.WriteString(line)
@@ -88,18 +96,69 @@ func parseSetting(line string) (Setting, bool) {
 		return Setting{}, false
 	}
 	s := Setting{Text: line}
-	line = removeEscapes(line)
-	name, value, hasValue := strings.Cut(line, "=")
-	if !hasValue { // Include has no sign
-		name, value, _ = strings.Cut(line, " ")
+	plain := removeEscapes(line)
+	if name, value, ok := cutInclude(plain); ok {
+		s.Name, s.Value = name, value
+		return s, true
 	}
-	s.Name, s.Value = strings.Trim(name, spaces), strings.Trim(value, spaces)
-	if quoted, ok := strings.CutPrefix(s.Value, `"`); ok {
-		s.Value, _, _ = strings.Cut(quoted, `"`)
-	} else if end := strings.IndexAny(s.Value, spaces); end >= 0 {
-		s.Value = s.Value[:end]
+	if field, _, ok := cutField(plain); ok {
+		s.Name, s.Value = field.Name, field.Value
+		return s, true
 	}
+	// Slurm refuses the line.
+	name, _, _ := strings.Cut(plain, "=")
+	s.Name = strings.TrimRight(strings.Trim(name, spaces), "-+*/"+spaces)
 	return s, true
+}
+
+// cutInclude returns the word and the file of an Include, and reports whether the line is one.
+func cutInclude(line string) (word, file string, ok bool) {
+	const include = "include"
+	if len(line) <= len(include) || !strings.EqualFold(line[:len(include)], include) ||
+		!strings.ContainsRune(spaces, rune(line[len(include)])) {
+		return "", "", false
+	}
+	file = strings.Trim(line[len(include):], spaces)
+	if end := strings.IndexAny(file, spaces); end >= 0 {
+		file = file[:end]
+	}
+	return line[:len(include)], file, true
+}
+
+// fieldPattern is the pattern of Slurm's parser: a name, an operator, and a value that may be in quotes.
+var fieldPattern = regexp.MustCompilePOSIX(
+	`^[ \t\v\f\r]*([[:alnum:]_.]+)[ \t\v\f\r]*[-*+/]?=[ \t\v\f\r]*("[^"]*"|[^ \t\v\f\r]+)([ \t\v\f\r]|$)`)
+
+// cutField cuts the first option off a line without escapes, and reports whether there is one.
+func cutField(line string) (field Field, rest string, ok bool) {
+	m := fieldPattern.FindStringSubmatchIndex(line)
+	if m == nil {
+		return Field{}, line, false
+	}
+	value := line[m[4]:m[5]]
+	if len(value) > 1 && value[0] == '"' && strings.Index(value[1:], `"`) == len(value)-2 {
+		value = value[1 : len(value)-1]
+	}
+	return Field{line[m[2]:m[3]], value}, line[m[1]:], true
+}
+
+// Fields returns the options of the line, the first one included, without quotes and escapes. Of an Include,
+// and of a line that Slurm refuses, it returns those before the first word that is none.
+func (s Setting) Fields() []Field {
+	var out []Field
+	rest := removeEscapes(s.Text)
+	for {
+		field, after, ok := cutField(rest)
+		if !ok {
+			return out
+		}
+		out, rest = append(out, field), after
+	}
+}
+
+// IsInclude reports whether the setting includes a file, whose name is Value.
+func (s Setting) IsInclude() bool {
+	return strings.EqualFold(s.Name, "include") && !strings.Contains(s.Text, "=")
 }
 
 // key distinguishes a setting from the others of its file: the name without regard to case and, of a
@@ -117,4 +176,5 @@ func (s Setting) key() string {
 var recordNames = map[string]bool{
 	"nodename": true, "partitionname": true, "nodeset": true, "downnodes": true, "include": true,
 	"slurmctldhost": true, "prolog": true, "epilog": true, "prologslurmctld": true, "epilogslurmctld": true,
+	"poweraction": true, "frontendname": true,
 }

@@ -60,8 +60,9 @@ type SlurmConf struct {
 	Prologs, Epilogs, ControllerPrologs, ControllerEpilogs []string
 	// NodeSets are the NodeSets of the cluster.
 	NodeSets []NodeSet
-	// Extra is the user's text.
-	Extra string
+	// Extra is the user's text, and ExtraFiles are the files that it may include, by their names in Dir.
+	Extra      string
+	ExtraFiles map[string]string
 }
 
 // NodeSet is a NodeSet as slurm.conf names it.
@@ -105,8 +106,8 @@ func (c SlurmConf) Render() (string, error) {
 				options: strings.TrimSpace("Nodes=" + n.Name + " " + n.PartitionOptions)})
 		}
 	}
-	return renderFile(ours, c.Extra, "clustername", "slurmctldhost", "slurmctldport", "slurmdport", "slurmuser",
-		"statesavelocation", "authtype")
+	return renderFile(ours, userText{c.Extra, c.ExtraFiles, []string{"clustername", "slurmctldhost", "slurmctldport",
+		"slurmdport", "slurmuser", "statesavelocation", "authtype"}})
 }
 
 // commonAssignments returns the lines that are no records.

@@ -53,7 +53,8 @@ func (c SlurmdbdConf) Render() (string, error) {
 	set("StorageLoc", c.Database)
 	set("StorageUser", c.User)
 	set("PidFile", SlurmdbdPidFile)
-	return renderFile(ours, c.Extra, "dbdhost", "dbdport", "slurmuser", "authtype", "storagepass", "pidfile")
+	return renderFile(ours, userText{extra: c.Extra,
+		reserved: []string{"dbdhost", "dbdport", "slurmuser", "authtype", "storagepass", "pidfile"}})
 }
 
 // AddStoragePassword returns a slurmdbd.conf with the password of the database in its last line, so that

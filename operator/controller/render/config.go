@@ -95,7 +95,7 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		Epilogs:           slices.Sorted(maps.Keys(in.Files.Epilog)),
 		ControllerPrologs: slices.Sorted(maps.Keys(in.Files.PrologSlurmctld)),
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
-		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf,
+		NodeSets:          in.NodeSets, Extra: c.Spec.ExtraConf, ExtraFiles: in.Files.Config,
 	}
 	return out
 }

@@ -1,0 +1,77 @@
+package slurmconf
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// ParseFiles parses a file and, in the place of each Include, the file of Dir that it names. An Include
+// that names no file of files, or a file that was included before, is returned as a setting.
+func ParseFiles(files map[string]string, text string) []Setting {
+	return parseFiles(files, "", text, map[string]bool{})
+}
+
+func parseFiles(files map[string]string, file, text string, included map[string]bool) []Setting {
+	var out []Setting
+	for _, s := range ParseSettings(text) {
+		s.File = file
+		name, inDir := s.IncludedFile()
+		content, has := files[name]
+		if !inDir || !has || included[name] {
+			out = append(out, s)
+			continue
+		}
+		included[name] = true
+		out = append(out, parseFiles(files, name, content, included)...)
+	}
+	return out
+}
+
+// IncludedFile returns the name of the file that an Include reads, and reports whether the setting is an
+// Include of a file of Dir.
+func (s Setting) IncludedFile() (string, bool) {
+	if !s.IsInclude() {
+		return "", false
+	}
+	name := s.Value
+	if !path.IsAbs(name) {
+		name = path.Join(Dir, name)
+	}
+	dir, name := path.Split(path.Clean(name))
+	return name, dir == Dir+"/" && name != ""
+}
+
+// Place returns the file and the line of a setting in words, where file is the name of the file that was parsed.
+func (s Setting) Place(file string) string {
+	if s.File != "" {
+		file = s.File
+	}
+	return fmt.Sprintf("%s, line %d", file, s.Line)
+}
+
+// CheckIncludes returns an error that names the first Include that ParseFiles could not resolve with files, so that nobody
+// knows what it sets. The error calls the file that was parsed by the given name.
+func CheckIncludes(settings []Setting, files map[string]string, file string) error {
+	for _, s := range settings {
+		if !s.IsInclude() {
+			continue
+		}
+		name, _ := s.IncludedFile()
+		if _, has := files[name]; has {
+			return fmt.Errorf("%s: %s is included twice", s.Place(file), name)
+		}
+		return fmt.Errorf("%s must not include %s: only files of spec.configFileRefs can be included", s.Place(file), s.Value)
+	}
+	return nil
+}
+
+// checkNULs returns an error that names the first of the included files with a NUL character.
+func checkNULs(settings []Setting, files map[string]string) error {
+	for _, s := range settings {
+		if strings.Contains(files[s.File], "\x00") {
+			return fmt.Errorf("%s must not contain a NUL character: Slurm ignores the rest of such a line", s.File)
+		}
+	}
+	return nil
+}
