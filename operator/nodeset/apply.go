@@ -136,7 +136,7 @@ var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
 // takeStep carries out one step and reports it.
 func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Step) error {
-	ok, err := reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, step)
+	ok, err := reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, observed.FaultReasons(s.nodeSet), step)
 	if err != nil {
 		return err
 	}
@@ -268,6 +268,8 @@ func (r *Reconciler) writeSlurmNode(ctx context.Context, s *observation, step pl
 	case plan.ClearReason:
 		err = s.slurmCluster.UpdateNode(ctx, step.SlurmName,
 			slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
+	case plan.ClearPod:
+		err = s.clearPod(ctx, step.SlurmName)
 	case plan.MarkFuture:
 		err = s.slurmCluster.Future(ctx, step.SlurmName)
 	case plan.DeleteRecord:

@@ -21,6 +21,9 @@ import (
 func (r *Reconciler) reportStep(ctx context.Context, s *observation, step plan.Step) {
 	reason, action := "", ""
 	switch step.Verb {
+	case plan.ClearPod:
+		log.FromContext(ctx).Info("removed the pod from a comment", "slurmNode", step.SlurmName)
+		return
 	case plan.Annotate:
 		if step.DrainMark.Cause == "" || s.pod(step.Pod) == nil {
 			return
@@ -43,6 +46,9 @@ func (r *Reconciler) reportStep(ctx context.Context, s *observation, step plan.S
 		log.FromContext(ctx).Info("cleared our drain reason", "slurmNode", step.SlurmName)
 		return
 	case plan.MarkFuture, plan.DeleteRecord:
+		if step.Precondition == plan.PreconditionFaultDrained {
+			s.queueEvent(workerEvent{"Undrained", "Undrain", step.Reason}, step, nil)
+		}
 		log.FromContext(ctx).Info("removed or reset a slurm node record", "slurmNode", step.SlurmName, "verb",
 			string(step.Verb))
 		return

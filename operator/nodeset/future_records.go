@@ -113,3 +113,14 @@ func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, nam
 	owner := comment.OfFuture(s.nodeSet, s.namespaceUID)
 	return s.slurmCluster.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
 }
+
+// clearPod removes the pod from the comment of a Slurm node.
+func (s *observation) clearPod(ctx context.Context, slurmName string) error {
+	node := s.slurmNodes[slurmName]
+	if node == nil {
+		return errNotAsSeen
+	}
+	note, _ := comment.Parse(node.Comment)
+	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note.KubeNode)
+	return s.slurmCluster.UpdateNode(ctx, slurmName, slurmclient.NodeUpdate{Comment: &text})
+}

@@ -191,7 +191,8 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
-	s.slurm = r.freshness.ReadingOf(now, s.slurmCluster, reading, string(s.nodeSet.UID), ours, there)
+	s.slurm = r.freshness.ReadingOf(now, s.slurmCluster, reading, string(s.nodeSet.UID), ours, there,
+		observed.FaultReasons(s.nodeSet))
 	s.slurm.Connected = s.slurm.Connected || s.clusterFound // the client may not have been created yet
 	if s.slurmCluster == nil || !s.slurm.Known {
 		return

@@ -27,6 +27,7 @@ func (n *NodeSet) ToBeta(out *v1beta1.NodeSet) {
 		MinReadySeconds:      s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding,
 		OversubscribeNode: s.OversubscribeNode,
 		PinToNode:         s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
+		FaultDrains:           s.FaultDrains,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
 	}
 	ref := &corev1.LocalObjectReference{Name: s.ClusterName}
@@ -58,6 +59,7 @@ func (n *NodeSet) FromBeta(in *v1beta1.NodeSet) {
 		MinReadySeconds:      s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding,
 		OversubscribeNode: s.OversubscribeNode,
 		PinToNode:         s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
+		FaultDrains:           s.FaultDrains,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
 	}
 	switch {

@@ -160,6 +160,11 @@ type NodeSetSpec struct {
 	// +kubebuilder:default=false
 	CordonKubeNodes bool `json:"cordonKubeNodes,omitempty"`
 
+	// faultDrains determines what becomes of the drain that Slurm or a health check set on a worker, once the
+	// worker's pod is gone. The field is a slurmtide extension.
+	// +optional
+	FaultDrains *FaultDrains `json:"faultDrains,omitempty"`
+
 	// pruneSlurmNodeRecords says which Slurm node records without a pod the operator deletes.
 	// +optional
 	// +kubebuilder:default=Never

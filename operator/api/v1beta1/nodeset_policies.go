@@ -214,6 +214,38 @@ type DrainPolicy struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
+// FaultDrains determines what becomes of drains that Slurm or a health check set because of a fault of a
+// worker, such as "Kill task failed". Drains of administrators always stay.
+type FaultDrains struct {
+	// policy is the policy.
+	// +optional
+	// +kubebuilder:default=Clear
+	Policy FaultDrainsPolicy `json:"policy,omitempty"`
+
+	// healthCheckReasons are reasons with which a HealthCheckProgram drains nodes as root, each with an
+	// optional * at its end for any text. Reasons of Slurm itself, and those that begin with "NHC:", need no
+	// entry. An entry must not match what administrators write: root or SlurmUser may be a person.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=3
+	// +kubebuilder:validation:items:MaxLength=256
+	HealthCheckReasons []string `json:"healthCheckReasons,omitempty"`
+}
+
+// FaultDrainsPolicy names a policy for the drains of faulty workers.
+//
+// +kubebuilder:validation:Enum=Clear;Keep
+type FaultDrainsPolicy string
+
+// The policies for drains of faulty workers.
+const (
+	// FaultDrainsClear ends the drain when the pod is gone, or when another pod takes the name.
+	FaultDrainsClear FaultDrainsPolicy = "Clear"
+	// FaultDrainsKeep keeps the drain until somebody resumes the Slurm node.
+	FaultDrainsKeep FaultDrainsPolicy = "Keep"
+)
+
 // DrainPolicyType names a drain policy.
 //
 // +kubebuilder:validation:Enum=Wait;Timeout;Force

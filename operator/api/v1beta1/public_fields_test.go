@@ -62,7 +62,8 @@ func ownFields() map[string][]string {
 		"controllers": {"spec.address", "status.image", "status.imageReleases", "status.nextImage", "status.release", "status.restoredState"},
 		"loginsets":   {"status.image", "status.imageReleases", "status.nextImage", "status.release", "status.restoredState"},
 		"nodesets": {
-			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
+			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.faultDrains",
+			"spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
 			"status.image", "status.imageReleases", "status.nextImage", "status.release",
 			"status.restoredState",

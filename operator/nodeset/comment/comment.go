@@ -33,6 +33,11 @@ func OfFuture(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
 	return formatComment(nodeSet, namespace, "", "")
 }
 
+// WithoutPod returns the comment of a record that stays when its pod is gone.
+func WithoutPod(nodeSet *v1beta1.NodeSet, namespace types.UID, kubeNode string) string {
+	return formatComment(nodeSet, namespace, "", kubeNode)
+}
+
 // BelongsTo reports whether the comment names the NodeSet, or an earlier one of its name.
 func (c Comment) BelongsTo(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
 	same := namespace != "" && c.NamespaceUID == string(namespace) && c.NodeSetName == nodeSet.Name

@@ -241,13 +241,15 @@ func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, br
 		case OutcomeUnknown:
 			continue
 		case plan.Drain:
-			record.Drain, record.OurReason = true, true
+			record.Drain, record.OurReason, record.Fault = true, true, ""
 		case plan.AddDrain:
 			record.Drain = true
 		case plan.Undrain, plan.Resume:
-			record.Drain, record.Down, record.OurReason = false, false, false
+			record.Drain, record.Down, record.OurReason, record.Fault = false, false, false, ""
 		case plan.ClearReason:
 			record.OurReason = false
+		case plan.ClearPod:
+			record.Pod = ""
 		case plan.MarkFuture:
 			record = plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: record.OwnerUID}
 		case plan.CreateRecords:

@@ -12,7 +12,9 @@ import (
 
 // Record converts a Slurm node for the plan. kubeNodes reports whether a Kubernetes node exists; an
 // unknown one counts as existing.
-func Record(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
+//
+// faults are the reasons, as FaultReasons returns them, that end with a worker.
+func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) plan.Record {
 	state := n.State
 	r := plan.Record{
 		Name:          n.Name,
@@ -25,11 +27,17 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 		OurReason:     strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
 		DownByOthers:  isDownByOthers(n),
 	}
+	if isFault(n, faults) {
+		r.Fault, r.DownByOthers = strings.TrimSpace(n.Reason), state.Has(slurm.NodeFail)
+		if n.ReasonAt.IsSet() {
+			r.FaultAt = n.ReasonAt.Time()
+		}
+	}
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()
 	}
 	if note, ok := comment.Parse(n.Comment); ok {
-		r.OwnerUID = note.NodeSetUID
+		r.OwnerUID, r.Pod = note.NodeSetUID, note.PodName
 		r.KubeNodeGone = note.KubeNode != "" && !kubeNodes(note.KubeNode)
 	}
 	return r

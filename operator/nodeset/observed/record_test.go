@@ -15,13 +15,17 @@ import (
 
 func isKnown(string) bool { return true }
 
+func parseState(words string) slurm.NodeState {
+	return slurm.ParseNodeState(strings.Split(words, "+")...)
+}
+
 // TestNothingButIdleDownAndFutureHasNoWork holds every base state with every flag.
 func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 	quiet := []slurm.NodeBase{slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture}
 	for _, base := range append(slurm.NodeBases(), 200) {
 		for flag := slurm.NodeFlags(0); flag <= slurm.NodeOther; flag = max(1, flag<<1) {
 			n := &slurm.Node{Name: "n", State: slurm.NodeState{Base: base, Flags: flag}}
-			got := Record(n, isKnown)
+			got := Record(n, isKnown, nil)
 			want := plan.Record{
 				Name: "n", Future: base == slurm.NodeFuture, Busy: !slices.Contains(quiet, base) ||
 					flag == slurm.NodeCompleting,
@@ -40,7 +44,7 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 func TestRecords(t *testing.T) {
 	ours := `{"namespace":"slurm","podName":"gpu-0","node":"kube-0","nodeSetName":"gpu","nodeSetUID":"uid-gpu"}`
 	state := func(words string) func(*slurm.Node) {
-		return func(n *slurm.Node) { n.State = slurm.ParseNodeState(strings.Split(words, "+")...) }
+		return func(n *slurm.Node) { n.State = parseState(words) }
 	}
 	comment := func(text string) func(*slurm.Node) { return func(n *slurm.Node) { n.Comment = text } }
 	reason := func(text string) func(*slurm.Node) { return func(n *slurm.Node) { n.Reason = text } }
@@ -72,13 +76,13 @@ func TestRecords(t *testing.T) {
 		{"one that somebody set FAIL is held, whatever its reason",
 			both(state("IDLE+FAIL"), reason("slurm-operator: scale-in")),
 			plan.Record{DownByOthers: true, OurReason: true}},
-		{"a comment of ours", comment(ours), plan.Record{OwnerUID: "uid-gpu"}},
+		{"a comment of ours", comment(ours), plan.Record{OwnerUID: "uid-gpu", Pod: "gpu-0"}},
 		{"a comment of ours whose Kubernetes node is gone", comment(strings.Replace(ours, "kube-0", "kube-9", 1)),
-			plan.Record{OwnerUID: "uid-gpu", KubeNodeGone: true}},
+			plan.Record{OwnerUID: "uid-gpu", Pod: "gpu-0", KubeNodeGone: true}},
 		{"a comment of ours without a Kubernetes node", comment(strings.Replace(ours, "kube-0", "", 1)),
-			plan.Record{OwnerUID: "uid-gpu"}},
+			plan.Record{OwnerUID: "uid-gpu", Pod: "gpu-0"}},
 		{"a comment of another NodeSet", comment(strings.Replace(ours, "uid-gpu", "uid-cpu", 1)),
-			plan.Record{OwnerUID: "uid-cpu"}},
+			plan.Record{OwnerUID: "uid-cpu", Pod: "gpu-0"}},
 		{"JSON of others", comment(`{"rack": 7}`), plan.Record{}},
 		{"a comment that lacks the UID", comment(`{"nodeSetName":"gpu"}`), plan.Record{}},
 		{"garbage", comment(`{"nodeSetUID":"uid-gpu`), plan.Record{}},
@@ -91,7 +95,7 @@ func TestRecords(t *testing.T) {
 			n := &slurm.Node{Name: "gpu-0", State: slurm.ParseNodeState("IDLE")}
 			tc.change(n)
 			tc.want.Name = "gpu-0"
-			got := Record(n, func(name string) bool { return name == "kube-0" })
+			got := Record(n, func(name string) bool { return name == "kube-0" }, slurmFaults())
 			if diff := cmp.Diff(tc.want, got, cmp.Comparer(time.Time.Equal)); diff != "" {
 				t.Error(diff)
 			}

@@ -23,6 +23,8 @@ const (
 	Resume Verb = "resume"
 	// ClearReason removes our reason from SlurmName, which is in service.
 	ClearReason Verb = "clear-reason"
+	// ClearPod removes the pod from the comment of SlurmName, which has none any more.
+	ClearPod Verb = "clear-pod"
 	// DeletePod deletes Pod if it is still as it was observed.
 	DeletePod Verb = "delete"
 	// MarkFuture sets the record SlurmName, which has no pod, to FUTURE.
@@ -48,6 +50,12 @@ const (
 	PreconditionDrained Precondition = "drained"
 	// PreconditionDrainedByUs: the node has DRAIN with our reason, and no work.
 	PreconditionDrainedByUs Precondition = "drained by us"
+	// PreconditionFaultDrained: Slurm or a health check drained the node, which has no work.
+	PreconditionFaultDrained Precondition = "drained for a fault"
+	// PreconditionFault: Slurm or a health check took the node out of service.
+	PreconditionFault Precondition = "out of service for a fault"
+	// PreconditionHeld: somebody else took the node out of service.
+	PreconditionHeld Precondition = "out of service by others"
 	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
 	PreconditionUnregistered Precondition = "unregistered"
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
@@ -84,6 +92,12 @@ func (l Precondition) IsMetBy(r *Record) bool {
 		return r.Drain && !r.Busy
 	case PreconditionDrainedByUs:
 		return r.Drain && !r.Busy && !r.OutOfServiceByOthers()
+	case PreconditionFaultDrained:
+		return r.Drain && !r.Busy && r.HasFault()
+	case PreconditionFault:
+		return r.HasFault()
+	case PreconditionHeld:
+		return r.OutOfServiceByOthers()
 	case PreconditionUndrained:
 		return !r.Drain && !r.DownByOthers
 	case PreconditionDownByOthers:

@@ -38,8 +38,12 @@ func (b *planRun) createPerKubeNode() {
 // its slurmd must not return the node to service.
 func (b *planRun) createAt(slot Slot, name string) {
 	b.usedSlurmNames[name] = true
-	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.rules.OutOfServiceByOthers(r) && !r.Drain {
+	switch r := b.slurm.Records[name]; {
+	case !b.slurm.Fresh, r.Future:
+	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: name})
+	case r.OwnerUID == b.desired.UID:
+		b.settleFault(r, true)
 	}
 	revision, old := b.keptRevisions[slot.Ordinal]
 	if !old {
@@ -125,7 +129,7 @@ const deletionRaceWindow = 3 * time.Second
 // hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.
 func (b *planRun) hasRecordsLeft() bool {
 	for _, r := range b.slurm.Records {
-		if b.isOurs(r) && !r.OutOfServiceByOthers() {
+		if b.isOurs(r) && (!r.OutOfServiceByOthers() || r.HasFault()) {
 			return true
 		}
 	}

@@ -91,10 +91,11 @@ func (b *planRun) registeredRecord(w *Worker) (Record, bool) {
 func (b *planRun) undrainNodes() {
 	for _, w := range b.active {
 		record, ok := b.registeredRecord(w)
-		if !ok || b.drainReason(w) != "" || b.rules.OutOfServiceByOthers(record) {
+		if !ok || b.drainReason(w) != "" {
 			continue
 		}
 		switch {
+		case b.resumeReplaced(w, record), b.rules.OutOfServiceByOthers(record):
 		case record.Drain && !record.Down:
 			b.addStep(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
 				Precondition: PreconditionUndrainable, Reason: "its drain is no longer needed"})

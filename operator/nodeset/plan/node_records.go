@@ -84,7 +84,10 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 			Reason: "the NodeSet will not create this worker"})
 	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: r.Name})
-	case b.rules.OutOfServiceByOthers(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
+	case (wanted || !b.desired.PerKubeNode || b.desired.Deleting || b.isPrunable(r)) && b.settleFault(r, wanted):
+	case b.rules.OutOfServiceByOthers(r):
+		b.clearPod(r)
+	case r.Busy, b.slurm.Work[r.Name].Jobs > 0:
 	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r):
 	case !r.Drain:
 		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,

@@ -164,12 +164,19 @@ type Record struct {
 	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
 	// reason of their own.
 	DownByOthers bool
+	// Fault is the reason with which Slurm or a health check took the node out of service, set at
+	// FaultAt. Such a reason ends with the worker. It is empty for any other reason, and if the NodeSet
+	// keeps these drains. FaultAt is zero if it is not known.
+	Fault   string
+	FaultAt time.Time
 	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so.
 	OwnerMissing bool
 	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
 	// reports that the Kubernetes node named there does not exist any more.
 	OwnerUID     string
 	KubeNodeGone bool
+	// Pod is the pod in the node's comment, empty for none.
+	Pod string
 	// OwnerName is the NodeSet of the comment in readable form.
 	OwnerName string
 	// IdleSince is when the node last had work, zero if it is not known.
@@ -183,7 +190,7 @@ func (r Record) hasLeftoverReason() bool {
 }
 
 // OutOfServiceByOthers reports whether somebody else took the node out of service: drained it, or
-// set it DOWN or FAIL. Only they take that back.
+// set it DOWN or FAIL. Only they take that back, unless HasFault.
 func (r Record) OutOfServiceByOthers() bool { return r.DownByOthers || r.Drain && !r.OurReason }
 
 // SlurmReading is what was last read of the Slurm cluster.

@@ -16,6 +16,8 @@ type Rules struct {
 	UpdateLimit func(*Desired) int
 	// OutOfServiceByOthers reports whether somebody else took a Slurm node out of service.
 	OutOfServiceByOthers func(Record) bool
+	// HasFault reports whether a Slurm node is out of service because of a fault of its worker.
+	HasFault func(Record) bool
 	// MayAdopt reports whether the missing owners of a worker may be added.
 	MayAdopt func(*Worker) bool
 	// FilterReading returns the part of a reading that the NodeSet may trust.
@@ -29,7 +31,7 @@ func DefaultRules(cfg Config) Rules {
 	return Rules{
 		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
-		OutOfServiceByOthers: Record.OutOfServiceByOthers, MayAdopt: func(*Worker) bool { return true },
+		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault, MayAdopt: func(*Worker) bool { return true },
 		FilterReading: filterReading, MayDeleteClaims: mayDeleteClaims,
 	}
 }

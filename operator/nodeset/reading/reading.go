@@ -48,7 +48,7 @@ type Freshness struct {
 // nil if the cluster does not exist.
 func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Reading, uid string,
 	ours func(name string) bool,
-	kubeNodes func(string) bool) plan.SlurmReading {
+	kubeNodes func(string) bool, faults []string) plan.SlurmReading {
 	if s == nil {
 		return plan.SlurmReading{Problem: "its Controller or Cluster does not exist"}
 	}
@@ -70,7 +70,7 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 		if !ours(name) && !strings.Contains(n.Comment, uid) {
 			continue
 		}
-		record := observed.Record(n, kubeNodes)
+		record := observed.Record(n, kubeNodes, faults)
 		if !ours(name) && record.OwnerUID != uid {
 			continue
 		}
@@ -104,7 +104,8 @@ func (f Freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
 // CheckPrecondition reads the Slurm node right before a step, and reports whether the step's
 // precondition is met. It is never met for Slurm nodes of other NodeSets. An error means that the
 // node could not be read.
-func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node) bool, step plan.Step) (bool, error) {
+func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node) bool, faults []string,
+	step plan.Step) (bool, error) {
 	if step.Precondition == plan.NoPrecondition {
 		return true, nil
 	}
@@ -121,6 +122,6 @@ func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 	if !own(n) {
 		return false, nil
 	}
-	record := observed.Record(n, func(string) bool { return true })
+	record := observed.Record(n, func(string) bool { return true }, faults)
 	return step.Precondition.IsMetBy(&record), nil
 }

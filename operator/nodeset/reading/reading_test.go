@@ -59,14 +59,14 @@ func TestFreshness(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Freshness{time.Minute}.ReadingOf(nodesettest.Noon.Add(tc.after),
 				&nodesettest.FakeSlurm{Outage: tc.problem},
-				nodesettest.NewReading(tc.change), nodesettest.NodeSetUID, isKnown, isKnown)
+				nodesettest.NewReading(tc.change), nodesettest.NodeSetUID, isKnown, isKnown, nil)
 			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want {
 				t.Errorf("it is %+v", got)
 			}
 		})
 	}
 	if got := (Freshness{time.Minute}).ReadingOf(nodesettest.Noon, nil, nil, nodesettest.NodeSetUID, isKnown,
-		isKnown); got.Connected ||
+		isKnown, nil); got.Connected ||
 		got.Known || got.Fresh || got.Problem == "" {
 		t.Errorf("of no cluster it is %+v", got)
 	}
@@ -87,7 +87,7 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 	})
 	gpus := func(name string) bool { return name == "gpu-0" || name == "gpu-1" || name == "gpu-2" }
 	got := Freshness{time.Minute}.ReadingOf(nodesettest.Noon, &nodesettest.FakeSlurm{}, r, nodesettest.NodeSetUID, gpus,
-		func(string) bool { return false })
+		func(string) bool { return false }, nil)
 	want := plan.SlurmReading{
 		Connected: true, Known: true, Fresh: true, TotalNodes: 3,
 		Records: map[string]plan.Record{
@@ -134,7 +134,7 @@ func TestTheLastLook(t *testing.T) {
 		{"finds it down", with("DOWN", "DRAIN"), plan.PreconditionUndrainable, false, false},
 	} {
 		t.Run("the look "+tc.name, func(t *testing.T) {
-			got, err := CheckPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true },
+			got, err := CheckPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true }, nil,
 				plan.Step{SlurmName: "gpu-0", Precondition: tc.look})
 			if got != tc.want || (err != nil) != tc.fails {
 				t.Errorf("it is %t, %v", got, err)
@@ -142,7 +142,7 @@ func TestTheLastLook(t *testing.T) {
 		})
 	}
 	others := func(*slurm.Node) bool { return false }
-	if ok, err := CheckPrecondition(t.Context(), with("IDLE", "DRAIN"), others,
+	if ok, err := CheckPrecondition(t.Context(), with("IDLE", "DRAIN"), others, nil,
 		plan.Step{SlurmName: "gpu-0", Precondition: plan.PreconditionDrained}); ok || err != nil {
 		t.Errorf("the look at a Slurm node of another NodeSet is %t, %v", ok, err)
 	}

@@ -120,6 +120,20 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			demandtest.NewPool("w", demandtest.WithReplicas(1)), []any{busy, down("w1"), down("w2")},
 			demandtest.PoolFigures{Required: 1, Busy: 1, Unusable: 2},
 		},
+		"a drained record without a pod is not replaced": {
+			demandtest.NewPool("team/w", demandtest.WithReplicas(1)), []any{demandtest.NewJobs(1, 4),
+				drained("w2", why("broken"), func(n *slurm.Node) {
+					n.Comment = `{"namespace":"team","podName":"","node":"k","nodeSetName":"w","nodeSetUID":"u"}`
+				})},
+			demandtest.PoolFigures{Required: 1, Off: 1, Pending: 1, Eligible: 4},
+		},
+		"a drained worker with a pod is replaced": {
+			demandtest.NewPool("team/w", demandtest.WithReplicas(1)), []any{demandtest.NewJobs(1, 4),
+				drained("w2", why("broken"), func(n *slurm.Node) {
+					n.Comment = `{"namespace":"team","podName":"w-2","node":"k","nodeSetName":"w","nodeSetUID":"u"}`
+				})},
+			demandtest.PoolFigures{Required: 2, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
+		},
 		"workers beyond the replicas are being removed": {
 			demandtest.NewPool("w", demandtest.WithReplicas(2)), []any{busy, down("w1"), drained("w2")},
 			demandtest.PoolFigures{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
@@ -136,7 +150,7 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandtest.DemandsOf(t, append(tt.nouns, tt.pool, demandtest.NewPartition("cpu"))...).Pool("w")
+			p, _ := demandtest.DemandsOf(t, append(tt.nouns, tt.pool, demandtest.NewPartition("cpu"))...).Pool(tt.pool.Name)
 			if diff := cmp.Diff(tt.want, demandtest.FiguresOf(p)); diff != "" {
 				t.Error(diff)
 			}

@@ -48,11 +48,11 @@ type Candidate struct {
 const maxNextCandidates = 5
 
 // explainScaleIn lists the candidates according to the operator's rules.
-func explainScaleIn(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
-	if observed.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+func explainScaleIn(from *Observation, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
+	if from.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return ScaleIn{}
 	}
-	look := newPlanInput(observed)
+	look := newPlanInput(from, observed.FaultReasons(n))
 	if problem := look.observed.Slurm.Problem; problem != "" {
 		e.Gaps = append(e.Gaps, "which workers have work, so that the operator chooses none: "+problem)
 	}
@@ -66,16 +66,16 @@ func explainScaleIn(observed *Observation, n *v1beta1.NodeSet, e *NodeSet) Scale
 			active++
 		}
 		if w.DrainMark.Cause != "" || !w.DeletedAt.IsZero() {
-			out.Going = append(out.Going, look.candidate(observed.Now, n, w))
+			out.Going = append(out.Going, look.candidate(from.Now, n, w))
 		}
 	}
 	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
 	listed := map[string]bool{}
 	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 &&
 		len(out.Next) < maxNextCandidates; replicas-- {
-		for _, pod := range chosenForScaleIn(observed.Now, n, look.observed, replicas) {
+		for _, pod := range chosenForScaleIn(from.Now, n, look.observed, replicas) {
 			if w := byPod[pod]; !listed[pod] && w.DrainMark.Cause == "" && len(out.Next) < maxNextCandidates {
-				out.Next = append(out.Next, look.candidate(observed.Now, n, w))
+				out.Next = append(out.Next, look.candidate(from.Now, n, w))
 			}
 			listed[pod] = true
 		}
@@ -113,8 +113,8 @@ type planInput struct {
 }
 
 // newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
-// of Slurm nodes come from the pods' conditions.
-func newPlanInput(from *Observation) planInput {
+// of Slurm nodes come from the pods' conditions. faults are the reasons of drains that end with a worker.
+func newPlanInput(from *Observation, faults []string) planInput {
 	l := planInput{states: map[string]string{}}
 	l.observed.Slurm = plan.SlurmReading{
 		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]occupancy.Work{},
@@ -132,7 +132,7 @@ func newPlanInput(from *Observation) planInput {
 	}
 	l.order = "by what the view shows"
 	for _, n := range from.Slurm.Nodes {
-		record := observed.Record(n, isKubeNodeKnown)
+		record := observed.Record(n, isKubeNodeKnown, faults)
 		record.OwnerUID = "" // an earlier NodeSet of the name may own it, which only the operator can tell
 		l.observed.Slurm.Records[n.Name] = record
 		l.states[n.Name] = n.State.Word()

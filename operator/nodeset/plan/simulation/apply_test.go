@@ -122,6 +122,7 @@ func (w *simulation) deletePod(s plan.Step) bool {
 	}
 	return w.changePod(s, func(p *simPod) {
 		w.checkTime(s, p)
+		w.checkFlap(p)
 		if len(p.work) > 0 && !w.desired.DrainPolicy.Force &&
 			(w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
 			w.failf("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
@@ -155,7 +156,9 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 	if n.OwnerUID == otherNodeSetUID {
 		w.failf("%s of %s, which is another NodeSet's", s.Verb, s.SlurmName)
 	}
-	if n.Foreign() && n.reason != "" && s.Verb != plan.AddDrain {
+	if n.Fault != "" {
+		w.checkFaultWrite(s, n)
+	} else if n.Foreign() && n.reason != "" && s.Verb != plan.AddDrain && s.Verb != plan.ClearPod {
 		w.failf("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
 	}
 	switch s.Verb {
@@ -163,12 +166,16 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		n.Drain = true
 	case plan.Drain:
 		n.Drain, n.OurReason, n.reason = true, true, s.Reason
+		n.Fault = ""
 	case plan.Undrain:
 		n.Drain, n.OurReason, n.reason = false, false, ""
+		n.Fault = ""
 	case plan.ClearReason:
 		n.OurReason, n.reason = false, ""
+		n.Fault = ""
 	case plan.Resume:
 		n.Drain, n.Down, n.OurReason, n.reason = false, false, false, ""
+		n.Fault = ""
 	case plan.MarkFuture, plan.DeleteRecord:
 		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
 			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -128,6 +129,15 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 				s.Records = records
 			}),
 		"choices above the budget are not given back": keepChoices,
+		"the drain of a faulty worker ends while it runs": func(p *plan.Planner, now time.Time, desired plan.Desired,
+			observed plan.Observation) plan.Actions {
+			observed.Slurm.Records = maps.Clone(observed.Slurm.Records)
+			for name, r := range observed.Slurm.Records {
+				r.FaultAt = time.Unix(1, 0)
+				observed.Slurm.Records[name] = r
+			}
+			return p.Plan(now, desired, observed)
+		},
 		"running workers that never registered stay": withoutSteps(func(_ *plan.Desired, s plan.Step) bool {
 			return s.Verb == plan.DeletePod && s.Precondition == plan.PreconditionFuture
 		}),

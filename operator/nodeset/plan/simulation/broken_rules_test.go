@@ -80,6 +80,9 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"what others set is not minded": func(rules *plan.Rules) {
 			rules.OutOfServiceByOthers = func(plan.Record) bool { return false }
 		},
+		"the drain of a faulty worker stays when it is gone": func(rules *plan.Rules) {
+			rules.HasFault = func(plan.Record) bool { return false }
+		},
 		"a worker without work is not protected": func(rules *plan.Rules) {
 			rules.NeedsProtection = func(s *plan.SlurmReading, w *plan.Worker) bool {
 				return s.Records[w.SlurmName].Busy || s.Work[w.SlurmName].Jobs > 0
@@ -173,6 +176,7 @@ func TestBrokenProtectionsAreNoticed(t *testing.T) {
 			w *simulation) {
 			w.faults.hideHolds = true
 		},
+		"any reason of others counts as a fault": func(w *simulation) { w.faults.anyReasonIsFault = true },
 		"nodes and jobs of two Slurm clusters are one reading": func(
 			w *simulation) {
 			w.faults.mixReadings, w.focus = true, focusClusters

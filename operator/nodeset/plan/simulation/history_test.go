@@ -47,6 +47,7 @@ func playHistory(seed uint64, planner *plan.Planner, change ...func(*simulation)
 	for range 40 + w.rand.IntN(120) {
 		w.event()
 		w.checkHolds()
+		w.observeService()
 		if w.broken != "" {
 			return w
 		}
@@ -65,7 +66,9 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(105); {
+	switch n := w.rand.IntN(107); {
+	case n >= 105:
+		w.slurmFault()
 	case n >= 103:
 		w.switchClusterAndPoll()
 	case n >= 100:
@@ -104,7 +107,7 @@ func (w *simulation) advancePod(p *simPod) {
 	switch {
 	case !p.deletedAt.IsZero():
 		if n := w.slurm[p.name]; n != nil && !n.Future && n.OwnerUID != otherNodeSetUID && w.chance(90) {
-			n.Down = true // preStop, which keeps a reason that is there
+			n.Down, n.FaultAt = true, w.now // preStop, which repeats a reason that is there
 			if n.reason == "" {
 				n.OurReason, n.reason = true, "the pod is being stopped"
 			}
@@ -201,11 +204,11 @@ func (w *simulation) adminEvent() {
 		if n.Future || !w.chance(30) {
 			continue
 		}
-		if n.Foreign() {
+		if n.Foreign() && (n.Fault == "" || w.chance(50)) {
 			w.resumeNode(name)
 			continue
 		}
-		n.OurReason, n.reason, w.setByAdmin[name] = false, "bad memory", true
+		n.OurReason, n.reason, n.Fault, w.setByAdmin[name] = false, "bad memory", "", true
 		switch w.rand.IntN(3) {
 		case 0:
 			n.Drain = true
@@ -225,7 +228,7 @@ func (w *simulation) resumeNode(name string) {
 	n := w.slurm[name]
 	delete(w.setByAdmin, name)
 	delete(w.leftOpen, name)
-	n.Drain, n.failing, n.OurReason, n.reason = false, false, false, ""
+	n.Drain, n.failing, n.OurReason, n.reason, n.Fault = false, false, false, "", ""
 	if n.up {
 		n.Down = false
 	}

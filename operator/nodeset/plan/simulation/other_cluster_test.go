@@ -4,6 +4,8 @@ import "github.com/slurmtide/slurmtide/operator/nodeset/plan"
 
 // faults are protections outside the planner that a test takes away.
 type faults struct {
+	// anyReasonIsFault: every drain of others counts as one for a fault of the worker.
+	anyReasonIsFault bool
 	// blind: the operator does not learn who set a node DOWN or FAIL.
 	hideHolds bool
 	// mixes: nodes and jobs of different Slurm clusters are taken for one reading.

@@ -96,7 +96,7 @@ func (w *simulation) checkAtRest(quiet int) {
 		}
 	}
 	for name, n := range w.slurm {
-		if p := w.pods[name]; p == nil && !n.Future && !n.Foreign() && w.desired.CanCreateRecords {
+		if p := w.pods[name]; p == nil && !n.Future && (!n.Foreign() || n.Fault != "") && w.desired.CanCreateRecords {
 			w.failf("at rest the record %s is left: %+v", name, n.Record)
 		}
 		if w.pods[name] != nil && n.Drain && n.OurReason {
@@ -105,7 +105,10 @@ func (w *simulation) checkAtRest(quiet int) {
 		if p := w.pods[name]; p != nil && p.ready && n.OurReason && !n.Drain {
 			w.failf("at rest %s has a reason of ours: %+v", name, n.Record)
 		}
-		if w.desired.Deleting && !n.Foreign() && w.isOurs(n) {
+		if p := w.pods[name]; p != nil && n.Fault != "" && n.FaultAt.Before(p.created) {
+			w.failf("at rest %s is drained for a fault of an earlier worker", name)
+		}
+		if w.desired.Deleting && (!n.Foreign() || n.Fault != "") && w.isOurs(n) {
 			w.failf("at rest the record %s of a deleted NodeSet is left: %+v", name, n.Record)
 		}
 	}

@@ -34,6 +34,8 @@ type simulation struct {
 	leftOpen map[string]bool
 	// clusterSwitches counts how often another Slurm cluster came to answer.
 	clusterSwitches int
+	// flaps counts, by name, the workers in a row that were deleted without ever serving.
+	flaps map[string]int
 	// setByAdmin are the Slurm nodes that an administrator took out of service, by name.
 	setByAdmin map[string]bool
 	operator   operator
@@ -66,6 +68,7 @@ type simPod struct {
 	running, ready       bool
 	readySince           time.Time
 	finished, registered bool
+	served               bool // Slurm could give it jobs
 	stuck                bool // its containers do not start
 	refused              bool // Slurm does not let its slurmd register
 	runningSince         time.Time
@@ -92,7 +95,7 @@ type simRecord struct {
 func (n *simRecord) Foreign() bool { return n.isDownByOthers() || n.Drain && !n.OurReason }
 
 func (n *simRecord) isDownByOthers() bool {
-	return n.failing || n.Down && !n.OurReason && n.reason != ""
+	return n.failing || n.Down && !n.OurReason && n.reason != "" && n.Fault == ""
 }
 
 // record is the node as slurmrestd returns it.
@@ -100,6 +103,9 @@ func (w *simulation) record(n *simRecord) plan.Record {
 	r := n.Record
 	r.Busy = w.allocated(n) > 0
 	r.DownByOthers = n.isDownByOthers() && !w.faults.hideHolds
+	if w.faults.anyReasonIsFault && n.Drain && !n.OurReason {
+		r.Fault = n.reason
+	}
 	if n.ownerMissing {
 		r.OwnerUID, r.OwnerName = "", ""
 	}
@@ -132,7 +138,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
-		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, leftOpen: map[string]bool{},
+		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{}, leftOpen: map[string]bool{},
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
 	top := 5

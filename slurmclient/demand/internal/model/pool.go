@@ -88,7 +88,8 @@ type PoolDemand struct {
 	Required uint64
 
 	// Every node record of the pool is in exactly one of these five numbers. They are as in
-	// Partition, but nodes of a reservation that starts within ReservationLead are busy too.
+	// Partition, but nodes of a reservation that starts within ReservationLead are busy too, and
+	// unusable nodes without a pod are off.
 	Busy, Idle, Booting, Unusable, Off uint64
 	// Pending is how many nodes the jobs that request nodes in this pool need beyond the idle and
 	// booting ones. It ignores Max. The sum over the pools equals the sum of PendingNodes over

@@ -101,6 +101,12 @@ func nodeSetOfComment(comment string) string {
 	return namespace + "/" + name
 }
 
+// hasNoPod reports whether slurm-operator's comment on a node says that no pod runs it. Such a record
+// occupies nobody's place.
+func hasNoPod(comment string) bool {
+	return nodeSetOfComment(comment) != "" && strings.Contains(comment, `"podName":""`)
+}
+
 func jsonValueIn(comment, key string) string {
 	_, rest, _ := strings.Cut(comment, key)
 	value, _, _ := strings.Cut(rest, `"`)

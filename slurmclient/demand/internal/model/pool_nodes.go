@@ -126,6 +126,10 @@ func (c *Cluster) countInPool(m *NodeState, held, reserved bool, starts slurm.Ti
 		p.Result.Booting++
 		m.FreeState = FreeBooting
 	case useUnusable:
+		if hasNoPod(m.Node.Comment) {
+			p.Result.Off++
+			return
+		}
 		p.Result.Unusable++
 		if m.Node.State.Has(slurm.NodeDrain) && slices.ContainsFunc(p.Spec.ScaleInReasons, matchesReason(m.Node.Reason)) {
 			p.scalingIn++

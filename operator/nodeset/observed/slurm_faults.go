@@ -1,0 +1,45 @@
+package observed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// slurmFaults returns the reasons with which slurmctld and slurmd drain a node because of a fault of
+// its worker, and with which LBNL Node Health Check does. A * at the end stands for any text.
+func slurmFaults() []string {
+	return []string{"Duplicate jobid", "Kill task failed", "Prolog error", "Epilog error", "Job env setup error",
+		"batch job complete failure", "Low CPUs", "Low RealMemory*", "Low socket*core*thread count", "Low TmpDisk",
+		"gres/*", "NHC:*"}
+}
+
+// FaultReasons returns the reasons of drains that end with a worker of the NodeSet, none if it keeps
+// them.
+func FaultReasons(n *v1beta1.NodeSet) []string {
+	switch f := n.Spec.FaultDrains; {
+	case f == nil:
+		return slurmFaults()
+	case f.Policy == v1beta1.FaultDrainsKeep:
+		return nil
+	default:
+		return slices.Concat(slurmFaults(), f.HealthCheckReasons)
+	}
+}
+
+// isFault reports whether Slurm or a health check, which runs as root, set one of the reasons. Any
+// other user is a person, and any other reason may be an administrator's, who may be root as well.
+// preStop repeats the reason as root.
+func isFault(n *slurm.Node, faults []string) bool {
+	if n.ReasonBy != "root" && n.ReasonBy != "slurm" {
+		return false
+	}
+	reason := strings.TrimSpace(n.Reason)
+	return reason != "" && !strings.HasPrefix(reason, v1beta1.DrainReasonPrefix) &&
+		slices.ContainsFunc(faults, func(pattern string) bool {
+			prefix, open := strings.CutSuffix(pattern, "*")
+			return reason == pattern || open && strings.HasPrefix(reason, prefix)
+		})
+}

@@ -1,0 +1,63 @@
+package observed
+
+import (
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// TestFaults holds the reasons that slurmctld and slurmd of 24.11 and 26.05 set, with the users that
+// they showed, and what administrators write.
+func TestFaults(t *testing.T) {
+	clear := &v1beta1.FaultDrains{HealthCheckReasons: []string{"check_gpu: *", "disk full"}}
+	keep := &v1beta1.FaultDrains{Policy: v1beta1.FaultDrainsKeep, HealthCheckReasons: clear.HealthCheckReasons}
+	for _, tc := range []struct {
+		name, state, by, reason string
+		faults                  *v1beta1.FaultDrains
+		want                    bool
+	}{
+		{"a job id that slurmctld gave twice", "IDLE+DRAIN", "slurm", "Duplicate jobid", nil, true},
+		{"a failed prolog", "IDLE+DRAIN", "slurm", "Prolog error", nil, true},
+		{"a failed epilog", "MIXED+DRAIN", "slurm", "Epilog error", nil, true},
+		{"processes that do not end", "IDLE+DRAIN", "root", "Kill task failed", nil, true},
+		{"a batch job that could not end", "IDLE+DRAIN", "slurm", "batch job complete failure", nil, true},
+		{"less memory than in the record", "IDLE+DRAIN+INVALID_REG", "slurm",
+			"Low RealMemory (reported:24105 < 100.00% of configured:500000)", nil, true},
+		{"fewer cores", "IDLE+DRAIN", "slurm", "Low socket*core*thread count", nil, true},
+		{"other GPUs", "IDLE+DRAIN", "slurm", "gres/gpu count reported lower than configured (3 < 4)", nil, true},
+		{"Node Health Check", "IDLE+DRAIN", "root", "NHC: check_fs_mount: /home not mounted", nil, true},
+		{"preStop repeats the reason", "DOWN+DRAIN", "root", "Prolog error", nil, true},
+		{"a person who repeats the words", "IDLE+DRAIN", "alice", "Kill task failed", nil, false},
+		{"a person who adds to the words", "IDLE+DRAIN", "root", "Kill task failed, see ticket 7", nil, false},
+		{"an administrator as root", "IDLE+DRAIN", "root", "bad memory", nil, false},
+		{"an administrator as SlurmUser", "DOWN", "slurm", "bad memory", nil, false},
+		{"an unknown user", "IDLE+DRAIN", "", "Kill task failed", nil, false},
+		{"no reason", "IDLE+DRAIN", "root", " ", nil, false},
+		{"our own drain", "IDLE+DRAIN", "root", "slurm-operator: scale-in", nil, false},
+		{"FAIL", "IDLE+FAIL+DRAIN", "slurm", "Prolog error", nil, false},
+		{"FUTURE", "FUTURE+DRAIN", "slurm", "Prolog error", nil, false},
+		{"in service", "IDLE", "slurm", "Prolog error", nil, false},
+		{"a health check that is not listed", "IDLE+DRAIN", "root", "check_gpu: 3 of 4", nil, false},
+		{"a listed health check", "IDLE+DRAIN", "root", "check_gpu: 3 of 4", clear, true},
+		{"a listed health check that sets DOWN", "DOWN", "root", "disk full", clear, true},
+		{"more than the listed words", "IDLE+DRAIN", "root", "disk full of /scratch", clear, false},
+		{"Slurm's own reason beside a list", "IDLE+DRAIN", "slurm", "Duplicate jobid", clear, true},
+		{"a NodeSet that keeps them", "IDLE+DRAIN", "slurm", "Duplicate jobid", keep, false},
+		{"a NodeSet that keeps those of health checks", "IDLE+DRAIN", "root", "disk full", keep, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := &slurm.Node{Name: "gpu-0", State: parseState(tc.state), Reason: tc.reason, ReasonBy: tc.by,
+				ReasonAt: slurm.At(nodesettest.Noon)}
+			nodeSet := &v1beta1.NodeSet{Spec: v1beta1.NodeSetSpec{FaultDrains: tc.faults}}
+			r := Record(n, isKnown, FaultReasons(nodeSet))
+			if r.HasFault() != tc.want {
+				t.Errorf("HasFault = %t, want %t: %+v", r.HasFault(), tc.want, r)
+			}
+			if tc.want && (r.DownByOthers || !r.FaultAt.Equal(nodesettest.Noon)) {
+				t.Errorf("the record is %+v", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// slurmFault is Slurm or a health check that drains the node of a worker.
+func (w *simulation) slurmFault() {
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n, p := w.slurm[name], w.pods[name]
+		if p == nil || !p.registered || n.Future || n.Drain || n.Down || n.failing || n.OurReason ||
+			n.OwnerUID != w.desired.UID || !w.chance(50) {
+			continue
+		}
+		n.Drain, n.reason, n.Fault, n.FaultAt = true, "Kill task failed", "Kill task failed", w.now
+		w.logf("Slurm drains %s", name)
+		return
+	}
+}
+
+// checkFaultWrite holds what is done to a node that Slurm drained: it returns to service only once its
+// worker is gone.
+func (w *simulation) checkFaultWrite(s plan.Step, n *simRecord) {
+	p := w.pods[s.SlurmName]
+	switch {
+	case s.Verb == plan.Undrain, s.Verb == plan.ClearReason, s.Verb == plan.Drain && n.Drain:
+		w.failf("%s of %s, which Slurm drained", s.Verb, s.SlurmName)
+	case s.Verb == plan.Resume && (p == nil || !n.FaultAt.Before(p.created)):
+		w.failf("%s is resumed, and its faulty worker still runs", s.SlurmName)
+	}
+}
+
+// observeService marks the workers to which Slurm could give jobs.
+func (w *simulation) observeService() {
+	for name, p := range w.pods {
+		n := w.slurm[name]
+		if p.registered && n != nil && n.up && !n.Future && !n.Drain && !n.Down && !n.failing {
+			p.served = true
+			delete(w.flaps, name)
+		}
+	}
+}
+
+// checkFlap holds workers that are deleted without ever serving because of a fault of an earlier one to
+// one in a row, which a scale-in may choose before the operator has seen it.
+func (w *simulation) checkFlap(p *simPod) {
+	n := w.slurm[p.name]
+	if p.served || !p.registered || n == nil || n.Fault == "" || !n.FaultAt.Before(p.created) {
+		return
+	}
+	if w.flaps[p.name]++; w.flaps[p.name] > 1 {
+		w.failf("worker %s was created and deleted twice without serving", p.name)
+	}
+}
