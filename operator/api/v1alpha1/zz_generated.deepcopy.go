@@ -171,6 +171,11 @@ func (in *NodeSetSpec) DeepCopyInto(out *NodeSetSpec) {
 		*out = new(v1beta1.DrainPolicy)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.FaultDrains != nil {
+		in, out := &in.FaultDrains, &out.FaultDrains
+		*out = new(v1beta1.FaultDrains)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.WorkloadDisruptionProtection != nil {
 		in, out := &in.WorkloadDisruptionProtection, &out.WorkloadDisruptionProtection
 		*out = new(bool)

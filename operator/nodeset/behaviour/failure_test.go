@@ -247,7 +247,8 @@ func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
 	for range 6 {
 		r.pollAndReconcile()
 	}
-	expectStrings(t, "the calls", r.slurm.Calls, "update gpu-0")
+	// DRAIN is added, and the pod leaves the comment.
+	expectStrings(t, "the calls", r.slurm.Calls, "update gpu-0", "update gpu-0")
 	if n := r.slurm.Nodes["gpu-0"]; r.podNames() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown ||
 		!n.State.Has(slurm.NodeDrain) {
 		t.Errorf("the pods are %q, the record %+v", r.podNames(), n)

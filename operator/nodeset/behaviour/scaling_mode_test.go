@@ -118,7 +118,7 @@ func TestDrainsOfOthersAreLeft(t *testing.T) {
 	for range 3 {
 		r.pollAndReconcile()
 	}
-	expectStrings(t, "the calls", r.slurm.Calls)
+	expectStrings(t, "the calls", r.slurm.Calls, "update gpu-0") // the pod leaves the comment
 	if r.podNames() != "" || r.slurm.Nodes["gpu-0"].Reason != "bad fan" {
 		t.Errorf("the pods are %q, the reason %q", r.podNames(), r.slurm.Nodes["gpu-0"].Reason)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
@@ -86,7 +88,8 @@ func TestAnotherPodUnderTheNameOfAFaultyWorker(t *testing.T) {
 	r := newFaultEnv(t)
 	r.drainNode("gpu-1", "slurm", "Epilog error")
 	r.slurm.Outage = "no route"
-	r.must(r.Delete(t.Context(), r.pod("gpu-1")))
+	pod := r.pod("gpu-1")
+	r.must(r.Delete(t.Context(), pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}))
 	r.now = r.now.Add(time.Minute)
 	r.reconcile() // on a stale reading
 	r.slurm.Outage = ""
