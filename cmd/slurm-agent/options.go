@@ -144,7 +144,7 @@ func (o *options) chooseDaemon() error {
 	switch o.daemonName {
 	case "slurmctld":
 		o.daemon = configagent.SlurmctldDaemon()
-		o.checker.Program = o.slurmctldProgram
+		o.checker.Program, o.checker.Scontrol = o.slurmctldProgram, o.slurmctld.Scontrol
 		o.slurmctld.PidFile = cmp.Or(o.pidFile, slurmconf.RunDir+"/slurmctld.pid")
 		o.slurmctld.Timeout, o.slurmctld.Live = o.applyTimeout, o.liveDir
 		o.slurmctld.Host, _ = os.Hostname() // without one it is the only slurmctld

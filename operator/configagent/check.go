@@ -28,6 +28,9 @@ type Checker struct {
 	// Daemon is the daemon whose configuration is checked, and Program its program.
 	Daemon  trial.Daemon
 	Program string
+	// Scontrol is the program that parses slurm.conf before, as it is: a trial replaces some of its options. It is empty
+	// where nothing can.
+	Scontrol string
 	// TempDir is where trials keep their files. Keys are among them.
 	TempDir string
 	// Timeout is how long the daemon may take to start. slurmctld waits a minute for an included file that
@@ -39,12 +42,10 @@ type Checker struct {
 // *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the
 // timeout.
 func (c Checker) Check(ctx context.Context, files Files) (err error) {
-	names := map[string]bool{}
-	for name := range files {
-		names[name] = true
-	}
-	conf := files.text(c.Daemon.Conf)
-	if err := c.Daemon.CheckFiles(conf, names); err != nil {
+	defer func() { err = files.hideSecrets(err) }()
+	readable := files.texts(func(name string) bool { return name == c.Daemon.Conf || !IsKey(name) })
+	conf := readable[c.Daemon.Conf]
+	if err := c.Daemon.CheckFiles(readable); err != nil {
 		return &RefusedError{err.Error()}
 	}
 	dir, err := os.MkdirTemp(c.TempDir, "trial-")
@@ -57,16 +58,11 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 		return err
 	}
 	etc := filepath.Join(dir, "etc")
-	own := Files{}
-	for name, file := range files {
-		own[name] = file
+	if err := c.parse(ctx, etc, files, readable); err != nil {
+		return err
 	}
-	text := c.Daemon.NewConf(conf, settings)
-	// Paths in the directory of slurm.conf, such as that of the key of auth/jwt, mean the files of the trial.
-	text = strings.ReplaceAll(text, slurmconf.Dir+"/", etc+"/")
-	own[c.Daemon.Conf] = File{[]byte(text), 0o600}
-	if err := WriteFiles(etc, own); err != nil {
-		return fmt.Errorf("writing the files of a trial: %w", err)
+	if err := files.writeTrial(etc, c.Daemon.TrialConfs(readable, settings)); err != nil {
+		return err
 	}
 	verdict, reason, err := c.run(ctx, dir)
 	switch {

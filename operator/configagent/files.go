@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/operator/configagent/trial"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -108,8 +109,17 @@ func writeFile(path string, file File) error {
 }
 
 // IsKey reports whether a file of the directory of slurm.conf is a secret. slurmdbd.conf contains one.
-func IsKey(name string) bool {
-	return strings.HasSuffix(name, ".key") || name == "slurm.jwks" || name == "slurmdbd.conf"
+func IsKey(name string) bool { return trial.IsKey(name) }
+
+// texts returns the contents of the files for which keep returns true.
+func (f Files) texts(keep func(name string) bool) map[string]string {
+	out := map[string]string{}
+	for name, file := range f {
+		if keep(name) {
+			out[name] = string(file.Content)
+		}
+	}
+	return out
 }
 
 // withoutKeys returns the files that may be kept outside of memory.

@@ -20,6 +20,7 @@ func TestParseOptions(t *testing.T) {
 		{"options without a value are left out", "Topology= Weight=1", "Weight=1"},
 		{"and those with empty quotes", `Comment="" Weight=1`, "Weight=1"},
 		{"values that stand apart", "Weight = 1 Gres= gpu:1 RealMemory =7", "Weight=1 Gres=gpu:1 RealMemory=7"},
+		{"operators mean the sign alone", "CPUs+=4 Weight -= 1 Gres *=gpu:1", "CPUs=4 Weight=1 Gres=gpu:1"},
 		{"several lines become one", "Weight=1\n\tGres=gpu:1\n", "Weight=1 Gres=gpu:1"},
 		{"words that are no options stay", "Weight=1 huh", "Weight=1 huh"},
 	} {

@@ -2,6 +2,9 @@ package slurmconf
 
 import "strings"
 
+// operators are what may stand before the sign ("CPUs+=4"). Slurm ignores them.
+const operators = "-+*/"
+
 // ParseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
 // quotes, and be separated from the sign ("Weight = 10").
 func ParseOptions(line string) Options {
@@ -9,9 +12,13 @@ func ParseOptions(line string) Options {
 	for words := splitWords(line); len(words) > 0; {
 		name, value, ok := strings.Cut(words[0], "=")
 		words = words[1:]
-		if !ok && len(words) > 0 && strings.HasPrefix(words[0], "=") {
-			value, ok = words[0][1:], true
-			words = words[1:]
+		if !ok && len(words) > 0 {
+			if next := strings.TrimLeft(words[0], operators); strings.HasPrefix(next, "=") {
+				value, ok, words = next[1:], true, words[1:]
+			}
+		}
+		if ok {
+			name = strings.TrimRight(name, operators)
 		}
 		if ok && value == "" && len(words) > 0 && !strings.Contains(words[0], "=") {
 			value, words = words[0], words[1:]

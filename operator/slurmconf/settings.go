@@ -92,6 +92,9 @@ const spaces = " \t\v\f\r"
 // parseSetting parses one joined line, and reports whether it contains a setting.
 func parseSetting(line string) (Setting, bool) {
 	line = strings.Trim(line, spaces)
+	for endsEscaping(line) { // an escaped space at the end, which would continue the line
+		line = strings.TrimRight(line[:len(line)-1], spaces)
+	}
 	if line == "" {
 		return Setting{}, false
 	}
@@ -154,6 +157,12 @@ func (s Setting) Fields() []Field {
 		}
 		out, rest = append(out, field), after
 	}
+}
+
+// IsOneOption reports whether the line has one option and nothing else.
+func (s Setting) IsOneOption() bool {
+	_, rest, ok := cutField(removeEscapes(s.Text))
+	return ok && strings.Trim(rest, spaces) == ""
 }
 
 // IsInclude reports whether the setting includes a file, whose name is Value.

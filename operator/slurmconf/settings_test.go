@@ -33,6 +33,8 @@ func TestParseSettings(t *testing.T) {
 		{"an include", "include x.conf", []Setting{{"include", "x.conf", "include x.conf", 1, ""}}},
 		{"space after a continuation", "MailDomain=a\\ \t\r\nb", []Setting{{"MailDomain", "ab", "MailDomain=ab", 1, ""}}},
 		{"a comment after a continuation", "MailDomain=a\\ # c\nb", []Setting{{"MailDomain", "ab", "MailDomain=ab", 1, ""}}},
+		{"an escaped space at the end", "MailDomain=a \\ \\\n\nTreeWidth=1", []Setting{{"MailDomain", "a", "MailDomain=a", 1, ""},
+			{"TreeWidth", "1", "TreeWidth=1", 3, ""}}},
 		{"an operator", "StateSaveLocation+=/x\nMailDomain -= y", []Setting{
 			{"StateSaveLocation", "/x", "StateSaveLocation+=/x", 1, ""}, {"MailDomain", "y", "MailDomain -= y", 2, ""}}},
 		{"an escaped name", `Slurmctld\Port\=1`, []Setting{{"SlurmctldPort", "1", `Slurmctld\Port\=1`, 1, ""}}},

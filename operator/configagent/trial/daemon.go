@@ -1,14 +1,19 @@
 package trial
 
+import "github.com/slurmtide/slurmtide/operator/slurmconf"
+
 // Daemon is a daemon whose configuration trials check.
 type Daemon struct {
 	// Name is that of the program, and Conf that of its configuration file.
 	Name, Conf string
-	// NewConf returns the configuration file of a trial. Each line of the original has its number, so that
-	// messages of the daemon name the right one.
-	NewConf func(text string, s Settings) string
-	// CheckFiles returns an error that names what the file refers to and what is not among the files.
-	CheckFiles func(text string, files map[string]bool) error
+	// NewConf returns the configuration file of a trial, where files are all its files that are no keys. Each line of the
+	// original has its number, so that messages of the daemon name the right one.
+	NewConf func(files map[string]string, s Settings) string
+	// replaced reports whether a trial does not take a setting from the configuration.
+	replaced func(slurmconf.Setting) bool
+	// CheckFiles returns an error that names what the configuration refers to and what is not among its files, which are no
+	// keys.
+	CheckFiles func(files map[string]string) error
 	// acceptedText is in the log of a daemon that has read its configuration and goes on.
 	acceptedText string
 }
@@ -21,16 +26,37 @@ func (d Daemon) Arguments(slurmConf string) []string {
 	return []string{"-D"}
 }
 
+// ConfsWithIncluded returns the configuration file and the files that it includes, as they are.
+func (d Daemon) ConfsWithIncluded(files map[string]string) map[string]string {
+	out := map[string]string{d.Conf: files[d.Conf]}
+	for _, s := range slurmconf.ParseFiles(files, files[d.Conf]) {
+		if s.File != "" {
+			out[s.File] = files[s.File]
+		}
+	}
+	return out
+}
+
+// TrialConfs returns the configuration file of a trial and the files that it includes, without the options that the trial
+// replaces.
+func (d Daemon) TrialConfs(files map[string]string, s Settings) map[string]string {
+	out := d.ConfsWithIncluded(files)
+	for name, text := range out {
+		out[name] = joinLines(keepLines(text, func(s slurmconf.Setting) bool { return !d.replaced(s) }))
+	}
+	out[d.Conf] = d.NewConf(files, s)
+	return out
+}
+
 // Slurmctld returns what a trial of slurmctld is.
 func Slurmctld() Daemon {
-	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, CheckFiles: CheckScripts,
+	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, replaced: isReplaced, CheckFiles: CheckSlurmConf,
 		acceptedText: "Running as primary controller"}
 }
 
 // Slurmdbd returns what a trial of slurmdbd is. It reads everything before it connects to its database,
 // of which the trial has none.
 func Slurmdbd() Daemon {
-	return Daemon{Name: "slurmdbd", Conf: "slurmdbd.conf", NewConf: SlurmdbdConf,
-		CheckFiles:   func(string, map[string]bool) error { return nil },
-		acceptedText: "The database must be up when starting the MYSQL plugin"}
+	return Daemon{Name: "slurmdbd", Conf: "slurmdbd.conf", NewConf: SlurmdbdConf, replaced: isReplacedOfSlurmdbd,
+		CheckFiles: CheckSlurmdbdConf, acceptedText: "The database must be up when starting the MYSQL plugin"}
 }

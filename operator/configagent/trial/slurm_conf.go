@@ -20,24 +20,40 @@ type Settings struct {
 
 // replacedOptions are the options, in lower case, that the trial does not take from the
 // configuration: it must reach neither the database nor nodes nor other slurmctlds, run no program,
-// and write where nobody else does.
+// and write where nobody else does. Slurm parses their values before (package configagent).
 var replacedOptions = []string{"slurmctldhost", "slurmctldaddr", "slurmctldport", "slurmctldpidfile", "slurmctldlogfile",
-	"slurmctlddebug", "slurmctldsyslogdebug", "statesavelocation", "authinfo", "accountingstoragetype",
-	"accountingstoragehost", "accountingstoragebackuphost", "accountingstorageport", "accountingstorageenforce",
-	"jobcomptype", "slurmdtimeout", "suspendtime", "healthcheckinterval", "healthcheckprogram",
-	"slurmctldprimaryonprog", "slurmctldprimaryoffprog"}
+	"slurmctlddebug", "slurmctldsyslogdebug", "statesavelocation", "authinfo", "accountingstoragehost",
+	"accountingstoragebackuphost", "accountingstorageport", "slurmdtimeout", "suspendtime", "healthcheckinterval",
+	"healthcheckprogram", "slurmctldprimaryonprog", "slurmctldprimaryoffprog"}
+
+// replacedValues are the values of options, in lower case, with which slurmctld looks for a database at its start. Other
+// values, such as a plugin that does not exist, are tried.
+var replacedValues = map[string]string{
+	"accountingstoragetype": "accounting_storage/slurmdbd",
+	"jobcomptype":           "jobcomp/mysql",
+}
+
+// isReplaced reports whether the trial of slurmctld does not take a setting from the configuration. A line that Slurm cannot
+// read is kept, so that slurmctld refuses it.
+func isReplaced(s slurmconf.Setting) bool {
+	name := strings.ToLower(s.Name)
+	value, has := replacedValues[name]
+	return s.IsOneOption() && (has && s.Value == value || slices.Contains(replacedOptions, name))
+}
 
 // SlurmConf returns the slurm.conf of a trial. Each line of the original has its number, so that
 // messages of slurmctld name the right one.
-func SlurmConf(text string, s Settings) string {
+func SlurmConf(files map[string]string, s Settings) string {
 	authInfo := ""
-	lines := keepLines(text, func(setting slurmconf.Setting) bool {
+	last := map[string]string{} // the last value of an option counts
+	for _, setting := range slurmconf.ParseFiles(files, files["slurm.conf"]) {
 		name := strings.ToLower(setting.Name)
+		last[name] = setting.Value
 		if name == "authinfo" {
 			authInfo = setting.Value + ","
 		}
-		return !slices.Contains(replacedOptions, name)
-	})
+	}
+	lines := keepLines(files["slurm.conf"], func(s slurmconf.Setting) bool { return !isReplaced(s) })
 	lines = append(lines,
 		"SlurmctldHost="+s.Host,
 		fmt.Sprintf("SlurmctldPort=%d", s.Port),
@@ -47,11 +63,16 @@ func SlurmConf(text string, s Settings) string {
 		"SlurmctldDebug=info",
 		// The socket belongs to the slurmctld that runs.
 		"AuthInfo="+authInfo+"disable_sack",
-		"AccountingStorageType=accounting_storage/none",
 		// The slurmds belong to it, too.
 		"SlurmdTimeout=0",
 		"SuspendTime=-1")
-	return strings.Join(lines, "\n") + "\n"
+	for _, name := range []string{"AccountingStorageType", "JobCompType"} {
+		if key := strings.ToLower(name); last[key] == replacedValues[key] {
+			plugin, _, _ := strings.Cut(replacedValues[key], "/")
+			lines = append(lines, name+"="+plugin+"/none")
+		}
+	}
+	return joinLines(lines)
 }
 
 // keepLines returns the lines of a text whose settings are kept, each at its place.
@@ -69,21 +90,4 @@ func keepLines(text string, keep func(slurmconf.Setting) bool) []string {
 	return lines
 }
 
-// scriptOptions are the options, in lower case, whose value is a script that slurmctld or slurmd runs.
-// slurmctld does not look for them when it starts.
-var scriptOptions = []string{"prolog", "epilog", "prologslurmctld", "epilogslurmctld"}
-
-// CheckScripts returns an error that names the first script of the directory of slurm.conf that is not
-// among its files. Scripts elsewhere may exist on the workers only.
-func CheckScripts(text string, files map[string]bool) error {
-	for _, setting := range slurmconf.ParseSettings(text) {
-		if !slices.Contains(scriptOptions, strings.ToLower(setting.Name)) {
-			continue
-		}
-		name := strings.TrimPrefix(setting.Value, slurmconf.Dir+"/")
-		if !strings.Contains(name, "/") && !strings.ContainsAny(name, "*?[") && !files[name] {
-			return fmt.Errorf("slurm.conf, line %d: %s: there is no file %s", setting.Line, setting.Text, name)
-		}
-	}
-	return nil
-}
+func joinLines(lines []string) string { return strings.Join(lines, "\n") + "\n" }

@@ -10,9 +10,8 @@ import (
 
 // replacedSlurmdbdOptions are the options of slurmdbd.conf, in lower case, that a trial does not take from the
 // configuration: it must not reach the database, know its password, or write where the running slurmdbd
-// does.
-var replacedSlurmdbdOptions = []string{"authinfo", "dbdport", "pidfile", "logfile", "storagehost", "storagebackuphost",
-	"storageport", "storagepass"}
+// does. Other lines, such as that of DbdPort, are kept, so that slurmdbd checks their values, and lines at the end replace them.
+var replacedSlurmdbdOptions = []string{"authinfo", "logfile", "storagebackuphost", "storagepass"}
 
 // silentLevels are the values of DebugLevel, in lower case, with which slurmdbd does not log errors, by which the
 // trial sees what it does.
@@ -20,15 +19,13 @@ var silentLevels = []string{"quiet", "fatal", "0", "1"}
 
 // SlurmdbdConf returns the slurmdbd.conf of a trial. Each line of the original has its number. At its
 // StoragePort nothing may listen.
-func SlurmdbdConf(text string, s Settings) string {
+func SlurmdbdConf(files map[string]string, s Settings) string {
 	authInfo := ""
-	lines := keepLines(text, func(setting slurmconf.Setting) bool {
-		name := strings.ToLower(setting.Name)
-		if name == "authinfo" {
+	lines := keepLines(files["slurmdbd.conf"], func(setting slurmconf.Setting) bool {
+		if strings.EqualFold(setting.Name, "authinfo") {
 			authInfo = setting.Value + ","
 		}
-		return !slices.Contains(replacedSlurmdbdOptions, name) &&
-			(name != "debuglevel" || !slices.Contains(silentLevels, strings.ToLower(setting.Value)))
+		return !isReplacedOfSlurmdbd(setting)
 	})
 	lines = append(lines,
 		fmt.Sprintf("DbdPort=%d", s.Port),
@@ -38,5 +35,12 @@ func SlurmdbdConf(text string, s Settings) string {
 		"StorageHost=127.0.0.1",
 		fmt.Sprintf("StoragePort=%d", s.Port),
 		"StoragePass=none")
-	return strings.Join(lines, "\n") + "\n"
+	return joinLines(lines)
+}
+
+// isReplacedOfSlurmdbd reports whether the trial of slurmdbd does not take a setting from the configuration.
+func isReplacedOfSlurmdbd(s slurmconf.Setting) bool {
+	name := strings.ToLower(s.Name)
+	return s.IsOneOption() && (slices.Contains(replacedSlurmdbdOptions, name) ||
+		name == "debuglevel" && slices.Contains(silentLevels, strings.ToLower(s.Value)))
 }

@@ -15,7 +15,6 @@ SlurmctldPidFile=/t/slurmctld.pid
 StateSaveLocation=/t/state
 SlurmctldDebug=info
 AuthInfo=disable_sack
-AccountingStorageType=accounting_storage/none
 SlurmdTimeout=0
 SuspendTime=-1
 `
@@ -25,7 +24,11 @@ func TestSlurmConf(t *testing.T) {
 		{"nothing", "", end},
 		{"an option", "MailDomain=x\n", "MailDomain=x\n" + end},
 		{"what the trial must not have", "SlurmctldHost=a\nSlurmctldHost=b(b.team)\nslurmctldport=6817\n" +
-			"AccountingStorageHost=db\nJobCompType=jobcomp/mysql\nSlurmctldDebug=quiet\n", end},
+			"AccountingStorageHost=db\nSlurmctldDebug=quiet\nSlurmctldPort+=1\n", end},
+		{"plugins that would look for a database", "JobCompType=jobcomp/mysql\nAccountingStorageType=accounting_storage/slurmdbd\n",
+			end + "AccountingStorageType=accounting_storage/none\nJobCompType=jobcomp/none\n"},
+		{"lines that Slurm cannot read are kept", "SlurmdTimeout=\nSlurmctldHost=a b\n", "SlurmdTimeout=\nSlurmctldHost=a b\n" + end},
+		{"other plugins are tried", "JobCompType=jobcomp/mysql\nJobCompType=jobcomp/nothing\n", "\nJobCompType=jobcomp/nothing\n" + end},
 		{"lines keep their numbers", "# a\nSlurmctldHost=a\nMailDomain=a\\\nb\n\nhuh\n",
 			"\n\nMailDomain=ab\n\n\nhuh\n" + end},
 		{"AuthInfo gets another part", "AuthInfo=use_client_ids\n",
@@ -33,7 +36,7 @@ func TestSlurmConf(t *testing.T) {
 		{"a continued last line", "MailDomain=a\\", "MailDomain=a\n" + end},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := SlurmConf(tc.text, Settings{Dir: "/t", Host: "here", Port: 7})
+			got := SlurmConf(map[string]string{"slurm.conf": tc.text}, Settings{Dir: "/t", Host: "here", Port: 7})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -49,29 +52,30 @@ func FuzzSlurmConf(f *testing.F) {
 			return
 		}
 		trial := map[int]string{}
-		for _, s := range slurmconf.ParseSettings(SlurmConf(text, Settings{"/t", "here", 7})) {
+		for _, s := range slurmconf.ParseSettings(SlurmConf(map[string]string{"slurm.conf": text}, Settings{"/t", "here", 7})) {
 			trial[s.Line] = s.Text
 		}
 		for _, s := range slurmconf.ParseSettings(text) {
-			replaced := false
-			for _, name := range replacedOptions {
-				replaced = replaced || strings.EqualFold(name, s.Name)
-			}
-			if !replaced && trial[s.Line] != s.Text {
+			if !isReplaced(s) && trial[s.Line] != s.Text {
 				t.Errorf("line %d is %q, not %q", s.Line, trial[s.Line], s.Text)
 			}
 		}
 	})
 }
 
-func TestCheckScripts(t *testing.T) {
+func TestCheckSlurmConf(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"Prolog=a.sh\nEpilog=/etc/slurm/a.sh\nPrologSlurmctld=/opt/site/x.sh\nEpilog=d/*\nEpilog=*.sh\n", ""},
 		{"\nProlog=b.sh\n", "slurm.conf, line 2: Prolog=b.sh: there is no file b.sh"},
 		{"epilogslurmctld=/etc/slurm/b.sh\n",
 			"slurm.conf, line 1: epilogslurmctld=/etc/slurm/b.sh: there is no file b.sh"},
+		{"Include /etc/slurm/port.conf\n", ""},
+		{"Include p.conf\n", "p.conf, line 1: Epilog=c.sh: there is no file c.sh"},
+		{"\nInc\\\nlude slurm.key\n", "slurm.conf, line 2 must not include slurm.key: only files of spec.configFileRefs can be included"},
+		{"Include /nonexistent\n", "slurm.conf, line 1 must not include /nonexistent: only files of spec.configFileRefs can be included"},
 	} {
-		err := CheckScripts(tc.text, map[string]bool{"a.sh": true})
+		err := CheckSlurmConf(map[string]string{"slurm.conf": tc.text, "a.sh": "", "p.conf": "Epilog=c.sh",
+			"port.conf": "SlurmdTimeout=1"})
 		if (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
 			t.Errorf("of %q the error is %v, not %q", tc.text, err, tc.want)
 		}
@@ -129,10 +133,10 @@ func TestLocate(t *testing.T) {
 }
 
 func TestSlurmdbdConf(t *testing.T) {
-	const text = "DbdPort=6819\nPurgeJobAfter=soon\nStorageHost=db\nLogFile=/x\nDebugLevel=quiet\nDebugLevel=huh\n\nStoragePass=pw\n"
-	const want = "\nPurgeJobAfter=soon\n\n\n\nDebugLevel=huh\nDbdPort=7\nPidFile=/t/slurmdbd.pid\nAuthInfo=disable_sack\n" +
+	const text = "DbdPort=many\nPurgeJobAfter=soon\nStorageHost=db\nLogFile=/x\nDebugLevel=quiet\nDebugLevel=huh\n\nStoragePass=pw\nLogFile=\n"
+	const want = "DbdPort=many\nPurgeJobAfter=soon\nStorageHost=db\n\n\nDebugLevel=huh\n\n\nLogFile=\nDbdPort=7\nPidFile=/t/slurmdbd.pid\nAuthInfo=disable_sack\n" +
 		"StorageHost=127.0.0.1\nStoragePort=7\nStoragePass=none\n"
-	if diff := cmp.Diff(want, SlurmdbdConf(text, Settings{Dir: "/t", Host: "here", Port: 7})); diff != "" {
+	if diff := cmp.Diff(want, SlurmdbdConf(map[string]string{"slurmdbd.conf": text}, Settings{Dir: "/t", Host: "here", Port: 7})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -156,5 +160,54 @@ func TestReadLogOfSlurmdbd(t *testing.T) {
 	const want = `Invalid purge string 'soon'; Bad value "soon" for PurgeEventAfter (slurmdbd.conf, line 2: PurgeEventAfter=soon)`
 	if why = Slurmdbd().Locate("DbdPort=1\nPurgeEventAfter=soon\n", why); got != Refused || why != want {
 		t.Errorf("of one that refuses: %d, %q", got, why)
+	}
+}
+
+// TestTrialConfs: options are replaced in included files, too.
+func TestTrialConfs(t *testing.T) {
+	got := Slurmctld().TrialConfs(map[string]string{"slurm.conf": "Include a.conf\n", "a.conf": "\nSlurmdTimeout=5\nMailDomain=x\nAuthInfo=a\n",
+		"b.conf": ""}, Settings{Dir: "/t", Host: "here", Port: 7})
+	want := map[string]string{"a.conf": "\n\nMailDomain=x\n",
+		"slurm.conf": "Include a.conf\n" + strings.Replace(end, "AuthInfo=", "AuthInfo=a,", 1)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNoFileIncludesAKey(t *testing.T) {
+	files := map[string]string{"slurm.conf": "", "gres.conf": "Name=gpu\nInclude ../slurm/slurm.key\n", "plugstack.conf": "include /x/*\n"}
+	const want = "gres.conf, line 2 must not include ../slurm/slurm.key, a key"
+	if err := CheckSlurmConf(files); err == nil || err.Error() != want {
+		t.Errorf("CheckSlurmConf() = %v, want %s", err, want)
+	}
+	if err := CheckSlurmdbdConf(map[string]string{"slurmdbd.conf": "include slurm.key"}); err == nil {
+		t.Error("slurmdbd.conf includes a key")
+	}
+}
+
+// TestHideSecrets has messages of real daemons.
+func TestHideSecrets(t *testing.T) {
+	keys := map[string]string{"slurm.key": "secret one\nsecret two\n", "slurmdbd.conf": "StorageUser=slurm\nStoragePass=a bcd\n",
+		"slurm.jwks": `{"keys":[{"alg":"HS256","kid":"a","k":"0123456789abcdefghij"}]}`}
+	files := map[string]string{"slurm.conf": "JobCompPass=hush\n"}
+	for _, tc := range []struct {
+		name, reason string
+		hidden       bool
+	}{
+		{"a line of a key", `Parse error in file /etc/slurm/x line 1: "secret two"`, true},
+		{"a part of one", `Parse error in file /etc/slurm/x line 1: "cret t"`, true},
+		{"a few bytes of one", `Parse error in file /etc/slurm/slurm.key line 1: "o"`, true},
+		{"a password", `Parse error in file /etc/slurm/slurmdbd.conf line 10: " bcd"`, true},
+		{"a password of jobcomp/mysql", `Parse error: "hush"`, true},
+		{"a key of a set", `failed to parse 3456789abc`, true},
+		{"the algorithm of a key set", `unknown algorithm HS256 of keys`, false},
+		{"the name of a key", `auth/slurm: key file is insecure: slurm.key mode=0644`, false},
+		{"the user of the database", `Access denied for slurm`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := HideSecrets(tc.reason, keys, files); (got == hiddenReason) != tc.hidden || !tc.hidden && got != tc.reason {
+				t.Errorf("HideSecrets(%q) = %q", tc.reason, got)
+			}
+		})
 	}
 }

@@ -72,7 +72,7 @@ func cutLevel(line string) (string, bool) {
 }
 
 // linePrefix matches what stands before a message: the name of the program and a time.
-var linePrefix = regexp.MustCompile(`^(slurmctld: |slurmdbd: )?(\[[^]]*\] )?`)
+var linePrefix = regexp.MustCompile(`^(slurmctld: |slurmdbd: |scontrol: )?(\[[^]]*\] )?`)
 
 // logLines returns the messages of a log.
 func logLines(log string) []string {
@@ -116,8 +116,8 @@ func (d Daemon) Locate(text, reason string) string {
 	most := 0
 	var found slurmconf.Setting
 	for _, setting := range slurmconf.ParseSettings(text) {
-		if strings.EqualFold(setting.Name, "StoragePass") {
-			continue // it is a secret
+		if isPassword(setting) {
+			continue
 		}
 		count := 0
 		for _, w := range word.FindAllString(setting.Text, -1) {
