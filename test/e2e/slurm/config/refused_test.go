@@ -53,6 +53,16 @@ var brokenLines = map[string]string{
 	"EpilogSlurmctld=/etc/slurm/missing.sh":                      "there is no file missing.sh",
 	"SlurmUser=nobodyelse":                                       "nobodyelse",
 	"Include /nonexistent":                                       "/nonexistent",
+	"Include slurm.key":                                          "must not include slurm.key",
+	"AccountingStorageEnforce=limits,qoss":                       "qoss",
+	"AccountingStorageType=accounting_storage/mysql":             "accounting_storage/mysql",
+	"AccountingStoragePort=many":                                 "AccountingStoragePort",
+	"JobCompType=jobcomp/nothing":                                "jobcomp",
+	"JobCompType=jobcomp/filetxt\nJobCompLoc=/nonexistent/x":     "/nonexistent/x",
+	"SlurmdTimeout=abc":                                          "SlurmdTimeout",
+	"HealthCheckInterval=1m":                                     "HealthCheckInterval",
+	"SuspendTime=soon":                                           "SuspendTime",
+	"SlurmctldDebug=huh":                                         "SlurmctldDebug",
 }
 
 // startAgent builds slurm-agent into the cluster's scratch folder and returns a function that checks a
