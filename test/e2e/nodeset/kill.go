@@ -2,13 +2,10 @@ package nodeset
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
@@ -18,31 +15,11 @@ func (s *Env) KillOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pid, err := processOf(uid, "slurm-operator")
+	pid, err := process.FindInPod(uid, "slurm-operator")
 	if err != nil {
 		return err
 	}
 	return syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// processOf finds the process of a name in the cgroup of a pod. The processes of the Kubernetes
-// node are processes of this machine.
-func processOf(podUID, name string) (int, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	if err != nil {
-		return 0, err
-	}
-	for _, file := range files {
-		groups, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(groups), podUID) {
-			continue // the process has ended, or belongs to another pod
-		}
-		dir := filepath.Dir(file)
-		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && strings.TrimSpace(string(comm)) == name {
-			return strconv.Atoi(filepath.Base(dir))
-		}
-	}
-	return 0, errors.New("no process " + name + " in the pod")
 }
 
 // SignalSlurmctld sends slurmctld a signal, such as STOP or CONT.
@@ -53,7 +30,7 @@ func (s *Env) SignalSlurmctld(ctx context.Context, signal string) error {
 
 // SignalSlurmd sends a signal to the slurmd of a worker.
 func (w Worker) SignalSlurmd(signal syscall.Signal) error {
-	pid, err := processOf(w.UID, "slurmd")
+	pid, err := process.FindInPod(w.UID, "slurmd")
 	if err != nil {
 		return err
 	}

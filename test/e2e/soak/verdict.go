@@ -1,0 +1,172 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// submission is a job that sbatch accepted.
+type submission struct {
+	Job
+	id   string
+	name string
+	at   time.Time
+}
+
+// record is a line of sacct for a job or a task of an array.
+type record struct {
+	id, name, state string
+	restarts        int
+}
+
+// lossWindow is how long before a SIGKILL of slurmctld an accepted job may be lost (docs/development/slurm.md, "A killed
+// slurmctld"): slurmctld writes its state every five seconds, which takes up to a second here.
+const lossWindow = 6 * time.Second
+
+// judgeJobs returns what is wrong with the records of the jobs, and which jobs Slurm may have lost with a killed slurmctld: those
+// that were accepted right before, and those whose id was given twice.
+func judgeJobs(jobs []submission, records []record, kills []time.Time) (faults, lost []string) {
+	given := map[string]int{}
+	for _, job := range jobs {
+		given[job.id]++
+	}
+	for _, job := range jobs {
+		fault := judgeJob(job, records)
+		switch {
+		case fault == "":
+		case given[job.id] > 1 || isLossExcused(job, kills):
+			lost = append(lost, fault)
+		default:
+			faults = append(faults, fault)
+		}
+	}
+	return faults, lost
+}
+
+// isLossExcused reports whether slurmctld was killed before it had to know the job.
+func isLossExcused(job submission, kills []time.Time) bool {
+	return slices.ContainsFunc(kills, func(kill time.Time) bool {
+		return !kill.Before(job.at) && kill.Sub(job.at) <= lossWindow
+	})
+}
+
+// judgeJob returns what is wrong with the records of one job, empty if nothing is.
+func judgeJob(job submission, records []record) string {
+	fault := func(format string, args ...any) string {
+		return fmt.Sprintf("job %s (%s, %s): ", job.id, job.name, job.Kind) + fmt.Sprintf(format, args...)
+	}
+	count := 0
+	for _, r := range records {
+		if r.name != job.name {
+			continue
+		}
+		count++
+		// sacct adds who cancelled a job.
+		if state, _, _ := strings.Cut(r.state, " "); state != job.Want {
+			return fault("%s is %s, want %s", r.id, r.state, job.Want)
+		}
+		if r.restarts > 0 {
+			return fault("%s was started %d times", r.id, r.restarts+1)
+		}
+	}
+	if count != job.Tasks {
+		return fault("%d records, want %d", count, job.Tasks)
+	}
+	return ""
+}
+
+// sample is what the cluster looked like at one moment.
+type sample struct {
+	at time.Time
+	// workers are the pods of workers that are not being deleted, by their UID.
+	workers map[string]worker
+	// needed is the number of workers that jobs use or wait for. It is -1 while Slurm does not answer.
+	needed int
+}
+
+// worker is a worker's pod.
+type worker struct {
+	name string
+	// isBusy reports whether a job is on its node, isHeld whether an administrator or a reboot took it out of service.
+	isBusy, isHeld bool
+}
+
+// excessLimit is how long more workers than needed may run.
+const excessLimit = time.Minute
+
+// findExcess returns each period in which more workers ran than jobs needed for longer than excessLimit, while Slurm answered.
+func findExcess(samples []sample) []string {
+	var out []string
+	var since time.Time
+	reported := false
+	for _, s := range samples {
+		inService := 0
+		for _, w := range s.workers {
+			if !w.isHeld {
+				inService++
+			}
+		}
+		if s.needed < 0 || inService <= s.needed {
+			since, reported = time.Time{}, false
+			continue
+		}
+		if since.IsZero() {
+			since = s.at
+		}
+		if took := s.at.Sub(since); took > excessLimit && !reported {
+			reported = true
+			out = append(out, fmt.Sprintf("%s: %d workers in service and %d needed for more than %v", since.Format(time.TimeOnly),
+				inService, s.needed, excessLimit))
+		}
+	}
+	return out
+}
+
+// life is the time of one pod of a worker.
+type life struct {
+	name        string
+	first, last time.Time
+	worked      bool
+}
+
+// flapLimit is how many pods of one name may end in a row without having had a job, each within flapWindow of the one before.
+const (
+	flapLimit  = 2
+	flapWindow = time.Minute
+)
+
+// findFlaps returns the names of workers that were created and deleted again and again without a job.
+func findFlaps(samples []sample) []string {
+	lives := map[string]*life{}
+	var order []*life
+	for _, s := range samples {
+		for uid, w := range s.workers {
+			l := lives[uid]
+			if l == nil {
+				l = &life{name: w.name, first: s.at}
+				lives[uid], order = l, append(order, l)
+			}
+			l.last, l.worked = s.at, l.worked || w.isBusy
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *life) int { return a.first.Compare(b.first) })
+	idle, before := map[string]int{}, map[string]*life{}
+	var out []string
+	for _, l := range order {
+		last := before[l.name]
+		before[l.name] = l
+		if l.worked || last == nil || l.first.Sub(last.last) > flapWindow {
+			idle[l.name] = 0
+		}
+		if !l.worked {
+			idle[l.name]++
+		}
+		if idle[l.name] == flapLimit+1 {
+			out = append(out, fmt.Sprintf("%s: %d pods in a row without a job until %s", l.name, idle[l.name],
+				l.last.Format(time.TimeOnly)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// nameLimit is how much of its name a process shows (proc_pid_comm(5)).
+const nameLimit = 15
+
+// FindInPod finds the process of a program in the cgroup of a pod. The processes of a Kubernetes node of ours are processes of
+// this machine.
+func FindInPod(podUID, program string) (int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		groups, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(groups), podUID) {
+			continue // the process has ended, or belongs to another pod
+		}
+		dir := filepath.Dir(file)
+		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
+		if err == nil && strings.TrimSpace(string(comm)) == program[:min(len(program), nameLimit)] {
+			return strconv.Atoi(filepath.Base(dir))
+		}
+	}
+	return 0, errors.New("no process " + program + " in the pod")
+}
