@@ -38,8 +38,8 @@ type RequiredKey struct {
 	Ref *corev1.SecretKeySelector
 }
 
-// CheckKeys returns a *problem.Error about the first key that is not given or does not exist in the
-// namespace. It does not look at the content.
+// CheckKeys returns a *problem.Error about the first key that is not given, does not exist in the namespace, or is in a
+// Secret that a Token made. It does not look at the content.
 func CheckKeys(ctx context.Context, reader client.Reader, namespace string, keys ...RequiredKey) error {
 	for _, key := range keys {
 		if key.Ref == nil {
@@ -54,6 +54,9 @@ func CheckKeys(ctx context.Context, reader client.Reader, namespace string, keys
 			return problem.New(v1beta1.ReasonForbidden, "%s: the operator may not read Secret %s", key.Field, key.Ref.Name)
 		case err != nil:
 			return fmt.Errorf("reading Secret %s: %w", key.Ref.Name, err)
+		case isOfToken(secret):
+			return problem.New(v1beta1.ReasonInvalidSpec, "%s: a Token made Secret %s, so what it contains is no key; name "+
+				"another Secret, and give the Token another one", key.Field, key.Ref.Name)
 		case len(secret.Data[key.Ref.Key]) == 0:
 			return problem.New(v1beta1.ReasonReferenceNotFound, "%s: Secret %s has no key %s", key.Field, key.Ref.Name,
 				key.Ref.Key)

@@ -24,6 +24,8 @@ type SecretContent struct {
 	// TokenAnnotation says whether and where a Secret may be sent as a token, see
 	// tokenAnnotationOf. It is empty for ConfigMaps.
 	TokenAnnotation string
+	// HoldsToken says that a Token made the Secret, which is no key therefore.
+	HoldsToken bool
 }
 
 // NewSecretReader returns a SecretReader that sends one GET for each read.
@@ -50,7 +52,7 @@ func (c clientsetReader) Read(ctx context.Context, r refs.KeyRef) (SecretContent
 	if err != nil {
 		return SecretContent{}, wrapReadError("Secret", r, err)
 	}
-	return SecretContent{Data: s.Data, TokenAnnotation: tokenAnnotationOf(s)}, nil
+	return SecretContent{Data: s.Data, TokenAnnotation: tokenAnnotationOf(s), HoldsToken: isOfToken(s)}, nil
 }
 
 // wrapReadError names the object that could not be read and, if access is forbidden, the remedy.

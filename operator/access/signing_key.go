@@ -18,22 +18,32 @@ const SigningKeyName = "signing.key"
 // which an object does not name.
 var ErrNotForHS256 = errors.New("the key is in PEM, for RSA or elliptic curves: tokens can be signed with keys for HS256 only")
 
+// ErrKeyOfToken reports that a Token made the Secret of a key.
+var ErrKeyOfToken = errors.New("a Token made the Secret, so what it contains is no key: name another Secret")
+
 // ReadSigningKey returns the key that tokens are signed with (signing.ParseKey): the key that r names, or the
 // one that has taken its place in a rotation (package rotation). The error is a *MissingError if r's is absent or empty,
-// and ErrNotForHS256 if it is in PEM.
+// ErrNotForHS256 if it is in PEM, and ErrKeyOfToken if a
+// Token made its Secret. One that a Token made under the name of a rotation's is ignored.
 func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]byte, error) {
 	rotated, err := kube.Read(ctx, refs.KeyRef{Kind: r.Kind, Namespace: r.Namespace,
 		Name: names.JWTKeysSecret(r.Name, r.Key), Key: SigningKeyName})
-	if key := rotated.Data[SigningKeyName]; err == nil && len(key) > 0 {
+	if key := rotated.Data[SigningKeyName]; err == nil && len(key) > 0 && !rotated.HoldsToken {
 		return key, nil
 	}
 	// Whoever may read a single Secret only has not read another one before.
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
-	key, err := ReadKey(ctx, kube, r)
-	if err == nil && signing.IsPEM(key) {
+	object, err := readObjectWithKey(ctx, kube, r)
+	key := object.Data[r.Key]
+	switch {
+	case err != nil:
+		return nil, err
+	case object.HoldsToken:
+		return nil, ErrKeyOfToken
+	case signing.IsPEM(key):
 		return nil, ErrNotForHS256
 	}
-	return key, err
+	return key, nil
 }

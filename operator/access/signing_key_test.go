@@ -20,6 +20,8 @@ func (s secrets) Read(_ context.Context, r refs.KeyRef) (access.SecretContent, e
 	switch content := s[r.Name].(type) {
 	case map[string][]byte:
 		return access.SecretContent{Data: content}, nil
+	case access.SecretContent:
+		return content, nil
 	case error:
 		return access.SecretContent{}, content
 	}
@@ -44,6 +46,11 @@ func TestReadSigningKey(t *testing.T) {
 			rotated: apierrors.NewForbidden(corev1.Resource("secrets"), rotated, nil)}, "users", nil},
 		{"a rotated key that cannot be read", secrets{"auth": users, rotated: broken}, "",
 			func(err error) bool { return errors.Is(err, broken) }},
+		{"a token under the name of a rotated key", secrets{"auth": users, rotated: access.SecretContent{HoldsToken: true,
+			Data: map[string][]byte{"signing.key": []byte("token")}}}, "users", nil},
+		{"a token under the name of the key", secrets{"auth": access.SecretContent{HoldsToken: true,
+			Data: map[string][]byte{"jwt": []byte("token")}}}, "",
+			func(err error) bool { return errors.Is(err, access.ErrKeyOfToken) }},
 		{"none", secrets{}, "", access.IsMissing},
 		{"an empty one", secrets{"auth": map[string][]byte{"jwt": nil}}, "", access.IsMissing},
 		{"one in PEM", secrets{"auth": map[string][]byte{"jwt": []byte("-----BEGIN RSA PRIVATE KEY-----")}}, "",

@@ -24,12 +24,20 @@ func tokenAnnotationOf(s *corev1.Secret) string {
 	if value, there := s.Labels[v1beta1.AnnotationSlurmToken]; there {
 		return value
 	}
-	if owner := metav1.GetControllerOf(s); owner != nil && owner.Kind == v1beta1.KindToken {
-		if gv, err := schema.ParseGroupVersion(owner.APIVersion); err == nil && gv.Group == v1beta1.GroupName {
-			return v1beta1.SlurmTokenAnyServer
-		}
+	if isOfToken(s) {
+		return v1beta1.SlurmTokenAnyServer
 	}
 	return ""
+}
+
+// isOfToken reports whether a Token controls a Secret.
+func isOfToken(s *corev1.Secret) bool {
+	owner := metav1.GetControllerOf(s)
+	if owner == nil || owner.Kind != v1beta1.KindToken {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && gv.Group == v1beta1.GroupName
 }
 
 // NotSendableError reports that a Secret does not permit its content to be sent to a server.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"strconv"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -71,6 +72,13 @@ func hashKeyName(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:3])
 }
+
+// keySecret matches the names of Secrets with keys that the operator makes: KeySetSecret, JWTKeysSecret, LoginHostKeys and
+// WorkerHostKeys.
+var keySecret = regexp.MustCompile(`-(keys-[0-9a-f]{6}|ssh-host-keys)$`)
+
+// IsKeySecret reports whether a Secret of this name is, or will be, one with keys that the operator makes.
+func IsKeySecret(name string) bool { return keySecret.MatchString(name) }
 
 // LoginService returns the name of the Service of a LoginSet's login pods.
 func LoginService(loginSet string) string { return loginSet }

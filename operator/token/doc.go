@@ -8,6 +8,8 @@
 // Invariants:
 //
 //   - A Secret that this Token does not own is neither written nor deleted.
+//   - No token is written into a Secret with a name of the operator's own keys, or from which another object of the
+//     namespace reads a key, even if the Secret is missing.
 //   - A token is signed only with a key that was read in the same reconciliation.
 //   - Secrets are neither listed nor watched. After a change of the Secret's name, the former Secret
 //     stays until the Token is deleted; the token in it expires.

@@ -19,6 +19,8 @@ import (
 const (
 	// ReasonSecretNotOwned (False): the Secret exists and the Token does not own it.
 	ReasonSecretNotOwned = "SecretNotOwned"
+	// ReasonSecretReserved (False): the Secret is one with keys, of the operator or of another object.
+	ReasonSecretReserved = "SecretReserved"
 	// ReasonExpired (False): the token has expired, and refresh is false.
 	ReasonExpired = "Expired"
 )
@@ -35,6 +37,8 @@ type observation struct {
 	token *v1beta1.Token
 	// secret is the Secret with the name of the Token's Secret, or nil.
 	secret *corev1.Secret
+	// keyUser is the field of an object in the namespace that reads a key from the Secret, empty for none.
+	keyUser string
 	// key signs the tokens. missingKey and invalidKey are the reasons why there is none, in words.
 	key                    signing.Key
 	missingKey, invalidKey string
@@ -101,6 +105,9 @@ func planToken(now time.Time, id string, s observation) actions {
 		return s.blockedActions(now, ReasonSecretNotOwned,
 			fmt.Sprintf("this Token does not own the Secret %s, so the operator does not change it", s.secret.Name))
 	}
+	if why := s.reservedFor(); why != "" {
+		return s.blockedActions(now, ReasonSecretReserved, why)
+	}
 	if s.forbidden != "" {
 		return s.blockedActions(now, v1beta1.ReasonForbidden, s.forbidden)
 	}
@@ -122,6 +129,19 @@ func planToken(now time.Time, id string, s observation) actions {
 	out.secret = s.renderSecret(text)
 	out.secretAction = s.writeAction()
 	return out
+}
+
+// reservedFor returns why no token may be in the Secret although the Token owns it or it is missing, empty if one may. A
+// token that took the place of a key would sign, or encrypt, what others believe.
+func (s observation) reservedFor() string {
+	name := names.TokenSecret(s.token)
+	switch {
+	case names.IsKeySecret(name):
+		return fmt.Sprintf("Secret %s is reserved for keys that the operator makes: choose another spec.secretRef.name", name)
+	case s.keyUser != "":
+		return fmt.Sprintf("%s reads a key from Secret %s: choose another spec.secretRef.name", s.keyUser, name)
+	}
+	return ""
 }
 
 // isKept reports whether the Secret's token stays, and when it was issued. One that is issued once ends for good, also
@@ -148,12 +168,18 @@ func renewAfter(g tokenGrant) time.Duration { return g.lifetime * 4 / 5 }
 func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) actions {
 	out := s.settledActions(now, g, at)
 	immutable := s.secret.Immutable != nil && *s.secret.Immutable
-	if immutable == !isRefreshed(s.token) && len(s.secret.Data) == 1 {
+	if immutable == !isRefreshed(s.token) && len(s.secret.Data) == 1 && s.hasServers() {
 		return out
 	}
 	out.secret = s.renderSecret(string(s.secret.Data[names.TokenSecretKey(s.token)]))
 	out.secretAction = s.writeAction()
 	return out
+}
+
+// hasServers reports whether the Secret says to which servers its token may be sent, if the Token does.
+func (s observation) hasServers() bool {
+	servers, limited := s.token.Annotations[v1beta1.AnnotationSlurmToken]
+	return !limited || s.secret.Annotations[v1beta1.AnnotationSlurmToken] == servers
 }
 
 // writeAction returns how to write the Secret.
@@ -180,6 +206,9 @@ func (s observation) renderSecret(text string) *corev1.Secret {
 	}
 	if s.secret != nil {
 		out = s.secret.DeepCopy()
+	}
+	if servers, limited := s.token.Annotations[v1beta1.AnnotationSlurmToken]; limited {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, v1beta1.AnnotationSlurmToken, servers)
 	}
 	out.Data = map[string][]byte{names.TokenSecretKey(s.token): []byte(text)}
 	out.Immutable = nil

@@ -92,20 +92,26 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (observation
 			s.missingKey = err.Error()
 		case apierrors.IsForbidden(err):
 			s.forbidden = err.Error()
-		case errors.Is(err, access.ErrNotForHS256):
+		case errors.Is(err, access.ErrNotForHS256), errors.Is(err, access.ErrKeyOfToken):
 			s.invalidKey = err.Error()
 		case err != nil:
 			return observation{}, err
 		}
-		if s.key, err = signing.ParseKey(raw); err != nil {
-			s.invalidKey = err.Error()
+		if err == nil {
+			if s.key, err = signing.ParseKey(raw); err != nil {
+				s.invalidKey = err.Error()
+			}
 		}
 	}
 	if specProblem(t) != "" {
 		return s, nil
 	}
+	var err error
+	if s.keyUser, err = findKeyUser(ctx, r.client, t.Namespace, names.TokenSecret(t)); err != nil {
+		return observation{}, err
+	}
 	secret := &corev1.Secret{}
-	err := r.secrets.Get(ctx, types.NamespacedName{Namespace: t.Namespace, Name: names.TokenSecret(t)}, secret)
+	err = r.secrets.Get(ctx, types.NamespacedName{Namespace: t.Namespace, Name: names.TokenSecret(t)}, secret)
 	switch {
 	case err == nil:
 		s.secret = secret

@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
@@ -202,5 +204,89 @@ func TestSlurmAcceptsTheTokens(t *testing.T) {
 	r.reconcile(t)
 	if err := ask(); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
 		t.Errorf("Slurm accepts an expired token: %v", err)
+	}
+}
+
+// TestATokenIsNoKey: a Token makes no Secret from which somebody reads a key, also before there is one.
+func TestATokenIsNoKey(t *testing.T) {
+	selector := func(name, key string) *corev1.SecretKeySelector {
+		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
+	}
+	in := metav1.ObjectMeta{Namespace: "team", Name: "slurm"}
+	mine := selector("mine", "key")
+	for _, tc := range []struct {
+		name, secret string
+		other        client.Object
+		blocked      bool
+	}{
+		{"nobody's", "mine", nil, false},
+		{"a key of a rotation of auth/jwt", names.JWTKeysSecret("key", "jwt"), nil, true},
+		{"a key of a rotation of auth/slurm", names.KeySetSecret("key", "slurm"), nil, true},
+		{"host keys", names.LoginHostKeys("login"), nil, true},
+		{"slurm.key of a Controller", "mine", &v1beta1.Controller{ObjectMeta: in,
+			Spec: v1beta1.ControllerSpec{SlurmKeyRef: mine}}, true},
+		{"the JWT key of a Controller in another namespace", "mine", &v1beta1.Controller{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "slurm"}, Spec: v1beta1.ControllerSpec{JWTKeyRef: mine}}, false},
+		{"the JWT key of an Accounting", "mine", &v1beta1.Accounting{ObjectMeta: in,
+			Spec: v1beta1.AccountingSpec{JWTHS256KeyRef: mine}}, true},
+		{"the password of a database", "mine", &v1beta1.Accounting{ObjectMeta: in, Spec: v1beta1.AccountingSpec{
+			StorageConfig: &v1beta1.StorageConfig{PasswordKeyRef: *mine}}}, true},
+		{"the key of another Token", "mine", &v1beta1.Token{ObjectMeta: in, Spec: v1beta1.TokenSpec{JWTKeyRef: mine}}, true},
+		{"the certificate of a RestApi", "mine", &v1beta1.RestApi{ObjectMeta: in, Spec: v1beta1.RestApiSpec{
+			TLS: &v1beta1.RestApiTLS{SecretName: "mine"}}}, true},
+		{"sssd.conf of a LoginSet", "mine", &v1beta1.LoginSet{ObjectMeta: in, Spec: v1beta1.LoginSetSpec{SSSDConfRef: *mine}}, true},
+		{"sssd.conf of a NodeSet", "mine", &v1beta1.NodeSet{ObjectMeta: in, Spec: v1beta1.NodeSetSpec{
+			SSH: &v1beta1.NodeSetSSH{SSSDConfRef: *mine}}}, true},
+		{"slurm.key of a Cluster", "mine", &v1beta1.Cluster{ObjectMeta: in, Spec: v1beta1.ClusterSpec{SlurmKeyRef: mine}}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			token := newToken()
+			token.Spec.SecretRef = selector(tc.secret, access.SigningKeyName)
+			objects := []client.Object{token}
+			if tc.other != nil {
+				objects = append(objects, tc.other)
+			}
+			r := newEnv(t, objects...)
+			r.reconcile(t)
+			err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: tc.secret}, &corev1.Secret{})
+			if isMissing := apierrors.IsNotFound(err); isMissing != tc.blocked {
+				t.Errorf("reading the Secret: %v", err)
+			}
+			if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, token); err != nil {
+				t.Fatal(err)
+			}
+			ready := meta.FindStatusCondition(token.Status.Conditions, v1beta1.ConditionReady)
+			if isReserved := ready.Reason == "SecretReserved"; isReserved != tc.blocked {
+				t.Errorf("Ready is %+v", ready)
+			}
+		})
+	}
+}
+
+// TestATokenLimitsItsServers: whoever may write a Cluster chooses the server that gets the token.
+func TestATokenLimitsItsServers(t *testing.T) {
+	const servers = "https://slurm.example.com:6820"
+	token := newToken()
+	r := newEnv(t, token)
+	r.reconcile(t)
+	key := types.NamespacedName{Namespace: "team", Name: "t"}
+	if err := r.kube.Get(t.Context(), key, token); err != nil {
+		t.Fatal(err)
+	}
+	token.Annotations = map[string]string{v1beta1.AnnotationSlurmToken: servers}
+	if err := r.kube.Update(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	before := r.secretValue(t, "t-jwt-alice", "SLURM_JWT")
+	r.reconcile(t)
+	secret := &corev1.Secret{}
+	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t-jwt-alice"}, secret); err != nil {
+		t.Fatal(err)
+	}
+	if got := secret.Annotations[v1beta1.AnnotationSlurmToken]; got != servers {
+		t.Errorf("the Secret limits its servers to %q", got)
+	}
+	if string(secret.Data["SLURM_JWT"]) != before {
+		t.Error("another token was issued")
 	}
 }

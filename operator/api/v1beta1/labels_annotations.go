@@ -38,7 +38,8 @@ const (
 // which may be sent to the slurmrestd of a Cluster. Its value is SlurmTokenAnyServer or, in the
 // annotation, a comma-separated list of values of spec.server; the token is sent nowhere else. Users set
 // it; the operator and the metrics adapter read it. Secrets of Tokens do not need it, nor do tokens that
-// name a Slurm user (claim sun). It is a slurmtide extension.
+// name a Slurm user (claim sun): without it they may be sent to the server of any Cluster in the namespace.
+// The operator copies the annotation of a Token to its Secret. It is a slurmtide extension.
 const (
 	AnnotationSlurmToken = Prefix + "slurm-token"
 	SlurmTokenAnyServer  = "true"
