@@ -51,6 +51,7 @@ func TestAccountsReachTheAgent(t *testing.T) {
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "acct-accounting-0",
 		Labels: names.SlurmdbdSelector("acct")}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "acct-accounting", Controller: new(true)}}
 	pod.Status.PodIP = "10.0.0.7"
 	if err := e.store.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
@@ -160,5 +161,29 @@ func TestOneAccountingAppliesAccountsToADatabase(t *testing.T) {
 				t.Errorf("the agent gets accounts: %t", isApplied)
 			}
 		})
+	}
+}
+
+// TestAPodWithOurLabelsIsNotBelieved: whoever may create pods chooses their labels.
+func TestAPodWithOurLabelsIsNotBelieved(t *testing.T) {
+	e := newEnv(t, newAccountsMap())
+	e.change(func(s *v1beta1.AccountingSpec) {
+		s.Accounts = &v1beta1.AccountsSpec{ConfigMapRef: v1beta1.AccountsConfigMapRef{Name: "accounts"}}
+	})
+	e.reconcile(v1beta1.ConditionAccountsApplied)
+	for _, name := range []string{"acct-accounting-0", "evil"} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Labels: names.SlurmdbdSelector("acct")}}
+		pod.Status.PodIP = "10.0.0.7"
+		if err := e.store.Create(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := slurmconf.ParseAccounts(e.wantedAccounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.agent.Accounts = &configagent.AccountsStatus{Revision: got.Revision, State: configagent.AccountsApplied}
+	if c := e.reconcile(v1beta1.ConditionAccountsApplied); c.Reason != v1beta1.ReasonNotObserved {
+		t.Errorf("the condition is %+v", c)
 	}
 }

@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
-	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmdbd", Namespace: a.Namespace, Replicas: 1,
+	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmdbd", Namespace: a.Namespace, Owner: a, Replicas: 1,
 		Set: names.AccountingStatefulSet(a.Name), Config: names.AccountingConfigMap(a.Name),
 		Pods: names.SlurmdbdSelector(a.Name)})
 	observed.Problem = reported

@@ -97,6 +97,7 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "acct-accounting-0",
 		Labels: set.Spec.Template.Labels}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "acct-accounting", Controller: new(true)}}
 	pod.Status.PodIP = "10.0.0.7"
 	if err := e.store.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)

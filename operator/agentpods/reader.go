@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/agentstatus"
@@ -37,8 +39,10 @@ type Reader struct {
 type Daemon struct {
 	// Name is that of the daemon, such as "slurmctld".
 	Name string
-	// Namespace is that of its objects, and Replicas how many of it there should be.
+	// Namespace is that of its objects, Owner the object that its StatefulSet belongs to, and Replicas how many of it
+	// there should be.
 	Namespace string
+	Owner     metav1.Object
 	Replicas  int
 	// Set is the name of the StatefulSet, Config that of the ConfigMap with its configuration, and Pods are the
 	// labels of its pods.
@@ -47,7 +51,7 @@ type Daemon struct {
 }
 
 // Observe reads what runs: the StatefulSet of a daemon, the agents of its pods, and the revision of the
-// configuration that they should have.
+// configuration that they should have. It asks the pods of the owner's StatefulSet alone, whatever labels others have.
 func (r Reader) Observe(ctx context.Context, d Daemon) (agentstatus.Observation, error) {
 	out := agentstatus.Observation{Daemon: d.Name, Replicas: d.Replicas}
 	if !r.MayRunIn(d.Namespace) {
@@ -65,32 +69,51 @@ func (r Reader) Observe(ctx context.Context, d Daemon) (agentstatus.Observation,
 		return out, fmt.Errorf("reading ConfigMap %s: %w", d.Config, err)
 	}
 	out.Revision = config.Data[slurmconf.RevisionFile]
-	out.Agents, err = r.readAgents(ctx, d.Namespace, d.Pods, out.Revision)
+	if out.Set == nil || !metav1.IsControlledBy(out.Set, d.Owner) {
+		return out, nil
+	}
+	out.Agents, err = r.readAgents(ctx, out.Set, d.Pods, out.Revision)
 	return out, err
 }
 
-// readAgents returns the agents of the pods that labels select, in the order of the pods' names. It makes the
-// kubelet bring the revision to the pods at once.
-func (r Reader) readAgents(ctx context.Context, namespace string, selector map[string]string, revision string) (
+// readAgents returns the agents of the pods of a StatefulSet that have labels, in the order of the pods' names. It makes
+// the kubelet bring the revision to the pods at once.
+func (r Reader) readAgents(ctx context.Context, set *appsv1.StatefulSet, selector map[string]string, revision string) (
 	[]agentstatus.Agent, error) {
-	pods := &corev1.PodList{}
-	if err := r.Uncached.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
+	list := &corev1.PodList{}
+	if err := r.Uncached.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels(selector)); err != nil {
 		return nil, fmt.Errorf("listing the pods of agents: %w", err)
 	}
-	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	var out []agentstatus.Agent
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		agent := agentstatus.Agent{Pod: pod.Name, Err: errNoAddress}
-		if pod.Status.PodIP != "" {
-			agent.Status, agent.Err = r.ReadAgent(ctx, pod.Status.PodIP)
-		}
-		if err := r.requestSync(ctx, pod, revision, agent); err != nil {
+	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !isPodOf(set, &pod) })
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	out := AskEach(ctx, pods, r.readAgent)
+	for i := range pods {
+		if err := r.requestSync(ctx, &pods[i], revision, out[i]); err != nil {
 			return nil, err
 		}
-		out = append(out, agent)
 	}
 	return out, nil
+}
+
+// readAgent returns what the agent of a pod says.
+func (r Reader) readAgent(ctx context.Context, pod *corev1.Pod) agentstatus.Agent {
+	out := agentstatus.Agent{Pod: pod.Name, Err: errNoAddress}
+	if pod.Status.PodIP != "" {
+		out.Status, out.Err = r.ReadAgent(ctx, pod.Status.PodIP)
+	}
+	return out
+}
+
+// isPodOf reports whether a pod is one that a StatefulSet should have. Its labels prove nothing: whoever makes pods in
+// the namespace chooses them.
+func isPodOf(set *appsv1.StatefulSet, pod *corev1.Pod) bool {
+	ordinal, err := strconv.Atoi(strings.TrimPrefix(pod.Name, set.Name+"-"))
+	replicas := 1
+	if set.Spec.Replicas != nil {
+		replicas = int(*set.Spec.Replicas)
+	}
+	return err == nil && ordinal >= 0 && ordinal < replicas && pod.Name == set.Name+"-"+strconv.Itoa(ordinal) &&
+		metav1.IsControlledBy(pod, set)
 }
 
 // requestSync makes the kubelet update the volumes of a pod that does not have the revision yet, by a

@@ -19,9 +19,11 @@ const maxStatusSize = 64 << 10
 // StatusReader asks agents for their status. NewStatusReader returns one.
 type StatusReader struct{ client *http.Client }
 
-// NewStatusReader returns a reader that waits for an answer as long as the timeout.
+// NewStatusReader returns a reader that waits for an answer as long as the timeout. It follows no redirect: whoever runs
+// a pod would choose what the operator reads.
 func NewStatusReader(timeout time.Duration) *StatusReader {
-	return &StatusReader{&http.Client{Timeout: timeout}}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &StatusReader{&http.Client{Timeout: timeout, CheckRedirect: noRedirect}}
 }
 
 // Read returns what the agent in the pod with an address says.

@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
-	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmctld", Namespace: c.Namespace,
+	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmctld", Namespace: c.Namespace, Owner: c,
 		Replicas: refs.ControllerReplicas(c), Set: names.ControllerStatefulSet(c.Name),
 		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
 	observed.Problem = reported

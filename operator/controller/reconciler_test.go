@@ -96,6 +96,7 @@ func (e *env) addPod() {
 	e.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "slurm-controller-0",
 		Labels: names.SlurmctldSelector("slurm")}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "slurm-controller", Controller: new(true)}}
 	pod.Status.PodIP = "10.0.0.7"
 	if err := e.store.Create(e.t.Context(), pod); err != nil {
 		e.t.Fatal(err)

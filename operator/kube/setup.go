@@ -27,10 +27,15 @@ func NewDaemonController(mgr ctrl.Manager, kind, workload client.Object) *builde
 		Owns(workload).
 		Owns(&corev1.Service{}).
 		WithOptions(controller.Options{
-			EnableWarmup:   new(true), // a new leader starts with filled caches
-			LogConstructor: NewLogConstructor(mgr.GetLogger(), name, name),
+			EnableWarmup: new(true), // a new leader starts with filled caches
+			// An object is reconciled by one at a time; agents that do not answer hold up their own object alone.
+			MaxConcurrentReconciles: concurrentReconciles,
+			LogConstructor:          NewLogConstructor(mgr.GetLogger(), name, name),
 		})
 }
+
+// concurrentReconciles is how many objects of a kind are reconciled at a time.
+const concurrentReconciles = 8
 
 // OnSpecChange is the option of a watch that ignores changes of the status and of the metadata.
 func OnSpecChange() builder.Predicates {

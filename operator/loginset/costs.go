@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/agentpods"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 )
@@ -44,23 +48,40 @@ func (r *Reconciler) updateDeletionCosts(ctx context.Context, l *v1beta1.LoginSe
 	if err != nil {
 		return fmt.Errorf("listing login pods: %w", err)
 	}
-	for i := range pods.Items {
-		if err := r.updateDeletionCost(ctx, &pods.Items[i]); err != nil {
+	deployment := names.LoginDeployment(l.Name)
+	ours := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !isOfDeployment(&pod, deployment) })
+	said := agentpods.AskEach(ctx, ours, r.readSessions)
+	for i, sessions := range said {
+		if sessions == nil {
+			continue
+		}
+		if err := r.updateDeletionCost(ctx, &ours[i], *sessions); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reconciler) updateDeletionCost(ctx context.Context, pod *corev1.Pod) error {
+// isOfDeployment reports whether a ReplicaSet of a Deployment controls a pod. Its labels prove nothing.
+func isOfDeployment(pod *corev1.Pod, deployment string) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && strings.HasPrefix(owner.Name+"-", deployment+"-")
+}
+
+// readSessions returns how many sessions a login pod has, nil if that is not known.
+func (r *Reconciler) readSessions(ctx context.Context, pod *corev1.Pod) *int {
 	if pod.DeletionTimestamp != nil || pod.Status.PodIP == "" {
 		return nil
 	}
 	said, err := r.readAgent(ctx, pod.Status.PodIP)
-	if err != nil || said.Sessions == nil {
-		return nil //nolint:nilerr // as long as it is not known, the pod keeps its cost
+	if err != nil {
+		return nil
 	}
-	cost := costOf(*said.Sessions)
+	return said.Sessions
+}
+
+func (r *Reconciler) updateDeletionCost(ctx context.Context, pod *corev1.Pod, sessions int) error {
+	cost := costOf(sessions)
 	if pod.Annotations[corev1.PodDeletionCost] == cost {
 		return nil
 	}

@@ -42,6 +42,7 @@ func TestCostOf(t *testing.T) {
 // newLoginPod returns a login pod with an address and a deletion cost, empty for none.
 func newLoginPod(name, address, cost string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", Labels: names.LoginSelector("login")}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "login-5c8d", Controller: new(true)}}
 	if cost != "" {
 		pod.Annotations = map[string]string{corev1.PodDeletionCost: cost}
 	}
@@ -55,6 +56,11 @@ func TestPodsWithSessionsCostMore(t *testing.T) {
 	store := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"),
 		newLoginPod("busy", "10.0.0.1", ""), newLoginPod("empty", "10.0.0.2", "2"),
 		newLoginPod("silent", "10.0.0.3", "1"), newLoginPod("starting", "", ""))
+	impostor := newLoginPod("impostor", "10.0.0.1", "")
+	impostor.OwnerReferences = nil
+	if err := store.Create(t.Context(), impostor); err != nil {
+		t.Fatal(err)
+	}
 	l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
 	l.Spec.Replicas = new(int32(4))
 	if err := store.Update(t.Context(), l); err != nil {
@@ -76,7 +82,7 @@ func TestPodsWithSessionsCostMore(t *testing.T) {
 	if store.Writes > 0 {
 		t.Errorf("%d writes, although nothing has changed", store.Writes)
 	}
-	for pod, want := range map[string]string{"busy": "3", "empty": "0", "silent": "1", "starting": ""} {
+	for pod, want := range map[string]string{"busy": "3", "empty": "0", "silent": "1", "starting": "", "impostor": ""} {
 		if got := kubetest.Get(t, store, pod, &corev1.Pod{}).Annotations[corev1.PodDeletionCost]; got != want {
 			t.Errorf("pod %s costs %q, want %q", pod, got, want)
 		}

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/agentpods"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/names"
@@ -20,9 +20,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 )
-
-// parallelReads is how many agents are asked at a time.
-const parallelReads = 32
 
 // syncInterval is how soon the kubelet is asked again to bring a key set to a pod.
 const syncInterval = 5 * time.Second
@@ -172,17 +169,7 @@ func (r *Reconciler) askAgents(ctx context.Context, namespace string, selectors 
 	if err != nil {
 		return nil, err
 	}
-	out := make([]answer, len(pods))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, parallelReads)
-	for i := range pods {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			out[i] = r.askAgent(ctx, &pods[i])
-		})
-	}
-	wg.Wait()
+	out := agentpods.AskEach(ctx, pods, r.askAgent)
 	for _, name := range expected {
 		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name }) {
 			out = append(out, answer{name: name, problem: "the pod does not exist"})

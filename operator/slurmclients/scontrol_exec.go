@@ -103,7 +103,8 @@ func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string
 	return &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: op, Err: err}
 }
 
-// readyPod returns the first Ready pod of slurmctld by name.
+// readyPod returns the first Ready pod of slurmctld by name. Where the operator runs slurmctld, that is a pod of its
+// StatefulSet, whatever labels others have.
 func (p *podScontrol) readyPod(ctx context.Context, k refs.ClusterKey) (*corev1.Pod, error) {
 	if k.Kind != v1beta1.KindController {
 		return nil, &NoPodError{Key: k}
@@ -117,12 +118,22 @@ func (p *podScontrol) readyPod(ctx context.Context, k refs.ClusterKey) (*corev1.
 		return nil, fmt.Errorf("listing pods of slurmctld: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range list.Items {
-		if isReady(&list.Items[i]) {
-			return &list.Items[i], nil
+	pods := slices.DeleteFunc(slices.Clone(list.Items), func(p corev1.Pod) bool { return !isOfStatefulSet(&p, k.Name) })
+	if len(pods) == 0 {
+		pods = list.Items // slurmctld of an administrator
+	}
+	for i := range pods {
+		if isReady(&pods[i]) {
+			return &pods[i], nil
 		}
 	}
-	return nil, &NoPodError{Key: k, NotReady: len(list.Items)}
+	return nil, &NoPodError{Key: k, NotReady: len(pods)}
+}
+
+// isOfStatefulSet reports whether a pod is one of the StatefulSet of a Controller.
+func isOfStatefulSet(pod *corev1.Pod, controller string) bool {
+	owner, set := metav1.GetControllerOf(pod), names.ControllerStatefulSet(controller)
+	return owner != nil && owner.Kind == "StatefulSet" && owner.Name == set && strings.HasPrefix(pod.Name, set+"-")
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -33,6 +33,10 @@ func newCtldPod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
+func withStatefulSet(p *corev1.Pod) {
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "blue-controller", Controller: new(true)}}
+}
+
 func withNotReady(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
 
 func withDeletion(p *corev1.Pod) {
@@ -57,6 +61,10 @@ func TestWhereScontrolRuns(t *testing.T) {
 		{"in the first container where none is slurmctld's", blue,
 			[]runtime.Object{newCtldPod("b-0", func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] })},
 			"b-0 logfile", ""},
+		{"in a pod of its StatefulSet, not in one with its labels", blue, []runtime.Object{newCtldPod("a"),
+			newCtldPod("blue-controller-0", withStatefulSet)}, "blue-controller-0 slurmctld", ""},
+		{"in none with its labels while that of its StatefulSet is not Ready", blue, []runtime.Object{newCtldPod("a"),
+			newCtldPod("blue-controller-0", withStatefulSet, withNotReady)}, "", "none of the 1 pods"},
 		{"not in a terminating pod", blue, []runtime.Object{newCtldPod("b-0", withDeletion)}, "", "none of the 1 pods"},
 		{"not in another cluster's", blue,
 			[]runtime.Object{newCtldPod("b-0", withLabel("slinky.slurm.net/cluster", "green"))}, "",

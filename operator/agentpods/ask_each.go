@@ -1,0 +1,36 @@
+package agentpods
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// parallelReads is how many agents are asked at a time.
+	parallelReads = 32
+	// passTimeout is how long the agents of one reconciliation may take together. Those that have not answered by then
+	// count as silent, so that no object holds up the others.
+	passTimeout = 10 * time.Second
+)
+
+// AskEach calls ask for each pod, several at a time, and returns its results in the order of the pods. The context of ask
+// ends when the agents have taken too long together.
+func AskEach[T any](ctx context.Context, pods []corev1.Pod, ask func(context.Context, *corev1.Pod) T) []T {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	out := make([]T, len(pods))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallelReads)
+	for i := range pods {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			out[i] = ask(ctx, &pods[i])
+		})
+	}
+	wg.Wait()
+	return out
+}
