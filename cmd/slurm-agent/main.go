@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
+	"github.com/slurmtide/slurmtide/operator/configagent/inuse"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -87,15 +90,24 @@ func (o *options) check(ctx context.Context) error {
 	return nil
 }
 
+// newGuards sets what keeps jobs from harm while slurmctld gets a revision, and returns what decides whether it may.
+func (o *options) newGuards(log *slog.Logger) inuse.Judge {
+	programs := partition.Programs{Scontrol: o.slurmctld.Scontrol}
+	state := func(name string) string { return filepath.Join(o.stateDir, "slurmtide."+name) }
+	o.slurmctld.Log = log
+	o.slurmctld.Gate = gate.Gate{Programs: programs, Log: log, File: state("closed_partitions"),
+		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states")}}
+	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: state("drained_partitions"), Log: log}
+}
+
 // serve applies configuration until the context ends.
 func (o *options) serve(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
-	o.slurmctld.Log, o.slurmctld.Gate = log, gate.Gate{Scontrol: o.slurmctld.Scontrol, Log: log,
-		Conf: filepath.Join(o.liveDir, "slurm.conf"), File: filepath.Join(o.stateDir, "slurmtide.closed_partitions")}
+	judge := o.newGuards(log)
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
-		Check: o.checkFiles, BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),
+		Check: o.checkFiles, Hold: o.hold(judge), BeforeStart: o.beforeStart, Apply: o.apply, Accounts: o.newAccountsAgent(log),
 		CountSessions: o.countSessions(), Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)
@@ -107,6 +119,7 @@ func (o *options) serve(ctx context.Context) error {
 	if o.daemonName == "slurmctld" {
 		watching.Go(func() { o.slurmctld.WatchStart(ctx, "/proc") })
 		watching.Go(func() { o.slurmctld.Gate.Watch(ctx) })
+		watching.Go(func() { judge.Watch(ctx) })
 	}
 	defer watching.Wait()
 	served := make(chan error, 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/configagent/daemon"
+	"github.com/slurmtide/slurmtide/operator/configagent/inuse"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -174,6 +175,14 @@ func (o *options) beforeStart(ctx context.Context) error {
 		return nil
 	}
 	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}.Prepare(ctx)
+}
+
+// hold returns what holds a revision back, nil if nothing does.
+func (o *options) hold(judge inuse.Judge) func(context.Context, configagent.Files, configagent.Files) error {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return judge.Hold
 }
 
 // countSessions returns the function that counts the sessions of users, nil if there are none to count.

@@ -39,6 +39,9 @@ type Observation struct {
 	Revision string
 	// Agents are the agents of the daemon's pods.
 	Agents []Agent
+	// Object is the object whose annotation AnnotationForceRevision forces a held revision, as arguments of kubectl annotate.
+	// It is empty if none does.
+	Object string
 }
 
 // Agent is what the agent of a pod says.
@@ -91,7 +94,7 @@ func (o Observation) ConfigApplied() metav1.Condition {
 			unknown = metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotObserved,
 				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
 		case s.Wanted == o.Revision && s.Held != nil:
-			return o.notApplied(s, s.Held.Reason, s.Held.Message)
+			return o.notApplied(s, s.Held.Reason, s.Held.Message+o.wayOut())
 		case s.Wanted == o.Revision && s.Error != "":
 			return o.notApplied(s, v1beta1.ReasonRefused, s.Error)
 		case s.Applied == o.Revision:
@@ -107,6 +110,15 @@ func (o Observation) ConfigApplied() metav1.Condition {
 	}
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonApplied,
 		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
+}
+
+// wayOut returns how to force a held revision.
+func (o Observation) wayOut() string {
+	if o.Object == "" {
+		return ""
+	}
+	return fmt.Sprintf("; to apply it now and end these jobs: kubectl annotate %s --overwrite %s=%s", o.Object,
+		v1beta1.AnnotationForceRevision, o.Revision)
 }
 
 // notApplied returns the condition for a revision that an agent does not apply, and for which reason.

@@ -80,12 +80,15 @@ func TestConfigApplied(t *testing.T) {
 			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
 		{"it is held", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "old",
 			Held: &configagent.Held{Reason: "PartitionInUse", Message: "job 5"}}}}, metav1.Condition{Status: "False",
-			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; revision old stays in force"}, false},
+			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; to apply it now and end these jobs: " +
+				"kubectl annotate controllers.slinky.slurm.net -n ns c --overwrite slinky.slurm.net/force-revision=new; " +
+				"revision old stays in force"}, false},
 		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := Observation{Daemon: "slurmctld", Replicas: 1, Problem: tc.problem, Revision: "new", Agents: tc.agents}
+			o := Observation{Daemon: "slurmctld", Replicas: 1, Problem: tc.problem, Revision: "new", Agents: tc.agents,
+				Object: "controllers.slinky.slurm.net -n ns c"}
 			if got := o.ConfigApplied(); got != tc.want {
 				t.Errorf("the condition is %+v, not %+v", got, tc.want)
 			}

@@ -61,6 +61,7 @@ type keySet struct {
 // key set. There is always a key set, since slurm.conf names one. It does not modify its argument.
 func assembleJWTKeys(wanted Files) (Files, error) {
 	out := maps.Clone(wanted)
+	delete(out, slurmconf.ForcedRevisionFile)
 	if rotated, has := wanted[slurmconf.RotatedJWTKeyFile]; has {
 		out[slurmconf.JWTKeyFile] = rotated
 		delete(out, slurmconf.RotatedJWTKeyFile)

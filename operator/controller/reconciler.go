@@ -92,6 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Replicas: refs.ControllerReplicas(c), Set: names.ControllerStatefulSet(c.Name),
 		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
 	observed.Problem = reported
+	observed.Object = fmt.Sprintf("controllers.slinky.slurm.net -n %s %s", c.Namespace, c.Name)
 	if err == nil {
 		err = r.patchStatus(ctx, c, observed, decision, ignored)
 	}

@@ -64,7 +64,8 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // lists are the options, in lower case, whose value is a list to which the operator and the user both
 // contribute. Slurm would take the last line alone.
 var lists = map[string]bool{
-	"authaltparameters": true, "authalttypes": true, "authinfo": true, "prologflags": true, "slurmctldparameters": true,
+	"authaltparameters": true, "authalttypes": true, "authinfo": true, "prologflags": true, "reconfigflags": true,
+	"slurmctldparameters": true,
 }
 
 // userText is what the user adds to a file.

@@ -30,6 +30,7 @@ AuthInfo=use_client_ids
 AuthAltTypes=auth/jwt
 AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json
 SlurmctldParameters=enable_configless
+ReconfigFlags=KeepPartState
 `
 
 func TestRenderSlurmConf(t *testing.T) {

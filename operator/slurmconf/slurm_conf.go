@@ -15,6 +15,9 @@ const (
 	StateDir = "/var/spool/slurmctld"
 	// RevisionFile is the file beside slurm.conf that names the revision of the configuration.
 	RevisionFile = "slurmtide.revision"
+	// ForcedRevisionFile names the revision that is to be applied although it ends jobs (package configagent/inuse). It is
+	// not part of the configuration, nor of its revision.
+	ForcedRevisionFile = "slurmtide.forced-revision"
 	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).
 	// Without slurm.jwks there is none.
 	KeySetFile = "slurmtide.keys"
@@ -136,6 +139,8 @@ func (c SlurmConf) commonAssignments() []assignment {
 	set("AuthAltTypes", "auth/jwt")
 	set("AuthAltParameters", jwtParameters)
 	set("SlurmctldParameters", "enable_configless")
+	// A partition that an administrator has closed stays closed.
+	set("ReconfigFlags", "KeepPartState")
 	if c.Accounting != "" {
 		set("AccountingStorageType", "accounting_storage/slurmdbd")
 		set("AccountingStorageHost", c.Accounting)

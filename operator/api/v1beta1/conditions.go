@@ -173,6 +173,15 @@ const (
 	ReasonApplying = "Applying"
 	// ReasonRefused (False): slurmctld would not start with the configuration. The message has its words.
 	ReasonRefused = "Refused"
+	// ReasonPartitionInUse (False): the configuration removes partitions of unfinished jobs. It is applied when they have
+	// ended, or with AnnotationForceRevision.
+	ReasonPartitionInUse = "PartitionInUse"
+	// ReasonNodeInUse (False): the configuration removes or reshapes static nodes that unfinished jobs have or require. It is applied
+	// when they have ended, or with AnnotationForceRevision.
+	ReasonNodeInUse = "NodeInUse"
+	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
+	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
+	ReasonTooManyJobs = "TooManyJobs"
 )
 
 // ConditionAccountsApplied is on Accountings with spec.accounts. True: the database has what the files say. False: it

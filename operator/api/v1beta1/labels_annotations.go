@@ -140,6 +140,11 @@ const AnnotationSyncRequested = Prefix + "sync-requested"
 // slurmtide extension.
 const AnnotationTakeOver = Prefix + "take-over"
 
+// AnnotationForceRevision is on Controllers. Its value is a revision of the configuration that ConfigApplied reports as held,
+// because unfinished jobs use what it removes: slurmctld gets it nevertheless, which ends these jobs. It has no effect on
+// other revisions. Users set it; the operator reads it. It is a slurmtide extension.
+const AnnotationForceRevision = Prefix + "force-revision"
+
 // AnnotationRotateKeys is on Controllers. Each new value, such as a date, asks for new keys of the cluster. Users set
 // it, also by `kubectl slurm rotate`; the operator reads it. It is a slurmtide extension.
 const AnnotationRotateKeys = Prefix + "rotate-keys"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -104,8 +105,9 @@ func TestJobsDoNotStartInAReconfigure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.Gate = gate.Gate{Scontrol: s.Scontrol, Conf: filepath.Join(s.Live, "slurm.conf"),
-		File: filepath.Join(s.Live, "closed"), Log: s.Log}
+	programs := partition.Programs{Scontrol: s.Scontrol}
+	s.Gate = gate.Gate{Programs: programs, File: filepath.Join(s.Live, "closed"), Log: s.Log,
+		Conf: partition.ConfStates{Programs: programs, Live: s.Live, File: filepath.Join(s.Live, "states")}}
 	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
 		t.Fatal(err)
 	}

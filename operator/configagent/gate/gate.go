@@ -2,28 +2,24 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
 // Gate is what jobs pass when they start. All fields are required.
 type Gate struct {
-	// Scontrol is the program. sdiag and squeue are beside it.
-	Scontrol string
-	// Conf is slurm.conf. A reconfigure gives partitions the states in it.
-	Conf string
-	// File keeps the names of the partitions that Close sets DOWN until they are UP again. It is in StateSaveLocation, so
-	// that every agent of the cluster finds it.
+	// Programs are those of Slurm: scontrol, sdiag and squeue.
+	Programs partition.Programs
+	// File remembers the partitions that Close sets DOWN until they are UP again. It is in StateSaveLocation, so that
+	// every agent of the cluster finds it.
 	File string
+	// Conf gives partitions new states in slurm.conf.
+	Conf partition.ConfStates
 	Log  *slog.Logger
 }
 
@@ -31,62 +27,31 @@ type Gate struct {
 // take minutes.
 const launchDelay = 5 * time.Second
 
-// Close sets the partitions that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,
+func (g Gate) closed() partition.Override {
+	return partition.Override{Programs: g.Programs, State: partition.Down, File: g.File}
+}
+
+// Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,
 // or have taken longer than launchDelay. After an error the gate may be closed in part; Open opens it.
 func (g Gate) Close(ctx context.Context) error {
-	shown, err := g.runSlurmProgram(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
+	if err := g.Conf.Apply(ctx); err != nil {
+		return err
+	}
+	states, err := g.Programs.States(ctx)
 	if err != nil {
 		return err
 	}
-	closed, err := g.readClosed()
-	if err != nil {
+	if err := g.closed().Set(ctx, slices.Sorted(maps.Keys(states))); err != nil {
 		return err
-	}
-	up := partitionsIn(shown, stateUp)
-	if closed = append(closed, up...); len(closed) == 0 {
-		closed = []string{} // JSON's null is no list
-	}
-	slices.Sort(closed)
-	if err := g.writeClosed(slices.Compact(closed)); err != nil {
-		return err
-	}
-	for _, name := range up {
-		if err := g.setState(ctx, name, stateDown); err != nil {
-			return err
-		}
 	}
 	g.awaitLaunches(ctx)
 	return nil
 }
 
-// Open sets the partitions to UP that Close has set DOWN and that are DOWN still, but for those that slurm.conf has DOWN. It
-// does nothing if Close has not.
+// Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not, but for new
+// states in slurm.conf that Close could not give to partitions.
 func (g Gate) Open(ctx context.Context) error {
-	closed, err := g.readClosed()
-	if err != nil || closed == nil {
-		return err
-	}
-	shown, err := g.runSlurmProgram(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
-	if err != nil {
-		return err
-	}
-	conf, err := os.ReadFile(g.Conf)
-	if err != nil {
-		return fmt.Errorf("reading which partitions are to be DOWN: %w", err)
-	}
-	wantedDown := partitionsDownIn(string(conf))
-	for _, name := range partitionsIn(shown, stateDown) {
-		if !slices.Contains(closed, name) || slices.Contains(wantedDown, name) {
-			continue
-		}
-		if err := g.setState(ctx, name, stateUp); err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(g.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("opening partitions: %w", err)
-	}
-	return nil
+	return errors.Join(g.Conf.Apply(ctx), g.closed().Restore(ctx))
 }
 
 // A gate that is closed for longer than forgottenAfter was closed by an agent that has ended.
@@ -95,20 +60,23 @@ const (
 	watchInterval  = 5 * time.Second
 )
 
-// Watch opens a gate that an agent has left closed, until the context ends.
+// Watch opens a gate that an agent has left closed, and gives partitions new states in slurm.conf with which slurmctld has
+// started, until the context ends.
 func (g Gate) Watch(ctx context.Context) { g.openForgotten(ctx, watchInterval, forgottenAfter) }
 
 func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+	hasStates := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		info, err := os.Stat(g.File)
-		if err != nil || time.Since(info.ModTime()) < forgotten {
+		// Once: of several agents the last one to get a revision would take the states of the first one back.
+		hasStates = hasStates || g.Conf.Apply(ctx) == nil
+		if age, closed := g.closed().Age(); !closed || age < forgotten {
 			continue
 		}
 		if err := g.Open(ctx); err == nil {
@@ -139,60 +107,10 @@ func (g Gate) awaitLaunches(ctx context.Context) {
 }
 
 func (g Gate) isLaunching(ctx context.Context) (bool, error) {
-	agents, err := g.runSlurmProgram(ctx, "sdiag")
+	agents, err := g.Programs.Run(ctx, "sdiag")
 	if err != nil || isSending(agents) {
 		return true, err
 	}
-	jobs, err := g.runSlurmProgram(ctx, "squeue", "--all", "--noheader", "--states=RUNNING,CONFIGURING", "--format=%T %r")
+	jobs, err := g.Programs.Run(ctx, "squeue", "--all", "--noheader", "--states=RUNNING,CONFIGURING", "--format=%T %r")
 	return hasUnlaunched(jobs), err
-}
-
-func (g Gate) setState(ctx context.Context, partition, state string) error {
-	_, err := g.runSlurmProgram(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
-	return err
-}
-
-// runSlurmProgram returns what a program of Slurm prints. What it says of a failure is the error.
-func (g Gate) runSlurmProgram(ctx context.Context, program string, args ...string) (string, error) {
-	path := g.Scontrol
-	if program != "scontrol" {
-		path = strings.TrimSuffix(path, filepath.Base(path)) + program
-	}
-	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // see Gate
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
-	}
-	return string(out), nil
-}
-
-// readClosed returns the names in the file, nil if there is none.
-func (g Gate) readClosed() ([]string, error) {
-	text, err := os.ReadFile(g.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading which partitions are closed: %w", err)
-	}
-	out := []string{}
-	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, fmt.Errorf("reading which partitions are closed: %s: %w", g.File, err)
-	}
-	return out, nil
-}
-
-// writeClosed replaces the file.
-func (g Gate) writeClosed(names []string) error {
-	text, err := json.Marshal(names)
-	if err != nil {
-		return err
-	}
-	temp := g.File + ".new"
-	if err := errors.Join(os.WriteFile(temp, text, 0o600), os.Rename(temp, g.File)); err != nil {
-		return fmt.Errorf("noting which partitions are closed: %w", err)
-	}
-	return nil
 }

@@ -3,11 +3,15 @@ package gate
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
 // fakePrograms are programs of Slurm that keep each partition's state in a file, and that have messages to send, or a job
@@ -43,8 +47,9 @@ type cluster struct {
 func newCluster(t *testing.T, partitions ...string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
-	c := &cluster{T: t, dir: dir, Gate: Gate{Scontrol: filepath.Join(dir, "scontrol"), File: filepath.Join(dir, "closed"),
-		Conf: filepath.Join(dir, "slurm.conf"), Log: slog.New(slog.DiscardHandler)}}
+	c := &cluster{T: t, dir: dir, Gate: Gate{File: filepath.Join(dir, "closed"),
+		Programs: partition.Programs{Scontrol: filepath.Join(dir, "scontrol")}, Log: slog.New(slog.DiscardHandler)}}
+	c.Conf = partition.ConfStates{Programs: c.Programs, Live: dir, File: filepath.Join(dir, "states")}
 	for name, script := range fakePrograms {
 		c.writeFile(name, fmt.Sprintf(script, dir))
 	}
@@ -76,13 +81,13 @@ func (c *cluster) setAsAdministrator(partition string) {
 // expectStates compares the states of all partitions.
 func (c *cluster) expectStates(when string, want ...string) {
 	c.Helper()
-	shown, err := c.runSlurmProgram(c.Context(), "scontrol", "--all", "--oneliner", "show", "partitions")
+	states, err := c.Programs.States(c.Context())
 	if err != nil {
 		c.Fatal(err)
 	}
 	var got []string
-	for _, line := range partitionLine.FindAllStringSubmatch(shown, -1) {
-		got = append(got, line[1]+"="+line[2])
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		got = append(got, name+"="+states[name])
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		c.Errorf("%s the partitions are %v, want %v", when, got, want)
@@ -110,14 +115,25 @@ func TestAdministratorsStatesAreKept(t *testing.T) {
 	c.expectStates("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
 }
 
-// TestAPartitionThatTheNewConfigurationHasDownStaysDown: the reconfigure has set it DOWN.
-func TestAPartitionThatTheNewConfigurationHasDownStaysDown(t *testing.T) {
-	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=UP")
+// TestANewStateInTheConfigurationCounts, whatever the partition's state was. Without a new one there the state stays.
+func TestANewStateInTheConfigurationCounts(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=UP", "e=DRAIN")
+	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\nPartitionName=c\nPartitionName=d State=DOWN\n"+
+		"PartitionName=e State=DOWN\n")
 	c.must(c.Close(t.Context()))
-	c.writeFile("slurm.conf", "PartitionName=a Nodes=ALL State=UP State=DOWN\npartitionname=b Nodes=ALL \\\n state=down\n"+
-		"PartitionName=c Nodes=ALL State=UP # State=DOWN\n#PartitionName=d State=DOWN\n")
 	c.must(c.Open(t.Context()))
-	c.expectStates("open,", "a=DOWN", "b=DOWN", "c=UP", "d=UP")
+	c.expectStates("as administrators have set them,", "a=UP", "b=UP", "c=UP", "d=UP", "e=DRAIN")
+	c.writeFile("slurm.conf", "PartitionName=a Nodes=ALL State=UP State=DOWN\npartitionname=b Nodes=ALL \\\n state=down\n"+
+		"PartitionName=c Nodes=ALL State=UP # State=DOWN\n#PartitionName=d State=DOWN\nPartitionName=d\nPartitionName=e\n"+
+		"PartitionName=new State=DOWN\n")
+	c.must(c.Close(t.Context()))
+	c.expectStates("closed,", "a=DOWN", "b=DOWN", "c=DOWN", "d=DOWN", "e=DOWN")
+	c.must(c.Open(t.Context()))
+	c.expectStates("open,", "a=DOWN", "b=DOWN", "c=UP", "d=UP", "e=UP")
+	c.setAsAdministrator("a=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.expectStates("opened by an administrator,", "a=UP", "b=DOWN", "c=UP", "d=UP", "e=UP")
 }
 
 func TestNoPartitions(t *testing.T) {
@@ -188,14 +204,28 @@ func TestAForgottenGateIsOpened(t *testing.T) {
 	t.Fatal("it is still closed")
 }
 
-func TestADamagedFileIsAnError(t *testing.T) {
-	c := newCluster(t, "a=UP")
-	c.writeFile("closed", "[")
-	if err := c.Close(t.Context()); err == nil {
-		t.Error("Close has no error")
+// TestADamagedFileKeepsNoPartitionDown: it is unknown which partitions the agent has set DOWN.
+func TestADamagedFileKeepsNoPartitionDown(t *testing.T) {
+	for _, text := range []string{"", "[", "null", "{}x", "0"} {
+		c := newCluster(t, "a=DOWN", "b=DRAIN")
+		c.writeFile("closed", text)
+		c.must(c.Open(t.Context()))
+		c.expectStates(fmt.Sprintf("opened with %q,", text), "a=UP", "b=DRAIN")
+		if _, err := os.Stat(c.File); err == nil {
+			t.Errorf("%q is still there", text)
+		}
+		c.writeFile("closed", text)
+		c.must(c.Close(t.Context()))
+		c.expectStates(fmt.Sprintf("closed with %q,", text), "a=DOWN", "b=DRAIN")
+		c.must(c.Open(t.Context()))
+		c.expectStates(fmt.Sprintf("closed and opened with %q,", text), "a=UP", "b=DRAIN")
 	}
-	if err := c.Open(t.Context()); err == nil {
-		t.Error("Open has no error")
-	}
-	c.expectStates("after all,", "a=UP")
+}
+
+// TestAFileOfAnOlderAgent: it has the names of the partitions alone.
+func TestAFileOfAnOlderAgent(t *testing.T) {
+	c := newCluster(t, "a=DOWN", "b=DOWN")
+	c.writeFile("closed", `["a"]`)
+	c.must(c.Open(t.Context()))
+	c.expectStates("open,", "a=UP", "b=DOWN")
 }

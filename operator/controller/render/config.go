@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -65,6 +66,9 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 			maxConfigSize)
 	}
 	files[slurmconf.RevisionFile] = podspec.HashFiles(files)
+	if forced := in.Controller.Annotations[v1beta1.AnnotationForceRevision]; forced != "" {
+		files[slurmconf.ForcedRevisionFile] = forced
+	}
 	out := &corev1.ConfigMap{ObjectMeta: in.metadata(names.ControllerConfigMap(in.Controller.Name)), Data: files}
 	out.APIVersion, out.Kind = "v1", "ConfigMap"
 	return out, nil
@@ -75,7 +79,7 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 func isReserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks", slurmconf.RevisionFile,
-		slurmconf.KeySetFile, slurmconf.JWTKeysFile, slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile:
+		slurmconf.ForcedRevisionFile, slurmconf.KeySetFile, slurmconf.JWTKeysFile, slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile:
 		return true
 	}
 	return false

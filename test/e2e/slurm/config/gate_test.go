@@ -4,6 +4,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -39,8 +41,7 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 		submit := func(script string) string {
 			return run("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--mem=1", "--wrap", script)
 		}
-		g := gate.Gate{Scontrol: filepath.Join(tr.cluster.Dir, "bin", "scontrol"), File: filepath.Join(t.TempDir(), "closed"),
-			Conf: filepath.Join(tr.cluster.Dir, "etc", "slurm.conf"), Log: slog.New(slog.DiscardHandler)}
+		g := newGate(t, tr, filepath.Join(tr.cluster.Dir, "etc"))
 		run("scontrol", "create", "PartitionName=closed", "Nodes=ALL", "State=DOWN", "Hidden=YES")
 		running := submit("sleep 600")
 		awaitJob(running, "RUNNING")
@@ -64,12 +65,13 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 			t.Errorf("the administrator's partition is %s", state)
 		}
 
-		conf, err := os.ReadFile(g.Conf)
+		path := filepath.Join(g.Conf.Live, "slurm.conf")
+		conf, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		down := regexp.MustCompile(`(?m)^PartitionName=debug .*$`).ReplaceAll(conf, []byte("$0 State=DOWN"))
-		if err := os.WriteFile(g.Conf, down, 0o644); err != nil { //nolint:gosec // as it was
+		if err := os.WriteFile(path, append(down, "\nReconfigFlags=KeepPartState\n"...), 0o644); err != nil { //nolint:gosec // as it was
 			t.Fatal(err)
 		}
 		if err := g.Close(t.Context()); err != nil {
@@ -81,5 +83,31 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 			!strings.Contains(states, "batch up") {
 			t.Errorf("debug is DOWN in slurm.conf, and the partitions are %s", states)
 		}
+
+		run("scontrol", "update", "PartitionName=gpu", "State=DRAIN")
+		run("scontrol", "update", "PartitionName=debug", "State=UP")
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		run("scontrol", "reconfigure")
+		process.Await(t, func() error { return g.Open(t.Context()) })
+		if err := tr.cluster.Restart(t.Context(), "slurmctld"); err != nil {
+			t.Fatal(err)
+		}
+		process.Await(t, func() error {
+			states, err := tr.cluster.Run(t.Context(), "", "sinfo", "--noheader", "--summarize", "--format=%R %a")
+			if err == nil && (!strings.Contains(states, "gpu drain") || !strings.Contains(states, "debug up")) {
+				err = fmt.Errorf("administrators have set other states than %s", states)
+			}
+			return err
+		})
 	})
+}
+
+// newGate returns the gate of a cluster whose slurm.conf is in a folder.
+func newGate(t *testing.T, tr trial, live string) gate.Gate {
+	t.Helper()
+	programs, dir := partition.Programs{Scontrol: filepath.Join(tr.cluster.Dir, "bin", "scontrol")}, t.TempDir()
+	return gate.Gate{Programs: programs, File: filepath.Join(dir, "closed"), Log: slog.New(slog.DiscardHandler),
+		Conf: partition.ConfStates{Programs: programs, Live: live, File: filepath.Join(dir, "states")}}
 }

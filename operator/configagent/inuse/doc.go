@@ -1,0 +1,9 @@
+// Package inuse holds a revision of slurm.conf back that would end jobs: slurmctld ends every unfinished job whose partition
+// or static node is missing when it reads slurm.conf, the held ones too (docs/development/slurm.md, "What ends jobs").
+//
+//	nothing that jobs use is removed ──► the revision is applied
+//	a partition of jobs is removed ──► it is drained, and the revision waits until the last job has ended
+//	a static node of jobs is removed ──► the revision waits
+//	slurmctld does not say which jobs there are ──► a revision that removes something waits
+//	the revision is forced (slurmconf.ForcedRevisionFile) ──► it is applied
+package inuse

@@ -1,0 +1,142 @@
+package inuse
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Judge decides whether a revision may be applied. All fields are required.
+type Judge struct {
+	// Programs ask slurmctld.
+	Programs partition.Programs
+	// Wanted is the folder with the file that forces a revision, Live that of the slurm.conf of the running slurmctld.
+	Wanted, Live string
+	// File remembers the partitions that are drained. It is in StateSaveLocation.
+	File string
+	Log  *slog.Logger
+}
+
+func (j Judge) drains() partition.Override {
+	return partition.Override{Programs: j.Programs, State: partition.Drain, File: j.File, Once: true}
+}
+
+// Hold returns *configagent.HeldError if the wanted files would end jobs, or if they remove what jobs may use and slurmctld
+// does not answer. It drains the partitions that the wanted files remove, and gives those that they do not remove their
+// state back.
+func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) error {
+	if j.isForced(string(wanted[slurmconf.RevisionFile].Content)) {
+		return nil
+	}
+	before, after := readConf(inForce), readConf(wanted)
+	states, unknown := j.states(ctx)
+	if unknown == nil {
+		before.partitions = slices.Collect(maps.Keys(states)) // those that somebody has created are removed as well
+	}
+	lost := lossOf(before, after)
+	switch {
+	case lost.isNone() && unknown == nil:
+		return j.drains().Restore(ctx)
+	case lost.isNone():
+		return nil
+	case unknown != nil:
+		return lost.doubt(unknown)
+	}
+	// Draining comes before the question, so that no job comes in between.
+	err := errors.Join(j.checkPrivilege(ctx, states), j.drains().Restore(ctx, lost.partitions...),
+		j.drains().Set(ctx, lost.partitions))
+	if err != nil {
+		return lost.doubt(err)
+	}
+	jobs, err := j.jobs(ctx)
+	if err != nil {
+		return lost.doubt(err)
+	}
+	return lost.judge(jobs)
+}
+
+// errNotStarted reports that there is no slurmctld to ask yet.
+var errNotStarted = errors.New("it has not started yet")
+
+// states returns the states of the partitions of the running slurmctld.
+func (j Judge) states(ctx context.Context) (map[string]string, error) {
+	if _, err := os.Stat(filepath.Join(j.Live, "slurm.conf")); err != nil {
+		return nil, errNotStarted
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return j.Programs.States(ctx)
+}
+
+// checkPrivilege returns an error if the user of the agent may not change partitions. Such a user may not see all jobs
+// either (PrivateData in slurm.conf(5)), without any sign in what squeue prints.
+func (j Judge) checkPrivilege(ctx context.Context, states map[string]string) error {
+	for name, state := range states {
+		return j.Programs.SetState(ctx, name, state)
+	}
+	return nil
+}
+
+// askTimeout is how long slurmctld may take to answer. scontrol tries for longer if it is down.
+const askTimeout = 30 * time.Second
+
+// jobs returns all jobs that slurmctld remembers.
+func (j Judge) jobs(ctx context.Context) (jobList, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	printed, err := j.Programs.Run(ctx, "squeue", "--all", "--noheader", "--states=all", "--format="+jobFormat)
+	if err != nil {
+		return jobList{}, err
+	}
+	return parseJobs(printed)
+}
+
+// isForced reports whether an administrator has asked for a revision whatever it ends.
+func (j Judge) isForced(revision string) bool {
+	forced, err := os.ReadFile(filepath.Join(j.Wanted, slurmconf.ForcedRevisionFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.Log.Warn("it is unknown whether a revision is forced", "err", err)
+	}
+	return revision != "" && strings.TrimSpace(string(forced)) == revision
+}
+
+// A revision that is held is judged again every few seconds, and the file of drained partitions is written then. Older than
+// withdrawnAfter it belongs to a revision that was withdrawn, or to an agent that has ended.
+const (
+	withdrawnAfter = time.Minute
+	watchInterval  = 5 * time.Second
+)
+
+// Watch gives drained partitions their state back when no revision is held any more, until the context ends.
+func (j Judge) Watch(ctx context.Context) { j.watch(ctx, watchInterval, withdrawnAfter) }
+
+func (j Judge) watch(ctx context.Context, interval, withdrawn time.Duration) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if age, drained := j.drains().Age(); !drained || age < withdrawn {
+			continue
+		}
+		if err := j.drains().Restore(ctx); err == nil {
+			j.Log.Info("no partition is drained for a revision any more")
+		} else if ctx.Err() == nil {
+			j.Log.Error("partitions are still drained for a revision", "err", err)
+		}
+	}
+}

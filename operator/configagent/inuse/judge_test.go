@@ -1,0 +1,217 @@
+package inuse
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// fakePrograms are programs of Slurm that keep each partition's state in a file of the folder partitions, and print the file
+// jobs. They fail while the files down and refuses exist.
+var fakePrograms = map[string]string{
+	"scontrol": `#!/bin/sh
+cd %[1]s/partitions
+[ -e ../down ] && echo "Unable to contact slurm controller" >&2 && exit 1
+case $1 in
+update)
+  [ -e ../refuses ] && echo "Access/permission denied" >&2 && exit 1
+  echo "${3#State=}" >"${2#PartitionName=}" ;;
+*) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
+esac
+`,
+	"squeue": `#!/bin/sh
+[ -e %[1]s/no-jobs-list ] && echo "squeue: error" >&2 && exit 1
+cat %[1]s/jobs
+`,
+}
+
+// cluster is a Judge whose programs are fakePrograms.
+type cluster struct {
+	*testing.T
+	Judge
+	dir string
+}
+
+// newCluster returns one with the partitions a, b and closed, and with jobs.
+func newCluster(t *testing.T, jobs string) *cluster {
+	t.Helper()
+	dir := t.TempDir()
+	c := &cluster{T: t, dir: dir, Judge: Judge{Programs: partition.Programs{Scontrol: filepath.Join(dir, "scontrol")},
+		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), File: filepath.Join(dir, "drained"),
+		Log: slog.New(slog.DiscardHandler)}}
+	for name, script := range fakePrograms {
+		c.write(name, fmt.Sprintf(script, dir))
+	}
+	c.write("jobs", jobs)
+	c.write("live/slurm.conf", "ClusterName=c\n")
+	c.set("a=UP", "b=UP", "closed=DOWN")
+	return c
+}
+
+func (c *cluster) write(name, text string) {
+	c.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// set sets states of partitions, as an administrator does.
+func (c *cluster) set(partitions ...string) {
+	c.Helper()
+	for _, p := range partitions {
+		name, state, _ := strings.Cut(p, "=")
+		c.write("partitions/"+name, state+"\n")
+	}
+}
+
+const inForce = "PartitionName=a\nPartitionName=b\nPartitionName=closed State=DOWN\n"
+
+// hold judges a slurm.conf that replaces inForce, as revision 2, and returns the reason why it is held.
+func (c *cluster) hold(wanted string) string {
+	c.Helper()
+	err := c.Hold(c.Context(), filesOf("slurm.conf", inForce, slurmconf.RevisionFile, "1"),
+		filesOf("slurm.conf", wanted, slurmconf.RevisionFile, "2"))
+	var held *configagent.HeldError
+	if err != nil && !errors.As(err, &held) {
+		c.Fatal(err)
+	}
+	if held == nil {
+		return ""
+	}
+	return held.Reason + ": " + held.Message
+}
+
+func (c *cluster) expect(got, want string) {
+	c.Helper()
+	if got != want && (want == "" || !strings.Contains(got, want)) {
+		c.Errorf("the revision is held for %q, want %q", got, want)
+	}
+}
+
+func (c *cluster) expectStates(want string) {
+	c.Helper()
+	states, err := c.Programs.States(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	if got := fmt.Sprint(states); got != "map["+want+"]" {
+		c.Errorf("the partitions are %s, want %s", got, want)
+	}
+}
+
+func TestAPartitionInUseIsDrainedUntilItIsEmpty(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|a||\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "PartitionInUse: it removes partitions of unfinished jobs, "+
+		"which slurmctld would end: a (jobs 5, 6)")
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+	c.write("jobs", "5|COMPLETED|a||n1\n6|RUNNING|a||n1\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 6)")
+	c.write("jobs", "")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "")
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+	if err := os.Remove(filepath.Join(c.dir, "partitions", "a")); err != nil { // the revision is applied
+		t.Fatal(err)
+	}
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "")
+	if _, err := os.Stat(c.File); err == nil {
+		t.Error("partitions are still remembered as drained")
+	}
+}
+
+func TestAWithdrawnRevisionGivesPartitionsTheirStateBack(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|b||\n7|PENDING|closed||\n")
+	c.expect(c.hold("TreeWidth=5\n"), "a (job 5), b (job 6), closed (job 7)")
+	c.expectStates("a:DRAIN b:DRAIN closed:DOWN")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+	c.expect(c.hold(inForce), "")
+	c.expectStates("a:UP b:UP closed:DOWN")
+}
+
+func TestAnAdministratorsStateStays(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|b||\n")
+	c.expect(c.hold("PartitionName=closed\n"), "a (job 5), b (job 6)")
+	c.set("a=UP", "b=INACTIVE")
+	c.expect(c.hold("PartitionName=closed\n"), "a (job 5), b (job 6)")
+	c.expectStates("a:UP b:INACTIVE closed:DOWN")
+	c.expect(c.hold(inForce), "")
+	c.expectStates("a:UP b:INACTIVE closed:DOWN")
+}
+
+// TestNobodyKnows: what removes nothing is applied, and what removes something waits.
+func TestNobodyKnows(t *testing.T) {
+	const without, with = "PartitionName=b\nPartitionName=closed\n", inForce + "PartitionName=more\n"
+	for _, tc := range []struct{ name, file, why string }{
+		{"slurmctld is down", "down", "Unable to contact slurm controller"},
+		{"the agent may not drain", "refuses", "Access/permission denied"},
+		{"squeue fails", "no-jobs-list", "squeue: error"},
+		{"squeue prints something else", "jobs", "squeue printed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write(tc.file, "nonsense\n")
+			c.expect(c.hold(without), "PartitionInUse: it removes the partitions a, and slurmctld does not say which jobs there are")
+			c.expect(c.hold(without), tc.why)
+			c.expect(c.hold(with), "")
+		})
+	}
+	t.Run("the agent may not see the jobs of a closed partition", func(t *testing.T) {
+		c := newCluster(t, "")
+		c.write("refuses", "")
+		c.expect(c.hold("PartitionName=a\nPartitionName=b\n"), "Access/permission denied")
+	})
+	t.Run("slurmctld has not started", func(t *testing.T) {
+		c := newCluster(t, "")
+		if err := os.RemoveAll(c.Live); err != nil {
+			t.Fatal(err)
+		}
+		c.expect(c.hold(without), "it has not started yet")
+		c.expect(c.hold(with), "")
+	})
+}
+
+// TestCreatedPartitions: slurmctld forgets those that scontrol has created at each reconfigure.
+func TestCreatedPartitions(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|created||n1\n")
+	c.set("created=UP")
+	c.expect(c.hold(inForce+"TreeWidth=5\n"), "created (job 5)")
+}
+
+func TestAForcedRevisionIsApplied(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1\n")
+	c.write("wanted/"+slurmconf.ForcedRevisionFile, "1")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
+	c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "")
+}
+
+// TestAForgottenDrainEnds: the agent that held the revision has ended, or nobody wants the revision any more.
+func TestAForgottenDrainEnds(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
+	go c.watch(t.Context(), 10*time.Millisecond, time.Hour)
+	time.Sleep(50 * time.Millisecond)
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+	long := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(c.File, long, long); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if _, err := os.Stat(c.File); err != nil {
+			c.expectStates("a:UP b:UP closed:DOWN")
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("a is still drained")
+}

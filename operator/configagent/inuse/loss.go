@@ -1,0 +1,88 @@
+package inuse
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+)
+
+// loss is what other files take away.
+type loss struct {
+	// partitions are removed. nodes are static ones that are removed or get another shape.
+	partitions, nodes []string
+	// maxJobs is how many jobs slurmctld may remember from then on, 0 if not fewer than before.
+	maxJobs uint64
+}
+
+// lossOf returns what the files after take away.
+func lossOf(before, after conf) loss {
+	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after)}
+	if after.maxJobs < before.maxJobs {
+		out.maxJobs = after.maxJobs
+	}
+	return out
+}
+
+func (l loss) isNone() bool { return len(l.partitions)+len(l.nodes) == 0 && l.maxJobs == 0 }
+
+// judge returns an error if jobs use what is lost.
+func (l loss) judge(jobs jobList) error {
+	partitions, nodes := usesOf(l.partitions, jobs.unfinished, partitionsOf), usesOf(l.nodes, jobs.unfinished, nodesOf)
+	switch {
+	case len(partitions) > 0:
+		return &configagent.HeldError{Reason: v1beta1.ReasonPartitionInUse, Message: "it removes partitions of unfinished " +
+			"jobs, which slurmctld would end: " + describe(partitions) + "; the partitions are drained, and it is applied " +
+			"when these jobs have ended"}
+	case len(nodes) > 0:
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it removes or reshapes nodes that " +
+			"unfinished jobs have or require, which slurmctld would end: " + describe(nodes) + "; it is applied when these " +
+			"jobs have ended"}
+	case l.maxJobs > 0 && jobs.count >= l.maxJobs:
+		return &configagent.HeldError{Reason: v1beta1.ReasonTooManyJobs, Message: fmt.Sprintf("it lets slurmctld remember "+
+			"%d jobs (MaxJobCount, FirstJobId and MaxJobId), and slurmctld would forget the %d that it remembers, which "+
+			"ends them; it is applied when there are fewer", l.maxJobs, jobs.count)}
+	}
+	return nil
+}
+
+// doubt returns the error of a revision that takes something away while it is unknown which jobs there are.
+func (l loss) doubt(cause error) error {
+	reason, what := v1beta1.ReasonTooManyJobs, fmt.Sprintf("it lets slurmctld remember %d jobs", l.maxJobs)
+	switch {
+	case len(l.partitions) > 0:
+		reason, what = v1beta1.ReasonPartitionInUse, "it removes the partitions "+limitList(l.partitions)
+	case len(l.nodes) > 0:
+		reason, what = v1beta1.ReasonNodeInUse, "it removes or reshapes the nodes "+limitList(l.nodes)
+	}
+	return &configagent.HeldError{Reason: reason,
+		Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, cause)}
+}
+
+// maxNamed is how many things, and how many jobs of each, a message names.
+const maxNamed = 5
+
+// describe returns a list such as "a (jobs 1, 2), b (job 3)".
+func describe(uses []use) string {
+	var out []string
+	for _, u := range uses[:min(len(uses), maxNamed)] {
+		noun := "jobs "
+		if len(u.jobs) == 1 {
+			noun = "job "
+		}
+		out = append(out, u.name+" ("+noun+limitList(u.jobs)+")")
+	}
+	if more := len(uses) - maxNamed; more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// limitList returns names separated by commas, the first ones if there are many.
+func limitList(names []string) string {
+	if more := len(names) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,93 @@
+package inuse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// job is an unfinished job, or a task or a component of one.
+type job struct {
+	id string
+	// partitions are those that it was submitted to, or the one in which it runs.
+	partitions []string
+	// nodes are the nodes that it has or asks for by name.
+	nodes []string
+}
+
+// jobList is what squeue prints.
+type jobList struct {
+	unfinished []job
+	// count is how many jobs there are, the finished ones too.
+	count uint64
+}
+
+// finishedStates are the states of jobs that slurmctld does not end any more. A job in any other state counts.
+var finishedStates = []string{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
+	"PREEMPTED", "REVOKED", "TIMEOUT"}
+
+// jobFormat is the format of squeue that parseJobs reads.
+const jobFormat = "%i|%T|%P|%n|%N"
+
+// parseJobs returns the jobs that squeue prints. A line that it does not understand is an error.
+func parseJobs(printed string) (jobList, error) {
+	var out jobList
+	for line := range strings.Lines(printed) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		if len(fields) != 5 {
+			return out, fmt.Errorf("squeue printed %q", line)
+		}
+		out.count++
+		if slices.Contains(finishedStates, fields[1]) {
+			continue
+		}
+		j := job{id: fields[0], partitions: strings.Split(fields[2], ",")}
+		for _, list := range fields[3:] {
+			if list == "" || list == "(null)" {
+				continue
+			}
+			names, err := hostlist.Expand(list)
+			if err != nil {
+				return out, fmt.Errorf("reading the nodes of job %s: %w", j.id, err)
+			}
+			j.nodes = append(j.nodes, names...)
+		}
+		out.unfinished = append(out.unfinished, j)
+	}
+	return out, nil
+}
+
+// missing returns the names of before that after does not have, sorted.
+func missing(before, after []string) []string {
+	out := slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(after, name) })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// use is something that jobs use, with their ids.
+type use struct {
+	name string
+	jobs []string
+}
+
+// usesOf returns which of the removed names jobs use. 24.11 ends a waiting job if one of several partitions is missing.
+func usesOf(removed []string, jobs []job, namesOf func(job) []string) []use {
+	var out []use
+	for _, name := range removed {
+		u := use{name: name}
+		for _, j := range jobs {
+			if slices.Contains(namesOf(j), name) {
+				u.jobs = append(u.jobs, j.id)
+			}
+		}
+		if len(u.jobs) > 0 {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func partitionsOf(j job) []string { return j.partitions }
+func nodesOf(j job) []string      { return j.nodes }

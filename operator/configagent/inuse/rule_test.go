@@ -1,0 +1,152 @@
+package inuse
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
+)
+
+// filesOf returns files by name and content.
+func filesOf(namesAndContents ...string) configagent.Files {
+	out := configagent.Files{}
+	for i := 0; i < len(namesAndContents); i += 2 {
+		out[namesAndContents[i]] = configagent.File{Content: []byte(namesAndContents[i+1])}
+	}
+	return out
+}
+
+func TestPartitionsAndNodesAreReadAsSlurmReadsThem(t *testing.T) {
+	got := readConf(filesOf("slurm.conf", `partitionname=DEFAULT MaxTime=5
+PartitionName="quoted" Nodes=ALL # PartitionName=comment
+PartitionName=continued \
+ Nodes=ALL
+Include more.conf
+NodeName=DEFAULT CPUs=4
+NodeName=n[1-2],x Feature=a
+nodename=y CPUs=8 Gres=gpu:1 Weight=3
+`, "more.conf", "PartitionName=included Nodes=ALL\n"))
+	want := conf{partitions: []string{"quoted", "continued", "included"},
+		nodes:   map[string]string{"n1": "map[cpus:4]", "n2": "map[cpus:4]", "x": "map[cpus:4]", "y": "map[cpus:8 gres:gpu:1]"},
+		maxJobs: 10000}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(conf{})); diff != "" {
+		t.Errorf("the configuration differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodesThatBreakJobs(t *testing.T) {
+	const before = "NodeName=n[1-3] CPUs=4 Gres=gpu:2 Weight=1"
+	for _, tc := range []struct{ name, after, want string }{
+		{"unchanged", before, ""},
+		{"other weight, features and memory", "NodeName=n[1-3] CPUs=4 Gres=gpu:2 Weight=2 Feature=x RealMemory=5", ""},
+		{"written apart", "NodeName=n1 Gres=gpu:2 CPUs=4\nNodeName=n[2-3] CPUs=4 Gres=gpu:2", ""},
+		{"removed", "NodeName=n[1-2] CPUs=4 Gres=gpu:2", "n3"},
+		{"renamed", "NodeName=m[1-3] CPUs=4 Gres=gpu:2", "n1 n2 n3"},
+		{"fewer CPUs", "NodeName=n1 CPUs=2 Gres=gpu:2\nNodeName=n[2-3] CPUs=4 Gres=gpu:2", "n1"},
+		{"no GRES", "NodeName=n[1-3] CPUs=4", "n1 n2 n3"},
+		{"GRES of a type", "NodeName=n[1-3] CPUs=4 Gres=gpu:a100:2", "n1 n2 n3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := readConf(filesOf("slurm.conf", before)).brokenNodes(readConf(filesOf("slurm.conf", tc.after)))
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("the nodes are %v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// The lines are those of squeue of 26.05.
+const printed = `1|RUNNING|a||n1
+2|PENDING|a,b|n[3-4]|
+3_[0-4]|PENDING|b||
+3_5|COMPLETING|b||n2
+4+0|PENDING|c||
+4+1|PENDING|a||
+5|SUSPENDED|d||n2
+6|NODE_FAIL|a||n1
+7|COMPLETED|a||n1
+8|NEW_STATE|e||
+`
+
+func TestJudge(t *testing.T) {
+	jobs, err := parseJobs(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name              string
+		partitions, nodes []string
+		want              string
+	}{
+		{"nothing is removed", nil, nil, ""},
+		{"nobody uses it", []string{"z"}, []string{"n9"}, ""},
+		{"finished jobs alone", []string{"z"}, []string{"n5"}, ""},
+		{"running, waiting and a part of a het job", []string{"a"}, nil, "PartitionInUse a (jobs 1, 2, 4+1)"},
+		{"an array with a completing task", []string{"b"}, nil, "PartitionInUse b (jobs 2, 3_[0-4], 3_5)"},
+		{"suspended", []string{"d", "z"}, nil, "PartitionInUse d (job 5)"},
+		{"an unknown state counts as unfinished", []string{"e"}, nil, "PartitionInUse e (job 8)"},
+		{"the node of a running job", nil, []string{"n1"}, "NodeInUse n1 (job 1)"},
+		{"a node that a waiting job requires", nil, []string{"n4"}, "NodeInUse n4 (job 2)"},
+		{"both", []string{"d"}, []string{"n4"}, "PartitionInUse d (job 5)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := loss{partitions: tc.partitions, nodes: tc.nodes}.judge(jobs)
+			var held *configagent.HeldError
+			got := ""
+			if errors.As(err, &held) {
+				_, list, _ := strings.Cut(held.Message, ": ")
+				list, _, _ = strings.Cut(list, ";")
+				got = held.Reason + " " + list
+			}
+			if got != tc.want {
+				t.Errorf("the error is %q (%v), want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestFewerJobsThanThereAre(t *testing.T) {
+	jobs := jobList{count: 5}
+	for _, tc := range []struct {
+		name, before, after string
+		isHeld              bool
+	}{
+		{"enough", "", "MaxJobCount=6", false},
+		{"as many", "", "MaxJobCount=5", true},
+		{"too few", "MaxJobCount=100", "MaxJobCount=4", true},
+		{"too few already", "MaxJobCount=4", "maxjobcount=4", false},
+		{"more", "MaxJobCount=3", "MaxJobCount=4", false},
+		{"too few ids", "FirstJobId=100", "FirstJobId=100\nMaxJobId=103", true},
+		{"enough ids", "", "MaxJobId=100", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lost := lossOf(readConf(filesOf("slurm.conf", tc.before)), readConf(filesOf("slurm.conf", tc.after)))
+			if err := lost.judge(jobs); (err != nil) != tc.isHeld {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestWhatSqueueDoesNotPrintIsAnError(t *testing.T) {
+	for _, line := range []string{"slurm_load_jobs error", "1|RUNNING|a|n1", "1|RUNNING|a|n[|n1"} {
+		if _, err := parseJobs(line + "\n"); err == nil {
+			t.Errorf("%q is no error", line)
+		}
+	}
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	many := []string{"1", "2", "3", "4", "5", "6", "7"}
+	var uses []use
+	for _, name := range many {
+		uses = append(uses, use{name, many})
+	}
+	want := "1 (jobs 1, 2, 3, 4, 5 and 2 more), "
+	if got := describe(uses); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ", 2 more") {
+		t.Errorf("the list is %s", got)
+	}
+}

@@ -1,0 +1,65 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Settings returns the settings of slurm.conf and of the files that it includes.
+func Settings(files configagent.Files) []slurmconf.Setting {
+	texts := map[string]string{}
+	for name, file := range files {
+		texts[name] = string(file.Content)
+	}
+	return slurmconf.ParseFiles(texts, texts["slurm.conf"])
+}
+
+// ConfStates gives partitions the states in slurm.conf when these change. slurmctld itself keeps the states that partitions
+// have (ReconfigFlags=KeepPartState), so that one that an administrator has closed stays closed. All fields are required.
+type ConfStates struct {
+	Programs Programs
+	// Live is the folder of slurm.conf.
+	Live string
+	// File remembers the states in slurm.conf that partitions were given. It is in StateSaveLocation.
+	File string
+}
+
+// errNoConf reports that slurm.conf is missing.
+var errNoConf = errors.New("there is no slurm.conf")
+
+// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied.
+func (c ConfStates) Apply(ctx context.Context) error {
+	files, err := configagent.ReadFiles(c.Live)
+	if err != nil {
+		return err
+	}
+	if _, has := files["slurm.conf"]; !has {
+		return errNoConf
+	}
+	wanted := map[string]string{}
+	for _, p := range slurmconf.PartitionsOf(Settings(files)) {
+		wanted[p.Name] = p.State
+	}
+	applied, err := record(c.File).read()
+	if err != nil && !errors.Is(err, errDamaged) {
+		return err
+	}
+	if maps.Equal(wanted, applied) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		// slurmctld takes the state of a new partition from slurm.conf itself.
+		if last := applied[name]; last == "" || last == wanted[name] {
+			continue
+		}
+		if err := c.Programs.SetState(ctx, name, wanted[name]); err != nil {
+			return err
+		}
+	}
+	return record(c.File).write(wanted)
+}

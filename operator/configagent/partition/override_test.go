@@ -1,0 +1,74 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// newOverride returns an Override of partitions whose states are in files of a folder.
+func newOverride(t *testing.T) (Override, func(states map[string]string)) {
+	t.Helper()
+	dir := t.TempDir()
+	o := Override{Programs: Programs{Scontrol: filepath.Join(dir, "scontrol")}, State: Drain, File: filepath.Join(dir, "record")}
+	script := fmt.Sprintf(`#!/bin/sh
+cd %s/partitions
+case $1 in
+update) echo "${3#State=}" >"${2#PartitionName=}" ;;
+*) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
+esac
+`, dir)
+	err := errors.Join(os.WriteFile(o.Programs.Scontrol, []byte(script), 0o700), //nolint:gosec // a program
+		os.Mkdir(filepath.Join(dir, "partitions"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, func(states map[string]string) {
+		t.Helper()
+		for name, state := range states {
+			if err := os.WriteFile(filepath.Join(dir, "partitions", name), []byte(state+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func expect(t *testing.T, o Override, err error, want string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := o.Programs.States(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(states); got != "map["+want+"]" {
+		t.Errorf("the partitions are %s, want %s", got, want)
+	}
+}
+
+func TestOverride(t *testing.T) {
+	o, set := newOverride(t)
+	set(map[string]string{"a": Up, "b": Up, "c": Down})
+	expect(t, o, o.Restore(t.Context()), "a:UP b:UP c:DOWN")
+	expect(t, o, o.Set(t.Context(), []string{"a", "b", "c", "unknown"}), "a:DRAIN b:DRAIN c:DOWN")
+	expect(t, o, o.Restore(t.Context(), "b"), "a:UP b:DRAIN c:DOWN")
+	expect(t, o, o.Restore(t.Context()), "a:UP b:UP c:DOWN")
+	if _, overridden := o.Age(); overridden {
+		t.Error("the file is still there")
+	}
+}
+
+// TestOnce: what somebody sets meanwhile stays, unless the override is repeated.
+func TestOnce(t *testing.T) {
+	for once, want := range map[bool]string{true: "a:UP", false: "a:DRAIN"} {
+		o, set := newOverride(t)
+		o.Once = once
+		set(map[string]string{"a": Up})
+		expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
+		set(map[string]string{"a": Up})
+		expect(t, o, o.Set(t.Context(), []string{"a"}), want)
+	}
+}

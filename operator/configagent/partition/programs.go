@@ -1,0 +1,61 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// The states of a partition (scontrol(1)).
+const (
+	Up    = "UP"
+	Down  = "DOWN"
+	Drain = "DRAIN"
+)
+
+// Programs are the programs of Slurm. They act as the user of the agent, who is privileged in Slurm.
+type Programs struct {
+	// Scontrol is scontrol. The other programs are beside it.
+	Scontrol string
+}
+
+// shownPartition is what matters of a line of "scontrol --oneliner show partitions".
+var shownPartition = regexp.MustCompile(`(?m)^PartitionName=(\S+) .* State=(\S+)`)
+
+// States returns the states of all partitions by name, the hidden ones too.
+func (p Programs) States(ctx context.Context) (map[string]string, error) {
+	shown, err := p.Run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, line := range shownPartition.FindAllStringSubmatch(shown, -1) {
+		out[line[1]] = line[2]
+	}
+	return out, nil
+}
+
+// SetState sets the state of a partition.
+func (p Programs) SetState(ctx context.Context, partition, state string) error {
+	_, err := p.Run(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
+	return err
+}
+
+// Run returns what a program prints. What it says of a failure is the error.
+func (p Programs) Run(ctx context.Context, program string, args ...string) (string, error) {
+	path := strings.TrimSuffix(p.Scontrol, filepath.Base(p.Scontrol)) + program
+	if program == "scontrol" {
+		path = p.Scontrol
+	}
+	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // see Programs
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return string(out), nil
+}
