@@ -30,6 +30,28 @@ func SecretExists(ctx context.Context, reader client.Reader, namespace, name str
 	return true, nil
 }
 
+// CheckConfigMapKey returns a *problem.Error if a key of a ConfigMap to which a field refers does not exist. The kubelet
+// does not start a pod without it. ref is nil if the field is not set.
+func CheckConfigMapKey(ctx context.Context, reader client.Reader, namespace, field string,
+	ref *corev1.ConfigMapKeySelector) error {
+	if ref == nil {
+		return nil
+	}
+	config := &corev1.ConfigMap{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, config)
+	_, isText := config.Data[ref.Key]
+	_, isBinary := config.BinaryData[ref.Key]
+	switch {
+	case apierrors.IsNotFound(err):
+		return problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", field, ref.Name)
+	case err != nil:
+		return fmt.Errorf("reading ConfigMap %s: %w", ref.Name, err)
+	case !isText && !isBinary:
+		return problem.New(v1beta1.ReasonReferenceNotFound, "%s: ConfigMap %s has no key %s", field, ref.Name, ref.Key)
+	}
+	return nil
+}
+
 // RequiredKey is a key of a Secret without which an object's pods would wait without a word.
 type RequiredKey struct {
 	// Field is the path of the reference, which errors name.

@@ -118,6 +118,10 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, ac
 	if err != nil {
 		return nil, err
 	}
+	err = access.CheckConfigMapKey(ctx, r.Uncached, a.Namespace, "spec.jwksKeyRef", a.Spec.JWKSKeyRef)
+	if err != nil {
+		return nil, err
+	}
 	objects, err := render.Objects(render.Input{Accounting: a, Accounts: accounts, Image: r.cfg.Image,
 		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy})
 	if err != nil {
@@ -167,7 +171,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(a *v1beta1.Accounting, config client.Object) bool {
 			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name) ||
-				a.Spec.Accounts != nil && a.Spec.Accounts.ConfigMapRef.Name == config.GetName()
+				a.Spec.Accounts != nil && a.Spec.Accounts.ConfigMapRef.Name == config.GetName() ||
+				a.Spec.JWKSKeyRef != nil && a.Spec.JWKSKeyRef.Name == config.GetName()
 		})
 	inNamespace := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(*v1beta1.Accounting, client.Object) bool { return true })

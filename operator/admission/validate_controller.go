@@ -42,7 +42,9 @@ func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs f
 		checkKeysUnchanged(f, at,
 			keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef},
 			keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
-		checkVolumeUnchanged(f, at.Child("persistence"), old.Spec.Persistence, s.Persistence)
+		if new.Annotations[v1beta1.AnnotationStateMoved] == "" { // else the reconciler compares it with the place
+			checkVolumeUnchanged(f, at.Child("persistence"), old.Spec.Persistence, s.Persistence)
+		}
 	}
 	return f.result()
 }
@@ -116,15 +118,21 @@ func (k keyRefs) effectiveJWT() *corev1.SecretKeySelector {
 	return k.jwtHS256
 }
 
-// checkVolumeUnchanged refuses that the volume of slurmctld's state is changed or removed.
+// checkVolumeUnchanged refuses that the volume of slurmctld's state is changed or removed. Without persistence there is one.
 func checkVolumeUnchanged(f *findings, at *field.Path, old, now *v1beta1.ControllerPersistence) {
-	var was, is v1beta1.ControllerPersistence
+	was, is := v1beta1.ControllerPersistence{Enabled: true}, v1beta1.ControllerPersistence{Enabled: true}
 	if old != nil {
 		was = *old
 	}
 	if now != nil {
 		is = *now
 	}
-	f.checkUnchanged(at.Child("enabled"), is.Enabled, was.Enabled == is.Enabled)
-	f.checkUnchanged(at.Child("existingClaim"), is.ExistingClaim, was.ExistingClaim == is.ExistingClaim)
+	const unmoved = "would start slurmctld without its state; move the state, and confirm it with the annotation " +
+		v1beta1.AnnotationStateMoved
+	if was.Enabled != is.Enabled {
+		f.invalid(at.Child("enabled"), is.Enabled, unmoved)
+	}
+	if was.ExistingClaim != is.ExistingClaim {
+		f.invalid(at.Child("existingClaim"), is.ExistingClaim, unmoved)
+	}
 }

@@ -202,6 +202,8 @@ spec: {controllerRef: {name: slurm}}`), n); err != nil {
 }
 
 func TestControllers(t *testing.T) {
+	const unmoved = "would start slurmctld without its state; move the state, and confirm it with the annotation " +
+		"slinky.slurm.net/state-moved"
 	const keys = "slurmKeyRef: {name: k, key: slurm.key}, jwtKeyRef: {name: k, key: jwt.key}, "
 	const older = "slurmKeyRef: {name: k, key: slurm.key}, jwtHs256KeyRef: {name: k, key: jwt.key}, "
 	const forty = "a234567890b234567890c234567890d234567890"
@@ -259,12 +261,13 @@ func TestControllers(t *testing.T) {
 			errs: one("spec.jwtHs256KeyRef: Invalid value: is immutable")},
 		{name: "state on another claim", old: keys + "persistence: {enabled: true, existingClaim: a, resources: {}}",
 			new:  keys + "persistence: {enabled: true, existingClaim: b, resources: {}}",
-			errs: one(`spec.persistence.existingClaim: Invalid value: "b": is immutable`)},
+			errs: one(`spec.persistence.existingClaim: Invalid value: "b": ` + unmoved)},
 		{name: "state on no volume", old: keys + "persistence: {enabled: true, resources: {}}",
 			new:  keys + "persistence: {enabled: false, resources: {}}",
-			errs: one("spec.persistence.enabled: Invalid value: false: is immutable")},
-		{name: "removing the persistence of the state", old: keys + "persistence: {enabled: true, resources: {}}",
-			new: keys, errs: one("spec.persistence.enabled: Invalid value: false: is immutable")},
+			errs: one("spec.persistence.enabled: Invalid value: false: " + unmoved)},
+		{name: "leaving the default persistence out", old: keys + "persistence: {enabled: true, resources: {}}", new: keys},
+		{name: "leaving out an existing claim", old: keys + "persistence: {enabled: true, existingClaim: a, resources: {}}",
+			new: keys, errs: one(`spec.persistence.existingClaim: Invalid value: "": ` + unmoved)},
 		{name: "changing every mutable field", old: keys,
 			new: keys + "extraConf: A=b, slurmctld: {image: b}, service: {port: 6817}"},
 	})

@@ -38,7 +38,10 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(c)}); err != nil {
 		return in, err
 	}
-	var err error
+	err := access.CheckConfigMapKey(ctx, r.Uncached, c.Namespace, "spec.jwksKeyRef", c.Spec.JWKSKeyRef)
+	if err != nil {
+		return in, err
+	}
 	if in.Files, err = r.readFiles(ctx, c); err != nil {
 		return in, err
 	}

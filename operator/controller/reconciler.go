@@ -123,7 +123,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	if err := r.checkStateOf(ctx, objects); err != nil {
+	if err := r.checkStateOf(ctx, c, objects); err != nil {
 		return nil, err
 	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
@@ -131,6 +131,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 		return nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
+		return nil, err
+	}
+	if err := r.markState(ctx, c, objects); err != nil {
 		return nil, err
 	}
 	return decision, r.deleteOtherServices(ctx, c, objects)

@@ -56,6 +56,10 @@ func keyOf(secret, key string) *corev1.SecretKeySelector {
 	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key}
 }
 
+func jwksOf(configMap, key string) *corev1.ConfigMapKeySelector {
+	return &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key}
+}
+
 func newSecret(name, key string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{key: []byte("secret")}}
 }
@@ -109,6 +113,20 @@ func (e *env) change(change func(*v1beta1.ControllerSpec)) {
 	c := &v1beta1.Controller{}
 	e.get("slurm", c)
 	change(&c.Spec)
+	if err := e.store.Update(e.t.Context(), c); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// annotate sets an annotation of the Controller.
+func (e *env) annotate(name, value string) {
+	e.t.Helper()
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[name] = value
 	if err := e.store.Update(e.t.Context(), c); err != nil {
 		e.t.Fatal(err)
 	}
@@ -256,6 +274,10 @@ func TestAProblemLeavesEverythingAsItIs(t *testing.T) {
 		change          func(*v1beta1.ControllerSpec)
 		reason, message string
 	}{
+		{"no ConfigMap of the JSON Web Key Set", func(s *v1beta1.ControllerSpec) { s.JWKSKeyRef = jwksOf("gone", "jwks.json") },
+			v1beta1.ReasonReferenceNotFound, "spec.jwksKeyRef: there is no ConfigMap gone"},
+		{"no key in that ConfigMap", func(s *v1beta1.ControllerSpec) { s.JWKSKeyRef = jwksOf("files", "jwks.json") },
+			v1beta1.ReasonReferenceNotFound, "spec.jwksKeyRef: ConfigMap files has no key jwks.json"},
 		{"no Secret", func(s *v1beta1.ControllerSpec) { s.SlurmKeyRef.Name = "gone" }, v1beta1.ReasonReferenceNotFound,
 			"spec.slurmKeyRef: there is no Secret gone"},
 		{"no key in it", func(s *v1beta1.ControllerSpec) { s.JWTKeyRef.Key = "gone" }, v1beta1.ReasonReferenceNotFound,

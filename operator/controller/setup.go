@@ -59,6 +59,9 @@ func usesConfigMap(c *v1beta1.Controller, changed client.Object) bool {
 	if labels[v1beta1.LabelAppName] == v1beta1.AppSlurmctld && labels[v1beta1.LabelCluster] == c.Name {
 		return true
 	}
+	if ref := c.Spec.JWKSKeyRef; ref != nil && ref.Name == changed.GetName() {
+		return true
+	}
 	for _, ref := range fileRefs(c, &render.UserFiles{}) {
 		for _, name := range ref.refs {
 			if name.Name == changed.GetName() {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,25 @@ func TestCheckState(t *testing.T) {
 	volatile.Spec.VolumeClaimTemplates = nil
 	own := newStateSet("statesave", "")
 	own.Spec.Template.Spec = stateVolumes("statesave", "shared", "")
+	other := newStateSet("statesave", "")
+	other.Spec.VolumeClaimTemplates, other.Spec.Template.Spec = nil, stateVolumes("statesave", "b", "")
+	own.Spec.VolumeClaimTemplates = nil
+	applied := func(set *appsv1.StatefulSet) stateEvidence {
+		set = set.DeepCopy()
+		set.Annotations = map[string]string{v1beta1.AnnotationAppliedHash: "1"}
+		return stateEvidence{set: set}
+	}
+	onHost := func(path string) *appsv1.StatefulSet {
+		out := volatile.DeepCopy()
+		out.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "statesave", VolumeSource: corev1.VolumeSource{
+			HostPath: &corev1.HostPathVolumeSource{Path: path}}}}
+		return out
+	}
+	used := func(claim string, others ...string) []corev1.PersistentVolumeClaim {
+		out := newClaims("", append(others, claim)...)
+		out[len(out)-1].Annotations = map[string]string{v1beta1.AnnotationStateOf: "slurm"}
+		return out
+	}
 	pod := func(spec corev1.PodSpec) stateEvidence { return stateEvidence{pod: &corev1.Pod{Spec: spec}} }
 	for _, tc := range []struct {
 		name string
@@ -71,7 +91,21 @@ func TestCheckState(t *testing.T) {
 		{"the claim of spec.persistence", own, pod(stateVolumes("x", "shared", "")), ""},
 		{"another than that of spec.persistence", own, pod(stateVolumes("x", "statesave-slurm-controller-0", "")),
 			"with claim shared,"},
-		{"no persistence", volatile, pod(stateVolumes("x", "old", "")), ""},
+		{"no persistence, where the pod has some", volatile, pod(stateVolumes("x", "old", "")), "with an empty volume"},
+		{"our own StatefulSet with the same claim", ours, applied(ours), ""},
+		{"our own with another existing claim", own, applied(other), "in claim b, and this operator would start slurmctld with " +
+			"claim shared"},
+		{"our own with the claim of its template, and an existing one is wanted", own, applied(ours), "state-moved=shared"},
+		{"our own with a claim, and none is wanted", volatile, applied(ours), "state-moved=emptyDir"},
+		{"our own without a claim, and one is wanted", ours, applied(volatile), "in an empty volume that ends with the pod, and"},
+		{"our own without a claim, as is wanted", volatile, applied(volatile), ""},
+		{"our own with a folder of the Kubernetes node, and another is wanted", onHost("/b"), applied(onHost("/a")),
+			"in volume hostPath:/a, and"},
+		{"our own with the same folder", onHost("/a"), applied(onHost("/a")), ""},
+		{"a claim of an earlier Controller is left, and none is wanted", volatile,
+			stateEvidence{claims: newClaims("slurm", "statesave-slurm-controller-0")}, "state-moved=emptyDir"},
+		{"an earlier Controller used another existing claim", own, stateEvidence{claims: used("a", "shared")}, "in claim a, and"},
+		{"an earlier Controller used this claim", own, stateEvidence{claims: used("shared", "a")}, ""},
 		{"only the same claim is left", ours, stateEvidence{claims: newClaims("slurm", "statesave-slurm-controller-0")}, ""},
 		{"only another claim is left", ours, stateEvidence{claims: newClaims("slurm", "old-slurm-controller-0")},
 			"in claim old-slurm-controller-0, and"},
@@ -83,7 +117,7 @@ func TestCheckState(t *testing.T) {
 			newClaims("slurm", "data-mariadb-0", "statesave-slurm-controller-1")...)}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := checkState(tc.want, tc.has)
+			err := checkState(tc.want, tc.has, "elsewhere")
 			if (err != nil) != (tc.problem != "") || err != nil && !strings.Contains(err.Error(), tc.problem) {
 				t.Errorf("the error is %v, not %q", err, tc.problem)
 			}
@@ -129,4 +163,97 @@ func TestNoSlurmctldStartsWithoutItsState(t *testing.T) {
 		t.Errorf("with the state in its claim Ready is %+v", c)
 	}
 	e.get("slurm-controller", &appsv1.StatefulSet{})
+}
+
+// TestTheStateIsMovedOnlyWhenConfirmed: another claim, none, or one where there was none leaves the running slurmctld as it
+// is until somebody says that its state was moved there.
+func TestTheStateIsMovedOnlyWhenConfirmed(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		before, after *v1beta1.ControllerPersistence
+		place         string
+	}{
+		{"another existing claim", persistenceOn("a"), persistenceOn("b"), "b"},
+		{"no persistence", persistenceOn("a"), &v1beta1.ControllerPersistence{}, "emptyDir"},
+		{"persistence", &v1beta1.ControllerPersistence{}, persistenceOn("a"), "a"},
+		{"an existing claim in place of our own", nil, persistenceOn("a"), "a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			claims := newClaims("", "a", "b")
+			e := newEnv(t, &claims[0], &claims[1])
+			e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = tc.before })
+			e.reconcile()
+			set := func() *appsv1.StatefulSet {
+				out := &appsv1.StatefulSet{}
+				e.get("slurm-controller", out)
+				return out
+			}
+			before := set()
+			e.change(func(s *v1beta1.ControllerSpec) { s.Persistence, s.ExtraConf = tc.after, "MaxJobCount=5" })
+			if c := e.reconcile(); c.Reason != v1beta1.ReasonStateElsewhere || !strings.Contains(c.Message, "state-moved="+tc.place) {
+				t.Errorf("Ready is %+v", c)
+			}
+			if diff := cmp.Diff(before.Spec, set().Spec); diff != "" || strings.Contains(e.slurmConf(), "MaxJobCount") {
+				t.Errorf("the StatefulSet or the configuration changed: %s", diff)
+			}
+			e.annotate(v1beta1.AnnotationStateMoved, "elsewhere")
+			if c := e.reconcile(); c.Reason != v1beta1.ReasonStateElsewhere {
+				t.Errorf("with another place confirmed, Ready is %+v", c)
+			}
+			e.annotate(v1beta1.AnnotationStateMoved, tc.place)
+			if c := e.reconcile(); c.Reason == v1beta1.ReasonStateElsewhere {
+				t.Errorf("with the place confirmed, Ready is %+v", c)
+			}
+			after := set()
+			if got := stateVolumeOf(&after.Spec.Template.Spec, after).place(); got != tc.place {
+				t.Errorf("the state is in %s, want %s", got, tc.place)
+			}
+		})
+	}
+}
+
+func persistenceOn(claim string) *v1beta1.ControllerPersistence {
+	return &v1beta1.ControllerPersistence{Enabled: true, ExistingClaim: claim}
+}
+
+// TestTheClaimSaysWhoseStateItHas: a Controller that is made again with another claim, without one or with another
+// ClusterName is refused.
+func TestTheClaimSaysWhoseStateItHas(t *testing.T) {
+	claims := newClaims("", "a", "b")
+	e := newEnv(t, &claims[0], &claims[1])
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistenceOn("a") })
+	e.reconcile()
+	marks := func(name string) map[string]string {
+		claim := &corev1.PersistentVolumeClaim{}
+		e.get(name, claim)
+		return claim.Annotations
+	}
+	if got := marks("a"); got[v1beta1.AnnotationStateOf] != "slurm" || got[v1beta1.AnnotationStateClusterName] != "team_slurm" {
+		t.Errorf("the claim has the annotations %v", got)
+	}
+	set := &appsv1.StatefulSet{}
+	e.get("slurm-controller", set)
+	if err := e.store.Delete(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	for _, persistence := range []*v1beta1.ControllerPersistence{persistenceOn("b"), {}, nil} {
+		e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistence })
+		if c := e.reconcile(); c.Reason != v1beta1.ReasonStateElsewhere || !strings.Contains(c.Message, "in claim a, and") {
+			t.Errorf("with %+v, Ready is %+v", persistence, c)
+		}
+	}
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence, s.ClusterName = persistenceOn("a"), "blue" })
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonInvalidSpec || !strings.Contains(c.Message, "spec.clusterName to team_slurm") {
+		t.Errorf("with another ClusterName, Ready is %+v", c)
+	}
+	e.change(func(s *v1beta1.ControllerSpec) { s.ClusterName = "" })
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonProgressing {
+		t.Errorf("with the claim of before, Ready is %+v", c)
+	}
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistenceOn("b") })
+	e.annotate(v1beta1.AnnotationStateMoved, "b")
+	e.reconcile()
+	if len(marks("a")) > 0 || marks("b")[v1beta1.AnnotationStateOf] != "slurm" {
+		t.Errorf("after the move, the claims have the annotations %v and %v", marks("a"), marks("b"))
+	}
 }

@@ -43,6 +43,8 @@ type AccountingList struct {
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? !has(self.accounts) : true",message="accounts must not be given where external is true: the operator does not run that slurmdbd"
+// +kubebuilder:validation:XValidation:rule="has(self.slurmKeyRef) == has(oldSelf.slurmKeyRef) && (!has(self.slurmKeyRef) || self.slurmKeyRef.name == oldSelf.slurmKeyRef.name && self.slurmKeyRef.key == oldSelf.slurmKeyRef.key)",message="slurmKeyRef is immutable"
+// +kubebuilder:validation:XValidation:rule="has(oldSelf.jwtKeyRef) || has(oldSelf.jwtHs256KeyRef) ? (has(self.jwtKeyRef) || has(self.jwtHs256KeyRef)) && (has(self.jwtKeyRef) ? self.jwtKeyRef.name + '/' + self.jwtKeyRef.key : self.jwtHs256KeyRef.name + '/' + self.jwtHs256KeyRef.key) == (has(oldSelf.jwtKeyRef) ? oldSelf.jwtKeyRef.name + '/' + oldSelf.jwtKeyRef.key : oldSelf.jwtHs256KeyRef.name + '/' + oldSelf.jwtHs256KeyRef.key) : !has(self.jwtKeyRef) && !has(self.jwtHs256KeyRef)",message="the key of jwtKeyRef or jwtHs256KeyRef is immutable"
 type AccountingSpec struct {
 	// slurmKeyRef is the key of a Secret that contains slurm.key (auth/slurm). Immutable.
 	// +optional

@@ -43,6 +43,9 @@ type ControllerList struct {
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
 // +kubebuilder:validation:XValidation:rule="has(self.ha) && self.ha.enabled ? has(self.persistence) && self.persistence.enabled && self.persistence.existingClaim.size() > 0 : true",message="ha needs persistence.enabled and persistence.existingClaim"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterName) || !has(oldSelf.clusterName) || self.clusterName.size() == 0 || oldSelf.clusterName.size() == 0 || self.clusterName == oldSelf.clusterName",message="clusterName is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.slurmKeyRef) == has(oldSelf.slurmKeyRef) && (!has(self.slurmKeyRef) || self.slurmKeyRef.name == oldSelf.slurmKeyRef.name && self.slurmKeyRef.key == oldSelf.slurmKeyRef.key)",message="slurmKeyRef is immutable"
+// +kubebuilder:validation:XValidation:rule="has(oldSelf.jwtKeyRef) || has(oldSelf.jwtHs256KeyRef) ? (has(self.jwtKeyRef) || has(self.jwtHs256KeyRef)) && (has(self.jwtKeyRef) ? self.jwtKeyRef.name + '/' + self.jwtKeyRef.key : self.jwtHs256KeyRef.name + '/' + self.jwtHs256KeyRef.key) == (has(oldSelf.jwtKeyRef) ? oldSelf.jwtKeyRef.name + '/' + oldSelf.jwtKeyRef.key : oldSelf.jwtHs256KeyRef.name + '/' + oldSelf.jwtHs256KeyRef.key) : !has(self.jwtKeyRef) && !has(self.jwtHs256KeyRef)",message="the key of jwtKeyRef or jwtHs256KeyRef is immutable"
 type ControllerSpec struct {
 	// clusterName is Slurm's ClusterName, at most 40 characters. Immutable. If unset, it is the namespace,
 	// an underscore and the Controller's name.
@@ -176,12 +179,14 @@ type ControllerHA struct {
 // ControllerPersistence describes the volume for slurmctld's state: an existing PersistentVolumeClaim,
 // or one that is created from the inlined spec.
 type ControllerPersistence struct {
-	// enabled keeps the state on a volume. Immutable.
+	// enabled keeps the state on a volume. Where slurmctld has a state, it changes only with the annotation
+	// slinky.slurm.net/state-moved.
 	// +required
 	// +kubebuilder:default=true
 	Enabled bool `json:"enabled"`
 
-	// existingClaim names a PersistentVolumeClaim to use. Immutable.
+	// existingClaim names a PersistentVolumeClaim to use. Where slurmctld has a state, it changes only with the
+	// annotation slinky.slurm.net/state-moved.
 	// +optional
 	ExistingClaim string `json:"existingClaim,omitempty"`
 

@@ -173,6 +173,20 @@ const AnnotationRestoredState = Prefix + "restored-state"
 // it. It is a slurmtide extension.
 const AnnotationRemoveAccounts = Prefix + "remove-accounts"
 
+// AnnotationStateMoved is on Controllers and Accountings. It says where somebody has moved the daemon's state: of a
+// Controller, the claim ("emptyDir" for none, "CLAIM/FOLDER" for a folder), of an Accounting, the database
+// ("HOST:PORT/NAME"). A daemon that runs is given another place only if it is this one. Users set it; the operator reads it.
+// It is a slurmtide extension.
+const AnnotationStateMoved = Prefix + "state-moved"
+
+// Annotations of the claim with slurmctld's state. The operator sets and reads them. They are slurmtide extensions.
+const (
+	// AnnotationStateOf is the name of the Controller.
+	AnnotationStateOf = ControllerPrefix + "state-of"
+	// AnnotationStateClusterName is the ClusterName in the state.
+	AnnotationStateClusterName = ControllerPrefix + "cluster-name"
+)
+
 // AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
 // generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
 // never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the

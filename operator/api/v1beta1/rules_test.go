@@ -111,6 +111,43 @@ func TestControllerRules(t *testing.T) {
 	})
 }
 
+// TestImmutableFields: the definitions themselves refuse changes, also while the webhook is away.
+func TestImmutableFields(t *testing.T) {
+	const keys, storage = "slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: k, key: b}, ", "storageConfig: {host: h, " +
+		"passwordKeyRef: {name: p, key: p}}, "
+	const ref, claim = "controllerRef: {name: a}, ", "volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: " +
+		"[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], "
+	for _, tc := range []struct{ name, plural, old, now, refused string }{
+		{"a Controller's other fields", "controllers", keys, keys + "extraConf: A=b, clusterName: c", ""},
+		{"the ClusterName", "controllers", keys + "clusterName: a", keys + "clusterName: b", "clusterName is immutable"},
+		{"slurm.key", "controllers", keys, "slurmKeyRef: {name: k, key: other}, jwtKeyRef: {name: k, key: b}",
+			"slurmKeyRef is immutable"},
+		{"the JWT key", "controllers", keys, "slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: other, key: b}",
+			"jwtHs256KeyRef is immutable"},
+		{"the JWT key by its older name", "controllers", "slurmKeyRef: {name: k, key: a}, jwtHs256KeyRef: {name: k, key: b}, ",
+			keys, ""},
+		{"another JWT key by its older name", "controllers", keys,
+			"slurmKeyRef: {name: k, key: a}, jwtHs256KeyRef: {name: k, key: c}, ", "jwtHs256KeyRef is immutable"},
+		{"the key of an external Controller", "controllers", "external: true, externalConfig: {host: h, port: 1}, " + keys,
+			"external: true, externalConfig: {host: h, port: 1}", "slurmKeyRef is immutable"},
+		{"slurmdbd's key", "accountings", keys + storage, "slurmKeyRef: {name: other, key: a}, jwtKeyRef: {name: k, key: b}, " +
+			storage, "slurmKeyRef is immutable"},
+		{"slurmdbd's JWT key", "accountings", keys + storage, "slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: k, key: c}, " +
+			storage, "jwtHs256KeyRef is immutable"},
+		{"the Controller of a NodeSet", "nodesets", ref, "controllerRef: {name: b}", "controllerRef is immutable"},
+		{"a Cluster in place of a Controller", "nodesets", ref, "clusterRef: {name: a}", "is immutable"},
+		{"a NodeSet's other fields", "nodesets", ref + claim, ref + claim + "replicas: 3", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := loadResource(t, tc.plural)
+			_, errs := r.admitChange(t, "spec: {"+tc.old+"}", "spec: {"+tc.now+"}")
+			if (len(errs) > 0) != (tc.refused != "") || len(errs) > 0 && !strings.Contains(errs.ToAggregate().Error(), tc.refused) {
+				t.Errorf("refused by %v; want an error with %q", errs.ToAggregate(), tc.refused)
+			}
+		})
+	}
+}
+
 func TestAccountingRules(t *testing.T) {
 	const slurmKey, jwtKey = "slurmKeyRef: {name: k, key: slurm.key}", "jwtKeyRef: {name: k, key: jwt.key}"
 	checkRules(t, "accountings", []ruleCase{

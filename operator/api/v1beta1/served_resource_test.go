@@ -136,6 +136,18 @@ func (r *servedResource) admit(t *testing.T, manifest string) (map[string]any, f
 	return obj, broken
 }
 
+// admitChange is admit for a manifest that takes the place of another.
+func (r *servedResource) admitChange(t *testing.T, old, manifest string) (map[string]any, field.ErrorList) {
+	t.Helper()
+	before := r.mustAdmit(t, old)
+	after, errs := r.admit(t, manifest)
+	if len(errs) > 0 {
+		return after, errs
+	}
+	broken, _ := r.rules.Validate(t.Context(), nil, r.structural, after, before, celconfig.RuntimeCELCostBudget)
+	return after, broken
+}
+
 // mustAdmit is admit for a valid manifest.
 func (r *servedResource) mustAdmit(t *testing.T, manifest string) map[string]any {
 	t.Helper()
