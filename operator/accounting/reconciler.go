@@ -127,6 +127,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, ac
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
+	if err := r.checkDatabaseOf(ctx, a, objects); err != nil {
+		return nil, err
+	}
 	decision, err := r.guard.Restrain(ctx, a, objects)
 	if err != nil {
 		return nil, err

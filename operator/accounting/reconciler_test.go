@@ -130,6 +130,10 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			v1beta1.ReasonReferenceNotFound, "spec.storageConfig.passwordKeyRef: there is no Secret gone"},
 		{"no key in it", func(s *v1beta1.AccountingSpec) { s.SlurmKeyRef.Key = "gone" }, v1beta1.ReasonReferenceNotFound,
 			"spec.slurmKeyRef: Secret slurm has no key gone"},
+		{"no ConfigMap of the JSON Web Key Set", func(s *v1beta1.AccountingSpec) {
+			s.JWKSKeyRef = &corev1.ConfigMapKeySelector{Key: "jwks.json"}
+			s.JWKSKeyRef.Name = "gone"
+		}, v1beta1.ReasonReferenceNotFound, "spec.jwksKeyRef: there is no ConfigMap gone"},
 		{"another host", func(s *v1beta1.AccountingSpec) { s.ExtraConf = "DbdHost=x" }, v1beta1.ReasonInvalidSpec, "DbdHost"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
