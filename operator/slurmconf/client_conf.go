@@ -1,6 +1,10 @@
 package slurmconf
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // ClientConf is the content of a slurm.conf for a program that only asks slurmctld or slurmdbd, such as slurmrestd. It
 // says nothing about nodes, partitions and plugins.
@@ -16,6 +20,35 @@ type ClientConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
+	// ServerText is text of the server's configuration, of which the client gets sharedOptions.
+	ServerText string
+}
+
+// sharedOptions are the options of slurm.conf, in lower case, in which a client must agree with slurmctld, or that say how
+// long it waits (docs/development/slurm.md, "What a client needs of slurm.conf"). Daemons that have no slurm.conf of their own
+// get all options from slurmctld.
+var sharedOptions = []string{"communicationparameters", "messagetimeout", "tcptimeout", "slurmctldtimeout", "hashplugin",
+	"tlstype", "tlsparameters", "accountingstoragehost", "accountingstorageport", "accountingstoragebackuphost"}
+
+// sharedLines returns the lines with the sharedOptions of a text. Slurm takes the last value of an option.
+func sharedLines(text string) (string, error) {
+	last := map[string]assignment{}
+	for _, s := range ParseSettings(text) {
+		if name := strings.ToLower(s.Name); slices.Contains(sharedOptions, name) && s.Value != "" {
+			last[name] = assignment{name: s.Name, value: s.Value}
+		}
+	}
+	var out strings.Builder
+	for _, name := range sharedOptions {
+		if a, has := last[name]; has {
+			line, err := a.line()
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String(), nil
 }
 
 // Render returns the text of the file. It fails if Slurm would not read a value as it is meant.
@@ -35,5 +68,9 @@ func (c ClientConf) Render() (string, error) {
 			assignment{name: "AccountingStorageHost", value: c.Accounting},
 			assignment{name: "AccountingStoragePort", value: strconv.Itoa(int(c.AccountingPort))})
 	}
-	return renderFile(ours, userText{})
+	shared, err := sharedLines(c.ServerText)
+	if err != nil {
+		return "", err
+	}
+	return renderFile(ours, userText{extra: shared})
 }

@@ -25,6 +25,25 @@ AccountingStoragePort=6819
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+	conf.Accounting, conf.Hosts = "", []string{"a(a.team)"}
+	conf.ServerText = "DebugFlags=Backfill\ncommunicationparameters = EnableIPv6,DisableIPv4 # both\nMessageTimeout=10\n" +
+		"PartitionName=a TLSType=x\nMessageTimeout=100\nTLSType=tls/s2n\nTLSParameters=\n"
+	const shared = `ClusterName=c
+SlurmctldHost=a(a.team)
+SlurmctldPort=6817
+AuthType=auth/slurm
+CredType=cred/slurm
+AuthAltTypes=auth/jwt
+
+# spec.extraConf
+communicationparameters=EnableIPv6,DisableIPv4
+MessageTimeout=100
+TLSType=tls/s2n
+`
+	got, err = conf.Render()
+	if diff := cmp.Diff(shared, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
 	conf.ClusterName = "a\nSlurmUser=root"
 	if _, err := conf.Render(); err == nil || !strings.Contains(err.Error(), "ClusterName") {
 		t.Errorf("the error is %v", err)

@@ -38,12 +38,14 @@ func (in Input) portName() string {
 	return ContainerSlurmrestd
 }
 
-// listenAddress returns where slurmrestd listens. With TLS no network leads there.
+// listenAddress returns where slurmrestd listens. With TLS no network leads there. Without a host, Slurm takes the addresses
+// of IPv4 unless CommunicationParameters has EnableIPv6, and then those of the families that the pod has
+// (docs/development/slurm.md, "IPv6").
 func (in Input) listenAddress() string {
 	if in.hasTLS() {
 		return "unix:" + socketPath
 	}
-	return fmt.Sprintf("0.0.0.0:%d", in.port())
+	return fmt.Sprintf(":%d", in.port())
 }
 
 // addTLS adds the container that ends TLS to a pod whose first container is slurmrestd. Both get SIGTERM at the same
