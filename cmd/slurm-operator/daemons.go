@@ -9,8 +9,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/loginset"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/operator/rotation"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 )
 
 // setupper is a reconciler that registers itself with the manager.
@@ -18,12 +20,26 @@ type setupper interface {
 	SetupWithManager(mgr ctrl.Manager) error
 }
 
-// addDaemonReconcilers adds the enabled reconcilers of the kinds that stand for daemons of Slurm.
-func addDaemonReconcilers(mgr ctrl.Manager, o *options) error {
+// rotationLookup returns the lookup of live Slurm clusters for the rotation of keys. slurms is nil if none is read.
+func rotationLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) rotation.SlurmCluster {
+	return func(k refs.ClusterKey) rotation.SlurmCluster {
+		if slurms == nil {
+			return nil
+		}
+		if s := slurms.For(k); s != nil {
+			return s
+		}
+		return nil
+	}
+}
+
+// addDaemonReconcilers adds the enabled reconcilers of the kinds that stand for daemons of Slurm. slurms is nil if none is
+// read.
+func addDaemonReconcilers(mgr ctrl.Manager, o *options, slurms *slurmclients.Clusters) error {
 	c, uncached, recorder := mgr.GetClient(), mgr.GetAPIReader(), newRecorder(mgr)
 	agents := configagent.NewStatusReader(agentTimeout)
 	if o.isEnabled(controllerReconciler) {
-		keys := rotation.New(c, uncached, agents.Read, recorder, time.Now, o.daemonNamespaces)
+		keys := rotation.New(c, uncached, agents.Read, rotationLookup(slurms), recorder, time.Now, o.daemonNamespaces)
 		if err := keys.SetupWithManager(mgr); err != nil {
 			return err
 		}

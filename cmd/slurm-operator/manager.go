@@ -96,13 +96,17 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			return err
 		}
 	}
-	if err := addDaemonReconcilers(mgr, o); err != nil {
+	if !o.isEnabled(nodeSetReconciler) && !o.isEnabled(clusterReconciler) {
+		return addDaemonReconcilers(mgr, o, nil)
+	}
+	slurms, err := o.slurm.newClients(mgr, metrics.Registry)
+	if err != nil {
 		return err
 	}
-	if !o.isEnabled(nodeSetReconciler) && !o.isEnabled(clusterReconciler) {
-		return nil
+	if err := addDaemonReconcilers(mgr, o, slurms); err != nil {
+		return err
 	}
-	return addSlurmReconcilers(ctx, mgr, o)
+	return addSlurmReconcilers(ctx, mgr, o, slurms)
 }
 
 func addTokenReconciler(mgr ctrl.Manager) error {
@@ -123,11 +127,7 @@ func addWakeUpReconciler(mgr ctrl.Manager, o *options) error {
 }
 
 // addSlurmReconcilers adds the reconcilers that talk to Slurm. They share one client per cluster.
-func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	slurms, err := o.slurm.newClients(mgr, metrics.Registry)
-	if err != nil {
-		return err
-	}
+func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options, slurms *slurmclients.Clusters) error {
 	if o.isEnabled(clusterReconciler) {
 		if err := cluster.New(mgr.GetClient(), slurms, time.Now).SetupWithManager(mgr); err != nil {
 			return err

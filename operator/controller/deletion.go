@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/rotation"
 )
 
 // reconcileDeletion deletes the objects of a Controller that is being deleted, and writes into its status what keeps it
@@ -40,6 +41,9 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controlle
 		return err
 	}
 	if err := r.deleteOtherServices(ctx, c, nil); err != nil {
+		return err
+	}
+	if err := rotation.ReleaseSecrets(ctx, r.Writer, c); err != nil {
 		return err
 	}
 	return kube.RemoveFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner)

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 )
 
@@ -37,6 +38,24 @@ func conditionOf(step plan.Step, written plan.KeySet) metav1.Condition {
 		out.Message += "; waiting for " + describeWaiting(step.Waiting)
 	}
 	return out
+}
+
+// outsideCondition returns what the condition KeysRotated says while hosts outside may not have the written key set, which is
+// in a Secret: what shows them, what to do, and how to confirm it.
+func outsideCondition(c *v1beta1.Controller, secret string, in plan.Input) metav1.Condition {
+	shown := "hosts outside of Kubernetes may have the key, since there is " + strings.Join(in.Outside.Signs, ", ")
+	if more := len(in.Outside.Signs) - maxNamed; more > 0 {
+		shown = fmt.Sprintf("hosts outside of Kubernetes may have the key, since there is %s and %d more",
+			strings.Join(in.Outside.Signs[:maxNamed], ", "), more)
+	}
+	if len(in.Outside.Signs) == 0 {
+		shown = "it is not known whether hosts outside of Kubernetes have the key: " + in.Outside.Unknown
+	}
+	return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonWaitingForHostsOutside, Message: fmt.Sprintf(
+		"%s. The next step cuts off every host that does not have the present key set. Copy it to each, "+
+			"kubectl get secret --namespace %s %s -o jsonpath='{.data.slurm\\.jwks}' | base64 -d >/etc/slurm/slurm.jwks, have the "+
+			"daemons read it (docs/hybrid.md), and confirm it: kubectl annotate controller --namespace %s %s %s=%s --overwrite",
+		shown, c.Namespace, secret, c.Namespace, c.Name, v1beta1.AnnotationOutsideKeys, plan.Confirmation(in.Written))}
 }
 
 // describeWaiting names the pods that a rotation waits for.

@@ -49,11 +49,16 @@ func (r *Reconciler) rotateJWTKey(ctx context.Context, c *v1beta1.Controller) (m
 		return none, 0, err
 	}
 	in := plan.JWTInput{Now: r.now(), Written: secret.keys, NewBridge: toBeMade,
-		Requested: secret.requests[c.Name] != c.Annotations[v1beta1.AnnotationRotateJWTKeys]}
+		Requested: secret.isNewRequest(c, v1beta1.AnnotationRotateJWTKeys)}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionJWTKeysRotated)
 	if !in.Requested && secret.keys.Bridge == "" && last != nil && last.Status == metav1.ConditionTrue {
 		// A pod that starts has the written keys from the beginning.
 		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, all)
+	}
+	if secret.keys.Bridge == "" {
+		if err := checkAccountingIsOurs(all); err != nil {
+			return none, 0, err
+		}
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {
 		return none, 0, err
@@ -71,6 +76,13 @@ func (r *Reconciler) rotateJWTKey(ctx context.Context, c *v1beta1.Controller) (m
 		err = r.writeJWTKeys(ctx, c, all, secret, *step.Write)
 	}
 	return jwtConditionOf(step), lookAgain(step), err
+}
+
+// isJWTKeyUnfinished reports whether daemons have a key besides that for HS256.
+func (r *Reconciler) isJWTKeyUnfinished(ctx context.Context, namespace string, key corev1.SecretKeySelector) (
+	rotationSecret, bool, error) {
+	secret, err := r.readJWTSecret(ctx, namespace, key)
+	return secret.rotationSecret, secret.keys.Bridge != "", err
 }
 
 // lookAgain returns when to look again after a step, 0 for not at all.
@@ -94,6 +106,17 @@ func checkKeySetIsRead(all sharers) error {
 	for _, a := range all.accountings {
 		if setsKeys(a.Spec.ExtraConf) {
 			return newUnreadKeySetError(v1beta1.KindAccounting, a.Name)
+		}
+	}
+	return nil
+}
+
+// checkAccountingIsOurs returns an error if a slurmdbd outside verifies tokens, which would not get the new key.
+func checkAccountingIsOurs(all sharers) error {
+	for _, c := range all.controllers {
+		if option := outsideAccounting(c.Spec.ExtraConf); option != "" {
+			return problem.New(v1beta1.ReasonExternal, "%s in spec.extraConf of Controller %s names a slurmdbd outside of the "+
+				"operator's control, which would refuse the new tokens; replace the key by hand", option, c.Name)
 		}
 	}
 	return nil

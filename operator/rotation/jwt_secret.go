@@ -81,7 +81,7 @@ func (r *Reconciler) writeJWTKeys(ctx context.Context, c *v1beta1.Controller, al
 	if err != nil {
 		return err
 	}
-	secret, err := from.render(c, all, begunFor, data)
+	secret, err := r.renderSecret(ctx, from.rotationSecret, c, all, begunFor, data)
 	if err != nil {
 		return err
 	}

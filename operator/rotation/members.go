@@ -44,34 +44,50 @@ var slurmKeyRefs = keyRefs{
 // findSharers returns the objects in the namespace of a Controller that refer to the same key. The error is *problem.Error
 // if the daemons of one are outside of the operator's control, or if the slurmdbd of one has the key by another reference.
 func (r *Reconciler) findSharers(ctx context.Context, of *v1beta1.Controller, kind keyRefs) (sharers, error) {
+	all, err := listSharers(ctx, r.Client, of.Namespace, kind.ofController(of), kind)
+	if err != nil {
+		return all, err
+	}
+	accountings := &v1beta1.AccountingList{}
+	if err := r.Client.List(ctx, accountings, client.InNamespace(of.Namespace)); err != nil {
+		return all, fmt.Errorf("listing Accountings: %w", err)
+	}
+	for i := range all.controllers {
+		c := &all.controllers[i]
+		if c.Spec.External {
+			return all, newExternalError(v1beta1.KindController, c.Name)
+		}
+		if err := checkAccountingKey(c, accountings.Items, kind); err != nil {
+			return all, err
+		}
+	}
+	for _, a := range all.accountings {
+		if a.Spec.External {
+			return all, newExternalError(v1beta1.KindAccounting, a.Name)
+		}
+	}
+	return all, nil
+}
+
+// listSharers returns the objects of a namespace that refer to a key.
+func listSharers(ctx context.Context, c client.Client, namespace string, key *corev1.SecretKeySelector, kind keyRefs) (
+	sharers, error) {
 	var out sharers
-	namespace, key := of.Namespace, kind.ofController(of)
 	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
-	err := errors.Join(r.Client.List(ctx, controllers, client.InNamespace(namespace)),
-		r.Client.List(ctx, accountings, client.InNamespace(namespace)))
+	err := errors.Join(c.List(ctx, controllers, client.InNamespace(namespace)),
+		c.List(ctx, accountings, client.InNamespace(namespace)))
 	if err != nil {
 		return out, fmt.Errorf("listing the objects that refer to the key: %w", err)
 	}
 	for _, c := range controllers.Items {
-		if !isSameKey(kind.ofController(&c), key) {
-			continue
+		if isSameKey(kind.ofController(&c), key) {
+			out.controllers = append(out.controllers, c)
 		}
-		if c.Spec.External {
-			return out, newExternalError(v1beta1.KindController, c.Name)
-		}
-		if err := checkAccountingKey(&c, accountings.Items, kind); err != nil {
-			return out, err
-		}
-		out.controllers = append(out.controllers, c)
 	}
 	for _, a := range accountings.Items {
-		if !isSameKey(kind.ofAccounting(&a), key) {
-			continue
+		if isSameKey(kind.ofAccounting(&a), key) {
+			out.accountings = append(out.accountings, a)
 		}
-		if a.Spec.External {
-			return out, newExternalError(v1beta1.KindAccounting, a.Name)
-		}
-		out.accountings = append(out.accountings, a)
 	}
 	return out, nil
 }
@@ -107,11 +123,8 @@ func newExternalError(kind, name string) error {
 // do not have it.
 func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sharers, written plan.KeySet) (
 	[]plan.Member, error) {
-	selectors, expected := s.keyVerifiers()
-	for _, c := range s.controllers {
-		selectors = append(selectors, names.WorkerSelector(c.Name), names.ClusterLoginSelector(c.Name))
-	}
-	answers, err := r.askAgents(ctx, namespace, selectors, expected)
+	_, expected := s.keyVerifiers()
+	answers, err := r.askAgents(ctx, namespace, s.members(), expected)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +146,15 @@ func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sha
 		members = append(members, m)
 	}
 	return members, nil
+}
+
+// members returns the selectors of the pods whose daemons have a key of auth/slurm.
+func (s sharers) members() []map[string]string {
+	selectors, _ := s.keyVerifiers()
+	for _, c := range s.controllers {
+		selectors = append(selectors, names.WorkerSelector(c.Name), names.ClusterLoginSelector(c.Name))
+	}
+	return selectors
 }
 
 // keyVerifiers returns the selectors of the pods of slurmctld and slurmdbd, and the names of those that should exist.

@@ -22,6 +22,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 )
 
@@ -31,10 +32,14 @@ const FieldManager = "slurm-operator-rotation"
 // lookInterval is how often the agents are asked while a key is being replaced.
 const lookInterval = time.Second
 
+// outsideInterval is how often hosts outside are looked for while they are waited for.
+const outsideInterval = 10 * time.Second
+
 // Reconciler replaces the keys of the clusters of Controllers.
 type Reconciler struct {
 	kube.Writer
 	readAgent func(ctx context.Context, podIP string) (configagent.Status, error)
+	slurm     func(refs.ClusterKey) SlurmCluster
 	events    events.EventRecorder
 	now       func() time.Time
 	newKeyID  func(now time.Time) (string, error)
@@ -42,13 +47,14 @@ type Reconciler struct {
 }
 
 // New returns a Reconciler. It reads objects through c, those that are not cached (Secrets and pods) through
-// uncached, the agents through readAgent, and the time from now. namespaces are those in which the operator may run
+// uncached, the agents through readAgent, Slurm through slurm, which returns nil for a cluster that is not read, and the time
+// from now. namespaces are those in which the operator may run
 // daemons, empty for all.
 func New(c client.Client, uncached client.Reader,
-	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
-	now func() time.Time, namespaces []string) *Reconciler {
+	readAgent func(context.Context, string) (configagent.Status, error), slurm func(refs.ClusterKey) SlurmCluster,
+	recorder events.EventRecorder, now func() time.Time, namespaces []string) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: namespaces}
-	return &Reconciler{Writer: w, readAgent: readAgent, events: recorder, now: now, newKeyID: newKeyID,
+	return &Reconciler{Writer: w, readAgent: readAgent, slurm: slurm, events: recorder, now: now, newKeyID: newKeyID,
 		newBridge: func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, bridgeBits) }}
 }
 
@@ -56,6 +62,10 @@ func New(c client.Client, uncached client.Reader,
 type kind struct {
 	// annotation asks for a rotation, and condition says how far it is. action is that of its events.
 	annotation, condition, action string
+	// refs are the references to the key. isUnfinished reads the Secret with its keys, and reports whether a rotation has
+	// begun and not ended.
+	refs         keyRefs
+	isUnfinished func(ctx context.Context, namespace string, key corev1.SecretKeySelector) (rotationSecret, bool, error)
 	// rotate takes the next step. It returns the condition and when to look again. An error is *problem.Error if somebody
 	// has to do something.
 	rotate func(ctx context.Context, c *v1beta1.Controller) (metav1.Condition, time.Duration, error)
@@ -64,8 +74,9 @@ type kind struct {
 // kinds returns the kinds of keys.
 func (r *Reconciler) kinds() []kind {
 	return []kind{
-		{v1beta1.AnnotationRotateKeys, v1beta1.ConditionKeysRotated, "RotateKeys", r.rotateKey},
-		{v1beta1.AnnotationRotateJWTKeys, v1beta1.ConditionJWTKeysRotated, "RotateJWTKeys", r.rotateJWTKey},
+		{v1beta1.AnnotationRotateKeys, v1beta1.ConditionKeysRotated, "RotateKeys", slurmKeyRefs, r.isKeyUnfinished, r.rotateKey},
+		{v1beta1.AnnotationRotateJWTKeys, v1beta1.ConditionJWTKeysRotated, "RotateJWTKeys", jwtKeyRefs, r.isJWTKeyUnfinished,
+			r.rotateJWTKey},
 	}
 }
 
@@ -84,7 +95,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Reconcile takes the next step of the rotations that a Controller asks for, and says in conditions how far they are.
+// Reconcile takes the next step of the rotations that a Controller asks for or that have begun, and says in conditions how
+// far they are.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1beta1.Controller{}
 	if live, err := r.FindLive(ctx, req.NamespacedName, c); !live {
@@ -97,7 +109,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var failures []error
 	for _, k := range r.kinds() {
 		if c.Annotations[k.annotation] == "" {
-			continue
+			if unfinished, err := r.finishesUnasked(ctx, c, k); !unfinished {
+				failures = append(failures, err)
+				continue
+			}
 		}
 		again, err := r.takeStep(ctx, c, k)
 		failures = append(failures, err)
@@ -148,7 +163,7 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 		return none, 0, err
 	}
 	in := plan.Input{Written: secret.set,
-		Requested: secret.requests[c.Name] != c.Annotations[v1beta1.AnnotationRotateKeys]}
+		Requested: secret.isNewRequest(c, v1beta1.AnnotationRotateKeys)}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if !in.Requested && len(secret.set.IDs()) == 1 && last != nil && last.Status == metav1.ConditionTrue {
 		// A pod that starts has the written key set from the beginning.
@@ -160,8 +175,15 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 	if in.Members, err = r.observeMembers(ctx, c.Namespace, sharers, secret.set); err != nil {
 		return none, 0, err
 	}
+	if plan.MustSeeOutside(in) {
+		if in.Outside, err = r.observeOutside(ctx, c, sharers); err != nil {
+			return none, 0, err
+		}
+	}
 	step := plan.Next(in)
 	switch {
+	case step.WaitsForOutside:
+		return outsideCondition(c, secret.name, in), outsideInterval, nil
 	case step.Phase == plan.Rotated:
 		return conditionOf(step, secret.set), 0, nil
 	case step.Write == nil:

@@ -18,8 +18,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // env is a store with a Controller "team/slurm", its Accounting and LoginSet, and their pods.
@@ -33,6 +37,9 @@ type env struct {
 	jwtKeys map[string]string
 	// faults are what agents report, by the same addresses.
 	faults map[string]string
+	// slurm is the reading of the Slurm cluster, and slurmProblem why there is no newer one.
+	slurm        *slurmclients.Reading
+	slurmProblem string
 	// later is how long after noon it is.
 	later time.Duration
 }
@@ -48,14 +55,25 @@ func newEnv(t *testing.T, more ...client.Object) *env {
 	l.Spec.ControllerRef.Name = "slurm"
 	auth := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth"},
 		Data: map[string][]byte{"slurm.key": []byte("one")}}
-	objects := append([]client.Object{a, l, auth,
+	objects := append([]client.Object{a, l, auth, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}},
 		newPod("slurm-controller-0", "10.0.0.1", names.SlurmctldSelector("slurm")),
 		newPod("db-accounting-0", "10.0.0.2", names.SlurmdbdSelector("db")),
 		newPod("w-0", "10.0.0.3", names.WorkerSelector("slurm")),
 		newPod("login-x", "10.0.0.4", names.ClusterLoginSelector("slurm")),
 		newPod("other-0", "10.0.0.9", names.WorkerSelector("other"))}, more...)
-	return &env{t: t, store: kubetest.NewStore(t, c, objects...), recorder: events.NewFakeRecorder(1000),
+	return &env{t: t, slurm: readingOf(nil), store: kubetest.NewStore(t, c, objects...), recorder: events.NewFakeRecorder(1000),
 		faults: map[string]string{}, jwtKeys: map[string]string{}, keys: map[string]string{"10.0.0.1": "", "10.0.0.2": "", "10.0.0.3": "", "10.0.0.4": ""}}
+}
+
+// Reading and Problem implement SlurmCluster.
+func (e *env) Reading() *slurmclients.Reading { return e.slurm }
+func (e *env) Problem() string                { return e.slurmProblem }
+
+// readingOf returns a reading of nodes, none of which a pod runs but w-0.
+func readingOf(nodes map[string]*slurm.Node) *slurmclients.Reading {
+	out := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: nodes}
+	out.Snapshot.Nodes.Known, out.Snapshot.Nodes.ReadAt = true, kubetest.Noon().Add(time.Hour)
+	return out
 }
 
 func keyOf(secret string) *corev1.SecretKeySelector {
@@ -78,7 +96,7 @@ func (e *env) reconcile(store *kubetest.Store) error {
 		return configagent.Status{Keys: keys, JWTKeys: e.jwtKeys[podIP], AppliedAt: kubetest.Noon(),
 			Error: e.faults[podIP]}, nil
 	}
-	r := New(store, store, read, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
+	r := New(store, store, read, func(refs.ClusterKey) SlurmCluster { return e }, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
 	r.newKeyID = func(time.Time) (string, error) { return "new", nil }
 	r.newBridge = func() (*rsa.PrivateKey, error) { return bridge, nil }
 	_, err := r.Reconcile(e.t.Context(), kubetest.Request("slurm"))
@@ -293,7 +311,7 @@ func TestTheKeysOutliveTheController(t *testing.T) {
 		}
 		return out
 	}
-	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db" {
+	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db, Namespace team" {
 		t.Errorf("the Secret belongs to %s", got)
 	}
 	secret := kubetest.Get(t, e.store, names.KeySetSecret("auth", "slurm.key"), &corev1.Secret{})
@@ -302,7 +320,7 @@ func TestTheKeysOutliveTheController(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.check(v1beta1.ReasonRotated, "", "new*")
-	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db" {
+	if got := strings.Join(owners(), ", "); got != "Controller slurm, Accounting db, Namespace team" {
 		t.Errorf("the Secret of an older operator belongs to %s", got)
 	}
 	e.store.Writes = 0

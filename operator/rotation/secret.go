@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,13 +70,18 @@ func (r *Reconciler) readUsersKey(ctx context.Context, namespace, field string, 
 	return secret.Data[ref.Key], nil
 }
 
-// render returns the Secret with other data. It belongs to all Controllers and Accountings that have the key, and is deleted
-// with the last of them. c's request is done if a rotation begins with it.
-func (s rotationSecret) render(c *v1beta1.Controller, all sharers, begunFor string, data map[string][]byte) (
-	*corev1.Secret, error) {
+// isNewRequest reports whether the annotation of a Controller asks for a key that was not made yet.
+func (s rotationSecret) isNewRequest(c *v1beta1.Controller, annotation string) bool {
+	value := c.Annotations[annotation]
+	return value != "" && s.requests[c.Name] != value
+}
+
+// renderSecret returns the Secret with other data. c's request is done if a rotation begins with it.
+func (r *Reconciler) renderSecret(ctx context.Context, from rotationSecret, c *v1beta1.Controller, all sharers, begunFor string,
+	data map[string][]byte) (*corev1.Secret, error) {
 	requests := map[string]string{}
 	for _, sharer := range all.controllers { // those that are gone are left out
-		if value, has := s.requests[sharer.Name]; has {
+		if value, has := from.requests[sharer.Name]; has {
 			requests[sharer.Name] = value
 		}
 	}
@@ -88,49 +92,15 @@ func (s rotationSecret) render(c *v1beta1.Controller, all sharers, begunFor stri
 	if err != nil {
 		return nil, err
 	}
-	out := &corev1.Secret{Type: corev1.SecretTypeOpaque, ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: s.name}}
-	if s.live != nil {
-		out = s.live.DeepCopy()
+	out := &corev1.Secret{Type: corev1.SecretTypeOpaque, ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: from.name}}
+	if from.live != nil {
+		out = from.live.DeepCopy()
 	}
 	out.Annotations = podspec.MergeMaps(out.Annotations, map[string]string{v1beta1.AnnotationRotatedFor: string(done)})
-	out.OwnerReferences = all.owners()
 	out.Data = data
-	return out, nil
-}
-
-// owners returns references to all objects that have the key.
-func (s sharers) owners() []metav1.OwnerReference {
-	var out []metav1.OwnerReference
-	add := func(kind string, o metav1.Object) {
-		out = append(out, metav1.OwnerReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind, Name: o.GetName(),
-			UID: o.GetUID()})
-	}
-	for i := range s.controllers {
-		add(v1beta1.KindController, &s.controllers[i])
-	}
-	for i := range s.accountings {
-		add(v1beta1.KindAccounting, &s.accountings[i])
-	}
-	return out
-}
-
-// keepOwners adds the objects to which the Secret of a rotation that is over must belong, too: those that refer to the key
-// since, and the Accountings of one that an older operator has written.
-func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sharers) error {
-	if from.live == nil {
-		return nil
-	}
-	next := from.live.DeepCopy()
-	for _, owner := range all.owners() {
-		has := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
-		if !slices.ContainsFunc(next.OwnerReferences, has) {
-			next.OwnerReferences = append(next.OwnerReferences, owner)
-		}
-	}
-	if len(next.OwnerReferences) == len(from.live.OwnerReferences) {
-		return nil
-	}
-	return r.writeSecret(ctx, from, next)
+	anchor, err := r.anchorOf(ctx, c.Namespace, from)
+	out.OwnerReferences = append(all.owners(), anchor)
+	return out, err
 }
 
 // writeSecret writes the Secret, on condition that it has not changed since it was read.

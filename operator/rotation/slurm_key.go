@@ -39,6 +39,13 @@ func (r *Reconciler) readKeySecret(ctx context.Context, namespace string, key co
 	return out, nil
 }
 
+// isKeyUnfinished reports whether daemons have several keys.
+func (r *Reconciler) isKeyUnfinished(ctx context.Context, namespace string, key corev1.SecretKeySelector) (
+	rotationSecret, bool, error) {
+	secret, err := r.readKeySecret(ctx, namespace, key)
+	return secret.rotationSecret, len(secret.set.IDs()) > 1, err
+}
+
 // writeKeySet writes the next key set. Keys that are in no Secret are made.
 func (r *Reconciler) writeKeySet(ctx context.Context, c *v1beta1.Controller, s sharers, from keySecret,
 	next plan.KeySet) error {
@@ -62,7 +69,7 @@ func (r *Reconciler) writeKeySet(ctx context.Context, c *v1beta1.Controller, s s
 	if from.set.IsPlain() || len(from.set.IDs()) < len(next.IDs()) {
 		begunFor = c.Annotations[v1beta1.AnnotationRotateKeys]
 	}
-	secret, err := from.render(c, s, begunFor, map[string][]byte{podspec.SlurmJWKSFile: text,
+	secret, err := r.renderSecret(ctx, from.rotationSecret, c, s, begunFor, map[string][]byte{podspec.SlurmJWKSFile: text,
 		slurmconf.KeySetFile: []byte(next.String())})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,7 +58,11 @@ func (w *simulation) checkOwner(next write) {
 // checkDeletion holds a deletion to what is kept.
 func (w *simulation) checkDeletion(next write) {
 	switch next.kind {
-	case "PersistentVolumeClaim", "Secret", "Namespace", v1beta1.KindController, "NodeSet":
+	case "Secret":
+		if !w.isReleasedSecret(next.name) {
+			w.failf("Secret %s is deleted", next.name)
+		}
+	case "PersistentVolumeClaim", "Namespace", v1beta1.KindController, "NodeSet":
 		w.failf("%s %s is deleted", next.kind, next.name)
 	case "Pod":
 		if next.object.GetLabels()[v1beta1.LabelAppName] != v1beta1.AppReleaseLookup {
@@ -65,6 +70,12 @@ func (w *simulation) checkDeletion(next write) {
 		}
 	}
 	w.checkTeardown(next.kind, next.name, "the operator")
+}
+
+// isReleasedSecret reports whether a Secret has keys of a rotation that no daemon of a Controller needs any more.
+func (w *simulation) isReleasedSecret(name string) bool {
+	secret, c := find[*corev1.Secret](w.api, name), find[*v1beta1.Controller](w.api, ctldName)
+	return (secret == nil || secret.Annotations[v1beta1.AnnotationRotatedFor] != "") && (c == nil || c.DeletionTimestamp != nil)
 }
 
 // checkTeardown holds the deletion of slurmctld to the workers that need it.

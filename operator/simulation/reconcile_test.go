@@ -17,9 +17,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/loginset"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/restapi"
 	"github.com/slurmtide/slurmtide/operator/rotation"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // rotationReconciler is the reconciler of Controllers that replaces keys.
@@ -43,9 +46,22 @@ func (w *simulation) startOperator() {
 			restapi.Config{Namespaces: namespaces, Image: slurmImages[0], AgentImage: "agent:1"}),
 		v1beta1.KindLoginSet: loginset.New(c, uncached, w.readAgent, w, now,
 			loginset.Config{Namespaces: namespaces, Image: slurmImages[0], AgentImage: "agent:1"}),
-		rotationReconciler: rotation.New(c, uncached, w.readAgent, w, now, namespaces),
+		rotationReconciler: rotation.New(c, uncached, w.readAgent,
+			func(refs.ClusterKey) rotation.SlurmCluster { return slurmWithoutHostsOutside{w} }, w, now, namespaces),
 	}
 }
+
+// slurmWithoutHostsOutside is a Slurm cluster whose nodes are all run by pods.
+type slurmWithoutHostsOutside struct{ w *simulation }
+
+// Reading and Problem implement rotation.SlurmCluster.
+func (s slurmWithoutHostsOutside) Reading() *slurmclients.Reading {
+	out := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}
+	out.Snapshot.Nodes.Known, out.Snapshot.Nodes.ReadAt = true, s.w.now
+	return out
+}
+
+func (s slurmWithoutHostsOutside) Problem() string { return "" }
 
 // kindOfReconciler returns the kind whose objects a reconciler has.
 func kindOfReconciler(name string) string {

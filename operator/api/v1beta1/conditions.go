@@ -150,6 +150,9 @@ const (
 	ReasonWaitingForDaemons = "WaitingForDaemons"
 	// ReasonDistributingKey (False): daemons learn the new key, with which nobody signs yet.
 	ReasonDistributingKey = "DistributingKey"
+	// ReasonWaitingForHostsOutside (False): hosts outside of the operator's control may not have the key set of the step
+	// before. AnnotationOutsideKeys confirms that they do. It is of KeysRotated, before and after ReasonSwitchingKey.
+	ReasonWaitingForHostsOutside = "WaitingForHostsOutside"
 	// ReasonReplacingTokens (False): tokens are signed with another key, and those who use them are given time to notice. It
 	// is a step of JWTKeysRotated, before and after ReasonSwitchingKey.
 	ReasonReplacingTokens = "ReplacingTokens"

@@ -152,6 +152,11 @@ const AnnotationRotateKeys = Prefix + "rotate-keys"
 // AnnotationRotateJWTKeys is AnnotationRotateKeys for the key of auth/jwt, with which tokens are signed.
 const AnnotationRotateJWTKeys = Prefix + "rotate-jwt-keys"
 
+// AnnotationOutsideKeys is on Controllers. It confirms that all hosts outside of the operator's control have the key set of a
+// step of a rotation. Its value is in the message of the condition KeysRotated: the id of the new key with "/added" or
+// "/default". Users set it; the operator reads it. It is a slurmtide extension.
+const AnnotationOutsideKeys = Prefix + "outside-keys"
+
 // AnnotationRotatedFor is on the Secrets with keys of a rotation: for which Controllers, and which values of their
 // AnnotationRotateKeys or AnnotationRotateJWTKeys, keys were made, as a JSON object. The operator sets and reads it. It is a slurmtide extension.
 const AnnotationRotatedFor = Prefix + "rotated-for"

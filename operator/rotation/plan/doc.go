@@ -9,6 +9,9 @@
 //	slurm.key ──► first*,new ──► first,new* ──► new*
 //	                           old*,new ──► old,new* ──► new*
 //
+// Hosts outside of the operator's control do not say what they have. The first step harms none: what a slurm.key signs is
+// accepted, and the other way round. Before each of the next two, somebody must confirm that they have the written key set.
+//
 // The star marks the default. What has been done is only in the key set that is written and in what the daemons say
 // that they have loaded, so that an operator that starts again goes on.
 package plan

@@ -43,9 +43,42 @@ type Input struct {
 	Requested bool
 	// Members are all daemons that read the key set.
 	Members []Member
+	// Outside are the hosts outside of the operator's control.
+	Outside Outside
 	// NewID is the id that a new key would get.
 	NewID string
 }
+
+// Outside are hosts that may have the key, and whose key set the operator neither writes nor reads.
+type Outside struct {
+	// Signs name such hosts, or what serves them. Without one there are none.
+	Signs []string
+	// Unknown says why it is not known whether there are some. It is empty if it is known.
+	Unknown string
+	// Confirmed is what somebody says that all of them have: the Confirmation of a key set.
+	Confirmed string
+}
+
+// mayMissKeys reports whether a host outside may not have the written key set.
+func (o Outside) mayMissKeys(written KeySet) bool {
+	return (len(o.Signs) > 0 || o.Unknown != "") && o.Confirmed != Confirmation(written)
+}
+
+// Confirmation says of hosts outside that they have a key set of two keys: that of a key which is added, or of one which is
+// the default.
+func Confirmation(s KeySet) string {
+	if len(s.ids) < 2 {
+		return ""
+	}
+	if s.signs == s.ids[0] {
+		return s.ids[1] + "/added"
+	}
+	return s.ids[1] + "/default"
+}
+
+// MustSeeOutside reports whether the next step depends on the hosts outside: all members have the written key set, and the
+// next one refuses whoever does not have it.
+func MustSeeOutside(in Input) bool { return len(in.Written.ids) == 2 && len(waitingMembers(in)) == 0 }
 
 // Step is what to do now.
 type Step struct {
@@ -55,6 +88,8 @@ type Step struct {
 	Write *KeySet
 	// Waiting are the members that do not use the written key set.
 	Waiting []Member
+	// WaitsForOutside says that hosts outside may not have the written key set.
+	WaitsForOutside bool
 }
 
 // Next returns the next step.
@@ -64,6 +99,10 @@ func Next(in Input) Step {
 		if len(in.Written.ids) < 2 && in.Requested {
 			step.Phase = NotBegun
 		}
+		return step
+	}
+	if MustSeeOutside(in) && in.Outside.mayMissKeys(in.Written) {
+		step.WaitsForOutside = true
 		return step
 	}
 	next := followingSet(in)

@@ -198,3 +198,38 @@ func followingWorlds(t *testing.T, w world) []world {
 	}
 	return out
 }
+
+// TestHostsOutside: a step that cuts off hosts without the written key set waits for a confirmation of this very set.
+func TestHostsOutside(t *testing.T) {
+	seen, unknown := plan.Outside{Signs: []string{"slurm node n1"}}, plan.Outside{Unknown: "no route"}
+	confirmed := func(o plan.Outside, value string) plan.Outside { o.Confirmed = value; return o }
+	for _, tc := range []struct {
+		name, written string
+		outside       plan.Outside
+		waits         bool
+	}{
+		{"none are there", "a*,b", plan.Outside{}, false},
+		{"a rotation begins with some", "a*", seen, false},
+		{"and where it is not known", "", unknown, false},
+		{"some are there before the switch", "a*,b", seen, true},
+		{"and before the end", "a,b*", seen, true},
+		{"it is not known", "a*,b", unknown, true},
+		{"the added key is confirmed", "a*,b", confirmed(seen, "b/added"), false},
+		{"it is not known, and confirmed", "a*,b", confirmed(unknown, "b/added"), false},
+		{"the added key is confirmed before the end", "a,b*", confirmed(seen, "b/added"), true},
+		{"the default key is confirmed", "a,b*", confirmed(seen, "b/default"), false},
+		{"another rotation is confirmed", "b*,c", confirmed(seen, "b/added"), true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			written, err := plan.ParseKeySet(tc.written)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := plan.Next(plan.Input{Written: written, Requested: true, NewID: "new", Outside: tc.outside,
+				Members: []plan.Member{{Name: "w-0", Loaded: written}}})
+			if step.WaitsForOutside != tc.waits || (step.Write == nil) != tc.waits {
+				t.Errorf("the step is %+v", step)
+			}
+		})
+	}
+}

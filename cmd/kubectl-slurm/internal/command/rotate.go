@@ -34,6 +34,11 @@ operator replaces the key in steps, and the condition KeysRotated or JWTKeysRota
 Controller says how far it is. With --wait the command prints each step and returns after
 the last one; if it is interrupted, the rotation goes on.
 
+Hosts outside of Kubernetes with slurmd, sackd or slurmdbd are cut off by a step for which they
+do not have the keys. The rotation waits before such a step while it sees such hosts, or cannot
+read Slurm; the condition, which --wait prints, has the Secret to copy and the command that
+confirms it. It cannot see login hosts that reach slurmctld without a Service for the outside.
+
 Tokens that users have from scontrol are refused after a rotation with --key=jwt.`,
 		Example: "  kubectl slurm rotate --wait\n  kubectl slurm rotate blue --key=jwt --namespace=hpc --output=json",
 		Args:    cobra.MaximumNArgs(1),
@@ -81,7 +86,7 @@ type rotation struct {
 func (r rotation) Write(w io.Writer) error {
 	step := r.Message
 	if r.Step == "" {
-		step = "asked for a new key; the condition " + r.key.Condition + " says how far that is"
+		step = "asked for a new key; the condition " + r.key.Condition + " says how far that is, and what hosts outside need"
 	}
 	_, err := fmt.Fprintf(w, "controller %s/%s: %s\n", r.Namespace, r.Controller, table.Clean(step))
 	return err

@@ -105,6 +105,17 @@ func TestRotatePrintsAnObject(t *testing.T) {
 	}
 }
 
+// TestRotatePrintsWhatHostsOutsideNeed: the operator's message has the way out.
+func TestRotatePrintsWhatHostsOutsideNeed(t *testing.T) {
+	steps := newSteps()
+	const message = "hosts outside of Kubernetes may have the key, since there is slurm node n1. Confirm it: kubectl annotate"
+	f := &fakeServer{conditions: append(steps[:3:3], "False WaitingForHostsOutside "+message, steps[3])}
+	out, _, err := runRotate(t.Context(), t, f, "--wait")
+	if err != nil || !strings.Contains(out, "controller hpc/blue: "+message+"\n") {
+		t.Errorf("error %v, output:\n%s", err, out)
+	}
+}
+
 func TestRotateWithoutWaiting(t *testing.T) {
 	f := &fakeServer{conditions: newSteps()}
 	out, _, err := runRotate(t.Context(), t, f)

@@ -1,0 +1,124 @@
+package rotation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+// The Secret of a rotation has the keys of daemons that run. It belongs to all Controllers and Accountings that have the key
+// and, as long as one of them is a Controller, to the namespace as well: the garbage collector would otherwise delete it as
+// soon as a foreground deletion of the last Controller begins, whose workers still run. ReleaseSecrets ends that.
+
+// owners returns references to all objects that have the key.
+func (s sharers) owners() []metav1.OwnerReference {
+	var out []metav1.OwnerReference
+	add := func(kind string, o metav1.Object) {
+		out = append(out, metav1.OwnerReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind, Name: o.GetName(),
+			UID: o.GetUID()})
+	}
+	for i := range s.controllers {
+		add(v1beta1.KindController, &s.controllers[i])
+	}
+	for i := range s.accountings {
+		add(v1beta1.KindAccounting, &s.accountings[i])
+	}
+	return out
+}
+
+// anchorOf returns the reference to the namespace that the Secret has, or a new one.
+func (r *Reconciler) anchorOf(ctx context.Context, namespace string, from rotationSecret) (metav1.OwnerReference, error) {
+	if from.live != nil {
+		for _, owner := range from.live.OwnerReferences {
+			if isAnchor(owner) {
+				return owner, nil
+			}
+		}
+	}
+	live := &corev1.Namespace{}
+	if err := r.Uncached.Get(ctx, client.ObjectKey{Name: namespace}, live); err != nil {
+		return metav1.OwnerReference{}, fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	return refs.Anchor(namespace, live.UID), nil
+}
+
+func isAnchor(owner metav1.OwnerReference) bool { return owner.Kind == "Namespace" }
+
+// keepOwners adds the objects to which the Secret of a rotation that is over must belong, too: those that refer to the key
+// since, and those of one that an older operator has written.
+func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sharers) error {
+	if from.live == nil {
+		return nil
+	}
+	anchor, err := r.anchorOf(ctx, from.live.Namespace, from)
+	if err != nil {
+		return err
+	}
+	next := from.live.DeepCopy()
+	for _, owner := range append(all.owners(), anchor) {
+		has := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
+		if !slices.ContainsFunc(next.OwnerReferences, has) {
+			next.OwnerReferences = append(next.OwnerReferences, owner)
+		}
+	}
+	if len(next.OwnerReferences) == len(from.live.OwnerReferences) {
+		return nil
+	}
+	return r.writeSecret(ctx, from, next)
+}
+
+// ReleaseSecrets removes a Controller that is being deleted, and whose daemons are gone, from the owners of the Secrets with
+// the keys of rotations. It deletes a Secret of which no other object of the namespace has the key. A Secret that the operator
+// may not read or write stays.
+func ReleaseSecrets(ctx context.Context, w kube.Writer, c *v1beta1.Controller) error {
+	for _, kind := range []struct {
+		refs keyRefs
+		name func(secret, key string) string
+	}{{slurmKeyRefs, names.KeySetSecret}, {jwtKeyRefs, names.JWTKeysSecret}} {
+		key := kind.refs.ofController(c)
+		if key == nil {
+			continue
+		}
+		all, err := listSharers(ctx, w.Client, c.Namespace, key, kind.refs)
+		if err != nil {
+			return err
+		}
+		all.controllers = slices.DeleteFunc(all.controllers, func(o v1beta1.Controller) bool { return o.UID == c.UID })
+		err = releaseSecret(ctx, w, client.ObjectKey{Namespace: c.Namespace, Name: kind.name(key.Name, key.Key)}, all)
+		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("releasing a Secret with keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// releaseSecret leaves a Secret with keys to those that have the key still, or deletes it if there are none.
+func releaseSecret(ctx context.Context, w kube.Writer, name client.ObjectKey, left sharers) error {
+	live := &corev1.Secret{}
+	if err := w.Uncached.Get(ctx, name, live); err != nil {
+		return err
+	}
+	if live.Annotations[v1beta1.AnnotationRotatedFor] == "" {
+		return nil // it was made by others
+	}
+	next := live.DeepCopy()
+	next.OwnerReferences = left.owners()
+	switch {
+	case len(next.OwnerReferences) == 0:
+		return w.Client.Delete(ctx, live, client.Preconditions{UID: &live.UID})
+	case len(left.controllers) > 0:
+		next.OwnerReferences = append(next.OwnerReferences,
+			slices.DeleteFunc(slices.Clone(live.OwnerReferences), func(o metav1.OwnerReference) bool { return !isAnchor(o) })...)
+	}
+	return w.Client.Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), w.Owner)
+}
