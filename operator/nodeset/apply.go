@@ -59,7 +59,7 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 	r.expectations.EndCreations(s.expectations, len(s.created))
 	r.emitCreatedEvents(s)
 	r.emitStepEvents(s)
-	if hasDrain(steps) && s.slurmCluster != nil {
+	if (hasDrain(steps) || actions.AwaitsReading) && s.slurmCluster != nil {
 		s.slurmCluster.RequestRefresh() // so that idle workers are deleted soon after their drain
 	}
 	return errors.Join(childErr, err)

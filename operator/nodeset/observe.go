@@ -73,7 +73,9 @@ type observation struct {
 	slurm        plan.SlurmReading
 	slurmNodes   map[string]*slurm.Node // as read, for the pod conditions
 	// nodesReadAt is when the reading of slurmNodes began.
-	nodesReadAt  time.Time
+	nodesReadAt time.Time
+	// goneSince is when the pods of workers were first missed, by Slurm node.
+	goneSince    map[string]time.Time
 	reservations plan.Reservations
 	expectations *expectations.NodeSet
 	// RecordsProblem is why FUTURE records could not be created, empty if they could.
@@ -166,7 +168,7 @@ func (s *observation) possibleSlurmNames() []string {
 			out = append(out, s.desired.SlurmName(i))
 		}
 	default: // as far as the plan searches for a free ordinal
-		for i := range s.desired.Replicas + len(s.workers) {
+		for i := range s.desired.OrdinalsEnd(len(s.workers), s.desired.Replicas) {
 			out = append(out, s.desired.SlurmName(i))
 		}
 	}
@@ -193,6 +195,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
 	s.slurm = r.freshness.ReadingOf(now, s.slurmCluster, reading, string(s.nodeSet.UID), ours, there,
 		observed.FaultReasons(s.nodeSet))
+	s.goneSince = s.expectations.MissWorkers(s.workers, now, earlier(s.slurm.NodesReadAt, s.slurm.JobsReadAt))
 	s.slurm.Connected = s.slurm.Connected || s.clusterFound // the client may not have been created yet
 	if s.slurmCluster == nil || !s.slurm.Known {
 		return
@@ -213,12 +216,20 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	s.slurm = r.planner.FilterReading(&s.desired, s.workers, s.slurm)
 }
 
+// earlier returns the earlier of two times.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // planObservation is what the plan is based on.
 func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,
-		Reservations: s.reservations,
-		KubeNodes:    s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
+		Reservations: s.reservations, GoneSince: s.goneSince,
+		KubeNodes: s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
 		AdoptedRevisions: s.adoptedRevisions,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func setPerKubeNode(n *v1beta1.NodeSet) {
@@ -71,6 +72,7 @@ func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
 	}
 	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"),
 		client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
+	r.slurm.Nodes["gpu-0"].State.Base = slurm.NodeDown // preStop
 	r.pollAndReconcile()
 	if got := observed.RequiredKubeNode(r.pod("gpu-0")); got != "kube-0" {
 		t.Errorf("it is pinned to %q", got)

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func TestRecordsOfWorkersToCome(t *testing.T) {
@@ -111,6 +112,8 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 		for _, name := range names {
 			r.must(r.Client.Delete(t.Context(), r.pod(name),
 				client.Preconditions{UID: &r.pod(name).UID, ResourceVersion: &r.pod(name).ResourceVersion}))
+			n := r.slurm.Nodes[name] // preStop
+			n.State.Base, n.Reason = slurm.NodeDown, v1beta1.DrainReasonPrefix+"the pod is being stopped"
 		}
 		r.restart()
 		settle()

@@ -46,6 +46,7 @@ type NodeSet struct {
 	// pendingUpdates are the updates of Slurm nodes that no reading shows yet, by name.
 	pendingUpdates map[string]pendingUpdate
 	Pods           *Pods
+	goneWorkers    goneWorkers
 	// ReportedMismatch is the mismatch that was last reported.
 	ReportedMismatch string
 	// Namespace is what was read of the NodeSet's namespace.

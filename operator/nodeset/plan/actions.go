@@ -58,6 +58,8 @@ const (
 	PreconditionHeld Precondition = "out of service by others"
 	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
 	PreconditionUnregistered Precondition = "unregistered"
+	// PreconditionNameFree: no slurmd runs with the node's name, or it is drained and has no work.
+	PreconditionNameFree Precondition = "name free"
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	PreconditionUndrained Precondition = "undrained"
 	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
@@ -83,6 +85,8 @@ func (l Precondition) IsMetBy(r *Record) bool {
 		return r == nil || r.Future
 	case PreconditionFuture:
 		return r != nil && r.Future
+	case PreconditionNameFree:
+		return r == nil || r.Future || !r.Busy && (r.Drain || r.Down && !r.NotResponding)
 	}
 	if r == nil || r.Future {
 		return false
@@ -168,6 +172,12 @@ type Actions struct {
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
 	OwnerUnknown []string
+	// Taken are the Slurm nodes without a pod on which slurmd may still run. No worker is created with
+	// their names, and their claims are kept.
+	Taken []string
+	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
+	// shows whether its name is taken.
+	AwaitsReading bool
 	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
 	// joined.
 	SlurmCluster SlurmClusterChange

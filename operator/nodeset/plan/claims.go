@@ -36,7 +36,8 @@ func (p *Planner) planClaims(desired *Desired, observed *Observation, actions *A
 	claims := slices.SortedFunc(slices.Values(observed.Claims),
 		func(a, b Claim) int { return strings.Compare(a.Name, b.Name) })
 	var changed, deleted []ClaimChange
-	prune := p.rules.MayDeleteClaims(&observed.Slurm) && hasSettledScaleIn(desired, observed, actions)
+	prune := p.rules.MayDeleteClaims(&observed.Slurm) && len(actions.Taken) == 0 &&
+		!actions.AwaitsReading && hasSettledScaleIn(desired, observed, actions)
 	for _, c := range claims {
 		if c.Deleting {
 			continue

@@ -24,11 +24,7 @@ func (b *planRun) createPerKubeNode() {
 		held[b.observed.Workers[i].Slot.KubeNode] = true
 	}
 	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
-		switch name := b.desired.SlurmNameOn(n); {
-		case held[n], b.slurm.OwnedByOthers[name] != "":
-		case b.isOwnerUnknown(name):
-			b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
-		default:
+		if name := b.desired.SlurmNameOn(n); !held[n] && b.isNameFree(name) {
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
@@ -49,7 +45,8 @@ func (b *planRun) createAt(slot Slot, name string) {
 	if !old {
 		revision = b.desired.Revision
 	}
-	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name, Revision: revision})
+	b.addStep(Step{Verb: CreatePod, Slot: slot, SlurmName: name, Revision: revision,
+		Precondition: b.creationPrecondition(name)})
 }
 
 // createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
@@ -62,6 +59,9 @@ func (b *planRun) createOrdinals() {
 			missing--
 			b.requeueAt(end)
 		}
+	}
+	if missing > 0 {
+		missing -= b.countAwaited()
 	}
 	for _, ordinal := range b.freeOrdinals(missing) {
 		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
@@ -77,16 +77,10 @@ func (b *planRun) freeOrdinals(count int) []int {
 	for i := range b.observed.Workers {
 		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
-	end := b.desired.WorkerCount() + len(b.observed.Workers)
-	if b.desired.MaxWorkers != nil {
-		end = max(*b.desired.MaxWorkers, b.desired.WorkerCount())
-	}
 	var good, drained []int
-	for i := 0; i < end && len(good) < count; i++ {
+	for i := 0; i < b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)) && len(good) < count; i++ {
 		switch name := b.desired.SlurmName(i); {
-		case held[i], b.slurm.OwnedByOthers[name] != "":
-		case b.isOwnerUnknown(name):
-			b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
+		case held[i] || !b.isNameFree(name):
 		case b.slurm.Records[name].OutOfServiceByOthers():
 			drained = append(drained, i)
 		default:

@@ -87,12 +87,11 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	case (wanted || !b.desired.PerKubeNode || b.desired.Deleting || b.isPrunable(r)) && b.settleFault(r, wanted):
 	case b.rules.OutOfServiceByOthers(r):
 		b.clearPod(r)
-	case r.Busy, b.slurm.Work[r.Name].Jobs > 0:
-	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r):
+	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r) && !b.wantedNames[r.Name]:
 	case !r.Drain:
 		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,
 			Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
-	case !b.slurm.isDrained(r.Name):
+	case r.Busy, b.slurm.Work[r.Name].Jobs > 0, !b.slurm.isDrained(r.Name):
 	case wanted:
 		b.addStep(Step{Verb: MarkFuture, SlurmName: r.Name, Precondition: PreconditionDrainedByUs,
 			Reason: "its pod is gone"})

@@ -79,6 +79,15 @@ func (w *Desired) WorkerCount() int {
 	return w.Replicas
 }
 
+// OrdinalsEnd returns the first ordinal that no worker gets while there are the given numbers of workers
+// and of names that are taken. Without a maximum, each desired worker has at most one name to spare.
+func (w *Desired) OrdinalsEnd(workers, taken int) int {
+	if w.MaxWorkers != nil {
+		return max(*w.MaxWorkers, w.WorkerCount())
+	}
+	return w.WorkerCount() + workers + min(taken, w.WorkerCount())
+}
+
 // Update describes how workers change to the newest revision.
 type Update struct {
 	// Allowed reports whether outdated workers may be replaced now. It is false while updates are
@@ -230,6 +239,9 @@ type Observation struct {
 	// registered.
 	UnregisteredDeletions []time.Time
 	Reservations          Reservations
+	// GoneSince is when the operator first missed the pods of workers, by Slurm node. A reading that began
+	// earlier does not show what became of the node.
+	GoneSince map[string]time.Time
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.
 	KubeNodes map[string]KubeNode

@@ -41,6 +41,7 @@ func (p *Planner) planWorkers(now time.Time, desired Desired, observed Observati
 	}
 	b := newPlanRun(p, now.Truncate(time.Second), &desired, &observed)
 	b.adoptPods()
+	b.findTakenNames()
 	if observed.Slurm.ClusterMismatch != "" && !desired.Deleting {
 		return b.actions
 	}
@@ -73,13 +74,16 @@ type planRun struct {
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
+	// wantedNames are the taken names with which workers would be created.
+	wantedNames map[string]bool
 	// keptRevisions are the old revisions that ordinals below the partition keep.
 	keptRevisions map[int]string
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
 	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
-		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, keptRevisions: keptRevisions(desired, observed)}
+		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, wantedNames: map[string]bool{},
+		keptRevisions: keptRevisions(desired, observed)}
 	for _, w := range sortedByName(observed.Workers) {
 		b.usedSlurmNames[w.SlurmName] = true
 		switch {

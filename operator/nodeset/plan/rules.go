@@ -22,6 +22,8 @@ type Rules struct {
 	MayAdopt func(*Worker) bool
 	// FilterReading returns the part of a reading that the NodeSet may trust.
 	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
+	// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
+	IsTaken func(s *SlurmReading, name string) bool
 	// MayDeleteClaims reports whether a reading allows the deletion of claims.
 	MayDeleteClaims func(*SlurmReading) bool
 }
@@ -32,6 +34,6 @@ func DefaultRules(cfg Config) Rules {
 		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
 		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault, MayAdopt: func(*Worker) bool { return true },
-		FilterReading: filterReading, MayDeleteClaims: mayDeleteClaims,
+		FilterReading: filterReading, IsTaken: isTaken, MayDeleteClaims: mayDeleteClaims,
 	}
 }

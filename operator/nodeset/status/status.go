@@ -139,6 +139,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		if len(actions.UnknownToSlurm) > 0 {
 			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", observed.CleanReason(hostlist.Compress(actions.UnknownToSlurm)))
 		}
+		text += formatTakenNames(actions.Taken)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
@@ -147,14 +148,18 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed",
 			formatWorkers(int(out.Replicas)-wanted))
 	default:
-		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available,
-			wanted)
+		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
+			wanted, formatTakenNames(actions.Taken))
 	}
 }
 
 // drainingCondition reports what the first worker that is to be removed waits for.
 func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 	if len(actions.Waits) == 0 {
+		if s.Desired.Deleting && len(actions.Taken) > 0 {
+			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonWaitingForJobs, "%s",
+				strings.TrimPrefix(formatTakenNames(actions.Taken), "; "))
+		}
 		if text := formatRefusals(s); text != "" {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}

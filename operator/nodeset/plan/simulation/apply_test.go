@@ -65,6 +65,9 @@ func (w *simulation) applyStep(s plan.Step) bool {
 		if name := w.desired.SlurmName(s.Slot.Ordinal); w.operator.nodesAt.IsZero() || w.isKnownOwnedByOther(name) {
 			w.failf("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
 		}
+		if !w.checkPrecondition(s) {
+			return false
+		}
 		return w.createPod(s)
 	case plan.AdoptPod:
 		return w.adoptPod(s)
@@ -95,6 +98,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	if n := w.slurm[name]; n != nil && w.setByAdmin[name] && !n.Drain && !n.failing && (shown || w.leftOpen[name]) {
 		w.failf("a worker is made that ends an administrator's DOWN by registering")
 	}
+	w.checkNameFree(name)
 	w.uids++
 	w.claims[name] = true
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
@@ -180,6 +184,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
 			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)
 		}
+		delete(w.lost, s.SlurmName) // Slurm does not know its slurmd any more
 		if s.Verb == plan.DeleteRecord {
 			delete(w.slurm, s.SlurmName)
 			return true
@@ -205,6 +210,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 		delete(w.setByAdmin, p.name)
 	}
 	p.registered = true
+	delete(w.lost, p.name)
 }
 
 // endJob takes a job away from wherever it is.
@@ -218,6 +224,9 @@ func (w *simulation) endJob(id uint32) {
 		n.IdleSince = w.now
 	}
 	if p := w.pods[j.node]; p != nil {
+		delete(p.work, id)
+	}
+	if p := w.lost[j.node]; p != nil {
 		delete(p.work, id)
 	}
 	delete(w.jobs, id)

@@ -30,6 +30,9 @@ func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 				w.failf("the claim %s is deleted while another NodeSet owns %s", c.Claim, name)
 			}
 		}
+		if p := w.lost[c.Claim]; p != nil && len(p.work) > 0 {
+			w.failf("the claim %s is deleted under a job", c.Claim)
+		}
 		delete(w.claims, c.Claim)
 	}
 }

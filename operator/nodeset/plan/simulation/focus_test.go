@@ -19,6 +19,8 @@ const (
 	// onHolds: administrators set Slurm nodes DOWN or FAIL, while workers come and go and
 	// slurmrestd does not always answer.
 	focusHolds
+	// focusLost: pods disappear from Kubernetes while they run.
+	focusLost
 )
 
 // focusEvent is an event of the history's focus; it reports false when there was none.
@@ -33,6 +35,8 @@ func (w *simulation) focusEvent() bool {
 		w.replacementEvent()
 	case focusHolds:
 		w.holdEvent()
+	case focusLost:
+		w.lostPodEvent()
 	default:
 		return false
 	}

@@ -240,7 +240,9 @@ func (w *simulation) resumeNode(name string) {
 
 func (w *simulation) accident() {
 	names := slices.Sorted(maps.Keys(w.pods))
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
+	case 8:
+		w.lostPodEvent()
 	case 7:
 		w.changeClusterRef()
 	case 0:
@@ -253,6 +255,7 @@ func (w *simulation) accident() {
 		w.logf("slurmctld lost its state")
 		clear(w.slurm)
 		clear(w.jobs)
+		clear(w.lost)
 		clear(w.setByAdmin)
 		for _, p := range w.pods {
 			p.drainUndone = true

@@ -14,8 +14,10 @@ type faults struct {
 	keepDrainedSince bool
 	// anyLook: the last look is believed whichever Slurm cluster answers it.
 	trustAnyCluster bool
-	// noLook: the last look is left out.
-	skipPrecondition bool
+	// noLook: the last look is left out, skipNameCheck that before a worker is made.
+	skipPrecondition, skipNameCheck bool
+	// forgetGone: the operator does not remember that a pod has just disappeared.
+	forgetGone bool
 	// takesBack: adopting a worker makes the NodeSet its owner even while that is being
 	// deleted.
 	adoptWhileDeleting bool
@@ -96,7 +98,7 @@ func (w *simulation) otherClusterRecord(name string) plan.Record {
 func (w *simulation) checkPrecondition(s plan.Step) bool {
 	// Before it makes records the operator lists the nodes.
 	if s.Precondition == plan.NoPrecondition && s.Verb != plan.CreateRecords || w.faults.skipPrecondition &&
-		s.Verb == plan.DeletePod {
+		s.Verb == plan.DeletePod || w.faults.skipNameCheck && s.Verb == plan.CreatePod {
 		return true
 	}
 	n := w.slurm[s.SlurmName]
@@ -111,6 +113,9 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 		return s.Precondition.IsMetBy(nil)
 	}
 	r := w.record(n)
+	if s.Verb == plan.CreatePod {
+		r.Down = r.Down || !n.up && !r.Future
+	}
 	return n.OwnerUID != otherNodeSetUID && s.Precondition.IsMetBy(&r)
 }
 

@@ -111,5 +111,6 @@ func (w *simulation) observe() plan.Observation {
 		}
 		s.Workers = append(s.Workers, worker)
 	}
+	s.GoneSince = w.goneSince(s.Workers)
 	return s
 }

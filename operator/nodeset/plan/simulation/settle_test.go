@@ -20,6 +20,7 @@ func (w *simulation) settle() {
 	w.readNodes()
 	w.readJobs()
 	clear(w.cordoned)
+	w.calmLost()
 	w.desired.Update.Allowed = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		w.endJob(id)

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
@@ -36,6 +39,8 @@ type simulation struct {
 	clusterSwitches int
 	// flaps counts, by name, the workers in a row that were deleted without ever serving.
 	flaps map[string]int
+	// lost are the pods that Kubernetes does not have any more and that still run, by name.
+	lost map[string]*simPod
 	// setByAdmin are the Slurm nodes that an administrator took out of service, by name.
 	setByAdmin map[string]bool
 	operator   operator
@@ -132,6 +137,7 @@ type operator struct {
 	jobsAt       time.Time
 	failed       bool
 	unregistered []time.Time
+	expectations *expectations.NodeSet
 }
 
 func newSimulation(seed uint64, planner *plan.Planner) *simulation {
@@ -139,8 +145,9 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
 		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{}, leftOpen: map[string]bool{},
+		lost: map[string]*simPod{},
 	}
-	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(8)-4))
+	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(9)-4))
 	top := 5
 	w.desired = plan.Desired{
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",
@@ -179,7 +186,8 @@ func (w *simulation) failf(format string, args ...any) {
 
 // restart is what SIGKILL leaves: nothing. The brake begins closed.
 func (w *simulation) restart() {
-	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10)}
+	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10),
+		expectations: expectations.New().ForNodeSet(types.NamespacedName{}, w.now)}
 	w.forgetSlurm()
 	w.readPods()
 }

@@ -1,0 +1,37 @@
+package expectations
+
+import (
+	"maps"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// goneWorkers are the Slurm nodes of workers whose pods disappeared while the process was running. A
+// reading that began before the process has none that is older.
+type goneWorkers struct {
+	present map[string]bool
+	since   map[string]time.Time
+}
+
+// MissWorkers returns when the pods of workers were first missed, by Slurm node. It forgets those that
+// exist again, and those that both lists of Slurm, which began at readAt or later, are newer than.
+func (s *NodeSet) MissWorkers(workers []plan.Worker, now, readAt time.Time) map[string]time.Time {
+	present := map[string]bool{}
+	for i := range workers {
+		present[workers[i].SlurmName] = true
+	}
+	if s.goneWorkers.since == nil {
+		s.goneWorkers.since = map[string]time.Time{}
+	}
+	for name := range s.goneWorkers.present {
+		if _, known := s.goneWorkers.since[name]; name != "" && !known {
+			s.goneWorkers.since[name] = now
+		}
+	}
+	maps.DeleteFunc(s.goneWorkers.since, func(name string, since time.Time) bool {
+		return present[name] || !readAt.Before(since)
+	})
+	s.goneWorkers.present = present
+	return maps.Clone(s.goneWorkers.since)
+}

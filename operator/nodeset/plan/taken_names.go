@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+)
+
+// A slurmd may outlive its pod: after "kubectl delete pod --force" while the kubelet is away, after the
+// deletion of the Kubernetes node, and after the out-of-service taint. A second slurmd of its name takes
+// over the Slurm node, and slurmctld ends the jobs of the first. So the name of a Slurm node without a
+// pod is taken until readings show that it has no work and gets none.
+
+// isTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod. A node
+// that does not respond may respond again and get a job, unless it is drained or DOWN.
+func isTaken(s *SlurmReading, name string) bool {
+	record, known := s.Records[name]
+	isDown := record.Down && !record.NotResponding
+	switch {
+	case record.Busy:
+		return true
+	case s.Work[name].Jobs > 0:
+		// slurmctld ends the jobs of a node that goes DOWN. An older list of jobs still has them.
+		return !isDown || !s.JobsReadAt.Before(s.NodesReadAt)
+	case !known, record.Future, isDown:
+		return false
+	}
+	return !record.Drain || !s.isDrained(name)
+}
+
+// takenNames returns the Slurm nodes without a pod whose names are taken, sorted.
+func (b *planRun) takenNames() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
+		if !b.usedSlurmNames[name] && !b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// findTakenNames determines the names that workers without a pod may still have.
+func (b *planRun) findTakenNames() {
+	b.actions.Taken = b.takenNames()
+	for name := range b.observed.GoneSince {
+		b.actions.AwaitsReading = b.actions.AwaitsReading || b.awaitsReading(name)
+	}
+}
+
+// awaitsReading reports whether the pod of a Slurm node disappeared after Slurm was last read, so that
+// it is not known yet whether its name is taken. A node that was drained without work has none now.
+func (b *planRun) awaitsReading(name string) bool {
+	gone, ok := b.observed.GoneSince[name]
+	if !ok || b.usedSlurmNames[name] || !b.slurm.NodesReadAt.Before(gone) && !b.slurm.JobsReadAt.Before(gone) {
+		return false
+	}
+	return !b.slurm.Records[name].Drain || b.rules.IsTaken(b.slurm, name)
+}
+
+// countAwaited counts the names that await a reading. Their workers may be created with the same names
+// soon, so no others are created in their place, but not forever.
+func (b *planRun) countAwaited() int {
+	count := 0
+	for name, gone := range b.observed.GoneSince {
+		if end := gone.Add(b.rules.Config.PodGoneWithin); b.awaitsReading(name) && b.now.Before(end) {
+			count++
+			b.requeueAt(end)
+		}
+	}
+	return count
+}
+
+// isNameFree reports whether a worker may be created with the name of a Slurm node. It records why not.
+func (b *planRun) isNameFree(name string) bool {
+	switch {
+	case b.slurm.OwnedByOthers[name] != "":
+		return false
+	case b.isOwnerUnknown(name):
+		b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
+		return false
+	}
+	if slices.Contains(b.actions.Taken, name) {
+		b.wantedNames[name] = true
+		return false
+	}
+	return !b.awaitsReading(name)
+}
+
+// creationPrecondition returns what a read of the Slurm node must show right before a worker with its
+// name is created. A FUTURE record gets no job before a slurmd registers. One that is missing may be
+// missing from this reading alone.
+func (b *planRun) creationPrecondition(name string) Precondition {
+	if b.slurm.Records[name].Future || name == "" {
+		return NoPrecondition
+	}
+	return PreconditionNameFree
+}
