@@ -117,6 +117,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	actions := r.planner.Plan(r.now(), observed.desired, observed.planObservation())
+	if len(actions.Taken) > 0 {
+		observed.expectations.TakenAt = r.now()
+	}
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
 	observed.expectations.ObserveNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)

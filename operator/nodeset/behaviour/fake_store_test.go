@@ -66,7 +66,8 @@ func (r *testEnv) interceptDelete(ctx context.Context, c client.WithWatch, obj c
 			*p.ResourceVersion != pod.ResourceVersion {
 			r.t.Errorf("pod %s is deleted on the conditions %+v", pod.Name, p)
 		}
-		if set := r.nodeSet(); r.slurm.Busy(observed.SlurmName(pod)) && set.Spec.DrainPolicy == nil {
+		if set := r.nodeSet(); r.slurm.Busy(observed.SlurmName(pod)) && set.Spec.DrainPolicy == nil &&
+			options.GracePeriodSeconds == nil { // by force, by a user
 			r.t.Errorf("pod %s is deleted with a job on it", pod.Name)
 		}
 	}

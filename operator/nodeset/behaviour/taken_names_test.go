@@ -3,6 +3,9 @@ package behaviour
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -12,7 +15,8 @@ import (
 func (r *testEnv) losePod(name string) {
 	r.t.Helper()
 	pod := r.pod(name)
-	r.must(r.Client.Delete(r.t.Context(), pod))
+	r.must(r.Client.Delete(r.t.Context(), pod, client.GracePeriodSeconds(0),
+		client.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}))
 }
 
 func TestPodThatIsDeletedByForceKeepsItsName(t *testing.T) {
@@ -54,10 +58,8 @@ func TestLastLookAtANameBeforeAWorkerIsCreated(t *testing.T) {
 	r.startWorkers()
 	r.slurm.Nodes["gpu-0"].State.Base = slurm.NodeDown
 	r.losePod("gpu-0")
-	r.pollAndReconcile() // misses the pod
-	r.losePod("gpu-0")
-	r.reconcile()
-	r.now = r.now.Add(10e9)
+	r.reconcile() // misses the pod
+	r.now = r.now.Add(10 * time.Second)
 	r.slurm.Poll()
 	r.slurm.Start(8, "gpu-0") // after the reading
 	r.reconcile()

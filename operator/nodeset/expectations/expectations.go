@@ -47,6 +47,8 @@ type NodeSet struct {
 	pendingUpdates map[string]pendingUpdate
 	Pods           *Pods
 	goneWorkers    goneWorkers
+	// TakenAt is when a name of a worker without a pod was last taken.
+	TakenAt time.Time
 	// ReportedMismatch is the mismatch that was last reported.
 	ReportedMismatch string
 	// Namespace is what was read of the NodeSet's namespace.

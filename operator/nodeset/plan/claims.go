@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Claim is a PersistentVolumeClaim of the NodeSet's workers.
@@ -32,12 +33,11 @@ type ClaimChange struct {
 }
 
 // planClaims applies the retention policy to the claims, and deletes those that it does not keep.
-func (p *Planner) planClaims(desired *Desired, observed *Observation, actions *Actions) []ClaimChange {
+func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observation, actions *Actions) []ClaimChange {
 	claims := slices.SortedFunc(slices.Values(observed.Claims),
 		func(a, b Claim) int { return strings.Compare(a.Name, b.Name) })
 	var changed, deleted []ClaimChange
-	prune := p.rules.MayDeleteClaims(&observed.Slurm) && len(actions.Taken) == 0 &&
-		!actions.AwaitsReading && hasSettledScaleIn(desired, observed, actions)
+	prune := p.rules.MayDeleteClaims(&observed.Slurm) && !mayUseClaims(now, observed, actions) && hasSettledScaleIn(desired, observed, actions)
 	for _, c := range claims {
 		if c.Deleting {
 			continue
@@ -52,6 +52,15 @@ func (p *Planner) planClaims(desired *Desired, observed *Observation, actions *A
 	}
 	return append(changed, deleted...)
 }
+
+// mayUseClaims reports whether a worker without a pod may still use its claims. One odd reading that
+// lacks its Slurm node changes nothing.
+func mayUseClaims(now time.Time, observed *Observation, actions *Actions) bool {
+	return len(actions.Taken) > 0 || actions.AwaitsReading || now.Before(observed.TakenAt.Add(claimsKeptFor))
+}
+
+// claimsKeptFor is how long claims are kept after the last reading with a name that was taken.
+const claimsKeptFor = 30 * time.Second
 
 // appliedTo returns the retention that a claim should have under the policy. The policy applies in
 // full to a claim that a worker uses. A claim without a worker keeps the policy under which its

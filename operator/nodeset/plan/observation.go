@@ -242,6 +242,8 @@ type Observation struct {
 	// GoneSince is when the operator first missed the pods of workers, by Slurm node. A reading that began
 	// earlier does not show what became of the node.
 	GoneSince map[string]time.Time
+	// TakenAt is when a plan last returned names that are taken, zero if none did.
+	TakenAt time.Time
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.
 	KubeNodes map[string]KubeNode

@@ -30,7 +30,7 @@ func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Act
 	actions.SlurmCluster = planSlurmCluster(&desired, &observed)
 	actions.Reservation = planReservation(now, &desired, &observed, &actions)
 	actions.Cordons = planCordons(&desired, &observed, &actions)
-	actions.Claims = p.planClaims(&desired, &observed, &actions)
+	actions.Claims = p.planClaims(now, &desired, &observed, &actions)
 	return actions
 }
 

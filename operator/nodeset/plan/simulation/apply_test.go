@@ -19,6 +19,9 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	observed := w.observe()
 	w.logMixedReading()
 	actions := w.runPlanner(observed)
+	if len(actions.Taken) > 0 {
+		w.operator.expectations.TakenAt = w.now
+	}
 	w.checkBudget(&observed, actions.Steps)
 	skip, open, exchanges := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches
 	for _, s := range actions.Steps {

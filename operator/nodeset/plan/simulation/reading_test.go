@@ -111,6 +111,6 @@ func (w *simulation) observe() plan.Observation {
 		}
 		s.Workers = append(s.Workers, worker)
 	}
-	s.GoneSince = w.goneSince(s.Workers)
+	s.GoneSince, s.TakenAt = w.goneSince(s.Workers), w.operator.expectations.TakenAt
 	return s
 }
