@@ -17,8 +17,8 @@ import (
 // A slurmdbd with another database knows no cluster, account or finished job. So it is given another one only where somebody
 // says that the content was moved there (AnnotationStateMoved).
 
-// databaseOf returns the place of the database in a slurmdbd.conf, as AnnotationStateMoved names it.
-func databaseOf(text string) string {
+// databaseIn returns the place of the database in a slurmdbd.conf, as AnnotationStateMoved names it.
+func databaseIn(text string) string {
 	last := map[string]string{}
 	for _, s := range slurmconf.ParseSettings(text) {
 		last[strings.ToLower(s.Name)] = s.Value
@@ -29,7 +29,7 @@ func databaseOf(text string) string {
 // checkDatabase returns a *problem.Error if slurmdbd.conf would name another database than the one in force, unless it is
 // movedTo, the value of AnnotationStateMoved.
 func checkDatabase(name, live, wanted, movedTo string) error {
-	from, to := databaseOf(live), databaseOf(wanted)
+	from, to := databaseIn(live), databaseIn(wanted)
 	if live == "" || from == to || movedTo == to {
 		return nil
 	}

@@ -45,7 +45,7 @@ func TestTheDatabaseIsMovedOnlyWhenConfirmed(t *testing.T) {
 			if err := e.store.Update(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			if c := e.reconcile(v1beta1.ConditionReady); c.Reason == v1beta1.ReasonStateElsewhere || databaseOf(conf()) != tc.place {
+			if c := e.reconcile(v1beta1.ConditionReady); c.Reason == v1beta1.ReasonStateElsewhere || databaseIn(conf()) != tc.place {
 				t.Errorf("confirmed, Ready is %+v, and slurmdbd.conf is\n%s", c, conf())
 			}
 		})
