@@ -146,6 +146,14 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 	if !ok {
 		return errNotAsSeen
 	}
+	if step.Verb == plan.DeleteRecord {
+		if err := s.checkUnnamed(ctx, step.SlurmName); err != nil {
+			if !errors.Is(err, errNotAsSeen) {
+				r.expectations.RecordRefusal(s.expectations, step.SlurmName, err)
+			}
+			return err
+		}
+	}
 	switch step.Verb {
 	case plan.CreatePod:
 		return r.createWorker(ctx, s, step)

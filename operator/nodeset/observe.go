@@ -56,15 +56,17 @@ type observation struct {
 	// adoptedRevisions are those of another operator's workers that count as one of ours.
 	adoptedRevisions map[string]string
 
-	mu            sync.Mutex // guards pods, created, pendingEvents, eventOrder and requeue
-	pods          map[string]*corev1.Pod
-	created       []*corev1.Pod
-	pendingEvents map[workerEvent][]eventSubject
-	eventOrder    []workerEvent // in order of their arrival
-	requeue       time.Duration // besides that of the plan, 0 for never
-	kubeNodes     map[string]*corev1.Node
-	claims        map[string]*corev1.PersistentVolumeClaim
-	workers       []plan.Worker
+	// readReferences reads once which objects name Slurm nodes.
+	readReferences func() (map[string]string, error)
+	mu             sync.Mutex // guards readReferences, pods, created, pendingEvents, eventOrder and requeue
+	pods           map[string]*corev1.Pod
+	created        []*corev1.Pod
+	pendingEvents  map[workerEvent][]eventSubject
+	eventOrder     []workerEvent // in order of their arrival
+	requeue        time.Duration // besides that of the plan, 0 for never
+	kubeNodes      map[string]*corev1.Node
+	claims         map[string]*corev1.PersistentVolumeClaim
+	workers        []plan.Worker
 
 	desired plan.Desired
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
@@ -229,7 +231,7 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,
 		Reservations: s.reservations, GoneSince: s.goneSince,
-		TakenAt:   s.expectations.TakenAt,
+		TakenAt: s.expectations.TakenAt, SurplusSince: s.expectations.SurplusSince,
 		KubeNodes: s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
 		AdoptedRevisions: s.adoptedRevisions,
 	}

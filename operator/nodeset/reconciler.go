@@ -121,6 +121,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		observed.expectations.TakenAt = r.now()
 	}
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
+	observed.rememberSurplus(actions.SurplusRecords, r.now())
 	observed.expectations.ObserveNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),

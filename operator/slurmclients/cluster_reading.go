@@ -1,10 +1,12 @@
 package slurmclients
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/references"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -23,6 +25,11 @@ type Reading struct {
 	// connection. A job list that is requested later contains every job that started before. It
 	// is a time of the operator's clock.
 	DrainedSince map[string]time.Time
+	// References names one object that refers to a Slurm node, such as "job 5", by the name of the node: an
+	// unfinished job, a reservation or a partition. It is nil while ReferencesProblem is set, which explains why it
+	// is not known.
+	References        map[string]string
+	ReferencesProblem string
 	// Problem is the reason why Work is unknown although jobs were read, or empty.
 	Problem string
 }
@@ -48,6 +55,7 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	next := &Reading{
 		Snapshot: s, Nodes: r.last.Nodes, Work: r.last.Work, Problem: r.last.Problem,
 		DrainedSince: drainedSince(r.last.DrainedSince, before.Nodes, s.Nodes),
+		References:   r.last.References, ReferencesProblem: r.last.ReferencesProblem,
 	}
 	if s.Nodes.Sequence != before.Nodes.Sequence {
 		next.Nodes = make(map[string]*slurm.Node, len(s.Nodes.Value))
@@ -57,6 +65,10 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
 		next.Work, next.Problem = workOf(s.Jobs.Value)
+	}
+	if r.last.References == nil || s.Jobs.Sequence != before.Jobs.Sequence ||
+		s.Reservations.Sequence != before.Reservations.Sequence || s.Partitions.Sequence != before.Partitions.Sequence {
+		next.References, next.ReferencesProblem = referencesOf(s)
 	}
 	r.last = next
 	return next
@@ -73,6 +85,25 @@ func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) 
 		return nil, err.Error()
 	}
 	return work, ""
+}
+
+// referencesOf returns the objects that name Slurm nodes, or why they are not known.
+func referencesOf(s *slurmclient.Snapshot) (named map[string]string, problem string) {
+	for _, p := range []slurmclient.Poll{s.Jobs.Poll, s.Reservations.Poll, s.Partitions.Poll} {
+		if !p.Known {
+			return nil, fmt.Sprintf("%s have not been read yet", p.Resource)
+		}
+	}
+	var err error
+	if panicked := slurmclient.Guard("finding the nodes that jobs name", func() {
+		named, err = references.ByNode(s.Jobs.Value, s.Reservations.Value, s.Partitions.Value)
+	}); panicked != nil {
+		err = panicked
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return named, ""
 }
 
 // drainedSince continues the run of node polls. A poll that failed, was missed or was answered by

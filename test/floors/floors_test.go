@@ -41,6 +41,7 @@ var floors = []struct {
 	{"operator/slurmconf", 0},
 	{"charts", 0},
 	{"slurmclient/occupancy", 1},
+	{"slurmclient/references", 1},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},
 	{"slurmclient/slurmtest", 2},

@@ -227,7 +227,7 @@ const (
 const (
 	// ReasonWaitingForJobs (True): the jobs of a worker must end first.
 	ReasonWaitingForJobs = "WaitingForJobs"
-	// ReasonRecordsLeft (True): Slurm refuses to delete the records of deleted workers.
+	// ReasonRecordsLeft (True): records of deleted workers stay, because Slurm refuses to delete them or a job names them.
 	ReasonRecordsLeft = "RecordsLeft"
 	// ReasonWaitingForSlurm (True): Slurm has not yet shown that a worker has no jobs.
 	ReasonWaitingForSlurm = "WaitingForSlurm"

@@ -41,7 +41,9 @@ type NodeSet struct {
 	CreateAfter                   time.Time
 	// ReportedWaits are the waits that were reported, by pod.
 	ReportedWaits map[string]ReportedWait
-	// RefusedDeletions is why Slurm refuses to delete records, by Slurm node.
+	// SurplusSince is since when FUTURE records have been surplus, by Slurm node.
+	SurplusSince map[string]time.Time
+	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
 	// pendingUpdates are the updates of Slurm nodes that no reading shows yet, by name.
 	pendingUpdates map[string]pendingUpdate
@@ -137,7 +139,7 @@ func (m *Store) ExpectWrite(s *NodeSet, names []string, verb plan.Verb, at time.
 	}
 }
 
-// RecordRefusal remembers why Slurm refuses to delete a record; nil means that the record was
+// RecordRefusal remembers why a record could not be deleted; nil means that the record was
 // deleted.
 func (m *Store) RecordRefusal(s *NodeSet, name string, err error) {
 	m.mu.Lock()

@@ -25,7 +25,9 @@ type FakeSlurm struct {
 	// jobs are the jobs that run, by id, with the name of their Slurm node.
 	jobs         map[uint32]string
 	Reservations map[string]slurm.ReservationRequest
-	Latest       *slurmclients.Reading
+	// References names a job, a reservation or a partition that refers to a Slurm node, by node.
+	References map[string]string
+	Latest     *slurmclients.Reading
 	// Outage is why Slurm cannot be read; empty if it can.
 	Outage string
 	// Fail is why a write fails, by its verb or by verb and name.
@@ -86,6 +88,7 @@ func (f *FakeSlurm) Poll() {
 		w := r.Work[f.jobs[id]]
 		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: Noon.Add(24 * time.Hour)}
 	}
+	r.References = maps.Clone(f.References)
 	r.Snapshot.Reservations.ReadAt = f.now()
 	for name, have := range f.Reservations {
 		r.Snapshot.Reservations.Value = append(r.Snapshot.Reservations.Value, &slurm.Reservation{
@@ -132,6 +135,13 @@ func (f *FakeSlurm) ReadNode(ctx context.Context, name string) (*slurm.Node, err
 		return &out, nil
 	}
 	return nil, &slurmclient.Error{Code: slurmclient.CodeNotFound, Op: "reading a node"}
+}
+
+// ReadReferences returns References, or Fail["references"].
+func (f *FakeSlurm) ReadReferences(context.Context) (map[string]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.References), f.Fail["references"]
 }
 
 // write is one write to the Slurm nodes of a host list, or to what is not there.

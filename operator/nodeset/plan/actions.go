@@ -178,6 +178,10 @@ type Actions struct {
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool
+	// SurplusRecords are the FUTURE records that the NodeSet does not want any more; nil if that is not known.
+	// KeptRecords are those that should be deleted now and stay, with the reason.
+	SurplusRecords []string
+	KeptRecords    map[string]string
 	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
 	// joined.
 	SlurmCluster SlurmClusterChange

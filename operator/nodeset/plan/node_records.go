@@ -13,11 +13,21 @@ func (b *planRun) maintainRecords() {
 	if !b.slurm.Fresh {
 		return
 	}
+	b.actions.SurplusRecords = []string{}
 	wanted := b.futureNames()
+	b.createMissingRecords(wanted)
 	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
 		if record := b.slurm.Records[name]; !b.usedSlurmNames[name] && b.isOurs(record) {
 			b.settleRecord(record, wanted[name])
 		}
+	}
+	b.adoptRecords()
+}
+
+// createMissingRecords creates the FUTURE records that are missing.
+func (b *planRun) createMissingRecords(wanted map[string]bool) {
+	if !b.rules.HasKnownMaximum(b.desired) {
+		return
 	}
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
@@ -26,10 +36,10 @@ func (b *planRun) maintainRecords() {
 		}
 	}
 	if len(missing) > 0 {
+		b.recordsMissing = true
 		b.addStep(Step{Verb: CreateRecords, Names: missing,
 			Reason: "jobs can be submitted for workers that do not exist yet"})
 	}
-	b.adoptRecords()
 }
 
 // adoptRecords writes the owner on FUTURE records that lack it: the operator may have ended between
@@ -47,18 +57,6 @@ func (b *planRun) adoptRecords() {
 	if len(lacking) > 0 {
 		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments name no NodeSet"})
 	}
-}
-
-// futureNames returns the names of workers that may be created.
-func (b *planRun) futureNames() map[string]bool {
-	out := map[string]bool{}
-	if b.desired.Deleting || b.desired.PerKubeNode || b.desired.MaxWorkers == nil || !b.desired.CanCreateRecords {
-		return out
-	}
-	for i := range *b.desired.MaxWorkers {
-		out[b.desired.SlurmName(i)] = true
-	}
-	return out
 }
 
 // isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the
@@ -80,8 +78,7 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	switch {
 	case r.Future && wanted:
 	case r.Future:
-		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered,
-			Reason: "the NodeSet will not create this worker"})
+		b.deleteFutureRecord(r)
 	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: r.Name})
 	case (wanted || !b.desired.PerKubeNode || b.desired.Deleting || b.isPrunable(r)) && b.settleFault(r, wanted):
@@ -92,7 +89,7 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,
 			Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
 	case r.Busy, b.slurm.Work[r.Name].Jobs > 0, !b.slurm.isDrained(r.Name):
-	case wanted:
+	case wanted, !b.isDeletedWithPod(r):
 		b.addStep(Step{Verb: MarkFuture, SlurmName: r.Name, Precondition: PreconditionDrainedByUs,
 			Reason: "its pod is gone"})
 	default:

@@ -227,6 +227,10 @@ type SlurmReading struct {
 	// JobsReadAt is when the last reading of jobs began. Both use the same clock.
 	DrainedSince map[string]time.Time
 	JobsReadAt   time.Time
+	// References names one job, reservation or partition that refers to a Slurm node, by name. ReferencesProblem
+	// explains why that is not known, empty if it is.
+	References        map[string]string
+	ReferencesProblem string
 	// NodesReadAt is when the last reading of nodes began, zero if it is not known.
 	NodesReadAt time.Time
 }
@@ -244,6 +248,8 @@ type Observation struct {
 	GoneSince map[string]time.Time
 	// TakenAt is when a plan last returned names that are taken, zero if none did.
 	TakenAt time.Time
+	// SurplusSince is since when records have been surplus, by name, as far as the process knows.
+	SurplusSince map[string]time.Time
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.
 	KubeNodes map[string]KubeNode

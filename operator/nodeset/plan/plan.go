@@ -78,6 +78,8 @@ type planRun struct {
 	wantedNames map[string]bool
 	// keptRevisions are the old revisions that ordinals below the partition keep.
 	keptRevisions map[int]string
+	// recordsMissing reports that wanted FUTURE records do not exist.
+	recordsMissing bool
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {

@@ -18,6 +18,10 @@ type Rules struct {
 	OutOfServiceByOthers func(Record) bool
 	// HasFault reports whether a Slurm node is out of service because of a fault of its worker.
 	HasFault func(Record) bool
+	// KeepsRecord returns why the record of a node must not be deleted, empty if it may be. HasKnownMaximum reports
+	// whether the names of all workers that there may be are known.
+	KeepsRecord     func(s *SlurmReading, slurmNode string) string
+	HasKnownMaximum func(*Desired) bool
 	// MayAdopt reports whether the missing owners of a worker may be added.
 	MayAdopt func(*Worker) bool
 	// FilterReading returns the part of a reading that the NodeSet may trust.
@@ -33,7 +37,8 @@ func DefaultRules(cfg Config) Rules {
 	return Rules{
 		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
-		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault, MayAdopt: func(*Worker) bool { return true },
+		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault,
+		KeepsRecord: keepsRecord, HasKnownMaximum: hasKnownMaximum, MayAdopt: func(*Worker) bool { return true },
 		FilterReading: filterReading, IsTaken: isTaken, MayDeleteClaims: mayDeleteClaims,
 	}
 }

@@ -34,6 +34,8 @@ type SlurmCluster interface {
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
 	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
 	DeleteReservation(ctx context.Context, name string) error
+	// ReadReferences reads which objects name Slurm nodes, such as "job 5", by node.
+	ReadReferences(ctx context.Context) (map[string]string, error)
 	// RequestRefresh requests a reading before the end of the poll interval. It does not block.
 	RequestRefresh()
 }
@@ -62,6 +64,7 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 	out.ClusterName = r.Snapshot.Nodes.Cluster
 	out.Problem = f.stalenessOf(now, r)
 	out.Fresh = out.Problem == ""
+	out.References, out.ReferencesProblem = r.References, referencesProblem(r)
 	for name, n := range r.Nodes {
 		if n.State.Base != slurm.NodeFuture {
 			out.TotalNodes++
@@ -99,6 +102,17 @@ func (f Freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
 		}
 	}
 	return ""
+}
+
+// referencesProblem explains why it is not known which objects name Slurm nodes, empty if it is. Reservations and
+// partitions are polled seldom and read again before a record is deleted, so their age does not matter here.
+func referencesProblem(r *slurmclients.Reading) string {
+	for _, p := range []slurmclient.Poll{r.Snapshot.Reservations.Poll, r.Snapshot.Partitions.Poll} {
+		if p.Err != nil {
+			return fmt.Sprintf("reading %s: %v", p.Resource, p.Err)
+		}
+	}
+	return r.ReferencesProblem
 }
 
 // CheckPrecondition reads the Slurm node right before a step, and reports whether the step's

@@ -2,6 +2,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ type Observation struct {
 	Slurm        plan.SlurmReading
 	// RecordsProblem is why FUTURE records could not be created, empty if they could.
 	RecordsProblem string
-	// RefusedDeletions is why Slurm refuses to delete records, by Slurm node.
+	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
 }
 
@@ -160,7 +161,7 @@ func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonWaitingForJobs, "%s",
 				strings.TrimPrefix(formatTakenNames(actions.Taken), "; "))
 		}
-		if text := formatRefusals(s); text != "" {
+		if text := cmp.Or(formatRefusals(s), formatKeptRecords(s, actions.KeptRecords)); text != "" {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}
 		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining,
@@ -180,7 +181,7 @@ func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 	return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
 }
 
-// formatRefusals lists the records that Slurm refuses to delete, empty for none.
+// formatRefusals lists the records that could not be deleted, empty for none.
 func formatRefusals(s *Observation) string {
 	var names []string
 	for name := range s.RefusedDeletions {
@@ -192,10 +193,10 @@ func formatRefusals(s *Observation) string {
 		return ""
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0],
+	text := fmt.Sprintf("the record %s could not be deleted: %s", names[0],
 		s.RefusedDeletions[names[0]])
 	if more := len(names) - 1; more > 0 {
-		text += fmt.Sprintf("; %d more are refused", more)
+		text += fmt.Sprintf("; %d more could not be deleted", more)
 	}
 	return text
 }

@@ -22,6 +22,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	if len(actions.Taken) > 0 {
 		w.operator.expectations.TakenAt = w.now
 	}
+	w.rememberSurplus(actions.SurplusRecords)
 	w.checkBudget(&observed, actions.Steps)
 	skip, open, exchanges := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches
 	for _, s := range actions.Steps {
@@ -81,7 +82,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	}
 	// What was written, or may have been, is proof of nothing until it is read.
 	delete(w.operator.drained, s.SlurmName)
-	if w.slurmrestdDown || !w.checkPrecondition(s) {
+	if w.slurmrestdDown || !w.checkPrecondition(s) || s.Verb == plan.DeleteRecord && !w.mayDeleteRecord(s.SlurmName) {
 		return false
 	}
 	if w.otherClusterAnswers {
@@ -189,6 +190,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		}
 		delete(w.lost, s.SlurmName) // Slurm does not know its slurmd any more
 		if s.Verb == plan.DeleteRecord {
+			w.checkRecordDeletion(n)
 			delete(w.slurm, s.SlurmName)
 			return true
 		}

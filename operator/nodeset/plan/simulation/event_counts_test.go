@@ -40,6 +40,9 @@ func rareEvents() []rareEvent {
 		{"the NodeSet joins another cluster", "the NodeSet joins b", ""},
 		{"the nodes are ours and the jobs of another cluster", "nodes of a, jobs of b", ""},
 		{"the jobs are ours and the nodes of another cluster", "nodes of b, jobs of a", ""},
+		{"a job names a Slurm node", "a held job names", ""},
+		{"the maximum is not known", "the maximum is not known", ""},
+		{"a record is deleted", "delete-record ", ""},
 		{"another cluster answers a last look", "another Slurm cluster answers the look", ""},
 	}
 }

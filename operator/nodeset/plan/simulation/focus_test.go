@@ -21,6 +21,8 @@ const (
 	focusHolds
 	// focusLost: pods disappear from Kubernetes while they run.
 	focusLost
+	// focusRecords: jobs name Slurm nodes, and the maximum changes or is not known.
+	focusRecords
 )
 
 // focusEvent is an event of the history's focus; it reports false when there was none.
@@ -37,6 +39,8 @@ func (w *simulation) focusEvent() bool {
 		w.holdEvent()
 	case focusLost:
 		w.lostPodEvent()
+	case focusRecords:
+		w.recordFocusEvent()
 	default:
 		return false
 	}
@@ -121,6 +125,30 @@ func (w *simulation) holdEvent() {
 	case 5, 6:
 		w.kubelet()
 	}
+}
+
+func (w *simulation) recordFocusEvent() {
+	switch w.rand.IntN(8) {
+	case 0, 1, 2:
+		w.recordEvent()
+	case 3, 4:
+		w.reconcile(true)
+	case 5:
+		w.readNodes()
+		w.readJobs()
+	case 6:
+		w.advanceTime(time.Duration(w.rand.IntN(120)) * time.Second)
+	case 7:
+		w.desired.Replicas = min(w.rand.IntN(6), w.highestReplicas())
+	}
+}
+
+// highestReplicas is the largest number of replicas that the maximum allows.
+func (w *simulation) highestReplicas() int {
+	if w.desired.MaxWorkers != nil {
+		return *w.desired.MaxWorkers
+	}
+	return 6
 }
 
 // toggleSuspend suspends a job, or has it go on.

@@ -59,6 +59,7 @@ func playHistory(seed uint64, planner *plan.Planner, change ...func(*simulation)
 // event is one thing that happens; time passes with each.
 func (w *simulation) event() {
 	w.advanceTime(time.Duration(w.rand.IntN(6)) * time.Second)
+	w.observeWantedRecords()
 	w.collectGarbage()
 	if w.otherClusterAnswers && w.chance(10) {
 		w.switchCluster()
@@ -66,7 +67,9 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(107); {
+	switch n := w.rand.IntN(112); {
+	case n >= 107:
+		w.recordEvent()
 	case n >= 105:
 		w.slurmFault()
 	case n >= 103:
@@ -176,7 +179,7 @@ func (w *simulation) userEvent() {
 		w.desired.Update.MaxUnavailable = 1 + w.rand.IntN(2)
 		w.logf("the budget is %d", w.desired.Update.MaxUnavailable)
 	case 0, 1, 2:
-		w.desired.Replicas = w.rand.IntN(6)
+		w.desired.Replicas = min(w.rand.IntN(6), w.highestReplicas())
 		w.logf("replicas %d", w.desired.Replicas)
 	case 3:
 		w.desired.Revision += "b"
@@ -256,6 +259,7 @@ func (w *simulation) accident() {
 		clear(w.slurm)
 		clear(w.jobs)
 		clear(w.lost)
+		clear(w.records.named)
 		clear(w.setByAdmin)
 		for _, p := range w.pods {
 			p.drainUndone = true

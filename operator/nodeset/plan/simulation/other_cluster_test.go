@@ -21,6 +21,9 @@ type faults struct {
 	// takesBack: adopting a worker makes the NodeSet its owner even while that is being
 	// deleted.
 	adoptWhileDeleting bool
+	// skipReferences leaves out the last look at what names a Slurm node, forgetSurplusTime deletes surplus records at
+	// once.
+	skipReferences, forgetSurplusTime bool
 }
 
 // answering is the name of the Slurm cluster that answers, as it reports it.

@@ -74,9 +74,11 @@ func (w *simulation) readJobs() {
 		return
 	}
 	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]occupancy.Work{}, w.now, w.answering()
+	w.operator.references = map[string]string{}
 	if w.otherClusterAnswers {
 		return
 	}
+	w.operator.references = w.readReferences()
 	for id, j := range w.jobs {
 		have := w.operator.work[j.node]
 		w.operator.work[j.node] = occupancy.Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
@@ -90,8 +92,8 @@ func (w *simulation) observe() plan.Observation {
 			Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
 			ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
 			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
-			NodesReadAt: w.operator.nodesAt,
-		}}
+			NodesReadAt: w.operator.nodesAt, References: w.operator.references,
+		}, SurplusSince: w.operator.surplusSince}
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale

@@ -21,6 +21,7 @@ func (w *simulation) settle() {
 	w.readJobs()
 	clear(w.cordoned)
 	w.calmLost()
+	clear(w.records.named)
 	w.desired.Update.Allowed = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		w.endJob(id)

@@ -43,6 +43,7 @@ type simulation struct {
 	lost map[string]*simPod
 	// setByAdmin are the Slurm nodes that an administrator took out of service, by name.
 	setByAdmin map[string]bool
+	records    recordFacts
 	operator   operator
 	// calm: nothing odd happens any more.
 	calm bool
@@ -138,6 +139,8 @@ type operator struct {
 	failed       bool
 	unregistered []time.Time
 	expectations *expectations.NodeSet
+	references   map[string]string
+	surplusSince map[string]time.Time
 }
 
 func newSimulation(seed uint64, planner *plan.Planner) *simulation {
@@ -145,9 +148,10 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
 		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{}, leftOpen: map[string]bool{},
-		lost: map[string]*simPod{},
+		lost:    map[string]*simPod{},
+		records: recordFacts{named: map[string]int{}, wantedAt: map[string]time.Time{}},
 	}
-	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(9)-4))
+	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(10)-4))
 	top := 5
 	w.desired = plan.Desired{
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",

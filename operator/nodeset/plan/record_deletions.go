@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// surplusKept is how long a FUTURE record stays that the NodeSet does not want any more: an HPA that is deleted and
+// created again, or an edit that is undone, changes nothing.
+const surplusKept = 5 * time.Minute
+
+// hasKnownMaximum reports whether the names of all workers that there may be are known.
+func hasKnownMaximum(d *Desired) bool {
+	return d.Deleting || d.PerKubeNode || !d.Frozen && d.MaxWorkers != nil && d.CanCreateRecords
+}
+
+// futureNames returns the names of workers that may be created. While the maximum is not known, the last known one
+// counts: the FUTURE records show it.
+func (b *planRun) futureNames() map[string]bool {
+	out := map[string]bool{}
+	switch {
+	case !b.rules.HasKnownMaximum(b.desired):
+		b.addLastKnownNames(out)
+	case !b.desired.Deleting && !b.desired.PerKubeNode && b.desired.MaxWorkers != nil:
+		for i := range *b.desired.MaxWorkers {
+			out[b.desired.SlurmName(i)] = true
+		}
+	}
+	return out
+}
+
+// addLastKnownNames adds the names of the FUTURE records, and those of all ordinals below theirs.
+func (b *planRun) addLastKnownNames(to map[string]bool) {
+	for name, r := range b.slurm.Records {
+		if r.Future && b.isOurs(r) {
+			to[name] = true
+		}
+	}
+	if b.desired.Frozen { // the names of workers are not known
+		return
+	}
+	names := make([]string, len(b.slurm.Records)+len(b.observed.Workers))
+	known := 0
+	for i := range names {
+		if names[i] = b.desired.SlurmName(i); to[names[i]] {
+			known = i
+		}
+	}
+	for _, name := range names[:known] {
+		to[name] = true
+	}
+}
+
+// deleteFutureRecord deletes a FUTURE record that the NodeSet does not want, unless it must stay.
+func (b *planRun) deleteFutureRecord(r Record) {
+	b.actions.SurplusRecords = append(b.actions.SurplusRecords, r.Name)
+	if reason := b.rules.KeepsRecord(b.slurm, r.Name); reason != "" {
+		b.keepRecord(r, reason)
+		return
+	}
+	if !b.desired.Deleting {
+		since, known := b.observed.SurplusSince[r.Name]
+		if !known {
+			since = b.now
+		}
+		if end := since.Add(surplusKept); b.now.Before(end) {
+			b.requeueAt(end)
+			return
+		}
+		if b.recordsMissing { // other names first, so that jobs always find a node
+			b.keepRecord(r, "records of other workers could not be created yet")
+			return
+		}
+	}
+	b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered,
+		Reason: "the NodeSet will not create this worker"})
+}
+
+// isDeletedWithPod reports whether a drained record without a pod is deleted at once. A record that something names,
+// or that a fallen maximum excludes, becomes FUTURE instead.
+func (b *planRun) isDeletedWithPod(r Record) bool {
+	atOnce := b.desired.Deleting || b.desired.PerKubeNode || !b.rules.HasKnownMaximum(b.desired)
+	return atOnce && b.rules.KeepsRecord(b.slurm, r.Name) == ""
+}
+
+func (b *planRun) keepRecord(r Record, reason string) {
+	if b.actions.KeptRecords == nil {
+		b.actions.KeptRecords = map[string]string{}
+	}
+	b.actions.KeptRecords[r.Name] = reason
+}
+
+// keepsRecord returns why a record must stay. Without it slurmctld ends the jobs that name the node at the next
+// reconfigure or start, deletes reservations, and does not start with partitions that name it.
+func keepsRecord(s *SlurmReading, slurmNode string) string {
+	if s.ReferencesProblem != "" {
+		return "it is not known which jobs name it: " + s.ReferencesProblem
+	}
+	if by := s.References[slurmNode]; by != "" {
+		return fmt.Sprintf("%s names it", by)
+	}
+	return ""
+}

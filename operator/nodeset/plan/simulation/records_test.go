@@ -1,0 +1,140 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// surplusKept is how long a FUTURE record stays after it was last wanted.
+const surplusKept = 5 * time.Minute
+
+// recordFacts are what the promises about records rest on.
+type recordFacts struct {
+	// named are the held jobs that name Slurm nodes (sbatch -w), by node.
+	named map[string]int
+	// wantedAt is when a record was last below a known maximum, by name.
+	wantedAt map[string]time.Time
+	// maximum is that of the last time at which it was known.
+	maximum *int
+}
+
+// recordEvent is a job that names a node, or ends, or a maximum that changes or is not known for a while.
+func (w *simulation) recordEvent() {
+	switch w.rand.IntN(6) {
+	case 0, 1:
+		for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+			if w.chance(40) {
+				w.records.named[name]++
+				w.logf("a held job names %s", name)
+				return
+			}
+		}
+	case 2:
+		for _, name := range slices.Sorted(maps.Keys(w.records.named)) {
+			delete(w.records.named, name)
+			w.logf("the jobs that name %s end", name)
+			return
+		}
+	case 3, 4:
+		if w.desired.MaxWorkers != nil {
+			w.records.maximum, w.desired.MaxWorkers = w.desired.MaxWorkers, nil
+			w.logf("the maximum is not known")
+		} else if w.records.maximum != nil {
+			w.desired.MaxWorkers = w.records.maximum
+		}
+	case 5:
+		if w.desired.MaxWorkers != nil {
+			w.desired.MaxWorkers = new(w.rand.IntN(7))
+			w.desired.Replicas = min(w.desired.Replicas, *w.desired.MaxWorkers)
+			w.logf("the maximum is %d", *w.desired.MaxWorkers)
+		}
+	}
+}
+
+// hasKnownMaximum reports whether the operator can know which records the NodeSet wants.
+func (w *simulation) hasKnownMaximum() bool {
+	return w.desired.Deleting || w.desired.MaxWorkers != nil && w.desired.CanCreateRecords
+}
+
+// observeWantedRecords remembers which records are wanted now.
+func (w *simulation) observeWantedRecords() {
+	if w.desired.MaxWorkers == nil || w.desired.Deleting {
+		return
+	}
+	for i := range *w.desired.MaxWorkers {
+		w.records.wantedAt[w.desired.SlurmName(i)] = w.now
+	}
+}
+
+// checkRecordDeletion holds the deletion of a record to the promises: no job ends because of it, none is deleted while
+// the maximum is not known, or within minutes after it fell.
+func (w *simulation) checkRecordDeletion(n *simRecord) {
+	switch {
+	case w.records.named[n.Name] > 0:
+		w.failf("the record %s is deleted, and jobs that name it end", n.Name)
+	case w.desired.Deleting || !n.Future:
+	case !w.hasKnownMaximum():
+		w.failf("the record %s is deleted while the maximum is not known", n.Name)
+	case w.now.Before(w.records.wantedAt[n.Name].Add(surplusKept)):
+		w.failf("the record %s is deleted soon after it was wanted", n.Name)
+	}
+}
+
+// mayDeleteRecord is the last look at what names a Slurm node.
+func (w *simulation) mayDeleteRecord(name string) bool {
+	return w.faults.skipReferences || w.records.named[name] == 0
+}
+
+// readReferences is what a poll shows of the jobs that name Slurm nodes.
+func (w *simulation) readReferences() map[string]string {
+	out := map[string]string{}
+	for name, jobs := range w.records.named {
+		if jobs > 0 {
+			out[name] = "job 7"
+		}
+	}
+	return out
+}
+
+// rememberSurplus is what the process remembers of surplus records.
+func (w *simulation) rememberSurplus(surplus []string) {
+	if surplus == nil {
+		return
+	}
+	since := map[string]time.Time{}
+	for _, name := range surplus {
+		since[name] = w.now
+		if before, known := w.operator.surplusSince[name]; known {
+			since[name] = before
+		}
+		if w.faults.forgetSurplusTime {
+			since[name] = time.Time{}
+		}
+	}
+	w.operator.surplusSince = since
+}
+
+// TestBrokenRecordRulesAreNoticed breaks one rule about records at a time.
+func TestBrokenRecordRulesAreNoticed(t *testing.T) {
+	intact := plan.DefaultRules(plan.DefaultConfig())
+	for name, change := range map[string]func(*plan.Rules, *faults){
+		"nobody asks what names a record": func(rules *plan.Rules, f *faults) {
+			rules.KeepsRecord, f.skipReferences = func(*plan.SlurmReading, string) string { return "" }, true
+		},
+		"the last look at what names a record is left out": func(_ *plan.Rules, f *faults) { f.skipReferences = true },
+		"an unknown maximum is zero": func(rules *plan.Rules, _ *faults) {
+			rules.HasKnownMaximum = func(*plan.Desired) bool { return true }
+		},
+		"surplus records are deleted at once": func(_ *plan.Rules, f *faults) { f.forgetSurplusTime = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules, broken := intact, faults{}
+			change(&rules, &broken)
+			expectBrokenPromise(t, rules, func(w *simulation) { w.faults, w.focus = broken, focusRecords })
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package status
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+)
+
+// formatKeptRecords describes the records that stay although the NodeSet does not want them, empty for none. The text
+// of a NodeSet that is being deleted includes the ways out.
+func formatKeptRecords(s *Observation, kept map[string]string) string {
+	if len(kept) == 0 {
+		return ""
+	}
+	first := slices.Sorted(maps.Keys(kept))[0]
+	text := fmt.Sprintf("the record of Slurm node %s stays, because %s", first, observed.CleanReason(kept[first]))
+	if more := len(kept) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more stay", more)
+	}
+	if s.NodeSet.DeletionTimestamp != nil {
+		text += "; to go on, cancel the job or let it name other nodes (scontrol update jobid=N reqnodelist=), delete the " +
+			"reservation, or set spec.drainPolicy.type to Force, which leaves the record in Slurm"
+	}
+	return text
+}

@@ -1,0 +1,57 @@
+package slurmclients
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ReadReferences reads jobs, reservations and partitions again and returns what Reading.References then is. It returns
+// an error if one of them cannot be read, or if the list of jobs lacks jobs.
+func (s *Cluster) ReadReferences(ctx context.Context) (map[string]string, error) {
+	const op = "reading what names slurm nodes"
+	client, err := s.client(op)
+	if err != nil {
+		return nil, err
+	}
+	c := s.connection.Load()
+	if c == nil {
+		return nil, fmt.Errorf("%s: %w", op, errNotConnected)
+	}
+	stats, err := client.Stats(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	if err := c.Cache.Refresh(ctx, slurmclient.Jobs, slurmclient.Reservations, slurmclient.Partitions); err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	snapshot := c.Cache.Snapshot()
+	if lacksJobs(snapshot.Jobs.Value, stats) {
+		return nil, fmt.Errorf("%s: slurmctld counts %d unfinished jobs and lists fewer than half of them: "+
+			"PrivateData in slurm.conf hides jobs from the operator's user, who needs AdminLevel Operator",
+			op, stats.JobsPending+stats.JobsRunning)
+	}
+	named, problem := referencesOf(snapshot)
+	if problem != "" {
+		return nil, fmt.Errorf("%s: %s", op, problem)
+	}
+	return named, nil
+}
+
+// lacksJobs reports whether a list of jobs is filtered: it has fewer than half of the unfinished jobs that slurmctld
+// counted shortly before.
+func lacksJobs(jobs []*slurm.Job, stats *slurm.Stats) bool {
+	listed := uint64(0)
+	for _, j := range jobs {
+		switch {
+		case j.IsArrayBase():
+			tasks, _ := slurm.ParseArrayTasks(j.ArrayTasks)
+			listed += max(1, tasks.Count)
+		default:
+			listed++
+		}
+	}
+	return 2*listed < stats.JobsPending+stats.JobsRunning
+}

@@ -1,0 +1,63 @@
+// Package references decides which jobs, reservations and partitions name which Slurm nodes. It is pure: the same
+// records give the same result in any order.
+//
+// slurmctld finds the nodes that these objects name again at each reconfigure, restart and takeover. A job whose
+// required nodes (sbatch --nodelist) include one without a record ends then as NODE_FAIL, also if it runs on other
+// nodes. A reservation without its nodes is deleted, and its jobs are held. A partition of slurm.conf that names a node
+// without a record keeps slurmctld from starting. Excluded nodes may be missing.
+package references
+
+import (
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ByNode returns one object that names each Slurm node, in words such as "job 5", by the name of the node. A node that
+// several objects name gets a job before a reservation before a partition, and of these the first in order. If the
+// nodes of one object cannot be read, it returns an error that names the object.
+//
+// A partition that contains node sets, such as ALL, counts as naming no node, because slurmctld does not say which of
+// its nodes slurm.conf names.
+func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*slurm.Partition) (map[string]string, error) {
+	out := map[string]string{}
+	for _, j := range jobs {
+		if isUnfinished(j) {
+			if err := add(out, fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, r := range reservations {
+		if err := add(out, "reservation "+r.Name, r.Nodes); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range partitions {
+		if p.NodeSets != "" {
+			continue
+		}
+		if err := add(out, "partition "+p.Name, p.Nodes); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// isUnfinished reports whether a job may still need its nodes. A finished job with flags may be about to run again.
+func isUnfinished(j *slurm.Job) bool { return !j.State.Base.Finished() || j.State.Flags != 0 }
+
+// add adds an object that names nodes.
+func add(out map[string]string, object, nodes string) error {
+	names, err := hostlist.All(nodes)
+	if err != nil {
+		return fmt.Errorf("the nodes that %s names cannot be read: %w", object, err)
+	}
+	for name := range names {
+		if out[name] == "" {
+			out[name] = object
+		}
+	}
+	return nil
+}
