@@ -16,7 +16,7 @@ func (b *planRun) settleFault(r Record, wanted bool) bool {
 	}
 	s := Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionFaultDrained,
 		Reason: fmt.Sprintf("the worker that Slurm drained (%s) is gone", r.Fault)}
-	if wanted {
+	if wanted || !b.isDeletedWithPod(r) {
 		s.Verb = MarkFuture
 	}
 	b.addStep(s)
