@@ -33,11 +33,9 @@ func (s *observation) checkUnnamed(ctx context.Context, slurmNode string) error 
 	return nil
 }
 
-// rememberSurplus keeps since when records have been surplus. A restart of the operator begins anew.
+// rememberSurplus keeps since when records have been surplus without a break. After a restart of the operator, or a
+// reading that is not fresh, the time begins anew.
 func (s *observation) rememberSurplus(surplus []string, now time.Time) {
-	if surplus == nil {
-		return
-	}
 	since := make(map[string]time.Time, len(surplus))
 	for _, name := range surplus {
 		since[name] = now

@@ -178,7 +178,7 @@ type Actions struct {
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool
-	// SurplusRecords are the FUTURE records that the NodeSet does not want any more; nil if that is not known.
+	// SurplusRecords are the FUTURE records that a fresh reading shows and the NodeSet does not want any more.
 	// KeptRecords are those that should be deleted now and stay, with the reason.
 	SurplusRecords []string
 	KeptRecords    map[string]string

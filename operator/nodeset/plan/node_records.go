@@ -13,7 +13,6 @@ func (b *planRun) maintainRecords() {
 	if !b.slurm.Fresh {
 		return
 	}
-	b.actions.SurplusRecords = []string{}
 	wanted := b.futureNames()
 	b.createMissingRecords(wanted)
 	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {

@@ -16,6 +16,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	if !faults || w.chance(80) {
 		w.readPods()
 	}
+	w.observeWantedRecords()
 	observed := w.observe()
 	w.logMixedReading()
 	actions := w.runPlanner(observed)

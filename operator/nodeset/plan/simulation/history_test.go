@@ -59,7 +59,6 @@ func playHistory(seed uint64, planner *plan.Planner, change ...func(*simulation)
 // event is one thing that happens; time passes with each.
 func (w *simulation) event() {
 	w.advanceTime(time.Duration(w.rand.IntN(6)) * time.Second)
-	w.observeWantedRecords()
 	w.collectGarbage()
 	if w.otherClusterAnswers && w.chance(10) {
 		w.switchCluster()

@@ -60,7 +60,7 @@ func (w *simulation) hasKnownMaximum() bool {
 	return w.desired.Deleting || w.desired.MaxWorkers != nil && w.desired.CanCreateRecords
 }
 
-// observeWantedRecords remembers which records are wanted now.
+// observeWantedRecords remembers which records are wanted when the operator plans.
 func (w *simulation) observeWantedRecords() {
 	if w.desired.MaxWorkers == nil || w.desired.Deleting {
 		return
@@ -102,9 +102,6 @@ func (w *simulation) readReferences() map[string]string {
 
 // rememberSurplus is what the process remembers of surplus records.
 func (w *simulation) rememberSurplus(surplus []string) {
-	if surplus == nil {
-		return
-	}
 	since := map[string]time.Time{}
 	for _, name := range surplus {
 		since[name] = w.now
