@@ -31,6 +31,15 @@ func TestRecordsOfWorkersToCome(t *testing.T) {
 	}
 	r.clearWrites()
 	r.change(nodesettest.WithMaxReplicas(1))
+	for range 30 { // 290 s after the first
+		r.pollAndReconcile()
+	}
+	expectStrings(t, "the calls", r.slurm.Calls)
+	r.slurm.References = map[string]string{"gpu-2": "job 5"}
+	r.pollAndReconcile()
+	expectStrings(t, "the calls", r.slurm.Calls, "delete gpu-1")
+	r.expectCondition("Draining", "True", "RecordsLeft")
+	r.slurm.References = nil
 	r.pollAndReconcile()
 	expectStrings(t, "the calls", r.slurm.Calls, "delete gpu-1", "delete gpu-2")
 }

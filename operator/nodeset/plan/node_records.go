@@ -83,7 +83,7 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	case (wanted || !b.desired.PerKubeNode || b.desired.Deleting || b.isPrunable(r)) && b.settleFault(r, wanted):
 	case b.rules.OutOfServiceByOthers(r):
 		b.clearPod(r)
-	case !r.OurReason && !wanted && !b.desired.Deleting && !b.isPrunable(r) && !b.wantedNames[r.Name]:
+	case !r.OurReason && !wanted && !b.isUnwanted(r) && !b.wantedNames[r.Name]:
 	case !r.Drain:
 		b.addStep(Step{Verb: Drain, SlurmName: r.Name, Precondition: PreconditionUndrained,
 			Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
@@ -95,6 +95,13 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 		b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionDrainedByUs,
 			Reason: "its pod is gone"})
 	}
+}
+
+// isUnwanted reports whether the worker of a record outside of futureNames does not come back: the NodeSet is being
+// deleted, its records are pruned, or other ordinals replace it. A lost slurmd must not get jobs then.
+func (b *planRun) isUnwanted(r Record) bool {
+	return b.desired.Deleting || b.isPrunable(r) ||
+		!b.desired.PerKubeNode && !b.desired.Frozen && !r.KubeNodeGone && !b.awaitsReading(r.Name)
 }
 
 // isPrunable reports whether the Kubernetes node of the record is gone and the NodeSet prunes such

@@ -9,7 +9,8 @@ func (r Record) HasFault() bool {
 }
 
 // settleFault ends a fault whose worker is gone. As for our own drains, readings must show that the
-// node has no job and accepts none. It reports whether a step was added.
+// node has no job and accepts none. A record that something names becomes FUTURE. It reports whether a step
+// was added.
 func (b *planRun) settleFault(r Record, wanted bool) bool {
 	if !b.rules.HasFault(r) || !r.Drain || r.Busy || b.slurm.Work[r.Name].Jobs > 0 || !b.slurm.isDrained(r.Name) {
 		return false

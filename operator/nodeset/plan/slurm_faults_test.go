@@ -40,6 +40,15 @@ func TestFaultsEndWithTheWorker(t *testing.T) {
 			func(s *planInput) { s.desired.MaxWorkers = nil }), []string{"delete-record n-1"}},
 		"the record of a deleted NodeSet is deleted": {newInput(0, 0, records, withDeletion, withFault(1, 2*time.Hour)),
 			[]string{"delete-record n-1"}},
+		"without a maximum a record that a job names becomes FUTURE": {newInput(0, 0, withFault(1, 2*time.Hour),
+			withoutMaximum, withReference("n-1", "job 5")), []string{"mark-future n-1"}},
+		"the record of a deleted NodeSet becomes FUTURE if a job names it": {newInput(0, 0, records, withDeletion,
+			withFault(1, 2*time.Hour), withReference("n-1", "job 5")), []string{"mark-future n-1"}},
+		"while it is not known what names the record it becomes FUTURE": {newInput(0, 0, records, withDeletion,
+			withFault(1, 2*time.Hour), func(s *planInput) { s.observed.Slurm.ReferencesProblem = "not read yet" }),
+			[]string{"mark-future n-1"}},
+		"the record above a fallen maximum becomes FUTURE": {newInput(0, 0, records, withFault(2, 2*time.Hour), withFutures(2)),
+			[]string{"mark-future n-2"}},
 		"other ordinals come first": {newInput(1, 0, records, withFault(0, 2*time.Hour), future(1)),
 			[]string{"create 1", "mark-future n-0"}},
 		"the only ordinal is cleared before its worker comes": {newInput(2, 1, records, withFault(1, 2*time.Hour)),
@@ -71,10 +80,12 @@ func TestAFaultOnAKubernetesNode(t *testing.T) {
 	expectSteps(t, newInput(0, 0, perNode, withFault(0, time.Hour)), "mark-future n-0", "create -1k-n-0")
 	gone := newInput(0, 0, perNode, withFault(0, time.Hour), func(s *planInput) { s.desired.KubeNodes = nil })
 	expectSteps(t, gone)
-	gone.desired.PruneRecords = true
 	expectSteps(t, newInput(0, 0, perNode, withFault(0, time.Hour),
 		func(s *planInput) { s.desired.KubeNodes, s.desired.PruneRecords = nil, true },
 		withRecord(0, func(r *Record) { r.KubeNodeGone = true })), "delete-record n-0")
+	expectSteps(t, newInput(0, 0, perNode, withFault(0, time.Hour), withReference("n-0", "job 5"),
+		func(s *planInput) { s.desired.KubeNodes, s.desired.PruneRecords = nil, true },
+		withRecord(0, func(r *Record) { r.KubeNodeGone = true })), "mark-future n-0")
 }
 
 func TestTheStepNamesTheFault(t *testing.T) {

@@ -43,8 +43,8 @@ func (w *simulation) recordEvent() {
 		if w.desired.MaxWorkers != nil {
 			w.records.maximum, w.desired.MaxWorkers = w.desired.MaxWorkers, nil
 			w.logf("the maximum is not known")
-		} else if w.records.maximum != nil {
-			w.desired.MaxWorkers = w.records.maximum
+		} else {
+			w.restoreMaximum()
 		}
 	case 5:
 		if w.desired.MaxWorkers != nil {
@@ -52,6 +52,15 @@ func (w *simulation) recordEvent() {
 			w.desired.Replicas = min(w.desired.Replicas, *w.desired.MaxWorkers)
 			w.logf("the maximum is %d", *w.desired.MaxWorkers)
 		}
+	}
+}
+
+// restoreMaximum makes a maximum known again that was not known for a while.
+func (w *simulation) restoreMaximum() {
+	if w.desired.MaxWorkers == nil && w.records.maximum != nil {
+		w.desired.MaxWorkers = w.records.maximum
+		w.desired.Replicas = min(w.desired.Replicas, *w.desired.MaxWorkers)
+		w.logf("the maximum is %d", *w.desired.MaxWorkers)
 	}
 }
 

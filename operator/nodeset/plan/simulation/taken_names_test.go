@@ -34,11 +34,12 @@ func (w *simulation) lostPodEvent() {
 	}
 }
 
-// forcePod has Kubernetes forget a pod that the operator has seen and that runs.
+// forcePod has Kubernetes forget a pod that the operator has seen and that runs. After a loss of slurmctld's state
+// nothing shows such a slurmd, so its Slurm node must exist.
 func (w *simulation) forcePod() {
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		_, seen := w.operator.pods[name]
-		if p := w.pods[name]; seen && p.registered && !w.isOwnedByOther(name) && w.lost[name] == nil {
+		if p := w.pods[name]; seen && p.registered && w.slurm[name] != nil && !w.isOwnedByOther(name) && w.lost[name] == nil {
 			w.logf("lost and runs on: %s", name)
 			w.lost[name] = p
 			delete(w.pods, name)
