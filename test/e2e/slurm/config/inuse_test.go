@@ -164,8 +164,9 @@ func TestRevisionsThatEndJobsWait(t *testing.T) {
 		base := string(text) + "ReconfigFlags=KeepPartState\nPartitionName=doomed Nodes=ALL\nNodeSet=set Feature=rack1\n" +
 			"PartitionName=set Nodes=set\nInclude more.conf\n"
 		const more = "PartitionName=included Nodes=ALL\n"
+		first := a.want(string(text), "") // before the agent looks, so that it sees all files
 		a.start()
-		a.awaitApplied(a.want("ClusterName=dev\n", ""))
+		a.awaitApplied(first)
 		a.awaitApplied(a.want(base, more))
 		a.run("scontrol", "create", "PartitionName=created", "Nodes=ALL")
 		edit := func(old, replacement string) string {
