@@ -27,10 +27,10 @@ func databaseIn(text string) string {
 }
 
 // checkDatabase returns a *problem.Error if slurmdbd.conf would name another database than the one in force, unless it is
-// movedTo, the value of AnnotationStateMoved.
+// movedTo, the value of AnnotationStateMoved. A slurmdbd.conf without a host has no database.
 func checkDatabase(name, live, wanted, movedTo string) error {
 	from, to := databaseIn(live), databaseIn(wanted)
-	if live == "" || from == to || movedTo == to {
+	if strings.HasPrefix(from, ":") || from == to || movedTo == to {
 		return nil
 	}
 	return problem.New(v1beta1.ReasonStateElsewhere, "all accounts and finished jobs are in the database %s, and slurmdbd would "+

@@ -52,6 +52,17 @@ func TestTheDatabaseIsMovedOnlyWhenConfirmed(t *testing.T) {
 	}
 }
 
+// TestTheFirstDatabaseNeedsNoConfirmation where there was no host before.
+func TestTheFirstDatabaseNeedsNoConfirmation(t *testing.T) {
+	e := newEnv(t)
+	e.change(func(s *v1beta1.AccountingSpec) { s.StorageConfig.Host = "" })
+	e.reconcile(v1beta1.ConditionReady)
+	e.change(func(s *v1beta1.AccountingSpec) { s.StorageConfig.Host = "mariadb" })
+	if c := e.reconcile(v1beta1.ConditionReady); c.Reason == v1beta1.ReasonStateElsewhere {
+		t.Errorf("Ready is %+v", c)
+	}
+}
+
 // TestOtherChangesOfSlurmdbdNeedNoConfirmation: the user, the password and everything else is no other place.
 func TestOtherChangesOfSlurmdbdNeedNoConfirmation(t *testing.T) {
 	e := newEnv(t)

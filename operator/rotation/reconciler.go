@@ -185,7 +185,7 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 	case step.WaitsForOutside:
 		return outsideCondition(c, secret.name, in), outsideInterval, nil
 	case step.Phase == plan.Rotated:
-		return conditionOf(step, secret.set), 0, nil
+		return conditionOf(step, secret.set), 0, r.keepOwners(ctx, secret.rotationSecret, sharers)
 	case step.Write == nil:
 		return conditionOf(step, secret.set), lookInterval, nil
 	}
