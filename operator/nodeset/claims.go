@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,9 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/reading"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
@@ -56,11 +60,22 @@ func (s *observation) planClaims() []plan.Claim {
 	}
 	var out []plan.Claim
 	for name, claim := range s.claims {
-		out = append(out, plan.Claim{Name: name, InUse: inUse[name], Deleting: claim.DeletionTimestamp != nil,
+		out = append(out, plan.Claim{Name: name, SlurmName: s.slurmNameOfClaim(name), InUse: inUse[name], Deleting: claim.DeletionTimestamp != nil,
 			ClaimRetention: plan.ClaimRetention{WithNodeSet: ownerIndexOf(s.nodeSet, claim) >= 0,
 				WhenScaled: claim.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true"}})
 	}
 	return out
+}
+
+// slurmNameOfClaim returns the Slurm node of the worker with a claim, "<template>-<NodeSet>-<ordinal>", empty if it is not
+// known.
+func (s *observation) slurmNameOfClaim(claim string) string {
+	end := strings.LastIndex(claim, "-")
+	ordinal, err := strconv.Atoi(claim[end+1:])
+	if err != nil || !strings.HasSuffix(claim[:max(end, 0)], "-"+s.nodeSet.Name) {
+		return ""
+	}
+	return s.desired.SlurmName(ordinal)
 }
 
 // ownerIndexOf returns the index of the NodeSet among the owners of a claim, negative for none.
@@ -88,7 +103,11 @@ func (r *Reconciler) applyClaims(ctx context.Context, s *observation, changes []
 	for _, c := range changes {
 		claim := s.claims[c.Claim]
 		if c.Delete {
-			if err := r.deleteClaim(ctx, s, claim); err != nil {
+			free, err := r.isClaimFree(ctx, s, c.SlurmName)
+			if err == nil && free {
+				err = r.deleteClaim(ctx, s, claim)
+			}
+			if err != nil {
 				return err
 			}
 			continue
@@ -101,6 +120,15 @@ func (r *Reconciler) applyClaims(ctx context.Context, s *observation, changes []
 		}
 	}
 	return nil
+}
+
+// isClaimFree reports whether no worker may still use the claims of a Slurm node.
+func (r *Reconciler) isClaimFree(ctx context.Context, s *observation, slurmName string) (bool, error) {
+	if slurmName == "" {
+		return true, nil
+	}
+	return reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, observed.FaultReasons(s.nodeSet),
+		plan.Step{SlurmName: slurmName, Precondition: plan.PreconditionNameFree})
 }
 
 // deleteClaim deletes the claim of a worker that scale-in removed.

@@ -9,6 +9,8 @@ import (
 // Claim is a PersistentVolumeClaim of the NodeSet's workers.
 type Claim struct {
 	Name string
+	// SlurmName is the Slurm node of the worker whose claim it is. It is empty if it is not known.
+	SlurmName string
 	// InUse reports that a pod of the NodeSet uses the claim.
 	InUse bool
 	// ClaimRetention is what the claim itself says.
@@ -27,8 +29,11 @@ type ClaimRetention struct {
 
 // ClaimChange is a change to a claim: it is deleted, or its retention becomes another one.
 type ClaimChange struct {
-	Claim     string
-	Delete    bool
+	Claim  string
+	Delete bool
+	// SlurmName is the Slurm node that must meet PreconditionNameFree right before the claim is deleted: it may be missing
+	// from the reading alone, while a job runs on it. It is empty if it is not known.
+	SlurmName string
 	Retention ClaimRetention
 }
 
@@ -47,7 +52,7 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 			changed = append(changed, ClaimChange{Claim: c.Name, Retention: want})
 		}
 		if prune && !c.InUse && want.WhenScaled {
-			deleted = append(deleted, ClaimChange{Claim: c.Name, Delete: true})
+			deleted = append(deleted, ClaimChange{Claim: c.Name, Delete: true, SlurmName: c.SlurmName})
 		}
 	}
 	return append(changed, deleted...)

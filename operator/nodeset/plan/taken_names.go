@@ -27,10 +27,13 @@ func isTaken(s *SlurmReading, name string) bool {
 	return !record.Drain || !s.isDrained(name)
 }
 
-// takenNames returns the Slurm nodes without a pod whose names are taken, sorted.
+// takenNames returns the Slurm nodes without a pod whose names are taken, sorted. A node with work may be missing from
+// the list of nodes.
 func (b *planRun) takenNames() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(b.slurm.Records)), maps.Keys(b.slurm.Work))
+	slices.Sort(names)
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
+	for _, name := range slices.Compact(names) {
 		if !b.usedSlurmNames[name] && !b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) {
 			out = append(out, name)
 		}

@@ -13,7 +13,7 @@ func (w *simulation) observeClaims() []plan.Claim {
 	var out []plan.Claim
 	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
 		_, inUse := w.operator.pods[name]
-		out = append(out, plan.Claim{Name: name, InUse: inUse, ClaimRetention: plan.ClaimRetention{WhenScaled: true}})
+		out = append(out, plan.Claim{Name: name, SlurmName: name, InUse: inUse, ClaimRetention: plan.ClaimRetention{WhenScaled: true}})
 	}
 	return out
 }
@@ -21,6 +21,9 @@ func (w *simulation) observeClaims() []plan.Claim {
 // applyClaims deletes claims. During a clash that the operator was shown it must delete none.
 func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	for _, c := range changes {
+		if !w.checkPrecondition(plan.Step{Verb: plan.CreatePod, SlurmName: c.SlurmName, Precondition: plan.PreconditionNameFree}) {
+			continue
+		}
 		w.logf("delete claim %s", c.Claim)
 		if w.hasMismatch() {
 			w.failf("the claim %s is deleted on a reading of another Slurm cluster", c.Claim)

@@ -14,7 +14,7 @@ type faults struct {
 	keepDrainedSince bool
 	// anyLook: the last look is believed whichever Slurm cluster answers it.
 	trustAnyCluster bool
-	// noLook: the last look is left out, skipNameCheck that before a worker is made.
+	// noLook: the last look is left out, skipNameCheck that before a worker is made or a claim is deleted.
 	skipPrecondition, skipNameCheck bool
 	// forgetGone: the operator does not remember that a pod has just disappeared.
 	forgetGone bool
@@ -101,7 +101,7 @@ func (w *simulation) otherClusterRecord(name string) plan.Record {
 func (w *simulation) checkPrecondition(s plan.Step) bool {
 	// Before it makes records the operator lists the nodes.
 	if s.Precondition == plan.NoPrecondition && s.Verb != plan.CreateRecords || w.faults.skipPrecondition &&
-		s.Verb == plan.DeletePod || w.faults.skipNameCheck && s.Verb == plan.CreatePod {
+		s.Verb == plan.DeletePod || w.faults.skipNameCheck && s.Precondition == plan.PreconditionNameFree {
 		return true
 	}
 	n := w.slurm[s.SlurmName]
