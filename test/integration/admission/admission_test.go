@@ -173,15 +173,16 @@ func readBadManifests(t *testing.T) map[string]badManifest {
 func (s *env) testImmutableFields(t *testing.T) {
 	for _, c := range []struct{ kind, name, patch, message string }{
 		{"NodeSet", "gpu", `{"spec":{"controllerRef":{"name":"other"}}}`,
-			"spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined"},
+			"spec: Invalid value: controllerRef is immutable: workers stay in the cluster that they joined"},
 		{"NodeSet", "gpu", `{"spec":{"volumeClaimTemplates":null}}`,
 			"spec.volumeClaimTemplates: Invalid value: is immutable"},
 		{"Controller", "slurm", `{"spec":{"clusterName":"other"}}`,
-			`spec.clusterName: Invalid value: "other": is immutable`},
+			"spec: Invalid value: clusterName is immutable"},
 		{"Controller", "slurm", `{"spec":{"slurmKeyRef":{"name":"other"}}}`,
-			"spec.slurmKeyRef: Invalid value: is immutable"},
+			"spec: Invalid value: slurmKeyRef is immutable"},
 		{"Controller", "slurm", `{"spec":{"persistence":{"enabled":false}}}`,
-			"spec.persistence.enabled: Invalid value: false: is immutable"},
+			"spec.persistence.enabled: Invalid value: false: would start slurmctld without its state; "+
+				"move the state, and confirm it with the annotation slinky.slurm.net/state-moved"},
 		{"NodeSet", "gpu", `{"spec":{"slurmd":{"image":"other"}}}`, ""},
 	} {
 		obj, err := s.readObject(t.Context(), "v1beta1", c.kind, c.name)

@@ -59,9 +59,9 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 // conversion.
 func (s env) testWebhooks(t *testing.T) {
 	_, err := s.kube.Kubectl(t.Context(), "patch", "nodeset/cpu", "--namespace", s.namespace, "--type", "merge",
-		"--patch", `{"spec":{"clusterRef":{"name":"another"}}}`)
-	if err == nil || !strings.Contains(err.Error(), "spec.clusterRef") {
-		t.Errorf("the API server accepts another cluster for a NodeSet: %v", err)
+		"--patch", `{"spec":{"volumeClaimTemplates":[{"metadata":{"name":"scratch"}}]}}`)
+	if err == nil || !strings.Contains(err.Error(), "spec.volumeClaimTemplates") {
+		t.Errorf("the API server accepts other claims for a NodeSet: %v", err)
 	}
 	path := "/apis/slinky.slurm.net/v1alpha1/namespaces/" + s.namespace + "/nodesets/cpu"
 	if out := s.kubectl(t, "get", "--raw", path); !strings.Contains(out, `"clusterName":"pods"`) {

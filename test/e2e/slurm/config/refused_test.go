@@ -61,7 +61,6 @@ var brokenLines = map[string]string{
 	"JobCompType=jobcomp/filetxt\nJobCompLoc=/nonexistent/x":     "/nonexistent/x",
 	"SlurmdTimeout=abc":                                          "SlurmdTimeout",
 	"HealthCheckInterval=1m":                                     "HealthCheckInterval",
-	"SuspendTime=soon":                                           "SuspendTime",
 	"SlurmctldDebug=huh":                                         "SlurmctldDebug",
 }
 
