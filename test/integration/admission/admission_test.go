@@ -181,7 +181,7 @@ func (s *env) testImmutableFields(t *testing.T) {
 		{"Controller", "slurm", `{"spec":{"slurmKeyRef":{"name":"other"}}}`,
 			"spec: Invalid value: slurmKeyRef is immutable"},
 		{"Controller", "slurm", `{"spec":{"persistence":{"enabled":false}}}`,
-			"spec.persistence.enabled: Invalid value: false: would start slurmctld without its state; "+
+			"spec.persistence.enabled: Invalid value: false: would start slurmctld without its state; " +
 				"move the state, and confirm it with the annotation slinky.slurm.net/state-moved"},
 		{"NodeSet", "gpu", `{"spec":{"slurmd":{"image":"other"}}}`, ""},
 	} {
