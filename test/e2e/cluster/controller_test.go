@@ -35,7 +35,7 @@ func TestController(t *testing.T) {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
 				e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
-				job := e.submit("--wrap", "sleep 600")
+				job := e.submit("--wrap", "sleep 3600")
 				e.awaitState(job, "RUNNING")
 				if isTestedWhole(version) {
 					e.testEverything(job)

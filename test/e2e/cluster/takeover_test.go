@@ -83,7 +83,7 @@ func (e *env) awaitCompleted(jobs []string) {
 // testSilentKubelet stops the kubelet while a job runs, for so long that Kubernetes takes the node for lost.
 func (e *env) testSilentKubelet() {
 	e.Helper()
-	job := e.submit("--wrap", "sleep 600")
+	job := e.submit("--wrap", "sleep 3600")
 	e.awaitState(job, "RUNNING")
 	pid := e.slurm("cat", slurmconf.RunDir+"/slurmctld.pid")
 	must(e.T, e.kube.Stop(e.Context(), "kubelet"))
@@ -108,7 +108,7 @@ func (e *env) testSilentKubelet() {
 func (e *env) killActive() {
 	e.Helper()
 	ask := e.restdClient()
-	job := e.submit("--wrap", "sleep 600")
+	job := e.submit("--wrap", "sleep 3600")
 	e.awaitState(job, "RUNNING")
 	process.Await(e.T, func() error { // slurmctld writes its state at most every five seconds
 		_, err := ask(e.Context(), "/slurm/v0.0.42/job/"+job)

@@ -14,7 +14,7 @@ import (
 // slurmrestd, whose image is set before, follows them. The worker and the login pods are of 24.11 still; the worker gets
 // its image last. Another order and a way back are refused before anything is touched.
 func (e *env) testUpgrade() {
-	job := e.submit("--wrap", "sleep 600")
+	job := e.submit("--wrap", "sleep 3600")
 	e.awaitState(job, "RUNNING")
 	e.testWrongOrder()
 	begin := time.Now()
