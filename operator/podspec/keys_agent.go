@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
@@ -49,11 +50,22 @@ func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.Pull
 		SecurityContext: security,
 	}
 	spec.InitContainers = append(spec.InitContainers, agent)
-	spec.Volumes = append(spec.Volumes, SlurmKeysVolume(volumeWanted, key, 0o400), MemoryVolume(VolumeKeys))
+	spec.Volumes = append(spec.Volumes, workerKeysVolume(key), MemoryVolume(VolumeKeys))
 	first := &spec.Containers[0]
 	first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: VolumeKeys, MountPath: keysDir,
 		ReadOnly: true})
 	first.Env = append(first.Env, KeyVariables(keysDir)...)
+}
+
+// workerKeysVolume returns the volume with the keys that slurmd should have, and the time of the last request to
+// register with Slurm again. When either changes, the agent sends slurmd a SIGHUP, which does both.
+func workerKeysVolume(key corev1.SecretKeySelector) corev1.Volume {
+	out := SlurmKeysVolume(volumeWanted, key, 0o400)
+	out.Projected.Sources = append(out.Projected.Sources, corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{
+		Items: []corev1.DownwardAPIVolumeFile{{Path: "register-again", Mode: new(int32(0o400)),
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+				FieldPath: "metadata.annotations['" + v1beta1.AnnotationRegisterAgain + "']"}}}}})
+	return out
 }
 
 // KeyVariables returns the environment variables that tell slurmd and sackd in which folder the keys are. Where there

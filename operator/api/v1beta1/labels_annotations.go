@@ -60,9 +60,20 @@ const (
 	// keeps the choice of workers across restarts. The operator sets and reads it. A worker that has
 	// AnnotationPodCordon but no cause was chosen by a user. It is a slurmtide extension.
 	AnnotationDrainCause = NodeSetPrefix + "drain-cause"
-	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). The timeout of the drain
-	// policy starts then. The operator sets and reads it. It is a slurmtide extension.
+	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). The operator sets and reads
+	// it. It is a slurmtide extension.
 	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
+	// AnnotationDrained is when the operator first saw that the worker, which it had chosen, accepts no new
+	// jobs (RFC 3339). The timeout of the drain policy starts then. The operator sets and reads it. It is a
+	// slurmtide extension.
+	AnnotationDrained = NodeSetPrefix + "drained"
+	// AnnotationRegistered is when the operator first saw the worker's slurmd registered with Slurm (RFC
+	// 3339). It counts while that slurmd runs. The operator sets and reads it. It is a slurmtide extension.
+	AnnotationRegistered = NodeSetPrefix + "registered"
+	// AnnotationRegisterAgain is when the operator last asked the worker's slurmd to register with Slurm again
+	// (RFC 3339). The operator sets and reads it. The agent beside slurmd reads it through a volume, and a
+	// change makes it send SIGHUP to slurmd. It is a slurmtide extension.
+	AnnotationRegisterAgain = NodeSetPrefix + "register-again"
 	// AnnotationDeleteWhenScaled "true" is on PersistentVolumeClaims that scale-in deletes, because the
 	// NodeSet's retention policy is whenScaled: Delete. Claims that were retained earlier do not have it.
 	// The operator sets and reads it. It is a slurmtide extension.

@@ -210,8 +210,14 @@ func (s *Observation) slurmNameOn(kubeNode string) string {
 // DaemonSet.
 func matchingKubeNodes(s *Observation) []string {
 	var out []string
+	hasWorker := map[string]bool{}
+	for i := range s.Workers {
+		if w := &s.Workers[i]; w.DeletedAt.IsZero() && !w.Finished {
+			hasWorker[w.Slot.KubeNode] = true
+		}
+	}
 	for name, node := range s.KubeNodes {
-		if CanRunOn(&s.Template.Spec, node) {
+		if CanRunOn(&s.Template.Spec, node) || hasWorker[name] && canStayOn(&s.Template.Spec, node) {
 			out = append(out, name)
 		}
 	}
@@ -223,14 +229,23 @@ func matchingKubeNodes(s *Observation) []string {
 // node affinity and its tolerations. As with a DaemonSet, the node may be unschedulable or not
 // ready.
 func CanRunOn(spec *corev1.PodSpec, node *corev1.Node) bool {
+	return fits(spec, node, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute)
+}
+
+// canStayOn reports whether a pod that runs on a Kubernetes node may stay there. As with a DaemonSet, only
+// a taint of effect NoExecute removes it.
+func canStayOn(spec *corev1.PodSpec, node *corev1.Node) bool {
+	return fits(spec, node, corev1.TaintEffectNoExecute)
+}
+
+// fits reports whether a Kubernetes node matches a pod, which tolerates its taints of the effects.
+func fits(spec *corev1.PodSpec, node *corev1.Node, effects ...corev1.TaintEffect) bool {
 	pod := &corev1.Pod{Spec: *spec}
 	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
 	if err != nil || !match || node.DeletionTimestamp != nil {
 		return false
 	}
 	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, spec.Tolerations,
-		func(t *corev1.Taint) bool {
-			return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-		}, false)
+		func(t *corev1.Taint) bool { return slices.Contains(effects, t.Effect) }, false)
 	return !untolerated
 }

@@ -277,3 +277,35 @@ func newObservation(workers int, change ...func(*Observation)) *Observation {
 	}
 	return s
 }
+
+func TestATaintKeepsTheWorkerUnlessItIsNoExecute(t *testing.T) {
+	taint := func(effect corev1.TaintEffect) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: effect}} }
+	}
+	for _, tc := range []struct {
+		name   string
+		node   func(*corev1.Node)
+		worker bool
+		want   bool
+	}{
+		{"NoSchedule with a worker", taint(corev1.TaintEffectNoSchedule), true, true},
+		{"NoSchedule without one", taint(corev1.TaintEffectNoSchedule), false, false},
+		{"NoExecute with a worker", taint(corev1.TaintEffectNoExecute), true, false},
+		{"PreferNoSchedule without one", taint(corev1.TaintEffectPreferNoSchedule), false, true},
+		{"a node that is being deleted", func(n *corev1.Node) {
+			n.DeletionTimestamp = new(metav1.NewTime(nodesettest.Noon))
+		}, true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newObservation(0, func(s *Observation) {
+				s.KubeNodes["kube-0"] = nodesettest.NewKubeNode("kube-0", tc.node)
+				if tc.worker {
+					s.Workers = []plan.Worker{{Pod: "gpu-a", Slot: plan.Slot{Ordinal: plan.NoOrdinal, KubeNode: "kube-0"}}}
+				}
+			})
+			if got := len(matchingKubeNodes(s)) == 1; got != tc.want {
+				t.Errorf("a worker is wanted: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -90,6 +90,9 @@ func DrainMark(pod *corev1.Pod) plan.DrainMark {
 	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause],
 		Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
+	n.Drained, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrained])
+	n.Registered, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationRegistered])
+	n.RegisterAgain, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationRegisterAgain])
 	n.Deadline, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline])
 	return n
 }
@@ -105,9 +108,12 @@ func DrainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any
 		return value
 	}
 	annotations := map[string]any{
-		v1beta1.AnnotationDrainCause:   text(n.Cause != "", n.Cause),
-		v1beta1.AnnotationDrainStarted: text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
-		v1beta1.AnnotationPodDeadline:  text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationDrainCause:    text(n.Cause != "", n.Cause),
+		v1beta1.AnnotationDrainStarted:  text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationDrained:       text(!n.Drained.IsZero(), n.Drained.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationRegistered:    text(!n.Registered.IsZero(), n.Registered.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationRegisterAgain: text(!n.RegisterAgain.IsZero(), n.RegisterAgain.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationPodDeadline:   text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
 	}
 	for name, value := range v1beta1.ProtectingAnnotations() {
 		users, has := own[name]

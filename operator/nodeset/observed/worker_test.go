@@ -107,9 +107,12 @@ func TestWorkers(t *testing.T) {
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseScaleIn)(p)
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
 			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationDrained, "2026-11-21T12:00:07Z")(p)
+			nodesettest.WithAnnotation(v1beta1.AnnotationRegistered, "2026-11-21T11:00:00Z")(p)
 		}, func(w *plan.Worker) {
 			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: nodesettest.Noon,
-				Deadline: nodesettest.Noon.Add(3 * time.Hour)}
+				Deadline: nodesettest.Noon.Add(3 * time.Hour), Drained: nodesettest.Noon.Add(7 * time.Second),
+				Registered: nodesettest.Noon.Add(-time.Hour)}
 		}},
 		{"has no time that cannot be read", func(p *corev1.Pod) {
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseUpdate)(p)

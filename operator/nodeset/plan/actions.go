@@ -169,6 +169,9 @@ type Actions struct {
 	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
 	// at all. They may have jobs that slurmctld lost, so they stay.
 	UnknownToSlurm []string
+	// LostBySlurm are the pods whose slurmd was registered and whose record Slurm has lost since. They may
+	// have jobs that slurmctld lost, so they stay.
+	LostBySlurm []string
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
 	OwnerUnknown []string

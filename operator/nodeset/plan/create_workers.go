@@ -17,11 +17,12 @@ func (b *planRun) createWorkers() {
 	}
 }
 
-// createPerKubeNode creates a worker on each Kubernetes node that has no pod at all.
+// createPerKubeNode creates a worker on each Kubernetes node that has no pod at all. A worker of scaling
+// mode StatefulSet keeps its Kubernetes node until it is gone.
 func (b *planRun) createPerKubeNode() {
 	held := map[string]bool{}
 	for i := range b.observed.Workers {
-		held[b.observed.Workers[i].Slot.KubeNode] = true
+		held[b.observed.Workers[i].Slot.KubeNode], held[b.observed.Workers[i].KubeNode] = true, true
 	}
 	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
 		if name := b.desired.SlurmNameOn(n); !held[n] && b.isNameFree(name) {

@@ -161,6 +161,9 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 		want   []string
 	}{
 		{"none is chosen before it is", nil, nil},
+		{"one is chosen if the next list takes long", []func(*planInput){func(s *planInput) {
+			s.observed.Slurm.JobsReadAt = noon.Add(-unlistedPatience)
+		}}, []string{"annotate n-0 ScaleIn", "drain n-0"}},
 		{"then the one whose job ends first", []func(*planInput){listed(time.Minute)},
 			[]string{"annotate n-1 ScaleIn", "drain n-1"}},
 		{"or the other", []func(*planInput){listed(2 * time.Hour)}, []string{"annotate n-0 ScaleIn", "drain n-0"}},

@@ -29,9 +29,13 @@ func (b *planRun) chosenSince(w *Worker) time.Time {
 func (b *planRun) annotatePods() {
 	for _, w := range b.active {
 		n := DrainMark{Cause: b.causes[w.Pod], Protect: b.rules.NeedsProtection(b.slurm, w),
-			Deadline: w.DrainMark.Deadline}
+			Deadline: w.DrainMark.Deadline, Registered: b.registeredSince(w),
+			RegisterAgain: b.registrationRequest(w)}
 		if n.Cause != "" {
 			n.Since = b.chosenSince(w)
+		}
+		if n.Cause != "" && b.desired.DrainPolicy.Timeout > 0 {
+			n.Drained = b.drainedSince(w)
 		}
 		if _, ok := b.registeredRecord(w); ok {
 			n.Deadline = b.slurm.Work[w.SlurmName].End.Truncate(time.Second)
@@ -60,7 +64,8 @@ func needsProtection(s *SlurmReading, w *Worker) bool {
 }
 
 func (n DrainMark) equals(m DrainMark) bool {
-	return n.Cause == m.Cause && n.Since.Equal(m.Since) && n.Protect == m.Protect && n.Deadline.Equal(m.Deadline)
+	return n.Cause == m.Cause && n.Since.Equal(m.Since) && n.Drained.Equal(m.Drained) &&
+		n.Registered.Equal(m.Registered) && n.RegisterAgain.Equal(m.RegisterAgain) && n.Protect == m.Protect && n.Deadline.Equal(m.Deadline)
 }
 
 // drainReason returns why the worker's Slurm node should accept no new jobs, or empty if it should
@@ -168,10 +173,14 @@ func (b *planRun) deletePods() {
 // worker that was not chosen is replaced only if its slurmd never took over its FUTURE record.
 func (b *planRun) verdictOn(w *Worker) (v Verdict, asked bool) {
 	if b.causes[w.Pod] != "" {
-		return b.rules.JudgeDeletion(b.now, b.desired, b.slurm, w, b.chosenSince(w)), true
+		return b.rules.JudgeDeletion(b.now, b.desired, b.slurm, w, b.timeoutSince(w)), true
 	}
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Fresh || known && !record.Future || !w.Running {
+		return Verdict{}, false
+	}
+	if b.isLost(w) {
+		b.actions.LostBySlurm = append(b.actions.LostBySlurm, w.Pod)
 		return Verdict{}, false
 	}
 	if !known {
@@ -193,7 +202,7 @@ func (b *planRun) addWait(w *Worker, v Verdict) {
 		Job: work.LastJob, Jobs: work.Jobs, Until: work.End,
 	})
 	b.requeueAt(v.RecheckAt)
-	if t := b.desired.DrainPolicy.Timeout; t > 0 {
-		b.requeueAt(b.chosenSince(w).Add(t))
+	if t, since := b.desired.DrainPolicy.Timeout, b.timeoutSince(w); t > 0 && !since.IsZero() {
+		b.requeueAt(since.Add(t))
 	}
 }

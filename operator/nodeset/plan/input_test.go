@@ -43,7 +43,7 @@ func newInput(replicas, workers int, change ...func(*planInput)) *planInput {
 			Created:  noon.Add(-time.Hour),
 			KubeNode: "k-" + name, Running: true, RunningSince: noon.Add(-time.Hour), Ready: true,
 			ReadySince: noon.Add(-time.Hour),
-			DrainMark:  DrainMark{Protect: true},
+			DrainMark:  DrainMark{Protect: true, Registered: noon.Add(-time.Hour), RegisterAgain: noon},
 		})
 		s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, OwnerUID: "set",
 			IdleSince: noon.Add(-time.Hour)}
@@ -97,8 +97,18 @@ func withOurDrain(i int) func(*planInput) {
 // withCause notes on a worker that it is to go.
 func withCause(i int, cause string) func(*planInput) {
 	return withWorker(i, func(w *Worker) {
-		w.DrainMark = DrainMark{Cause: cause, Since: noon.Add(-time.Minute), Protect: w.DrainMark.Protect}
+		w.DrainMark.Cause, w.DrainMark.Since = cause, noon.Add(-time.Minute)
 	})
+}
+
+// withDrained notes on a worker since when it is drained.
+func withDrained(i int, since time.Duration) func(*planInput) {
+	return withWorker(i, func(w *Worker) { w.DrainMark.Drained = noon.Add(-since) })
+}
+
+// withTimeout sets the drain policy.
+func withTimeout(timeout time.Duration) func(*planInput) {
+	return func(s *planInput) { s.desired.DrainPolicy.Timeout = timeout }
 }
 
 func withStaleReading(s *planInput) {

@@ -102,7 +102,7 @@ type Update struct {
 // DrainPolicy says what happens to work on a worker that is to be removed.
 type DrainPolicy struct {
 	// Force deletes the worker regardless of its work. A non-zero Timeout does the same that long
-	// after the worker was chosen.
+	// after the worker's drain took effect.
 	Force   bool
 	Timeout time.Duration
 }
@@ -146,6 +146,12 @@ type DrainMark struct {
 	// was chosen.
 	Cause string
 	Since time.Time
+	// Drained is when its Slurm node was first seen to accept no new jobs since then, zero for not yet.
+	Drained time.Time
+	// Registered is when its slurmd was first seen registered with Slurm, zero for not yet.
+	Registered time.Time
+	// RegisterAgain is when slurmd was last asked to register again, zero for never.
+	RegisterAgain time.Time
 	// Protect reports that the worker has or may get work, so that its evictions are refused.
 	// Deadline is when the time limit of its last job ends, zero for none.
 	Protect  bool

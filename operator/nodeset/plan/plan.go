@@ -163,20 +163,27 @@ func (b *planRun) chooseScaleIn() {
 	}
 }
 
-// unlistedRecheck is how soon to plan again while jobs have not been listed.
-const unlistedRecheck = 2 * time.Second
+// unlistedRecheck is how soon to plan again while jobs have not been listed, unlistedPatience how old
+// their last list may be before the choice no longer waits for a newer one.
+const (
+	unlistedRecheck  = 2 * time.Second
+	unlistedPatience = 5 * time.Second
+)
 
 // hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That
-// worker may be the one whose work ends first, and the next list comes soon.
+// worker may be the one whose work ends first, and the next list comes soon. If it does not, the
+// choice is made without it: scale-in must not wait forever where lists take long and jobs start
+// all the time.
 func (b *planRun) hasUnlistedWork() bool {
 	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) &&
+		b.now.Before(b.slurm.JobsReadAt.Add(unlistedPatience)) &&
 		slices.ContainsFunc(b.active, func(w *Worker) bool {
 			return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
 		})
 }
 
 // chooseMisplaced chooses the workers on Kubernetes nodes that should have none, and all but the
-// oldest on nodes with several.
+// oldest on nodes with several. Workers of the other scaling mode are updated instead.
 func (b *planRun) chooseMisplaced() {
 	wanted := map[string]bool{}
 	for _, n := range b.desired.KubeNodes {
@@ -184,12 +191,15 @@ func (b *planRun) chooseMisplaced() {
 	}
 	holder := map[string]*Worker{}
 	for _, w := range b.active {
+		if b.hasOtherMode(w) {
+			continue
+		}
 		if h := holder[w.Slot.KubeNode]; h == nil || w.Created.Before(h.Created) {
 			holder[w.Slot.KubeNode] = w
 		}
 	}
 	for _, w := range b.active {
-		if !wanted[w.Slot.KubeNode] || holder[w.Slot.KubeNode] != w {
+		if !b.hasOtherMode(w) && (!wanted[w.Slot.KubeNode] || holder[w.Slot.KubeNode] != w) {
 			b.causes[w.Pod] = v1beta1.DrainCauseScaleIn
 		}
 	}
@@ -197,6 +207,9 @@ func (b *planRun) chooseMisplaced() {
 
 // isOutdated reports whether the worker should change to the newest revision.
 func (b *planRun) isOutdated(w *Worker) bool {
+	if b.hasOtherMode(w) {
+		return true
+	}
 	if b.desired.PerKubeNode {
 		return w.Revision != b.desired.Revision || b.hasOldName(w)
 	}

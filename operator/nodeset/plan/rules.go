@@ -8,7 +8,8 @@ import "time"
 type Rules struct {
 	// Config contains the limits.
 	Config Config
-	// JudgeDeletion decides whether a worker that was chosen for removal at since may be deleted.
+	// JudgeDeletion decides whether a worker that was chosen for removal may be deleted. The timeout of the
+	// drain policy began at since, zero for not yet.
 	JudgeDeletion func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict
 	// NeedsProtection reports whether a worker must not be evicted.
 	NeedsProtection func(*SlurmReading, *Worker) bool

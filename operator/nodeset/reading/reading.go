@@ -78,7 +78,9 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 			continue
 		}
 		out.Records[name] = record
-		if w, ok := r.Work[name]; ok {
+	}
+	for name, w := range r.Work { // also of nodes that the reading lacks
+		if _, listed := out.Records[name]; listed || ours(name) && r.Nodes[name] == nil {
 			out.Work[name] = w
 		}
 	}

@@ -147,3 +147,15 @@ func TestTheLastLook(t *testing.T) {
 		t.Errorf("the look at a Slurm node of another NodeSet is %t, %v", ok, err)
 	}
 }
+
+func TestWorkOfANodeThatTheReadingLacksCounts(t *testing.T) {
+	r := nodesettest.NewReading(func(r *slurmclients.Reading) {
+		r.Work["gpu-7"], r.Work["cpu-7"] = occupancy.Work{Jobs: 1, LastJob: 9}, occupancy.Work{Jobs: 1}
+	})
+	ours := func(name string) bool { return name == "gpu-7" }
+	got := Freshness{time.Minute}.ReadingOf(nodesettest.Noon, &nodesettest.FakeSlurm{}, r, nodesettest.NodeSetUID, ours,
+		isKnown, nil)
+	if len(got.Work) != 1 || got.Work["gpu-7"].LastJob != 9 {
+		t.Errorf("the work is %+v", got.Work)
+	}
+}

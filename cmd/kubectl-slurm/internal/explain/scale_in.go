@@ -224,7 +224,7 @@ func (c *Candidate) describeWait(now time.Time, policy *v1beta1.DrainPolicy, wor
 	if policy == nil || policy.Type != v1beta1.DrainTimeout || policy.Timeout == nil {
 		return
 	}
-	since := w.DrainMark.Since
+	since := w.DrainMark.Drained
 	if since.IsZero() {
 		since = now
 	}

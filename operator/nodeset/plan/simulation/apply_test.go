@@ -132,8 +132,7 @@ func (w *simulation) deletePod(s plan.Step) bool {
 	return w.changePod(s, func(p *simPod) {
 		w.checkTime(s, p)
 		w.checkFlap(p)
-		if len(p.work) > 0 && !w.desired.DrainPolicy.Force &&
-			(w.desired.DrainPolicy.Timeout == 0 || w.now.Sub(p.drainMark.Since) < w.desired.DrainPolicy.Timeout) {
+		if len(p.work) > 0 && !w.isTimeoutOver(p) {
 			w.failf("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
 		if s.Precondition == plan.PreconditionUnregistered || s.Precondition == plan.PreconditionFuture {

@@ -129,6 +129,14 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 				s.Records = records
 			}),
 		"choices above the budget are not given back": keepChoices,
+		"running workers are replaced though they were registered": func(p *plan.Planner, now time.Time,
+			desired plan.Desired, observed plan.Observation) plan.Actions {
+			observed.Workers = slices.Clone(observed.Workers)
+			for i := range observed.Workers {
+				observed.Workers[i].DrainMark.Registered = time.Time{}
+			}
+			return p.Plan(now, desired, observed)
+		},
 		"the drain of a faulty worker ends while it runs": func(p *plan.Planner, now time.Time, desired plan.Desired,
 			observed plan.Observation) plan.Actions {
 			observed.Slurm.Records = maps.Clone(observed.Slurm.Records)

@@ -47,6 +47,16 @@ func TestBrokenVerdictsAreNoticed(t *testing.T) {
 			v.Precondition = plan.NoPrecondition
 			return v
 		},
+		"a worker whose record Slurm lost is taken for one that never registered": func(now time.Time,
+			desired *plan.Desired, s *plan.SlurmReading, w *plan.Worker, since time.Time) plan.Verdict {
+			other := *w
+			other.DrainMark.Registered = time.Time{}
+			return intact.JudgeDeletion(now, desired, s, &other, since)
+		},
+		"the timeout begins with the choice": func(now time.Time, desired *plan.Desired, s *plan.SlurmReading,
+			w *plan.Worker, _ time.Time) plan.Verdict {
+			return intact.JudgeDeletion(now, desired, s, w, w.DrainMark.Since)
+		},
 		"an error is taken for drained": func(now time.Time, desired *plan.Desired, s *plan.SlurmReading,
 			w *plan.Worker, since time.Time) plan.Verdict {
 			if !s.Fresh {

@@ -20,6 +20,7 @@ func rareEvents() []rareEvent {
 		{"a record returns to FUTURE", "mark-future ", ""},
 		{"a reason of ours is taken away", "clear-reason ", ""},
 		{"a node that others hold is closed", "add-drain ", ""},
+		{"slurmctld comes back with an older state", "slurmctld comes back", ""},
 		{"Slurm drains a worker", "Slurm drains ", ""},
 		{"Slurm's drain ends with the worker", "mark-future ", "that Slurm drained"},
 		{"Slurm's drain ends when another worker takes the name", "resume ", "Slurm drained the worker before"},

@@ -242,9 +242,11 @@ func (w *simulation) resumeNode(name string) {
 
 func (w *simulation) accident() {
 	names := slices.Sorted(maps.Keys(w.pods))
-	switch w.rand.IntN(9) {
+	switch w.rand.IntN(10) {
 	case 8:
 		w.lostPodEvent()
+	case 9:
+		w.restoreOlderState()
 	case 7:
 		w.changeClusterRef()
 	case 0:

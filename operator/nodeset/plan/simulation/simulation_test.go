@@ -37,6 +37,8 @@ type simulation struct {
 	leftOpen map[string]bool
 	// clusterSwitches counts how often another Slurm cluster came to answer.
 	clusterSwitches int
+	// drainSeen is since when a Slurm node accepts no new jobs, by name.
+	drainSeen map[string]time.Time
 	// flaps counts, by name, the workers in a row that were deleted without ever serving.
 	flaps map[string]int
 	// lost are the pods that Kubernetes does not have any more and that still run, by name.
@@ -147,8 +149,8 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
-		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{}, leftOpen: map[string]bool{},
-		lost:    map[string]*simPod{},
+		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{},
+		drainSeen: map[string]time.Time{}, leftOpen: map[string]bool{}, lost: map[string]*simPod{},
 		records: recordFacts{named: map[string]int{}, wantedAt: map[string]time.Time{}},
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(10)-4))
@@ -161,6 +163,9 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	}
 	if w.rand.IntN(3) > 0 {
 		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true
+	}
+	if w.chance(10) {
+		w.desired.DrainPolicy.Timeout = time.Duration(1+w.rand.IntN(90)) * time.Second
 	}
 	w.operator = operator{planner: planner}
 	for i := range w.rand.IntN(3) { // an earlier version made them

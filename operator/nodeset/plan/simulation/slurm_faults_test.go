@@ -3,6 +3,7 @@ package simulation
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
@@ -35,6 +36,14 @@ func (w *simulation) checkFaultWrite(s plan.Step, n *simRecord) {
 
 // observeService marks the workers to which Slurm could give jobs.
 func (w *simulation) observeService() {
+	for name, n := range w.slurm {
+		if _, seen := w.drainSeen[name]; n.Drain && !seen {
+			w.drainSeen[name] = w.now
+		}
+	}
+	maps.DeleteFunc(w.drainSeen, func(name string, _ time.Time) bool {
+		return w.slurm[name] == nil || !w.slurm[name].Drain
+	})
 	for name, p := range w.pods {
 		n := w.slurm[name]
 		if p.registered && n != nil && n.up && !n.Future && !n.Drain && !n.Down && !n.failing {

@@ -1,0 +1,27 @@
+package plan
+
+import "time"
+
+// drainedSince returns since when the Slurm node of a worker that was chosen accepts no new jobs, zero
+// if that is not known. A reading that is not fresh, or lacks the node, changes nothing.
+func (b *planRun) drainedSince(w *Worker) time.Time {
+	record, ok := b.registeredRecord(w)
+	switch since := w.DrainMark.Drained; {
+	case !ok || record.Drain && !since.IsZero():
+		return since
+	case record.Drain:
+		return b.now
+	}
+	return time.Time{}
+}
+
+// timeoutSince returns when the timeout of the drain policy began for a worker that was chosen, zero if
+// it has not begun: when the drain took effect. A worker that cannot be drained, because Slurm does not
+// know its node or does not exist any more, is waited for from its choice.
+func (b *planRun) timeoutSince(w *Worker) time.Time {
+	_, registered := b.registeredRecord(w)
+	if !b.slurm.Connected || b.slurm.Fresh && !registered {
+		return b.chosenSince(w)
+	}
+	return b.drainedSince(w)
+}

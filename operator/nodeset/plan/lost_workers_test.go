@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
+	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
+	never := withWorker(0, func(w *Worker) { w.DrainMark.Registered = time.Time{} })
+	before := withWorker(0, func(w *Worker) { w.DrainMark.Registered = w.RunningSince.Add(-time.Second) })
+	for name, tc := range map[string]struct {
+		change []func(*planInput)
+		want   []string
+		lost   bool
+	}{
+		"a worker that was registered stays":         {[]func(*planInput){future}, nil, true},
+		"it stays without any record":                {[]func(*planInput){withoutRecord}, nil, true},
+		"it stays when it is to go":                  {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas}, nil, true},
+		"it stays when it is outdated":               {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision}, nil, true},
+		"it stays on a stale reading":                {[]func(*planInput){future, withStaleReading}, nil, false},
+		"one that never registered is replaced":      {[]func(*planInput){future, never}, []string{"delete n-0"}, false},
+		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"annotate n-0 ", "delete n-0"}, false},
+		"with Force it goes": {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas,
+			func(s *planInput) { s.desired.DrainPolicy.Force = true }}, []string{"delete n-0"}, true},
+		"that it is registered is noted": {[]func(*planInput){never}, []string{"annotate n-0 "}, false},
+		"the record of an earlier worker is no registration": {[]func(*planInput){never,
+			withRecord(0, func(r *Record) { r.Down = true })}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(1, 1, tc.change...)
+			actions := expectSteps(t, s, tc.want...)
+			waits := slices.ContainsFunc(actions.Waits, func(w Wait) bool {
+				return w.BlockReason == BlockedByRegistration && strings.Contains(w.Message, "Slurm lost its record")
+			})
+			lost := len(actions.LostBySlurm) == 1 || waits || strings.HasPrefix(name, "with Force")
+			if lost != tc.lost {
+				t.Errorf("LostBySlurm = %v, waits %+v", actions.LostBySlurm, actions.Waits)
+			}
+		})
+	}
+}
+
+func withNoReplicas(s *planInput) { s.desired.Replicas = 0 }
+
+func withOldRevision(s *planInput) { s.observed.Workers[0].Revision = "old" }
+
+func TestRequestsToRegisterAgain(t *testing.T) {
+	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
+	asked := func(before time.Duration) func(*planInput) {
+		return withWorker(0, func(w *Worker) { w.DrainMark.RegisterAgain = noon.Add(-before) })
+	}
+	started := func(before time.Duration) func(*planInput) {
+		return withWorker(0, func(w *Worker) {
+			w.RunningSince, w.DrainMark.Registered = noon.Add(-before), time.Time{}
+		})
+	}
+	for name, tc := range map[string]struct {
+		change []func(*planInput)
+		asks   bool
+	}{
+		"a registered worker":                         {nil, false},
+		"a worker whose record Slurm lost":            {[]func(*planInput){future}, true},
+		"one that Slurm does not list at all":         {[]func(*planInput){withoutRecord}, true},
+		"one that was asked a minute ago":             {[]func(*planInput){future, asked(time.Minute)}, false},
+		"one that was asked long ago":                 {[]func(*planInput){future, asked(2 * time.Minute)}, true},
+		"a slurmd that started a moment ago":          {[]func(*planInput){future, started(time.Second)}, false},
+		"a slurmd that has never registered for long": {[]func(*planInput){future, started(2 * time.Minute)}, true},
+		"a slurmd that does not run": {[]func(*planInput){future,
+			withWorker(0, func(w *Worker) { w.Running = false })}, false},
+		"a stale reading": {[]func(*planInput){future, withStaleReading}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(1, 1, append([]func(*planInput){asked(time.Hour)}, tc.change...)...)
+			asks := false
+			for _, step := range s.runPlanner().Steps {
+				asks = asks || step.Verb == Annotate && step.DrainMark.RegisterAgain.Equal(noon)
+			}
+			if asks != tc.asks {
+				t.Errorf("asks = %t, want %t", asks, tc.asks)
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// restoreOlderState is slurmctld that comes back with a state from before its workers registered. Their
+// jobs run on, and no list shows them.
+func (w *simulation) restoreOlderState() {
+	w.logf("slurmctld comes back with an older state")
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n, p := w.slurm[name], w.pods[name]
+		// The operator knows the registration of others not yet.
+		if p == nil || p.drainMark.Registered.IsZero() || n.OwnerUID != w.desired.UID || w.chance(30) {
+			continue
+		}
+		for id := range n.jobs {
+			delete(w.jobs, id)
+		}
+		w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: w.desired.UID},
+			jobs: map[uint32]bool{}}
+		delete(w.setByAdmin, name)
+		p.drainUndone = true
+	}
+}
+
+// isTimeoutOver reports whether the drain policy allows that the jobs of a worker end.
+func (w *simulation) isTimeoutOver(p *simPod) bool {
+	timeout := w.desired.DrainPolicy.Timeout
+	since, drained := w.drainSeen[p.name]
+	if n := w.slurm[p.name]; n == nil || n.Future { // it cannot be drained
+		since, drained = p.drainMark.Since, true
+	}
+	return timeout > 0 && drained && w.now.Sub(since) >= timeout
+}
