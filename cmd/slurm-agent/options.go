@@ -179,10 +179,13 @@ func (o *options) beforeStart(ctx context.Context) error {
 
 // hold returns what holds a revision back, nil if nothing does.
 func (o *options) hold(judge inuse.Judge) func(context.Context, configagent.Files, configagent.Files) error {
-	if o.daemonName != "slurmctld" {
-		return nil
+	switch o.daemonName {
+	case "slurmctld":
+		return judge.Hold
+	case "slurmd":
+		return configagent.HoldForSteps(o.reloader.HasSteps)
 	}
-	return judge.Hold
+	return nil
 }
 
 // countSessions returns the function that counts the sessions of users, nil if there are none to count.

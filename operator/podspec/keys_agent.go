@@ -6,6 +6,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 const (
@@ -62,7 +63,7 @@ func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.Pull
 func workerKeysVolume(key corev1.SecretKeySelector) corev1.Volume {
 	out := SlurmKeysVolume(volumeWanted, key, 0o400)
 	out.Projected.Sources = append(out.Projected.Sources, corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{
-		Items: []corev1.DownwardAPIVolumeFile{{Path: "register-again", Mode: new(int32(0o400)),
+		Items: []corev1.DownwardAPIVolumeFile{{Path: slurmconf.RegisterAgainFile, Mode: new(int32(0o400)),
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
 				FieldPath: "metadata.annotations['" + v1beta1.AnnotationRegisterAgain + "']"}}}}})
 	return out

@@ -18,6 +18,8 @@ const (
 	// ForcedRevisionFile names the revision that is to be applied although it ends jobs (package configagent/inuse). It is
 	// not part of the configuration, nor of its revision.
 	ForcedRevisionFile = "slurmtide.forced-revision"
+	// RegisterAgainFile is the file beside slurmd's keys with the time of the last request to register again.
+	RegisterAgainFile = "register-again"
 	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).
 	// Without slurm.jwks there is none.
 	KeySetFile = "slurmtide.keys"

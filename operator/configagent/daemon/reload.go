@@ -144,3 +144,24 @@ func (r Reloader) statusField(pid, field string) string {
 	value, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
 	return value
 }
+
+// HasSteps reports whether a step of a job runs, for each of which slurmd starts a slurmstepd. "slurmstepd infinity" is no
+// step: it keeps a cgroup.
+func (r Reloader) HasSteps() (bool, error) {
+	entries, err := os.ReadDir(r.Proc)
+	if err != nil {
+		return false, fmt.Errorf("listing processes: %w", err)
+	}
+	for _, entry := range entries {
+		arguments, err := os.ReadFile(filepath.Join(r.Proc, entry.Name(), "cmdline"))
+		if err != nil {
+			continue // no process, or one that has ended
+		}
+		program, rest, _ := strings.Cut(string(arguments), "\x00")
+		if strings.HasPrefix(filepath.Base(program), "slurmstepd") && !strings.HasPrefix(rest, "infinity") &&
+			!strings.HasPrefix(program, "slurmstepd infinity") {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +70,34 @@ func TestADaemonThatDoesNotRunReadsItsKeysAtItsStart(t *testing.T) {
 	reloader := Reloader{Daemon: "no-daemon", Proc: "/proc", Timeout: time.Second}
 	if err := reloader.Apply(t.Context(), slurmconf.NeedsRestart); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestHasSteps(t *testing.T) {
+	for _, tc := range []struct {
+		name, cmdline string
+		want          bool
+	}{
+		{"a batch step", "slurmstepd: [17.batch]\x00", true},
+		{"a step that starts", "/usr/sbin/slurmstepd\x00", true},
+		{"the keeper of a cgroup", "/usr/sbin/slurmstepd\x00infinity\x00", false},
+		{"slurmd", "slurmd\x00-D\x00", false},
+		{"a shell that names one", "sh\x00-c\x00slurmstepd\x00", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			proc := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(proc, "12"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(proc, "12", "cmdline"), []byte(tc.cmdline), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := (Reloader{Proc: proc}).HasSteps(); got != tc.want || err != nil {
+				t.Errorf("HasSteps = %t, %v, want %t", got, err, tc.want)
+			}
+		})
+	}
+	if _, err := (Reloader{Proc: "/nonexistent"}).HasSteps(); err == nil {
+		t.Error("an unreadable /proc has no error")
 	}
 }

@@ -123,7 +123,7 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Ver
 	switch {
 	case w.hasRegistered():
 		return blockDeletion(BlockedByRegistration,
-			"Slurm lost its record, as after a restore of slurmctld's state: it may have jobs that Slurm does not list; restart slurmd or send it SIGHUP to register it again")
+			"Slurm lost its record, as after a restore of slurmctld's state: it may have jobs that Slurm does not list, and registers again when these have ended")
 	case s.Work[w.SlurmName].Jobs > 0:
 		return denyDeletion("job %d runs on it, although Slurm does not list the node", s.Work[w.SlurmName].LastJob)
 	case c.hasFailedToRegister(now, s, w):

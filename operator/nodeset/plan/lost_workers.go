@@ -30,7 +30,8 @@ func (b *planRun) isLost(w *Worker) bool {
 }
 
 // The first request to register again comes when slurmd has long been running without a record, others
-// follow while that lasts. A SIGHUP costs a running slurmd nothing.
+// follow while that lasts. The agent in the pod waits until no step runs: slurmctld ends steps that it does
+// not know when their node registers.
 const (
 	registerAgainAfter = time.Minute
 	registerAgainEvery = 2 * time.Minute

@@ -142,7 +142,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		}
 		text += formatTakenNames(actions.Taken)
 		if len(actions.LostBySlurm) > 0 {
-			text += fmt.Sprintf("; Slurm lost the records of workers %s, as after a restore of slurmctld's state: they stay, since they may have jobs that slurmctld lost; SIGHUP to slurmd registers them again", observed.CleanReason(hostlist.Compress(actions.LostBySlurm)))
+			text += fmt.Sprintf("; Slurm lost the records of workers %s, as after a restore of slurmctld's state: they stay, since they may have jobs that slurmctld lost, and register again when these have ended", observed.CleanReason(hostlist.Compress(actions.LostBySlurm)))
 		}
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
