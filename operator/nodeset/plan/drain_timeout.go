@@ -16,11 +16,12 @@ func (b *planRun) drainedSince(w *Worker) time.Time {
 }
 
 // timeoutSince returns when the timeout of the drain policy began for a worker that was chosen, zero if
-// it has not begun: when the drain took effect. A worker that cannot be drained, because Slurm does not
-// know its node or does not exist any more, is waited for from its choice.
+// it has not begun: when the drain took effect. A worker that cannot be drained, because its record is
+// FUTURE, its slurmd does not run, or Slurm does not exist any more, is waited for from its choice. That a
+// reading lacks the node of a slurmd that runs may be a fault of the reading.
 func (b *planRun) timeoutSince(w *Worker) time.Time {
-	_, registered := b.registeredRecord(w)
-	if !b.slurm.Connected || b.slurm.Fresh && !registered {
+	record, known := b.slurm.Records[w.SlurmName]
+	if !b.slurm.Connected || b.slurm.Fresh && (record.Future || !known && !w.Running) {
 		return b.chosenSince(w)
 	}
 	return b.drainedSince(w)
