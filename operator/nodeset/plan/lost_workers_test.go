@@ -19,7 +19,7 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 		"a worker that was registered stays":         {[]func(*planInput){future}, nil, true},
 		"it stays without any record":                {[]func(*planInput){withoutRecord}, nil, true},
 		"it stays when it is to go":                  {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas}, nil, true},
-		"it stays when it is outdated":               {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision}, nil, true},
+		"it stays when it is outdated":               {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision(0)}, nil, true},
 		"it stays on a stale reading":                {[]func(*planInput){future, withStaleReading}, nil, false},
 		"one that never registered is replaced":      {[]func(*planInput){future, never}, []string{"delete n-0"}, false},
 		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"annotate n-0 ", "delete n-0"}, false},
@@ -44,8 +44,6 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 }
 
 func withNoReplicas(s *planInput) { s.desired.Replicas = 0 }
-
-func withOldRevision(s *planInput) { s.observed.Workers[0].Revision = "old" }
 
 func TestRequestsToRegisterAgain(t *testing.T) {
 	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
