@@ -5,15 +5,12 @@ import "time"
 // registeredSince returns since when the slurmd of a worker is known to be registered, zero for not yet.
 // It belongs to the slurmd that runs now.
 func (b *planRun) registeredSince(w *Worker) time.Time {
-	if w.hasRegistered() {
-		return w.DrainMark.Registered
-	}
 	record, ok := b.registeredRecord(w)
 	// The record of an earlier worker is down until slurmd takes it over.
-	if ok && w.Running && w.Ready && !record.Down && b.slurm.NodesReadAt.After(w.ReadySince.Add(time.Second)) {
+	if !w.hasRegistered() && ok && w.Running && w.Ready && !record.Down && b.slurm.NodesReadAt.After(w.ReadySince.Add(time.Second)) {
 		return b.now
 	}
-	return time.Time{}
+	return w.DrainMark.Registered
 }
 
 // hasRegistered reports whether the slurmd that runs now was once registered with Slurm.

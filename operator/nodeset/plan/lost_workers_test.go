@@ -22,7 +22,7 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 		"it stays when it is outdated":               {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision(0)}, nil, true},
 		"it stays on a stale reading":                {[]func(*planInput){future, withStaleReading}, nil, false},
 		"one that never registered is replaced":      {[]func(*planInput){future, never}, []string{"delete n-0"}, false},
-		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"annotate n-0 ", "delete n-0"}, false},
+		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"delete n-0"}, false},
 		"with Force it goes": {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas,
 			func(s *planInput) { s.desired.DrainPolicy.Force = true }}, []string{"delete n-0"}, true},
 		"that it is registered is noted": {[]func(*planInput){never}, []string{"annotate n-0 "}, false},

@@ -33,7 +33,7 @@ func TestTheScalingModeChangesWithinTheBudget(t *testing.T) {
 	if actions.Outdated != 3 || actions.Leaving != 0 {
 		t.Errorf("%d outdated, %d leaving", actions.Outdated, actions.Leaving)
 	}
-	expectSteps(t, newInput(0, 3, withKubeNodes(4), elsewhere), "create -1k-n-3", "annotate n-2 Update", "drain n-2")
+	expectSteps(t, newInput(0, 3, withKubeNodes(4), elsewhere), "create -1k-n-3")
 	perOrdinal := newInput(3, 3, slots, ordinals)
 	if actions := expectSteps(t, perOrdinal, "annotate n-2 Update", "drain n-2"); actions.Outdated != 3 {
 		t.Errorf("%d outdated", actions.Outdated)
@@ -43,5 +43,6 @@ func TestTheScalingModeChangesWithinTheBudget(t *testing.T) {
 	if actions := expectSteps(t, paused); actions.Outdated != 3 {
 		t.Errorf("%d outdated while updates are paused", actions.Outdated)
 	}
-	expectSteps(t, newInput(2, 3, slots, ordinals), "annotate n-2 ScaleIn", "drain n-2")
+	expectSteps(t, newInput(2, 3, slots, ordinals),
+		"annotate n-1 Update", "annotate n-2 ScaleIn", "drain n-1", "drain n-2")
 }
