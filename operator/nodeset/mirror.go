@@ -40,8 +40,10 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 			continue
 		}
 		pod, node := s.pod(w.Pod), s.slurmNodes[w.SlurmName]
-		if conditions, changed := mirror.Conditions(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed &&
-			!mirror.IsOlderThanWorker(s.nodesReadAt, w, node) {
+		now := metav1.NewTime(r.now())
+		conditions, changed := mirror.Conditions(pod.Status.Conditions, node, now)
+		conditions, registered := mirror.Registration(conditions, &s.slurm, w, now)
+		if (changed || registered) && !mirror.IsOlderThanWorker(s.nodesReadAt, w, node) {
 			show := func() error { return r.patchPodStatus(ctx, s, pod, conditions) }
 			if mirror.NeedsAttention(node) {
 				first = append(first, show)

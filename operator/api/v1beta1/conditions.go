@@ -271,3 +271,8 @@ const (
 	PodConditionPoweredDown corev1.PodConditionType = PodConditionPrefix + "PoweredDown"
 	PodConditionRebooting   corev1.PodConditionType = PodConditionPrefix + "Rebooting"
 )
+
+// PodConditionRegistered is True on a worker whose slurmd was registered with Slurm, since its transition
+// time. It counts while that slurmd runs, also when Slurm has lost the record. The operator sets and reads
+// it. It is a slurmtide extension.
+const PodConditionRegistered corev1.PodConditionType = "SlurmNodeRegistered"

@@ -67,9 +67,6 @@ const (
 	// jobs (RFC 3339). The timeout of the drain policy starts then. The operator sets and reads it. It is a
 	// slurmtide extension.
 	AnnotationDrained = NodeSetPrefix + "drained"
-	// AnnotationRegistered is when the operator first saw the worker's slurmd registered with Slurm (RFC
-	// 3339). It counts while that slurmd runs. The operator sets and reads it. It is a slurmtide extension.
-	AnnotationRegistered = NodeSetPrefix + "registered"
 	// AnnotationRegisterAgain is when the operator last asked the worker's slurmd to register with Slurm again
 	// (RFC 3339). The operator sets and reads it. The agent beside slurmd reads it through a volume, and a
 	// change makes it send SIGHUP to slurmd. It is a slurmtide extension.

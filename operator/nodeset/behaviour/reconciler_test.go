@@ -226,7 +226,7 @@ func TestPoliciesOfDeletion(t *testing.T) {
 		turns  int
 	}{
 		{v1beta1.DrainPolicy{Type: v1beta1.DrainForce}, 1},
-		{v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 35 * time.Second}}, 5},
+		{v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 35 * time.Second}}, 6}, // the drain shows in the second
 	} {
 		t.Run(string(tc.policy.Type), func(t *testing.T) {
 			r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithDrainPolicy(tc.policy)))

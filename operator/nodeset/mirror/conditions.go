@@ -100,6 +100,21 @@ func Conditions(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) (
 	return append(out, added...), changed || len(added) > 0
 }
 
+// Registration returns the conditions of a pod with the one that records that its slurmd was registered, if a
+// reading shows that and the condition does not belong to this slurmd yet. It reports whether anything differs.
+// It is written together with the conditions of the Slurm node, so it costs no write of its own.
+func Registration(have []corev1.PodCondition, s *plan.SlurmReading, w *plan.Worker, now metav1.Time) (
+	[]corev1.PodCondition, bool) {
+	if w.HasRegistered() || !s.ShowsRegistration(w) {
+		return have, false
+	}
+	out := slices.DeleteFunc(slices.Clone(have), func(c corev1.PodCondition) bool {
+		return c.Type == v1beta1.PodConditionRegistered
+	})
+	return append(out, corev1.PodCondition{Type: v1beta1.PodConditionRegistered, Status: corev1.ConditionTrue,
+		Reason: stateReason, Message: "slurmd was registered with Slurm", LastTransitionTime: now}), true
+}
+
 // IsOlderThanWorker reports whether a FUTURE record comes from a reading that predates the worker
 // or its readiness, and so shows an earlier state. Kubernetes' times are whole seconds.
 func IsOlderThanWorker(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {

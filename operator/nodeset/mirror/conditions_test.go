@@ -21,6 +21,46 @@ func stateCondition(state, message string, at time.Time) corev1.PodCondition {
 	}
 }
 
+func TestARegistrationIsRecordedOnceForEachSlurmd(t *testing.T) {
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	registered := func(at time.Time) corev1.PodCondition {
+		return corev1.PodCondition{Type: v1beta1.PodConditionRegistered, Status: corev1.ConditionTrue, Reason: stateReason,
+			Message: "slurmd was registered with Slurm", LastTransitionTime: metav1.NewTime(at)}
+	}
+	before := nodesettest.Noon.Add(-time.Hour)
+	type list = []corev1.PodCondition
+	for _, tc := range []struct {
+		name      string
+		have      list
+		startedAt time.Time
+		future    bool
+		want      list
+		changed   bool
+	}{
+		{"the first one", list{ready}, before, false, list{ready, registered(nodesettest.Noon)}, true},
+		{"the same slurmd", list{ready, registered(before)}, before, false, list{ready, registered(before)}, false},
+		{"another slurmd in the pod", list{registered(before), ready}, before.Add(time.Minute), false,
+			list{ready, registered(nodesettest.Noon)}, true},
+		{"Slurm lost the record", list{ready, registered(before)}, before, true, list{ready, registered(before)}, false},
+		{"it has not registered", list{ready}, before, true, list{ready}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := plan.Worker{Pod: "gpu-0", SlurmName: "gpu-0", Running: true, RunningSince: tc.startedAt, Ready: true}
+			for _, c := range tc.have {
+				if c.Type == v1beta1.PodConditionRegistered {
+					w.Registered = c.LastTransitionTime.Time
+				}
+			}
+			s := plan.SlurmReading{Fresh: true, NodesReadAt: nodesettest.Noon,
+				Records: map[string]plan.Record{"gpu-0": {Name: "gpu-0", Future: tc.future}}}
+			got, changed := Registration(tc.have, &s, &w, metav1.NewTime(nodesettest.Noon))
+			if diff := cmp.Diff(tc.want, got); diff != "" || changed != tc.changed {
+				t.Errorf("changed = %t, conditions (-want +got):\n%s", changed, diff)
+			}
+		})
+	}
+}
+
 func TestWhatAPodShowsOfItsSlurmNode(t *testing.T) {
 	before := nodesettest.Noon.Add(-time.Hour)
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue,

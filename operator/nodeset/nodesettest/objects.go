@@ -68,7 +68,8 @@ func NewWorkerPod(ordinal int, change ...func(*corev1.Pod)) *corev1.Pod {
 func SetRunning(p *corev1.Pod, since time.Time) {
 	p.Status.Phase = corev1.PodRunning
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{
-		{Name: render.ContainerSlurmd, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+		{Name: render.ContainerSlurmd, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{
+			StartedAt: metav1.NewTime(since)}}},
 	}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
 		LastTransitionTime: metav1.NewTime(since)}}

@@ -48,8 +48,12 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 		}
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+		switch {
+		case c.Status != corev1.ConditionTrue:
+		case c.Type == corev1.PodReady:
 			w.Ready, w.ReadySince = true, c.LastTransitionTime.Time
+		case c.Type == v1beta1.PodConditionRegistered:
+			w.Registered = c.LastTransitionTime.Time
 		}
 	}
 	// A value that is not a number counts as absent.
@@ -91,7 +95,6 @@ func DrainMark(pod *corev1.Pod) plan.DrainMark {
 		Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
 	n.Drained, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrained])
-	n.Registered, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationRegistered])
 	n.RegisterAgain, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationRegisterAgain])
 	n.Deadline, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline])
 	return n
@@ -111,7 +114,6 @@ func DrainMarkPatch(n, was plan.DrainMark, own map[string]string) map[string]any
 		v1beta1.AnnotationDrainCause:    text(n.Cause != "", n.Cause),
 		v1beta1.AnnotationDrainStarted:  text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
 		v1beta1.AnnotationDrained:       text(!n.Drained.IsZero(), n.Drained.UTC().Format(time.RFC3339)),
-		v1beta1.AnnotationRegistered:    text(!n.Registered.IsZero(), n.Registered.UTC().Format(time.RFC3339)),
 		v1beta1.AnnotationRegisterAgain: text(!n.RegisterAgain.IsZero(), n.RegisterAgain.UTC().Format(time.RFC3339)),
 		v1beta1.AnnotationPodDeadline:   text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
 	}

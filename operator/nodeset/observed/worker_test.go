@@ -76,11 +76,11 @@ func TestWorkers(t *testing.T) {
 		{"that is pending has not ended", phase(corev1.PodPending), func(*plan.Worker) {}},
 		{"of an unknown phase has not ended", phase(corev1.PodUnknown), func(*plan.Worker) {}},
 		{"whose slurmd waits does not run", slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}),
-			func(w *plan.Worker) { w.Running = false }},
+			func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
 		{"whose slurmd crashed does not run",
 			slurmd(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}),
-			func(w *plan.Worker) { w.Running = false }},
-		{"does not run by its sidecars", sidecar, func(w *plan.Worker) { w.Running = false }},
+			func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
+		{"does not run by its sidecars", sidecar, func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
 		{"runs when a sidecar does not", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "sidecar"})
 		}, func(*plan.Worker) {}},
@@ -108,12 +108,14 @@ func TestWorkers(t *testing.T) {
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainStarted, "2026-11-21T13:00:00+01:00")(p)
 			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeadline, "2026-11-21T15:00:00Z")(p)
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrained, "2026-11-21T12:00:07Z")(p)
-			nodesettest.WithAnnotation(v1beta1.AnnotationRegistered, "2026-11-21T11:00:00Z")(p)
 		}, func(w *plan.Worker) {
 			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: nodesettest.Noon,
-				Deadline: nodesettest.Noon.Add(3 * time.Hour), Drained: nodesettest.Noon.Add(7 * time.Second),
-				Registered: nodesettest.Noon.Add(-time.Hour)}
+				Deadline: nodesettest.Noon.Add(3 * time.Hour), Drained: nodesettest.Noon.Add(7 * time.Second)}
 		}},
+		{"was registered", func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: v1beta1.PodConditionRegistered,
+				Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(nodesettest.Noon)})
+		}, func(w *plan.Worker) { w.Registered = nodesettest.Noon }},
 		{"has no time that cannot be read", func(p *corev1.Pod) {
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainCause, v1beta1.DrainCauseUpdate)(p)
 			nodesettest.WithAnnotation(v1beta1.AnnotationDrainStarted, "at noon")(p)
@@ -124,7 +126,8 @@ func TestWorkers(t *testing.T) {
 			want := plan.Worker{
 				Pod: "gpu-3", UID: "uid-gpu-3", Slot: plan.Slot{Ordinal: 3}, SlurmName: "gpu-3", Revision: "new",
 				Created:  nodesettest.Noon.Add(-time.Hour),
-				KubeNode: "kube-3", Running: true, Ready: true, ReadySince: nodesettest.Noon.Add(-time.Hour),
+				KubeNode: "kube-3", Running: true, RunningSince: nodesettest.Noon.Add(-time.Hour),
+				Ready: true, ReadySince: nodesettest.Noon.Add(-time.Hour),
 			}
 			tc.want(&want)
 			if diff := cmp.Diff(want, Worker(nodesettest.NewWorkerPod(3, tc.change), nil, nil)); diff != "" {

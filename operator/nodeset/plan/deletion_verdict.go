@@ -121,7 +121,7 @@ func (s *SlurmReading) isDrained(name string) bool {
 func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Verdict {
 	due := w.Created.Add(c.RegisterWithin)
 	switch {
-	case w.hasRegistered():
+	case w.HasRegistered():
 		return blockDeletion(BlockedByRegistration,
 			"Slurm lost its record, as after a restore of slurmctld's state: it may have jobs that Slurm does not list, and registers again when these have ended")
 	case s.Work[w.SlurmName].Jobs > 0:

@@ -29,8 +29,7 @@ func (b *planRun) chosenSince(w *Worker) time.Time {
 func (b *planRun) annotatePods() {
 	for _, w := range b.active {
 		n := DrainMark{Cause: b.causes[w.Pod], Protect: b.rules.NeedsProtection(b.slurm, w),
-			Deadline: w.DrainMark.Deadline, Registered: b.registeredSince(w),
-			RegisterAgain: b.registrationRequest(w)}
+			Deadline: w.DrainMark.Deadline, RegisterAgain: b.registrationRequest(w)}
 		if n.Cause != "" {
 			n.Since = b.chosenSince(w)
 		}
@@ -65,7 +64,7 @@ func needsProtection(s *SlurmReading, w *Worker) bool {
 
 func (n DrainMark) equals(m DrainMark) bool {
 	return n.Cause == m.Cause && n.Since.Equal(m.Since) && n.Drained.Equal(m.Drained) &&
-		n.Registered.Equal(m.Registered) && n.RegisterAgain.Equal(m.RegisterAgain) && n.Protect == m.Protect && n.Deadline.Equal(m.Deadline)
+		n.RegisterAgain.Equal(m.RegisterAgain) && n.Protect == m.Protect && n.Deadline.Equal(m.Deadline)
 }
 
 // drainReason returns why the worker's Slurm node should accept no new jobs, or empty if it should

@@ -43,7 +43,8 @@ func newInput(replicas, workers int, change ...func(*planInput)) *planInput {
 			Created:  noon.Add(-time.Hour),
 			KubeNode: "k-" + name, Running: true, RunningSince: noon.Add(-time.Hour), Ready: true,
 			ReadySince: noon.Add(-time.Hour),
-			DrainMark:  DrainMark{Protect: true, Registered: noon.Add(-time.Hour), RegisterAgain: noon},
+			Registered: noon.Add(-time.Hour),
+			DrainMark:  DrainMark{Protect: true, RegisterAgain: noon},
 		})
 		s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, OwnerUID: "set",
 			IdleSince: noon.Add(-time.Hour)}

@@ -2,28 +2,25 @@ package plan
 
 import "time"
 
-// registeredSince returns since when the slurmd of a worker is known to be registered, zero for not yet.
-// It belongs to the slurmd that runs now.
-func (b *planRun) registeredSince(w *Worker) time.Time {
-	record, ok := b.registeredRecord(w)
-	// The record of an earlier worker is down until slurmd takes it over.
-	if !w.hasRegistered() && ok && w.Running && w.Ready && !record.Down && b.slurm.NodesReadAt.After(w.ReadySince.Add(time.Second)) {
-		return b.now
-	}
-	return w.DrainMark.Registered
+// ShowsRegistration reports whether a reading shows that the slurmd of a worker is registered with Slurm. The record
+// of an earlier worker is down, or FUTURE, until slurmd takes it over.
+func (s *SlurmReading) ShowsRegistration(w *Worker) bool {
+	record, known := s.Records[w.SlurmName]
+	return known && s.Fresh && w.Running && w.Ready && !record.Future && !record.Down &&
+		s.NodesReadAt.After(w.RunningSince.Add(time.Second)) // Kubernetes' times are whole seconds
 }
 
-// hasRegistered reports whether the slurmd that runs now was once registered with Slurm.
-func (w *Worker) hasRegistered() bool {
-	return w.Running && !w.DrainMark.Registered.IsZero() && !w.DrainMark.Registered.Before(w.RunningSince)
+// HasRegistered reports whether the slurmd that runs now was once registered with Slurm.
+func (w *Worker) HasRegistered() bool {
+	return w.Running && !w.Registered.IsZero() && !w.Registered.Before(w.RunningSince)
 }
 
 // isLost reports whether Slurm lost the record of a worker that was registered: slurmctld came back
 // with an older state. The worker may have jobs that no list shows.
 func (b *planRun) isLost(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
-	return b.slurm.Fresh && w.hasRegistered() && (!known || record.Future) &&
-		b.slurm.NodesReadAt.After(w.DrainMark.Registered)
+	return b.slurm.Fresh && w.HasRegistered() && (!known || record.Future) &&
+		b.slurm.NodesReadAt.After(w.Registered)
 }
 
 // The first request to register again comes when slurmd has long been running without a record, others

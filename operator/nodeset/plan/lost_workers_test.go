@@ -9,8 +9,8 @@ import (
 
 func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
-	never := withWorker(0, func(w *Worker) { w.DrainMark.Registered = time.Time{} })
-	before := withWorker(0, func(w *Worker) { w.DrainMark.Registered = w.RunningSince.Add(-time.Second) })
+	never := withWorker(0, func(w *Worker) { w.Registered = time.Time{} })
+	before := withWorker(0, func(w *Worker) { w.Registered = w.RunningSince.Add(-time.Second) })
 	for name, tc := range map[string]struct {
 		change []func(*planInput)
 		want   []string
@@ -25,9 +25,6 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"delete n-0"}, false},
 		"with Force it goes": {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas,
 			func(s *planInput) { s.desired.DrainPolicy.Force = true }}, []string{"delete n-0"}, true},
-		"that it is registered is noted": {[]func(*planInput){never}, []string{"annotate n-0 "}, false},
-		"the record of an earlier worker is no registration": {[]func(*planInput){never,
-			withRecord(0, func(r *Record) { r.Down = true })}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newInput(1, 1, tc.change...)
@@ -43,6 +40,29 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 	}
 }
 
+func TestAReadingShowsARegistration(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change []func(*planInput)
+		want   bool
+	}{
+		"a worker in service":           {nil, true},
+		"its record is FUTURE":          {[]func(*planInput){withRecord(0, func(r *Record) { r.Future = true })}, false},
+		"an earlier worker's is DOWN":   {[]func(*planInput){withRecord(0, func(r *Record) { r.Down = true })}, false},
+		"Slurm does not list it":        {[]func(*planInput){withoutRecord}, false},
+		"the reading is stale":          {[]func(*planInput){withStaleReading}, false},
+		"it is not Ready":               {[]func(*planInput){withWorker(0, func(w *Worker) { w.Ready = false })}, false},
+		"its slurmd does not run":       {[]func(*planInput){withWorker(0, func(w *Worker) { w.Running = false })}, false},
+		"its slurmd started since then": {[]func(*planInput){withWorker(0, func(w *Worker) { w.RunningSince = noon })}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(1, 1, tc.change...)
+			if got := s.observed.Slurm.ShowsRegistration(&s.observed.Workers[0]); got != tc.want {
+				t.Errorf("ShowsRegistration = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func withNoReplicas(s *planInput) { s.desired.Replicas = 0 }
 
 func TestRequestsToRegisterAgain(t *testing.T) {
@@ -52,7 +72,7 @@ func TestRequestsToRegisterAgain(t *testing.T) {
 	}
 	started := func(before time.Duration) func(*planInput) {
 		return withWorker(0, func(w *Worker) {
-			w.RunningSince, w.DrainMark.Registered = noon.Add(-before), time.Time{}
+			w.RunningSince, w.Registered = noon.Add(-before), time.Time{}
 		})
 	}
 	for name, tc := range map[string]struct {

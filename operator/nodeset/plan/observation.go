@@ -122,6 +122,8 @@ type Worker struct {
 	RunningSince time.Time
 	Ready        bool
 	ReadySince   time.Time
+	// Registered is when a slurmd of the pod was seen registered with Slurm, zero for not yet.
+	Registered time.Time
 	// Finished reports that all of its containers have ended for good.
 	Finished bool
 	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
@@ -148,8 +150,6 @@ type DrainMark struct {
 	Since time.Time
 	// Drained is when its Slurm node was first seen to accept no new jobs since then, zero for not yet.
 	Drained time.Time
-	// Registered is when its slurmd was first seen registered with Slurm, zero for not yet.
-	Registered time.Time
 	// RegisterAgain is when slurmd was last asked to register again, zero for never.
 	RegisterAgain time.Time
 	// Protect reports that the worker has or may get work, so that its evictions are refused.

@@ -247,7 +247,7 @@ func withUnknownOwner(i int, changes ...func(*Record)) func(*planInput) {
 func withFutureRecord(i int) func(*planInput) {
 	return func(s *planInput) {
 		withRecord(i, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, OwnerUID: "set"} })(s)
-		withWorker(i, func(w *Worker) { w.DrainMark.Registered = time.Time{} })(s)
+		withWorker(i, func(w *Worker) { w.Registered = time.Time{} })(s)
 	}
 }
 

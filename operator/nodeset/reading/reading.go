@@ -84,11 +84,6 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 			out.Work[name] = w
 		}
 	}
-	for name, w := range r.Work {
-		if r.Nodes[name] == nil && ours(name) { // work of a node that this list of nodes lacks is work
-			out.Work[name] = w
-		}
-	}
 	return out
 }
 

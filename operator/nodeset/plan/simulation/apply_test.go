@@ -44,6 +44,9 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 		}
 	}
 	w.applyClaims(actions.Claims)
+	if !w.hasMismatch() {
+		w.recordRegistrations(&observed)
+	}
 	for name := range open {
 		w.leftOpen[name] = exchanges == w.clusterSwitches && w.isOpen(name)
 	}

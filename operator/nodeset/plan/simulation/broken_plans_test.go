@@ -133,7 +133,7 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 			desired plan.Desired, observed plan.Observation) plan.Actions {
 			observed.Workers = slices.Clone(observed.Workers)
 			for i := range observed.Workers {
-				observed.Workers[i].DrainMark.Registered = time.Time{}
+				observed.Workers[i].Registered = time.Time{}
 			}
 			return p.Plan(now, desired, observed)
 		},

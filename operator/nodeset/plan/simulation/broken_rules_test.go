@@ -50,7 +50,7 @@ func TestBrokenVerdictsAreNoticed(t *testing.T) {
 		"a worker whose record Slurm lost is taken for one that never registered": func(now time.Time,
 			desired *plan.Desired, s *plan.SlurmReading, w *plan.Worker, since time.Time) plan.Verdict {
 			other := *w
-			other.DrainMark.Registered = time.Time{}
+			other.Registered = time.Time{}
 			return intact.JudgeDeletion(now, desired, s, &other, since)
 		},
 		"the timeout begins with the choice": func(now time.Time, desired *plan.Desired, s *plan.SlurmReading,

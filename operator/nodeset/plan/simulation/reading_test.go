@@ -103,6 +103,7 @@ func (w *simulation) observe() plan.Observation {
 			Created: p.created,
 			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince,
 			Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark,
+			Registered:    p.registeredAt,
 			MissingOwners: p.missingOwners,
 		}
 		if p.scheduled {

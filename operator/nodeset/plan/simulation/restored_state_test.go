@@ -14,7 +14,7 @@ func (w *simulation) restoreOlderState() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n, p := w.slurm[name], w.pods[name]
 		// The operator knows the registration of others not yet.
-		if p == nil || p.drainMark.Registered.IsZero() || n.OwnerUID != w.desired.UID || w.chance(30) {
+		if p == nil || p.registeredAt.IsZero() || n.OwnerUID != w.desired.UID || w.chance(30) {
 			continue
 		}
 		for id := range n.jobs {
@@ -24,6 +24,18 @@ func (w *simulation) restoreOlderState() {
 			jobs: map[uint32]bool{}}
 		delete(w.setByAdmin, name)
 		p.drainUndone = true
+	}
+}
+
+// recordRegistrations sets the pod condition of the workers that a reading shows registered.
+func (w *simulation) recordRegistrations(observed *plan.Observation) {
+	for i := range observed.Workers {
+		worker := &observed.Workers[i]
+		p := w.pods[worker.Pod]
+		if p != nil && p.uid == worker.UID && !worker.HasRegistered() && observed.Slurm.ShowsRegistration(worker) {
+			p.registeredAt = w.now
+			p.version++
+		}
 	}
 }
 

@@ -84,6 +84,7 @@ type simPod struct {
 	deletedAt            time.Time
 	clusterRef           string // the Controller that it was made for
 	drainMark            plan.DrainMark
+	registeredAt         time.Time // as a pod condition shows it
 	missingOwners        plan.MissingOwners
 	stripped             bool            // the garbage collector took the NodeSet off it
 	work                 map[uint32]bool // jobs whose processes run in it
