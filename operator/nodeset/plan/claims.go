@@ -48,6 +48,9 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 			continue
 		}
 		want := desired.ClaimRetention.appliedTo(c)
+		if isClaimOfLostWorker(c, observed, actions) {
+			want = ClaimRetention{}
+		}
 		if want != c.ClaimRetention {
 			changed = append(changed, ClaimChange{Claim: c.Name, Retention: want})
 		}
@@ -56,6 +59,14 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 		}
 	}
 	return append(changed, deleted...)
+}
+
+// isClaimOfLostWorker reports whether a worker whose record Slurm lost uses a claim. Nothing in Slurm would show that it
+// still runs if its pod disappeared, so its claims are kept until it is registered again.
+func isClaimOfLostWorker(c Claim, observed *Observation, actions *Actions) bool {
+	return c.InUse && slices.ContainsFunc(observed.Workers, func(w Worker) bool {
+		return w.SlurmName != "" && w.SlurmName == c.SlurmName && slices.Contains(actions.LostBySlurm, w.Pod)
+	})
 }
 
 // mayUseClaims reports whether a worker without a pod may still use its claims. One odd reading that

@@ -97,3 +97,26 @@ func TestClaimsFollowTheRetentionPolicy(t *testing.T) {
 		})
 	}
 }
+
+func TestClaimsOfWorkersThatSlurmLostAreKept(t *testing.T) {
+	lose := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
+	for name, tc := range map[string]struct {
+		change []func(*planInput)
+		want   []ClaimChange
+	}{
+		"slurmctld came back with an older state":             {[]func(*planInput){lose}, []ClaimChange{{Claim: "data-n-0"}}},
+		"so it did while the worker waits for its removal":    {[]func(*planInput){lose, withCause(0, causeScaleIn), withNoReplicas}, []ClaimChange{{Claim: "data-n-0"}}},
+		"the worker has registered again":                     {nil, nil},
+		"it never registered, so that nothing runs beside it": {[]func(*planInput){lose, withWorker(0, func(w *Worker) { w.Registered = time.Time{} })}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(1, 1, tc.change...)
+			all := ClaimRetention{WithNodeSet: true, WhenScaled: true}
+			s.desired.ClaimRetention = all
+			s.observed.Claims = []Claim{{Name: "data-n-0", SlurmName: "n-0", InUse: true, ClaimRetention: all}}
+			if diff := cmp.Diff(tc.want, s.runPlanner().Claims); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

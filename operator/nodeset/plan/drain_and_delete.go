@@ -149,6 +149,9 @@ func (b *planRun) deletePods() {
 	left, grows := b.rules.Config.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)
+		if !v.Allowed && b.isLost(w) {
+			b.actions.LostBySlurm = append(b.actions.LostBySlurm, w.Pod)
+		}
 		if v.Allowed && v.Unregistered {
 			if left--; left < 0 {
 				v = blockDeletion(BlockedByRegistration,
@@ -179,7 +182,6 @@ func (b *planRun) verdictOn(w *Worker) (v Verdict, asked bool) {
 		return Verdict{}, false
 	}
 	if b.isLost(w) {
-		b.actions.LostBySlurm = append(b.actions.LostBySlurm, w.Pod)
 		return Verdict{}, false
 	}
 	if !known {
