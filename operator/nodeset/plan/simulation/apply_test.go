@@ -44,6 +44,11 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 		}
 	}
 	w.applyClaims(actions.Claims)
+	for _, pod := range actions.LostBySlurm {
+		if p := w.pods[pod]; p != nil {
+			p.lossSeen = p.forgotten
+		}
+	}
 	if !w.hasMismatch() {
 		w.recordRegistrations(&observed)
 	}
@@ -110,7 +115,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	}
 	w.checkNameFree(name)
 	w.uids++
-	w.claims[name] = true
+	w.claims[name] = plan.ClaimRetention{WhenScaled: true}
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), drainMark: plan.DrainMark{Protect: true}}
@@ -219,7 +224,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 	if !n.Foreign() {
 		delete(w.setByAdmin, p.name)
 	}
-	p.registered = true
+	p.registered, p.forgotten, p.lossSeen = true, false, false
 	delete(w.lost, p.name)
 }
 

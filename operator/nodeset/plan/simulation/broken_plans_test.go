@@ -169,6 +169,15 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 			expectBrokenPromise(t, plan.DefaultRules(plan.DefaultConfig()), func(w *simulation) { w.alterPlan = alter })
 		})
 	}
+	t.Run("the claims of a worker that Slurm lost are to go", func(t *testing.T) {
+		expectBrokenPromise(t, plan.DefaultRules(plan.DefaultConfig()), withFocus(focusLost), func(w *simulation) {
+			w.alterPlan = func(p *plan.Planner, now time.Time, desired plan.Desired, observed plan.Observation) plan.Actions {
+				actions := p.Plan(now, desired, observed)
+				actions.Claims = slices.DeleteFunc(actions.Claims, func(c plan.ClaimChange) bool { return !c.Delete })
+				return actions
+			}
+		})
+	})
 	t.Run("a held node is not closed while it has no worker", func(t *testing.T) {
 		expectBrokenPromise(t, plan.DefaultRules(plan.DefaultConfig()), withFocus(focusHolds),
 			func(w *simulation) { w.alterPlan = withoutAddDrain(false) })

@@ -8,12 +8,12 @@ import (
 )
 
 // observeClaims returns the claims, one for each worker that was ever created. They are to be
-// deleted when scale-in has removed their worker.
+// deleted when scale-in has removed their worker, unless the operator decides to keep them.
 func (w *simulation) observeClaims() []plan.Claim {
 	var out []plan.Claim
 	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
 		_, inUse := w.operator.pods[name]
-		out = append(out, plan.Claim{Name: name, SlurmName: name, InUse: inUse, ClaimRetention: plan.ClaimRetention{WhenScaled: true}})
+		out = append(out, plan.Claim{Name: name, SlurmName: name, InUse: inUse, ClaimRetention: w.claims[name]})
 	}
 	return out
 }
@@ -21,6 +21,11 @@ func (w *simulation) observeClaims() []plan.Claim {
 // applyClaims deletes claims. During a clash that the operator was shown it must delete none.
 func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	for _, c := range changes {
+		if !c.Delete {
+			w.logf("claim %s: %+v", c.Claim, c.Retention)
+			w.claims[c.Claim] = c.Retention
+			continue
+		}
 		if !w.checkPrecondition(plan.Step{Verb: plan.CreatePod, SlurmName: c.SlurmName, Precondition: plan.PreconditionNameFree}) {
 			continue
 		}
@@ -40,10 +45,10 @@ func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	}
 }
 
-// checkClaimsAtRest looks for claims without a worker.
+// checkClaimsAtRest looks for claims without a worker that are to be deleted.
 func (w *simulation) checkClaimsAtRest() {
 	for name := range w.claims {
-		if w.pods[name] == nil && !w.desired.Deleting {
+		if w.pods[name] == nil && w.claims[name].WhenScaled && !w.desired.Deleting {
 			w.failf("at rest the claim %s is left", name)
 		}
 	}

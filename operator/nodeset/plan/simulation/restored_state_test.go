@@ -23,7 +23,7 @@ func (w *simulation) restoreOlderState() {
 		w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: w.desired.UID},
 			jobs: map[uint32]bool{}}
 		delete(w.setByAdmin, name)
-		p.drainUndone = true
+		p.drainUndone, p.forgotten = true, true
 	}
 }
 

@@ -24,7 +24,7 @@ type simulation struct {
 	jobs  map[uint32]*simJob
 	uids  int
 	// claims are named after their workers.
-	claims map[string]bool
+	claims map[string]plan.ClaimRetention
 	// cordoned Kubernetes nodes, by ordinal: each worker has its own.
 	cordoned map[int]bool
 	// slurmrestdDown is whether slurmrestd answers at present.
@@ -85,6 +85,8 @@ type simPod struct {
 	clusterRef           string // the Controller that it was made for
 	drainMark            plan.DrainMark
 	registeredAt         time.Time // as a pod condition shows it
+	forgotten            bool      // slurmctld came back with an older state since its registration
+	lossSeen             bool      // the operator has noticed that
 	missingOwners        plan.MissingOwners
 	stripped             bool            // the garbage collector took the NodeSet off it
 	work                 map[uint32]bool // jobs whose processes run in it
@@ -150,7 +152,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
-		claims: map[string]bool{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{},
+		claims: map[string]plan.ClaimRetention{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{},
 		drainSeen: map[string]time.Time{}, leftOpen: map[string]bool{}, lost: map[string]*simPod{},
 		records: recordFacts{named: map[string]int{}, wantedAt: map[string]time.Time{}},
 	}

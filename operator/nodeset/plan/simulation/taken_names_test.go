@@ -12,9 +12,13 @@ import (
 // lostPodEvent takes a pod out of Kubernetes that runs on, as "kubectl delete pod --force" does while
 // the kubelet is away. Or something happens to one that is lost already.
 func (w *simulation) lostPodEvent() {
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0:
 		w.forcePod()
+	case 8:
+		if w.chance(20) {
+			w.restoreOlderState()
+		}
 	case 1:
 		for _, name := range slices.Sorted(maps.Keys(w.lost)) {
 			w.endLostPod(name)
@@ -35,11 +39,13 @@ func (w *simulation) lostPodEvent() {
 }
 
 // forcePod has Kubernetes forget a pod that the operator has seen and that runs. After a loss of slurmctld's state
-// nothing shows such a slurmd, so its Slurm node must exist.
+// nothing shows such a slurmd: its Slurm node must exist, or the operator must have seen the loss.
 func (w *simulation) forcePod() {
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		_, seen := w.operator.pods[name]
-		if p := w.pods[name]; seen && p.registered && w.slurm[name] != nil && !w.isOwnedByOther(name) && w.lost[name] == nil {
+		p, n := w.pods[name], w.slurm[name]
+		shown := n != nil && !n.Future || p.lossSeen
+		if seen && p.registered && shown && !w.isOwnedByOther(name) && w.lost[name] == nil {
 			w.logf("lost and runs on: %s", name)
 			w.lost[name] = p
 			delete(w.pods, name)
@@ -81,7 +87,7 @@ func (w *simulation) isOpenForJobs(name string) bool {
 func (w *simulation) checkNameFree(name string) {
 	p := w.lost[name]
 	switch {
-	case p == nil:
+	case p == nil, p.forgotten: // slurmctld does not end jobs that it does not know
 	case len(p.work) > 0:
 		w.failf("a second slurmd of %s is made, which ends %d jobs of the first", name, len(p.work))
 	case w.isOpenForJobs(name):
