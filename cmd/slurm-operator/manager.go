@@ -146,7 +146,7 @@ func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options, slur
 }
 
 func newRecorder(mgr ctrl.Manager) events.EventRecorder {
-	return mgr.GetEventRecorder("slurm-operator")
+	return kube.CuttingRecorder{EventRecorder: mgr.GetEventRecorder("slurm-operator")}
 }
 
 // clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.

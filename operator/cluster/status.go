@@ -68,10 +68,8 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterS
 		out.LastContact != nil && now.Sub(out.LastContact.Time) < staleAfter {
 		return out // the operator has just started; the last status may still be true
 	}
-	changed := meta.SetStatusCondition(&out.Conditions, metav1.Condition{
-		Type: v1beta1.ConditionReady, Status: v.status, Reason: v.reason, Message: v.message,
-		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(now),
-	})
+	changed := v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, metav1.Condition{Status: v.status,
+		Reason: v.reason, Message: v.message}, c.Generation, now)
 	if s.reading != nil {
 		setNonEmpty(&out.SlurmVersion, s.reading.Snapshot.Server.Release)
 		setNonEmpty(&out.APIVersion, s.reading.Snapshot.Version)

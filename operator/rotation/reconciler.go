@@ -194,11 +194,9 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 
 // patchCondition writes the condition of a rotation if it has changed, and records an event when another step begins.
 func (r *Reconciler) patchCondition(ctx context.Context, c *v1beta1.Controller, k kind, condition metav1.Condition) error {
-	condition.ObservedGeneration = c.Generation
-	condition.LastTransitionTime = metav1.NewTime(r.now())
 	before := meta.FindStatusCondition(c.Status.Conditions, k.condition)
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
-		meta.SetStatusCondition(&next.Status.Conditions, condition)
+		v1beta1.SetCondition(&next.Status.Conditions, k.condition, condition, c.Generation, r.now())
 	})
 	if !written || before != nil && before.Reason == condition.Reason {
 		return err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -250,9 +249,7 @@ func (s observation) blockedActions(now time.Time, reason, message string) actio
 func (s observation) setConditions(
 	out *actions, now time.Time, status metav1.ConditionStatus, reason, message string,
 ) {
-	meta.SetStatusCondition(&out.status.Conditions, metav1.Condition{
-		Type: v1beta1.ConditionReady, Status: status, Reason: reason, Message: message,
-		ObservedGeneration: s.token.Generation, LastTransitionTime: metav1.NewTime(now),
-	})
+	v1beta1.SetCondition(&out.status.Conditions, v1beta1.ConditionReady, metav1.Condition{Status: status, Reason: reason,
+		Message: message}, s.token.Generation, now)
 	v1beta1.SetFieldsIgnored(&out.status.Conditions, s.token.Spec.IgnoredFields(), s.token.Generation, now)
 }

@@ -122,10 +122,8 @@ func (r *Reconciler) withCondition(
 		changed = meta.RemoveStatusCondition(&conditions, v1beta1.ConditionWakeUp)
 		return conditions, changed
 	}
-	changed = meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1beta1.ConditionWakeUp, Status: v.status, Reason: v.reason, Message: v.message,
-		ObservedGeneration: nodeSet.Generation, LastTransitionTime: metav1.NewTime(r.now()),
-	})
+	changed = v1beta1.SetCondition(&conditions, v1beta1.ConditionWakeUp, metav1.Condition{Status: v.status,
+		Reason: v.reason, Message: v.message}, nodeSet.Generation, r.now())
 	return conditions, changed
 }
 

@@ -18,14 +18,6 @@ type IgnoredField struct {
 	Explanation string
 }
 
-// SetCondition sets a condition of an object with the given generation. It reports whether the conditions have
-// changed; now is the time of a change of the status.
-func SetCondition(conditions *[]metav1.Condition, kind string, c metav1.Condition, generation int64,
-	now time.Time) bool {
-	c.Type, c.ObservedGeneration, c.LastTransitionTime = kind, generation, metav1.NewTime(now)
-	return meta.SetStatusCondition(conditions, c)
-}
-
 // SetFieldsIgnored sets the condition FieldsIgnored of an object with the given generation, or removes it if
 // no field is ignored. It reports whether the conditions have changed.
 func SetFieldsIgnored(conditions *[]metav1.Condition, fields []IgnoredField, generation int64, now time.Time) bool {

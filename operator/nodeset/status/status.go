@@ -62,8 +62,7 @@ func Of(now time.Time, s *Observation, actions *plan.Actions) v1beta1.NodeSetSta
 	for _, c := range []metav1.Condition{readyCondition(&out, s, actions), drainingCondition(s, actions),
 		updatedCondition(s, actions), submittableCondition(s)} {
 		if c.Type != "" {
-			c.ObservedGeneration, c.LastTransitionTime = s.NodeSet.Generation, metav1.NewTime(now)
-			meta.SetStatusCondition(&out.Conditions, c)
+			v1beta1.SetCondition(&out.Conditions, c.Type, c, s.NodeSet.Generation, now)
 		}
 	}
 	ignored := s.NodeSet.Spec.IgnoredFields()
