@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -23,9 +24,9 @@ type StateGuard struct {
 
 // Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the
 // state. Where slurmctld will convert the state, it copies the state first to a folder of Dir with the name
-// of the release that has written it, such as backup-24.11, unless there is one.
+// of the release that has written it, such as backup-24.11, in the place of an earlier copy.
 func (g StateGuard) Prepare(ctx context.Context) error {
-	state, ok, err := readStateRelease(filepath.Join(g.Dir, "job_state"))
+	state, ok, err := g.readRelease()
 	if err != nil || !ok {
 		return err
 	}
@@ -37,21 +38,61 @@ func (g StateGuard) Prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking slurmctld for its release: %w", err)
 	}
-	backup := filepath.Join(g.Dir, "backup-"+state.String())
 	switch releases.JudgeState(own, state) {
 	case releases.StateIsNewer:
 		return fmt.Errorf("the state in %s was written by Slurm %s, and slurmctld is %s, which cannot read it: "+
-			"use an image of %s, or restore %s", g.Dir, state, own, state, filepath.Join(g.Dir, "backup-"+own.String()))
+			"use an image of %s%s", g.Dir, state, own, state, g.orRestore(own))
 	case releases.StateIsTooOld:
 		return fmt.Errorf("the state in %s was written by Slurm %s, and slurmctld is %s, which reads that of the three "+
 			"releases before it: use an image of a release in between first", g.Dir, state, own)
-	case releases.StateIsOlder:
-		if err := copyState(g.Dir, backup); err != nil {
+	case releases.StateIsOlder: // slurmctld has not converted any of it yet
+		if err := copyState(g.Dir, g.backup(state)); err != nil {
 			return fmt.Errorf("copying the state before slurmctld %s converts it: %w", own, err)
 		}
 	case releases.StateIsOurs:
 	}
 	return nil
+}
+
+// Release returns the release that has written the state, empty if there is no state or it cannot be read.
+func (g StateGuard) Release() string {
+	if out, ok, err := g.readRelease(); ok && err == nil {
+		return out.String()
+	}
+	return ""
+}
+
+// backup returns the folder of the copy of a release's state.
+func (g StateGuard) backup(release releases.Release) string {
+	return filepath.Join(g.Dir, "backup-"+release.String())
+}
+
+// orRestore names the copy of a state that a slurmctld can read, if there is one.
+func (g StateGuard) orRestore(own releases.Release) string {
+	copied := StateGuard{Dir: g.backup(own)}
+	if found, ok, err := copied.readRelease(); err != nil || !ok || found != own {
+		return ""
+	}
+	return ", or restore " + copied.Dir
+}
+
+// stateFiles are the files of the state that name the release that has written them. A slurmctld that ended while it
+// converted the state has written only some of them.
+var stateFiles = []string{"job_state", "node_state", "part_state", "resv_state", "trigger_state"}
+
+// readRelease returns the release that has written the state, the newest one in its files, and reports whether there is one.
+func (g StateGuard) readRelease() (releases.Release, bool, error) {
+	var out releases.Release
+	for _, name := range stateFiles {
+		found, ok, err := readStateRelease(filepath.Join(g.Dir, name))
+		if err != nil {
+			return releases.Release{}, false, err
+		}
+		if ok && out.Compare(found) < 0 {
+			out = found
+		}
+	}
+	return out, out.IsKnown(), nil
 }
 
 // stateHeader is how the files of the state begin: the length of a text, the text, and then the version of the
@@ -60,14 +101,19 @@ const stateHeader = "\x00\x00\x00\x11PROTOCOL_VERSION\x00"
 
 // readStateRelease returns the release that has written a file of the state, and reports whether there is one.
 func readStateRelease(path string) (releases.Release, bool, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // see StateGuard
+	file, err := os.Open(path) //nolint:gosec // see StateGuard
 	if errors.Is(err, fs.ErrNotExist) {
 		return releases.Release{}, false, nil
 	}
 	if err != nil {
 		return releases.Release{}, false, fmt.Errorf("reading the state of slurmctld: %w", err)
 	}
-	rest, ok := strings.CutPrefix(string(content[:min(len(content), len(stateHeader)+2)]), stateHeader)
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, int64(len(stateHeader)+2)))
+	if err != nil {
+		return releases.Release{}, false, fmt.Errorf("reading the state of slurmctld: %w", err)
+	}
+	rest, ok := strings.CutPrefix(string(content), stateHeader)
 	if !ok || len(rest) < 2 {
 		return releases.Release{}, false, nil // slurmctld says what is wrong with it
 	}
@@ -75,12 +121,9 @@ func readStateRelease(path string) (releases.Release, bool, error) {
 	return out, ok, nil
 }
 
-// copyState copies the files of a state and the folders with the scripts of jobs, unless the copy exists. An
-// interrupted copy is begun again.
+// copyState copies the files of a state and the folders with the scripts of jobs. An earlier copy goes when the new one is
+// complete. An interrupted copy is begun again.
 func copyState(dir, backup string) error {
-	if _, err := os.Stat(backup); err == nil {
-		return nil
-	}
 	unfinished := backup + ".unfinished"
 	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {
 		return err
@@ -102,7 +145,17 @@ func copyState(dir, backup string) error {
 			return err
 		}
 	}
-	return os.Rename(unfinished, backup)
+	earlier := backup + ".earlier"
+	if err := os.RemoveAll(earlier); err != nil {
+		return err
+	}
+	if err := os.Rename(backup, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(unfinished, backup); err != nil {
+		return err
+	}
+	return os.RemoveAll(earlier)
 }
 
 func copyFile(from, to string) error {

@@ -78,3 +78,66 @@ func TestPrepareWithoutState(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnOldCopyDoesNotCount: neither that of an earlier upgrade nor the empty folder that is left of it.
+func TestAnOldCopyDoesNotCount(t *testing.T) {
+	const of2411 = "\x2a\x00"
+	for _, earlier := range []string{"", "job_state", "job_state of an interrupted copy"} {
+		guard := newState(t, of2411, "26.05.5")
+		backup := filepath.Join(guard.Dir, "backup-24.11")
+		folder := backup
+		if strings.Contains(earlier, "interrupted") {
+			folder += ".unfinished"
+		}
+		if err := os.MkdirAll(folder, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if earlier != "" {
+			if err := os.WriteFile(filepath.Join(folder, "job_state"), []byte("old jobs"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := guard.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(backup, "job_state"))
+		if err != nil || !strings.HasSuffix(string(got), "jobs") || string(got) == "old jobs" {
+			t.Errorf("beside %q the copy is %q, %v", earlier, got, err)
+		}
+		if all, _ := filepath.Glob(backup + "*"); len(all) != 1 {
+			t.Errorf("beside %q there is %v", earlier, all)
+		}
+	}
+}
+
+// TestTheNewestFileTellsTheRelease: a slurmctld that ended while it converted the state has written some files.
+func TestTheNewestFileTellsTheRelease(t *testing.T) {
+	const of2411, of2605 = "\x2a\x00", "\x2d\x00"
+	guard := newState(t, of2411, "24.11.5")
+	if got := guard.Release(); got != "24.11" {
+		t.Errorf("the release is %q", got)
+	}
+	if err := os.WriteFile(filepath.Join(guard.Dir, "part_state"), []byte(stateHeader+of2605), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := guard.Release(); got != "26.05" {
+		t.Errorf("the release is %q", got)
+	}
+	err := guard.Prepare(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "written by Slurm 26.05") || strings.Contains(err.Error(), "restore") {
+		t.Errorf("without a copy the error is %v", err)
+	}
+	backup := filepath.Join(guard.Dir, "backup-24.11")
+	if err := os.Mkdir(backup, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(backup, "job_state"), []byte(stateHeader+of2411), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "or restore "+backup) {
+		t.Errorf("with a copy the error is %v", err)
+	}
+	if got := (StateGuard{Dir: t.TempDir()}).Release(); got != "" {
+		t.Errorf("without a state the release is %q", got)
+	}
+}
