@@ -18,7 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// RefusedError reports that the daemon would not start with a configuration.
+// RefusedError reports that the daemon would not start with a configuration: it has said so itself, or the files show it.
+// What keeps a trial from its end, such as a full disk, is another error, after which the files are tried again.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
@@ -48,6 +49,9 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	if err := c.Daemon.CheckFiles(readable); err != nil {
 		return &RefusedError{err.Error()}
 	}
+	if err := checkScripts(files); err != nil {
+		return &RefusedError{err.Error()}
+	}
 	dir, err := os.MkdirTemp(c.TempDir, "trial-")
 	if err != nil {
 		return fmt.Errorf("making a folder for a trial: %w", err)
@@ -65,13 +69,16 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 		return err
 	}
 	verdict, reason, err := c.run(ctx, dir)
+	reason = strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")
 	switch {
 	case err != nil:
 		return err
 	case verdict == trial.Accepted:
 		return nil
+	case verdict == trial.Impeded:
+		return fmt.Errorf("%s could not be tried: %s", c.Daemon.Name, reason)
 	}
-	return &RefusedError{c.Daemon.Locate(conf, strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/"))}
+	return &RefusedError{c.Daemon.Locate(conf, reason)}
 }
 
 // newSettings returns the settings of a trial on a free port.
@@ -129,10 +136,11 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 			if verdict, reason := c.Daemon.ReadLog(log.String()); verdict != trial.Undecided {
 				return verdict, reason, nil
 			}
-			return trial.Refused, c.Daemon.Explain(log.String()), nil
+			return trial.Undecided, "", fmt.Errorf("the trial of %s ended without a verdict (%s): %s", c.Daemon.Name,
+				cmd.ProcessState, c.Daemon.Explain(log.String()))
 		case <-timeout:
-			return trial.Refused, fmt.Sprintf("%s does not start within %s: %s", c.Daemon.Name, c.Timeout,
-				c.Daemon.Explain(log.String())), nil
+			return trial.Undecided, "", fmt.Errorf("%s does not start within %s: %s", c.Daemon.Name, c.Timeout,
+				c.Daemon.Explain(log.String()))
 		case <-tick.C:
 		}
 	}

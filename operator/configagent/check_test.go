@@ -16,17 +16,24 @@ import (
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name, script, conf string
-		want               string // of the *RefusedError; empty means accepted
+		// want is a part of the error; empty means accepted. refused says that it is a *RefusedError.
+		want    string
+		refused bool
 	}{
-		{"it serves", `echo "slurmctld: Running as primary controller" >&2; exec sleep 60`, "TreeWidth=1", ""},
-		{"it ends", `echo "slurmctld: fatal: no: $3" >&2; exit 1`, "TreeWidth=1", "no: /etc/slurm/slurm.conf"},
-		{"it ends without a word", `exit 1`, "TreeWidth=1", "slurmctld said nothing"},
+		{"it serves", `echo "slurmctld: Running as primary controller" >&2; exec sleep 60`, "TreeWidth=1", "", false},
+		{"it ends", `echo "slurmctld: fatal: no: $3" >&2; exit 1`, "TreeWidth=1", "no: /etc/slurm/slurm.conf",
+			true},
+		{"it ends without a word", `exit 1`, "TreeWidth=1", "exit status 1): slurmctld said nothing", false},
+		{"it is killed", `echo "slurmctld: error: x" >&2; kill -9 $$`, "TreeWidth=1", "signal: killed): x", false},
+		{"its port is taken", `echo "slurmctld: error: bind: Address already in use" >&2
+			echo "slurmctld: fatal: no port" >&2; exit 1`, "TreeWidth=1", "Address already in use; no port", false},
 		{"it hangs", `echo "cannot stat file x" >&2; exec sleep 60`, "TreeWidth=1",
-			"slurmctld does not start within 1s: cannot stat file x"},
+			"slurmctld does not start within 1s: cannot stat file x", false},
 		{"it reads a key of the trial", `test -s "$(sed -n 's/.*jwt_key=//p' "$3")" &&
 			echo "slurmctld: Running as primary controller" >&2; exec sleep 60`,
-			"AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key", ""},
-		{"a script is missing", "", "Prolog=a.sh", "slurm.conf, line 1: Prolog=a.sh: there is no file a.sh"},
+			"AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key", "", false},
+		{"a script is missing", "", "Prolog=a.sh", "slurm.conf, line 1: Prolog=a.sh: there is no file a.sh",
+			true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -39,9 +46,9 @@ func TestCheck(t *testing.T) {
 			err := checker.Check(t.Context(), Files{"slurm.conf": {[]byte(tc.conf), 0o555},
 				"jwt_hs256.key": {[]byte("key"), 0o440}})
 			var refused *RefusedError
-			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &refused) ||
-				!strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("the error is %v, not %q", err, tc.want)
+			if (err == nil) != (tc.want == "") || errors.As(err, &refused) != tc.refused ||
+				err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v (%T), want %q", err, err, tc.want)
 			}
 			if left, err := filepath.Glob(filepath.Join(dir, "trial-*")); len(left) > 0 || err != nil {
 				t.Errorf("the trial leaves %v, %v", left, err)

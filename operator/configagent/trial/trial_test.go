@@ -100,6 +100,15 @@ func TestReadLog(t *testing.T) {
 		{"with the time", "[2030-01-01T12:00:00.000] fatal: Invalid node names in partition zz\n", Refused,
 			"Invalid node names in partition zz"},
 		{"it ends after it has served", "slurmctld: Running as primary controller\nslurmctld: fatal: no\n", Refused, "no"},
+		{"a port that somebody else has", "slurmctld: error: Error binding slurm stream socket: Address already in use\n" +
+			"slurmctld: fatal: _open_ports: Unable to listen to file descriptors.\n", Impeded,
+			"Error binding slurm stream socket: Address already in use; _open_ports: Unable to listen to file descriptors."},
+		{"a full disk", "slurmctld: fatal: Incorrect permissions on state save loc: /tmp/trial-1/state\n", Impeded,
+			"Incorrect permissions on state save loc: /tmp/trial-1/state"},
+		{"no memory", "slurmctld: Running\nslurmctld: fatal: threadpool_create() failed: Resource temporarily unavailable\n",
+			Impeded, "threadpool_create() failed: Resource temporarily unavailable"},
+		{"a name that does not resolve, and something else", "slurmctld: error: getaddrinfo(x) failed: Name or service not known\n" +
+			"slurmctld: reading\nslurmctld: fatal: bad\n", Refused, "getaddrinfo(x) failed: Name or service not known; bad"},
 		{"only that something is wrong", "slurmctld: reading\nslurmctld: fatal: Unable to process configuration file\n",
 			Refused, "Unable to process configuration file"},
 	} {

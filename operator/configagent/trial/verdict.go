@@ -18,19 +18,41 @@ const (
 	Undecided Verdict = iota
 	// Accepted is of one that has read its configuration and goes on.
 	Accepted
-	// Refused is of one that ends.
+	// Refused is of one that ends because of its configuration.
 	Refused
+	// Impeded is of one that ends because of its surroundings, such as a full disk, with which it says nothing about its
+	// configuration.
+	Impeded
 )
+
+// impediments are parts of errors that come from the surroundings of a trial: texts of strerror(3) and gai_strerror(3), and
+// what slurmctld makes of them about the folder of the trial's state.
+var impediments = []string{"Address already in use", "No space left on device", "Disk quota exceeded",
+	"Cannot allocate memory", "Resource temporarily unavailable", "Too many open files", "Input/output error",
+	"Temporary failure in name resolution", "Name or service not known", "No address associated with hostname",
+	"Read-only file system", "Incorrect permissions on state save loc"}
+
+// isImpeded reports whether a fatal error, after the line before it, comes from the surroundings of the trial.
+func isImpeded(before, fatal string) bool {
+	return slices.ContainsFunc(impediments, func(part string) bool {
+		return strings.Contains(fatal, part) || strings.HasPrefix(before, "error: ") && strings.Contains(before, part)
+	})
+}
 
 // maxReasonLines is how many lines of a log explain a refusal.
 const maxReasonLines = 4
 
-// ReadLog returns what the log of a trial says and, if the daemon refuses the configuration, the lines
-// that say why, in one line.
+// ReadLog returns what the log of a trial says and, if the daemon ends, the lines that say why, in one line.
 func (d Daemon) ReadLog(log string) (Verdict, string) {
 	lines := logLines(log)
+	before := ""
 	for _, line := range lines {
-		if strings.HasPrefix(line, "fatal: ") {
+		switch {
+		case !strings.HasPrefix(line, "fatal: "):
+			before = line
+		case isImpeded(before, line):
+			return Impeded, d.Explain(log)
+		default:
 			return Refused, d.Explain(log)
 		}
 	}
