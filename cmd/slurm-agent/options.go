@@ -174,7 +174,19 @@ func (o *options) beforeStart(ctx context.Context) error {
 	if o.daemonName != "slurmctld" {
 		return nil
 	}
-	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}.Prepare(ctx)
+	return o.stateGuard().Prepare(ctx)
+}
+
+func (o *options) stateGuard() configagent.StateGuard {
+	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}
+}
+
+// stateRelease returns the function that reads the release of slurmctld's state, nil beside another daemon.
+func (o *options) stateRelease() func() string {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return o.stateGuard().Release
 }
 
 // hold returns what holds a revision back, nil if nothing does.
@@ -205,6 +217,14 @@ func (o *options) apply(ctx context.Context, effect slurmconf.Effect) error {
 		return o.slurmdbd.Apply(ctx, effect)
 	}
 	return o.slurmctld.Apply(ctx, effect)
+}
+
+// confirm returns the function that asks the daemon whether it has its configuration, nil if it cannot be asked.
+func (o *options) confirm() func(context.Context, time.Time) error {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return o.slurmctld.Confirm
 }
 
 // checkFiles returns an error if the daemon would not start with files.

@@ -18,7 +18,7 @@ import (
 const (
 	// settlingInterval is how often the operator asks agents while they work on a configuration.
 	settlingInterval = time.Second
-	// silentInterval is how often it looks for agents that do not answer, or hold a configuration. A pod that becomes ready is noticed at once.
+	// silentInterval is how often it looks for agents that do not answer, or that wait. A pod that becomes ready is noticed at once.
 	silentInterval = 5 * time.Second
 )
 
@@ -61,7 +61,8 @@ func (o Observation) IsSettled() bool {
 		return false
 	}
 	for _, agent := range o.Agents {
-		decided := agent.Status.Applied == o.Revision || agent.Status.Wanted == o.Revision && agent.Status.Error != ""
+		refused := agent.Status.Wanted == o.Revision && agent.Status.Error != "" && agent.Status.RetryAt.IsZero()
+		decided := agent.Status.Applied == o.Revision || refused && agent.Status.Given == ""
 		if agent.Err != nil || !decided {
 			return false
 		}
@@ -74,7 +75,9 @@ func (o Observation) RequeueAfter() time.Duration {
 	switch {
 	case o.IsSettled():
 		return resyncInterval
-	case slices.ContainsFunc(o.Agents, func(a Agent) bool { return a.Err == nil && a.Status.Held == nil }):
+	case slices.ContainsFunc(o.Agents, func(a Agent) bool {
+		return a.Err == nil && a.Status.Held == nil && a.Status.RetryAt.IsZero()
+	}):
 		return settlingInterval
 	}
 	return silentInterval
@@ -95,8 +98,10 @@ func (o Observation) ConfigApplied() metav1.Condition {
 				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
 		case s.Wanted == o.Revision && s.Held != nil:
 			return o.notApplied(s, s.Held.Reason, s.Held.Message+o.wayOut())
-		case s.Wanted == o.Revision && s.Error != "":
+		case s.Wanted == o.Revision && s.Error != "" && s.RetryAt.IsZero():
 			return o.notApplied(s, v1beta1.ReasonRefused, s.Error)
+		case s.Wanted == o.Revision && s.Error != "":
+			return o.notApplied(s, v1beta1.ReasonRetrying, s.Error)
 		case s.Applied == o.Revision:
 			applied++
 		}
@@ -124,8 +129,11 @@ func (o Observation) wayOut() string {
 // notApplied returns the condition for a revision that an agent does not apply, and for which reason.
 func (o Observation) notApplied(s configagent.Status, reason, why string) metav1.Condition {
 	inForce := o.Daemon + " waits for another one"
-	if s.Applied != "" {
+	switch {
+	case s.Applied != "":
 		inForce = "revision " + s.Applied + " stays in force"
+	case s.Given != "":
+		inForce = o.Daemon + " does not answer, so that nobody knows which revision it has"
 	}
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason,
 		Message: fmt.Sprintf("revision %s is not applied: %s; %s", o.Revision, why, inForce)}

@@ -78,6 +78,15 @@ func TestConfigApplied(t *testing.T) {
 			Reason: "Applying", Message: "revision new is being checked and applied"}, false},
 		{"no answer", nil, []Agent{{Pod: "slurm-controller-0", Err: errors.New("refused")}}, metav1.Condition{
 			Status: "Unknown", Reason: "NotObserved", Message: "the agent of pod slurm-controller-0 does not answer"}, false},
+		{"it is tried again", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "old", Error: "the disk is full",
+			RetryAt: time.Unix(1, 0)}}}, metav1.Condition{Status: "False", Reason: "Retrying",
+			Message: "revision new is not applied: the disk is full; revision old stays in force"}, false},
+		{"it has failed, and slurmctld does not come back", nil, []Agent{{Status: configagent.Status{Wanted: "new", Given: "new",
+			Error: "no answer", RetryAt: time.Unix(1, 0)}}}, metav1.Condition{Status: "False", Reason: "Retrying",
+			Message: "revision new is not applied: no answer; slurmctld does not answer, so that nobody knows which revision " +
+				"it has"}, false},
+		{"slurmctld starts with it", nil, []Agent{{Status: configagent.Status{Wanted: "new", Given: "new"}}},
+			metav1.Condition{Status: "False", Reason: "Applying", Message: "revision new is being checked and applied"}, false},
 		{"it is held", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "old",
 			Held: &configagent.Held{Reason: "PartitionInUse", Message: "job 5"}}}}, metav1.Condition{Status: "False",
 			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; to apply it now and end these jobs: " +
@@ -110,6 +119,8 @@ func TestIsStarting(t *testing.T) {
 		{"no agent answers", Observation{Set: newSet(0), Agents: []Agent{{Err: errors.New("refused")}}}, false},
 		{"it has no configuration", Observation{Set: newSet(0), Agents: []Agent{{}}}, false},
 		{"it has its configuration", Observation{Set: newSet(0), Agents: running}, true},
+		{"it was given its configuration", Observation{Set: newSet(0),
+			Agents: []Agent{{Status: configagent.Status{Given: "1"}}}}, true},
 		{"it is ready", Observation{Set: newSet(1), Agents: running}, false},
 		{"there is a problem", Observation{Set: newSet(0), Agents: running, Problem: &problem.Error{}}, false},
 	} {
@@ -130,6 +141,8 @@ func TestRequeueAfter(t *testing.T) {
 		{"no answer", []Agent{silent}, silentInterval},
 		{"one works on it", []Agent{silent, {Status: configagent.Status{Wanted: "new"}}}, settlingInterval},
 		{"one holds it", []Agent{silent, {Status: configagent.Status{Wanted: "new", Held: &configagent.Held{}}}},
+			silentInterval},
+		{"one tries it again", []Agent{silent, {Status: configagent.Status{Wanted: "new", Error: "x", RetryAt: time.Unix(1, 0)}}},
 			silentInterval},
 		{"both have it", []Agent{{Status: configagent.Status{Applied: "new"}}, {Status: configagent.Status{Applied: "new"}}},
 			resyncInterval},

@@ -31,14 +31,14 @@ func (o Observation) Ready() metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonAvailable, Message: message}
 }
 
-// IsStarting reports whether no daemon is ready although there is no problem and its configuration is in force:
+// IsStarting reports whether no daemon is ready although there is no problem and it has its configuration:
 // it waits for what it needs to start.
 func (o Observation) IsStarting() bool {
 	if o.Problem != nil || o.Set == nil || o.Set.Status.ReadyReplicas > 0 ||
 		o.Set.Status.ObservedGeneration < o.Set.Generation {
 		return false
 	}
-	return len(o.Agents) > 0 && o.Agents[0].Err == nil && o.Agents[0].Status.Applied != ""
+	return len(o.Agents) > 0 && o.Agents[0].Err == nil && o.Agents[0].Status.Applied+o.Agents[0].Status.Given != ""
 }
 
 // External returns what the condition Ready says of a daemon that the operator does not run.

@@ -22,9 +22,12 @@ type env struct {
 	agent  *Agent
 	now    time.Time
 	checks int
-	// effects are those of Apply, which fails with applyError.
-	effects    []slurmconf.Effect
-	applyError error
+	// effects are those of Apply, which fails with applyError, or only for the conf with these words.
+	effects     []slurmconf.Effect
+	applyError  error
+	failingConf string
+	// confirmed is what Confirm returns.
+	confirmed error
 	// mustWait is what BeforeStart returns.
 	mustWait error
 	// held is what Hold returns, and holds the revisions that it was asked for, as "in force>wanted".
@@ -53,9 +56,14 @@ func newEnv(t *testing.T) *env {
 		BeforeStart: func(context.Context) error { return e.mustWait },
 		Apply: func(_ context.Context, effect slurmconf.Effect) error {
 			e.effects = append(e.effects, effect)
+			live, err := os.ReadFile(filepath.Join(e.cfg.Live, "slurm.conf"))
+			if err == nil && e.failingConf != "" && !strings.Contains(string(live), e.failingConf) {
+				return nil
+			}
 			return e.applyError
 		},
-		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return e.now },
+		Confirm: func(context.Context, time.Time) error { return e.confirmed },
+		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return e.now },
 	}
 	e.agent = New(e.cfg)
 	return e
@@ -149,7 +157,6 @@ func TestAMovedPodStartsWithWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// TestARestartedAgentAppliesAgain: the last one may have ended between writing and applying.
 func TestADaemonThatMustNotStartWaits(t *testing.T) {
 	e := newEnv(t)
 	e.mustWait = errors.New("the state is newer")
@@ -169,36 +176,40 @@ func TestADaemonThatMustNotStartWaits(t *testing.T) {
 	e.check("2", "", "TreeWidth=2") // it runs already
 }
 
-func TestARestartedAgentAppliesAgain(t *testing.T) {
+func TestARestartedAgentLeavesTheDaemonAlone(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
+	e.want("2", "broken")
 	e.agent = New(e.cfg)
 	if !e.agent.HasStarted() {
 		t.Error("the agent does not see that slurmctld has a configuration")
 	}
 	e.agent.look(t.Context())
+	e.check("1", "line 1: broken", "TreeWidth=1")
+	e.want("1", "TreeWidth=1")
 	e.check("1", "", "TreeWidth=1")
-	if len(e.effects) != 1 || e.effects[0] != slurmconf.NeedsReconfigure {
+	if len(e.effects) != 0 {
 		t.Errorf("the effects are %v", e.effects)
 	}
 }
 
-// TestASlurmctldThatDoesNotAnswerIsAskedAgain, and nothing is called applied before it does.
-func TestASlurmctldThatDoesNotAnswerIsAskedAgain(t *testing.T) {
-	e := newEnv(t)
-	e.want("1", "TreeWidth=1")
-	e.applyError = errors.New("no answer")
-	e.want("2", "TreeWidth=2")
-	e.check("1", "no answer", "TreeWidth=2")
-	e.agent.look(t.Context())
-	if len(e.effects) != 1 {
-		t.Errorf("it was asked %d times at once", len(e.effects))
-	}
-	e.applyError, e.now = nil, e.now.Add(retryDelay)
-	e.agent.look(t.Context())
-	e.check("2", "", "TreeWidth=2")
-	if len(e.effects) != 2 || e.effects[1] != slurmconf.NeedsReconfigure {
-		t.Errorf("the effects are %v", e.effects)
+// TestAnAgentOfAnEarlierVersionKeptNoRecord: its slurmctld may not have read what is there.
+func TestAnAgentOfAnEarlierVersionKeptNoRecord(t *testing.T) {
+	for _, wanted := range []string{"TreeWidth=1", "broken"} {
+		e := newEnv(t)
+		files := Files{slurmconf.RevisionFile: {[]byte("1"), 0o555}, "slurm.conf": {[]byte("TreeWidth=1"), 0o555},
+			"slurm.key": {[]byte("key of 1"), 0o440}}
+		if err := errors.Join(WriteFiles(e.cfg.Live, files), WriteFiles(e.cfg.Accepted, files.withoutKeys())); err != nil {
+			t.Fatal(err)
+		}
+		e.agent = New(e.cfg)
+		if s := e.agent.Status(); s.Applied != "" || s.Given != "1" || !e.agent.HasStarted() {
+			t.Errorf("the status is %+v", s)
+		}
+		e.want("1", wanted)
+		if s := e.agent.Status(); s.Applied != "1" || len(e.effects) != 1 || e.effects[0] != slurmconf.NeedsReconfigure {
+			t.Errorf("the effects are %v, the status %+v", e.effects, s)
+		}
 	}
 }
 

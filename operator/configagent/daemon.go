@@ -35,6 +35,23 @@ func SlurmdbdDaemon() Daemon {
 		KeyEffect: slurmconf.NeedsRestart, KeepsKeys: true}
 }
 
+// effectOf returns what the daemon needs to read changed files.
+func (d Daemon) effectOf(before, after Files) slurmconf.Effect {
+	effect := d.Compare(before.text(d.Conf), after.text(d.Conf))
+	if !d.others(before).Equal(d.others(after)) {
+		effect = max(effect, d.KeyEffect)
+	}
+	return effect
+}
+
+// others returns the files that the daemon reads besides its configuration file.
+func (d Daemon) others(files Files) Files {
+	out := maps.Clone(files)
+	delete(out, d.Conf)
+	delete(out, slurmconf.RevisionFile)
+	return out
+}
+
 // assembleSlurmdbd adds the password to slurmdbd.conf and leaves out the accounts, which slurmdbd does not read. The keys are
 // as with assembleJWTKeys.
 func assembleSlurmdbd(wanted Files) (Files, error) {

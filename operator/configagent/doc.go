@@ -5,8 +5,15 @@
 // the running configuration stays in force, and Status says why. It works while the operator is away,
 // and after the pod has moved: the last accepted files are kept beside slurmctld's state.
 //
-//	wanted folder ──► Check ──accepted──► live folder ──► scontrol reconfigure or SIGHUP, or a restart
-//	                    └────refused────► Status.Error; the live folder stays
+//	wanted folder ──► Check ──► Hold ──► live folder ──► scontrol reconfigure or SIGHUP, or a restart ──► in force
+//	                    │         │                        └─ fails ─► the files in force are given again ─► try again later
+//	                    │         └─ must wait ─► Status.Held
+//	                    └─ refused: never again; not possible: try again later ─► Status.Error
+//
+// The agent keeps two records: what is in force, which the daemon has confirmed, and the last attempt (nextStep decides from
+// them). The first one is on disk before the live folder changes and after the daemon has confirmed it, so that an agent that
+// is killed at any point is followed by one that knows what the daemon may have. Files are accepted for other pods only after
+// the daemon has confirmed them.
 //
 // Beside slurmdbd it brings accounts into the database as well (AccountsAgent, package accounts).
 package configagent

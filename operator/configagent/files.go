@@ -2,6 +2,7 @@ package configagent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,14 +71,26 @@ func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTK
 // keySet returns the ids of the keys in slurm.jwks, empty if there is none.
 func (f Files) keySet() string { return strings.TrimSpace(f.text(slurmconf.KeySetFile)) }
 
-// WriteFiles makes a folder have exactly these files, each written as a whole. Keys are for their
+// mainFiles are the files without which no daemon starts.
+var mainFiles = []string{"slurm.key", "slurmdbd.conf", "slurm.conf"}
+
+// WriteFiles makes a folder have exactly these files, each written as a whole, the main ones last. Keys are for their
 // owner only. Names that begin with a dot stay.
-func WriteFiles(dir string, files Files) error {
+func WriteFiles(dir string, files Files) error { return fileWriter(writeFile).writeFolder(dir, files) }
+
+// fileWriter writes a file in one step.
+type fileWriter func(path string, file File) error
+
+// writeFolder is WriteFiles.
+func (w fileWriter) writeFolder(dir string, files Files) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands of other users read slurm.conf
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
+	names := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		return cmp.Or(cmp.Compare(slices.Index(mainFiles, a), slices.Index(mainFiles, b)), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		if err := w(filepath.Join(dir, name), files[name]); err != nil {
 			return err
 		}
 	}

@@ -16,31 +16,18 @@ type Held struct {
 	Message string `json:"message"`
 }
 
-// hold returns what Hold says of files that would replace those in force, which a daemon that has not started yet finds
-// in the accepted folder.
+// hold returns what Hold says of files that would replace those in force, which before the daemon has started are those of
+// an earlier pod.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil
 	}
-	inForce := a.applied
-	if !a.HasStarted() {
-		accepted, err := ReadFiles(a.cfg.Accepted)
-		if err != nil || accepted.text(a.cfg.Daemon.Conf) == "" {
-			return nil // nothing was ever in force
-		}
-		inForce = accepted
+	current := a.inForce.Files
+	if current == nil {
+		current = readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
 	}
-	return a.cfg.Hold(ctx, inForce, files)
-}
-
-// setHeld notes what a revision waits for.
-func (a *Agent) setHeld(revision string, held *HeldError) {
-	status := Held(*held)
-	a.mu.Lock()
-	changed := a.status.Held == nil || *a.status.Held != status
-	a.status.Held = &status
-	a.mu.Unlock()
-	if changed {
-		a.cfg.Log.Warn("configuration is held", "revision", revision, "reason", held.Reason, "message", held.Message)
+	if current == nil {
+		return nil // nothing was ever in force
 	}
+	return a.cfg.Hold(ctx, current, files)
 }

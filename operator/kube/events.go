@@ -11,7 +11,7 @@ import (
 )
 
 // RecordConfigApplied records an event of an object if its condition ConfigApplied says something new: that a
-// configuration is in force, or that the daemon refuses it.
+// configuration is in force, that the daemon refuses it, or that it is tried again.
 func RecordConfigApplied(recorder events.EventRecorder, object client.Object, before, after []metav1.Condition) {
 	recordApplied(recorder, object, before, after, v1beta1.ConditionConfigApplied, "Config")
 }
@@ -35,6 +35,8 @@ func recordApplied(recorder events.EventRecorder, object client.Object, before, 
 		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"Refused", "Reconfigure", "%s", now.Message)
 	case v1beta1.ReasonPartitionInUse, v1beta1.ReasonNodeInUse, v1beta1.ReasonTooManyJobs:
 		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"Held", "Reconfigure", "%s", now.Message)
+	case v1beta1.ReasonRetrying:
+		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"NotApplied", "Reconfigure", "%s", now.Message)
 	case v1beta1.ReasonDryRun:
 		recorder.Eventf(object, nil, corev1.EventTypeNormal, what+"Tried", "Reconfigure", "%s", now.Message)
 	}

@@ -185,6 +185,9 @@ const (
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
 	ReasonTooManyJobs = "TooManyJobs"
+	// ReasonRetrying (False): the configuration could not be checked, or slurmctld did not come back with it and was given
+	// the one before again. It is tried again, more and more seldom. The message says why.
+	ReasonRetrying = "Retrying"
 )
 
 // ConditionAccountsApplied is on Accountings with spec.accounts. True: the database has what the files say. False: it

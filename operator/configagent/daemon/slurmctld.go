@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
@@ -49,29 +51,70 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	case slurmconf.NoEffect:
 		return nil
 	case slurmconf.NeedsReconfigure:
-		if isStandby(s.ping(ctx), s.Host) {
-			return s.end(ctx, killDelay)
-		}
-		s.awaitSlurmdbd(ctx)
-		defer s.closeGate(ctx)()
-		if err := s.run(ctx, "reconfigure"); err != nil {
-			return err
-		}
-		err := s.awaitAnswer(ctx)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		s.Log.Error("slurmctld hangs and is ended", "err", err)
-		if err := s.end(ctx, killDelay); err != nil {
-			return err
-		}
+		return s.reconfigure(ctx)
 	case slurmconf.NeedsRestart:
+		if !s.isRunning() {
+			return errNotRunning
+		}
 		defer s.closeGate(ctx)()
-		if err := signalProcess("slurmctld", s.PidFile, syscall.SIGTERM); err != nil {
+		if err := s.end(ctx, s.Timeout); err != nil {
 			return err
 		}
 	}
 	return s.awaitAnswer(ctx)
+}
+
+// errNotRunning is the error for a slurmctld that reads its files when it starts.
+var errNotRunning = &configagent.StartingError{Message: "slurmctld does not run and reads its files when it starts"}
+
+// reconfigure makes slurmctld read its configuration again without a restart, if possible.
+func (s Slurmctld) reconfigure(ctx context.Context) error {
+	if isStandby(s.ping(ctx), s.Host) {
+		if err := s.end(ctx, killDelay); err != nil {
+			return err
+		}
+		return s.awaitAnswer(ctx)
+	}
+	s.awaitSlurmdbd(ctx)
+	defer s.closeGate(ctx)()
+	if err := s.run(ctx, "reconfigure"); err != nil {
+		if !s.isRunning() {
+			return errNotRunning
+		}
+		return err
+	}
+	err := s.awaitAnswer(ctx)
+	var starting *configagent.StartingError
+	if !errors.As(err, &starting) {
+		return err
+	}
+	s.Log.Error("slurmctld hangs and is ended", "err", err)
+	if err := s.end(ctx, killDelay); err != nil {
+		return err
+	}
+	return s.awaitAnswer(ctx)
+}
+
+// confirmTimeout is how long slurmctld may take to answer one question.
+const confirmTimeout = 10 * time.Second
+
+// Confirm returns nil if slurmctld answers after it was given its configuration at a time. *configagent.StartingError
+// reports that it runs without an answer, such as one that recovers a large state, or that it had no time to start. Any
+// other error reports that it does not run, or ends whenever it starts.
+func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	err := s.askForAnswer(ctx)
+	if err == nil || !s.isRunning() && time.Since(given) > s.Timeout {
+		return err
+	}
+	return &configagent.StartingError{Message: err.Error()}
+}
+
+// isRunning reports whether a slurmctld runs.
+func (s Slurmctld) isRunning() bool {
+	pid, err := readPid("slurmctld", s.PidFile)
+	return err == nil && isAlive(pid)
 }
 
 // openDelay is how long opening the gate may take when the agent ends.
@@ -129,21 +172,47 @@ func (s Slurmctld) awaitSlurmdbd(ctx context.Context) {
 	}
 }
 
-// awaitAnswer waits until slurmctld answers.
+// maxDead is how many slurmctlds, with the one that was given its files, may end before one answers.
+const maxDead = 3
+
+// awaitAnswer waits until slurmctld answers. *configagent.StartingError reports that it runs and has not answered in time,
+// any other error that it does not run or ends whenever it starts.
 func (s Slurmctld) awaitAnswer(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
+	dead := map[int]bool{}
 	for {
-		err := s.run(ctx, "ping")
+		err := s.askForAnswer(limited)
 		if err == nil {
 			return nil
 		}
+		pid, readErr := readPid("slurmctld", s.PidFile)
+		runs := readErr == nil && isAlive(pid)
+		if readErr == nil && !runs {
+			dead[pid] = true
+		}
+		if len(dead) >= maxDead {
+			return fmt.Errorf("slurmctld ends when it starts: %w", err)
+		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("slurmctld does not answer %s after it was given the configuration: %w", s.Timeout, err)
+		case <-limited.Done():
+			err = fmt.Errorf("slurmctld does not answer %s after it was given the configuration: %w", s.Timeout, err)
+			if runs && ctx.Err() == nil {
+				return &configagent.StartingError{Message: err.Error()}
+			}
+			return err
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// askForAnswer returns nil if the slurmctld of this host answers. Otherwise the output of scontrol is the error.
+func (s Slurmctld) askForAnswer(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, s.Scontrol, "ping").CombinedOutput() //nolint:gosec // see Slurmctld
+	if hasAnswered(string(out), s.Host) {
+		return nil
+	}
+	return fmt.Errorf("scontrol ping: %s", cmp.Or(strings.Join(strings.Fields(string(out)), " "), fmt.Sprint(err)))
 }
 
 // ping returns what scontrol says of all slurmctlds, empty if it says nothing. It also fails if one is down.
@@ -155,9 +224,6 @@ func (s Slurmctld) ping(ctx context.Context) string {
 // run runs scontrol. Its output is the error.
 func (s Slurmctld) run(ctx context.Context, command string) error {
 	out, err := exec.CommandContext(ctx, s.Scontrol, command).CombinedOutput() //nolint:gosec // see Slurmctld
-	if err == nil && command == "ping" && !strings.Contains(string(out), " is UP") {
-		return fmt.Errorf("scontrol ping: %s", strings.TrimSpace(string(out)))
-	}
 	if err != nil {
 		return fmt.Errorf("scontrol %s: %w: %s", command, err, strings.TrimSpace(string(out)))
 	}

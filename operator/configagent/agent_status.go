@@ -1,0 +1,80 @@
+package configagent
+
+import (
+	"errors"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// Status is what the agent has done. It contains no secret.
+type Status struct {
+	// Wanted is the revision of the files that the agent has last seen, and Applied the revision that the daemon has. Both
+	// are empty if there is none; Applied is empty as well while Given is not.
+	Wanted  string `json:"wanted"`
+	Applied string `json:"applied"`
+	// Given is the revision that the daemon was given and has not confirmed. It may still have an earlier one.
+	Given string `json:"given,omitempty"`
+	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
+	// empty for a slurm.key.
+	Keys string `json:"keys,omitempty"`
+	// JWTKeys are the keys of auth/jwt that the daemon has, by their ids (slurmconf.JWTKeysFile). It is empty for those of
+	// users.
+	JWTKeys string `json:"jwtKeys,omitempty"`
+	// Sessions is how many connections users have to the pod. It is nil where there are none to count, and where
+	// they cannot be counted.
+	Sessions *int `json:"sessions,omitempty"`
+	// AppliedAt is when the daemon confirmed Applied.
+	AppliedAt time.Time `json:"appliedAt,omitzero"`
+	// Error says why Wanted is not applied. It is empty while the agent works on it.
+	Error string `json:"error,omitempty"`
+	// RetryAt is when the agent tries Wanted again after an error. It is zero if the daemon refuses Wanted.
+	RetryAt time.Time `json:"retryAt,omitzero"`
+	// Held says what Wanted waits for although the daemon would start with it, nil if it does not wait.
+	Held *Held `json:"held,omitempty"`
+	// StateRelease is the release that has written the state of slurmctld, empty if there is no state.
+	StateRelease string `json:"stateRelease,omitempty"`
+	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
+	Accounts *AccountsStatus `json:"accounts,omitempty"`
+}
+
+// Status returns what the agent has done, and counts the sessions of now.
+func (a *Agent) Status() Status {
+	a.mu.Lock()
+	out := newStatus(a.inForce, a.last)
+	a.mu.Unlock()
+	if a.cfg.Accounts != nil {
+		out.Accounts = a.cfg.Accounts.Status()
+	}
+	if a.cfg.StateRelease != nil {
+		out.StateRelease = a.cfg.StateRelease()
+	}
+	if a.cfg.CountSessions == nil {
+		return out
+	}
+	if sessions, err := a.cfg.CountSessions(); err != nil {
+		a.cfg.Log.Error("the sessions of users are not known", "err", err)
+	} else {
+		out.Sessions = &sessions
+	}
+	return out
+}
+
+// newStatus returns the status that follows from the agent's two records.
+func newStatus(f inForce, last attempt) Status {
+	out := Status{Wanted: last.revision}
+	if f.Given != nil {
+		out.Given = f.Given.text(slurmconf.RevisionFile)
+	} else if f.Files != nil {
+		out.Applied, out.AppliedAt = f.Files.text(slurmconf.RevisionFile), f.Since
+		out.Keys, out.JWTKeys = f.Files.keySet(), f.Files.jwtKeys()
+	}
+	var held *HeldError
+	switch {
+	case errors.As(last.err, &held):
+		out.Held = new(Held(*held))
+	case last.err != nil:
+		out.Error, out.RetryAt = last.err.Error(), last.retryAt
+	}
+	return out
+}

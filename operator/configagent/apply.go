@@ -1,0 +1,261 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// StartingError reports that the daemon has been given files and may still be reading them.
+type StartingError struct{ Message string }
+
+func (e *StartingError) Error() string { return e.Message }
+
+// look takes the next step towards the wanted files.
+func (a *Agent) look(ctx context.Context) {
+	wanted, err := ReadFiles(a.cfg.Wanted)
+	if err != nil {
+		a.failReading(fmt.Errorf("reading the wanted files: %w", err))
+		return
+	}
+	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
+	files, assembling := a.cfg.Daemon.Assemble(wanted)
+	for range 3 { // a failed attempt is undone at once
+		switch nextStep(a.cfg.Now(), a.inForce, a.last, wanted, files, a.started) {
+		case stepSettle:
+			a.settle(wanted)
+		case stepTry:
+			a.try(ctx, wanted, files, assembling)
+		case stepConfirm:
+			a.confirm(ctx)
+		case stepRestore:
+			if assembling != nil {
+				files = wanted
+			}
+			a.restore(ctx, files)
+		case stepNone:
+		}
+	}
+}
+
+// settle notes that the wanted files are in force.
+func (a *Agent) settle(wanted Files) {
+	revision := wanted.text(slurmconf.RevisionFile)
+	if a.last.revision != revision || a.last.err != nil {
+		a.cfg.Log.Info("configuration is in force", "revision", revision)
+	}
+	a.update(func() { a.last = attempt{wanted: wanted, revision: revision} })
+}
+
+// try checks the wanted files and gives them to the daemon.
+func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) {
+	if a.last.wanted == nil || !wanted.Equal(a.last.wanted) {
+		revision := wanted.text(slurmconf.RevisionFile)
+		a.update(func() { a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted} })
+	}
+	err := assembling
+	if err == nil && !a.started {
+		err = a.cfg.BeforeStart(ctx)
+	}
+	if err == nil {
+		err = a.check(ctx, files)
+	}
+	if err == nil {
+		err = a.hold(ctx, files)
+	}
+	if err != nil {
+		a.fail(ctx, err, false)
+		return
+	}
+	a.finish(ctx, a.give(ctx, files, awaitsWanted))
+}
+
+// check returns an error if the daemon would not start with files. It does not try the same files again.
+func (a *Agent) check(ctx context.Context, files Files) error {
+	if a.last.accepted != nil && files.Equal(a.last.accepted) {
+		return nil
+	}
+	if err := a.cfg.Check(ctx, files); err != nil {
+		return err
+	}
+	a.last.accepted = files
+	return nil
+}
+
+// give writes files to the live folder and makes the daemon read them. What is in force is on disk before, so that the
+// next agent finds it.
+func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
+	record, effect := a.inForce, a.effectOf(files)
+	if record.Files == nil {
+		record.Files = a.filesOfEarlierPod(files)
+	}
+	if awaits == awaitsWanted || record.Given == nil {
+		record.Given = files
+	}
+	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
+		return fmt.Errorf("writing the configuration: %w", err)
+	}
+	started := a.started
+	a.update(func() { a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now() })
+	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
+		return fmt.Errorf("writing the configuration: %w", err)
+	}
+	a.update(func() { a.started = true })
+	switch {
+	case started:
+		return a.cfg.Apply(ctx, effect)
+	case a.cfg.Confirm == nil:
+		return nil
+	}
+	return &StartingError{a.cfg.Daemon.Name + " is starting"}
+}
+
+// effectOf returns what the daemon needs to read files. A daemon whose files are not known reads them anyway.
+func (a *Agent) effectOf(files Files) slurmconf.Effect {
+	effect := a.cfg.Daemon.effectOf(a.inForce.Files, files)
+	if a.inForce.Given != nil {
+		effect = max(effect, a.cfg.Daemon.effectOf(a.inForce.Given, files), slurmconf.NeedsReconfigure)
+	}
+	return effect
+}
+
+// confirm asks the daemon whether it has what it was given.
+func (a *Agent) confirm(ctx context.Context) {
+	if a.cfg.Confirm == nil { // Apply has said that it is starting
+		a.finish(ctx, nil)
+		return
+	}
+	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
+}
+
+// finish notes what came of giving the daemon files. If it failed with the wanted ones, those in force are next.
+func (a *Agent) finish(ctx context.Context, err error) {
+	restored := a.last.awaited == awaitsRestored
+	if err == nil {
+		err = a.setInForce(restored)
+	}
+	var starting *StartingError
+	switch {
+	case err == nil && restored:
+		a.update(func() { a.last.awaited = awaitsNothing })
+		a.cfg.Log.Info("what was in force before is in force again",
+			"revision", a.inForce.Files.text(slurmconf.RevisionFile))
+	case err == nil:
+		a.settle(a.last.wanted)
+	case errors.As(err, &starting): // look again
+	case restored:
+		a.cfg.Log.Error("what was in force before is not in force again", "err", err)
+		a.update(func() { a.last.awaited, a.last.givenAt = awaitsNothing, a.cfg.Now() })
+	default:
+		a.fail(ctx, err, true)
+	}
+}
+
+// setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
+// that ends in between repeats it.
+func (a *Agent) setInForce(restored bool) error {
+	files := a.inForce.Given
+	if restored {
+		files = a.inForce.Files
+	}
+	kept := files
+	if !a.cfg.Daemon.KeepsKeys {
+		kept = files.withoutKeys()
+	}
+	record := inForce{Files: files, Since: a.cfg.Now()}
+	if err := errors.Join(a.write.writeAccepted(a.cfg.Accepted, kept), a.write.writeRecord(a.cfg.Live, record)); err != nil {
+		err = fmt.Errorf("keeping the configuration that is in force: %w", err)
+		a.note(err)
+		return &StartingError{err.Error()}
+	}
+	a.update(func() { a.inForce = record })
+	return nil
+}
+
+// restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those
+// that an earlier pod had.
+func (a *Agent) restore(ctx context.Context, wanted Files) {
+	files := a.inForce.Files
+	if files == nil {
+		files = a.filesOfEarlierPod(wanted)
+	}
+	if files == nil {
+		return // nothing was ever in force
+	}
+	if !a.started && a.cfg.BeforeStart(ctx) != nil {
+		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt has the error
+		return
+	}
+	a.cfg.Log.Warn("the daemon gets what was in force before", "revision", files.text(slurmconf.RevisionFile))
+	a.finish(ctx, a.give(ctx, files, awaitsRestored))
+}
+
+// filesOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, nil if there are none.
+func (a *Agent) filesOfEarlierPod(wanted Files) Files {
+	out := readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	if out == nil {
+		return nil
+	}
+	out = maps.Clone(out)
+	for name, file := range wanted {
+		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
+			out[name] = file
+		}
+	}
+	return out
+}
+
+// isOfKeys reports whether a file belongs to the keys although it is no secret.
+func isOfKeys(name string) bool {
+	return name == slurmconf.KeySetFile || name == slurmconf.JWTKeysFile || name == slurmconf.JWKSFile
+}
+
+// fail notes why the wanted files are not in force, and when to try them again. isGiven says that the daemon was given
+// them.
+func (a *Agent) fail(ctx context.Context, err error, isGiven bool) {
+	if ctx.Err() != nil {
+		return // nobody knows
+	}
+	var refused *RefusedError
+	var held *HeldError
+	now, failures, retryAt := a.cfg.Now(), a.last.failures, time.Time{}
+	switch {
+	case errors.As(err, &refused):
+	case errors.As(err, &held):
+		retryAt = now.Add(retryDelay)
+	default:
+		failures++
+		retryAt = backoff(now, failures, isGiven)
+	}
+	a.note(err)
+	a.update(func() {
+		a.last.failures, a.last.retryAt, a.last.awaited, a.last.givenAt = failures, retryAt, awaitsNothing, time.Time{}
+	})
+}
+
+// failReading notes that it is not known what is wanted.
+func (a *Agent) failReading(err error) {
+	if a.last.awaited == awaitsNothing {
+		a.update(func() { a.last.wanted = nil })
+	}
+	a.note(err)
+}
+
+// note sets why the wanted files are not in force.
+func (a *Agent) note(err error) {
+	if a.last.err == nil || a.last.err.Error() != err.Error() {
+		a.cfg.Log.Error("configuration is not applied", "revision", a.last.revision, "err", err)
+	}
+	a.update(func() { a.last.err = err })
+}
+
+// update changes the records.
+func (a *Agent) update(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+}

@@ -1,0 +1,159 @@
+package configagent
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// inForce is the first of the agent's two records: what the daemon has. It is kept in the live folder, with keys, for the
+// next agent of the pod.
+type inForce struct {
+	// Files are those that the daemon has confirmed last, nil if there are none. Before the daemon has started, they are
+	// those that an earlier pod had.
+	Files Files `json:"files,omitempty"`
+	// Given are files that the daemon was given later and has not confirmed, nil if there are none. While they are given or
+	// taken back, the daemon has one or the other.
+	Given Files `json:"given,omitempty"`
+	// Since is when the daemon confirmed Files.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// attempt is the second record: the last attempt to give the daemon what is wanted.
+type attempt struct {
+	// wanted are the files, as the kubelet brought them, and revision is their revision.
+	wanted   Files
+	revision string
+	// accepted are the files made of them that Check has accepted, nil if it has not.
+	accepted Files
+	// err says why they are not in force, nil if nothing is wrong.
+	err error
+	// failures is how often the attempt has failed, and retryAt when it is made again. A zero retryAt after an error means
+	// never: the daemon refuses the files.
+	failures int
+	retryAt  time.Time
+	// awaited is what the daemon was given, and has to confirm, since givenAt.
+	awaited awaited
+	givenAt time.Time
+}
+
+// awaited is what a daemon has to confirm.
+type awaited int
+
+const (
+	awaitsNothing awaited = iota
+	// awaitsWanted: the daemon was given the wanted files.
+	awaitsWanted
+	// awaitsRestored: it was given those in force again.
+	awaitsRestored
+)
+
+// step is what the agent does next.
+type step int
+
+const (
+	stepNone step = iota
+	// stepSettle: the wanted files are in force.
+	stepSettle
+	// stepTry: check the wanted files and give them to the daemon.
+	stepTry
+	// stepConfirm: ask the daemon whether it has what it was given.
+	stepConfirm
+	// stepRestore: give the daemon those in force again.
+	stepRestore
+)
+
+// retryDelay is how long the agent waits before it looks again at what waits for something else.
+const retryDelay = 5 * time.Second
+
+// nextStep decides from the two records what to do about the wanted files. files are made of them, nil if that is not
+// possible. started reports whether the daemon can start.
+func nextStep(now time.Time, f inForce, last attempt, wanted, files Files, started bool) step {
+	isNew := last.wanted == nil || !wanted.Equal(last.wanted)
+	isDue := !last.retryAt.IsZero() && !now.Before(last.retryAt)
+	switch {
+	case started && f.Given == nil && f.Files != nil && files.Equal(f.Files):
+		return stepSettle
+	case isNew:
+		return stepTry
+	case last.awaited != awaitsNothing:
+		return stepConfirm
+	case isDue:
+		return stepTry
+	case (f.Given != nil || !started) && !now.Before(last.givenAt.Add(retryDelay)):
+		return stepRestore
+	}
+	return stepNone
+}
+
+// backoff returns when to try again after a number of failures. An attempt that the daemon had to be rescued from
+// interrupts it each time.
+func backoff(now time.Time, failures int, interrupts bool) time.Time {
+	first, longest := retryDelay, time.Minute
+	if interrupts {
+		first, longest = time.Minute, time.Hour
+	}
+	return now.Add(min(first<<min(failures-1, 10), longest))
+}
+
+// inForceFile has the record in the live folder, and that of the accepted files, without keys, in the accepted folder.
+const inForceFile = ".in-force"
+
+// loadInForce returns the record in the live folder, and reports whether the daemon can start with what is there.
+func loadInForce(live, conf string) (inForce, bool) {
+	files, err := ReadFiles(live)
+	started := err == nil && files.text(conf) != ""
+	out, err := readRecord(live)
+	switch {
+	case err != nil && started: // an earlier version of this program kept none
+		return inForce{Files: files, Given: files}, true
+	case err != nil:
+		return inForce{}, false
+	case started && out.Given == nil && !files.Equal(out.Files): // somebody else has written
+		out.Given = files
+	}
+	return out, started
+}
+
+// readRecord returns the record in a folder.
+func readRecord(dir string) (inForce, error) {
+	var out inForce
+	text, err := os.ReadFile(filepath.Join(dir, inForceFile)) //nolint:gosec // see Config
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	return out, err
+}
+
+// writeRecord replaces the record in a folder in one step.
+func (w fileWriter) writeRecord(dir string, record inForce) error {
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(dir, 0o755), //nolint:gosec // as WriteFiles does
+		w(filepath.Join(dir, inForceFile), File{text, 0o600}))
+}
+
+// readAccepted returns the files that an earlier pod had, nil if there are none.
+func readAccepted(dir, conf string) Files {
+	record, err := readRecord(dir)
+	files := record.Files
+	if err != nil { // an earlier version of this program kept them as files
+		files, err = ReadFiles(dir)
+	}
+	if err != nil || files.text(conf) == "" {
+		return nil
+	}
+	return files
+}
+
+// writeAccepted keeps files for the agent of the next pod, in one step.
+func (w fileWriter) writeAccepted(dir string, files Files) error {
+	if err := w.writeRecord(dir, inForce{Files: files}); err != nil {
+		return err
+	}
+	return w.writeFolder(dir, nil) // those of an earlier version of this program
+}

@@ -1,0 +1,241 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// TestAChangeThatFailsIsUndone: the trial accepts it, and slurmctld does not come back with it.
+func TestAChangeThatFailsIsUndone(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError, e.failingConf = errors.New("slurmctld does not answer"), "TreeWidth=2"
+	e.want("B", "TreeWidth=2")
+	e.check("A", "slurmctld does not answer", "TreeWidth=1")
+	if s := e.agent.Status(); s.RetryAt != e.now.Add(time.Minute) || s.Given != "" {
+		t.Errorf("the status is %+v", s)
+	}
+	if accepted := readAccepted(e.cfg.Accepted, "slurm.conf"); accepted.text("slurm.conf") != "TreeWidth=1" {
+		t.Errorf("what failed is kept for other pods: %v", accepted)
+	}
+	e.want("A", "TreeWidth=1") // the administrator goes back
+	e.check("A", "", "TreeWidth=1")
+	if len(e.effects) != 2 { // B and A again
+		t.Errorf("the effects are %v", e.effects)
+	}
+	e.want("C", "TreeWidth=3")
+	e.check("C", "", "TreeWidth=3")
+}
+
+// TestAChangeThatFailedIsTriedAgainMoreAndMoreSeldom: each attempt interrupts slurmctld.
+func TestAChangeThatFailedIsTriedAgainMoreAndMoreSeldom(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError, e.failingConf = errors.New("slurmctld does not answer"), "TreeWidth=2"
+	e.want("B", "TreeWidth=2")
+	for _, minutes := range []time.Duration{1, 2, 4} {
+		before := len(e.effects)
+		e.now = e.now.Add(minutes*time.Minute - time.Second)
+		e.agent.look(t.Context())
+		if len(e.effects) != before {
+			t.Errorf("it is tried again before %d minutes", minutes)
+		}
+		e.now = e.now.Add(time.Second)
+		e.agent.look(t.Context())
+		if len(e.effects) != before+2 || e.checks != 2 {
+			t.Errorf("after %d minutes there were %d effects and %d checks", minutes, len(e.effects)-before, e.checks)
+		}
+		e.check("A", "slurmctld does not answer", "TreeWidth=1")
+	}
+	e.applyError, e.now = nil, e.now.Add(8*time.Minute)
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+}
+
+// TestASlurmctldThatIsAwayIsAskedAgain, and what it has is unknown until it answers.
+func TestASlurmctldThatIsAwayIsAskedAgain(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError = errors.New("no answer")
+	e.want("B", "TreeWidth=2")
+	e.check("", "no answer", "TreeWidth=1")
+	if s := e.agent.Status(); s.Given != "B" || s.Keys != "" || !s.AppliedAt.IsZero() {
+		t.Errorf("the status is %+v", s)
+	}
+	asked := len(e.effects)
+	e.agent.look(t.Context())
+	if len(e.effects) != asked {
+		t.Error("it is asked again at once")
+	}
+	e.applyError, e.now = nil, e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("A", "no answer", "TreeWidth=1")
+	e.now = e.now.Add(time.Minute)
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+}
+
+// TestASlurmctldThatStartsIsWaitedFor, as one with a large state, and a change meanwhile does not wait.
+func TestASlurmctldThatStartsIsWaitedFor(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError, e.confirmed = &StartingError{"starting"}, &StartingError{"starting"}
+	e.want("B", "TreeWidth=2")
+	for range 10 {
+		e.now = e.now.Add(time.Hour)
+		e.agent.look(t.Context())
+	}
+	e.check("", "", "TreeWidth=2")
+	e.confirmed = nil
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+	e.confirmed = &StartingError{"starting"}
+	e.want("C", "TreeWidth=3")
+	e.applyError = nil
+	e.want("A", "TreeWidth=1")
+	e.check("A", "", "TreeWidth=1")
+}
+
+// TestTheFirstStartFails: there is nothing to go back to, and the next change is applied.
+func TestTheFirstStartFails(t *testing.T) {
+	e := newEnv(t)
+	e.confirmed = errors.New("it does not run")
+	e.want("B", "TreeWidth=2")
+	e.agent.look(t.Context())
+	e.check("", "it does not run", "TreeWidth=2")
+	if readAccepted(e.cfg.Accepted, "slurm.conf") != nil {
+		t.Error("what never ran is kept for other pods")
+	}
+	e.confirmed = nil
+	e.want("C", "TreeWidth=3")
+	e.check("C", "", "TreeWidth=3")
+}
+
+// TestAMovedPodGoesBackToo: what is wanted passes the trial, and slurmctld does not start with it.
+func TestAMovedPodGoesBackToo(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	if err := os.RemoveAll(e.cfg.Live); err != nil {
+		t.Fatal(err)
+	}
+	e.agent = New(e.cfg)
+	e.confirmed = &StartingError{"starting"}
+	e.want("B", "TreeWidth=2")
+	e.check("", "", "TreeWidth=2")
+	e.confirmed, e.applyError = errors.New("it ends when it starts"), &StartingError{"starting"}
+	e.agent.look(t.Context())
+	e.check("", "it ends when it starts", "TreeWidth=1")
+	e.confirmed = nil
+	e.now = e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("A", "it ends when it starts", "TreeWidth=1")
+	key, err := os.ReadFile(filepath.Join(e.cfg.Live, "slurm.key"))
+	if err != nil || string(key) != "key of B" {
+		t.Errorf("it has the key %q, %v", key, err)
+	}
+}
+
+// TestATrialThatIsNotPossibleIsTriedAgain, and keeps no slurmctld from starting with what it had.
+func TestATrialThatIsNotPossibleIsTriedAgain(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	var impeded error = errors.New("no space left on device")
+	check := e.cfg.Check
+	e.cfg.Check = func(ctx context.Context, files Files) error { return errors.Join(impeded, check(ctx, files)) }
+	if err := os.RemoveAll(e.cfg.Live); err != nil {
+		t.Fatal(err)
+	}
+	e.agent = New(e.cfg)
+	e.want("B", "TreeWidth=2")
+	e.check("A", "no space left on device", "TreeWidth=1")
+	for _, wait := range []time.Duration{5, 10, 20, 40, 60, 60} {
+		if got := e.agent.Status().RetryAt.Sub(e.now); got != wait*time.Second {
+			t.Errorf("it is tried again after %s, want %d s", got, wait)
+		}
+		e.now = e.now.Add(wait * time.Second)
+		e.agent.look(t.Context())
+	}
+	impeded, e.now = nil, e.now.Add(time.Minute)
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+}
+
+// TestAnAgentThatIsKilledAtAnyWrite: the next one finds its way, whether B works or not, and the administrator may have
+// gone back to A meanwhile.
+func TestAnAgentThatIsKilledAtAnyWrite(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		for _, next := range []string{"A", "B"} {
+			for writes := range 30 {
+				e := newEnv(t)
+				e.want("A", "TreeWidth=1", "gres.conf", "AutoDetect=off")
+				if fails {
+					e.applyError, e.failingConf = errors.New("no answer"), "TreeWidth=2"
+				}
+				if !e.killAfter(writes, func() { e.want("B", "TreeWidth=2") }) {
+					break
+				}
+				e.agent = New(e.cfg)
+				if s := e.agent.Status(); s.Applied != "" && s.Applied != liveRevision(t, e) {
+					t.Errorf("killed after %d writes, it says that %s is in force, and has given %s", writes, s.Applied,
+						liveRevision(t, e))
+				}
+				if next == "A" {
+					e.want("A", "TreeWidth=1", "gres.conf", "AutoDetect=off")
+				} else {
+					e.want("B", "TreeWidth=2")
+				}
+				want := next
+				if fails {
+					want = "A"
+				}
+				e.now = e.now.Add(retryDelay)
+				e.agent.look(t.Context())
+				files, err := ReadFiles(e.cfg.Live)
+				_, hasGres := files["gres.conf"]
+				accepted := readAccepted(e.cfg.Accepted, "slurm.conf").text(slurmconf.RevisionFile)
+				if got := e.agent.Status().Applied; got != want || liveRevision(t, e) != want || hasGres != (want == "A") ||
+					accepted != want || err != nil {
+					t.Errorf("B fails: %t, killed after %d writes, %s is wanted: %q is in force, live is %q, accepted %q: %v",
+						fails, writes, next, got, liveRevision(t, e), accepted, err)
+				}
+			}
+		}
+	}
+}
+
+func liveRevision(t *testing.T, e *env) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(e.cfg.Live, slurmconf.RevisionFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// killAfter runs a function of an agent that is killed after a number of writes, and reports whether it was.
+func (e *env) killAfter(writes int, run func()) (killed bool) {
+	type kill struct{}
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(kill); !ok {
+				panic(r)
+			}
+			killed = true
+		}
+	}()
+	e.agent.write = func(path string, file File) error {
+		if writes--; writes < 0 {
+			panic(kill{})
+		}
+		return writeFile(path, file)
+	}
+	run()
+	return false
+}
