@@ -24,6 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/releases"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
@@ -58,9 +59,13 @@ func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), recorder events.EventRecorder,
 	now func() time.Time, cfg Config) *Reconciler {
 	w := kube.Writer{Client: c, Uncached: uncached, Owner: FieldManager, Namespaces: cfg.Namespaces}
-	return &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), events: recorder, now: now, cfg: cfg,
+	r := &Reconciler{Writer: w, gate: kube.NewGate(c, FieldManager, now), events: recorder, now: now, cfg: cfg,
 		guard:  upgrade.NewGuard(w, recorder, now),
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
+	r.guard.ReadState = func(ctx context.Context, object client.Object) (releases.Release, error) {
+		return r.agents.StateRelease(ctx, object.GetNamespace(), names.SlurmctldSelector(object.GetName()))
+	}
+	return r
 }
 
 // Reconcile applies the objects of one Controller and writes its status.

@@ -77,9 +77,8 @@ type Change struct {
 	IsFirst bool
 	// From is the release that runs, and To that of the image; the zero value is one that is not known.
 	From, To Release
-	// Restored is the release of a copy of the state that was put in the place of what From has stored; the zero value
-	// is none.
-	Restored Release
+	// Stored is the release that has written the state; the zero value stands for From.
+	Stored Release
 	// Others are the other daemons of the cluster.
 	Others []Member
 }
@@ -142,7 +141,7 @@ func unknown(what string) Verdict {
 // judgeState judges what the daemon has stored.
 func judgeState(c Change) Verdict {
 	if rules[c.Daemon].hasState && !c.IsFirst {
-		stored := cmp.Or(c.Restored, c.From)
+		stored := cmp.Or(c.Stored, c.From)
 		switch JudgeState(c.To, stored) {
 		case StateIsNewer:
 			return Verdict{ReasonDowngrade, fmt.Sprintf(

@@ -118,7 +118,7 @@ func TestADaemonThatHasNeverRunWaitsForNobody(t *testing.T) {
 
 // TestAWayBackWaitsForThoseThatAreNewer: with a copy of its state, slurmctld may get older than it is, but not than workers.
 func TestAWayBackWaitsForThoseThatAreNewer(t *testing.T) {
-	c := Change{Daemon: Slurmctld, From: release(t, "26.05"), To: release(t, "24.11"), Restored: release(t, "24.11"),
+	c := Change{Daemon: Slurmctld, From: release(t, "26.05"), To: release(t, "24.11"), Stored: release(t, "24.11"),
 		Others: []Member{{Daemon: Slurmd, Name: "NodeSet w", Release: release(t, "26.05")}}}
 	got := Judge(c)
 	if got.Reason != ReasonDowngrade || !strings.Contains(got.Message, "the slurmd of NodeSet w, which is 26.05, does not work") {

@@ -22,6 +22,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/holder"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
 const (
@@ -37,6 +38,9 @@ type Guard struct {
 	kube.Writer
 	events events.EventRecorder
 	now    func() time.Time
+	// ReadState returns the release that has written the state of an object's daemon, or the zero value if it is not known.
+	// It is nil if nobody can know.
+	ReadState func(ctx context.Context, object client.Object) (releases.Release, error)
 	// begun has the objects for which a lookup pod was made since their lookups were last found to be over: the cache may
 	// still have had a status that asks for one.
 	begun *sync.Map
@@ -116,6 +120,13 @@ func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) 
 		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
 	if live.container != nil {
 		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
+	}
+	if g.ReadState != nil && out.Applied != "" && out.Applied != wanted {
+		stored, err := g.ReadState(ctx, s.object)
+		if err != nil {
+			return out, err
+		}
+		out.Stored = stored
 	}
 	all, err := readInventory(ctx, g.Client, s.object.GetNamespace())
 	if err != nil {

@@ -21,6 +21,8 @@ type Observation struct {
 	Wanted, Applied string
 	// Restored names the release of a copy of the state that users have put in place. It is empty if there is none.
 	Restored string
+	// Stored is the release that the agents read from the state; the zero value is one that is not known.
+	Stored releases.Release
 	// HasReady says that a pod of the workload is ready, and Complete that all are and have Applied.
 	HasReady, Complete bool
 	// Others are the other daemons of the cluster.
@@ -87,8 +89,9 @@ func Plan(o Observation) Decision {
 
 // judge decides whether the wanted image takes the place of the one that is applied.
 func (d *Decision) judge(o Observation, applied string) {
+	// What the state says itself counts more than what users say of it.
 	change := releases.Change{Daemon: o.Daemon, From: parse(d.Status.ReleaseOf(applied)),
-		To: parse(d.Status.ReleaseOf(o.Wanted)), Restored: restoredRelease(o), Others: o.Others}
+		To: parse(d.Status.ReleaseOf(o.Wanted)), Stored: cmp.Or(o.Stored, restoredRelease(o)), Others: o.Others}
 	// An image that cannot even be looked up, and of which nothing is ready, has never run.
 	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
 	d.Verdict = releases.Judge(change)
@@ -125,8 +128,11 @@ func restoredRelease(o Observation) releases.Release {
 
 // useRestored records that a change was allowed by a copy of the state, or says that an earlier one was.
 func (d *Decision) useRestored(o Observation, change releases.Change) {
-	isRestored := change.Restored.IsKnown()
-	change.Restored = releases.Release{}
+	if o.Stored.IsKnown() {
+		return
+	}
+	isRestored := change.Stored.IsKnown()
+	change.Stored = releases.Release{}
 	switch {
 	case isRestored && d.Verdict.Allowed() && !releases.Judge(change).Allowed():
 		d.Status.RestoredState = o.Restored

@@ -111,6 +111,17 @@ func TestPlan(t *testing.T) {
 			o.Last.Image = imageNew
 		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			RestoredState: "24.11 of Monday", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the way back of a slurmctld that never started", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Stored = imageNew, imageOld, oldRelease
+		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"an annotation that the state denies", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored, o.Stored = imageNew, imageOld, "24.11", newRelease
+			o.Last.Image = imageNew
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the annotation is removed", func(o *Observation) { o.Wanted, o.Last.RestoredState = imageOld, "24.11" }, imageOld, "",
 			"", v1beta1.ReleaseStatus{Image: imageOld}},
 		{"the way back, with a copy of another release", func(o *Observation) {
