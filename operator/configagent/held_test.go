@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 func TestAHeldRevisionWaits(t *testing.T) {
@@ -78,5 +80,37 @@ func checkHeld(t *testing.T, e *env, want *Held) {
 	got := e.agent.Status().Held
 	if (got == nil) != (want == nil) || got != nil && *got != *want {
 		t.Errorf("Held is %+v, want %+v", got, want)
+	}
+}
+
+// TestTheWayBackFromAHeldRevision: what is in force needs no trial, and waits for nothing.
+func TestTheWayBackFromAHeldRevision(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.held = &HeldError{"PartitionInUse", "partition a has job 5"}
+	e.want("2", "TreeWidth=2")
+	checkHeld(t, e, &Held{"PartitionInUse", "partition a has job 5"})
+	e.want("1", "TreeWidth=1")
+	e.check("1", "", "TreeWidth=1")
+	checkHeld(t, e, nil)
+	if len(e.effects) != 0 {
+		t.Errorf("the effects are %v", e.effects)
+	}
+}
+
+// TestAForcedRevisionIsTheSameRevision: the file that forces it is not given to the daemon, and its end changes nothing.
+func TestAForcedRevisionIsTheSameRevision(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.held = &HeldError{"PartitionInUse", "partition a has job 5"}
+	e.want("2", "TreeWidth=2")
+	e.held, e.now = nil, e.now.Add(retryDelay)
+	e.want("2", "TreeWidth=2", slurmconf.ForcedRevisionFile, "2")
+	e.check("2", "", "TreeWidth=2")
+	e.want("2", "TreeWidth=2")
+	e.check("2", "", "TreeWidth=2")
+	live, err := ReadFiles(e.cfg.Live)
+	if _, has := live[slurmconf.ForcedRevisionFile]; has || err != nil || len(e.effects) != 1 || e.checks != 2 {
+		t.Errorf("there were %d checks, the effects are %v, the live files %v, %v", e.checks, e.effects, live, err)
 	}
 }
