@@ -34,7 +34,7 @@ await() {
   echo "NEVER $2: $s"; tail -20 $D/agent.log $D/ctld.log
 }
 want() { cp $D/A $D/wanted/.new; printf '%s' "$2" >>$D/wanted/.new; mv $D/wanted/.new $D/wanted/slurm.conf
-  echo $1 >$D/wanted/slurmtide.revision; }
+  printf %s "$1" >$D/wanted/slurmtide.revision; }
 isA='*"wanted":"A","applied":"A","appliedAt":*[0-9]Z","stateRelease"*' undone='*"applied":"A"*"error"*'
 
 kill $(cat /inst/run/slurmctld.pid)
