@@ -25,9 +25,10 @@ type File struct {
 	Mode    fs.FileMode
 }
 
-// ReadFiles reads the files of a folder. It follows symbolic links, of which the kubelet's volumes are
-// made, and leaves out folders and names that begin with a dot.
+// ReadFiles reads the files of a folder. It follows symbolic links, and leaves out folders and names that begin with a dot.
+// In a volume of the kubelet all files are of one version, also while the kubelet replaces it.
 func ReadFiles(dir string) (Files, error) {
+	dir = versionOf(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -37,24 +38,37 @@ func ReadFiles(dir string) (Files, error) {
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		path := filepath.Join(dir, entry.Name())
-		info, err := os.Stat(path)
+		file, isRegular, err := readFile(filepath.Join(dir, entry.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is being replaced: %w", path, err)
+			return nil, fmt.Errorf("%s is being replaced: %w", filepath.Join(dir, entry.Name()), err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !info.Mode().IsRegular() {
-			continue
+		if isRegular {
+			out[entry.Name()] = file
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // the folder is given by whoever starts the agent
-		if err != nil {
-			return nil, err
-		}
-		out[entry.Name()] = File{content, info.Mode().Perm()}
 	}
 	return out, nil
+}
+
+// versionOf returns the folder with the files of a volume of the kubelet, which it replaces as a whole by another one, and
+// any other folder as it is. The links beside it are changed one by one, before or after that.
+func versionOf(dir string) string {
+	if version, err := filepath.EvalSymlinks(filepath.Join(dir, "..data")); err == nil {
+		return version
+	}
+	return dir
+}
+
+// readFile returns the content and the mode of a file, and reports whether it is one that has a content.
+func readFile(path string) (file File, isRegular bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return File{}, false, err
+	}
+	content, err := os.ReadFile(path) //nolint:gosec // the folder is given by whoever starts the agent
+	return File{content, info.Mode().Perm()}, true, err
 }
 
 // Equal reports whether both have the same names and contents. Modes do not count.

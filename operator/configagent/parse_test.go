@@ -26,6 +26,10 @@ scontrol: fatal: Unable to process configuration file" >&2; exit 1`, "is not sho
 		{"it hangs", "exec sleep 60", "", "parsing the files of a trial"},
 		{"it ends without a word", "exit 1", "", "parsing the files of a trial"},
 		{"it is killed", "kill -9 $$", "", "parsing the files of a trial"},
+		{"it has no memory", `echo "scontrol: error: fork: Cannot allocate memory
+scontrol: fatal: Unable to process configuration file" >&2; exit 1`, "", "parsing the files of a trial"},
+		{"its disk is broken", `echo "scontrol: fatal: s_p_parse_file: Input/output error" >&2; exit 1`, "",
+			"parsing the files of a trial"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -48,15 +48,29 @@ func scriptsOf(value string, files Files) []string {
 	return out
 }
 
-// scriptFault returns why Linux does not execute a file, empty if it does.
+// maxInterpreter is how many bytes of the first line of a script Linux reads (execve(2)).
+const maxInterpreter = 255
+
+// scriptFault returns why Linux does not execute a file, empty if it does. Whether the interpreter exists where the script
+// runs is not known here.
 func scriptFault(content []byte) string {
-	switch {
-	case bytes.HasPrefix(content, []byte("\x7fELF")):
+	if bytes.HasPrefix(content, []byte("\x7fELF")) {
 		return ""
-	case !bytes.HasPrefix(content, []byte("#!")):
+	}
+	rest, isScript := bytes.CutPrefix(content, []byte("#!"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	interpreter, _, _ := bytes.Cut(bytes.TrimLeft(line, " \t"), []byte(" "))
+	switch {
+	case !isScript:
 		return "does not begin with #!, so that it cannot be executed"
 	case bytes.Contains(content, []byte("\r\n")):
 		return "has the line ends of Windows (CRLF): its interpreter is not found"
+	case bytes.Contains(line, []byte("\r")):
+		return "has a carriage return in its first line: its interpreter is not found"
+	case !bytes.HasPrefix(interpreter, []byte("/")):
+		return "names no interpreter with its whole path after #!"
+	case len(interpreter)+len("#!") > maxInterpreter:
+		return "has a longer path of its interpreter than Linux reads"
 	}
 	return ""
 }
