@@ -40,12 +40,11 @@ type Checker struct {
 }
 
 // Check runs a daemon with the files until it has read them or ends, and stops it. The error is
-// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the
-// timeout.
+// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to three times
+// the timeout.
 func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	defer func() { err = files.hideSecrets(err) }()
 	readable := files.texts(func(name string) bool { return name == c.Daemon.Conf || !IsKey(name) })
-	conf := readable[c.Daemon.Conf]
 	if err := c.Daemon.CheckFiles(readable); err != nil {
 		return &RefusedError{err.Error()}
 	}
@@ -65,20 +64,22 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	if err := c.parse(ctx, etc, files, readable); err != nil {
 		return err
 	}
-	if err := files.writeTrial(etc, c.Daemon.TrialConfs(readable, settings)); err != nil {
-		return err
+	for _, next := range c.Daemon.Trials(readable, settings) {
+		if err := files.writeTrial(etc, next.Confs); err != nil {
+			return err
+		}
+		verdict, reason, err := c.run(ctx, dir)
+		reason = strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")
+		switch {
+		case err != nil:
+			return err
+		case verdict == trial.Impeded:
+			return fmt.Errorf("%s could not be tried: %s", c.Daemon.Name, reason)
+		case verdict != trial.Accepted:
+			return &RefusedError{trial.Locate(next.Checked, readable[next.Checked], reason)}
+		}
 	}
-	verdict, reason, err := c.run(ctx, dir)
-	reason = strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")
-	switch {
-	case err != nil:
-		return err
-	case verdict == trial.Accepted:
-		return nil
-	case verdict == trial.Impeded:
-		return fmt.Errorf("%s could not be tried: %s", c.Daemon.Name, reason)
-	}
-	return &RefusedError{c.Daemon.Locate(conf, reason)}
+	return nil
 }
 
 // newSettings returns the settings of a trial on a free port.
@@ -98,7 +99,8 @@ func newSettings(ctx context.Context, dir string) (trial.Settings, error) {
 
 // run starts the daemon and returns what its log says when it serves, ends, or has taken too long.
 func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, error) {
-	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+	state := filepath.Join(dir, "state")
+	if err := errors.Join(os.RemoveAll(state), os.Mkdir(state, 0o700)); err != nil {
 		return trial.Undecided, "", fmt.Errorf("making a folder for a trial: %w", err)
 	}
 	log := &syncBuffer{}

@@ -37,7 +37,7 @@ func (c Checker) parse(ctx context.Context, dir string, files Files, readable ma
 	verdict, reason := c.Daemon.ReadLog(string(out))
 	reason = strings.ReplaceAll(reason, dir+"/", slurmconf.Dir+"/")
 	if verdict == trial.Refused {
-		return &RefusedError{c.Daemon.Locate(readable[c.Daemon.Conf], reason)}
+		return &RefusedError{trial.Locate(c.Daemon.Conf, readable[c.Daemon.Conf], reason)}
 	}
 	return fmt.Errorf("parsing the files of a trial: %w: %s", err, c.Daemon.Explain(string(out)))
 }

@@ -86,7 +86,7 @@ func TestASlurmctldThatHangsInSIGTERMIsKilled(t *testing.T) {
 func TestAnAgentThatEndsEndsNoSlurmctld(t *testing.T) {
 	s, ended := startSlurmctld(t, obedient)
 	s.Timeout = time.Minute
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := s.Apply(ctx, slurmconf.NeedsReconfigure); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("the error is %v", err)

@@ -1,6 +1,10 @@
 package trial
 
-import "github.com/slurmtide/slurmtide/operator/slurmconf"
+import (
+	"maps"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
 
 // Daemon is a daemon whose configuration trials check.
 type Daemon struct {
@@ -33,6 +37,26 @@ func (d Daemon) ConfsWithIncluded(files map[string]string) map[string]string {
 		if s.File != "" {
 			out[s.File] = files[s.File]
 		}
+	}
+	return out
+}
+
+// Trial is one start of a daemon.
+type Trial struct {
+	// Confs are its configuration file and the files that it includes.
+	Confs map[string]string
+	// Checked is the name of the file whose lines refusals name.
+	Checked string
+}
+
+// Trials returns the trials of a configuration, one after the other.
+func (d Daemon) Trials(files map[string]string, s Settings) []Trial {
+	confs := d.TrialConfs(files, s)
+	out := []Trial{{confs, d.Conf}}
+	if d.Conf == "slurm.conf" && isGresReadable(files) {
+		withNode := maps.Clone(confs)
+		withNode[d.Conf] += gresLines(files)
+		out = append(out, Trial{withNode, gresConf})
 	}
 	return out
 }

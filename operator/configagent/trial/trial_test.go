@@ -135,7 +135,7 @@ func TestLocate(t *testing.T) {
 		{"TREEWIDTH value is too small", "TREEWIDTH value is too small (slurm.conf, line 2: TreeWidth=5)"},
 		{"something else", "something else"},
 	} {
-		if got := Slurmctld().Locate(text, tc.reason); got != tc.want {
+		if got := Locate("slurm.conf", text, tc.reason); got != tc.want {
 			t.Errorf("of %q it is %q", tc.reason, got)
 		}
 	}
@@ -152,7 +152,7 @@ func TestSlurmdbdConf(t *testing.T) {
 
 // TestLocateNamesNoPassword: a password may be a word of the reason.
 func TestLocateNamesNoPassword(t *testing.T) {
-	if got := Slurmdbd().Locate("StoragePass=many\n", "StoragePass value many"); got != "StoragePass value many" {
+	if got := Locate("slurmdbd.conf", "StoragePass=many\n", "StoragePass value many"); got != "StoragePass value many" {
 		t.Errorf("it is %q", got)
 	}
 }
@@ -167,7 +167,7 @@ func TestReadLogOfSlurmdbd(t *testing.T) {
 		"[2030-01-01T12:00:00.000] fatal: Bad value \"soon\" for PurgeEventAfter\n"
 	got, why := Slurmdbd().ReadLog(refuses)
 	const want = `Invalid purge string 'soon'; Bad value "soon" for PurgeEventAfter (slurmdbd.conf, line 2: PurgeEventAfter=soon)`
-	if why = Slurmdbd().Locate("DbdPort=1\nPurgeEventAfter=soon\n", why); got != Refused || why != want {
+	if why = Locate("slurmdbd.conf", "DbdPort=1\nPurgeEventAfter=soon\n", why); got != Refused || why != want {
 		t.Errorf("of one that refuses: %d, %q", got, why)
 	}
 }
@@ -180,6 +180,36 @@ func TestTrialConfs(t *testing.T) {
 		"slurm.conf": "Include a.conf\n" + strings.Replace(end, "AuthInfo=", "AuthInfo=a,", 1)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestGresTrial: a second trial makes slurmctld read gres.conf, unless it cannot read all of it.
+func TestGresTrial(t *testing.T) {
+	const node = "NodeName=slurmtide-trial NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n"
+	for _, tc := range []struct {
+		name, slurmConf, gresConf string
+		// lines are at the end of the slurm.conf of the second trial, empty if there is none.
+		lines string
+	}{
+		{"no gres.conf", "", "", ""},
+		{"an empty gres.conf", "", "# nothing\n", ""},
+		{"a gres.conf", "", "AutoDetect=nvml\n", node},
+		{"a place for the node", "MaxNodeCount=1\n", "AutoDetect=nvml\n", "MaxNodeCount=60000\n" + node},
+		{"another file is included", "", "Include more.conf\n", node},
+		{"a file of workers is included", "", "Include /opt/gres.conf\n", ""},
+	} {
+		files := map[string]string{"slurm.conf": tc.slurmConf, "gres.conf": tc.gresConf, "more.conf": "Name=gpu\n"}
+		got := Slurmctld().Trials(files, Settings{Dir: "/t", Host: "here", Port: 7})
+		want := []Trial{{map[string]string{"slurm.conf": tc.slurmConf + end}, "slurm.conf"}}
+		if tc.lines != "" {
+			want = append(want, Trial{map[string]string{"slurm.conf": tc.slurmConf + end + tc.lines}, "gres.conf"})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tc.name, diff)
+		}
+	}
+	if got := Slurmdbd().Trials(map[string]string{"slurmdbd.conf": "", "gres.conf": "Name=gpu"}, Settings{}); len(got) != 1 {
+		t.Errorf("slurmdbd has %d trials", len(got))
 	}
 }
 

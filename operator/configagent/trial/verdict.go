@@ -124,10 +124,10 @@ var hasLine = regexp.MustCompile(`\bline \d+`)
 // word matches what a reason may quote from a line of the configuration file.
 var word = regexp.MustCompile(`[A-Za-z_][\w.-]+|"[^"]+"`)
 
-// Locate returns a reason with the line of the configuration file to which it refers. Daemons name most
+// Locate returns a reason with the line of the configuration file with a name and a text to which it refers. Daemons name most
 // lines only by what is wrong with them, so the line is the one that shares the most words with the reason,
 // among equals the last one: the user's lines follow the operator's.
-func (d Daemon) Locate(text, reason string) string {
+func Locate(name, text, reason string) string {
 	if hasLine.MatchString(reason) {
 		return reason
 	}
@@ -154,5 +154,5 @@ func (d Daemon) Locate(text, reason string) string {
 	if most == 0 {
 		return reason
 	}
-	return fmt.Sprintf("%s (%s, line %d: %s)", reason, d.Conf, found.Line, found.Text)
+	return fmt.Sprintf("%s (%s, line %d: %s)", reason, name, found.Line, found.Text)
 }

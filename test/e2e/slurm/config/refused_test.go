@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
@@ -65,8 +66,8 @@ var brokenLines = map[string]string{
 }
 
 // startAgent builds slurm-agent into the cluster's scratch folder and returns a function that checks a
-// slurm.conf with it, as the user slurm.
-func startAgent(t *testing.T, tr trial) func(ctx context.Context, conf string) (string, error) {
+// slurm.conf and more files with it, as the user slurm.
+func startAgent(t *testing.T, tr trial) func(ctx context.Context, conf string, more map[string]string) (string, error) {
 	t.Helper()
 	dir := filepath.Join(tr.cluster.Dir, "scratch", "agent")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -76,13 +77,16 @@ func startAgent(t *testing.T, tr trial) func(ctx context.Context, conf string) (
 		t.Fatal(err)
 	}
 	const script = `set -e
-cd /inst/scratch/agent; mkdir -p etc tmp; cp -a /etc/slurm/*.key etc/; cp slurm.conf cgroup.conf etc/; chown -R slurm etc tmp
+cd /inst/scratch/agent; rm -rf etc; mkdir -p etc tmp; cp -a /etc/slurm/*.key etc/; cp files/* etc/; chown -R slurm etc tmp
 setpriv --reuid slurm --regid slurm --init-groups ./slurm-agent --check=etc --temp-dir=/inst/scratch/agent/tmp 2>&1`
-	return func(ctx context.Context, conf string) (string, error) {
-		for name, text := range map[string]string{"slurm.conf": conf, "cgroup.conf": "CgroupPlugin=disabled\n"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				return "", err
-			}
+	return func(ctx context.Context, conf string, more map[string]string) (string, error) {
+		files := configagent.Files{"slurm.conf": {Content: []byte(conf), Mode: 0o644},
+			"cgroup.conf": {Content: []byte("CgroupPlugin=disabled\n"), Mode: 0o644}}
+		for name, text := range more {
+			files[name] = configagent.File{Content: []byte(text), Mode: 0o755}
+		}
+		if err := configagent.WriteFiles(filepath.Join(dir, "files"), files); err != nil {
+			return "", err
 		}
 		return tr.cluster.Run(ctx, "", "bash", "-c", script)
 	}
@@ -101,12 +105,12 @@ func TestAgentRefusesWhatSlurmctldDoesNotStartWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := check(t.Context(), good); err != nil {
+		if out, err := check(t.Context(), good, nil); err != nil {
 			t.Fatalf("a good configuration is refused: %v: %s", err, out)
 		}
 		named := 0
 		for line, want := range brokenLines {
-			out, err := check(t.Context(), good+line+"\n")
+			out, err := check(t.Context(), good+line+"\n", nil)
 			t.Logf("%-50q %s", line, strings.TrimSpace(out))
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("%q: the error is %v, and %q does not contain %q", line, err, out, want)
