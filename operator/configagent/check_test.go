@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		{"its port is taken", `echo "slurmctld: error: bind: Address already in use" >&2
 			echo "slurmctld: fatal: no port" >&2; exit 1`, "TreeWidth=1", "", "Address already in use; no port", false},
 		{"it hangs", `echo "cannot stat file x" >&2; exec sleep 60`, "TreeWidth=1", "",
-			"slurmctld does not start within 1s: cannot stat file x", false},
+			"slurmctld does not start within 5s: cannot stat file x", false},
 		{"it reads a key of the trial", `test -s "$(sed -n 's/.*jwt_key=//p' "$3")" &&
 			echo "slurmctld: Running as primary controller" >&2; exec sleep 60`,
 			"AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key", "", "", false},
@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			checker := Checker{Daemon: trial.Slurmctld(), Program: program, TempDir: dir, Timeout: time.Second}
+			checker := Checker{Daemon: trial.Slurmctld(), Program: program, TempDir: dir, Timeout: 5 * time.Second}
 			err := checker.Check(t.Context(), Files{"slurm.conf": {[]byte(tc.conf), 0o555},
 				"gres.conf": {[]byte(tc.gres), 0o555}, "jwt_hs256.key": {[]byte("key"), 0o440}})
 			var refused *RefusedError

@@ -41,7 +41,7 @@ scontrol: fatal: Unable to process configuration file" >&2; exit 1`, "", "parsin
 				}
 			}
 			err := Checker{Daemon: trial.Slurmctld(), Program: filepath.Join(dir, "slurmctld"), Scontrol: filepath.Join(dir, "scontrol"),
-				TempDir: dir, Timeout: time.Second}.Check(t.Context(), Files{"slurm.conf": {[]byte(conf), 0o444},
+				TempDir: dir, Timeout: 5 * time.Second}.Check(t.Context(), Files{"slurm.conf": {[]byte(conf), 0o444},
 				"own.conf": {[]byte("SlurmdTimeout=def\n"), 0o444}, "slurm.key": {[]byte("a secret of many bytes"), 0o400}})
 			var refused *RefusedError
 			isRefused := errors.As(err, &refused)
