@@ -48,7 +48,17 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"an image is applied at once": {breakage{write: applyWantedImage}, "while that of"},
 		"a state is taken for a restored one": {breakage{read: onRead(func(w *simulation, o *v1beta1.Controller) {
 			o.Annotations = map[string]string{v1beta1.AnnotationRestoredState: "24.11"}
-		}), from: 3455}, "gets "},
+		}), agent: func(_ *simulation, said configagent.Status, err error) (configagent.Status, error) {
+			said.StateRelease = "" // which the annotation would not outweigh
+			return said, err
+		}, from: 3455}, "gets "},
+		"the state is told to be older than it is": {breakage{agent: func(_ *simulation, said configagent.Status,
+			err error) (configagent.Status, error) {
+			if said.StateRelease != "" {
+				said.StateRelease = "24.11"
+			}
+			return said, err
+		}, from: 3455}, "gets "},
 		"the release of slurmdbd is not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Accounting) {
 			o.Status.Image = ""
 		}), from: 627}, "while that of"},

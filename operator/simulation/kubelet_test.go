@@ -151,8 +151,13 @@ func (w *simulation) agentStatus(p *simPod) (configagent.Status, error) {
 	if p.applied != p.wanted {
 		out.Error = "the daemon refuses it"
 	}
-	if p.daemon == "login" {
+	switch p.daemon {
+	case "login":
 		out.Sessions = &p.sessions
+	case "slurmctld":
+		if stored := w.storedRelease(v1beta1.KindController); stored.IsKnown() {
+			out.StateRelease = stored.String()
+		}
 	}
 	if p.accounts != "" {
 		out.Accounts = &configagent.AccountsStatus{Revision: p.accounts, State: configagent.AccountsApplied, At: epoch}
@@ -174,17 +179,30 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 	if kind != v1beta1.KindController && kind != v1beta1.KindAccounting {
 		return
 	}
-	stored := w.states[kind]
-	if o := w.api.objects[kind][objectNames[kind]]; o != nil {
-		value := o.GetAnnotations()[v1beta1.AnnotationRestoredState]
-		restored, err := releases.Parse(value)
-		if err == nil && release.Compare(stored) < 0 && w.restored[kind] != value {
-			stored, w.restored[kind] = restored, value // slurmdbd or slurmctld converts the copy, which serves once
-			w.counts["a daemon gets a copy of an older state"]++
-		}
+	stored := w.storedRelease(kind)
+	if release.Compare(w.states[kind]) < 0 && stored != w.states[kind] {
+		// slurmdbd or slurmctld converts the copy, which serves once
+		w.restored[kind] = w.api.objects[kind][objectNames[kind]].GetAnnotations()[v1beta1.AnnotationRestoredState]
+		w.counts["a daemon gets a copy of an older state"]++
 	}
 	if release.Compare(stored) < 0 {
 		w.failf("the %s of %s gets the state of %s", kind, release, stored)
 	}
 	w.states[kind] = release
+}
+
+// storedRelease returns the release that has written what the daemon of an object will find when it starts: that of a copy
+// which users have put in its place, until a daemon has used it.
+func (w *simulation) storedRelease(kind string) releases.Release {
+	stored := w.states[kind]
+	o := w.api.objects[kind][objectNames[kind]]
+	if o == nil {
+		return stored
+	}
+	value := o.GetAnnotations()[v1beta1.AnnotationRestoredState]
+	restored, err := releases.Parse(value)
+	if err == nil && restored.Compare(stored) < 0 && w.restored[kind] != value {
+		return restored
+	}
+	return stored
 }
