@@ -23,11 +23,11 @@ var disturbances = []disturbance{
 	{"slurmctld is killed", (*run).killSlurmctld},
 	{"the operator is killed", func(r *run) (func() error, error) { return nil, r.kill("slurm-operator", "slurm-operator") }},
 	{"the adapter is killed", func(r *run) (func() error, error) {
-		return nil, r.kill("slurm-metrics-adapter", "slurm-metrics-adapter")
+		return nil, r.kill("slurm-metrics", "slurm-metrics-adapter")
 	}},
 	{"slurmrestd is killed", func(r *run) (func() error, error) { return nil, r.kill("slurmrestd", "slurmrestd") }},
 	{"the operator's pod is deleted by force", deletePods("slurm-operator", "--force", "--grace-period=0")},
-	{"the adapter's pod is deleted by force", deletePods("slurm-metrics-adapter", "--force", "--grace-period=0")},
+	{"the adapter's pod is deleted by force", deletePods("slurm-metrics", "--force", "--grace-period=0")},
 	{"slurmrestd's pod is deleted by force", deletePods("slurmrestd", "--force", "--grace-period=0")},
 	{"slurmctld's pod is deleted", deletePods("slurmctld")},
 	{"all workers are evicted", (*run).evictWorkers},
