@@ -97,7 +97,7 @@ func (o Observation) ConfigApplied() metav1.Condition {
 			unknown = metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotObserved,
 				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
 		case s.Wanted == o.Revision && s.Held != nil:
-			return o.notApplied(s, s.Held.Reason, s.Held.Message+o.wayOut())
+			return o.notApplied(s, s.Held.Reason, s.Held.Message+o.wayOut(s.Held.Reason))
 		case s.Wanted == o.Revision && s.Error != "" && s.RetryAt.IsZero():
 			return o.notApplied(s, v1beta1.ReasonRefused, s.Error)
 		case s.Wanted == o.Revision && s.Error != "":
@@ -117,9 +117,9 @@ func (o Observation) ConfigApplied() metav1.Condition {
 		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
 }
 
-// wayOut returns how to force a held revision.
-func (o Observation) wayOut() string {
-	if o.Object == "" {
+// wayOut returns how to force a revision that is held for a reason, empty if it cannot be forced.
+func (o Observation) wayOut(reason string) string {
+	if o.Object == "" || reason == v1beta1.ReasonNameTaken {
 		return ""
 	}
 	return fmt.Sprintf("; to apply it now and end these jobs: kubectl annotate %s --overwrite %s=%s", o.Object,

@@ -16,11 +16,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
-	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
 // observe reads everything that the objects of a Controller are built from. A *problem.Error says
@@ -48,7 +48,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	if in.Accounting, err = access.FindSlurmdbd(ctx, r.Client, c); err != nil {
 		return in, err
 	}
-	in.NodeSets, in.MaxWorkers, err = r.findNodeSets(ctx, c)
+	in.NodeSets, in.LeftOut, in.MaxWorkers, err = r.findNodeSets(ctx, c)
 	return in, err
 }
 
@@ -109,14 +109,26 @@ func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 	return nil
 }
 
-// findNodeSets returns the NodeSets of a Controller in the order of their names, and the sum of their
-// maxima. Those that are being deleted are among them, since jobs may still run on their workers.
-func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([]slurmconf.NodeSet, uint64, error) {
+// findNodeSets returns the NodeSets of a Controller in the order of their names, why others are left out
+// of slurm.conf, and the sum of their maxima. Those that are being deleted are among them, since jobs
+// may still run on their workers.
+func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([]slurmconf.NodeSet, map[string]string,
+	uint64, error) {
 	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
 	err := errors.Join(r.Client.List(ctx, list, client.InNamespace(c.Namespace)),
 		r.Client.List(ctx, hpas, client.InNamespace(c.Namespace)))
 	if err != nil {
-		return nil, 0, fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
+		return nil, nil, 0, fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
+	}
+	kubeNodes := &corev1.NodeList{}
+	if scaling.HasWorkersOnKubeNodes(list.Items) {
+		if err := r.Client.List(ctx, kubeNodes); err != nil {
+			return nil, nil, 0, fmt.Errorf("listing Kubernetes nodes: %w", err)
+		}
+	}
+	leftOut, err := r.leftOut(ctx, c, list.Items, hpas.Items, kubeNodes.Items)
+	if err != nil {
+		return nil, nil, 0, err
 	}
 	slices.SortFunc(list.Items, func(a, b v1beta1.NodeSet) int { return strings.Compare(a.Name, b.Name) })
 	var out []slurmconf.NodeSet
@@ -126,30 +138,30 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([
 		if key, _ := refs.ClusterKeyOf(n); key.Kind != v1beta1.KindController || key.Name != c.Name {
 			continue
 		}
-		workers += maxWorkers(n, hpas.Items)
+		if leftOut[n.Name] != "" {
+			continue
+		}
+		workers += scaling.MaxWorkers(n, hpas.Items)
 		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH()}
 		if p := n.Spec.Partition; p != nil {
 			s.HasPartition, s.PartitionOptions = p.Enabled, p.Config
 		}
 		out = append(out, s)
 	}
-	return out, workers, nil
+	return out, leftOut, workers, nil
 }
 
-// maxWorkers returns how many workers a NodeSet can have.
-func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) uint64 {
-	out := uint64(0)
-	count := func(b scaling.Bounds) {
-		out = max(out, b.Replicas)
-		if b.Max != nil {
-			out = max(out, *b.Max)
-		}
+// leftOut returns why NodeSets are left out of slurm.conf, by name. Those that it lists stay.
+func (r *Reconciler) leftOut(ctx context.Context, c *v1beta1.Controller, nodeSets []v1beta1.NodeSet,
+	hpas []autoscalingv2.HorizontalPodAutoscaler, kubeNodes []corev1.Node) (map[string]string, error) {
+	assigned := scaling.AssignNames(c, nodeSets, hpas, kubeNodes, "")
+	if len(assigned.LeftOut) == 0 {
+		return nil, nil
 	}
-	count(scaling.BoundsOf(n, nil))
-	for i := range hpas {
-		if slices.Contains(wakeup.NodeSetNames(&hpas[i]), n.Name) {
-			count(scaling.BoundsOf(n, &hpas[i]))
-		}
+	config := &corev1.ConfigMap{}
+	id := client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}
+	if err := r.Uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
 	}
-	return out
+	return scaling.AssignNames(c, nodeSets, hpas, kubeNodes, config.Data["slurm.conf"]).LeftOut, nil
 }

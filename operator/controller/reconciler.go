@@ -82,13 +82,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.guard.DeleteLookups(ctx, c); err != nil {
 			return kube.ResultOf(0, err)
 		}
-		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil, nil))
+		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil, nil, nil))
 	}
 	ignored, err := r.reconcileServiceMonitor(ctx, c)
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
-	decision, err := r.applyObjects(ctx, c)
+	decision, leftOut, err := r.applyObjects(ctx, c)
 	reported, err := problem.Split(err)
 	if err != nil {
 		return kube.ResultOf(0, err)
@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	observed.Problem = reported
 	observed.Object = fmt.Sprintf("controllers.slinky.slurm.net -n %s %s", c.Namespace, c.Name)
 	if err == nil {
-		err = r.patchStatus(ctx, c, observed, decision, ignored)
+		err = r.patchStatus(ctx, c, observed, decision, leftOut, ignored)
 	}
 	delay := cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter())
 	if len(ignored) > 0 {
@@ -110,38 +110,38 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // applyObjects makes the objects of a Controller as they should be, but for an image that is not allowed yet. If one
 // of them cannot be built, all stay as they are: a slurmctld that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*upgrade.Decision, error) {
+func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*upgrade.Decision, map[string]string, error) {
 	if err := r.CheckNamespace(c.Namespace); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := kube.AddFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.createKeys(ctx, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
 	if err := r.checkStateOf(ctx, c, objects); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.markState(ctx, c, objects); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return decision, r.deleteOtherServices(ctx, c, objects)
+	return decision, in.LeftOut, r.deleteOtherServices(ctx, c, objects)
 }
 
 // deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
@@ -168,13 +168,16 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 	return nil
 }
 
-// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has. ignored are
-// fields that could not be followed.
+// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has. leftOut is why
+// NodeSets are not in slurm.conf, by name. ignored are fields that could not be followed.
 func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation,
-	decision *upgrade.Decision, ignored []v1beta1.IgnoredField) error {
+	decision *upgrade.Decision, leftOut map[string]string, ignored []v1beta1.IgnoredField) error {
 	var after []metav1.Condition
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
 		next.Status = status.Of(r.now(), c, observed, ignored...)
+		if observed.Problem == nil { // otherwise the NodeSets may not have been read
+			status.SetNodeSetsIncluded(&next.Status, leftOut, c.Generation, r.now())
+		}
 		decision.Record(next, r.now())
 		after = next.Status.Conditions
 	})

@@ -44,6 +44,8 @@ type observation struct {
 	problem status.Problem
 	// externalController says that the NodeSet's Controller stands for a slurmctld that the operator does not run.
 	externalController bool
+	// reservedNames is who has the names that no worker of the cluster gets, by name.
+	reservedNames map[string]string
 	// input and revision are what workers are created from. They mean nothing while there is a
 	// problem.
 	input     render.Input
@@ -243,7 +245,7 @@ func (s *observation) desiredObservation() *desired.Observation {
 		NodeSet: s.nodeSet, ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
 		Orphaning: isOrphaning(s.nodeSet, s.revisions), Frozen: s.problem.Reason != "", Names: s.names,
 		Template: s.template, Revision: s.revision, ClaimRetention: claimRetentionOf(s.nodeSet),
-		KubeNodes: s.kubeNodes, Workers: s.workers,
+		KubeNodes: s.kubeNodes, Workers: s.workers, ReservedNames: s.reservedNames,
 	}
 }
 

@@ -88,6 +88,9 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 		return refs.Slurmctld{}, err
 	}
 	s.externalController = c.Spec.External
+	if err := r.observeNames(ctx, s, c); err != nil {
+		return refs.Slurmctld{}, err
+	}
 	if !c.Spec.External {
 		s.input.AgentImage, s.input.AgentPullPolicy = r.cfg.AgentImage, r.cfg.AgentPullPolicy
 	}

@@ -45,6 +45,9 @@ const (
 	// ReasonSlurmNodesTaken (False): Slurm nodes with the names of the NodeSet's workers belong to another
 	// NodeSet. The operator does not change them.
 	ReasonSlurmNodesTaken = "SlurmNodesTaken"
+	// ReasonNameTaken (False): the NodeSet is not in slurm.conf, because something else has its name. Of ConfigApplied: the
+	// configuration gives the name of a Slurm node to a node set.
+	ReasonNameTaken = "NameTaken"
 	// ReasonObjectTaken (False): an object that the operator would make exists already, and belongs to
 	// somebody else.
 	ReasonObjectTaken = "ObjectTaken"
@@ -201,6 +204,10 @@ const ReasonDryRun = "DryRun"
 // ReasonDatabaseShared (False) is of the condition AccountsApplied: an older Accounting applies its accounts to the same
 // database.
 const ReasonDatabaseShared = "DatabaseShared"
+
+// ConditionNodeSetsIncluded is on Controllers with NodeSets that slurm.conf leaves out, because slurmctld would not start
+// with their names. False: the message names them and says why. It is a slurmtide extension.
+const ConditionNodeSetsIncluded = "NodeSetsIncluded"
 
 // ConditionReleaseAllowed is on Controllers, Accountings, RestApis, LoginSets and NodeSets whose image has changed.
 // True: the pods are given the image, or have it. False: they keep the image that they have, and the reason says why. It

@@ -16,6 +16,8 @@ import (
 // conf is what jobs depend on in slurm.conf and the files that it includes.
 type conf struct {
 	partitions []string
+	// nodeSets are the names of the lines NodeSet.
+	nodeSets []string
 	// nodes are the static nodes by name, with the options of which slurmctld ends jobs when they change.
 	nodes map[string]string
 	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
@@ -40,6 +42,8 @@ func readConf(files configagent.Files) conf {
 	for _, setting := range settings {
 		n, err := strconv.ParseUint(setting.Value, 10, 64)
 		switch name := strings.ToLower(setting.Name); {
+		case name == "nodeset":
+			out.nodeSets = append(out.nodeSets, setting.Value)
 		case err != nil:
 		case name == "maxjobcount":
 			count = n

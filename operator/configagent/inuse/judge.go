@@ -36,10 +36,13 @@ func (j Judge) drains() partition.Override {
 // does not answer. It drains the partitions that the wanted files remove, and gives those that they do not remove their
 // state back.
 func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) error {
+	before, after := readConf(inForce), readConf(wanted)
+	if err := j.checkNodeNames(ctx, before, after); err != nil {
+		return err
+	}
 	if j.isForced(string(wanted[slurmconf.RevisionFile].Content)) {
 		return nil
 	}
-	before, after := readConf(inForce), readConf(wanted)
 	states, unknown := j.states(ctx)
 	if unknown == nil {
 		before.partitions = slices.Collect(maps.Keys(states)) // those that somebody has created are removed as well

@@ -21,10 +21,11 @@ var fakePrograms = map[string]string{
 	"scontrol": `#!/bin/sh
 cd %[1]s/partitions
 [ -e ../down ] && echo "Unable to contact slurm controller" >&2 && exit 1
-case $1 in
-update)
+case "$*" in
+update*)
   [ -e ../refuses ] && echo "Access/permission denied" >&2 && exit 1
   echo "${3#State=}" >"${2#PartitionName=}" ;;
+*nodes) cat ../nodes 2>/dev/null || true ;;
 *) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
 esac
 `,
@@ -214,4 +215,24 @@ func TestAForgottenDrainEnds(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("a is still drained")
+}
+
+// TestNamesOfSlurmNodes: slurmctld does not start with a node set that has the name of a node.
+func TestNamesOfSlurmNodes(t *testing.T) {
+	for _, tc := range []struct{ name, add, want string }{
+		{"a node set", "NodeSet=gpu-0 Feature=gpu-0\n", "NameTaken: it gives names of Slurm nodes"},
+		{"a node set in other case", "NodeSet=GPU-0 Feature=gpu-0\n", ""},
+		{"a node set of another name", "NodeSet=gpu Feature=gpu\n", ""},
+		{"a static node: slurmctld keeps the dynamic one", "NodeName=gpu-[0-3] CPUs=1\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("nodes", "NodeName=gpu-0 State=FUTURE\nNodeName=cpu-0 State=IDLE\n")
+			c.expect(c.hold(inForce+tc.add), tc.want)
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
+			c.expect(c.hold(inForce+tc.add), tc.want)
+			c.write("nodes", "NodeName=cpu-0 State=IDLE\n")
+			c.expect(c.hold(inForce+tc.add), "")
+		})
+	}
 }

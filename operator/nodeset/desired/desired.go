@@ -2,7 +2,9 @@
 package desired
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -37,6 +39,8 @@ type Observation struct {
 	ClaimRetention plan.ClaimRetention
 	KubeNodes      map[string]*corev1.Node
 	Workers        []plan.Worker
+	// ReservedNames is who has the names that no worker gets, by name.
+	ReservedNames map[string]string
 }
 
 // Of returns what the NodeSet specifies. A NodeSet with a problem desires the workers that
@@ -55,7 +59,7 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 		SlurmName: s.Names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.Revision.Hash,
 		RevisionName: s.Revision.Name, RevisionHistoryLimit: int(spec.RevisionHistoryLimit),
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
-		ClaimRetention: s.ClaimRetention,
+		ClaimRetention: s.ClaimRetention, ReservedNames: s.ReservedNames,
 	}
 	if w.Deleting {
 		w.DeletingSince = s.NodeSet.DeletionTimestamp.Time
@@ -207,7 +211,7 @@ func (s *Observation) slurmNameOn(kubeNode string) string {
 }
 
 // matchingKubeNodes returns the Kubernetes nodes that should have a worker in scaling mode
-// DaemonSet.
+// DaemonSet, the oldest first.
 func matchingKubeNodes(s *Observation) []string {
 	var out []string
 	hasWorker := map[string]bool{}
@@ -221,7 +225,9 @@ func matchingKubeNodes(s *Observation) []string {
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(s.KubeNodes[a].CreationTimestamp.Compare(s.KubeNodes[b].CreationTimestamp.Time), strings.Compare(a, b))
+	})
 	return out
 }
 

@@ -37,7 +37,7 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		r.IdleSince = n.LastBusy.Time()
 	}
 	if note, ok := comment.Parse(n.Comment); ok {
-		r.OwnerUID, r.Pod = note.NodeSetUID, note.PodName
+		r.OwnerUID, r.Pod, r.KubeNode = note.NodeSetUID, note.PodName, note.KubeNode
 		r.KubeNodeGone = note.KubeNode != "" && !kubeNodes(note.KubeNode)
 	}
 	return r

@@ -178,6 +178,10 @@ type Actions struct {
 	// Taken are the Slurm nodes without a pod on which slurmd may still run. No worker is created with
 	// their names, and their claims are kept.
 	Taken []string
+	// Reserved are the names that workers would have, and that slurm.conf gives to something else.
+	Reserved []string
+	// Namesakes are the Kubernetes nodes without a worker whose Slurm node name belongs to another one.
+	Namesakes []Namesake
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool

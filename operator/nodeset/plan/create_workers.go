@@ -24,8 +24,8 @@ func (b *planRun) createPerKubeNode() {
 	for i := range b.observed.Workers {
 		held[b.observed.Workers[i].Slot.KubeNode], held[b.observed.Workers[i].KubeNode] = true, true
 	}
-	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
-		if name := b.desired.SlurmNameOn(n); !held[n] && b.isNameFree(name) {
+	for _, n := range b.desired.KubeNodes {
+		if name := b.desired.SlurmNameOn(n); !held[n] && b.ownsName(n) && b.isNameFree(name) {
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}

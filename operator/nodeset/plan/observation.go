@@ -39,6 +39,7 @@ type Desired struct {
 	RecordedCluster string
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes. Otherwise the
 	// NodeSet has Replicas workers.
+	// KubeNodes are in the order of their age, the oldest first.
 	PerKubeNode bool
 	KubeNodes   []string
 	Replicas    int
@@ -52,6 +53,9 @@ type Desired struct {
 	// Kubernetes node.
 	SlurmName   func(ordinal int) string
 	SlurmNameOn func(kubeNode string) string
+	// ReservedNames is who has the names that no worker gets, by name: slurm.conf gives them to something else, and
+	// slurmctld does not start if a Slurm node has one.
+	ReservedNames map[string]string
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
@@ -190,6 +194,8 @@ type Record struct {
 	// reports that the Kubernetes node named there does not exist any more.
 	OwnerUID     string
 	KubeNodeGone bool
+	// KubeNode is the Kubernetes node in the node's comment.
+	KubeNode string
 	// Pod is the pod in the node's comment, empty for none.
 	Pod string
 	// OwnerName is the NodeSet of the comment in readable form.

@@ -42,6 +42,8 @@ func (p *Planner) planWorkers(now time.Time, desired Desired, observed Observati
 	b := newPlanRun(p, now.Truncate(time.Second), &desired, &observed)
 	b.adoptPods()
 	b.findTakenNames()
+	b.findNamesakes()
+	b.findReservedNames()
 	if observed.Slurm.ClusterMismatch != "" && !desired.Deleting {
 		return b.actions
 	}
@@ -93,7 +95,7 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
-		case b.isOwnedByOther(w):
+		case b.isOwnedByOther(w), desired.PerKubeNode && !desired.Deleting && sharesName(observed.Workers, w):
 			b.ownedByOthers = append(b.ownedByOthers, w)
 		default:
 			b.active = append(b.active, w)

@@ -368,7 +368,7 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 		}
 	}
 	t.Run("each has one", func(t *testing.T) {
-		expectSteps(t, newInput(0, 1, mode("k-n-0", "b", "a")), "create -1a", "create -1b")
+		expectSteps(t, newInput(0, 1, mode("k-n-0", "b", "a")), "create -1b", "create -1a") // the oldest Kubernetes node first
 	})
 	t.Run("none has one in the name of another NodeSet's Slurm node", func(t *testing.T) {
 		expectSteps(t, newInput(0, 0, mode("k-n-0", "k-n-1"), withOtherOwner(0)), "create -1k-n-1")

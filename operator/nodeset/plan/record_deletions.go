@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -26,6 +27,7 @@ func (b *planRun) futureNames() map[string]bool {
 			out[b.desired.SlurmName(i)] = true
 		}
 	}
+	maps.DeleteFunc(out, func(name string, _ bool) bool { return b.rules.ReservedFor(b.desired, name) != "" })
 	return out
 }
 

@@ -29,6 +29,8 @@ type Rules struct {
 	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
 	// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
 	IsTaken func(s *SlurmReading, name string) bool
+	// ReservedFor returns who has a name that no worker gets, empty for nobody.
+	ReservedFor func(desired *Desired, slurmNode string) string
 	// MayDeleteClaims reports whether a reading allows the deletion of claims.
 	MayDeleteClaims func(*SlurmReading) bool
 }
@@ -40,6 +42,6 @@ func DefaultRules(cfg Config) Rules {
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
 		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault,
 		KeepsRecord: keepsRecord, HasKnownMaximum: hasKnownMaximum, MayAdopt: func(*Worker) bool { return true },
-		FilterReading: filterReading, IsTaken: isTaken, MayDeleteClaims: mayDeleteClaims,
+		FilterReading: filterReading, IsTaken: isTaken, ReservedFor: reservedFor, MayDeleteClaims: mayDeleteClaims,
 	}
 }

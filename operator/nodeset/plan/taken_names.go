@@ -77,6 +77,8 @@ func (b *planRun) isNameFree(name string) bool {
 	switch {
 	case b.slurm.OwnedByOthers[name] != "":
 		return false
+	case b.rules.ReservedFor(b.desired, name) != "":
+		return false
 	case b.isOwnerUnknown(name):
 		b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
 		return false
@@ -96,4 +98,28 @@ func (b *planRun) creationPrecondition(name string) Precondition {
 		return NoPrecondition
 	}
 	return PreconditionNameFree
+}
+
+// reservedFor returns who has a name that no worker gets, empty for nobody. A worker that has it already stays.
+func reservedFor(d *Desired, name string) string { return d.ReservedNames[name] }
+
+// findReservedNames determines the names that workers would have, and that are not theirs.
+func (b *planRun) findReservedNames() {
+	var names []string
+	switch {
+	case b.desired.Deleting, b.desired.Frozen, len(b.desired.ReservedNames) == 0:
+	case b.desired.PerKubeNode:
+		for _, n := range b.desired.KubeNodes {
+			names = append(names, b.desired.SlurmNameOn(n))
+		}
+	default:
+		for i := range b.desired.OrdinalsEnd(0, 0) {
+			names = append(names, b.desired.SlurmName(i))
+		}
+	}
+	for _, name := range names {
+		if !b.usedSlurmNames[name] && b.rules.ReservedFor(b.desired, name) != "" {
+			b.actions.Reserved = append(b.actions.Reserved, name)
+		}
+	}
 }

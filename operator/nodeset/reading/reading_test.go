@@ -93,7 +93,8 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 		Records: map[string]plan.Record{
 			"gpu-0": {Name: "gpu-0", Dynamic: true, Busy: true},
 			"gpu-1": {Name: "gpu-1", Dynamic: true, Future: true},
-			"old-7": {Name: "old-7", Dynamic: true, OwnerUID: nodesettest.NodeSetUID, KubeNodeGone: true},
+			"old-7": {Name: "old-7", Dynamic: true, OwnerUID: nodesettest.NodeSetUID,
+				KubeNode: "kube-0", KubeNodeGone: true},
 		},
 		Work:         map[string]occupancy.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: nodesettest.Noon.Add(time.Hour)}},
 		DrainedSince: r.DrainedSince, JobsReadAt: nodesettest.Noon.Add(time.Second), NodesReadAt: nodesettest.Noon,

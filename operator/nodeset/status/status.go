@@ -139,7 +139,8 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		if len(actions.UnknownToSlurm) > 0 {
 			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", observed.CleanReason(hostlist.Compress(actions.UnknownToSlurm)))
 		}
-		text += formatTakenNames(actions.Taken)
+		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
+			formatReserved(actions.Reserved, s.Desired.ReservedNames)
 		if len(actions.LostBySlurm) > 0 {
 			text += fmt.Sprintf("; Slurm lost the records of workers %s, as after a restore of slurmctld's state: they stay, since they may have jobs that slurmctld lost, and register again when these have ended", observed.CleanReason(hostlist.Compress(actions.LostBySlurm)))
 		}
@@ -152,7 +153,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 			formatWorkers(int(out.Replicas)-wanted))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
-			wanted, formatTakenNames(actions.Taken))
+			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -16,4 +17,32 @@ func formatTakenNames(taken []string) string {
 	names := observed.CleanReason(hostlist.Compress(taken))
 	return fmt.Sprintf("; Slurm nodes %s have no pod, but slurmd may still run there: no worker is created with their names until they are drained and have no job; if their machines are off, run: scontrol update nodename=%s state=down reason='%spowered off'",
 		names, names, v1beta1.DrainReasonPrefix)
+}
+
+// formatNamesakes names the Kubernetes nodes without a worker whose Slurm node name belongs to another
+// one, and the way out; empty for none.
+func formatNamesakes(namesakes []plan.Namesake) string {
+	if len(namesakes) == 0 {
+		return ""
+	}
+	first := namesakes[0]
+	text := fmt.Sprintf("; Kubernetes nodes %s and %s have the same Slurm node name %s, which belongs to %s: %s gets no worker until its annotation %s gives it another name",
+		first.Owner, first.KubeNode, first.SlurmName, first.Owner, first.KubeNode, v1beta1.AnnotationHostnameOverride)
+	if more := len(namesakes) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more Kubernetes nodes have names of others", more)
+	}
+	return text
+}
+
+// formatReserved names the workers that are not created because slurm.conf gives their names to something else;
+// empty for none.
+func formatReserved(reserved []string, owners map[string]string) string {
+	if len(reserved) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; no worker %s is created, because %s has that name", reserved[0], owners[reserved[0]])
+	if more := len(reserved) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more names belong to others", more)
+	}
+	return text
 }

@@ -114,6 +114,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 		w.failf("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.checkNameFree(name)
+	w.checkUnreserved(name)
 	w.uids++
 	w.claims[name] = plan.ClaimRetention{WhenScaled: true}
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
@@ -160,6 +161,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 			if w.isKnownOwnedByOther(name) {
 				w.failf("a record of %s is made, which is another NodeSet's", name)
 			}
+			w.checkUnreserved(name)
 			if w.slurm[name] == nil {
 				w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true,
 					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}

@@ -24,7 +24,9 @@ type recordFacts struct {
 
 // recordEvent is a job that names a node, or ends, or a maximum that changes or is not known for a while.
 func (w *simulation) recordEvent() {
-	switch w.rand.IntN(6) {
+	switch w.rand.IntN(7) {
+	case 6:
+		w.reserveName()
 	case 0, 1:
 		for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 			if w.chance(40) {
@@ -75,7 +77,9 @@ func (w *simulation) observeWantedRecords() {
 		return
 	}
 	for i := range *w.desired.MaxWorkers {
-		w.records.wantedAt[w.desired.SlurmName(i)] = w.now
+		if name := w.desired.SlurmName(i); w.desired.ReservedNames[name] == "" {
+			w.records.wantedAt[name] = w.now
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ func (w *simulation) settle() {
 	clear(w.cordoned)
 	w.calmLost()
 	clear(w.records.named)
+	w.desired.ReservedNames = nil
 	w.restoreMaximum()
 	w.desired.Update.Allowed = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {

@@ -1,0 +1,92 @@
+package names
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// NodeSetNames are the names that a NodeSet has in slurm.conf and in Slurm.
+type NodeSetNames struct {
+	// Name is the name of the NodeSet in slurm.conf, and of its partition.
+	Name, UID string
+	Created   time.Time
+	// Included reports that slurm.conf lists the NodeSet already, so that jobs may use its partition.
+	Included bool
+	// Prefix and Padding make the Slurm node names of the ordinals below Bound. Without a prefix, the
+	// workers have KubeNames.
+	Prefix    string
+	Padding   int
+	Bound     uint64
+	KubeNames []string
+}
+
+// CouldName reports whether a worker of the NodeSet could have the Slurm node name.
+func (n NodeSetNames) CouldName(name string) bool {
+	if n.Prefix == "" {
+		return slices.Contains(n.KubeNames, name)
+	}
+	digits, has := strings.CutPrefix(name, n.Prefix)
+	ordinal, err := strconv.ParseUint(digits, 10, 32)
+	return has && err == nil && ordinal < n.Bound && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
+}
+
+// Assignment says which NodeSets a slurm.conf lists, and which names no worker gets.
+type Assignment struct {
+	// LeftOut is why NodeSets are left out of slurm.conf, by name.
+	LeftOut map[string]string
+	// Reserved is who has a name that no worker gets, by name. slurmctld refuses such a Slurm node, and
+	// does not start if there is one.
+	Reserved map[string]string
+}
+
+// Assign assigns the names of one slurm.conf. static are the owners of the names that users' lines of it
+// give to nodes and node sets. A name belongs to the NodeSet that slurm.conf lists, then to the one that was
+// created first. So a new NodeSet is left out that has the name of a worker of another, and no worker gets the
+// name of a NodeSet that is not.
+func Assign(nodeSets []NodeSetNames, static map[string]string) Assignment {
+	sorted := slices.SortedFunc(slices.Values(nodeSets), func(a, b NodeSetNames) int {
+		if a.Included != b.Included {
+			return map[bool]int{true: -1, false: 1}[a.Included]
+		}
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.UID, b.UID), strings.Compare(a.Name, b.Name))
+	})
+	out := Assignment{LeftOut: map[string]string{}, Reserved: map[string]string{}}
+	for name, owner := range static {
+		out.Reserved[name] = owner
+	}
+	for i, n := range sorted {
+		if why := n.conflictWith(sorted[:i], static); why != "" {
+			out.LeftOut[n.Name] = why
+			continue
+		}
+		out.Reserved[n.Name] = "NodeSet " + n.Name
+	}
+	return out
+}
+
+// conflictWith returns why slurm.conf cannot list the NodeSet. The workers of a NodeSet that is left out
+// keep their names.
+func (n NodeSetNames) conflictWith(earlier []NodeSetNames, static map[string]string) string {
+	switch {
+	case strings.EqualFold(n.Name, "all"), strings.EqualFold(n.Name, "default"):
+		return fmt.Sprintf("Slurm does not read %s as the name of a partition", n.Name)
+	case n.Included:
+		return ""
+	case static[n.Name] != "" && static[n.Name] != OwnerExtraConf(n.Name):
+		return fmt.Sprintf("%s has the name %s", static[n.Name], n.Name)
+	}
+	for _, other := range earlier {
+		if other.CouldName(n.Name) {
+			return fmt.Sprintf("a worker of NodeSet %s has, or may get, the name %s", other.Name, n.Name)
+		}
+	}
+	return ""
+}
+
+// OwnerExtraConf is the owner of the name of a NodeSet line in spec.extraConf. It takes the place of the
+// line of a NodeSet with that name.
+func OwnerExtraConf(name string) string { return "the line NodeSet=" + name + " of spec.extraConf" }

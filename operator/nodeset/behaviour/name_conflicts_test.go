@@ -1,0 +1,59 @@
+package behaviour
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+)
+
+func (r *testEnv) expectReady(want string) {
+	r.t.Helper()
+	got := meta.FindStatusCondition(r.nodeSet().Status.Conditions, v1beta1.ConditionReady)
+	if got == nil || !strings.Contains(got.Reason+": "+got.Message, want) {
+		r.t.Errorf("Ready = %+v, want %q", got, want)
+	}
+}
+
+// TestANodeSetWithTheNameOfAWorker: slurmctld knows no Slurm node gpu-0 beside NodeSet gpu-0.
+func TestANodeSetWithTheNameOfAWorker(t *testing.T) {
+	other := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu-0", UID: "a"}}
+	other.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
+	r := newTestEnv(t, nodesettest.NewNodeSet(2), other)
+	r.startWorkers()
+	for _, pod := range r.pods() {
+		if pod.Name == "gpu-0" {
+			t.Error("there is a worker gpu-0")
+		}
+	}
+	if len(r.pods()) != 2 {
+		t.Errorf("there are %d workers, want 2", len(r.pods()))
+	}
+	r.expectReady("Available: 2 of 2 workers are in service; no worker gpu-0 is created, because NodeSet gpu-0 has that name")
+}
+
+// TestANodeSetThatIsLeftOut has no worker, and its deletion ends.
+func TestANodeSetThatIsLeftOut(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2))
+	c := &v1beta1.Controller{}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+	c.Spec.ExtraConf = "NodeName=gpu CPUs=4"
+	r.must(r.Update(t.Context(), c))
+	r.startWorkers()
+	if len(r.pods()) > 0 {
+		t.Errorf("there are %d workers", len(r.pods()))
+	}
+	r.expectReady("NameTaken: NodeSet gpu is left out of slurm.conf: a node of spec.extraConf has the name gpu")
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("the NodeSet is left: %v", err)
+	}
+}

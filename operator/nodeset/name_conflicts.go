@@ -1,0 +1,72 @@
+package nodeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
+	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/scaling"
+)
+
+// leftOutRecheck is how soon a NodeSet that slurm.conf leaves out is looked at again: others that change do not
+// reconcile it.
+const leftOutRecheck = 30 * time.Second
+
+// observeNames reads which names the NodeSet's workers must not have. It returns a problem if slurm.conf of
+// the Controller leaves the NodeSet out: its workers could not run jobs there, or not join.
+func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta1.Controller) error {
+	if c.Spec.External {
+		return nil // the operator does not write its slurm.conf
+	}
+	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
+	key := refs.ClusterKey{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
+	kubeNodes := &corev1.NodeList{}
+	err := errors.Join(r.client.List(ctx, list, client.InNamespace(c.Namespace),
+		client.MatchingFields{clusterField: key.Kind + "/" + key.Name}),
+		r.client.List(ctx, hpas, client.InNamespace(c.Namespace)))
+	if err == nil && scaling.HasWorkersOnKubeNodes(list.Items) {
+		err = r.client.List(ctx, kubeNodes, client.UnsafeDisableDeepCopy)
+	}
+	if err != nil {
+		return fmt.Errorf("listing NodeSets, HorizontalPodAutoscalers and Kubernetes nodes: %w", err)
+	}
+	assigned := scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, "")
+	if len(assigned.LeftOut) > 0 {
+		live, err := r.readSlurmConf(ctx, c)
+		if err != nil {
+			return err
+		}
+		assigned = scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, live)
+	}
+	s.reservedNames = assigned.Reserved
+	own := func(n v1beta1.NodeSet) bool { return n.Name == s.nodeSet.Name }
+	why := assigned.LeftOut[s.nodeSet.Name]
+	if why == "" || !slices.ContainsFunc(list.Items, own) {
+		return nil
+	}
+	s.requeueAfter(leftOutRecheck)
+	return problemError{status.Problem{Reason: v1beta1.ReasonNameTaken, Message: fmt.Sprintf(
+		"NodeSet %s is left out of slurm.conf: %s; no worker is created: create the NodeSet with another name", s.nodeSet.Name, why)}}
+}
+
+// readSlurmConf reads the slurm.conf of a Controller that was last written, empty for none. ConfigMaps are not
+// cached.
+func (r *Reconciler) readSlurmConf(ctx context.Context, c *v1beta1.Controller) (string, error) {
+	config := &corev1.ConfigMap{}
+	id := types.NamespacedName{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}
+	if err := r.uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
+	}
+	return config.Data["slurm.conf"], nil
+}

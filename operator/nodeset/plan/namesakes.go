@@ -1,0 +1,58 @@
+package plan
+
+import "slices"
+
+// Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name.
+type Namesake struct{ KubeNode, Owner, SlurmName string }
+
+// nameOwners returns the Kubernetes node that each Slurm node name belongs to in scaling mode DaemonSet:
+// the node of the worker that has the name, else the node that last had it, else the first of KubeNodes,
+// which is the oldest. So names like gpu1.rack-a and gpu1.rack-b never share a Slurm node.
+func (b *planRun) nameOwners() map[string]string {
+	out := map[string]string{}
+	workers := sortedByName(b.observed.Workers)
+	slices.SortStableFunc(workers, func(x, y *Worker) int { return x.Created.Compare(y.Created) })
+	for _, w := range workers {
+		if w.SlurmName != "" && out[w.SlurmName] == "" {
+			out[w.SlurmName] = w.Slot.KubeNode
+		}
+	}
+	for _, n := range b.desired.KubeNodes {
+		if name := b.desired.SlurmNameOn(n); out[name] == "" && b.slurm.Records[name].KubeNode == n {
+			out[name] = n
+		}
+	}
+	for _, n := range b.desired.KubeNodes {
+		if name := b.desired.SlurmNameOn(n); out[name] == "" {
+			out[name] = n
+		}
+	}
+	return out
+}
+
+// findNamesakes determines the Kubernetes nodes whose Slurm node name belongs to another one.
+func (b *planRun) findNamesakes() {
+	if !b.desired.PerKubeNode {
+		return
+	}
+	owners := b.nameOwners()
+	for _, n := range b.desired.KubeNodes {
+		if name := b.desired.SlurmNameOn(n); name != "" && owners[name] != n {
+			b.actions.Namesakes = append(b.actions.Namesakes, Namesake{KubeNode: n, Owner: owners[name], SlurmName: name})
+		}
+	}
+}
+
+// ownsName reports whether no other Kubernetes node owns the Slurm node name of this one.
+func (b *planRun) ownsName(kubeNode string) bool {
+	return !slices.ContainsFunc(b.actions.Namesakes, func(n Namesake) bool { return n.KubeNode == kubeNode })
+}
+
+// sharesName reports whether an older worker has the Slurm node of this one. Whatever is done to the
+// node concerns the older one, so such a worker is left alone.
+func sharesName(workers []Worker, w *Worker) bool {
+	return w.SlurmName != "" && slices.ContainsFunc(workers, func(other Worker) bool {
+		older := other.Created.Before(w.Created) || other.Created.Equal(w.Created) && other.Pod < w.Pod
+		return other.SlurmName == w.SlurmName && other.Pod != w.Pod && older && other.DeletedAt.IsZero() && !other.Finished
+	})
+}

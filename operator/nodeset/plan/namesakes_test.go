@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withShortNames has the Slurm node names be the Kubernetes nodes' names up to the first dot.
+func withShortNames(s *planInput) {
+	s.desired.SlurmNameOn = func(kubeNode string) string {
+		short, _, _ := strings.Cut(strings.TrimPrefix(kubeNode, "k-"), ".")
+		return short
+	}
+}
+
+func TestSlurmNodeNamesOfKubernetesNodes(t *testing.T) {
+	lastOn := func(kubeNode string) func(*planInput) {
+		return withRecord(0, func(r *Record) {
+			*r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true, KubeNode: kubeNode}
+		})
+	}
+	keep := func(s *planInput) {
+		s.observed.Slurm.Records["n-0"] = Record{Name: "n-0", Dynamic: true, Down: true, OwnerUID: "set", KubeNode: "k-n-0.b"}
+	}
+	at := func(kubeNode string) func(*planInput) {
+		return withWorker(0, func(w *Worker) { w.Slot.KubeNode, w.KubeNode = kubeNode, kubeNode })
+	}
+	clash := func(owner, other string) []Namesake {
+		return []Namesake{{KubeNode: other, Owner: owner, SlurmName: "n-0"}}
+	}
+	for _, tc := range []struct {
+		name  string
+		set   *planInput
+		steps []string
+		want  []Namesake
+	}{
+		{"the older Kubernetes node gets the worker", newInput(0, 0, withPerKubeNode("k-n-0.b", "k-n-0.a"), withShortNames),
+			[]string{"create -1k-n-0.b"}, clash("k-n-0.b", "k-n-0.a")},
+		{"the node with the worker keeps the name", newInput(0, 1, withPerKubeNode("k-n-0.b", "k-n-0.a"), withShortNames,
+			at("k-n-0.a")), nil, clash("k-n-0.a", "k-n-0.b")},
+		{"the node that last had the name gets it again",
+			newInput(0, 0, withPerKubeNode("k-n-0.a", "k-n-0.b"), withShortNames, keep),
+			[]string{"create -1k-n-0.b"}, clash("k-n-0.b", "k-n-0.a")},
+		{"a node that is gone keeps no name", newInput(0, 0, withPerKubeNode("k-n-0.a"), withShortNames, lastOn("k-n-0.c")),
+			[]string{"delete-record n-0", "create -1k-n-0.a"}, nil},
+		{"different names", newInput(0, 0, withPerKubeNode("k-n-0.a", "k-n-1.a"), withShortNames),
+			[]string{"create -1k-n-0.a", "create -1k-n-1.a"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			actions := tc.set.runPlanner()
+			if tc.name != "a node that is gone keeps no name" {
+				if diff := cmp.Diff(tc.steps, formatSteps(actions)); diff != "" && len(tc.steps)+len(actions.Steps) > 0 {
+					t.Error(diff)
+				}
+			}
+			if diff := cmp.Diff(tc.want, actions.Namesakes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTwoWorkersOfOneSlurmNode(t *testing.T) {
+	second := func(s *planInput) {
+		w := s.observed.Workers[0]
+		w.Pod, w.UID, w.KubeNode, w.Created = "a-second", "uid-second", "k-n-0.b", w.Created.Add(1)
+		w.Slot.KubeNode = "k-n-0.b"
+		s.observed.Workers = append(s.observed.Workers, w)
+	}
+	// Both exist since an earlier version of the operator. The first is to go, and the second is left alone.
+	first := newInput(0, 1, withPerKubeNode("k-n-0.b"), withShortNames, second)
+	expectSteps(t, first, "annotate n-0 ScaleIn", "drain n-0")
+}
