@@ -93,7 +93,7 @@ func isUsed(state string) bool {
 
 // readRecords returns the records of all jobs of a seed.
 func (r *run) readRecords() ([]record, error) {
-	out, err := r.controller(r.Context(), "sacct", "-n", "-P", "-X", "-D", "-S", "now-3hours", "-o",
+	out, err := r.controller(r.Context(), "sacct", "-a", "-n", "-P", "-X", "-D", "-S", "now-3hours", "-o",
 		"jobid,jobname,state,restarts")
 	if err != nil {
 		return nil, err
