@@ -40,14 +40,17 @@ func (s *observation) assignOwners() {
 		case note.BelongsTo(s.nodeSet, s.namespaceUID):
 			record.OwnerUID = string(s.nodeSet.UID)
 		default:
-			record.OwnerName = fmt.Sprintf("%s/%s (UID %s)", note.Namespace, note.NodeSetName, note.NodeSetUID)
+			record.OwnerName = fmt.Sprintf("NodeSet %s/%s (UID %s)", note.Namespace, note.NodeSetName, note.NodeSetUID)
 		}
 		s.slurm.Records[name] = record
 	}
 }
 
-// mayWrite reports whether a Slurm node, as it is now, belongs to no other NodeSet.
+// mayWrite reports whether a Slurm node, as it is now, is none of slurm.conf and belongs to no other NodeSet.
 func (s *observation) mayWrite(n *slurm.Node) bool {
+	if !n.State.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture) {
+		return false
+	}
 	note, ok := comment.Parse(n.Comment)
 	return !ok || note.BelongsTo(s.nodeSet, s.namespaceUID)
 }

@@ -40,6 +40,7 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		r.OwnerUID, r.Pod, r.KubeNode = note.NodeSetUID, note.PodName, note.KubeNode
 		r.KubeNodeGone = note.KubeNode != "" && !kubeNodes(note.KubeNode)
 	}
+	r.ForeignComment = n.Comment != "" && r.OwnerUID == ""
 	return r
 }
 

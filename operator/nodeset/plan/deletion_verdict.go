@@ -69,7 +69,7 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 		return blockDeletion(BlockedByStaleReading,
 			"%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
 	case s.OwnedByOthers[w.SlurmName] != "" && w.KubeNode != "" && !w.Finished:
-		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to NodeSet %s",
+		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to %s",
 			s.OwnedByOthers[w.SlurmName])
 	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
 		return allowDeletion(NoPrecondition, "nothing of it runs, and its Slurm cluster does not exist any more")

@@ -68,7 +68,7 @@ func (b *planRun) isOurs(r Record) bool {
 	if r.OwnerUID != "" {
 		return r.OwnerUID == b.desired.UID
 	}
-	return r.OurReason && !r.Future
+	return r.OurReason && !r.Future && !r.ForeignComment
 }
 
 // settleRecord moves a record without a pod to its final state. As for a pod, readings must show

@@ -1,13 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
 
 // filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
-// ClusterMismatch if the workers joined another Slurm cluster. Records whose comment names another
-// NodeSet move to OwnedByOthers.
+// ClusterMismatch if the workers joined another Slurm cluster. Records of slurm.conf, and those whose
+// comment names another NodeSet, move to OwnedByOthers.
 func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
 	if clash := clusterMismatch(desired, workers, &s); clash != "" {
 		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
@@ -17,8 +18,8 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 		taken[name] = owner
 	}
 	for name, r := range s.Records {
-		if r.OwnerUID != "" && r.OwnerUID != desired.UID {
-			taken[name] = r.OwnerName
+		if owner := r.otherOwner(desired.UID); owner != "" {
+			taken[name] = owner
 			continue
 		}
 		records[name] = r
@@ -27,6 +28,21 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 		s.OwnedByOthers, s.Records = taken, records
 	}
 	return s
+}
+
+// OwnerSlurmConf owns the Slurm nodes that slurm.conf lists.
+const OwnerSlurmConf = "slurm.conf"
+
+// otherOwner returns who else owns the node than the NodeSet with the UID, empty for nobody. Workers
+// are dynamic nodes, so a node that is not is one of slurm.conf, whatever its comment says.
+func (r Record) otherOwner(uid string) string {
+	switch {
+	case !r.Dynamic:
+		return OwnerSlurmConf
+	case r.OwnerUID != "" && r.OwnerUID != uid:
+		return cmp.Or(r.OwnerName, "NodeSet "+r.OwnerUID)
+	}
+	return ""
 }
 
 // clusterMismatch explains why the Slurm cluster that was read is not the NodeSet's, or returns
@@ -82,10 +98,13 @@ func (b *planRun) mayBelongToOther(name string) bool {
 
 // isOwnerUnknown reports whether a Slurm node responds and has no owner. A dynamic node that
 // responds has a slurmd, and its NodeSet records itself as the owner only after the registration. A
-// node without an owner belongs to nobody once it is down.
+// node without an owner belongs to nobody once it is down, unless somebody else wrote its comment.
 func (b *planRun) isOwnerUnknown(name string) bool {
 	r, there := b.slurm.Records[name]
-	return there && r.Dynamic && !r.Future && !r.Down && !r.OurReason && r.OwnerUID == ""
+	if !there || r.Future || r.OwnerUID != "" {
+		return false
+	}
+	return r.ForeignComment || !r.Down && !r.OurReason
 }
 
 // isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another

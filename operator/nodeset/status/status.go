@@ -289,7 +289,7 @@ func submittableCondition(s *Observation) metav1.Condition {
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)
 }
 
-// FormatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.
+// FormatOwnedByOthers lists the Slurm nodes that belong to other NodeSets or are listed in slurm.conf.
 func FormatOwnedByOthers(taken map[string]string) string {
 	by := map[string][]string{}
 	for name, owner := range taken {
@@ -298,7 +298,7 @@ func FormatOwnedByOthers(taken map[string]string) string {
 	var out []string
 	for _, owner := range slices.Sorted(maps.Keys(by)) {
 		slices.Sort(by[owner])
-		out = append(out, fmt.Sprintf("Slurm nodes %s belong to NodeSet %s", hostlist.Compress(by[owner]), owner))
+		out = append(out, fmt.Sprintf("Slurm nodes %s belong to %s", hostlist.Compress(by[owner]), owner))
 	}
 	return strings.Join(out, "; ")
 }

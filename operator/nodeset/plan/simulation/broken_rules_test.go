@@ -121,6 +121,19 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 				return s
 			}
 		},
+		"nobody asks whether slurm.conf lists a node": func(rules *plan.Rules) {
+			rules.FilterReading = func(desired *plan.Desired, workers []plan.Worker, s plan.SlurmReading) plan.SlurmReading {
+				records := map[string]plan.Record{}
+				for name, r := range s.Records {
+					if !r.Dynamic {
+						r.Dynamic, r.OwnerUID = true, desired.UID
+					}
+					records[name] = r
+				}
+				s.Records = records
+				return intact.FilterReading(desired, workers, s)
+			}
+		},
 		"nobody asks which Slurm cluster answers": func(rules *plan.Rules) {
 			rules.FilterReading = func(desired *plan.Desired, workers []plan.Worker,
 				s plan.SlurmReading) plan.SlurmReading {

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-var histories = flag.Int("histories", 2000, "number of random histories to play")
+var histories = flag.Int("histories", 5000, "number of random histories to play")
 
 // TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost nodes,
 // restarts, stale readings and such that lack nodes or have all of them silent, faults of

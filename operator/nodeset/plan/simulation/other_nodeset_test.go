@@ -29,6 +29,7 @@ func (w *simulation) neighbourEvent() {
 		n.Future = w.chance(30)
 		n.up = !n.Future
 		n.ownerMissing = n.up && w.chance(50)
+		n.static = w.chance(30)
 		w.slurm[name] = n
 		w.logf("a NodeSet of the same name takes %s", name)
 	case n != nil && n.ownerMissing:
@@ -59,5 +60,5 @@ func (w *simulation) neighbourLeaves() {
 // it and nobody has written whose it is.
 func (w *simulation) isKnownOwnedByOther(name string) bool {
 	r, shown := w.operator.nodes[name]
-	return r.OwnerUID == otherNodeSetUID || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
+	return r.OwnerUID == otherNodeSetUID || shown && !r.Dynamic || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
 }

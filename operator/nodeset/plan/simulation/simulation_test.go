@@ -100,6 +100,8 @@ type simRecord struct {
 	failing bool
 	// unnamed: the other NodeSet has not written yet that it is its own.
 	ownerMissing bool
+	// static: slurm.conf lists the node, so that nobody writes an owner.
+	static bool
 }
 
 // Foreign reports that somebody else took the node out of service.
@@ -117,7 +119,10 @@ func (w *simulation) record(n *simRecord) plan.Record {
 	if w.faults.anyReasonIsFault && n.Drain && !n.OurReason {
 		r.Fault = n.reason
 	}
-	if n.ownerMissing {
+	if n.static {
+		r.Dynamic = false
+	}
+	if n.ownerMissing || n.static {
 		r.OwnerUID, r.OwnerName = "", ""
 	}
 	return r

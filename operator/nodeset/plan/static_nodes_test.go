@@ -1,0 +1,43 @@
+package plan
+
+import "testing"
+
+func TestSlurmNodesOfSlurmConfBelongToOthers(t *testing.T) {
+	static := func(change ...func(*Record)) func(*planInput) {
+		return withRecord(0, func(r *Record) {
+			r.Dynamic = false
+			for _, c := range change {
+				c(r)
+			}
+		})
+	}
+	ours := func(r *Record) { r.Drain, r.OurReason = true, true }
+	records := func(s *planInput) { s.desired.CanCreateRecords, *s.desired.MaxWorkers = true, 1 }
+	foreign := func(change func(*Record)) func(*planInput) {
+		return withRecord(0, func(r *Record) {
+			*r = Record{Name: r.Name, Dynamic: true, ForeignComment: true}
+			change(r)
+		})
+	}
+	for _, tc := range []struct {
+		name string
+		set  *planInput
+		want []string
+	}{
+		{"no worker gets the name", newInput(1, 0, static(func(r *Record) { r.Down, r.OwnerUID = true, "" })), []string{"create 1"}},
+		{"whatever its comment says", newInput(1, 0, static(func(r *Record) { r.Down, r.OwnerUID = true, "set" })), []string{"create 1"}},
+		{"nor a record", newInput(0, 0, static(), records), nil},
+		{"it is not drained", newInput(0, 1, static(), withProtection), nil},
+		{"nor undrained", newInput(1, 1, static(ours), withProtection), nil},
+		{"nor deleted", newInput(0, 0, static(ours), withDrainSeen(0)), nil},
+		{"nor deleted as FUTURE", newInput(0, 0, static(func(r *Record) { r.Future = true })), nil},
+		{"the worker is not deleted", newInput(0, 1, static(ours), withOurDrain(0), static(ours), withCause(0, causeScaleIn),
+			withProtection), nil},
+		{"per Kubernetes node there is no worker", newInput(0, 0, static(func(r *Record) { r.Down = true }), withPerKubeNode("k-n-0")), nil},
+		{"a dynamic node with a comment of others keeps its name when it is DOWN",
+			newInput(1, 0, foreign(func(r *Record) { r.Down = true })), []string{"create 1"}},
+		{"and its record when it has our reason", newInput(0, 0, foreign(ours), withDrainSeen(0)), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
+	}
+}
