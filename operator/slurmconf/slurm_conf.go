@@ -152,6 +152,10 @@ func (c SlurmConf) commonAssignments() []assignment {
 		// pam_slurm_adopt looks for the extern step of a job, and moves sessions into it.
 		set("PrologFlags", "Contain")
 	}
+	if len(c.NodeSets) > 0 {
+		// Without one, slurmctld refuses scontrol reboot. The operator replaces the worker's pod instead.
+		set("RebootProgram", "/bin/true")
+	}
 	if c.HasMetrics {
 		set("MetricsType", "metrics/openmetrics")
 	}

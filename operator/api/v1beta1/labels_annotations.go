@@ -91,6 +91,8 @@ const (
 	DrainCauseUpdate = "Update"
 	// DrainCauseDeletion says that the NodeSet is being deleted.
 	DrainCauseDeletion = "Deletion"
+	// DrainCauseReboot says that slurmctld asked to reboot the worker (scontrol reboot).
+	DrainCauseReboot = "Reboot"
 )
 
 // Annotations of Kubernetes nodes. Administrators set them; the operator reads them.

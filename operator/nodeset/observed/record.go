@@ -33,6 +33,13 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 			r.FaultAt = n.ReasonAt.Time()
 		}
 	}
+	if r.Rebooting = isRebooting(n); r.Rebooting && n.ReasonAt.IsSet() {
+		r.FaultAt = n.ReasonAt.Time()
+	}
+	// A node that others had drained stays so after its reboot, unless they asked to resume it.
+	if r.Rebooting && !state.Has(slurm.NodeFail) && (n.ResumesAfterReboot || !r.Drain) {
+		r.Fault, r.DownByOthers = "reboot: "+strings.TrimSpace(n.Reason), false
+	}
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()
 	}
@@ -63,4 +70,11 @@ func isDownByOthers(n *slurm.Node) bool {
 // absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
 func absenceReasons() []string {
 	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
+}
+
+// isRebooting reports whether slurmctld has asked slurmd to reboot its host, or has given up waiting for
+// that. It asks once the node has no job, and gives no job to a node that is DOWN.
+func isRebooting(n *slurm.Node) bool {
+	return n.State.Base == slurm.NodeDown && (n.State.Has(slurm.NodeRebootIssued) ||
+		n.ReasonBy == "slurm" && strings.HasSuffix(strings.TrimSpace(n.Reason), ": reboot timed out"))
 }

@@ -34,6 +34,9 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 				DownByOthers:  flag == slurm.NodeFail && base != slurm.NodeFuture,
 				NotResponding: base != slurm.NodeDown && flag == slurm.NodeNotResponding,
 			}
+			if base == slurm.NodeDown && flag == slurm.NodeRebootIssued {
+				want.Rebooting, want.Fault = true, "reboot: "
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", n.State, diff)
 			}

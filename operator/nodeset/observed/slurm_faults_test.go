@@ -61,3 +61,27 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+func TestReboots(t *testing.T) {
+	for _, tc := range []struct {
+		name, state, by, reason     string
+		resumes, rebooting, returns bool
+	}{
+		{"asked for", "MIXED+DRAIN+REBOOT_REQUESTED", "root", "kernel", true, false, false},
+		{"issued", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "kernel : reboot issued", true, true, true},
+		{"issued for a node in service", "DOWN+REBOOT_ISSUED", "slurm", "reboot requested : reboot issued", false, true, true},
+		{"issued for a drained node", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "bad fan : reboot issued", false, true, false},
+		{"repeated by preStop", "DOWN+DRAIN+REBOOT_ISSUED", "root", "kernel : reboot issued", true, true, true},
+		{"timed out", "DOWN+DRAIN", "slurm", "kernel : reboot issued : reboot timed out", true, true, true},
+		{"the words of a person", "DOWN", "alice", "kernel : reboot timed out", false, false, false},
+		{"over", "IDLE", "slurm", "kernel : reboot issued : reboot timed out", false, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := Record(&slurm.Node{Name: "gpu-0", State: parseState(tc.state), Reason: tc.reason, ReasonBy: tc.by,
+				ReasonAt: slurm.At(nodesettest.Noon), ResumesAfterReboot: tc.resumes}, isKnown, nil)
+			if r.Rebooting != tc.rebooting || r.HasFault() != tc.returns {
+				t.Errorf("Rebooting = %t, HasFault = %t: %+v", r.Rebooting, r.HasFault(), r)
+			}
+		})
+	}
+}

@@ -54,6 +54,8 @@ const (
 	PreconditionFaultDrained Precondition = "drained for a fault"
 	// PreconditionFault: Slurm or a health check took the node out of service.
 	PreconditionFault Precondition = "out of service for a fault"
+	// PreconditionRebooting: slurmctld asked to reboot the node, which has no work.
+	PreconditionRebooting Precondition = "rebooting"
 	// PreconditionHeld: somebody else took the node out of service.
 	PreconditionHeld Precondition = "out of service by others"
 	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
@@ -97,7 +99,9 @@ func (l Precondition) IsMetBy(r *Record) bool {
 	case PreconditionDrainedByUs:
 		return r.Drain && !r.Busy && !r.OutOfServiceByOthers()
 	case PreconditionFaultDrained:
-		return r.Drain && !r.Busy && r.HasFault()
+		return (r.Drain || r.Rebooting) && !r.Busy && r.HasFault()
+	case PreconditionRebooting:
+		return r.Rebooting && !r.Busy
 	case PreconditionFault:
 		return r.HasFault()
 	case PreconditionHeld:

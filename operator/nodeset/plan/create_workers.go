@@ -82,7 +82,7 @@ func (b *planRun) freeOrdinals(count int) []int {
 	for i := 0; i < b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)) && len(good) < count; i++ {
 		switch name := b.desired.SlurmName(i); {
 		case held[i] || !b.isNameFree(name):
-		case b.slurm.Records[name].OutOfServiceByOthers():
+		case b.slurm.Records[name].OutOfServiceByOthers() && !b.slurm.Records[name].returnsFromReboot():
 			drained = append(drained, i)
 		default:
 			good = append(good, i)

@@ -100,6 +100,9 @@ func judgeRegistered(s *SlurmReading, w *Worker, record Record) Verdict {
 		}
 		return v
 	}
+	if record.Rebooting {
+		return allowDeletion(PreconditionRebooting, "slurmctld asked to reboot it, and it has no job")
+	}
 	if !record.Drain {
 		return denyDeletion("its Slurm node is not drained yet")
 	}

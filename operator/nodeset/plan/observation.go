@@ -183,9 +183,11 @@ type Record struct {
 	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
 	// reason of their own.
 	DownByOthers bool
+	// Rebooting reports that slurmctld asked to reboot the node, at FaultAt. The node has no job then.
+	Rebooting bool
 	// Fault is the reason with which Slurm or a health check took the node out of service, set at
 	// FaultAt. Such a reason ends with the worker. It is empty for any other reason, and if the NodeSet
-	// keeps these drains. FaultAt is zero if it is not known.
+	// keeps these drains. A reboot after which the node is to be in service counts as well. FaultAt is zero if it is not known.
 	Fault   string
 	FaultAt time.Time
 	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so.

@@ -48,6 +48,7 @@ func (p *Planner) planWorkers(now time.Time, desired Desired, observed Observati
 		return b.actions
 	}
 	b.chooseLeaving()
+	b.chooseReboots()
 	b.chooseUpdates()
 	b.createWorkers()
 	b.annotatePods()

@@ -12,7 +12,8 @@ func (r Record) HasFault() bool {
 // node has no job and accepts none. A record that something names becomes FUTURE. It reports whether a step
 // was added.
 func (b *planRun) settleFault(r Record, wanted bool) bool {
-	if !b.rules.HasFault(r) || !r.Drain || r.Busy || b.slurm.Work[r.Name].Jobs > 0 || !b.slurm.isDrained(r.Name) {
+	if !b.rules.HasFault(r) || r.Busy || b.slurm.Work[r.Name].Jobs > 0 ||
+		!r.Rebooting && (!r.Drain || !b.slurm.isDrained(r.Name)) {
 		return false
 	}
 	s := Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionFaultDrained,
@@ -27,7 +28,7 @@ func (b *planRun) settleFault(r Record, wanted bool) bool {
 // resumeReplaced returns a worker's node to service that Slurm took out of service because of an
 // earlier worker of the same name. It reports whether the node is in that state.
 func (b *planRun) resumeReplaced(w *Worker, r Record) bool {
-	if !b.rules.HasFault(r) || r.FaultAt.IsZero() || !r.FaultAt.Before(w.Created) {
+	if !b.rules.HasFault(r) || !isOlderThan(r, w) {
 		return false
 	}
 	if w.Ready {

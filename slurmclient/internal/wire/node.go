@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -50,16 +51,19 @@ func nodeFields() map[string]field[slurm.Node] {
 		"slurmd_start_time":  timeField(func(n *node) *slurm.Time { return &n.SlurmdStartTime }),
 		"last_busy":          timeField(func(n *node) *slurm.Time { return &n.LastBusy }),
 		"resume_after":       timeField(func(n *node) *slurm.Time { return &n.ResumeAfter }),
-		"reservation":        textField(func(n *node) *string { return &n.Reservation }),
-		"owner":              textField(func(n *node) *string { return &n.Owner }),
-		"comment":            textField(func(n *node) *string { return &n.Comment }),
-		"extra":              textField(func(n *node) *string { return &n.Extra }),
-		"instance_id":        rareTextField(func(n *node) *string { return &n.InstanceID }),
-		"instance_type":      textField(func(n *node) *string { return &n.InstanceType }),
-		"architecture":       textField(func(n *node) *string { return &n.Architecture }),
-		"operating_system":   textField(func(n *node) *string { return &n.OS }),
-		"version":            textField(func(n *node) *string { return &n.Version }),
-		"topology":           textField(func(n *node) *string { return &n.Topology }),
+		"next_state_after_reboot": anyField(func(_ *Interner, v []byte, n *node) {
+			n.ResumesAfterReboot = bytes.Contains(v, []byte(`"RESUME"`))
+		}),
+		"reservation":      textField(func(n *node) *string { return &n.Reservation }),
+		"owner":            textField(func(n *node) *string { return &n.Owner }),
+		"comment":          textField(func(n *node) *string { return &n.Comment }),
+		"extra":            textField(func(n *node) *string { return &n.Extra }),
+		"instance_id":      rareTextField(func(n *node) *string { return &n.InstanceID }),
+		"instance_type":    textField(func(n *node) *string { return &n.InstanceType }),
+		"architecture":     textField(func(n *node) *string { return &n.Architecture }),
+		"operating_system": textField(func(n *node) *string { return &n.OS }),
+		"version":          textField(func(n *node) *string { return &n.Version }),
+		"topology":         textField(func(n *node) *string { return &n.Topology }),
 	}
 }
 

@@ -186,16 +186,16 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		n.Drain = true
 	case plan.Drain:
 		n.Drain, n.OurReason, n.reason = true, true, s.Reason
-		n.Fault = ""
+		n.Fault, n.Rebooting = "", false
 	case plan.Undrain:
 		n.Drain, n.OurReason, n.reason = false, false, ""
-		n.Fault = ""
+		n.Fault, n.Rebooting = "", false
 	case plan.ClearReason:
 		n.OurReason, n.reason = false, ""
-		n.Fault = ""
+		n.Fault, n.Rebooting = "", false
 	case plan.Resume:
 		n.Drain, n.Down, n.OurReason, n.reason = false, false, false, ""
-		n.Fault = ""
+		n.Fault, n.Rebooting = "", false
 	case plan.MarkFuture, plan.DeleteRecord:
 		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
 			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)
@@ -221,7 +221,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 	}
 	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now
 	if n.reason == "" || w.returnToService == 2 {
-		n.Down = false // ReturnToService, which leaves the reason
+		n.Down, n.Rebooting = false, false // ReturnToService, which leaves the reason
 	}
 	if !n.Foreign() {
 		delete(w.setByAdmin, p.name)

@@ -21,6 +21,8 @@ func rareEvents() []rareEvent {
 		{"a reason of ours is taken away", "clear-reason ", ""},
 		{"a node that others hold is closed", "add-drain ", ""},
 		{"slurmctld comes back with an older state", "slurmctld comes back", ""},
+		{"slurmctld asks to reboot a worker", "reboot of ", ""},
+		{"a rebooted worker is deleted", "delete ", "slurmctld asked to reboot"},
 		{"Slurm drains a worker", "Slurm drains ", ""},
 		{"Slurm's drain ends with the worker", "mark-future ", "that Slurm drained"},
 		{"Slurm's drain ends when another worker takes the name", "resume ", "Slurm drained the worker before"},

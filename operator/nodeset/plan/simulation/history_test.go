@@ -66,7 +66,9 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(112); {
+	switch n := w.rand.IntN(113); {
+	case n >= 112:
+		w.requestReboot()
 	case n >= 107:
 		w.recordEvent()
 	case n >= 105:
@@ -210,7 +212,7 @@ func (w *simulation) adminEvent() {
 			w.resumeNode(name)
 			continue
 		}
-		n.OurReason, n.reason, n.Fault, w.setByAdmin[name] = false, "bad memory", "", true
+		n.OurReason, n.reason, n.Fault, n.Rebooting, w.setByAdmin[name] = false, "bad memory", "", false, true
 		switch w.rand.IntN(3) {
 		case 0:
 			n.Drain = true
@@ -230,7 +232,7 @@ func (w *simulation) resumeNode(name string) {
 	n := w.slurm[name]
 	delete(w.setByAdmin, name)
 	delete(w.leftOpen, name)
-	n.Drain, n.failing, n.OurReason, n.reason, n.Fault = false, false, false, "", ""
+	n.Drain, n.failing, n.OurReason, n.reason, n.Fault, n.Rebooting = false, false, false, "", "", false
 	if n.up {
 		n.Down = false
 	}

@@ -64,3 +64,17 @@ func (w *simulation) checkFlap(p *simPod) {
 		w.failf("worker %s was created and deleted twice without serving", p.name)
 	}
 }
+
+// requestReboot is an administrator who reboots a node, and slurmctld that asks for it.
+func (w *simulation) requestReboot() {
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n, p := w.slurm[name], w.pods[name]
+		if p == nil || !p.registered || n.Future || n.Drain || n.Down || n.failing || n.OurReason || len(n.jobs) > 0 ||
+			n.OwnerUID != w.desired.UID || !w.chance(50) {
+			continue
+		}
+		n.Down, n.Rebooting, n.reason, n.Fault, n.FaultAt = true, true, "reboot issued", "reboot: reboot issued", w.now
+		w.logf("reboot of %s", name)
+		return
+	}
+}
