@@ -52,6 +52,7 @@ func TestRenderSlurmConf(t *testing.T) {
 			Replace(smallSlurmConf) + `AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=a.team
 AccountingStoragePort=6819
+RebootProgram=/bin/true
 MetricsType=metrics/openmetrics
 Prolog=a.sh
 Prolog=b.sh
@@ -64,18 +65,21 @@ PartitionName=big Nodes=big
 `},
 		{"ssh to workers needs the extern step", func(c *SlurmConf) {
 			c.NodeSets = []NodeSet{{Name: "cpu"}, {Name: "gpu", HasSSH: true}}
-		}, smallSlurmConf + "PrologFlags=Contain\nNodeSet=cpu Feature=cpu\nNodeSet=gpu Feature=gpu\n"},
+		}, smallSlurmConf + "PrologFlags=Contain\nRebootProgram=/bin/true\nNodeSet=cpu Feature=cpu\nNodeSet=gpu Feature=gpu\n"},
 		{"and leaves the user's flags", func(c *SlurmConf) {
 			c.NodeSets, c.Extra = []NodeSet{{Name: "gpu", HasSSH: true}}, "PrologFlags=X11"
-		}, smallSlurmConf + "NodeSet=gpu Feature=gpu\n\n# spec.extraConf\nPrologFlags=X11\n\n" +
+		}, smallSlurmConf + "RebootProgram=/bin/true\nNodeSet=gpu Feature=gpu\n\n# spec.extraConf\nPrologFlags=X11\n\n" +
 			"# Lists of the operator and of spec.extraConf\nPrologFlags=Contain,X11\n"},
+		{"and leaves the user's program for reboots", func(c *SlurmConf) {
+			c.NodeSets, c.Extra = []NodeSet{{Name: "gpu"}}, "RebootProgram=/sbin/reboot"
+		}, smallSlurmConf + "NodeSet=gpu Feature=gpu\n\n# spec.extraConf\nRebootProgram=/sbin/reboot\n"},
 		{"the user's lines keep their case and comments",
 			func(c *SlurmConf) { c.Extra = "# ours\nmaildomain=X\n\n" },
 			smallSlurmConf + "\n# spec.extraConf\n# ours\nmaildomain=X\n"},
 		{"the user's options and records count", func(c *SlurmConf) {
 			c.NodeSets = []NodeSet{{Name: "gpu", HasPartition: true, PartitionOptions: "MaxTime=5"}}
 			c.Extra = "credtype=cred/munge\nPartitionName=gpu Nodes=ALL"
-		}, drop("CredType=cred/slurm") + "NodeSet=gpu Feature=gpu\n" +
+		}, drop("CredType=cred/slurm") + "RebootProgram=/bin/true\nNodeSet=gpu Feature=gpu\n" +
 			"\n# spec.extraConf\ncredtype=cred/munge\nPartitionName=gpu Nodes=ALL\n"},
 		{"scripts add up", func(c *SlurmConf) { c.Prologs, c.Extra = []string{"a.sh"}, "Prolog=b.sh" },
 			smallSlurmConf + "Prolog=a.sh\n\n# spec.extraConf\nProlog=b.sh\n"},

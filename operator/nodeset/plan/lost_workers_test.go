@@ -16,13 +16,14 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 		want   []string
 		lost   bool
 	}{
-		"a worker that was registered stays":         {[]func(*planInput){future}, nil, true},
-		"it stays without any record":                {[]func(*planInput){withoutRecord}, nil, true},
-		"it stays when it is to go":                  {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas}, nil, true},
-		"it stays when it is outdated":               {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision(0)}, nil, true},
-		"it stays on a stale reading":                {[]func(*planInput){future, withStaleReading}, nil, false},
-		"one that never registered is replaced":      {[]func(*planInput){future, never}, []string{"delete n-0"}, false},
-		"one whose slurmd started since is replaced": {[]func(*planInput){future, before}, []string{"delete n-0"}, false},
+		"a worker that was registered stays":                {[]func(*planInput){future}, nil, true},
+		"it stays without any record":                       {[]func(*planInput){withoutRecord}, nil, true},
+		"it stays when it is to go":                         {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas}, nil, true},
+		"it stays when it is outdated":                      {[]func(*planInput){future, withCause(0, causeUpdate), withOldRevision(0)}, nil, true},
+		"it stays on a stale reading":                       {[]func(*planInput){future, withStaleReading}, nil, false},
+		"one that never registered is replaced":             {[]func(*planInput){future, never}, []string{"delete n-0"}, false},
+		"one whose slurmd started since is replaced":        {[]func(*planInput){future, before}, []string{"delete n-0"}, false},
+		"it counts as a worker, so nothing takes its place": {[]func(*planInput){future, withFutures(1)}, nil, true},
 		"with Force it goes": {[]func(*planInput){future, withCause(0, causeScaleIn), withNoReplicas,
 			func(s *planInput) { s.desired.DrainPolicy.Force = true }}, []string{"delete n-0"}, true},
 	} {

@@ -39,9 +39,14 @@ func (w *simulation) recordRegistrations(observed *plan.Observation) {
 	}
 }
 
-// isTimeoutOver reports whether the drain policy allows that the jobs of a worker end.
+// isTimeoutOver reports whether the drain policy allows that the jobs of a worker end. A drain that somebody undid,
+// or slurmctld lost, counts until a reading shows that: the policy does not wait for a Slurm that does not answer.
 func (w *simulation) isTimeoutOver(p *simPod) bool {
-	timeout := w.desired.DrainPolicy.Timeout
+	timeout, mark := w.desired.DrainPolicy.Timeout, p.drainMark.Drained
+	unseen := !w.observe().Slurm.Fresh || w.operator.nodes[p.name].Drain
+	if timeout > 0 && unseen && !mark.IsZero() && w.now.Sub(mark) >= timeout {
+		return true
+	}
 	since, drained := w.drainSeen[p.name]
 	if n := w.slurm[p.name]; n == nil || n.Future { // it cannot be drained
 		since, drained = p.drainMark.Since, true
