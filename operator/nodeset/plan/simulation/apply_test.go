@@ -221,6 +221,9 @@ func (w *simulation) registerSlurmd(p *simPod) {
 	}
 	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now
 	if n.reason == "" || w.returnToService == 2 {
+		if n.Rebooting { // a node that is IDLE does not reboot any more
+			n.Fault = ""
+		}
 		n.Down, n.Rebooting = false, false // ReturnToService, which leaves the reason
 	}
 	if !n.Foreign() {
