@@ -147,7 +147,7 @@ func (o *options) chooseDaemon() error {
 		o.daemon = configagent.SlurmctldDaemon()
 		o.checker.Program, o.checker.Scontrol = o.slurmctldProgram, o.slurmctld.Scontrol
 		o.slurmctld.PidFile = cmp.Or(o.pidFile, slurmconf.RunDir+"/slurmctld.pid")
-		o.slurmctld.Timeout, o.slurmctld.Live = o.applyTimeout, o.liveDir
+		o.slurmctld.Timeout, o.slurmctld.Live, o.slurmctld.State = o.applyTimeout, o.liveDir, o.stateDir
 		o.slurmctld.Host, _ = os.Hostname() // without one it is the only slurmctld
 	case "slurmdbd":
 		o.daemon = configagent.SlurmdbdDaemon()

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,8 +23,8 @@ import (
 type Slurmctld struct {
 	// Scontrol is the program, PidFile the file with the process id of slurmctld, and Host its name in slurm.conf.
 	Scontrol, PidFile, Host string
-	// Live is the folder of slurm.conf.
-	Live string
+	// Live is the folder of slurm.conf, and State that of StateSaveLocation.
+	Live, State string
 	// Gate keeps jobs from starting while slurmctld executes itself again.
 	Gate gate.Gate
 	// Timeout is how long slurmctld may take to answer again.
@@ -102,13 +105,30 @@ const confirmTimeout = 10 * time.Second
 // reports that it runs without an answer, such as one that recovers a large state, or that it had no time to start. Any
 // other error reports that it does not run, or ends whenever it starts.
 func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	limited, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
-	err := s.askForAnswer(ctx)
-	if err == nil || !s.isRunning() && time.Since(given) > s.Timeout {
+	err := s.askForAnswer(limited)
+	switch {
+	case err == nil:
+		s.saveFirstState(ctx)
+		return nil
+	case !s.isRunning() && time.Since(given) > s.Timeout:
 		return err
 	}
 	return &configagent.StartingError{Message: err.Error()}
+}
+
+// saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
+// reconfigure. It writes that file when it ends, at a reconfigure and after minutes. 26.05 does not start without the file
+// beside other state, so one that is killed before would never start again (docs/development/slurm.md, "A killed slurmctld").
+func (s Slurmctld) saveFirstState(ctx context.Context) {
+	_, err := os.Stat(filepath.Join(s.State, "assoc_usage"))
+	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || isStandby(s.ping(ctx), s.Host) {
+		return
+	}
+	if err := s.reconfigure(ctx); err != nil {
+		s.Log.Warn("slurmctld has not saved its first state: if it is killed within minutes, it may not start again", "err", err)
+	}
 }
 
 // isRunning reports whether a slurmctld runs.

@@ -167,3 +167,45 @@ func TestAReconfigureWaitsForSlurmdbd(t *testing.T) {
 	cancel()
 	t.Fatalf("slurmctld is not reconfigured although slurmdbd is back: %v", <-applied)
 }
+
+// TestTheFirstStateIsSaved: a slurmctld 26.05 that is killed before it has saved the usage of its associations does not start
+// again.
+func TestTheFirstStateIsSaved(t *testing.T) {
+	const withSlurmdbd = "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort="
+	for name, tc := range map[string]struct {
+		conf  string
+		saved bool
+		want  bool
+	}{
+		"a new cluster":                  {withSlurmdbd, false, true},
+		"a cluster that has saved it":    {withSlurmdbd, true, false},
+		"a cluster without a slurmdbd":   {"ClusterName=c\n#", false, false},
+		"one without, that has saved it": {"ClusterName=c\n#", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := startSlurmctld(t, obedient)
+			s.State = t.TempDir()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close() //nolint:errcheck // it is not used any more
+			_, port, _ := net.SplitHostPort(listener.Addr().String())
+			files := map[string]string{filepath.Join(s.Live, "slurm.conf"): tc.conf + port + "\n"}
+			if tc.saved {
+				files[filepath.Join(s.State, "assoc_usage")] = ""
+			}
+			for file, text := range files {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Confirm(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(s.Live, "reconfigured")); (err == nil) != tc.want {
+				t.Errorf("reconfigured: %t, want %t", err == nil, tc.want)
+			}
+		})
+	}
+}

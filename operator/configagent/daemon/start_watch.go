@@ -91,6 +91,12 @@ func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 	}
 }
 
+// hasSlurmdbd reports whether the slurm.conf in a folder names a slurmdbd.
+func hasSlurmdbd(live string) bool {
+	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf")) //nolint:gosec // see Slurmctld
+	return err == nil && slurmdbdAddress(string(conf)) != ""
+}
+
 // reachesSlurmdbd reports whether slurmdbd accepts connections, or there is none.
 func reachesSlurmdbd(ctx context.Context, live string) bool {
 	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf"))

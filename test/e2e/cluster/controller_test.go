@@ -37,6 +37,7 @@ func TestController(t *testing.T) {
 				e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
 				job := e.submit("--wrap", "sleep 3600")
 				e.awaitState(job, "RUNNING")
+				e.slurm("test", "-s", "/var/spool/slurmctld/assoc_usage") // 26.05 does not start again without it
 				if isTestedWhole(version) {
 					e.testEverything(job)
 				} else {
