@@ -34,7 +34,7 @@ func newNodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 
 func newNode(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 	return &slurm.Node{
-		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
+		Name: name, State: slurm.NodeState{Base: state, Flags: slurm.NodeDynamicNorm}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
 		AllocCPUs:  busyCPUs,
 		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)),
 		SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),

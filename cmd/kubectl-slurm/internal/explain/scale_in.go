@@ -166,7 +166,7 @@ func (l *planInput) addPod(pod *corev1.Pod) {
 	}
 	name := observed.SlurmName(pod)
 	r := plan.Record{
-		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
+		Name: name, Dynamic: true, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
 			has[v1beta1.PodConditionNotResponding],
 		Busy: !has[v1beta1.PodConditionIdle] && !has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionCompleting],
 	}
