@@ -71,15 +71,13 @@ func TestRealWorkers(t *testing.T) {
 // scenariosOfEveryRelease remove workers, while they have jobs, in the ways that depend most on what a release of
 // Slurm does.
 func scenariosOfEveryRelease() map[string]scenario {
-	return map[string]scenario{
-		"scale-in": testScaleIn, "update": testUpdate, "deletion": testDeletion,
-		"held by an administrator": testHeldByAdmin, longest: testShortJobs,
-	}
+	return map[string]scenario{"scale-in": testScaleIn, "deletion": testDeletion, longest: testShortJobs}
 }
 
 // scenariosOfNewestRelease remove workers while something else is wrong, and give jobs up where a policy says so.
 func scenariosOfNewestRelease() map[string]scenario {
 	return map[string]scenario{
+		"update": testUpdate, "held by an administrator": testHeldByAdmin,
 		"drain policy Timeout": testTimeoutPolicy, "drain policy Force": testForcePolicy,
 		"no slurmd responds": testNoSlurmdResponds, "another Slurm answers": testOtherSlurmAnswers,
 		"a reading lacks a node": testReadingLacksNode, "its Cluster is gone": testMissingCluster,

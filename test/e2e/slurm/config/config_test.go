@@ -3,6 +3,7 @@
 package config
 
 import (
+	"flag"
 	"strings"
 	"testing"
 
@@ -12,10 +13,29 @@ import (
 
 // forEachRelease runs a test with a cluster of every release.
 func forEachRelease(t *testing.T, test func(t *testing.T, release string, tr trial)) {
+	t.Helper()
+	forReleases(t, realslurm.Versions(), test)
+}
+
+var long = flag.Bool("long", false, "run every test on every release, not only the short ones")
+
+// forNewestRelease runs a test that takes minutes on the newest release, and on every one with -long.
+func forNewestRelease(t *testing.T, test func(t *testing.T, release string, tr trial)) {
+	t.Helper()
+	all := realslurm.Versions()
+	if !*long {
+		all = all[len(all)-1:]
+	}
+	forReleases(t, all, test)
+}
+
+// forReleases runs a test beside a slurmctld of each release.
+func forReleases(t *testing.T, releases []string, test func(t *testing.T, release string, tr trial)) {
+	t.Helper()
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
-	for _, release := range realslurm.Versions() {
+	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
 			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, WithoutAccounting: true})

@@ -42,7 +42,7 @@ cd $dir; exec setpriv --reuid slurm --regid slurm --init-groups "$@" 2>&1`
 // TestNoAcceptedLineEndsSlurmctld tries random lines of slurm.conf. A real slurmctld starts with each line that the agent's
 // trial accepts, and takes it with a reconfigure.
 func TestNoAcceptedLineEndsSlurmctld(t *testing.T) {
-	forEachRelease(t, func(t *testing.T, release string, tr trial) {
+	forNewestRelease(t, func(t *testing.T, release string, tr trial) {
 		dir := filepath.Join(tr.cluster.Dir, "scratch", "fuzz")
 		program, err := os.Executable()
 		if err != nil {

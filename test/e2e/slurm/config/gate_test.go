@@ -21,7 +21,7 @@ import (
 // TestNoJobStartsBehindAClosedGate: it waits until the gate is open, while those that run go on. A partition that an
 // administrator has set DOWN stays DOWN.
 func TestNoJobStartsBehindAClosedGate(t *testing.T) {
-	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		run := func(argv ...string) string {
 			out, err := tr.cluster.Run(t.Context(), "", argv...)
 			if err != nil {

@@ -155,7 +155,7 @@ func (a *agentBeside) awaitJob(id, state string) {
 // TestRevisionsThatEndJobsWait, whichever way they do it; the jobs go on. They are applied when the jobs have ended, or when
 // they are forced.
 func TestRevisionsThatEndJobsWait(t *testing.T) {
-	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		a := newAgentBeside(t, tr)
 		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
 		if err != nil {

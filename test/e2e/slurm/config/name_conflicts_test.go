@@ -15,7 +15,7 @@ import (
 // TestNodeSetsWithNamesOfSlurmNodes: whichever of the NodeSets w and w-0 is older, slurmctld starts with what is
 // listed, and a Slurm node can be created for each worker. With both, it would end.
 func TestNodeSetsWithNamesOfSlurmNodes(t *testing.T) {
-	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		a := newAgentBeside(t, tr)
 		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
 		if err != nil {

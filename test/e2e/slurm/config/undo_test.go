@@ -57,7 +57,7 @@ touch $D/stop; kill $agent $(cat /inst/run/slurmctld.pid); wait
 // TestAChangeThatFailsIsUndone: the trial accepts it, slurmctld ends with it, and runs with what was in force before. The
 // administrator goes back, and an agent that is killed in between changes nothing.
 func TestAChangeThatFailsIsUndone(t *testing.T) {
-	forEachRelease(t, func(t *testing.T, release string, tr trial) {
+	forNewestRelease(t, func(t *testing.T, release string, tr trial) {
 		dir := filepath.Join(tr.cluster.Dir, "scratch", "undo")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
