@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	rounds       = flag.Int("rounds", 40, "the number of `rounds`, divided among the releases")
+	rounds       = flag.Int("rounds", 24, "the number of `rounds`, divided among the releases")
 	seed         = flag.Uint64("seed", 1, "the `seed` of the first round")
-	environments = flag.Int("lanes", 3, "how many clusters of each release run in parallel")
+	environments = flag.Int("lanes", 2, "how many clusters of each release run in parallel")
 	release      = flag.String("release", "both", "the `release` to run, or both")
 	variant      = flag.String("variant", "", "the name of the only `variant` to run; empty for all")
 	maxMinimised = flag.Int("minimise", 0, "for how `many` failing rounds the queue is minimised")
