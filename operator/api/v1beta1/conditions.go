@@ -206,7 +206,7 @@ const ReasonDryRun = "DryRun"
 const ReasonDatabaseShared = "DatabaseShared"
 
 // ConditionNodeSetsIncluded is on Controllers with NodeSets that slurm.conf leaves out, because slurmctld would not start
-// with their names. False: the message names them and says why. It is a slurmtide extension.
+// with their names. False: the message has their names and the reasons. It is a slurmtide extension.
 const ConditionNodeSetsIncluded = "NodeSetsIncluded"
 
 // ConditionReleaseAllowed is on Controllers, Accountings, RestApis, LoginSets and NodeSets whose image has changed.

@@ -91,7 +91,7 @@ const (
 	DrainCauseUpdate = "Update"
 	// DrainCauseDeletion says that the NodeSet is being deleted.
 	DrainCauseDeletion = "Deletion"
-	// DrainCauseReboot says that slurmctld asked to reboot the worker (scontrol reboot).
+	// DrainCauseReboot is the cause of a worker whose reboot slurmctld asked for (scontrol reboot).
 	DrainCauseReboot = "Reboot"
 )
 

@@ -119,8 +119,8 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 }
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
-// reconfigure. It writes that file when it ends, at a reconfigure and after minutes. 26.05 does not start without the file
-// beside other state, so one that is killed before would never start again (docs/development/slurm.md, "A killed slurmctld").
+// reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start
+// again (docs/development/slurm.md, "A killed slurmctld").
 func (s Slurmctld) saveFirstState(ctx context.Context) {
 	_, err := os.Stat(filepath.Join(s.State, "assoc_usage"))
 	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || isStandby(s.ping(ctx), s.Host) {
