@@ -114,7 +114,10 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	open := map[string][]string{}
 	var table []string
 	const maxObservations = 8
-	for range maxObservations {
+	for i := range maxObservations {
+		if i == maxObservations/2 {
+			updateWaitingJob(t, cluster)
+		}
 		s := observeCluster(t, cluster, exporter, a)
 		for _, p := range programs {
 			if differences, seen := open[p.name]; seen && len(differences) == 0 {
@@ -139,6 +142,13 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	for _, v := range h.Variants {
 		t.Logf("variant %-20s values equal to those of Slurm's commands: %s", v.Name, strings.Join(table, ", "))
 	}
+}
+
+// updateWaitingJob makes slurmctld count an update of the jobs. It changes the reason of a waiting job without that at
+// times, so that update_time leaves the programs with the reason of before for minutes.
+func updateWaitingJob(t *testing.T, cluster *realslurm.Cluster) {
+	t.Helper()
+	runShell(t, cluster, []string{`squeue -h -t PD -o %A | head -n 1 | xargs -r -I{} scontrol update jobid={} admincomment=seen`})
 }
 
 // observeCluster refreshes every program and then reads the commands. A difference that exists only
