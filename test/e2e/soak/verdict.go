@@ -26,8 +26,8 @@ type record struct {
 const lossWindow = 6 * time.Second
 
 // judgeJobs returns what is wrong with the records of the jobs, and which jobs Slurm may have lost with a killed slurmctld: those
-// that were accepted right before, and those whose id was given twice.
-func judgeJobs(jobs []submission, records []record, kills []time.Time) (faults, lost []string) {
+// that were accepted right before, those whose id was given twice, and those of the given names, whose ends it lost.
+func judgeJobs(jobs []submission, records []record, kills []time.Time, lostEnds []string) (faults, lost []string) {
 	given := map[string]int{}
 	for _, job := range jobs {
 		given[job.id]++
@@ -36,7 +36,7 @@ func judgeJobs(jobs []submission, records []record, kills []time.Time) (faults, 
 		fault := judgeJob(job, records)
 		switch {
 		case fault == "":
-		case given[job.id] > 1 || isLossExcused(job, kills):
+		case given[job.id] > 1 || isLossExcused(job, kills) || slices.Contains(lostEnds, job.name):
 			lost = append(lost, fault)
 		default:
 			faults = append(faults, fault)
@@ -50,6 +50,32 @@ func isLossExcused(job submission, kills []time.Time) bool {
 	return slices.ContainsFunc(kills, func(kill time.Time) bool {
 		return !kill.Before(job.at) && kill.Sub(job.at) <= lossWindow
 	})
+}
+
+// lostEnd is a job that slurmctld believes to run, although slurmdbd has its end.
+type lostEnd struct{ id, name string }
+
+// findLostEnds returns the jobs that run according to a queue ("%i|%j|%T" of squeue), and that completed according to
+// slurmdbd ("jobid,end,state" of sacct) when slurmctld was about to be killed.
+func findLostEnds(queue, accounting string, kills []time.Time) []lostEnd {
+	ended := map[string]bool{}
+	for line := range strings.Lines(accounting) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		if len(fields) != 3 || fields[2] != "COMPLETED" {
+			continue
+		}
+		end, err := time.Parse("2006-01-02T15:04:05", fields[1])
+		ended[fields[0]] = err == nil && slices.ContainsFunc(kills, func(kill time.Time) bool {
+			return end.Add(lossWindow).After(kill) && end.Before(kill.Add(time.Second))
+		})
+	}
+	var out []lostEnd
+	for line := range strings.Lines(queue) {
+		if f := strings.Split(strings.TrimSpace(line), "|"); len(f) == 3 && f[2] == "RUNNING" && ended[f[0]] {
+			out = append(out, lostEnd{f[0], f[1]})
+		}
+	}
+	return out
 }
 
 // judgeJob returns what is wrong with the records of one job, empty if nothing is.

@@ -20,6 +20,7 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 		jobs         []submission
 		records      []record
 		kills        []time.Time
+		lostEnds     []string
 		fault, lost  string
 		faults, lose int
 	}{
@@ -38,11 +39,13 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 		"a task is missing":              {jobs: []submission{array}, records: []record{{id: "8_1", name: "s1-1", state: "COMPLETED"}}, fault: "1 records, want 2", faults: 1},
 		"an id that was given twice": {jobs: []submission{job, {Job: job.Job, id: "7", name: "s1-2", at: at(20)}},
 			records: []record{{id: "7", name: "s1-2", state: "PENDING"}}, lost: "PENDING", lose: 2},
+		"a job whose end was lost": {jobs: []submission{job}, records: []record{{id: "7", name: "s1-0", state: "CANCELLED"}},
+			lostEnds: []string{"s1-0"}, lost: "7 is CANCELLED", lose: 1},
 		"a job that was to be cancelled": {jobs: []submission{{Job: Job{Tasks: 1, Want: "CANCELLED"}, id: "9", name: "c"}},
 			records: []record{{id: "9", name: "c", state: "CANCELLED by 0"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			faults, lost := judgeJobs(c.jobs, c.records, c.kills)
+			faults, lost := judgeJobs(c.jobs, c.records, c.kills, c.lostEnds)
 			if len(faults) != c.faults || !strings.Contains(strings.Join(faults, "\n"), c.fault) {
 				t.Errorf("faults %q, want %d with %q", faults, c.faults, c.fault)
 			}
@@ -50,6 +53,19 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 				t.Errorf("lost %q, want %d with %q", lost, c.lose, c.lost)
 			}
 		})
+	}
+}
+
+func TestFindLostEnds(t *testing.T) {
+	const queue = "41_3|s1-33|RUNNING\n41_4|s1-33|RUNNING\n50|s1-40|RUNNING\n51|s1-41|PENDING\n"
+	const accounting = "41_3|2027-01-15T08:00:00|COMPLETED\n41_4|2027-01-15T07:59:50|COMPLETED\n" +
+		"50|Unknown|RUNNING\n51|2027-01-15T08:00:00|COMPLETED\n"
+	want := []lostEnd{{"41_3", "s1-33"}} // 41_4 had ended long before
+	if got := findLostEnds(queue, accounting, []time.Time{at(2)}); !slices.Equal(got, want) {
+		t.Errorf("lost ends are %v, want %v", got, want)
+	}
+	if got := findLostEnds(queue, accounting, nil); got != nil {
+		t.Errorf("without a kill they are %v", got)
 	}
 }
 
