@@ -61,6 +61,10 @@ func TestRealWorkers(t *testing.T) {
 			}
 			// These have the one Kubernetes node cordoned, or a worker for each.
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
+			t.Run("kubelet away", func(t *testing.T) { testKubeletAway(t, s) })
+			if *whole {
+				t.Run("older state", func(t *testing.T) { testOlderState(t, s) })
+			}
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
 			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
 			t.Run("things fail", func(t *testing.T) { testFaults(t, s) })
@@ -82,6 +86,7 @@ func scenariosOfNewestRelease() map[string]scenario {
 		"no slurmd responds": testNoSlurmdResponds, "another Slurm answers": testOtherSlurmAnswers,
 		"a reading lacks a node": testReadingLacksNode, "its Cluster is gone": testMissingCluster,
 		"two HPAs": testTwoAutoscalers, "foreground deletion": testForegroundDeletion, "claims": testClaims,
+		"reboot": testReboot, "named record": testNamedRecord,
 	}
 }
 
