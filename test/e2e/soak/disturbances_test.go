@@ -208,6 +208,12 @@ func (r *run) holdJobs() (func() error, error) {
 	if len(held) == 0 {
 		return nil, errors.New("no job waits")
 	}
-	jobs := strings.Join(held, ",")
-	return func() error { return r.scontrol("release", jobs) }, r.scontrol("hold", jobs)
+	release := func() error {
+		var errs []error
+		for _, id := range held {
+			errs = append(errs, ignoreFinished(r.scontrol("release", id)))
+		}
+		return errors.Join(errs...)
+	}
+	return release, r.scontrol("hold", strings.Join(held, ","))
 }

@@ -92,7 +92,7 @@ func (r *run) submitJobs(dice *rand.Rand, end time.Time) {
 			r.jobs = append(r.jobs, submission{job, id, name, time.Now()})
 			r.mu.Unlock()
 			if len(job.Then) > 0 {
-				time.AfterFunc(8*time.Second, func() { r.followUp(id, job) })
+				time.AfterFunc(followUpAfter, func() { r.followUp(id, job) })
 			}
 		} // nobody has promised anything for a job that was not accepted
 		time.Sleep(time.Duration(1+dice.IntN(4)) * time.Second)
@@ -110,14 +110,19 @@ func (r *run) submit(name string, job Job) (string, error) {
 func (r *run) followUp(id string, job Job) {
 	err := process.Retry(r.Context(), 2*time.Minute, func(ctx context.Context) error {
 		_, err := r.controller(ctx, append(slices.Clone(job.Then), id)...)
-		if err != nil && strings.Contains(err.Error(), "Job has already finished") {
-			return nil // an administrator released it
-		}
-		return err
+		return ignoreFinished(err) // an administrator may have released it
 	})
 	if err != nil {
 		r.note("%v %s: %v", job.Then, id, err)
 	}
+}
+
+// ignoreFinished returns nil for the error of a command about a job that has ended.
+func ignoreFinished(err error) error {
+	if err != nil && strings.Contains(err.Error(), "Job has already finished") {
+		return nil
+	}
+	return err
 }
 
 // disturb does all disturbances in a random order, evenly until a time, and undoes each some seconds later.

@@ -45,10 +45,17 @@ func judgeJobs(jobs []submission, records []record, kills []time.Time, lostEnds 
 	return faults, lost
 }
 
-// isLossExcused reports whether slurmctld was killed before it had to know the job.
+// followUpAfter is how long after its submission a job gets the command that it waits for.
+const followUpAfter = 8 * time.Second
+
+// isLossExcused reports whether slurmctld was killed before it had to know the job, or what became of it.
 func isLossExcused(job submission, kills []time.Time) bool {
+	times := []time.Time{job.at}
+	if len(job.Then) > 0 {
+		times = append(times, job.at.Add(followUpAfter))
+	}
 	return slices.ContainsFunc(kills, func(kill time.Time) bool {
-		return !kill.Before(job.at) && kill.Sub(job.at) <= lossWindow
+		return slices.ContainsFunc(times, func(at time.Time) bool { return !kill.Before(at) && kill.Sub(at) <= lossWindow })
 	})
 }
 

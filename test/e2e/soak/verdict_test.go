@@ -35,6 +35,8 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 		"a job that was lost with slurmctld": {jobs: []submission{job}, kills: []time.Time{at(5)}, lost: "0 records",
 			lose: 1},
 		"a job that slurmctld had saved": {jobs: []submission{job}, kills: []time.Time{at(7)}, fault: "0 records", faults: 1},
+		"a job that was cancelled before the kill": {jobs: []submission{{Job: Job{Kind: "is cancelled", Tasks: 1,
+			Want: "CANCELLED", Then: []string{"scancel"}}, id: "7", name: "s1-0", at: at(0)}}, kills: []time.Time{at(10)}, lost: "0 records", lose: 1},
 		"a job that came after the kill": {jobs: []submission{job}, kills: []time.Time{at(-1)}, fault: "0 records", faults: 1},
 		"a task is missing":              {jobs: []submission{array}, records: []record{{id: "8_1", name: "s1-1", state: "COMPLETED"}}, fault: "1 records, want 2", faults: 1},
 		"an id that was given twice": {jobs: []submission{job, {Job: job.Job, id: "7", name: "s1-2", at: at(20)}},
