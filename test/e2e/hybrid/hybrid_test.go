@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/test/harness/outside"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
@@ -129,12 +130,29 @@ func (e *env) testLoadBalancers() {
 		from{"the slurmd outside", node.Run}, from{"the login pod", pod}, from{"a worker", e.inPod("w-0", "slurmd")})
 	e.checkRecord(e.checkBatch(from{"the login host outside", login.Run}, "w-0"), login.Run, pod)
 	e.checkRecord(e.checkBatch(from{"the login pod", pod}, node.Name), login.Run, pod)
+	e.checkRotationWaits(login, node)
 	token, err := e.ctld(e.Context(), "scontrol", "token", "lifespan=3600")
 	must(e.T, err)
 	e.values.Token, e.values.Slurmrestd = strings.TrimPrefix(token, "SLURM_JWT="), rest.Address
 	e.apply("slurmrestd-outside")
 	e.awaitReady("cluster/outside")
 	e.kubectl("delete", "cluster", "outside")
+}
+
+// checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside and waits, while a job there runs on, and
+// that it ends without a new key when its annotation is removed.
+func (e *env) checkRotationWaits(login, node *outside.Host) {
+	e.Helper()
+	job, err := login.Run(e.Context(), "sbatch", "--parsable", "-t1", "-w", node.Name, "-o", "/dev/null", "--wrap", "sleep 15")
+	must(e.T, err)
+	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"=second")
+	e.await(func(context.Context, ...string) (string, error) {
+		return e.kubectl("get", "controller", "slurm", "-o",
+			`jsonpath={range .status.conditions[?(@.type=="KeysRotated")]}{.reason} {.message}{end}`), nil
+	}, "WaitingForHostsOutside hosts outside of Kubernetes may have the key, since there is slurm node "+node.Name)
+	e.await(login.Run, "COMPLETED", "scontrol", "show", "job", job)
+	e.awaitIdle([]string{"w-0", "w-1", node.Name})
+	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"-")
 }
 
 // testNodePort: slurmctld runs in a pod, and the hosts outside, which resolve the name of its Service by

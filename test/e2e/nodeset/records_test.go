@@ -1,0 +1,142 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
+)
+
+// testNamedRecord: a held job names a worker that does not exist yet. Its record stays while the maximum falls, while
+// nobody knows it, and when slurmctld reads its configuration again; then the job runs there.
+func testNamedRecord(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "named", Replicas: 1})
+	c.awaitSlurmState("named-5", "FUTURE", "")
+	job, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-H", "-o", "/out/%x-%j-%N", "-p", "all", "-w", "named-5",
+		"--wrap", "true")
+	must(t, err)
+	c.patch("{maxReplicas: 2}")
+	c.awaitCondition("Draining", "named-5", "job "+job)
+	c.patch("{maxReplicas: null}")
+	c.expectSteady("all records stay", func() (bool, string) {
+		state, _, err := s.SlurmNode(t.Context(), "named-[1-5]")
+		return err == nil && strings.HasPrefix(state, "FUTURE"), fmt.Sprint(state, err)
+	})
+	_, err = s.Slurm(t.Context(), "scontrol", "reconfigure")
+	must(t, err)
+	c.expectSteady("the job waits", func() (bool, string) {
+		have, err := s.Job(t.Context(), job)
+		return err == nil && have.State == "PENDING", fmt.Sprint(have, err)
+	})
+	c.patch("{maxReplicas: 6}")
+	must(t, s.Scale(t.Context(), "named", 6))
+	c.awaitSlurmState("named-5", "IDLE", "")
+	_, err = s.Slurm(t.Context(), "scontrol", "release", job)
+	must(t, err)
+	c.await("job "+job+" has ended well", func(ctx context.Context) (bool, string) {
+		have, err := s.Job(ctx, job)
+		return have.CompletedOnce(), fmt.Sprint(have, err)
+	})
+	c.deleteAndWait()
+}
+
+// patch changes the spec of the NodeSet.
+func (c nodeSetEnv) patch(spec string) {
+	c.t.Helper()
+	_, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "patch", "nodeset", c.spec.Name,
+		"--type=merge", "--patch={spec: "+spec+"}")
+	must(c.t, err)
+}
+
+// testReboot: "scontrol reboot" of a worker with a job replaces its pod after the job, and the node is in service again.
+func testReboot(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "boot", Replicas: 1})
+	job := c.startJob("boot-0", 30)
+	before := c.mustWorkers()["boot-0"]
+	_, err := s.Slurm(t.Context(), "scontrol", "reboot", "ASAP", "nextstate=resume", "reason=kernel", "boot-0")
+	must(t, err)
+	c.awaitCondition("Draining", "boot-0", "Reboot", "job "+job)
+	c.expectSteady("its worker stays", func() (bool, string) {
+		have := c.mustWorkers()["boot-0"]
+		return have.UID == before.UID && !have.Deleting, fmt.Sprint(have)
+	})
+	c.finishJob(job)
+	c.await("it has another pod", func(context.Context) (bool, string) {
+		have := c.mustWorkers()["boot-0"]
+		return have.UID != "" && have.UID != before.UID, fmt.Sprint(have)
+	})
+	c.awaitSlurmState("boot-0", "IDLE", "")
+	c.finishJob(c.startJob("boot-0", 30))
+	c.deleteAndWait()
+}
+
+// testKubeletAway: the pod of a worker with a job is deleted by force while its kubelet is away. The job ends as it
+// was asked to; meanwhile no second worker has its name.
+func testKubeletAway(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "lost", Replicas: 1})
+	job := c.startJob("lost-0", 30)
+	must(t, s.Kube.Signal(t.Context(), "kubelet", syscall.SIGSTOP))
+	defer func() { must(t, s.Kube.Signal(context.Background(), "kubelet", syscall.SIGCONT)) }()
+	_, err := s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "delete", "pod", "lost-0", "--force",
+		"--grace-period=0", "--wait=false")
+	must(t, err)
+	c.await("the next worker takes its place", func(context.Context) (bool, string) {
+		have := c.mustWorkers()
+		return len(have) == 1 && have["lost-1"].UID != "", fmt.Sprint(have)
+	})
+	c.await("Ready names the Slurm node", func(ctx context.Context) (bool, string) {
+		ok, text := conditionOf(ctx, s, "lost", "Ready", "False")
+		return ok && strings.Contains(text, "lost-0 have no pod"), text
+	})
+	c.finishJob(job)
+	must(t, s.Kube.Signal(t.Context(), "kubelet", syscall.SIGCONT))
+	c.awaitSlurmState("lost-1", "IDLE", "")
+	c.deleteAndWait()
+}
+
+// testOlderState: slurmctld comes back with a state from before a worker registered, whose job runs. The worker stays
+// longer than one that never registers, until the job has ended, and then takes jobs again.
+func testOlderState(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "older"})
+	c.awaitSlurmState("older-0", "FUTURE", "")
+	c.await("the state has its record", func(ctx context.Context) (bool, string) {
+		out, err := s.Slurm(ctx, "sh", "-c", "grep -q older-0 /var/spool/slurmctld/node_state && rm -rf /out/saved && cp -a /var/spool/slurmctld /out/saved")
+		return err == nil, fmt.Sprint(out, err)
+	})
+	must(t, s.Scale(t.Context(), "older", 1))
+	c.awaitSlurmState("older-0", "IDLE", "")
+	job := c.startJob("older-0", 30)
+	before := c.mustWorkers()["older-0"]
+	out, err := s.Slurm(t.Context(), "sh", "-c", "mv /out/saved /out/restored-state && kill -KILL $(grep -lx slurmctld /proc/[0-9]*/comm | cut -d/ -f3)")
+	t.Log("slurmctld is killed: ", out, err) // its pod may end the command
+	c.awaitSlurmState("older-0", "FUTURE", "")
+	c.await("Ready names it", func(ctx context.Context) (bool, string) {
+		ok, text := conditionOf(ctx, s, "older", "Ready", "False")
+		return ok && strings.Contains(text, "Slurm lost the records of workers older-0"), text
+	})
+	const longerThanRegistration = 90 * time.Second // registerWithin is a minute here
+	for end := time.Now().Add(longerThanRegistration); time.Now().Before(end); time.Sleep(time.Second) {
+		if have := c.mustWorkers()["older-0"]; have.UID != before.UID || have.Deleting {
+			t.Fatalf("the worker with the job that slurmctld has lost is %v now", have)
+		}
+	}
+	if out, err := s.Slurm(t.Context(), "sh", "-c", "ls /out/held-"+job+"-older-0 && ! grep -i orphan /out/held-"+job+"-older-0"); err != nil {
+		t.Errorf("the job was ended: %s %v", out, err)
+	}
+	must(t, s.FinishJob(t.Context(), job))
+	c.timeout *= 2 // it is asked every two minutes
+	c.awaitSlurmState("older-0", "IDLE", "")
+	if have := c.mustWorkers()["older-0"]; have.UID != before.UID {
+		t.Errorf("it was replaced: %v", have)
+	}
+	_, err = s.Slurm(t.Context(), "sh", "-c", "rm -f /out/over-*")
+	must(t, err)
+	c.finishJob(c.startJob("older-0", 30))
+	c.deleteAndWait()
+}
