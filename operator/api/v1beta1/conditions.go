@@ -182,7 +182,7 @@ const (
 	// ReasonPartitionInUse (False): the configuration removes partitions of unfinished jobs. It is applied when they have
 	// ended, or with AnnotationForceRevision.
 	ReasonPartitionInUse = "PartitionInUse"
-	// ReasonNodeInUse (False): the configuration removes or reshapes static nodes that unfinished jobs have or require. It is applied
+	// ReasonNodeInUse (False): the configuration removes or reshapes nodes that unfinished jobs have or require. It is applied
 	// when they have ended, or with AnnotationForceRevision.
 	ReasonNodeInUse = "NodeInUse"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would

@@ -223,7 +223,7 @@ func TestNamesOfSlurmNodes(t *testing.T) {
 		{"a node set", "NodeSet=gpu-0 Feature=gpu-0\n", "NameTaken: it gives names of Slurm nodes"},
 		{"a node set in other case", "NodeSet=GPU-0 Feature=gpu-0\n", ""},
 		{"a node set of another name", "NodeSet=gpu Feature=gpu\n", ""},
-		{"a static node: slurmctld keeps the dynamic one", "NodeName=gpu-[0-3] CPUs=1\n", ""},
+		{"a static node, while no job has the dynamic one", "NodeName=gpu-[0-3] CPUs=1\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCluster(t, "")
@@ -235,4 +235,27 @@ func TestNamesOfSlurmNodes(t *testing.T) {
 			c.expect(c.hold(inForce+tc.add), "")
 		})
 	}
+}
+
+// TestAStaticNodeGetsTheNameOfADynamicOne: slurmctld gives the dynamic node the shape of the line, and ends the jobs that
+// do not fit into it.
+func TestAStaticNodeGetsTheNameOfADynamicOne(t *testing.T) {
+	const added = inForce + "NodeName=gpu-[0-3] CPUs=1\n"
+	for _, tc := range []struct{ name, jobs, want string }{
+		{"a job runs on it", "5|RUNNING|a|gpu-[2-3]|\n", "NodeInUse: it gives names of dynamic nodes to other nodes"},
+		{"a job requires it", "5|PENDING|a||gpu-1\n", "gpu-1 (job 5)"},
+		{"its job has ended", "5|COMPLETED|a|gpu-2|\n", ""},
+		{"a job runs elsewhere", "5|RUNNING|a|gpu-4|\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, tc.jobs)
+			c.expect(c.hold(added), tc.want)
+			c.expectStates("a:UP b:UP closed:DOWN")
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
+			c.expect(c.hold(added), "")
+		})
+	}
+	c := newCluster(t, "")
+	c.write("down", "")
+	c.expect(c.hold(added), "NodeInUse: it adds the nodes gpu-0, gpu-1, gpu-2, gpu-3")
 }

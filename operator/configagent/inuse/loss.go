@@ -2,6 +2,8 @@ package inuse
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -10,26 +12,29 @@ import (
 
 // loss is what other files take away.
 type loss struct {
-	// partitions are removed. nodes are static ones that are removed or get another shape.
-	partitions, nodes []string
+	// partitions are removed. nodes are static ones that are removed or get another shape, newNodes those that are added:
+	// a dynamic node of such a name gets the shape of its line.
+	partitions, nodes, newNodes []string
 	// maxJobs is how many jobs slurmctld may remember from then on, 0 if not fewer than before.
 	maxJobs uint64
 }
 
 // lossOf returns what the files after take away.
 func lossOf(before, after conf) loss {
-	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after)}
+	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after),
+		newNodes: missing(slices.Collect(maps.Keys(after.nodes)), slices.Collect(maps.Keys(before.nodes)))}
 	if after.maxJobs < before.maxJobs {
 		out.maxJobs = after.maxJobs
 	}
 	return out
 }
 
-func (l loss) isNone() bool { return len(l.partitions)+len(l.nodes) == 0 && l.maxJobs == 0 }
+func (l loss) isNone() bool { return len(l.partitions)+len(l.nodes)+len(l.newNodes) == 0 && l.maxJobs == 0 }
 
 // judge returns an error if jobs use what is lost.
 func (l loss) judge(jobs jobList) error {
 	partitions, nodes := usesOf(l.partitions, jobs.unfinished, partitionsOf), usesOf(l.nodes, jobs.unfinished, nodesOf)
+	newNodes := usesOf(l.newNodes, jobs.unfinished, nodesOf)
 	switch {
 	case len(partitions) > 0:
 		return &configagent.HeldError{Reason: v1beta1.ReasonPartitionInUse, Message: "it removes partitions of unfinished " +
@@ -39,6 +44,10 @@ func (l loss) judge(jobs jobList) error {
 		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it removes or reshapes nodes that " +
 			"unfinished jobs have or require, which slurmctld would end: " + describe(nodes) + "; it is applied when these " +
 			"jobs have ended"}
+	case len(newNodes) > 0:
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it gives names of dynamic nodes to other " +
+			"nodes, and slurmctld would end unfinished jobs that have or require them: " + describe(newNodes) + "; " +
+			"choose other names, or wait until these jobs have ended"}
 	case l.maxJobs > 0 && jobs.count >= l.maxJobs:
 		return &configagent.HeldError{Reason: v1beta1.ReasonTooManyJobs, Message: fmt.Sprintf("it lets slurmctld remember "+
 			"%d jobs (MaxJobCount, FirstJobId and MaxJobId), and slurmctld would forget the %d that it remembers, which "+
@@ -55,6 +64,8 @@ func (l loss) doubt(cause error) error {
 		reason, what = v1beta1.ReasonPartitionInUse, "it removes the partitions "+limitList(l.partitions)
 	case len(l.nodes) > 0:
 		reason, what = v1beta1.ReasonNodeInUse, "it removes or reshapes the nodes "+limitList(l.nodes)
+	case len(l.newNodes) > 0:
+		reason, what = v1beta1.ReasonNodeInUse, "it adds the nodes "+limitList(l.newNodes)+", whose names dynamic nodes may have"
 	}
 	return &configagent.HeldError{Reason: reason,
 		Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, cause)}

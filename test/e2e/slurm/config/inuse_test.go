@@ -211,6 +211,28 @@ func TestRevisionsThatEndJobsWait(t *testing.T) {
 	})
 }
 
+// TestAStaticNodeWithTheNameOfADynamicOneWaits: slurmctld would give the dynamic node the shape of the line.
+func TestAStaticNodeWithTheNameOfADynamicOneWaits(t *testing.T) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
+		a := newAgentBeside(t, tr)
+		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := string(text) + "ReconfigFlags=KeepPartState\n"
+		first := a.want(base, "")
+		a.start()
+		a.awaitApplied(first)
+		a.run("scontrol", "create", "NodeName=dyn-0", "State=CLOUD", "CPUs=4")
+		job := a.submit("--hold", "--partition=batch", "--nodelist=dyn-0")
+		added := a.want(base+"NodeName=dyn-[0-1] CPUs=1\n", "")
+		a.awaitHeld(added, "NodeInUse", "dyn-0 (job "+job+")")
+		a.awaitJob(job, "PENDING")
+		a.run("scancel", job)
+		a.awaitApplied(added)
+	})
+}
+
 // checkForce checks that a revision which ends a job waits after the pod has moved as well, until it is forced.
 func (a *agentBeside) checkForce(conf, more string) {
 	a.Helper()
