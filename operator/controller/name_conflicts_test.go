@@ -48,6 +48,19 @@ func TestNodeSetsWithNamesOfWorkersAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestNodeSetsWithNamesInIncludedFilesAreLeftOut: slurmctld would not start with their names either.
+func TestNodeSetsWithNamesInIncludedFilesAreLeftOut(t *testing.T) {
+	e := newEnv(t, newAgedNodeSet("n8", 1), newAgedNodeSet("gpu", 2),
+		newConfigMap("more", map[string]string{"nodes.conf": "NodeName=n[7-9]\n"}))
+	e.change(func(s *v1beta1.ControllerSpec) {
+		s.ConfigFileRefs, s.ExtraConf = []corev1.LocalObjectReference{{Name: "more"}}, "Include nodes.conf"
+	})
+	e.reconcile()
+	if text := e.slurmConf(); strings.Contains(text, "NodeSet=n8") || !strings.Contains(text, "NodeSet=gpu") {
+		t.Errorf("slurm.conf is:\n%s", text)
+	}
+}
+
 // TestListedNodeSetsStayInSlurmConf: nobody's jobs end because another NodeSet may get more workers.
 func TestListedNodeSetsStayInSlurmConf(t *testing.T) {
 	gpu := newAgedNodeSet("gpu", 1)

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
@@ -48,7 +49,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	if in.Accounting, err = access.FindSlurmdbd(ctx, r.Client, c); err != nil {
 		return in, err
 	}
-	in.NodeSets, in.LeftOut, in.MaxWorkers, err = r.findNodeSets(ctx, c)
+	in.NodeSets, in.LeftOut, in.MaxWorkers, err = r.findNodeSets(ctx, c, in.Files.Config)
 	return in, err
 }
 
@@ -110,10 +111,10 @@ func addFiles(ref fileRef, config *corev1.ConfigMap) error {
 }
 
 // findNodeSets returns the NodeSets of a Controller in the order of their names, why others are left out
-// of slurm.conf, and the sum of their maxima. Those that are being deleted are among them, since jobs
+// of slurm.conf, and the sum of their maxima. files are those that it may include. Those that are being deleted are among them, since jobs
 // may still run on their workers.
-func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([]slurmconf.NodeSet, map[string]string,
-	uint64, error) {
+func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller, files map[string]string) (
+	[]slurmconf.NodeSet, map[string]string, uint64, error) {
 	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
 	err := errors.Join(r.Client.List(ctx, list, client.InNamespace(c.Namespace)),
 		r.Client.List(ctx, hpas, client.InNamespace(c.Namespace)))
@@ -126,7 +127,7 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([
 			return nil, nil, 0, fmt.Errorf("listing Kubernetes nodes: %w", err)
 		}
 	}
-	leftOut, err := r.leftOut(ctx, c, list.Items, hpas.Items, kubeNodes.Items)
+	leftOut, err := r.leftOut(ctx, c, list.Items, hpas.Items, kubeNodes.Items, files)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -153,8 +154,8 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller) ([
 
 // leftOut returns why NodeSets are left out of slurm.conf, by name. Those that it lists stay.
 func (r *Reconciler) leftOut(ctx context.Context, c *v1beta1.Controller, nodeSets []v1beta1.NodeSet,
-	hpas []autoscalingv2.HorizontalPodAutoscaler, kubeNodes []corev1.Node) (map[string]string, error) {
-	assigned := scaling.AssignNames(c, nodeSets, hpas, kubeNodes, "")
+	hpas []autoscalingv2.HorizontalPodAutoscaler, kubeNodes []corev1.Node, files map[string]string) (map[string]string, error) {
+	assigned := scaling.AssignNames(c, nodeSets, hpas, kubeNodes, files)
 	if len(assigned.LeftOut) == 0 {
 		return nil, nil
 	}
@@ -163,5 +164,6 @@ func (r *Reconciler) leftOut(ctx context.Context, c *v1beta1.Controller, nodeSet
 	if err := r.Uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
 	}
-	return scaling.AssignNames(c, nodeSets, hpas, kubeNodes, config.Data["slurm.conf"]).LeftOut, nil
+	files = podspec.MergeMaps(files, map[string]string{"slurm.conf": config.Data["slurm.conf"]})
+	return scaling.AssignNames(c, nodeSets, hpas, kubeNodes, files).LeftOut, nil
 }

@@ -192,7 +192,11 @@ func (r *Reconciler) checkStateOf(ctx context.Context, c *v1beta1.Controller, ob
 	if err := checkState(want, has, c.Annotations[v1beta1.AnnotationStateMoved]); err != nil {
 		return err
 	}
-	return checkClusterName(names.SlurmClusterName(c), stateVolumeOf(&want.Spec.Template.Spec, want).claim, has.claims)
+	claim := stateVolumeOf(&want.Spec.Template.Spec, want).claim
+	if err := r.checkStateOwner(ctx, c, claim, has.claims); err != nil {
+		return err
+	}
+	return checkClusterName(names.SlurmClusterName(c), claim, has.claims)
 }
 
 // statefulSetOf returns the StatefulSet among the rendered objects, which always have one.

@@ -212,6 +212,32 @@ func TestTheStateIsMovedOnlyWhenConfirmed(t *testing.T) {
 	}
 }
 
+// TestTwoControllersNeverShareAState: the second one gets no StatefulSet, and the claim stays the first one's, until the first
+// one is gone.
+func TestTwoControllersNeverShareAState(t *testing.T) {
+	claim := newClaims("", "a")[0]
+	claim.Annotations = map[string]string{v1beta1.AnnotationStateOf: "first", v1beta1.AnnotationStateClusterName: "blue"}
+	first := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "first"}}
+	e := newEnv(t, &claim, first)
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence, s.ClusterName = persistenceOn("a"), "blue" })
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonStateElsewhere || !strings.Contains(c.Message, "Controller first") {
+		t.Errorf("Ready is %+v", c)
+	}
+	list := &appsv1.StatefulSetList{}
+	if err := e.store.List(t.Context(), list); err != nil || len(list.Items) > 0 {
+		t.Errorf("there are the StatefulSets %+v (%v)", list.Items, err)
+	}
+	if e.get("a", &claim); claim.Annotations[v1beta1.AnnotationStateOf] != "first" {
+		t.Errorf("the claim has the annotations %v", claim.Annotations)
+	}
+	if err := e.store.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonProgressing {
+		t.Errorf("without the first Controller, Ready is %+v", c)
+	}
+}
+
 func persistenceOn(claim string) *v1beta1.ControllerPersistence {
 	return &v1beta1.ControllerPersistence{Enabled: true, ExistingClaim: claim}
 }

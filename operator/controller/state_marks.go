@@ -30,6 +30,27 @@ func checkClusterName(name, claim string, claims []corev1.PersistentVolumeClaim)
 	return nil
 }
 
+// checkStateOwner returns a *problem.Error if the claim has the state of another Controller that still exists: two slurmctlds
+// with one state end each other's jobs.
+func (r *Reconciler) checkStateOwner(ctx context.Context, c *v1beta1.Controller, claim string,
+	claims []corev1.PersistentVolumeClaim) error {
+	for i := range claims {
+		owner := claims[i].Annotations[v1beta1.AnnotationStateOf]
+		if claims[i].Name != claim || owner == "" || owner == c.Name {
+			continue
+		}
+		key := client.ObjectKey{Namespace: c.Namespace, Name: owner}
+		found, err := findUncached(ctx, r.Uncached, key, &v1beta1.Controller{})
+		if err != nil || !found {
+			return err
+		}
+		return problem.New(v1beta1.ReasonStateElsewhere, "claim %s has the state of the slurmctld of Controller %s, and two "+
+			"slurmctlds must not share it: name another spec.persistence.existingClaim, or delete Controller %s first", claim,
+			owner, owner)
+	}
+	return nil
+}
+
 // markState notes on the claim of slurmctld's state whose it is, and removes the note from the claim before. The claim of
 // a StatefulSet that was just made does not exist yet.
 func (r *Reconciler) markState(ctx context.Context, c *v1beta1.Controller, objects []podspec.KubeObject) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // leftOutRecheck is how soon a NodeSet that slurm.conf leaves out is looked at again: others that change do not
@@ -41,13 +42,13 @@ func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta
 	if err != nil {
 		return fmt.Errorf("listing NodeSets, HorizontalPodAutoscalers and Kubernetes nodes: %w", err)
 	}
-	assigned := scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, "")
-	if len(assigned.LeftOut) > 0 {
-		live, err := r.readSlurmConf(ctx, c)
+	assigned := scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, nil)
+	if len(assigned.LeftOut) > 0 || includesFiles(c.Spec.ExtraConf) {
+		files, err := r.readConfigFiles(ctx, c)
 		if err != nil {
 			return err
 		}
-		assigned = scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, live)
+		assigned = scaling.AssignNames(c, list.Items, hpas.Items, kubeNodes.Items, files)
 	}
 	s.reservedNames = assigned.Reserved
 	own := func(n v1beta1.NodeSet) bool { return n.Name == s.nodeSet.Name }
@@ -60,13 +61,18 @@ func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta
 		"NodeSet %s is left out of slurm.conf: %s; no worker is created: create the NodeSet with another name", s.nodeSet.Name, why)}}
 }
 
-// readSlurmConf reads the slurm.conf of a Controller that was last written, empty for none. ConfigMaps are not
+// includesFiles reports whether lines of slurm.conf include files, which may name nodes.
+func includesFiles(text string) bool {
+	return slices.ContainsFunc(slurmconf.ParseSettings(text), slurmconf.Setting.IsInclude)
+}
+
+// readConfigFiles reads the configuration files of a Controller that were last written, nil for none. ConfigMaps are not
 // cached.
-func (r *Reconciler) readSlurmConf(ctx context.Context, c *v1beta1.Controller) (string, error) {
+func (r *Reconciler) readConfigFiles(ctx context.Context, c *v1beta1.Controller) (map[string]string, error) {
 	config := &corev1.ConfigMap{}
 	id := types.NamespacedName{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}
 	if err := r.uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
 	}
-	return config.Data["slurm.conf"], nil
+	return config.Data, nil
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// AssignNames assigns the names of a Controller's slurm.conf. The lists are those of its namespace. live is
-// the slurm.conf that was last written, empty for none. The names of all workers up to the maxima count.
+// AssignNames assigns the names of a Controller's slurm.conf. The lists are those of its namespace. files are
+// those that spec.extraConf may include and the slurm.conf that was last written, by name; it has none of those that are
+// not known. The names of all workers up to the maxima count.
 func AssignNames(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
-	kubeNodes []corev1.Node, live string) names.Assignment {
+	kubeNodes []corev1.Node, files map[string]string) names.Assignment {
 	listed := map[string]bool{}
-	for _, s := range slurmconf.ParseSettings(live) {
+	for _, s := range slurmconf.ParseSettings(files[slurmConf]) {
 		if strings.EqualFold(s.Name, "NodeSet") {
 			listed[s.Value] = true
 		}
@@ -38,8 +39,11 @@ func AssignNames(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, hpas []autos
 		}
 		sets = append(sets, set)
 	}
-	return names.Assign(sets, namesOfConf(c.Spec.ExtraConf))
+	return names.Assign(sets, namesOfConf(slurmconf.ParseFiles(files, c.Spec.ExtraConf)))
 }
+
+// slurmConf is the name of the file that the operator writes.
+const slurmConf = "slurm.conf"
 
 // isEmptyAndDeleting reports whether a NodeSet is being deleted and has no workers. It must not keep a
 // slurmctld from starting, whose answers its deletion waits for.
@@ -64,9 +68,9 @@ func kubeNames(kubeNodes []corev1.Node, perKubeNode bool) []string {
 
 // namesOfConf returns the owners of the names that lines of slurm.conf give to nodes and node sets. Lists of
 // nodes that cannot be read have none here.
-func namesOfConf(text string) map[string]string {
+func namesOfConf(settings []slurmconf.Setting) map[string]string {
 	out := map[string]string{}
-	for _, s := range slurmconf.ParseSettings(text) {
+	for _, s := range settings {
 		switch {
 		case strings.EqualFold(s.Name, "NodeSet"):
 			out[s.Value] = names.OwnerExtraConf(s.Value)

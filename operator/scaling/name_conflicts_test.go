@@ -38,10 +38,14 @@ func TestNamesOfLinesInExtraConf(t *testing.T) {
 		{name: "its own line", nodeSet: "gpu", extraConf: "NodeSet=gpu Feature=big"},
 		{name: "a node set with the name of a worker", nodeSet: "gpu", extraConf: "NodeSet=gpu-0 Nodes=a,b", reserved: "gpu-0"},
 		{name: "defaults", nodeSet: "gpu", extraConf: "NodeName=DEFAULT CPUs=4\nPartitionName=DEFAULT State=UP"},
+		{name: "a node of an included file", nodeSet: "n8", extraConf: "Include nodes.conf", leftOut: true},
+		{name: "a node set of an included file", nodeSet: "n", extraConf: "Include nodes.conf", reserved: "n-5"},
+		{name: "a file that nothing includes", nodeSet: "n8"},
 		{name: "a list of nodes that cannot be read", nodeSet: "n1", extraConf: "NodeName=n[1-"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := AssignNames(newController(tc.extraConf), []v1beta1.NodeSet{newNodeSet(tc.nodeSet)}, nil, nil, "")
+			got := AssignNames(newController(tc.extraConf), []v1beta1.NodeSet{newNodeSet(tc.nodeSet)}, nil, nil,
+				map[string]string{"nodes.conf": "NodeName=n[7-9]\nNodeSet=n-5 Nodes=x"})
 			if (got.LeftOut[tc.nodeSet] != "") != tc.leftOut {
 				t.Errorf("left out are %v, want one: %v", got.LeftOut, tc.leftOut)
 			}
@@ -74,7 +78,7 @@ func TestNamesOfKubernetesNodes(t *testing.T) {
 			if !HasWorkersOnKubeNodes([]v1beta1.NodeSet{younger, tc.older}) {
 				t.Error("the Kubernetes nodes are not read")
 			}
-			got := AssignNames(newController(""), []v1beta1.NodeSet{younger, tc.older}, nil, kubeNodes, "")
+			got := AssignNames(newController(""), []v1beta1.NodeSet{younger, tc.older}, nil, kubeNodes, nil)
 			if (got.LeftOut[tc.younger] != "") != tc.want || len(got.LeftOut) > 1 {
 				t.Errorf("left out are %v, want %s: %v", got.LeftOut, tc.younger, tc.want)
 			}
@@ -107,7 +111,8 @@ func TestListedNodeSetsKeepTheirNames(t *testing.T) {
 		{"it is deleted and has workers", both, busy, hpas, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := AssignNames(newController(""), []v1beta1.NodeSet{tc.five, gpu}, tc.hpas, nil, tc.live)
+			got := AssignNames(newController(""), []v1beta1.NodeSet{tc.five, gpu}, tc.hpas, nil,
+				map[string]string{"slurm.conf": tc.live})
 			if tc.want == "" && len(got.LeftOut) > 0 || tc.want != "" && !strings.Contains(got.LeftOut[tc.want], "NodeSet gpu has") {
 				t.Errorf("left out are %v, want %q", got.LeftOut, tc.want)
 			}

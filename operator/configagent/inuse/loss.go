@@ -29,7 +29,9 @@ func lossOf(before, after conf) loss {
 	return out
 }
 
-func (l loss) isNone() bool { return len(l.partitions)+len(l.nodes)+len(l.newNodes) == 0 && l.maxJobs == 0 }
+func (l loss) isNone() bool {
+	return len(l.partitions)+len(l.nodes)+len(l.newNodes) == 0 && l.maxJobs == 0
+}
 
 // judge returns an error if jobs use what is lost.
 func (l loss) judge(jobs jobList) error {
