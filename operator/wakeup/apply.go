@@ -16,24 +16,28 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
-// apply writes the condition, then the replicas, and logs each write after it succeeds. It stops at
-// the first error; a conflict means that the NodeSet has changed since it was observed.
+// apply writes a claim, then the condition, then the replicas, and logs each write after it succeeds. It
+// stops at the first error; a conflict means that the NodeSet has changed since it was observed.
 //
-// The condition is written first because a conflict would lose it otherwise: only the condition
-// shows that a NodeSet with replicas was woken. If the write of the replicas fails, the next
-// reconciliation still finds the NodeSet at zero.
+// The condition is written before the replicas because a conflict would lose it otherwise: only the
+// condition shows that a NodeSet with replicas was woken. If the write of the replicas fails, the next
+// reconciliation still finds the NodeSet at zero. A claim comes before the condition, since it may be
+// based on the previous condition.
 func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error {
-	version, err := r.applyCondition(ctx, s, t)
-	if err != nil {
+	version, err := s.nodeSet.ResourceVersion, error(nil)
+	if t.claimZero {
+		if version, err = r.claimZero(ctx, s.nodeSet, version); err != nil {
+			return err
+		}
+	}
+	if version, err = r.applyCondition(ctx, s, t, version); err != nil {
 		return err
 	}
 	switch {
-	case t.claimZero:
-		return r.claimZero(ctx, s.nodeSet, version)
 	case t.replicas == nil:
 		return nil
 	case *t.replicas == 0:
-		err = r.claimZero(ctx, s.nodeSet, version)
+		_, err = r.claimZero(ctx, s.nodeSet, version)
 	default:
 		err = r.scale(ctx, s.nodeSet, version, *t.replicas)
 	}
@@ -46,14 +50,17 @@ func (r *Reconciler) apply(ctx context.Context, s observation, t actions) error 
 	return nil
 }
 
-// applyCondition writes the condition if it changes, and returns the resulting resource version of
-// the NodeSet.
-func (r *Reconciler) applyCondition(ctx context.Context, s observation, t actions) (version string, err error) {
+// applyCondition writes the condition to a version of the NodeSet if it changes, and returns the
+// resulting version.
+func (r *Reconciler) applyCondition(ctx context.Context, s observation, t actions, version string) (string, error) {
 	conditions, changed := r.withCondition(s.nodeSet, t.condition)
 	if !changed {
-		return s.nodeSet.ResourceVersion, nil
+		return version, nil
 	}
-	if version, err = r.patchStatus(ctx, s.nodeSet, conditions); err != nil {
+	nodeSet := s.nodeSet.DeepCopy()
+	nodeSet.ResourceVersion = version
+	version, err := r.patchStatus(ctx, nodeSet, conditions)
+	if err != nil {
 		return "", err
 	}
 	logCondition(ctx, s, t)
@@ -92,10 +99,10 @@ func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, versio
 	return nil
 }
 
-// claimZero sets spec.replicas of one version of the NodeSet to zero and makes us the owner of the
-// field. It applies the object itself, because a zero that is written through the scale subresource
-// has no owner.
-func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) error {
+// claimZero sets spec.replicas of one version of the NodeSet to zero, makes us the owner of the field, and
+// returns the resulting version. It applies the object itself, because a zero that is written through the
+// scale subresource has no owner.
+func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) (string, error) {
 	zero := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
 			"namespace": nodeSet.Namespace, "name": nodeSet.Name,
@@ -107,9 +114,9 @@ func (r *Reconciler) claimZero(ctx context.Context, nodeSet *v1beta1.NodeSet, ve
 	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero),
 		client.FieldOwner(FieldManager), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("setting nodeset to zero: %w", err)
+		return "", fmt.Errorf("setting nodeset to zero: %w", err)
 	}
-	return nil
+	return zero.GetResourceVersion(), nil
 }
 
 // withCondition returns the NodeSet's conditions with the condition WakeUp set, or removed if it is

@@ -1,12 +1,14 @@
 package wakeup
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -38,7 +40,7 @@ func newObservation(options ...option) observation {
 // newHPA returns an HPA of NodeSet "gpu" that is asleep.
 func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: name, UID: types.UID("uid-" + name)},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
 				Kind: "NodeSet", Name: "gpu"},
@@ -50,6 +52,33 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 		}},
 	}
 }
+
+// withUnseenZero makes the zero one that began after the last leader wrote the condition, with replicas, two
+// minutes ago. The HPA was created one minute ago.
+func withUnseenZero(s *observation) {
+	withoutOwner(s)
+	withWakeUpCondition("False", "NotNeeded", "it has replicas")(s)
+	s.nodeSet.Generation = 2
+	withConditionWrite(2 * time.Minute)(s)
+	for i := range s.hpas {
+		s.hpas[i].CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
+	}
+}
+
+// withConditionWrite sets when the condition WakeUp was written.
+func withConditionWrite(age time.Duration) option {
+	return func(s *observation) {
+		entry := replicasOwner(FieldManager, "status")
+		entry.Time, entry.FieldsV1 = new(metav1.NewTime(now.Add(-age))), metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)
+		others := slices.DeleteFunc(s.nodeSet.ManagedFields,
+			func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == entry.Subresource })
+		s.nodeSet.ManagedFields = append(others, entry)
+	}
+}
+
+func withHistory(h scalingHistory) option { return func(s *observation) { s.history = h } }
+
+func withoutHPA(s *observation) { s.hpas = nil }
 
 func withReplicas(n int32) option { return func(s *observation) { s.nodeSet.Spec.Replicas = &n } }
 

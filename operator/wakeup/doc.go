@@ -21,8 +21,8 @@
 // with the object (Helm, GitOps, kubectl apply, kubectl edit) is the initial size and no pause. HPAs
 // use the scale subresource too: while an HPA reports that the zero is its own, the reconciler
 // claims the zero by applying it again as FieldManager, so that it does not count as a pause after
-// the HPA is deleted. The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter
-// override this.
+// the HPA is deleted. If the HPA was deleted while no operator led, deleted_hpa.go decides whose zero it is.
+// The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter override this.
 //
 // Invariants:
 //
@@ -33,5 +33,5 @@
 //   - A write applies only to the version of the NodeSet that the decision was based on.
 //   - A NodeSet that several HPAs scale is not changed.
 //
-// The idle time of a NodeSet is kept in memory and starts again after a restart.
+// The idle time and the scalingHistory of a NodeSet are kept in memory and start again after a restart.
 package wakeup

@@ -15,7 +15,8 @@ import (
 type observation struct {
 	nodeSet *v1beta1.NodeSet
 	// hpas are those that scale the NodeSet and are not being deleted.
-	hpas []autoscalingv2.HorizontalPodAutoscaler
+	hpas    []autoscalingv2.HorizontalPodAutoscaler
+	history scalingHistory
 	// demand is nil until it was read.
 	demand *demandReading
 	// idle is the period in which every reading showed no demand.
@@ -37,7 +38,8 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (obs
 	if err != nil {
 		return observation{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet)}
+	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet),
+		history: r.histories.of(client.ObjectKeyFromObject(nodeSet))}
 	for _, hpa := range list.Items {
 		if hpa.DeletionTimestamp.IsZero() {
 			out.hpas = append(out.hpas, hpa)

@@ -54,8 +54,11 @@ func (c Config) plan(now time.Time, s observation) actions {
 	switch {
 	case !s.nodeSet.DeletionTimestamp.IsZero(), s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
 		return actions{}
+	case s.isZeroOfDeletedHPA():
+		return actions{claimZero: true, requeueAfter: c.PollInterval,
+			condition: conditionFalse(v1beta1.ReasonNotNeeded, "an HPA that was deleted scaled it to zero")}
 	case len(s.hpas) == 0:
-		return planWithoutAutoscaler(s.nodeSet)
+		return planWithoutAutoscaler(s)
 	case len(s.hpas) > 1:
 		return actions{condition: conditionFalse(ReasonSeveralAutoscalers,
 			"HPAs %s all scale it: keep only one", joinNames(s.hpas))}
@@ -72,11 +75,16 @@ func (c Config) plan(now time.Time, s observation) actions {
 
 // planWithoutAutoscaler reports that a NodeSet is not woken or scaled to zero, if its annotations or
 // replicas suggest that it should be.
-func planWithoutAutoscaler(nodeSet *v1beta1.NodeSet) actions {
+func planWithoutAutoscaler(s observation) actions {
+	nodeSet := s.nodeSet
 	_, wake := nodeSet.Annotations[v1beta1.AnnotationWake]
 	_, zeroAfter := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
 	if !wake && !zeroAfter && scaling.SpecReplicas(nodeSet) != 0 {
 		return actions{}
+	}
+	if s.mayBeZeroOfDeletedHPA() {
+		return actions{condition: conditionUnknown(v1beta1.ReasonNoAutoscaler,
+			"no HPA scales it; the deleted one probably scaled it to zero")}
 	}
 	return actions{condition: conditionFalse(v1beta1.ReasonNoAutoscaler, "no HPA scales it")}
 }

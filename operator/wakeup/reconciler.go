@@ -44,13 +44,16 @@ type Reconciler struct {
 	now    func() time.Time
 	cfg    Config
 	idle   *idleTimes
+	// histories are recorded whether the process leads or not.
+	histories *scalingHistories
 }
 
 // New returns a reconciler. It reads NodeSets and HPAs through c, which must have the index of
 // IndexByNodeSet, the demand from demand, and the time from now.
 func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time,
 	cfg Config) *Reconciler {
-	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes()}
+	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes(),
+		histories: newScalingHistories()}
 }
 
 // Reconcile wakes one NodeSet or scales it to zero if that is due. It may be called concurrently

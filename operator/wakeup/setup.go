@@ -6,11 +6,13 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -52,6 +54,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("wakeup").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsForHPA)).
+		// These handlers run before the process leads, too, due to EnableWarmup.
+		Watches(&v1beta1.NodeSet{}, recordEvents(r.histories.recordNodeSet, r.histories.forget)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, recordEvents(r.histories.recordHPA, r.histories.recordHPA)).
 		// Several run concurrently, because each may wait for its demand until ReadTimeout.
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
@@ -77,4 +82,15 @@ func requestsForHPA(_ context.Context, hpa client.Object) []reconcile.Request {
 			Name: name}})
 	}
 	return out
+}
+
+// recordEvents returns a handler that passes objects on and requests no reconciliation. A deleted object has
+// its last known state.
+func recordEvents(record, recordDeleted func(client.Object)) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { record(e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { record(e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { recordDeleted(e.Object) },
+	}
 }

@@ -80,7 +80,8 @@ const (
 	ReasonPaused = "Paused"
 	// ReasonNeverWake (False): AnnotationWake is "never".
 	ReasonNeverWake = "NeverWake"
-	// ReasonNoAutoscaler (False): no HPA scales the NodeSet, so only users change its replicas.
+	// ReasonNoAutoscaler (False): no HPA scales the NodeSet, so only users change its replicas. It is Unknown
+	// while the operator assumes that a deleted HPA scaled the NodeSet to zero: with a new HPA, the NodeSet wakes.
 	ReasonNoAutoscaler = "NoAutoscaler"
 	// ReasonTakenToZero (False): the NodeSet was idle for AnnotationZeroAfter, and the operator set it to
 	// zero.

@@ -153,6 +153,11 @@ spec:
 `, hpa, n.namespace, n.name, minReplicas, n.name, metricName))
 }
 
+func (n *nodeSet) deleteHPA() {
+	n.t.Helper()
+	n.runKubectl(n.t, "delete", "hpa", n.name, "--namespace="+n.namespace)
+}
+
 func (n *nodeSet) annotate(annotation string) {
 	n.t.Helper()
 	n.runKubectl(n.t, "annotate", "nodeset", n.name, "--namespace="+n.namespace, "--overwrite",

@@ -39,6 +39,7 @@ func TestWakeUp(t *testing.T) {
 	})
 	t.Run("metrics require authorization", func(t *testing.T) { testMetricsAccess(t, s, o) })
 	t.Run("another replica takes over", func(t *testing.T) { testTakeOver(t, s, o) })
+	t.Run("no operator leads for a while", func(t *testing.T) { testOutage(t, s, o) })
 }
 
 // testTakeOver stops the leader while another replica waits.

@@ -1,0 +1,94 @@
+package wakeup
+
+import (
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
+)
+
+// scalingHistory is what this process has seen of a NodeSet's scaling since it started, as leader or not.
+// Deleted HPAs can no longer be asked.
+type scalingHistory struct {
+	// zeroOwner is the HPA that reported the present zero as its own, empty for none.
+	zeroOwner types.UID
+	// oldestHPA is the creation of the oldest HPA, the zero time for none.
+	oldestHPA time.Time
+	// hadReplicas: the NodeSet had replicas, so this process has seen its present zero begin.
+	hadReplicas bool
+}
+
+// withHPA returns the history after an HPA was seen.
+func (h scalingHistory) withHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) scalingHistory {
+	if created := hpa.CreationTimestamp.Time; h.oldestHPA.IsZero() || created.Before(h.oldestHPA) {
+		h.oldestHPA = created
+	}
+	switch {
+	case scaling.HasScaledToZero(hpa):
+		h.zeroOwner = hpa.UID
+	case h.zeroOwner == hpa.UID:
+		h.zeroOwner = ""
+	}
+	return h
+}
+
+// withNodeSet returns the history after the NodeSet was seen.
+func (h scalingHistory) withNodeSet(nodeSet *v1beta1.NodeSet) scalingHistory {
+	if scaling.SpecReplicas(nodeSet) != 0 {
+		h.zeroOwner, h.hadReplicas = "", true
+	}
+	return h
+}
+
+// scalingHistories are the histories of NodeSets.
+type scalingHistories struct {
+	mu        sync.Mutex
+	histories map[types.NamespacedName]scalingHistory
+}
+
+func newScalingHistories() *scalingHistories {
+	return &scalingHistories{histories: map[types.NamespacedName]scalingHistory{}}
+}
+
+func (l *scalingHistories) of(nodeSet types.NamespacedName) scalingHistory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.histories[nodeSet]
+}
+
+// recordHPA records the state of an HPA, or the last known state of a deleted one.
+func (l *scalingHistories) recordHPA(obj client.Object) {
+	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
+	if !ok {
+		return
+	}
+	for _, name := range NodeSetNames(hpa) {
+		l.change(types.NamespacedName{Namespace: hpa.Namespace, Name: name},
+			func(h scalingHistory) scalingHistory { return h.withHPA(hpa) })
+	}
+}
+
+func (l *scalingHistories) recordNodeSet(obj client.Object) {
+	if nodeSet, ok := obj.(*v1beta1.NodeSet); ok {
+		l.change(client.ObjectKeyFromObject(nodeSet),
+			func(h scalingHistory) scalingHistory { return h.withNodeSet(nodeSet) })
+	}
+}
+
+func (l *scalingHistories) change(nodeSet types.NamespacedName, by func(scalingHistory) scalingHistory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.histories[nodeSet] = by(l.histories[nodeSet])
+}
+
+// forget forgets a deleted NodeSet.
+func (l *scalingHistories) forget(nodeSet client.Object) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.histories, client.ObjectKeyFromObject(nodeSet))
+}
