@@ -21,9 +21,9 @@ func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	job, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-H", "-o", "/out/%x-%j-%N", "-p", "all", "-w", "named-5",
 		"--wrap", "true")
 	must(t, err)
-	c.patch("{maxReplicas: 2}")
+	c.setMaximum("2")
 	c.awaitCondition("Draining", "named-5", "job "+job)
-	c.patch("{maxReplicas: null}")
+	c.setMaximum("null")
 	c.expectSteady("all records stay", func() (bool, string) {
 		state, _, err := s.SlurmNode(t.Context(), "named-[1-5]")
 		return err == nil && strings.HasPrefix(state, "FUTURE"), fmt.Sprint(state, err)
@@ -34,7 +34,7 @@ func testNamedRecord(t *testing.T, s *nodeset.Env) {
 		have, err := s.Job(t.Context(), job)
 		return err == nil && have.State == "PENDING", fmt.Sprint(have, err)
 	})
-	c.patch("{maxReplicas: 6}")
+	c.setMaximum("6")
 	must(t, s.Scale(t.Context(), "named", 6))
 	c.awaitSlurmState("named-5", "IDLE", "")
 	_, err = s.Slurm(t.Context(), "scontrol", "release", job)
@@ -46,11 +46,11 @@ func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// patch changes the spec of the NodeSet.
-func (c nodeSetEnv) patch(spec string) {
+// setMaximum sets maxReplicas to a number, or removes it with "null".
+func (c nodeSetEnv) setMaximum(value string) {
 	c.t.Helper()
 	_, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Values.Namespace, "patch", "nodeset", c.spec.Name,
-		"--type=merge", "--patch={spec: "+spec+"}")
+		"--type=merge", `--patch={"spec": {"maxReplicas": `+value+`}}`)
 	must(c.t, err)
 }
 
