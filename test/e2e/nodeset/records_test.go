@@ -61,7 +61,7 @@ func testReboot(t *testing.T, s *nodeset.Env) {
 	before := c.mustWorkers()["boot-0"]
 	_, err := s.Slurm(t.Context(), "scontrol", "reboot", "ASAP", "nextstate=resume", "reason=kernel", "boot-0")
 	must(t, err)
-	c.awaitCondition("Draining", "boot-0", "Reboot", "job "+job)
+	c.awaitSlurmState("boot-0", "MIXED+DRAIN+REBOOT_REQUESTED", "kernel")
 	c.expectSteady("its worker stays", func() (bool, string) {
 		have := c.mustWorkers()["boot-0"]
 		return have.UID == before.UID && !have.Deleting, fmt.Sprint(have)
