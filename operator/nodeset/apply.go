@@ -146,9 +146,9 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 	if !ok {
 		return errNotAsSeen
 	}
-	if step.Verb == plan.DeleteRecord {
+	if step.Verb == plan.DeleteRecord || step.Verb == plan.RecreateRecord {
 		if err := s.checkUnnamed(ctx, step.SlurmName); err != nil {
-			if !errors.Is(err, errNotAsSeen) {
+			if step.Verb == plan.DeleteRecord && !errors.Is(err, errNotAsSeen) {
 				r.expectations.RecordRefusal(s.expectations, step.SlurmName, err)
 			}
 			return err
@@ -165,6 +165,8 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 		err = r.deletePod(ctx, s, step)
 	case plan.CreateRecords:
 		return r.createRecords(ctx, s, step)
+	case plan.RecreateRecord:
+		err = r.recreateRecord(ctx, s, step)
 	case plan.AdoptRecords:
 		return r.adoptRecords(ctx, s, step.Names)
 	default:

@@ -45,6 +45,8 @@ func (r *Reconciler) reportStep(ctx context.Context, s *observation, step plan.S
 	case plan.ClearReason:
 		log.FromContext(ctx).Info("cleared our drain reason", "slurmNode", step.SlurmName)
 		return
+	case plan.RecreateRecord:
+		reason, action = "RecordRecreated", "Recreate"
 	case plan.MarkFuture, plan.DeleteRecord:
 		if step.Precondition == plan.PreconditionFaultDrained {
 			s.queueEvent(workerEvent{"Undrained", "Undrain", step.Reason}, step, nil)

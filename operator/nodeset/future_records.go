@@ -77,31 +77,7 @@ func (s *observation) assumeOwnership() {
 	}
 }
 
-// observeMissingOwners marks the records whose comment must be written. A record with a write that
-// no reading shows yet may have it already.
-func (s *observation) observeMissingOwners() {
-	for name, record := range s.slurm.Records {
-		if _, written := s.expectations.PendingWrites[name]; !written && s.isUnmarkedRecord(name) {
-			record.OwnerMissing = true
-			s.slurm.Records[name] = record
-		}
-	}
-}
-
-// adoptRecords writes the owner on records.
-func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []string) error {
-	if s.slurmCluster == nil {
-		return errNoSlurmCluster
-	}
-	owner := comment.OfFuture(s.nodeSet, s.namespaceUID)
-	if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(names),
-		slurmclient.NodeUpdate{Comment: &owner}); err != nil {
-		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
-	}
-	r.expectations.ExpectWrite(s.expectations, names, plan.CreateRecords, r.now())
-	return nil
-}
-
+// createOwnedRecords creates records with the shape of the NodeSet, and writes their owner.
 func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names string) error {
 	have, known := shape.OfNodeSet(s.nodeSet)
 	if !known {
@@ -110,7 +86,7 @@ func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, nam
 	if err := s.slurmCluster.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
 		return err
 	}
-	owner := comment.OfFuture(s.nodeSet, s.namespaceUID)
+	owner := comment.OfFuture(s.nodeSet, s.namespaceUID, s.recordShape().Hash)
 	return s.slurmCluster.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
 }
 
@@ -121,6 +97,6 @@ func (s *observation) clearPod(ctx context.Context, slurmName string) error {
 		return errNotAsSeen
 	}
 	note, _ := comment.Parse(node.Comment)
-	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note.KubeNode)
+	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)
 	return s.slurmCluster.UpdateNode(ctx, slurmName, slurmclient.NodeUpdate{Comment: &text})
 }

@@ -52,7 +52,12 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 			}
 		}
 		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
-			update, differs := mirror.SlurmNodeUpdate(node, s.kubeNodes[w.KubeNode], comment.OfWorker(s.nodeSet, s.namespaceUID, pod))
+			before := ""
+			if node != nil {
+				before = node.Comment
+			}
+			update, differs := mirror.SlurmNodeUpdate(node, s.kubeNodes[w.KubeNode],
+				comment.OfWorker(s.nodeSet, s.namespaceUID, pod, before))
 			if differs &&
 				!s.expectations.ExpectsUpdate(w.SlurmName, update) {
 				work = append(work, func() error { return r.updateSlurmNode(ctx, s, w, update) })

@@ -125,7 +125,7 @@ func TestOutsideNodes(t *testing.T) {
 	}
 	idle, down := slurm.NodeState{Base: slurm.NodeIdle}, slurm.NodeState{Base: slurm.NodeDown}
 	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "w", UID: "uid-w"}}
-	ours := comment.OfFuture(n, "uid-team")
+	ours := comment.OfFuture(n, "uid-team", "")
 	got := outsideNodes(map[string]*slurm.Node{
 		"w-0":        state(idle, dynamic, ours),
 		"w-1":        state(slurm.NodeState{Base: slurm.NodeFuture}, dynamic, ours),

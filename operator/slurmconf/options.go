@@ -44,6 +44,17 @@ func (o Options) String() string {
 	return strings.Join(words, " ")
 }
 
+// Canonical returns the options in a form that is equal for lines with the same effect: sorted, under one name each, and
+// without quotes.
+func (o Options) Canonical() string {
+	words := make([]string, len(o.list))
+	for i, x := range o.list {
+		words[i] = canonicalName(x.Name) + "=" + trimQuotes(x.Value)
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
 // canonicalName returns the name by which options are compared.
 func canonicalName(name string) string {
 	switch name = strings.ToLower(name); name {

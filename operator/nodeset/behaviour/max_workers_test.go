@@ -54,7 +54,7 @@ func newEnvWithMax(t *testing.T, most int32, ofHPA, recorded bool) *testEnv {
 		}
 		r.must(r.slurm.CreateNodes(t.Context(), hostlist.Compress(names), ""))
 		for _, node := range r.slurm.Nodes {
-			node.Comment = comment.OfFuture(n, "uid-namespace")
+			node.Comment = comment.OfFuture(n, "uid-namespace", "")
 		}
 	}
 	r.slurm.Poll()

@@ -21,21 +21,26 @@ type Comment struct {
 	// NamespaceUID distinguishes namespaces of the same name, in this and in other Kubernetes
 	// clusters. A NodeSet that is created again with the same name is the same owner.
 	NamespaceUID string `json:"namespaceUID,omitempty"`
+	// Shape identifies the resources that the record was created with. It stays as long as the record. It is empty for
+	// a record that an earlier version or a slurmd created.
+	Shape string `json:"shape,omitempty"`
 }
 
-// OfWorker returns the comment of the Slurm node of a worker's pod.
-func OfWorker(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod) string {
-	return formatComment(nodeSet, namespace, pod.Name, pod.Spec.NodeName)
+// OfWorker returns the comment of the Slurm node of a worker's pod. before is the comment that the node has.
+func OfWorker(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod, before string) string {
+	note, _ := Parse(before)
+	return formatComment(nodeSet, namespace, Comment{PodName: pod.Name, KubeNode: pod.Spec.NodeName, Shape: note.Shape})
 }
 
-// OfFuture returns the comment of a FUTURE record, which no pod runs.
-func OfFuture(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
-	return formatComment(nodeSet, namespace, "", "")
+// OfFuture returns the comment of a FUTURE record of a shape, which no pod runs.
+func OfFuture(nodeSet *v1beta1.NodeSet, namespace types.UID, shape string) string {
+	return formatComment(nodeSet, namespace, Comment{Shape: shape})
 }
 
-// WithoutPod returns the comment of a record that stays when its pod is gone.
-func WithoutPod(nodeSet *v1beta1.NodeSet, namespace types.UID, kubeNode string) string {
-	return formatComment(nodeSet, namespace, "", kubeNode)
+// WithoutPod returns the comment of a record that stays when its pod is gone. It keeps the Kubernetes node and the shape
+// of the note.
+func WithoutPod(nodeSet *v1beta1.NodeSet, namespace types.UID, note Comment) string {
+	return formatComment(nodeSet, namespace, Comment{KubeNode: note.KubeNode, Shape: note.Shape})
 }
 
 // BelongsTo reports whether the comment names the NodeSet, or an earlier one of its name.
@@ -44,11 +49,11 @@ func (c Comment) BelongsTo(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
 	return same || c.NodeSetUID == string(nodeSet.UID)
 }
 
-func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod, kubeNode string) string {
-	text, err := json.Marshal(Comment{
-		Namespace: nodeSet.Namespace, PodName: pod, KubeNode: kubeNode,
-		NodeSetName: nodeSet.Name, NodeSetUID: string(nodeSet.UID), NamespaceUID: string(namespace),
-	})
+// formatComment returns a comment of a NodeSet with the pod, the Kubernetes node and the shape of the note.
+func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, note Comment) string {
+	note.Namespace, note.NodeSetName = nodeSet.Namespace, nodeSet.Name
+	note.NodeSetUID, note.NamespaceUID = string(nodeSet.UID), string(namespace)
+	text, err := json.Marshal(note)
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}

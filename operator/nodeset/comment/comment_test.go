@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 	nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "cpu", UID: "uid-1"}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cpu-3"}, Spec: corev1.PodSpec{NodeName: "kube-a"}}
 	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"uid-1","namespaceUID":"uid-2"}`
-	text := OfWorker(nodeSet, "uid-2", pod)
+	text := OfWorker(nodeSet, "uid-2", pod, "bought 2024")
 	if text != want {
 		t.Errorf("it is %s, not %s", text, want)
 	}
@@ -36,6 +36,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestTheShapeOfARecordStaysInItsComment(t *testing.T) {
+	nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "cpu", UID: "uid-1"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cpu-3"}, Spec: corev1.PodSpec{NodeName: "kube-a"}}
+	text := OfWorker(nodeSet, "uid-2", pod, OfFuture(nodeSet, "uid-2", "0a1b2c3d"))
+	note, _ := Parse(text)
+	if note.Shape != "0a1b2c3d" || note.PodName != "cpu-3" {
+		t.Errorf("the comment of the worker is %s", text)
+	}
+	text = WithoutPod(nodeSet, "uid-2", note)
+	if note, _ = Parse(text); note.Shape != "0a1b2c3d" || note.PodName != "" || note.KubeNode != "kube-a" {
+		t.Errorf("the comment without the pod is %s", text)
+	}
+}
+
 // FuzzCommentsAreReadAsWritten writes the comment of a worker and reads it back. demand
 // takes the node for one of the same NodeSet.
 func FuzzCommentsAreReadAsWritten(f *testing.F) {
@@ -45,7 +59,7 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 		nodeSet := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
 			UID: types.UID(uid)}}
 		text := OfWorker(nodeSet, types.UID(namespaceUID),
-			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}})
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod}, Spec: corev1.PodSpec{NodeName: kubeNode}}, "")
 		want := Comment{Namespace: namespace, PodName: pod, KubeNode: kubeNode, NodeSetName: name, NodeSetUID: uid,
 			NamespaceUID: namespaceUID}
 		note, ok := Parse(text)
@@ -83,8 +97,7 @@ func FuzzComments(f *testing.F) {
 		if !note.BelongsTo(nodeSet, "") {
 			t.Errorf("%q is not of its own NodeSet", text)
 		}
-		if again, ok := Parse(formatComment(nodeSet, types.UID(note.NamespaceUID), note.PodName,
-			note.KubeNode)); !ok || again != note {
+		if again, ok := Parse(formatComment(nodeSet, types.UID(note.NamespaceUID), note)); !ok || again != note {
 			t.Errorf("%q is %+v, and then %+v", text, note, again)
 		}
 	})

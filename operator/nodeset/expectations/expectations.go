@@ -256,6 +256,9 @@ func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, br
 		case plan.ClearPod:
 			record.Pod = ""
 		case plan.MarkFuture:
+			record = plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: record.OwnerUID,
+				OtherShape: record.OtherShape, ExceedsShape: record.ExceedsShape}
+		case plan.RecreateRecord:
 			record = plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: record.OwnerUID}
 		case plan.CreateRecords:
 			if !known {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -217,6 +218,13 @@ func (f *FakeSlurm) CreateNodes(_ context.Context, names, options string) error 
 		for word := range strings.FieldsSeq(options) {
 			if features, ok := strings.CutPrefix(word, "Feature="); ok {
 				n.Features = strings.Split(features, ",")
+			}
+			if gres, ok := strings.CutPrefix(word, "Gres="); ok {
+				n.GRES = gres
+			}
+			if cpus, ok := strings.CutPrefix(word, "CPUs="); ok {
+				count, _ := strconv.ParseUint(cpus, 10, 32)
+				n.CPUs = uint32(count)
 			}
 		}
 		f.Nodes[name] = n

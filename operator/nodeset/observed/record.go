@@ -40,6 +40,9 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 	if r.Rebooting && !state.Has(slurm.NodeFail) && (n.ResumesAfterReboot || !r.Drain) {
 		r.Fault, r.DownByOthers = "reboot: "+strings.TrimSpace(n.Reason), false
 	}
+	if r.Future && state.Has(slurm.NodeInvalidReg) {
+		r.InvalidRegistration, r.Refusal = true, strings.TrimSpace(n.Reason)
+	}
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()
 	}

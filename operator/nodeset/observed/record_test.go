@@ -34,6 +34,7 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 				DownByOthers:  flag == slurm.NodeFail && base != slurm.NodeFuture,
 				NotResponding: base != slurm.NodeDown && flag == slurm.NodeNotResponding,
 			}
+			want.InvalidRegistration = base == slurm.NodeFuture && flag == slurm.NodeInvalidReg
 			if base == slurm.NodeDown && flag == slurm.NodeRebootIssued {
 				want.Rebooting, want.Fault = true, "reboot: "
 			}

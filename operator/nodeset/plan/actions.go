@@ -31,9 +31,11 @@ const (
 	MarkFuture Verb = "mark-future"
 	// DeleteRecord deletes the record SlurmName, which has no pod.
 	DeleteRecord Verb = "delete-record"
+	// RecreateRecord deletes the record SlurmName, which is FUTURE, and creates it with the shape of the NodeSet.
+	RecreateRecord Verb = "recreate-record"
 	// CreateRecords creates FUTURE records of Names.
 	CreateRecords Verb = "create-records"
-	// AdoptRecords writes the owner on Names, FUTURE records of the NodeSet that lack it.
+	// AdoptRecords writes the owner, the shape and the features on Names, FUTURE records of the NodeSet that lack them.
 	AdoptRecords Verb = "adopt-records"
 )
 
@@ -193,6 +195,8 @@ type Actions struct {
 	// KeptRecords are those that should be deleted now and stay, with the reason.
 	SurplusRecords []string
 	KeptRecords    map[string]string
+	// OldShapes are the wanted FUTURE records of another shape that stay as they are, with the reason.
+	OldShapes map[string]string
 	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
 	// joined.
 	SlurmCluster SlurmClusterChange

@@ -51,7 +51,7 @@ func (b *planRun) createAt(slot Slot, name string) {
 }
 
 // createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
-// else took out of service come last. It waits for a terminating pod, whose name another will use,
+// else took out of service come last, after those whose record has another shape and must stay. It waits for a terminating pod, whose name another will use,
 // but not forever.
 func (b *planRun) createOrdinals() {
 	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers)
@@ -78,18 +78,25 @@ func (b *planRun) freeOrdinals(count int) []int {
 	for i := range b.observed.Workers {
 		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
-	var good, drained []int
-	for i := 0; i < b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)) && len(good) < count; i++ {
+	var good, oldShape, drained []int
+	for i := 0; i < b.ordinalsEnd() && len(good) < count; i++ {
 		switch name := b.desired.SlurmName(i); {
 		case held[i] || !b.isNameFree(name):
 		case b.slurm.Records[name].OutOfServiceByOthers() && !b.slurm.Records[name].returnsFromReboot():
 			drained = append(drained, i)
+		case b.hasOldShape(name):
+			oldShape = append(oldShape, i)
 		default:
 			good = append(good, i)
 		}
 	}
-	free := slices.Concat(good, drained)
+	free := slices.Concat(good, oldShape, drained)
 	return free[:min(count, len(free))]
+}
+
+// ordinalsEnd returns the first ordinal that no worker gets. Names that cannot be used are replaced by further ones.
+func (b *planRun) ordinalsEnd() int {
+	return b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)+b.oldShapesKept)
 }
 
 // checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records

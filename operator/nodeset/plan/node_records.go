@@ -20,6 +20,7 @@ func (b *planRun) maintainRecords() {
 			b.settleRecord(record, wanted[name])
 		}
 	}
+	b.recreateRecords(len(wanted))
 	b.adoptRecords()
 }
 
@@ -42,19 +43,19 @@ func (b *planRun) createMissingRecords(wanted map[string]bool) {
 }
 
 // adoptRecords writes the owner on FUTURE records that lack it: the operator may have ended between
-// their creation and that write.
+// their creation and that write. It also writes the shape that an earlier version did not write, and changed features.
 func (b *planRun) adoptRecords() {
 	if b.desired.Deleting {
 		return
 	}
 	var lacking []string
 	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
-		if r := b.slurm.Records[name]; r.Future && r.OwnerMissing {
+		if r := b.slurm.Records[name]; r.Future && r.OwnerMissing && !slices.Contains(b.renewable, name) {
 			lacking = append(lacking, name)
 		}
 	}
 	if len(lacking) > 0 {
-		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments name no NodeSet"})
+		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments or features are not those of the NodeSet"})
 	}
 }
 
@@ -75,7 +76,8 @@ func (b *planRun) isOurs(r Record) bool {
 // that it has no job and accepts none before it is removed.
 func (b *planRun) settleRecord(r Record, wanted bool) {
 	switch {
-	case r.Future && wanted:
+	case r.Future && (wanted || b.wantedNames[r.Name] && !b.desired.Deleting):
+		b.renewRecord(r, wanted)
 	case r.Future:
 		b.deleteFutureRecord(r)
 	case b.rules.OutOfServiceByOthers(r) && !r.Drain:

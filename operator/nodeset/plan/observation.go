@@ -190,8 +190,15 @@ type Record struct {
 	// keeps these drains. A reboot after which the node is to be in service counts as well. FaultAt is zero if it is not known.
 	Fault   string
 	FaultAt time.Time
-	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so.
+	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so, that the comment
+	// lacks the shape, or that the features are others than those of the NodeSet.
 	OwnerMissing bool
+	// OtherShape reports that the record was made with other resources than those of the NodeSet's workers, ExceedsShape
+	// that it has more of one than they report. Both are false while the shape of the workers is not known.
+	OtherShape, ExceedsShape bool
+	// InvalidRegistration reports that Slurm refused the slurmd of the record, which stays FUTURE, because of Refusal.
+	InvalidRegistration bool
+	Refusal             string
 	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
 	// reports that the Kubernetes node named there does not exist any more.
 	OwnerUID     string

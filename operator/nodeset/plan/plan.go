@@ -77,12 +77,17 @@ type planRun struct {
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
-	// wantedNames are the taken names with which workers would be created.
+	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
+	// the shape of the workers.
 	wantedNames map[string]bool
 	// keptRevisions are the old revisions that ordinals below the partition keep.
 	keptRevisions map[int]string
 	// recordsMissing reports that wanted FUTURE records do not exist.
 	recordsMissing bool
+	// renewable are the records that may be created again because of their shape. oldShapesKept counts the names that
+	// no worker gets because of the shape of a record that must stay.
+	renewable     []string
+	oldShapesKept int
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {

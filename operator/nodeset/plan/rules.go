@@ -23,6 +23,8 @@ type Rules struct {
 	// whether the names of all workers that there may be are known.
 	KeepsRecord     func(s *SlurmReading, slurmNode string) string
 	HasKnownMaximum func(*Desired) bool
+	// AcceptsWorker reports whether Slurm accepts a worker of the NodeSet's shape on a record.
+	AcceptsWorker func(Record) bool
 	// MayAdopt reports whether the missing owners of a worker may be added.
 	MayAdopt func(*Worker) bool
 	// FilterReading returns the part of a reading that the NodeSet may trust.
@@ -41,7 +43,7 @@ func DefaultRules(cfg Config) Rules {
 		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
 		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault,
-		KeepsRecord: keepsRecord, HasKnownMaximum: hasKnownMaximum, MayAdopt: func(*Worker) bool { return true },
+		KeepsRecord: keepsRecord, HasKnownMaximum: hasKnownMaximum, AcceptsWorker: acceptsWorker, MayAdopt: func(*Worker) bool { return true },
 		FilterReading: filterReading, IsTaken: isTaken, ReservedFor: reservedFor, MayDeleteClaims: mayDeleteClaims,
 	}
 }

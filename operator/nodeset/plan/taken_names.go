@@ -87,6 +87,10 @@ func (b *planRun) isNameFree(name string) bool {
 		b.wantedNames[name] = true
 		return false
 	}
+	if b.awaitsNewShape(name) {
+		b.wantedNames[name] = true
+		return false
+	}
 	return !b.awaitsReading(name)
 }
 

@@ -25,3 +25,18 @@ func formatKeptRecords(s *Observation, kept map[string]string) string {
 	}
 	return text
 }
+
+// formatOldShapes describes the FUTURE records that keep resources which the workers do not have any more, empty for none.
+func formatOldShapes(records map[string]string) string {
+	if len(records) == 0 {
+		return ""
+	}
+	first := slices.Sorted(maps.Keys(records))[0]
+	text := fmt.Sprintf("the record of Slurm node %s keeps other resources than the workers have, because %s", first,
+		observed.CleanReason(records[first]))
+	if more := len(records) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more keep them", more)
+	}
+	return text + "; to go on, cancel the job or let it name other nodes (scontrol update jobid=N reqnodelist=), or delete " +
+		"the reservation"
+}

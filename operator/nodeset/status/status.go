@@ -164,7 +164,8 @@ func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonWaitingForJobs, "%s",
 				strings.TrimPrefix(formatTakenNames(actions.Taken), "; "))
 		}
-		if text := cmp.Or(formatRefusals(s), formatKeptRecords(s, actions.KeptRecords)); text != "" {
+		if text := cmp.Or(formatRefusals(s), formatKeptRecords(s, actions.KeptRecords),
+			formatOldShapes(actions.OldShapes)); text != "" {
 			return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}
 		return newCondition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining,

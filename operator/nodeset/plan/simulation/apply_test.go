@@ -93,7 +93,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	}
 	// What was written, or may have been, is proof of nothing until it is read.
 	delete(w.operator.drained, s.SlurmName)
-	if w.slurmrestdDown || !w.checkPrecondition(s) || s.Verb == plan.DeleteRecord && !w.mayDeleteRecord(s.SlurmName) {
+	if w.slurmrestdDown || !w.checkPrecondition(s) || isDeletion(s) && !w.mayDeleteRecord(s.SlurmName) {
 		return false
 	}
 	if w.otherClusterAnswers {
@@ -115,9 +115,10 @@ func (w *simulation) createPod(s plan.Step) bool {
 	}
 	w.checkNameFree(name)
 	w.checkUnreserved(name)
+	w.checkShape(name)
 	w.uids++
 	w.claims[name] = plan.ClaimRetention{WhenScaled: true}
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision,
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shape, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), drainMark: plan.DrainMark{Protect: true}}
 	return true
@@ -164,7 +165,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 			w.checkUnreserved(name)
 			if w.slurm[name] == nil {
 				w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true,
-					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}}
+					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}, shape: w.shape}
 			}
 		}
 		return true
@@ -178,10 +179,12 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 	}
 	if n.Fault != "" {
 		w.checkFaultWrite(s, n)
-	} else if n.Foreign() && n.reason != "" && s.Verb != plan.AddDrain && s.Verb != plan.ClearPod {
+	} else if n.Foreign() && !n.InvalidRegistration && n.reason != "" && s.Verb != plan.AddDrain && s.Verb != plan.ClearPod {
 		w.failf("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
 	}
 	switch s.Verb {
+	case plan.RecreateRecord:
+		return w.recreateRecord(n)
 	case plan.AddDrain:
 		n.Drain = true
 	case plan.Drain:
@@ -215,8 +218,16 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 // registerSlurmd is what slurmd's registration does.
 func (w *simulation) registerSlurmd(p *simPod) {
 	n := w.slurm[p.name]
+	if n != nil && n.shape > p.shape {
+		w.refuseSlurmd(n)
+		return
+	}
 	if n == nil || n.Future {
-		n = &simRecord{Record: plan.Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
+		shape := p.shape
+		if n != nil {
+			shape = n.shape
+		}
+		n = &simRecord{Record: plan.Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}, shape: shape}
 		w.slurm[p.name] = n
 	}
 	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now

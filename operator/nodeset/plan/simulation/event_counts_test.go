@@ -46,6 +46,10 @@ func rareEvents() []rareEvent {
 		{"a job names a Slurm node", "a held job names", ""},
 		{"the maximum is not known", "the maximum is not known", ""},
 		{"a record is deleted", "delete-record ", ""},
+		{"the shape of the workers changes", "the shape is ", ""},
+		{"a record is created again", "recreate-record ", "has changed"},
+		{"a record that Slurm made invalid is created again", "recreate-record ", "Slurm refused"},
+		{"a deletion without the creation that follows it", "killed before ", ""},
 		{"another cluster answers a last look", "another Slurm cluster answers the look", ""},
 	}
 }

@@ -23,6 +23,8 @@ const (
 	focusLost
 	// focusRecords: jobs name Slurm nodes, and the maximum changes or is not known.
 	focusRecords
+	// focusShapes: the shape of the workers changes.
+	focusShapes
 )
 
 // focusEvent is an event of the history's focus; it reports false when there was none.
@@ -41,6 +43,8 @@ func (w *simulation) focusEvent() bool {
 		w.lostPodEvent()
 	case focusRecords:
 		w.recordFocusEvent()
+	case focusShapes:
+		w.shapeFocusEvent()
 	default:
 		return false
 	}

@@ -66,7 +66,9 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(113); {
+	switch n := w.rand.IntN(114); {
+	case n >= 113:
+		w.changeShape()
 	case n >= 112:
 		w.requestReboot()
 	case n >= 107:

@@ -16,6 +16,7 @@ func (w *simulation) readNodes() {
 		return
 	}
 	w.operator.nodes, w.operator.total, w.operator.nodesAt = map[string]plan.Record{}, 0, w.now
+	w.operator.shapes = map[string]int{}
 	w.beginPoll()
 	if w.otherClusterAnswers {
 		w.readOtherNodes()
@@ -35,7 +36,7 @@ func (w *simulation) readNodes() {
 			silent++
 			r.Down, r.NotResponding = true, true
 		}
-		w.operator.nodes[name] = r
+		w.operator.nodes[name], w.operator.shapes[name] = r, n.shape
 		if !r.Future {
 			w.operator.total++
 		}
@@ -94,6 +95,7 @@ func (w *simulation) observe() plan.Observation {
 			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
 			NodesReadAt: w.operator.nodesAt, References: w.operator.references,
 		}, SurplusSince: w.operator.surplusSince}
+	w.compareShapes(s.Slurm.Records)
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale

@@ -90,6 +90,7 @@ func (w *simulation) checkRecordDeletion(n *simRecord) {
 	case w.records.named[n.Name] > 0:
 		w.failf("the record %s is deleted, and jobs that name it end", n.Name)
 	case w.desired.Deleting || !n.Future:
+	case n.shape > w.shape || n.InvalidRegistration: // no worker of this name can join
 	case !w.hasKnownMaximum():
 		w.failf("the record %s is deleted while the maximum is not known", n.Name)
 	case w.now.Before(w.records.wantedAt[n.Name].Add(surplusKept)):

@@ -21,7 +21,7 @@ func (w *simulation) restoreOlderState() {
 			delete(w.jobs, id)
 		}
 		w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true, OwnerUID: w.desired.UID},
-			jobs: map[uint32]bool{}}
+			jobs: map[uint32]bool{}, shape: n.shape}
 		delete(w.setByAdmin, name)
 		p.drainUndone, p.forgotten = true, true
 	}

@@ -28,6 +28,7 @@ func (w *simulation) settle() {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		w.endJob(id)
 	}
+	w.resumeLargerRecords()
 	// After a loss of slurmctld's state an administrator restarts the slurmds that it
 	// does not know any more.
 	for _, p := range w.pods {
@@ -94,6 +95,7 @@ func (w *simulation) checkAtRest(quiet int) {
 		w.failf("at rest %d workers are of an old revision", outdated)
 	}
 	w.checkClaimsAtRest()
+	w.checkShapesAtRest()
 	for _, p := range w.pods {
 		if p.missingOwners != (plan.MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)

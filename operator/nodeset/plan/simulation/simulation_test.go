@@ -47,6 +47,8 @@ type simulation struct {
 	setByAdmin map[string]bool
 	records    recordFacts
 	operator   operator
+	// shape is that of the NodeSet's workers.
+	shape int
 	// calm: nothing odd happens any more.
 	calm bool
 	// swapped: another Slurm cluster answers, with nodes of the same names.
@@ -69,7 +71,7 @@ type simulation struct {
 type simPod struct {
 	name, uid            string
 	version              int // as a resourceVersion
-	ordinal              int
+	ordinal, shape       int
 	revision             string
 	created              time.Time
 	scheduled            bool
@@ -100,6 +102,8 @@ type simRecord struct {
 	failing bool
 	// unnamed: the other NodeSet has not written yet that it is its own.
 	ownerMissing bool
+	// shape is that with which the record was made: a larger one has more resources.
+	shape int
 	// static: slurm.conf lists the node, so that nobody writes an owner.
 	static bool
 }
@@ -141,6 +145,7 @@ type operator struct {
 	jobsCluster  string
 	pods         map[string]simPod
 	nodes        map[string]plan.Record
+	shapes       map[string]int // of the records in nodes
 	total        int
 	work         map[string]occupancy.Work
 	drained      map[string]time.Time
@@ -161,7 +166,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		drainSeen: map[string]time.Time{}, leftOpen: map[string]bool{}, lost: map[string]*simPod{},
 		records: recordFacts{named: map[string]int{}, wantedAt: map[string]time.Time{}},
 	}
-	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(10)-4))
+	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(11)-4))
 	top := 5
 	w.desired = plan.Desired{
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",

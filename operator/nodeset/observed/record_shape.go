@@ -1,0 +1,125 @@
+package observed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// RecordShape is the shape with which records of a NodeSet's workers are created. The zero value is not known.
+type RecordShape struct {
+	// Hash identifies the shape in the comments of Slurm nodes. It is empty if the options do not state the CPUs:
+	// records are then compared only by what the options state.
+	Hash string
+	// Features are those of the NodeSet. They are not part of the hash, because Slurm can change them.
+	Features []string
+
+	known                       bool
+	cpus, memoryMiB, tmpDiskMiB uint64 // 0 for what the options do not state
+	gres                        map[string]uint64
+	reservesCores               bool
+}
+
+// RecordShapeOf returns the shape of records that are created with the options.
+func RecordShapeOf(options string) RecordShape {
+	o := slurmconf.ParseOptions(options)
+	s := RecordShape{known: true, Features: o.List("Feature"), reservesCores: o.HasAny("CoreSpecCount", "CPUSpecList")}
+	s.cpus = cpusOf(o)
+	s.memoryMiB, _ = o.Number("RealMemory")
+	s.tmpDiskMiB, _ = o.Number("TmpDisk")
+	s.gres, _ = slurm.ParseGRES(o.Value("Gres"))
+	if s.cpus == 0 {
+		return s
+	}
+	o.Remove("Feature", "State")
+	sum := sha256.Sum256([]byte(o.Canonical()))
+	s.Hash = hex.EncodeToString(sum[:])[:hashLength]
+	return s
+}
+
+// hashLength is the number of hexadecimal digits of a hash.
+const hashLength = 8
+
+// cpusOf returns the number of CPUs that options state, 0 for none.
+func cpusOf(o slurmconf.Options) uint64 {
+	if n, ok := o.Number("CPUs"); ok {
+		return n
+	}
+	product, stated := uint64(1), false
+	for _, name := range []string{"Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"} {
+		if n, ok := o.Number(name); ok {
+			product, stated = product*n, true
+		}
+	}
+	if !stated {
+		return 0
+	}
+	return product
+}
+
+// IsKnown reports whether the shape is known.
+func (s RecordShape) IsKnown() bool { return s.known }
+
+// IsOf reports whether a record has the shape: by the hash in its comment, or by what Slurm shows of a record that an
+// earlier version created.
+func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
+	if hash != "" && s.Hash != "" {
+		return hash == s.Hash
+	}
+	shown, err := slurm.ParseGRES(n.GRES)
+	return err != nil || isOr0(s.cpus, uint64(n.CPUs)) && isOr0(s.memoryMiB, n.MemoryMiB) &&
+		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && maps.Equal(s.gres, shown)
+}
+
+// IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another one: the record has more of
+// a resource, other types of one, or other reserved cores.
+func (s RecordShape) IsExceededBy(n *slurm.Node) bool {
+	exceeds := func(stated, shown uint64) bool { return stated > 0 && shown > stated }
+	return exceeds(s.cpus, uint64(n.CPUs)) || exceeds(s.memoryMiB, n.MemoryMiB) ||
+		n.TmpDiskMiB > s.tmpDiskMiB || s.reservesCores ||
+		n.EffectiveCPUs > 0 && n.EffectiveCPUs < n.CPUs || s.lacksGRES(n.GRES)
+}
+
+// lacksGRES reports whether Slurm misses generic resources that a record has, or gets a type that it does not have.
+func (s RecordShape) lacksGRES(text string) bool {
+	record, err := slurm.ParseGRES(text)
+	if err != nil {
+		return true
+	}
+	typed := map[string]bool{}
+	for name, count := range record {
+		kind, _, hasType := strings.Cut(name, ":")
+		typed[kind] = typed[kind] || hasType
+		if s.gres[name] < count {
+			return true
+		}
+	}
+	for name := range s.gres {
+		kind, _, _ := strings.Cut(name, ":")
+		if typed[kind] && record[name] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FeaturesOf returns the features that a FUTURE record should have: those of the NodeSet, and those that its last
+// Kubernetes node gave it.
+func (s RecordShape) FeaturesOf(n *slurm.Node) []string {
+	out := slices.Clone(s.Features)
+	for _, f := range n.Features {
+		if strings.HasPrefix(f, v1beta1.FeaturePrefix) && !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// isOr0 reports whether a number is the stated one, or none is stated or shown.
+func isOr0(stated, shown uint64) bool { return stated == 0 || shown == 0 || stated == shown }
