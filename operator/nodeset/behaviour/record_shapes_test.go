@@ -1,0 +1,113 @@
+package behaviour
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+const oldShape, newShape = "CPUs=4 Gres=gpu:a100:4", "CPUs=4 Gres=gpu:h100:8"
+
+// newShapeEnv has a NodeSet without workers and four FUTURE records of its shape.
+func newShapeEnv(t *testing.T) *testEnv {
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(4),
+		func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = oldShape }))
+	r.settle()
+	return r
+}
+
+// shapes returns the GRES and the hash of the shape of each record.
+func (r *testEnv) shapes() map[string]string {
+	out := map[string]string{}
+	for name, n := range r.slurm.Nodes {
+		note, _ := comment.Parse(n.Comment)
+		out[name] = n.GRES + " " + note.Shape
+	}
+	return out
+}
+
+func TestRecordsFollowTheShapeOfTheirNodeSet(t *testing.T) {
+	r := newShapeEnv(t)
+	before := r.shapes()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = newShape })
+	r.settle()
+	after := r.shapes()
+	if len(after) != 4 {
+		t.Fatalf("the records are %v", after)
+	}
+	for name, shape := range after {
+		if !strings.HasPrefix(shape, "gpu:h100:8 ") || shape[len("gpu:h100:8 "):] == before[name][len("gpu:a100:4 "):] {
+			t.Errorf("the record %s is %s, before %s", name, shape, before[name])
+		}
+	}
+	if events := strings.Join(r.takeEvents(), "\n"); !strings.Contains(events, "the shape of the workers has changed") {
+		t.Errorf("the events are %s", events)
+	}
+	r.clearWrites()
+	r.settle()
+	if len(r.slurm.Calls) != 0 {
+		t.Errorf("afterwards there are writes: %v", r.slurm.Calls)
+	}
+}
+
+func TestARecordThatAJobNamesKeepsItsShape(t *testing.T) {
+	r := newShapeEnv(t)
+	r.slurm.References = map[string]string{"gpu-1": "job 5"}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf, n.Spec.Replicas = newShape, new(int32(2)) })
+	r.settle()
+	if got := r.shapes(); !strings.HasPrefix(got["gpu-1"], "gpu:a100:4 ") || !strings.HasPrefix(got["gpu-0"], "gpu:h100:8 ") {
+		t.Errorf("the records are %v", got)
+	}
+	if got := r.podNames(); got != "gpu-0 gpu-2" {
+		t.Errorf("the workers are %s", got)
+	}
+	if c := r.expectCondition("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-1") ||
+		!strings.Contains(c.Message, "job 5") {
+		t.Errorf("the message is %s", c.Message)
+	}
+}
+
+func TestRecordsOfAnEarlierVersionGetAHash(t *testing.T) {
+	r := newShapeEnv(t)
+	for name, n := range r.slurm.Nodes {
+		n.Comment = comment.OfFuture(r.nodeSet(), "uid-namespace", "")
+		if name == "gpu-3" {
+			n.GRES = "gpu:a100:2"
+		}
+	}
+	r.clearWrites()
+	r.settle()
+	for name, shape := range r.shapes() {
+		if len(shape) != len("gpu:a100:4 01234567") || !strings.HasPrefix(shape, "gpu:a100:4 ") {
+			t.Errorf("the record %s is %q", name, shape)
+		}
+	}
+	deleted := 0
+	for _, call := range r.slurm.Calls {
+		if strings.HasPrefix(call, "delete ") {
+			deleted++
+		}
+	}
+	if deleted != 1 {
+		t.Errorf("the writes are %v", r.slurm.Calls)
+	}
+}
+
+func TestFeaturesOfFutureRecordsAreUpdated(t *testing.T) {
+	r := newShapeEnv(t)
+	r.clearWrites()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = oldShape + " Features=fast" })
+	r.settle()
+	if got := strings.Join(r.slurm.Calls, "\n"); strings.Contains(got, "delete") {
+		t.Errorf("the writes are %s", got)
+	}
+	for name, n := range r.slurm.Nodes {
+		if n.State.Base == slurm.NodeFuture && strings.Join(n.Features, ",") != "gpu,fast" {
+			t.Errorf("the features of %s are %v", name, n.Features)
+		}
+	}
+}
