@@ -80,10 +80,18 @@ func testReboot(t *testing.T, s *nodeset.Env) {
 // was asked to; meanwhile no second worker has its name.
 func testKubeletAway(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "lost", Replicas: 1})
-	job := c.startJob("lost-0", 30)
+	const duration = 20 * time.Second
+	job, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-o", "/out/%x-%j-%N", "-p", "all", "-w", "lost-0", "--wrap",
+		fmt.Sprint("sleep ", duration.Seconds()))
+	must(t, err)
+	c.await("job "+job+" runs", func(ctx context.Context) (bool, string) {
+		have, err := c.Job(ctx, job)
+		return have.State == "RUNNING", fmt.Sprint(have, err)
+	})
+	end := time.Now().Add(duration)
 	must(t, s.Kube.Signal(t.Context(), "kubelet", syscall.SIGSTOP))
 	defer func() { must(t, s.Kube.Signal(context.Background(), "kubelet", syscall.SIGCONT)) }()
-	_, err := s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "delete", "pod", "lost-0", "--force",
+	_, err = s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "delete", "pod", "lost-0", "--force",
 		"--grace-period=0", "--wait=false")
 	must(t, err)
 	c.await("the next worker takes its place", func(context.Context) (bool, string) {
@@ -94,8 +102,12 @@ func testKubeletAway(t *testing.T, s *nodeset.Env) {
 		ok, text := conditionOf(ctx, s, "lost", "Ready", "False")
 		return ok && strings.Contains(text, "lost-0 have no pod"), text
 	})
-	c.finishJob(job)
+	time.Sleep(time.Until(end) + 10*time.Second) // the kubelet ends the process when it is back, and runs no commands until then
 	must(t, s.Kube.Signal(t.Context(), "kubelet", syscall.SIGCONT))
+	c.await("job "+job+" has ended well", func(ctx context.Context) (bool, string) {
+		have, err := c.Job(ctx, job)
+		return have.CompletedOnce(), fmt.Sprint(have, err)
+	})
 	c.awaitSlurmState("lost-1", "IDLE", "")
 	c.deleteAndWait()
 }
