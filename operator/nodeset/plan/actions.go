@@ -70,6 +70,8 @@ const (
 	PreconditionDownByOthers Precondition = "down by others"
 	// PreconditionFuture: the node is FUTURE.
 	PreconditionFuture Precondition = "future"
+	// PreconditionStillFuture: the node is FUTURE, or Slurm does not know it, while the timeout of the drain policy runs.
+	PreconditionStillFuture Precondition = "still future"
 	// PreconditionUndrainable: the node is drained with our reason and not down. Undraining a node
 	// that is down would lose the reason and leave it down.
 	PreconditionUndrainable Precondition = "undrainable"
@@ -85,7 +87,7 @@ func (l Precondition) IsMetBy(r *Record) bool {
 	switch l {
 	case NoPrecondition:
 		return true
-	case PreconditionUnregistered:
+	case PreconditionUnregistered, PreconditionStillFuture:
 		return r == nil || r.Future
 	case PreconditionFuture:
 		return r != nil && r.Future

@@ -57,6 +57,15 @@ func blockDeletion(by BlockReason, format string, args ...any) Verdict {
 	return v
 }
 
+// timeoutPrecondition returns what a read must show before a worker is deleted whose timeout has passed. The timeout of
+// a FUTURE record began without a drain: its slurmd may have registered since and have a job.
+func timeoutPrecondition(s *SlurmReading, w *Worker) Precondition {
+	if s.Connected && s.Fresh && s.Records[w.SlurmName].Future {
+		return PreconditionStillFuture
+	}
+	return NoPrecondition
+}
+
 // judgeDeletion implements the safety promise: it decides whether the worker, which is to be
 // removed, may be deleted now.
 func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict {
@@ -64,7 +73,7 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	case p.Force:
 		return allowDeletion(NoPrecondition, "the drain policy is Force")
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
-		return allowDeletion(NoPrecondition, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
+		return allowDeletion(timeoutPrecondition(s, w), "the drain policy's timeout of "+p.Timeout.String()+" has passed")
 	case s.ClusterMismatch != "":
 		return blockDeletion(BlockedByStaleReading,
 			"%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
