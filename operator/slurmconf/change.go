@@ -71,6 +71,11 @@ func effectiveSettings(text string) map[string]string {
 			}
 		}
 	}
+	if slices.ContainsFunc(settings, Setting.IsInclude) { // what it reads is not known here, so that every line counts
+		for _, s := range settings {
+			out["include"] += s.Text + "\n"
+		}
+	}
 	for _, r := range resolveRecords(settings) {
 		switch key := r.kind + "=" + r.name; {
 		case strings.EqualFold(r.name, defaultRecord):

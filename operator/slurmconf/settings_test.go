@@ -68,6 +68,9 @@ func TestCompareSlurmConf(t *testing.T) {
 		{"a record more", []string{"NodeSet=n", "NodeSet=m Feature=m\nNodeSet=n"}, NeedsReconfigure},
 		{"a second line of defaults", []string{"TreeWidth=1", "TreeWidth=1\nPartitionName=DEFAULT State=UP\n" +
 			"PartitionName=DEFAULT MaxTime=1\nPartitionName=p"}, NeedsReconfigure},
+		{"an included file more", []string{"TreeWidth=1", "TreeWidth=1\nInclude a.conf"}, NeedsReconfigure},
+		{"an included file that the last line of an option follows", []string{"TreeWidth=1", "Include a.conf\nTreeWidth=1"},
+			NeedsReconfigure},
 		{"hosts in another order", []string{"SlurmctldHost=a\nSlurmctldHost=b", "SlurmctldHost=b\nSlurmctldHost=a"}, NeedsRestart},
 		{"quotes", []string{"TreeWidth=1", `TreeWidth = "1"`}, NoEffect},
 		{"an operator", []string{"TreeWidth=1", "TreeWidth+=1"}, NoEffect},
@@ -83,6 +86,13 @@ func TestCompareSlurmConf(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAMovedInclude: what it reads may set what is before or after it.
+func TestAMovedInclude(t *testing.T) {
+	if got := CompareSlurmConf("TreeWidth=1\nInclude a.conf\n", "include a.conf\nTreeWidth=1\n"); got != NeedsReconfigure {
+		t.Errorf("the effect is %d, want %d", got, NeedsReconfigure)
 	}
 }
 
