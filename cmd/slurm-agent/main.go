@@ -97,7 +97,8 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 	o.slurmctld.Log = log
 	o.slurmctld.Gate = gate.Gate{Programs: programs, Log: log, File: state("closed_partitions"),
 		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states")}}
-	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: state("drained_partitions"), Log: log}
+	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: state("drained_partitions"),
+		GateFile: o.slurmctld.Gate.File, Log: log}
 }
 
 // serve applies configuration until the context ends.

@@ -183,9 +183,12 @@ const (
 	// ReasonPartitionInUse (False): the configuration removes partitions of unfinished jobs. It is applied when they have
 	// ended, or with AnnotationForceRevision.
 	ReasonPartitionInUse = "PartitionInUse"
-	// ReasonNodeInUse (False): the configuration removes or reshapes nodes that unfinished jobs have or require. It is applied
-	// when they have ended, or with AnnotationForceRevision.
+	// ReasonNodeInUse (False): the configuration removes, reshapes or sets DOWN nodes that unfinished jobs have or require,
+	// or leaves too little room for dynamic ones. It is applied when they have ended, or with AnnotationForceRevision.
 	ReasonNodeInUse = "NodeInUse"
+	// ReasonGresInUse (False): the configuration removes GresTypes that unfinished jobs have or ask for. It is applied when they
+	// have ended, or with AnnotationForceRevision.
+	ReasonGresInUse = "GresInUse"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
 	ReasonTooManyJobs = "TooManyJobs"

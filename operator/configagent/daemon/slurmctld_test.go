@@ -21,7 +21,7 @@ import (
 const fakeScontrol = `#!/bin/sh
 echo "$*" >>%[1]s/log
 case $1 in
---all) echo "PartitionName=p TotalNodes=1 State=$(cat %[1]s/partition)" ;;
+--all) echo "PartitionName=p AllowGroups=ALL TotalNodes=1 State=$(cat %[1]s/partition)" ;;
 update) echo "${3#State=}" >%[1]s/partition ;;
 reconfigure) touch %[1]s/reconfigured ;;
 ping)

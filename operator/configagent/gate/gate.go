@@ -28,7 +28,8 @@ type Gate struct {
 const launchDelay = 5 * time.Second
 
 func (g Gate) closed() partition.Override {
-	return partition.Override{Programs: g.Programs, State: partition.Down, File: g.File}
+	return partition.Override{Programs: g.Programs, File: g.File,
+		States: map[string]string{partition.Up: partition.Down}}
 }
 
 // Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,

@@ -18,8 +18,14 @@ type conf struct {
 	partitions []string
 	// nodeSets are the names of the lines NodeSet.
 	nodeSets []string
-	// nodes are the static nodes by name, with the options of which slurmctld ends jobs when they change.
+	// nodes are the static nodes by name, with the options of which slurmctld ends jobs when they change, and down are those
+	// that slurm.conf sets DOWN.
 	nodes map[string]string
+	down  map[string]bool
+	// maxNodes is how many nodes slurmctld may have, static and dynamic ones.
+	maxNodes uint64
+	// gresTypes are the kinds of GRES that slurmctld knows.
+	gresTypes []string
 	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
 	maxJobs uint64
 }
@@ -34,7 +40,7 @@ const (
 // readConf reads slurm.conf and the files that it includes.
 func readConf(files configagent.Files) conf {
 	settings := partition.Settings(files)
-	out := conf{nodes: nodeShapes(settings)}
+	out := conf{nodes: nodeShapes(settings), down: downNodes(settings)}
 	for _, p := range slurmconf.PartitionsOf(settings) {
 		out.partitions = append(out.partitions, p.Name)
 	}
@@ -44,7 +50,11 @@ func readConf(files configagent.Files) conf {
 		switch name := strings.ToLower(setting.Name); {
 		case name == "nodeset":
 			out.nodeSets = append(out.nodeSets, setting.Value)
+		case name == "grestypes":
+			out.gresTypes = slurmconf.SplitList(setting.Value)
 		case err != nil:
+		case name == "maxnodecount":
+			out.maxNodes = n
 		case name == "maxjobcount":
 			count = n
 		case name == "firstjobid":
@@ -53,6 +63,7 @@ func readConf(files configagent.Files) conf {
 			last = n
 		}
 	}
+	out.maxNodes = max(out.maxNodes, uint64(len(out.nodes)))
 	out.maxJobs = min(count, max(last, first)-first+1)
 	return out
 }
@@ -86,6 +97,38 @@ func nodeShapes(settings []slurmconf.Setting) map[string]string {
 	return out
 }
 
+// downNodes returns the nodes that slurm.conf sets DOWN, in their own line or in a line DownNodes: at the reconfigure slurmctld
+// ends or requeues the jobs of static ones. DRAIN and FAIL let them run.
+func downNodes(settings []slurmconf.Setting) map[string]bool {
+	out, isDownByDefault := map[string]bool{}, false
+	for _, setting := range settings {
+		name, isDown := strings.ToLower(setting.Name), isDownByDefault
+		if name == "downnodes" {
+			isDown = true
+		} else if name != "nodename" {
+			continue
+		}
+		for _, field := range setting.Fields() {
+			if strings.EqualFold(field.Name, "State") {
+				isDown = strings.EqualFold(field.Value, "DOWN")
+			}
+		}
+		if name == "nodename" && strings.EqualFold(setting.Value, "DEFAULT") {
+			isDownByDefault = isDown
+			continue
+		}
+		if isDown {
+			for _, node := range expand(setting.Value) {
+				out[node] = true
+			}
+		}
+	}
+	return out
+}
+
+// room returns how many dynamic nodes slurmctld may have.
+func (c conf) room() uint64 { return c.maxNodes - uint64(len(c.nodes)) }
+
 // expand returns the names of a hostlist, which is a name itself if it cannot be read.
 func expand(list string) []string {
 	names, err := hostlist.Expand(list)
@@ -95,11 +138,11 @@ func expand(list string) []string {
 	return names
 }
 
-// brokenNodes returns the nodes that other files remove or give another shape, sorted.
+// brokenNodes returns the nodes that other files remove, set DOWN or give another shape, sorted.
 func (c conf) brokenNodes(other conf) []string {
 	var out []string
 	for name, shape := range c.nodes {
-		if after, has := other.nodes[name]; !has || after != shape {
+		if after, has := other.nodes[name]; !has || after != shape || other.down[name] && !c.down[name] {
 			out = append(out, name)
 		}
 	}

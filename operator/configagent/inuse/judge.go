@@ -23,13 +23,23 @@ type Judge struct {
 	Programs partition.Programs
 	// Wanted is the folder with the file that forces a revision, Live that of the slurm.conf of the running slurmctld.
 	Wanted, Live string
-	// File remembers the partitions that are drained. It is in StateSaveLocation.
-	File string
-	Log  *slog.Logger
+	// File remembers the partitions that are drained, and GateFile those that are closed for a reconfigure (package gate). They
+	// are in StateSaveLocation.
+	File, GateFile string
+	Log            *slog.Logger
 }
 
+// drains keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well.
 func (j Judge) drains() partition.Override {
-	return partition.Override{Programs: j.Programs, State: partition.Drain, File: j.File, Once: true}
+	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Once: true,
+		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
+}
+
+// shuts is drains for a partition that an administrator has opened again, too.
+func (j Judge) shuts() partition.Override {
+	out := j.drains()
+	out.Once = false
+	return out
 }
 
 // Hold returns *configagent.HeldError if the wanted files would end jobs, or if they remove what jobs may use and slurmctld
@@ -42,6 +52,9 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	}
 	if j.isForced(string(wanted[slurmconf.RevisionFile].Content)) {
 		return nil
+	}
+	if err := j.checkNodeCount(ctx, before, after); err != nil {
+		return err
 	}
 	states, unknown := j.states(ctx)
 	if unknown == nil {
@@ -56,10 +69,21 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	case unknown != nil:
 		return lost.doubt(unknown)
 	}
-	// Draining comes before the question, so that no job comes in between.
-	err := errors.Join(j.checkPrivilege(ctx, states), j.drains().Restore(ctx, lost.partitions...),
-		j.drains().Set(ctx, lost.partitions))
+	err := errors.Join(j.checkPrivilege(ctx, states), j.drains().Restore(ctx, lost.partitions...))
 	if err != nil {
+		return lost.doubt(err)
+	}
+	if err := j.askForUses(ctx, lost, j.drains()); err != nil {
+		return err
+	}
+	// Nobody uses what is lost. That stays so until slurmctld has the files.
+	return j.askForUses(ctx, lost, j.shuts())
+}
+
+// askForUses returns *configagent.HeldError if jobs use what is lost. Draining comes before the question, so that no job comes
+// in between.
+func (j Judge) askForUses(ctx context.Context, lost loss, drains partition.Override) error {
+	if err := drains.Set(ctx, lost.partitions); err != nil {
 		return lost.doubt(err)
 	}
 	jobs, err := j.jobs(ctx)
@@ -74,12 +98,27 @@ var errNotStarted = errors.New("it has not started yet")
 
 // states returns the states of the partitions of the running slurmctld.
 func (j Judge) states(ctx context.Context) (map[string]string, error) {
-	if _, err := os.Stat(filepath.Join(j.Live, "slurm.conf")); err != nil {
+	if !j.hasStarted() {
 		return nil, errNotStarted
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return j.Programs.States(ctx)
+}
+
+// ask returns what a program prints of the running slurmctld.
+func (j Judge) ask(ctx context.Context, program string, args ...string) (string, error) {
+	if !j.hasStarted() {
+		return "", errNotStarted
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return j.Programs.Run(ctx, program, args...)
+}
+
+func (j Judge) hasStarted() bool {
+	_, err := os.Stat(filepath.Join(j.Live, "slurm.conf"))
+	return err == nil
 }
 
 // checkPrivilege returns an error if the user of the agent may not change partitions. Such a user may not see all jobs
@@ -96,9 +135,8 @@ const askTimeout = 30 * time.Second
 
 // jobs returns all jobs that slurmctld remembers.
 func (j Judge) jobs(ctx context.Context) (jobList, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	printed, err := j.Programs.Run(ctx, "squeue", "--all", "--noheader", "--states=all", "--format="+jobFormat)
+	// Each task of an array counts in MaxJobCount.
+	printed, err := j.ask(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--Format="+jobFormat)
 	if err != nil {
 		return jobList{}, err
 	}

@@ -47,7 +47,7 @@ func newCluster(t *testing.T, jobs string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	c := &cluster{T: t, dir: dir, Judge: Judge{Programs: partition.Programs{Scontrol: filepath.Join(dir, "scontrol")},
-		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), File: filepath.Join(dir, "drained"),
+		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), File: filepath.Join(dir, "drained"), GateFile: filepath.Join(dir, "closed"),
 		Log: slog.New(slog.DiscardHandler)}}
 	for name, script := range fakePrograms {
 		c.write(name, fmt.Sprintf(script, dir))
@@ -111,11 +111,11 @@ func (c *cluster) expectStates(want string) {
 }
 
 func TestAPartitionInUseIsDrainedUntilItIsEmpty(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|a||\n")
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n6|PENDING|a|||N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "PartitionInUse: it removes partitions of unfinished jobs, "+
 		"which slurmctld would end: a (jobs 5, 6)")
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
-	c.write("jobs", "5|COMPLETED|a||n1\n6|RUNNING|a||n1\n")
+	c.write("jobs", "5|COMPLETED|a||n1|N/A|N/A|N/A|N/A|\n6|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 6)")
 	c.write("jobs", "")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "")
@@ -130,9 +130,9 @@ func TestAPartitionInUseIsDrainedUntilItIsEmpty(t *testing.T) {
 }
 
 func TestAWithdrawnRevisionGivesPartitionsTheirStateBack(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|b||\n7|PENDING|closed||\n")
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n6|PENDING|b|||N/A|N/A|N/A|N/A|\n7|PENDING|closed|||N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("TreeWidth=5\n"), "a (job 5), b (job 6), closed (job 7)")
-	c.expectStates("a:DRAIN b:DRAIN closed:DOWN")
+	c.expectStates("a:DRAIN b:DRAIN closed:INACTIVE")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
 	c.expect(c.hold(inForce), "")
@@ -140,13 +140,67 @@ func TestAWithdrawnRevisionGivesPartitionsTheirStateBack(t *testing.T) {
 }
 
 func TestAnAdministratorsStateStays(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|a||n1\n6|PENDING|b||\n")
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n6|PENDING|b|||N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=closed\n"), "a (job 5), b (job 6)")
 	c.set("a=UP", "b=INACTIVE")
 	c.expect(c.hold("PartitionName=closed\n"), "a (job 5), b (job 6)")
 	c.expectStates("a:UP b:INACTIVE closed:DOWN")
 	c.expect(c.hold(inForce), "")
 	c.expectStates("a:UP b:INACTIVE closed:DOWN")
+}
+
+// TestNoJobComesInBetween: a partition that an administrator has opened again is drained when its last job has ended, and a
+// revision is not applied while another agent has closed partitions.
+func TestNoJobComesInBetween(t *testing.T) {
+	const without = "PartitionName=b\nPartitionName=closed\n"
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
+	c.expect(c.hold(without), "a (job 5)")
+	c.set("a=UP")
+	c.expect(c.hold(without), "a (job 5)")
+	c.expectStates("a:UP b:UP closed:DOWN")
+	c.write("jobs", "")
+	c.write("closed", "{}")
+	c.expect(c.hold(without), "partitions are closed for a reconfigure")
+	if err := os.Remove(c.GateFile); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(c.hold(without), "")
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+}
+
+// TestRoomForDynamicNodes: slurmctld forgets the nodes for which MaxNodeCount has no room.
+func TestRoomForDynamicNodes(t *testing.T) {
+	const before = inForce + "MaxNodeCount=256\nNodeName=n[1-2] CPUs=1\n"
+	for _, tc := range []struct{ name, after, want string }{
+		{"as much", before, ""},
+		{"enough", inForce + "MaxNodeCount=5\nNodeName=n[1-2] CPUs=1\n", ""},
+		{"too little", inForce + "MaxNodeCount=4\nNodeName=n[1-2] CPUs=1\n", "NodeInUse: it leaves room for 2 dynamic Slurm nodes"},
+		{"more static nodes", inForce + "MaxNodeCount=256\nNodeName=n[1-254] CPUs=1\n", "and there are 3"},
+		{"no MaxNodeCount", inForce + "NodeName=n[1-2] CPUs=1\n", "it leaves room for 0"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("nodes", "NodeName=n1\nNodeName=n2\nNodeName=w-0\nNodeName=w-1 State=FUTURE\nNodeName=w-2 State=FUTURE\n")
+			hold := func() string {
+				err := c.Hold(t.Context(), filesOf("slurm.conf", before), filesOf("slurm.conf", tc.after, slurmconf.RevisionFile, "2"))
+				var held *configagent.HeldError
+				if err != nil && !errors.As(err, &held) {
+					t.Fatal(err)
+				}
+				if held == nil {
+					return ""
+				}
+				return held.Reason + ": " + held.Message
+			}
+			c.expect(hold(), tc.want)
+			c.write("down", "")
+			if got := hold(); (got != "") != (tc.after != before) {
+				t.Errorf("without slurmctld it is held for %q", got)
+			}
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
+			c.expect(hold(), "")
+		})
+	}
 }
 
 // TestNobodyKnows: what removes nothing is applied, and what removes something waits.
@@ -183,13 +237,13 @@ func TestNobodyKnows(t *testing.T) {
 
 // TestCreatedPartitions: slurmctld forgets those that scontrol has created at each reconfigure.
 func TestCreatedPartitions(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|created||n1\n")
+	c := newCluster(t, "5|RUNNING|created||n1|N/A|N/A|N/A|N/A|\n")
 	c.set("created=UP")
 	c.expect(c.hold(inForce+"TreeWidth=5\n"), "created (job 5)")
 }
 
 func TestAForcedRevisionIsApplied(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|a||n1\n")
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.write("wanted/"+slurmconf.ForcedRevisionFile, "1")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
 	c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
@@ -198,7 +252,7 @@ func TestAForcedRevisionIsApplied(t *testing.T) {
 
 // TestAForgottenDrainEnds: the agent that held the revision has ended, or nobody wants the revision any more.
 func TestAForgottenDrainEnds(t *testing.T) {
-	c := newCluster(t, "5|RUNNING|a||n1\n")
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
 	go c.watch(t.Context(), 10*time.Millisecond, time.Hour)
 	time.Sleep(50 * time.Millisecond)
@@ -242,10 +296,10 @@ func TestNamesOfSlurmNodes(t *testing.T) {
 func TestAStaticNodeGetsTheNameOfADynamicOne(t *testing.T) {
 	const added = inForce + "NodeName=gpu-[0-3] CPUs=1\n"
 	for _, tc := range []struct{ name, jobs, want string }{
-		{"a job runs on it", "5|RUNNING|a|gpu-[2-3]|\n", "NodeInUse: it gives names of dynamic nodes to other nodes"},
-		{"a job requires it", "5|PENDING|a||gpu-1\n", "gpu-1 (job 5)"},
-		{"its job has ended", "5|COMPLETED|a|gpu-2|\n", ""},
-		{"a job runs elsewhere", "5|RUNNING|a|gpu-4|\n", ""},
+		{"a job runs on it", "5|RUNNING|a|gpu-[2-3]||N/A|N/A|N/A|N/A|\n", "NodeInUse: it gives names of dynamic nodes to other nodes"},
+		{"a job requires it", "5|PENDING|a||gpu-1|N/A|N/A|N/A|N/A|\n", "gpu-1 (job 5)"},
+		{"its job has ended", "5|COMPLETED|a|gpu-2||N/A|N/A|N/A|N/A|\n", ""},
+		{"a job runs elsewhere", "5|RUNNING|a|gpu-4||N/A|N/A|N/A|N/A|\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCluster(t, tc.jobs)

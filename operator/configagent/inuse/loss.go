@@ -12,9 +12,9 @@ import (
 
 // loss is what other files take away.
 type loss struct {
-	// partitions are removed. nodes are static ones that are removed or get another shape, newNodes those that are added:
-	// a dynamic node of such a name gets the shape of its line.
-	partitions, nodes, newNodes []string
+	// partitions are removed. nodes are static ones that are removed, set DOWN or get another shape, newNodes those that are
+	// added: a dynamic node of such a name gets the shape of its line. gresTypes are removed.
+	partitions, nodes, newNodes, gresTypes []string
 	// maxJobs is how many jobs slurmctld may remember from then on, 0 if not fewer than before.
 	maxJobs uint64
 }
@@ -22,7 +22,8 @@ type loss struct {
 // lossOf returns what the files after take away.
 func lossOf(before, after conf) loss {
 	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after),
-		newNodes: missing(slices.Collect(maps.Keys(after.nodes)), slices.Collect(maps.Keys(before.nodes)))}
+		newNodes:  missing(slices.Collect(maps.Keys(after.nodes)), slices.Collect(maps.Keys(before.nodes))),
+		gresTypes: missing(before.gresTypes, after.gresTypes)}
 	if after.maxJobs < before.maxJobs {
 		out.maxJobs = after.maxJobs
 	}
@@ -30,30 +31,38 @@ func lossOf(before, after conf) loss {
 }
 
 func (l loss) isNone() bool {
-	return len(l.partitions)+len(l.nodes)+len(l.newNodes) == 0 && l.maxJobs == 0
+	return len(l.partitions)+len(l.nodes)+len(l.newNodes)+len(l.gresTypes) == 0 && l.maxJobs == 0
 }
+
+// jobMargin is how many times as many jobs as there are slurmctld must be able to remember: more come before it reads the files.
+const jobMargin = 2
 
 // judge returns an error if jobs use what is lost.
 func (l loss) judge(jobs jobList) error {
 	partitions, nodes := usesOf(l.partitions, jobs.unfinished, partitionsOf), usesOf(l.nodes, jobs.unfinished, nodesOf)
 	newNodes := usesOf(l.newNodes, jobs.unfinished, nodesOf)
+	gres := usesOf(l.gresTypes, jobs.unfinished, gresTypesOf)
 	switch {
 	case len(partitions) > 0:
 		return &configagent.HeldError{Reason: v1beta1.ReasonPartitionInUse, Message: "it removes partitions of unfinished " +
 			"jobs, which slurmctld would end: " + describe(partitions) + "; the partitions are drained, and it is applied " +
 			"when these jobs have ended"}
 	case len(nodes) > 0:
-		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it removes or reshapes nodes that " +
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it removes, reshapes or sets DOWN nodes that " +
 			"unfinished jobs have or require, which slurmctld would end: " + describe(nodes) + "; it is applied when these " +
 			"jobs have ended"}
 	case len(newNodes) > 0:
 		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it gives names of dynamic nodes to other " +
 			"nodes, and slurmctld would end unfinished jobs that have or require them: " + describe(newNodes) + "; " +
 			"choose other names, or wait until these jobs have ended"}
-	case l.maxJobs > 0 && jobs.count >= l.maxJobs:
+	case len(gres) > 0:
+		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: "it removes GresTypes that unfinished jobs have " +
+			"or ask for, which slurmctld would give to other jobs, too: " + describe(gres) + "; it is applied when these jobs " +
+			"have ended"}
+	case l.maxJobs > 0 && jobs.count*jobMargin >= l.maxJobs:
 		return &configagent.HeldError{Reason: v1beta1.ReasonTooManyJobs, Message: fmt.Sprintf("it lets slurmctld remember "+
-			"%d jobs (MaxJobCount, FirstJobId and MaxJobId), and slurmctld would forget the %d that it remembers, which "+
-			"ends them; it is applied when there are fewer", l.maxJobs, jobs.count)}
+			"%d jobs (MaxJobCount, FirstJobId and MaxJobId), and slurmctld, which remembers %d, forgets all when there are too "+
+			"many, which ends them; it is applied when there are fewer than half as many as it allows", l.maxJobs, jobs.count)}
 	}
 	return nil
 }
@@ -65,9 +74,11 @@ func (l loss) doubt(cause error) error {
 	case len(l.partitions) > 0:
 		reason, what = v1beta1.ReasonPartitionInUse, "it removes the partitions "+limitList(l.partitions)
 	case len(l.nodes) > 0:
-		reason, what = v1beta1.ReasonNodeInUse, "it removes or reshapes the nodes "+limitList(l.nodes)
+		reason, what = v1beta1.ReasonNodeInUse, "it removes, reshapes or sets DOWN the nodes "+limitList(l.nodes)
 	case len(l.newNodes) > 0:
 		reason, what = v1beta1.ReasonNodeInUse, "it adds the nodes "+limitList(l.newNodes)+", whose names dynamic nodes may have"
+	case len(l.gresTypes) > 0:
+		reason, what = v1beta1.ReasonGresInUse, "it removes the GresTypes "+limitList(l.gresTypes)
 	}
 	return &configagent.HeldError{Reason: reason,
 		Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, cause)}

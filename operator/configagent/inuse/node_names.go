@@ -17,9 +17,6 @@ func (j Judge) checkNodeNames(ctx context.Context, before, after conf) error {
 	if len(names) == 0 {
 		return nil
 	}
-	if _, err := j.states(ctx); err != nil {
-		return nil
-	}
 	nodes, err := j.nodes(ctx)
 	if err != nil {
 		return nil
@@ -37,9 +34,7 @@ var shownNode = regexp.MustCompile(`(?m)^NodeName=(\S+)`)
 
 // nodes returns the names of all Slurm nodes, the FUTURE ones too.
 func (j Judge) nodes(ctx context.Context) (map[string]bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	shown, err := j.Programs.Run(ctx, "scontrol", "--all", "--future", "--oneliner", "show", "nodes")
+	shown, err := j.ask(ctx, "scontrol", "--all", "--future", "--oneliner", "show", "nodes")
 	if err != nil {
 		return nil, err
 	}

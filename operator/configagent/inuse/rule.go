@@ -15,6 +15,8 @@ type job struct {
 	partitions []string
 	// nodes are the nodes that it has or asks for by name.
 	nodes []string
+	// gresTypes are the kinds of GRES that it has or asks for.
+	gresTypes []string
 }
 
 // jobList is what squeue prints.
@@ -28,24 +30,25 @@ type jobList struct {
 var finishedStates = []string{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
 	"PREEMPTED", "REVOKED", "TIMEOUT"}
 
-// jobFormat is the format of squeue that parseJobs reads.
-const jobFormat = "%i|%T|%P|%n|%N"
+// jobFormat is the format of squeue that parseJobs reads. Without a size a field would have 20 characters.
+const jobFormat = "JobArrayID:0|,State:0|,Partition:0|,ReqNodes:0|,NodeList:0|,tres-per-job:0|,tres-per-node:0|," +
+	"tres-per-socket:0|,tres-per-task:0|"
 
 // parseJobs returns the jobs that squeue prints. A line that it does not understand is an error.
 func parseJobs(printed string) (jobList, error) {
 	var out jobList
 	for line := range strings.Lines(printed) {
 		fields := strings.Split(strings.TrimSpace(line), "|")
-		if len(fields) != 5 {
+		if len(fields) != strings.Count(jobFormat, "|")+1 {
 			return out, fmt.Errorf("squeue printed %q", line)
 		}
 		out.count++
 		if slices.Contains(finishedStates, fields[1]) {
 			continue
 		}
-		j := job{id: fields[0], partitions: strings.Split(fields[2], ",")}
-		for _, list := range fields[3:] {
-			if list == "" || list == "(null)" {
+		j := job{id: fields[0], partitions: append(strings.Split(fields[2], ","), fields[2]), gresTypes: gresTypes(fields[5:])}
+		for _, list := range fields[3:5] {
+			if list == "" || list == "(null)" || list == "N/A" {
 				continue
 			}
 			names, err := hostlist.Expand(list)
@@ -57,6 +60,18 @@ func parseJobs(printed string) (jobList, error) {
 		out.unfinished = append(out.unfinished, j)
 	}
 	return out, nil
+}
+
+// gresTypes returns the kinds of GRES in lists such as "gres/gpu:h100:1,gres/shard=2".
+func gresTypes(lists []string) []string {
+	var out []string
+	for tres := range strings.SplitSeq(strings.Join(lists, ","), ",") {
+		words := strings.FieldsFunc(tres, func(r rune) bool { return strings.ContainsRune("/:=", r) })
+		if len(words) > 1 && words[0] == "gres" {
+			out = append(out, words[1])
+		}
+	}
+	return out
 }
 
 // missing returns the names of before that after does not have, sorted.
@@ -91,3 +106,4 @@ func usesOf(removed []string, jobs []job, namesOf func(job) []string) []use {
 
 func partitionsOf(j job) []string { return j.partitions }
 func nodesOf(j job) []string      { return j.nodes }
+func gresTypesOf(j job) []string  { return j.gresTypes }

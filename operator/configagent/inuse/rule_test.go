@@ -2,6 +2,7 @@ package inuse
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,10 +29,18 @@ Include more.conf
 NodeName=DEFAULT CPUs=4
 NodeName=n[1-2],x Feature=a
 nodename=y CPUs=8 Gres=gpu:1 Weight=3
+NodeName=DEFAULT State=DOWN
+NodeName=z State=UNKNOWN
+DownNodes=n[1-2] State=DOWN
+DownNodes=x State=DRAIN
+GresTypes=gpu
+GRESTYPES = "gpu,shard"
+MaxNodeCount=9
 `, "more.conf", "PartitionName=included Nodes=ALL\n"))
 	want := conf{partitions: []string{"quoted", "continued", "included"},
-		nodes:   map[string]string{"n1": "map[cpus:4]", "n2": "map[cpus:4]", "x": "map[cpus:4]", "y": "map[cpus:8 gres:gpu:1]"},
-		maxJobs: 10000}
+		nodes: map[string]string{"n1": "map[cpus:4]", "n2": "map[cpus:4]", "x": "map[cpus:4]", "y": "map[cpus:8 gres:gpu:1]",
+			"z": "map[cpus:4]"},
+		down: map[string]bool{"n1": true, "n2": true}, maxNodes: 9, gresTypes: []string{"gpu", "shard"}, maxJobs: 10000}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(conf{})); diff != "" {
 		t.Errorf("the configuration differs (-want +got):\n%s", diff)
 	}
@@ -47,6 +56,9 @@ func TestNodesThatBreakJobs(t *testing.T) {
 		{"renamed", "NodeName=m[1-3] CPUs=4 Gres=gpu:2", "n1 n2 n3"},
 		{"fewer CPUs", "NodeName=n1 CPUs=2 Gres=gpu:2\nNodeName=n[2-3] CPUs=4 Gres=gpu:2", "n1"},
 		{"no GRES", "NodeName=n[1-3] CPUs=4", "n1 n2 n3"},
+		{"DOWN", "NodeName=n[1-2] CPUs=4 Gres=gpu:2\nNodeName=n3 CPUs=4 Gres=gpu:2 State=down", "n3"},
+		{"in a line DownNodes", before + "\nDownNodes=n[2-3] Reason=x", "n2 n3"},
+		{"DRAIN, which lets jobs run", before + " State=DRAIN", ""},
 		{"GRES of a type", "NodeName=n[1-3] CPUs=4 Gres=gpu:a100:2", "n1 n2 n3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -59,16 +71,16 @@ func TestNodesThatBreakJobs(t *testing.T) {
 }
 
 // The lines are those of squeue of 26.05.
-const printed = `1|RUNNING|a||n1
-2|PENDING|a,b|n[3-4]|
-3_[0-4]|PENDING|b||
-3_5|COMPLETING|b||n2
-4+0|PENDING|c||
-4+1|PENDING|a||
-5|SUSPENDED|d||n2
-6|NODE_FAIL|a||n1
-7|COMPLETED|a||n1
-8|NEW_STATE|e||
+const printed = `1|RUNNING|a||n1|N/A|N/A|N/A|N/A|
+2|PENDING|a,b|n[3-4]||N/A|N/A|N/A|N/A|
+3_0|PENDING|b|||gres/gpu:2|N/A|N/A|gres/gpu=1|
+3_5|COMPLETING|b||n2|N/A|N/A|N/A|N/A|
+4+0|PENDING|c|||N/A|N/A|N/A|N/A|
+4+1|PENDING|a|||N/A|N/A|N/A|N/A|
+5|SUSPENDED|d||n2|N/A|gres/gpu:h100:1,gres/shard:4|N/A|N/A|
+6|NODE_FAIL|a||n1|N/A|gres/mps:1|N/A|N/A|
+7|COMPLETED|a||n1|N/A|N/A|N/A|N/A|
+8|NEW_STATE|e,f|N/A|(null)|N/A|N/A|N/A|N/A|
 `
 
 func TestJudge(t *testing.T) {
@@ -85,7 +97,7 @@ func TestJudge(t *testing.T) {
 		{"nobody uses it", []string{"z"}, []string{"n9"}, ""},
 		{"finished jobs alone", []string{"z"}, []string{"n5"}, ""},
 		{"running, waiting and a part of a het job", []string{"a"}, nil, "PartitionInUse a (jobs 1, 2, 4+1)"},
-		{"an array with a completing task", []string{"b"}, nil, "PartitionInUse b (jobs 2, 3_[0-4], 3_5)"},
+		{"an array with a completing task", []string{"b"}, nil, "PartitionInUse b (jobs 2, 3_0, 3_5)"},
 		{"suspended", []string{"d", "z"}, nil, "PartitionInUse d (job 5)"},
 		{"an unknown state counts as unfinished", []string{"e"}, nil, "PartitionInUse e (job 8)"},
 		{"the node of a running job", nil, []string{"n1"}, "NodeInUse n1 (job 1)"},
@@ -108,13 +120,41 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestRemovedGresTypes: slurmctld would forget which GRES jobs have, and give them to others.
+func TestRemovedGresTypes(t *testing.T) {
+	jobs, err := parseJobs(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, before, after, want string }{
+		{"none", "GresTypes=gpu", "GresTypes=gpu,shard", ""},
+		{"all", "GresTypes=gpu,shard", "", "gpu (jobs 3_0, 5), shard (job 5)"},
+		{"one", "GresTypes=gpu,shard", "GresTypes=gpu", "shard (job 5)"},
+		{"the last line counts", "GresTypes=gpu", "GresTypes=gpu\ngrestypes=nic", "gpu (jobs 3_0, 5)"},
+		{"one of a finished job", "GresTypes=mps", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lost := lossOf(readConf(filesOf("slurm.conf", tc.before)), readConf(filesOf("slurm.conf", tc.after)))
+			err := lost.judge(jobs)
+			var held *configagent.HeldError
+			if errors.As(err, &held) && (held.Reason != "GresInUse" || tc.want == "") || !strings.Contains(fmt.Sprint(err), tc.want) {
+				t.Errorf("the error is %v, want %q", err, tc.want)
+			}
+			if lost.isNone() != (tc.after == "GresTypes=gpu,shard") {
+				t.Error("it is wrong whether something is lost")
+			}
+		})
+	}
+}
+
 func TestFewerJobsThanThereAre(t *testing.T) {
 	jobs := jobList{count: 5}
 	for _, tc := range []struct {
 		name, before, after string
 		isHeld              bool
 	}{
-		{"enough", "", "MaxJobCount=6", false},
+		{"enough", "", "MaxJobCount=11", false},
+		{"nearly too few", "", "MaxJobCount=10", true},
 		{"as many", "", "MaxJobCount=5", true},
 		{"too few", "MaxJobCount=100", "MaxJobCount=4", true},
 		{"too few already", "MaxJobCount=4", "maxjobcount=4", false},
@@ -132,7 +172,7 @@ func TestFewerJobsThanThereAre(t *testing.T) {
 }
 
 func TestWhatSqueueDoesNotPrintIsAnError(t *testing.T) {
-	for _, line := range []string{"slurm_load_jobs error", "1|RUNNING|a|n1", "1|RUNNING|a|n[|n1"} {
+	for _, line := range []string{"slurm_load_jobs error", "1|RUNNING|a|n1", "1|RUNNING|a|n[|n1|N/A|N/A|N/A|N/A|"} {
 		if _, err := parseJobs(line + "\n"); err == nil {
 			t.Errorf("%q is no error", line)
 		}

@@ -9,24 +9,29 @@ import (
 	"time"
 )
 
-// Override sets partitions that are UP to another state, and gives them their state back. Several agents of a cluster may
-// share one. All fields are required.
+// Override gives partitions another state, and later their own state back. Several agents of a cluster may share one.
+// Programs, States and File are required.
 type Override struct {
 	Programs Programs
-	// State is the other state.
-	State string
-	// Once leaves a partition alone that is UP again although it was overridden: somebody has set it.
+	// States are the other states by the partition's own one. A partition in any other state keeps it.
+	States map[string]string
+	// Once leaves a partition alone that has such a state again although it was overridden: somebody has set it.
 	Once bool
+	// Exclusive is the File of another Override, which this one must not take for an administrator. Set fails while it exists.
+	Exclusive string
 	// File remembers the partitions. It is in StateSaveLocation, so that every agent of the cluster finds it, and exists
 	// only while partitions are overridden.
 	File string
 }
 
-// Set overrides those of the named partitions that are UP. After an error some may be overridden; Restore gives them their
-// state back.
+// errExcluded reports that another Override is at work.
+var errExcluded = errors.New("partitions are closed for a reconfigure")
+
+// Set overrides those of the named partitions that have one of the States. After an error some may be overridden; Restore
+// gives them their state back.
 func (o Override) Set(ctx context.Context, names []string) error {
 	// The states come first: a partition that another agent has overridden before is in the file that is read then.
-	states, err := o.Programs.States(ctx)
+	states, err := o.exclusiveStates(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,22 +42,40 @@ func (o Override) Set(ctx context.Context, names []string) error {
 	if set == nil {
 		set = map[string]string{}
 	}
-	var up []string
+	var changed []string
 	for _, name := range names {
-		if _, was := set[name]; states[name] == Up && !(was && o.Once) {
-			up = append(up, name)
-			set[name] = Up
+		_, was := set[name]
+		if _, has := o.States[states[name]]; has && !(was && o.Once) {
+			changed = append(changed, name)
+			set[name] = states[name]
 		}
 	}
 	if err := record(o.File).write(set); err != nil {
 		return err
 	}
-	for _, name := range up {
-		if err := o.Programs.SetState(ctx, name, o.State); err != nil {
+	for _, name := range changed {
+		if err := o.Programs.SetState(ctx, name, o.States[set[name]]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// exclusiveStates returns the states of all partitions, of which the other Override has set none.
+func (o Override) exclusiveStates(ctx context.Context) (map[string]string, error) {
+	if o.isExcluded() {
+		return nil, errExcluded
+	}
+	states, err := o.Programs.States(ctx)
+	if err == nil && o.isExcluded() {
+		err = errExcluded
+	}
+	return states, err
+}
+
+func (o Override) isExcluded() bool {
+	_, err := os.Stat(o.Exclusive)
+	return o.Exclusive != "" && !errors.Is(err, os.ErrNotExist)
 }
 
 // Restore gives the overridden partitions their state back, but for those to keep. A partition whose state somebody has
@@ -74,7 +97,7 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 		if slices.Contains(keep, name) {
 			continue
 		}
-		if states[name] == o.State {
+		if other, has := o.States[set[name]]; has && states[name] == other {
 			if err := o.Programs.SetState(ctx, name, set[name]); err != nil {
 				return err
 			}
@@ -98,19 +121,22 @@ func (o Override) remembered(states map[string]string) (map[string]string, error
 		return set, err
 	}
 	set = map[string]string{}
-	for name, state := range states {
-		if state == o.State {
-			set[name] = Up
+	for own, other := range o.States {
+		for name, state := range states {
+			if state == other {
+				set[name] = own
+			}
 		}
 	}
 	return set, nil
 }
 
-// Age returns how long ago the file was written, and false if no partition is overridden.
+// Age returns how long ago the file was written, and false if no partition is overridden. A clock that was set back does not
+// make it younger.
 func (o Override) Age() (time.Duration, bool) {
 	info, err := os.Stat(o.File)
 	if err != nil {
 		return 0, false
 	}
-	return time.Since(info.ModTime()), true
+	return time.Since(info.ModTime()).Abs(), true
 }

@@ -6,13 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // newOverride returns an Override of partitions whose states are in files of a folder.
 func newOverride(t *testing.T) (Override, func(states map[string]string)) {
 	t.Helper()
 	dir := t.TempDir()
-	o := Override{Programs: Programs{Scontrol: filepath.Join(dir, "scontrol")}, State: Drain, File: filepath.Join(dir, "record")}
+	o := Override{Programs: Programs{Scontrol: filepath.Join(dir, "scontrol")}, File: filepath.Join(dir, "record"),
+		States: map[string]string{Up: Drain}}
 	script := fmt.Sprintf(`#!/bin/sh
 cd %s/partitions
 case $1 in
@@ -70,5 +72,38 @@ func TestOnce(t *testing.T) {
 		expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
 		set(map[string]string{"a": Up})
 		expect(t, o, o.Set(t.Context(), []string{"a"}), want)
+	}
+}
+
+// TestSeveralStates: each partition gets its own state back.
+func TestSeveralStates(t *testing.T) {
+	o, set := newOverride(t)
+	o.States = map[string]string{Up: Drain, Down: Inactive}
+	set(map[string]string{"a b": Up, "c": Down, "d": Drain})
+	for _, damaged := range []bool{false, true} {
+		expect(t, o, o.Set(t.Context(), []string{"a b", "c", "d"}), "a b:DRAIN c:INACTIVE d:DRAIN")
+		if damaged {
+			set(map[string]string{"d": Up})
+			if err := os.WriteFile(o.File, []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, o, o.Restore(t.Context()), "a b:UP c:DOWN d:UP")
+			return
+		}
+		expect(t, o, o.Restore(t.Context()), "a b:UP c:DOWN d:DRAIN")
+	}
+}
+
+// TestAgeOfAFutureFile: a clock that was set back must not keep partitions closed.
+func TestAgeOfAFutureFile(t *testing.T) {
+	o, set := newOverride(t)
+	set(map[string]string{"a": Up})
+	expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(o.File, future, future); err != nil {
+		t.Fatal(err)
+	}
+	if age, _ := o.Age(); age < 50*time.Minute {
+		t.Errorf("the file is %s old", age)
 	}
 }

@@ -11,9 +11,10 @@ import (
 
 // The states of a partition (scontrol(1)).
 const (
-	Up    = "UP"
-	Down  = "DOWN"
-	Drain = "DRAIN"
+	Up       = "UP"
+	Down     = "DOWN"
+	Drain    = "DRAIN"
+	Inactive = "INACTIVE"
 )
 
 // Programs are the programs of Slurm. They act as the user of the agent, who is privileged in Slurm.
@@ -22,8 +23,8 @@ type Programs struct {
 	Scontrol string
 }
 
-// shownPartition is what matters of a line of "scontrol --oneliner show partitions".
-var shownPartition = regexp.MustCompile(`(?m)^PartitionName=(\S+) .* State=(\S+)`)
+// shownPartition is what matters of a line of "scontrol --oneliner show partitions". A name may contain spaces.
+var shownPartition = regexp.MustCompile(`(?m)^PartitionName=(.+?) AllowGroups=.* State=(\S+)`)
 
 // States returns the states of all partitions by name, the hidden ones too.
 func (p Programs) States(ctx context.Context) (map[string]string, error) {
