@@ -63,7 +63,7 @@ type Agent struct {
 
 // New returns an agent. If the live folder has a configuration, the daemon runs with it, or with an earlier one.
 func New(cfg Config) *Agent {
-	a := &Agent{cfg: cfg, write: writeFile}
+	a := &Agent{cfg: cfg, write: newFileWriter()}
 	a.inForce, a.started = loadInForce(cfg.Live, cfg.Daemon.Conf)
 	return a
 }

@@ -245,12 +245,12 @@ func (a *Agent) failReading(err error) {
 	a.note(err)
 }
 
-// note sets why the wanted files are not in force.
+// note sets why the wanted files are not in force, which look tries again.
 func (a *Agent) note(err error) {
 	if a.last.err == nil || a.last.err.Error() != err.Error() {
 		a.cfg.Log.Error("configuration is not applied", "revision", a.last.revision, "err", err)
 	}
-	a.update(func() { a.last.err = err })
+	a.update(func() { a.last.err, a.last.retryAt = err, a.cfg.Now().Add(a.cfg.Interval) })
 }
 
 // update changes the records.

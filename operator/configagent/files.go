@@ -88,12 +88,17 @@ func (f Files) keySet() string { return strings.TrimSpace(f.text(slurmconf.KeySe
 // mainFiles are the files without which no daemon starts.
 var mainFiles = []string{"slurm.key", "slurmdbd.conf", "slurm.conf"}
 
-// WriteFiles makes a folder have exactly these files, each written as a whole, the main ones last. Keys are for their
-// owner only. Names that begin with a dot stay.
-func WriteFiles(dir string, files Files) error { return fileWriter(writeFile).writeFolder(dir, files) }
+// WriteFiles makes a folder have exactly these files, each written as a whole, the main ones last. If one cannot be written,
+// such as on a full disk, none is replaced. Keys are for their owner only. Names that begin with a dot stay.
+func WriteFiles(dir string, files Files) error { return newFileWriter().writeFolder(dir, files) }
 
-// fileWriter writes a file in one step.
-type fileWriter func(path string, file File) error
+// fileWriter replaces a file in one step: prepare writes it beside its place, and replace moves it there.
+type fileWriter struct {
+	prepare func(path string, file File) error
+	replace func(path string) error
+}
+
+func newFileWriter() fileWriter { return fileWriter{prepareFile, replaceFile} }
 
 // writeFolder is WriteFiles.
 func (w fileWriter) writeFolder(dir string, files Files) error {
@@ -104,10 +109,20 @@ func (w fileWriter) writeFolder(dir string, files Files) error {
 		return cmp.Or(cmp.Compare(slices.Index(mainFiles, a), slices.Index(mainFiles, b)), cmp.Compare(a, b))
 	})
 	for _, name := range names {
-		if err := w(filepath.Join(dir, name), files[name]); err != nil {
+		if err := w.prepare(filepath.Join(dir, name), files[name]); err != nil {
 			return err
 		}
 	}
+	for _, name := range names {
+		if err := w.replace(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return removeOthers(dir, files)
+}
+
+// removeOthers removes the files of a folder that are none of files.
+func removeOthers(dir string, files Files) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -124,15 +139,37 @@ func (w fileWriter) writeFolder(dir string, files Files) error {
 
 // writeFile replaces a file in one step.
 func writeFile(path string, file File) error {
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	if err := os.WriteFile(temporary, file.Content, 0o600); err != nil {
+	if err := prepareFile(path, file); err != nil {
+		return err
+	}
+	return replaceFile(path)
+}
+
+// preparedPath returns where the content of a file is until the file is replaced.
+func preparedPath(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+}
+
+func prepareFile(path string, file File) error {
+	if err := os.WriteFile(preparedPath(path), file.Content, 0o600); err != nil {
 		return err
 	}
 	mode := file.Mode
 	if IsKey(filepath.Base(path)) {
 		mode = 0o600
 	}
-	return errors.Join(os.Chmod(temporary, mode), os.Rename(temporary, path))
+	return os.Chmod(preparedPath(path), mode)
+}
+
+func replaceFile(path string) error { return os.Rename(preparedPath(path), path) }
+
+// syncFile returns when a file is on the disk.
+func syncFile(path string) error {
+	file, err := os.Open(path) //nolint:gosec // it was written before
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // IsKey reports whether a file of the directory of slurm.conf is a secret. slurmdbd.conf contains one.

@@ -2,7 +2,6 @@ package configagent
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -127,14 +126,24 @@ func readRecord(dir string) (inForce, error) {
 	return out, err
 }
 
-// writeRecord replaces the record in a folder in one step.
+// writeRecord replaces the record in a folder in one step. It is on the disk before: without it the next agent would not know
+// what jobs depend on.
 func (w fileWriter) writeRecord(dir string, record inForce) error {
 	text, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(dir, 0o755), //nolint:gosec // as WriteFiles does
-		w(filepath.Join(dir, inForceFile), File{text, 0o600}))
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as WriteFiles does
+		return err
+	}
+	path := filepath.Join(dir, inForceFile)
+	if err := w.prepare(path, File{text, 0o600}); err != nil {
+		return err
+	}
+	if err := syncFile(preparedPath(path)); err != nil {
+		return err
+	}
+	return w.replace(path)
 }
 
 // readAccepted returns the files that an earlier pod had, nil if there are none.

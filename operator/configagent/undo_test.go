@@ -172,7 +172,7 @@ func TestATrialThatIsNotPossibleIsTriedAgain(t *testing.T) {
 func TestAnAgentThatIsKilledAtAnyWrite(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for _, next := range []string{"A", "B"} {
-			for writes := range 30 {
+			for writes := range 60 {
 				e := newEnv(t)
 				e.want("A", "TreeWidth=1", "gres.conf", "AutoDetect=off")
 				if fails {
@@ -230,12 +230,81 @@ func (e *env) killAfter(writes int, run func()) (killed bool) {
 			killed = true
 		}
 	}()
-	e.agent.write = func(path string, file File) error {
+	count := func() {
 		if writes--; writes < 0 {
 			panic(kill{})
 		}
-		return writeFile(path, file)
+	}
+	e.agent.write = fileWriter{
+		prepare: func(path string, file File) error { count(); return prepareFile(path, file) },
+		replace: func(path string) error { count(); return replaceFile(path) },
 	}
 	run()
 	return false
+}
+
+// TestWhatIsRetriedIsNotRefused: a full disk, or a folder that cannot be read, says nothing about the files.
+func TestWhatIsRetriedIsNotRefused(t *testing.T) {
+	t.Run("the accepted folder cannot be written", func(t *testing.T) {
+		e := newEnv(t)
+		e.want("A", "TreeWidth=1")
+		full := true
+		e.agent.write.prepare = func(path string, file File) error {
+			if full && strings.HasPrefix(path, e.cfg.Accepted) {
+				return errors.New("no space left on device")
+			}
+			return prepareFile(path, file)
+		}
+		e.want("B", "TreeWidth=2")
+		if s := e.agent.Status(); !strings.Contains(s.Error, "no space left") || s.RetryAt.IsZero() {
+			t.Errorf("the status is %+v", s)
+		}
+		full = false
+		e.agent.look(t.Context())
+		e.check("B", "", "TreeWidth=2")
+	})
+	t.Run("the wanted folder cannot be read", func(t *testing.T) {
+		e := newEnv(t)
+		e.want("A", "TreeWidth=1")
+		if err := os.RemoveAll(e.cfg.Wanted); err != nil {
+			t.Fatal(err)
+		}
+		e.agent.look(t.Context())
+		if s := e.agent.Status(); !strings.Contains(s.Error, "reading the wanted files") || s.RetryAt.IsZero() {
+			t.Errorf("the status is %+v", s)
+		}
+		e.want("A", "TreeWidth=1")
+		e.check("A", "", "TreeWidth=1")
+	})
+}
+
+// TestAFullDiskLeavesWhatIsInForce: the daemon may start again at any time, and must not find files of two revisions.
+func TestAFullDiskLeavesWhatIsInForce(t *testing.T) {
+	for writes := range 30 {
+		e := newEnv(t)
+		e.want("A", "TreeWidth=1", "gres.conf", "AutoDetect=off", "a.conf", "A")
+		before, err := ReadFiles(e.cfg.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := writes
+		e.agent.write.prepare = func(path string, file File) error {
+			if left--; left < 0 {
+				return errors.New("no space left on device")
+			}
+			return prepareFile(path, file)
+		}
+		e.want("B", "TreeWidth=2", "a.conf", "B")
+		live, err := ReadFiles(e.cfg.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision := live.text(slurmconf.RevisionFile)
+		if revision == "B" && live.text("a.conf") == "B" && live.text("slurm.conf") == "TreeWidth=2" {
+			return // all of it was written
+		}
+		if !live.Equal(before) {
+			t.Errorf("after %d writes the daemon finds %v", writes, live.texts(func(string) bool { return true }))
+		}
+	}
 }
