@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -60,6 +61,9 @@ func (a *Agent) Status() Status {
 	return out
 }
 
+// maxText is how many bytes of an error the status has at most: Slurm quotes lines of any length.
+const maxText = 8 << 10
+
 // newStatus returns the status that follows from the agent's two records.
 func newStatus(f inForce, last attempt) Status {
 	out := Status{Wanted: last.revision}
@@ -72,9 +76,9 @@ func newStatus(f inForce, last attempt) Status {
 	var held *HeldError
 	switch {
 	case errors.As(last.err, &held):
-		out.Held = new(Held(*held))
+		out.Held = &Held{held.Reason, v1beta1.CutText(held.Message, maxText)}
 	case last.err != nil:
-		out.Error, out.RetryAt = last.err.Error(), last.retryAt
+		out.Error, out.RetryAt = v1beta1.CutText(last.err.Error(), maxText), last.retryAt
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package configagent
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,4 +35,15 @@ func (s toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.URL.Host = s.address
 	}
 	return http.DefaultTransport.RoundTrip(req)
+}
+
+// TestLongErrorsFitIntoTheStatus: Slurm quotes lines of any length, and the operator reads maxStatusSize.
+func TestLongErrorsFitIntoTheStatus(t *testing.T) {
+	long := "line 7: " + strings.Repeat("\x01<&", 100_000)
+	for _, err := range []error{&RefusedError{long}, &HeldError{"PartitionInUse", long}} {
+		text, failed := json.Marshal(newStatus(inForce{}, attempt{err: err}))
+		if failed != nil || len(text) > maxStatusSize || !strings.Contains(string(text), "line 7") {
+			t.Errorf("the status has %d bytes, and the operator reads %d: %v", len(text), maxStatusSize, failed)
+		}
+	}
 }

@@ -78,9 +78,9 @@ PartitionName=big Nodes=big
 			smallSlurmConf + "\n# spec.extraConf\n# ours\nmaildomain=X\n"},
 		{"the user's options and records count", func(c *SlurmConf) {
 			c.NodeSets = []NodeSet{{Name: "gpu", HasPartition: true, PartitionOptions: "MaxTime=5"}}
-			c.Extra = "credtype=cred/munge\nPartitionName=gpu Nodes=ALL"
-		}, drop("CredType=cred/slurm") + "RebootProgram=/bin/true\nNodeSet=gpu Feature=gpu\n" +
-			"\n# spec.extraConf\ncredtype=cred/munge\nPartitionName=gpu Nodes=ALL\n"},
+			c.Extra = "slurmdspooldir=/x\nPartitionName=gpu Nodes=ALL"
+		}, drop("SlurmdSpoolDir=/var/spool/slurmd") + "RebootProgram=/bin/true\nNodeSet=gpu Feature=gpu\n" +
+			"\n# spec.extraConf\nslurmdspooldir=/x\nPartitionName=gpu Nodes=ALL\n"},
 		{"scripts add up", func(c *SlurmConf) { c.Prologs, c.Extra = []string{"a.sh"}, "Prolog=b.sh" },
 			smallSlurmConf + "Prolog=a.sh\n\n# spec.extraConf\nProlog=b.sh\n"},
 		{"lists are merged", func(c *SlurmConf) {
@@ -128,6 +128,9 @@ func TestRenderSlurmConfRefuses(t *testing.T) {
 		{"another cluster", func(c *SlurmConf) { c.Extra = "\nclustername=other" },
 			"extraConf must not set clustername (line 2)"},
 		{"another host", func(c *SlurmConf) { c.Extra = "SlurmctldHost=other" }, "must not set SlurmctldHost (line 1)"},
+		{"another pid file, which slurm-agent reads", func(c *SlurmConf) { c.Extra = "SlurmctldPidFile=/tmp/x" },
+			"must not set SlurmctldPidFile"},
+		{"credentials that slurmds do not accept", func(c *SlurmConf) { c.Extra = "CredType=cred/munge" }, "must not set CredType"},
 		{"a NUL", func(c *SlurmConf) { c.Extra = "MailDomain=a\x00b" }, "NUL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -112,7 +112,7 @@ func (c SlurmConf) Render() (string, error) {
 		}
 	}
 	return renderFile(ours, userText{c.Extra, c.ExtraFiles, []string{"clustername", "slurmctldhost", "slurmctldport",
-		"slurmdport", "slurmuser", "statesavelocation", "authtype"}})
+		"slurmctldpidfile", "slurmdport", "slurmuser", "statesavelocation", "authtype", "credtype"}})
 }
 
 // commonAssignments returns the lines that are no records.
