@@ -106,10 +106,10 @@ func describeField(s apiextensionsv1.JSONSchemaProps, required bool) string {
 	}
 	add(len(values) > 0, "One of `%s`.", strings.Join(values, "`, `"))
 	if s.Minimum != nil {
-		add(true, "At least %v.", *s.Minimum)
+		add(true, "At least %d.", int64(*s.Minimum))
 	}
 	if s.Maximum != nil {
-		add(true, "At most %v.", *s.Maximum)
+		add(true, "At most %d.", int64(*s.Maximum))
 	}
 	for _, rule := range s.XValidations {
 		add(true, "Rule: %s.", oneLine(rule.Message))

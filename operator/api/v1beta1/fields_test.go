@@ -95,10 +95,10 @@ func schemaFacts(s apiextensionsv1.JSONSchemaProps, required bool) []string {
 	add(len(values) > 0, "one of %s", strings.Join(values, ", "))
 	add(s.Pattern != "", "pattern %s", s.Pattern)
 	if s.Minimum != nil {
-		add(true, "minimum %v", *s.Minimum)
+		add(true, "minimum %d", int64(*s.Minimum))
 	}
 	if s.Maximum != nil {
-		add(true, "maximum %v", *s.Maximum)
+		add(true, "maximum %d", int64(*s.Maximum))
 	}
 	if s.MinLength != nil {
 		add(true, "length at least %d", *s.MinLength)
