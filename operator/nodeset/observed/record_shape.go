@@ -86,23 +86,21 @@ func (s RecordShape) IsExceededBy(n *slurm.Node) bool {
 		n.EffectiveCPUs > 0 && n.EffectiveCPUs < n.CPUs || s.lacksGRES(n.GRES)
 }
 
-// lacksGRES reports whether Slurm misses generic resources that a record has, or gets a type that it does not have.
+// lacksGRES reports whether Slurm misses generic resources that a record has, or gets a type that it does not have. After
+// a reconfigure Slurm shows the generic resources of a FUTURE record without their type.
 func (s RecordShape) lacksGRES(text string) bool {
 	record, err := slurm.ParseGRES(text)
 	if err != nil {
 		return true
 	}
-	typed := map[string]bool{}
 	for name, count := range record {
-		kind, _, hasType := strings.Cut(name, ":")
-		typed[kind] = typed[kind] || hasType
 		if s.gres[name] < count {
 			return true
 		}
 	}
 	for name := range s.gres {
 		kind, _, _ := strings.Cut(name, ":")
-		if typed[kind] && record[name] == 0 {
+		if record[kind] > 0 && record[name] == 0 {
 			return true
 		}
 	}
