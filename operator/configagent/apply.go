@@ -24,9 +24,14 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
+	_ = a.keep()  // stepSettle has the error
 	for range 3 { // a failed attempt is undone at once
 		switch nextStep(a.cfg.Now(), a.inForce, a.last, wanted, files, a.started) {
 		case stepSettle:
+			if err := a.keep(); err != nil {
+				a.note(err)
+				return
+			}
 			a.settle(wanted)
 		case stepTry:
 			a.try(ctx, wanted, files, assembling)
@@ -54,6 +59,7 @@ func (a *Agent) settle(wanted Files) {
 // try checks the wanted files and gives them to the daemon.
 func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) {
 	if a.last.wanted == nil || !wanted.Equal(a.last.wanted) {
+		a.confirmEarlier(ctx)
 		revision := wanted.text(slurmconf.RevisionFile)
 		a.update(func() { a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted} })
 	}
@@ -132,6 +138,14 @@ func (a *Agent) confirm(ctx context.Context) {
 	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
 }
 
+// confirmEarlier asks the daemon for the last time whether it has what it was given, before other files are wanted: if it has,
+// that stays in force should the others fail.
+func (a *Agent) confirmEarlier(ctx context.Context) {
+	if a.last.awaited != awaitsNothing && a.cfg.Confirm != nil && a.cfg.Confirm(ctx, a.last.givenAt) == nil {
+		_ = a.setInForce(a.last.awaited == awaitsRestored) // the next attempt has the error
+	}
+}
+
 // finish notes what came of giving the daemon files. If it failed with the wanted ones, those in force are next.
 func (a *Agent) finish(ctx context.Context, err error) {
 	restored := a.last.awaited == awaitsRestored
@@ -145,7 +159,7 @@ func (a *Agent) finish(ctx context.Context, err error) {
 		a.cfg.Log.Info("what was in force before is in force again",
 			"revision", a.inForce.Files.text(slurmconf.RevisionFile))
 	case err == nil:
-		a.settle(a.last.wanted)
+		a.update(func() { a.last.awaited = awaitsNothing })
 	case errors.As(err, &starting): // look again
 	case restored:
 		a.cfg.Log.Error("what was in force before is not in force again", "err", err)
@@ -156,24 +170,49 @@ func (a *Agent) finish(ctx context.Context, err error) {
 }
 
 // setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
-// that ends in between repeats it.
+// that ends in between repeats it. If they cannot, the daemon has the files nevertheless.
 func (a *Agent) setInForce(restored bool) error {
-	files := a.inForce.Given
+	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now()}
 	if restored {
-		files = a.inForce.Files
+		record.Files = a.inForce.Files
 	}
-	kept := files
-	if !a.cfg.Daemon.KeepsKeys {
-		kept = files.withoutKeys()
+	if err := a.writeAccepted(record.Files); err != nil {
+		a.cfg.Log.Error("the configuration that is in force is not kept for other pods", "err", err)
+		record.Unkept = true
 	}
-	record := inForce{Files: files, Since: a.cfg.Now()}
-	if err := errors.Join(a.write.writeAccepted(a.cfg.Accepted, kept), a.write.writeRecord(a.cfg.Live, record)); err != nil {
+	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		err = fmt.Errorf("keeping the configuration that is in force: %w", err)
 		a.note(err)
 		return &StartingError{err.Error()}
 	}
 	a.update(func() { a.inForce = record })
 	return nil
+}
+
+// keep keeps the files in force for other pods if that was not possible before.
+func (a *Agent) keep() error {
+	if !a.inForce.Unkept {
+		return nil
+	}
+	record := a.inForce
+	record.Unkept = false
+	err := a.writeAccepted(record.Files)
+	if err == nil {
+		err = a.write.writeRecord(a.cfg.Live, record)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the configuration that is in force: %w", err)
+	}
+	a.update(func() { a.inForce = record })
+	return nil
+}
+
+// writeAccepted keeps files for other pods.
+func (a *Agent) writeAccepted(files Files) error {
+	if !a.cfg.Daemon.KeepsKeys {
+		files = files.withoutKeys()
+	}
+	return a.write.writeAccepted(a.cfg.Accepted, files)
 }
 
 // restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those

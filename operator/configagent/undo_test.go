@@ -256,7 +256,7 @@ func TestWhatIsRetriedIsNotRefused(t *testing.T) {
 			return prepareFile(path, file)
 		}
 		e.want("B", "TreeWidth=2")
-		if s := e.agent.Status(); !strings.Contains(s.Error, "no space left") || s.RetryAt.IsZero() {
+		if s := e.agent.Status(); !strings.Contains(s.Error, "no space left") || s.RetryAt.IsZero() || s.Applied != "B" {
 			t.Errorf("the status is %+v", s)
 		}
 		full = false
@@ -307,4 +307,46 @@ func TestAFullDiskLeavesWhatIsInForce(t *testing.T) {
 			t.Errorf("after %d writes the daemon finds %v", writes, live.texts(func(string) bool { return true }))
 		}
 	}
+}
+
+// TestWhatIsInForceIsNotUndone: B is in force and may have jobs in partitions that A does not have, also while it cannot be
+// kept for other pods, or while nobody has asked slurmctld yet. A refused revision after it changes nothing.
+func TestWhatIsInForceIsNotUndone(t *testing.T) {
+	t.Run("the accepted folder is full", func(t *testing.T) {
+		e := newEnv(t)
+		e.want("A", "TreeWidth=1")
+		full := true
+		e.agent.write.prepare = func(path string, file File) error {
+			if full && strings.HasPrefix(path, e.cfg.Accepted) {
+				return errors.New("no space left on device")
+			}
+			return prepareFile(path, file)
+		}
+		e.want("B", "TreeWidth=2")
+		e.want("C", "broken")
+		e.check("B", "line 1: broken", "TreeWidth=2")
+		if got := readAccepted(e.cfg.Accepted, "slurm.conf").text(slurmconf.RevisionFile); got != "A" {
+			t.Errorf("accepted is %q", got)
+		}
+		write := e.agent.write
+		e.agent = New(e.cfg)
+		e.agent.write = write
+		e.want("C", "broken")
+		e.check("B", "line 1: broken", "TreeWidth=2")
+		full = false
+		e.agent.look(t.Context())
+		if got := readAccepted(e.cfg.Accepted, "slurm.conf").text(slurmconf.RevisionFile); got != "B" {
+			t.Errorf("accepted is %q, want B", got)
+		}
+		e.check("B", "line 1: broken", "TreeWidth=2")
+	})
+	t.Run("slurmctld has recovered its state meanwhile", func(t *testing.T) {
+		e := newEnv(t)
+		e.want("A", "TreeWidth=1")
+		e.applyError, e.confirmed = &StartingError{"no answer"}, &StartingError{"no answer"}
+		e.want("B", "TreeWidth=2")
+		e.applyError, e.confirmed = nil, nil
+		e.want("C", "broken")
+		e.check("B", "line 1: broken", "TreeWidth=2")
+	})
 }
