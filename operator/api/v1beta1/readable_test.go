@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -55,7 +56,12 @@ func TestWhatIsAdmittedCanBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal(text, field.into); err != nil {
+			start := time.Now()
+			err = json.Unmarshal(text, field.into)
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("%s with %q are admitted, and take %s to read", field.plural, line, took)
+			}
+			if err != nil {
 				t.Errorf("%s with %q are admitted, and cannot be read: %v", field.plural, line, err)
 			}
 		}
@@ -68,5 +74,5 @@ var durations = []string{"1h", "1.h", ".5h", "1µs", "1us", "1μs", "2562047h", 
 var numbers = []string{"0", "-1", "1.0", "1.5", "1e3", "2147483647", "2147483648", "9223372036854775808", `"5"`, `"200%"`,
 	`"99999999999999999999%"`, "true", "null"}
 
-var quantities = []string{"1Gi", "1e1.5", "1e.5", "1e99999999999", "1e+3", `"-1"`, "5.", "1E", "1Ei", "1n", "1e-99999", "2147483648",
+var quantities = []string{"1Gi", "1e1.5", "1e.5", "1e99999999999", "1e+3", `"-1"`, "5.", "1E", "1Ei", "1n", "1e-99999", `"1e-9999999"`, `"1e-999"`, "2147483648",
 	"9223372036854775808", "1.5", "0x10", `"+1e+"`}
