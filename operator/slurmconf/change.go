@@ -86,6 +86,9 @@ func effectiveSettings(text string) map[string]string {
 		default:
 			out[key] += r.text()
 		}
+		if strings.EqualFold(r.options["default"], "YES") {
+			out["default "+r.kind] = r.name // the last one counts
+		}
 	}
 	return out
 }

@@ -96,6 +96,17 @@ func TestAMovedInclude(t *testing.T) {
 	}
 }
 
+// TestAnotherDefaultPartition: the last one with Default=YES counts.
+func TestAnotherDefaultPartition(t *testing.T) {
+	const p, q = "PartitionName=p Default=YES\n", "PartitionName=q default=yes\n"
+	if got := CompareSlurmConf(p+q, q+p); got != NeedsReconfigure {
+		t.Errorf("the effect is %d, want %d", got, NeedsReconfigure)
+	}
+	if got := CompareSlurmConf(p+"PartitionName=r\n", "PartitionName=r\n"+p); got != NoEffect {
+		t.Errorf("the effect of another order is %d, want %d", got, NoEffect)
+	}
+}
+
 // TestChangedDefaults: a second line of defaults holds for the records after it.
 func TestChangedDefaults(t *testing.T) {
 	const old = "PartitionName=DEFAULT State=UP\nPartitionName=a\nPartitionName=DEFAULT MaxTime=1\nPartitionName=b\n"
