@@ -28,7 +28,9 @@ func TestEveryExampleScales(t *testing.T) {
 
 	t.Run("pending-jobs", func(t *testing.T) {
 		// While some jobs run and others are pending, the larger of both numbers is less than their sum.
-		// Only a window that is longer than workers take to start keeps the three workers.
+		// Only a window that is longer than workers take to start keeps the three workers. The HPA must see
+		// three pending jobs first, so no job may start on a worker that is still being removed.
+		awaitNoWorkers(t, l)
 		requireNoError(t, l.ApplyHPAWithWindow(t.Context(), "pending-jobs", int64((10*time.Minute).Seconds())))
 		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
 		awaitReplicas(t, l, 3, limit)
@@ -59,6 +61,15 @@ func TestEveryExampleScales(t *testing.T) {
 		awaitReplicas(t, l, 4, limit)
 		runFloorCronJob(t, l, commands["night"])
 		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit)
+	})
+}
+
+// awaitNoWorkers waits until no nodes are left in the partition. Replicas fall before workers are drained.
+func awaitNoWorkers(t *testing.T, l *loop.Loop) {
+	t.Helper()
+	process.AwaitValue(t, "the workers", "", func(ctx context.Context) (string, error) {
+		out, err := l.Slurm.Run(ctx, "", "sinfo", "-h", "-N", "-p", loop.NodeSet, "-o", "%N")
+		return strings.TrimSpace(out), err
 	})
 }
 
