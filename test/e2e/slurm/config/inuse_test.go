@@ -45,7 +45,7 @@ func newAgentBeside(t *testing.T, tr trial) *agentBeside {
 	live, log := filepath.Join(dir, "live"), slog.New(slog.DiscardHandler)
 	a.gate = newGate(t, tr, live)
 	a.judge = inuse.Judge{Programs: a.gate.Programs, Wanted: filepath.Join(dir, "wanted"), Live: live,
-		File: filepath.Join(dir, "drained"), Log: log}
+		File: filepath.Join(dir, "drained"), GateFile: a.gate.File, Log: log}
 	a.cfg = configagent.Config{Daemon: configagent.SlurmctldDaemon(), Wanted: a.judge.Wanted, Live: live,
 		Accepted: filepath.Join(dir, "accepted"), Interval: 100 * time.Millisecond,
 		Check:       func(context.Context, configagent.Files) error { return nil },
@@ -175,6 +175,7 @@ func TestRevisionsThatEndJobsWait(t *testing.T) {
 			}
 			return strings.ReplaceAll(base, old, replacement)
 		}
+		a.run("scontrol", "create", "NodeName=w-0", "CPUs=1", "State=FUTURE")
 		for _, tc := range []struct{ name, partition, reason, conf, more string }{
 			{"a created partition", "created", "PartitionInUse", base + "TreeWidth=7\n", more},
 			{"a removed line", "doomed", "PartitionInUse", edit("PartitionName=doomed Nodes=ALL\n", ""), more},
@@ -183,9 +184,15 @@ func TestRevisionsThatEndJobsWait(t *testing.T) {
 			{"an emptied included file", "included", "PartitionInUse", base, "# nothing\n"},
 			{"a commented Include", "included", "PartitionInUse", edit("Include more.conf", "# Include more.conf"), more},
 			{"GRES of nodes", "batch", "NodeInUse", edit("Gres=gpu:h100:4 ", ""), more},
+			{"nodes in a line DownNodes", "batch", "NodeInUse", base + "DownNodes=n[1-9] State=DOWN\n", more},
+			{"no room for a dynamic node", "batch", "NodeInUse", base + "MaxNodeCount=2\n", more},
+			{"a kind of GRES", "batch", "GresInUse", edit("GresTypes=gpu\n", ""), more},
+			{"fewer jobs than there are, with the tasks of an array", "batch", "TooManyJobs", base + "MaxJobCount=40\n" +
+				"MaxArraySize=40\n", more},
 			{"fewer jobs than there are", "batch", "TooManyJobs", base + "MaxJobCount=2\nMaxArraySize=2\n", more},
 		} {
-			running, waiting := a.submit("--partition", tc.partition), a.submit("--hold", "--partition", tc.partition)
+			running := a.submit("--partition", tc.partition, "--gres=gpu:1")
+			waiting := a.submit("--hold", "--partition", tc.partition, "--array=1-30")
 			a.awaitJob(running, "RUNNING")
 			a.awaitHeld(a.want(tc.conf, tc.more), tc.reason, "")
 			a.awaitJob(running, "RUNNING")
@@ -199,7 +206,7 @@ func TestRevisionsThatEndJobsWait(t *testing.T) {
 			if state := a.run("sinfo", "--noheader", "--summarize", "--partition="+tc.partition, "--format=%a"); state != "drain" {
 				t.Errorf("%s: the partition is %s", tc.name, state)
 			}
-			a.awaitHeld(strconv.Itoa(a.number), tc.reason, tc.partition+" (job "+waiting+")")
+			a.awaitHeld(strconv.Itoa(a.number), tc.reason, tc.partition+" (jobs "+waiting+"_1, ")
 			a.run("scancel", waiting)
 			a.awaitApplied(strconv.Itoa(a.number))
 			a.awaitApplied(a.want(base+"# "+tc.name+"\n", more))
