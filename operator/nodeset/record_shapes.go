@@ -28,7 +28,7 @@ func (s *observation) recordShape() observed.RecordShape {
 }
 
 // compareShapes compares the records with the shape of the NodeSet. Equal records that lack the hash of the shape in
-// their comment, and FUTURE records with other features, are marked to be written.
+// their comment, and FUTURE records with other features or without the types of their GRES, are marked to be written.
 func (s *observation) compareShapes() {
 	want := s.recordShape()
 	for name, record := range s.slurm.Records {
@@ -40,7 +40,7 @@ func (s *observation) compareShapes() {
 		record.OtherShape = !want.IsOf(n, note.Shape)
 		record.ExceedsShape = record.OtherShape && want.IsExceededBy(n)
 		if record.Future && want.Hash != "" && !record.OtherShape && !record.InvalidRegistration {
-			record.OwnerMissing = note.Shape == "" || !slices.Equal(n.Features, want.FeaturesOf(n))
+			record.OwnerMissing = note.Shape == "" || !slices.Equal(n.Features, want.FeaturesOf(n)) || want.LostGRES(n) != ""
 		}
 		s.slurm.Records[name] = record
 	}
@@ -59,17 +59,20 @@ func (s *observation) observeMissingOwners() {
 	}
 }
 
-// adoptRecords writes the owner, the shape and the features on records, with one request for all that get the same.
+// adoptRecords writes the owner, the shape, the features and lost types of GRES on records, with one request for all that get the same.
 func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []string) error {
 	if s.slurmCluster == nil {
 		return errNoSlurmCluster
 	}
-	type content struct{ comment, features string }
+	type content struct{ comment, features, gres string }
 	want, equal := s.recordShape(), map[content][]string{}
 	updates := map[content]slurmclient.NodeUpdate{}
 	for _, name := range names {
 		update := s.adoption(want, s.slurmNodes[name])
-		key := content{*update.Comment, fmt.Sprint(update.Features)}
+		key := content{comment: *update.Comment, features: fmt.Sprint(update.Features)}
+		if update.GRES != nil {
+			key.gres = *update.GRES
+		}
 		equal[key], updates[key] = append(equal[key], name), update
 	}
 	for key := range maps.Keys(equal) {
@@ -81,7 +84,8 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 	return nil
 }
 
-// adoption returns what a FUTURE record gets: the owner, the features, and the hash of the shape if it has that shape.
+// adoption returns what a FUTURE record gets: the owner, the features, and, if it has that shape, the hash of the shape
+// and its GRES.
 func (s *observation) adoption(want observed.RecordShape, n *slurm.Node) slurmclient.NodeUpdate {
 	var out slurmclient.NodeUpdate
 	var note comment.Comment
@@ -92,6 +96,9 @@ func (s *observation) adoption(want observed.RecordShape, n *slurm.Node) slurmcl
 		}
 		if features := want.FeaturesOf(n); want.IsKnown() && !slices.Equal(features, n.Features) {
 			out.Features = features
+		}
+		if lost := want.LostGRES(n); lost != "" && note.Shape == want.Hash {
+			out.GRES = &lost
 		}
 	}
 	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)

@@ -111,3 +111,22 @@ func TestFeaturesOfFutureRecordsAreUpdated(t *testing.T) {
 		}
 	}
 }
+
+// TestLostTypesOfGRESAreRestored: a reconfigure of slurmctld removes the types. The records stay, also one that a job names.
+func TestLostTypesOfGRESAreRestored(t *testing.T) {
+	r := newShapeEnv(t)
+	r.slurm.References = map[string]string{"gpu-1": "job 5"}
+	for _, n := range r.slurm.Nodes {
+		n.GRES = "gpu:4"
+	}
+	r.clearWrites()
+	r.settle()
+	if got := strings.Join(r.slurm.Calls, "\n"); strings.Contains(got, "delete") || len(r.slurm.Calls) != 1 {
+		t.Errorf("the writes are %s", got)
+	}
+	for name, n := range r.slurm.Nodes {
+		if n.GRES != "gpu:a100:4" {
+			t.Errorf("the GRES of %s are %s", name, n.GRES)
+		}
+	}
+}

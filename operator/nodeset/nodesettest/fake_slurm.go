@@ -247,6 +247,9 @@ func (f *FakeSlurm) UpdateNode(_ context.Context, names string, u slurmclient.No
 		if u.Features != nil {
 			n.Features = u.Features
 		}
+		if u.GRES != nil {
+			n.GRES = *u.GRES
+		}
 		if u.Topology != nil {
 			n.Topology = *u.Topology
 		}

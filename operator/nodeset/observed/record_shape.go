@@ -23,6 +23,7 @@ type RecordShape struct {
 	known                       bool
 	cpus, memoryMiB, tmpDiskMiB uint64 // 0 for what the options do not state
 	gres                        map[string]uint64
+	gresText                    string
 	reservesCores               bool
 }
 
@@ -33,7 +34,8 @@ func RecordShapeOf(options string) RecordShape {
 	s.cpus = cpusOf(o)
 	s.memoryMiB, _ = o.Number("RealMemory")
 	s.tmpDiskMiB, _ = o.Number("TmpDisk")
-	s.gres, _ = slurm.ParseGRES(o.Value("Gres"))
+	s.gresText = o.Value("Gres")
+	s.gres, _ = slurm.ParseGRES(s.gresText)
 	if s.cpus == 0 {
 		return s
 	}
@@ -117,6 +119,27 @@ func (s RecordShape) FeaturesOf(n *slurm.Node) []string {
 		}
 	}
 	return out
+}
+
+// LostGRES returns the generic resources whose types a FUTURE record of the shape has lost, empty for none. A reconfigure
+// of slurmctld removes the types from all FUTURE records. Jobs that ask for a type then become BadConstraints, and sbatch
+// refuses new ones (docs/development/slurm.md).
+func (s RecordShape) LostGRES(n *slurm.Node) string {
+	shown, err := slurm.ParseGRES(n.GRES)
+	if err != nil || maps.Equal(s.gres, shown) {
+		return ""
+	}
+	for name, count := range shown { // each kind has its total, and each type besides
+		if s.gres[name] != count {
+			return ""
+		}
+	}
+	for name, count := range s.gres {
+		if isTyped := strings.Contains(name, ":"); !isTyped && shown[name] != count {
+			return ""
+		}
+	}
+	return s.gresText
 }
 
 // isOr0 reports whether a number is the stated one, or none is stated or shown.

@@ -84,3 +84,30 @@ func TestFeaturesOfFutureRecords(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestLostGRES(t *testing.T) {
+	for name, tc := range map[string]struct{ gres, shown, want string }{
+		"nothing is lost":            {"gpu:a100:4", "gpu:a100:4", ""},
+		"a type":                     {"gpu:a100:4", "gpu:4", "gpu:a100:4"},
+		"a type, with sockets":       {"gpu:a100:4", "gpu:4(S:0)", "gpu:a100:4"},
+		"one of two kinds":           {"gpu:a100:4,nic:2", "gpu:4,nic:2", "gpu:a100:4,nic:2"},
+		"two types of one kind":      {"gpu:a100:4,gpu:h100:2", "gpu:6", "gpu:a100:4,gpu:h100:2"},
+		"another count":              {"gpu:a100:4", "gpu:8", ""},
+		"another kind":               {"gpu:a100:4", "nic:4", ""},
+		"another type":               {"gpu:a100:4", "gpu:h100:4", ""},
+		"a kind is missing":          {"gpu:a100:4,nic:2", "gpu:4", ""},
+		"all is missing":             {"gpu:a100:4", "", ""},
+		"the NodeSet has none":       {"", "gpu:4", ""},
+		"GRES that cannot be parsed": {"gpu:a100:4", "gpu:4x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := "CPUs=4"
+			if tc.gres != "" {
+				options += " Gres=" + tc.gres
+			}
+			if got := RecordShapeOf(options).LostGRES(node(4, 1000, tc.shown)); got != tc.want {
+				t.Errorf("it is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -35,7 +35,8 @@ const (
 	RecreateRecord Verb = "recreate-record"
 	// CreateRecords creates FUTURE records of Names.
 	CreateRecords Verb = "create-records"
-	// AdoptRecords writes the owner, the shape and the features on Names, FUTURE records of the NodeSet that lack them.
+	// AdoptRecords writes the owner, the shape, the features and lost types of GRES on Names, FUTURE records of the NodeSet
+	// that lack them.
 	AdoptRecords Verb = "adopt-records"
 )
 

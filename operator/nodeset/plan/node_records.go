@@ -43,7 +43,8 @@ func (b *planRun) createMissingRecords(wanted map[string]bool) {
 }
 
 // adoptRecords writes the owner on FUTURE records that lack it: the operator may have ended between
-// their creation and that write. It also writes the shape that an earlier version did not write, and changed features.
+// their creation and that write. It also writes the shape that an earlier version did not write, changed
+// features, and types of GRES that a reconfigure removed.
 func (b *planRun) adoptRecords() {
 	if b.desired.Deleting {
 		return
@@ -55,7 +56,7 @@ func (b *planRun) adoptRecords() {
 		}
 	}
 	if len(lacking) > 0 {
-		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments or features are not those of the NodeSet"})
+		b.addStep(Step{Verb: AdoptRecords, Names: lacking, Reason: "their comments, features or GRES are not those of the NodeSet"})
 	}
 }
 

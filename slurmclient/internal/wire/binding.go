@@ -72,7 +72,9 @@ type NodeUpdate struct {
 	Reason   *string
 	Comment  *string
 	Features []string
-	Weight   *uint32
+	// GRES restores the types of generic resources that a FUTURE record has lost. slurmctld refuses other resources.
+	GRES   *string
+	Weight *uint32
 	// Topology is a topology and unit, such as "topo:block0"; ErrUnsupported before v0.0.43.
 	Topology *string
 }

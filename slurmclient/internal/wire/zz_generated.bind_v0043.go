@@ -79,7 +79,7 @@ func (b *bindingV0043) Users(ctx context.Context) (Response, error) { return b.c
 func (b *bindingV0043) QOS(ctx context.Context) (Response, error) { return b.client.GetQOS(ctx) }
 
 func (b *bindingV0043) UpdateNode(ctx context.Context, name string, u NodeUpdate) (Response, error) {
-	body := api.UpdateNodeMsg{Reason: u.Reason, Comment: u.Comment, Features: u.Features}
+	body := api.UpdateNodeMsg{Reason: u.Reason, Comment: u.Comment, Features: u.Features, GRES: u.GRES}
 	if u.State != nil {
 		body.State = []string{*u.State}
 	}
