@@ -10,12 +10,18 @@ import (
 
 // KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
 func (s *Env) KillOperator(ctx context.Context) error {
-	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output",
-		"jsonpath={.items[0].metadata.uid}")
+	return s.kill(ctx, "app.kubernetes.io/name=slurm-operator", "slurm-operator")
+}
+
+// KillSlurmctld kills slurmctld in its pod with SIGKILL. The kubelet starts it again.
+func (s *Env) KillSlurmctld(ctx context.Context) error { return s.kill(ctx, "app=slurmctld", "slurmctld") }
+
+func (s *Env) kill(ctx context.Context, selector, program string) error {
+	uid, err := s.kubectl(ctx, "get", "pods", "--selector="+selector, "--output", "jsonpath={.items[0].metadata.uid}")
 	if err != nil {
 		return err
 	}
-	pid, err := process.FindInPod(uid, "slurm-operator")
+	pid, err := process.FindInPod(uid, program)
 	if err != nil {
 		return err
 	}

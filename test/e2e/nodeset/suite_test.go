@@ -96,7 +96,7 @@ func longScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ScheduledUpdate": testScheduled, "OnDelete": testOnDelete, "partition": testPartition, "paused": testPaused,
 		"deletion with Force": testForcedDeletion, "two NodeSets of one name": testSameName,
-		"Argo CD's prune": testPrune, "orphaning": testOrphaning,
+		"Argo CD's prune": testPrune, "orphaning": testOrphaning, "the shape changes": testShapeChange,
 	}
 }
 
