@@ -14,7 +14,9 @@ func (s *Env) KillOperator(ctx context.Context) error {
 }
 
 // KillSlurmctld kills slurmctld in its pod with SIGKILL. The kubelet starts it again.
-func (s *Env) KillSlurmctld(ctx context.Context) error { return s.kill(ctx, "app=slurmctld", "slurmctld") }
+func (s *Env) KillSlurmctld(ctx context.Context) error {
+	return s.kill(ctx, "app=slurmctld", "slurmctld")
+}
 
 func (s *Env) kill(ctx context.Context, selector, program string) error {
 	uid, err := s.kubectl(ctx, "get", "pods", "--selector="+selector, "--output", "jsonpath={.items[0].metadata.uid}")
