@@ -116,8 +116,10 @@ func TestFeaturesOfFutureRecordsAreUpdated(t *testing.T) {
 func TestLostTypesOfGRESAreRestored(t *testing.T) {
 	r := newShapeEnv(t)
 	r.slurm.References = map[string]string{"gpu-1": "job 5"}
-	for _, n := range r.slurm.Nodes {
-		n.GRES = "gpu:4"
+	for name, n := range r.slurm.Nodes {
+		if n.GRES = "gpu:4"; name == "gpu-1" || name == "gpu-2" { // of an earlier version
+			n.Comment = comment.OfFuture(r.nodeSet(), "uid-namespace", "")
+		}
 	}
 	r.clearWrites()
 	r.settle()

@@ -69,14 +69,14 @@ func cpusOf(o slurmconf.Options) uint64 {
 func (s RecordShape) IsKnown() bool { return s.known }
 
 // IsOf reports whether a record has the shape: by the hash in its comment, or by what Slurm shows of a record that an
-// earlier version created.
+// earlier version created. Lost types of its GRES may have been others: Slurm takes those of the shape for as many.
 func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
 	if hash != "" && s.Hash != "" {
 		return hash == s.Hash
 	}
 	shown, err := slurm.ParseGRES(n.GRES)
 	return err != nil || isOr0(s.cpus, uint64(n.CPUs)) && isOr0(s.memoryMiB, n.MemoryMiB) &&
-		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && maps.Equal(s.gres, shown)
+		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && (maps.Equal(s.gres, shown) || s.LostGRES(n) != "")
 }
 
 // IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another one: the record has more of

@@ -56,7 +56,7 @@ func TestShapesOfRecords(t *testing.T) {
 		"more GPUs":                           {worker, node(4, 1000, "gpu:a100:8"), "", false, true},
 		"no GPUs":                             {worker, node(4, 1000, ""), "", false, false},
 		"other GPUs":                          {worker, node(4, 1000, "gpu:h100:4"), "", false, true},
-		"GPUs of any type":                    {worker, node(4, 1000, "gpu:4"), "", false, true},
+		"GPUs without their type":             {worker, node(4, 1000, "gpu:4"), "", true, true},
 		"GPUs of a type that is new":          {worker + ",gpu:h100:1", node(4, 1000, "gpu:a100:4"), "", false, true},
 		"GPUs that the workers have not":      {"CPUs=4 RealMemory=1000", node(4, 1000, "gpu:a100:4"), "", false, true},
 		"GPUs that cannot be read":            {worker, node(4, 1000, "gpu:a100:4x"), "", true, true},
