@@ -38,7 +38,7 @@ func (n NodeSetNames) CouldName(name string) bool {
 type Assignment struct {
 	// LeftOut is why NodeSets are left out of slurm.conf, by name.
 	LeftOut map[string]string
-	// Reserved is who has a name that no worker gets, by name. slurmctld refuses such a Slurm node, and
+	// Reserved is the owner of a name that no worker gets, by name. slurmctld refuses such a Slurm node, and
 	// does not start if there is one.
 	Reserved map[string]string
 }

@@ -44,7 +44,7 @@ type observation struct {
 	problem status.Problem
 	// externalController says that the NodeSet's Controller stands for a slurmctld that the operator does not run.
 	externalController bool
-	// reservedNames is who has the names that no worker of the cluster gets, by name.
+	// reservedNames are the owners of the names that no worker of the cluster gets, by name.
 	reservedNames map[string]string
 	// input and revision are what workers are created from. They mean nothing while there is a
 	// problem.

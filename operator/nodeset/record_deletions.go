@@ -34,7 +34,7 @@ func (s *observation) checkUnnamed(ctx context.Context, slurmNode string) error 
 }
 
 // rememberSurplus keeps since when records have been surplus without a break. After a restart of the operator, or a
-// reading that is not fresh, the time begins anew.
+// reading that is not fresh, the time begins again.
 func (s *observation) rememberSurplus(surplus []string, now time.Time) {
 	since := make(map[string]time.Time, len(surplus))
 	for _, name := range surplus {

@@ -21,7 +21,7 @@
 // with the object (Helm, GitOps, kubectl apply, kubectl edit) is the initial size and no pause. HPAs
 // use the scale subresource too: while an HPA reports that the zero is its own, the reconciler
 // claims the zero by applying it again as FieldManager, so that it does not count as a pause after
-// the HPA is deleted. If the HPA was deleted while no operator led, deleted_hpa.go decides whose zero it is.
+// the HPA is deleted. If the HPA was deleted while no operator led, deleted_hpa.go decides who set the zero.
 // The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter override this.
 //
 // Invariants:

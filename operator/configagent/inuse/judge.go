@@ -93,7 +93,7 @@ func (j Judge) askForUses(ctx context.Context, lost loss, drains partition.Overr
 	return lost.judge(jobs)
 }
 
-// errNotStarted reports that there is no slurmctld to ask yet.
+// errNotStarted reports that no slurmctld runs yet that could be asked.
 var errNotStarted = errors.New("it has not started yet")
 
 // states returns the states of the partitions of the running slurmctld.

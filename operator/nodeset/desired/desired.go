@@ -39,7 +39,7 @@ type Observation struct {
 	ClaimRetention plan.ClaimRetention
 	KubeNodes      map[string]*corev1.Node
 	Workers        []plan.Worker
-	// ReservedNames is who has the names that no worker gets, by name.
+	// ReservedNames are the owners of the names that no worker gets, by name.
 	ReservedNames map[string]string
 }
 

@@ -9,7 +9,7 @@ import (
 // Claim is a PersistentVolumeClaim of the NodeSet's workers.
 type Claim struct {
 	Name string
-	// SlurmName is the Slurm node of the worker whose claim it is. It is empty if it is not known.
+	// SlurmName is the Slurm node of the worker that owns the claim. It is empty if it is not known.
 	SlurmName string
 	// InUse reports that a pod of the NodeSet uses the claim.
 	InUse bool

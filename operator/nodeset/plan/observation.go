@@ -53,7 +53,7 @@ type Desired struct {
 	// Kubernetes node.
 	SlurmName   func(ordinal int) string
 	SlurmNameOn func(kubeNode string) string
-	// ReservedNames is who has the names that no worker gets, by name: slurm.conf gives them to something else, and
+	// ReservedNames are the owners of the names that no worker gets, by name: slurm.conf gives them to something else, and
 	// slurmctld does not start if a Slurm node has one.
 	ReservedNames map[string]string
 	// Revision is the newest revision, Update how workers change to it.

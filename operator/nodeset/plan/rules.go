@@ -31,7 +31,7 @@ type Rules struct {
 	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
 	// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
 	IsTaken func(s *SlurmReading, name string) bool
-	// ReservedFor returns who has a name that no worker gets, empty for nobody.
+	// ReservedFor returns the owner of a name that no worker gets, empty for nobody.
 	ReservedFor func(desired *Desired, slurmNode string) string
 	// MayDeleteClaims reports whether a reading allows the deletion of claims.
 	MayDeleteClaims func(*SlurmReading) bool

@@ -104,7 +104,7 @@ func (b *planRun) creationPrecondition(name string) Precondition {
 	return PreconditionNameFree
 }
 
-// reservedFor returns who has a name that no worker gets, empty for nobody. A worker that has it already stays.
+// reservedFor returns the owner of a name that no worker gets, empty for nobody. A worker that has it already stays.
 func reservedFor(d *Desired, name string) string { return d.ReservedNames[name] }
 
 // findReservedNames determines the names that workers would have, and that are not theirs.
