@@ -10,15 +10,17 @@ import (
 
 // KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
 func (s *Env) KillOperator(ctx context.Context) error {
-	return s.kill(ctx, "app.kubernetes.io/name=slurm-operator", "slurm-operator")
+	return s.signal(ctx, "app.kubernetes.io/name=slurm-operator", "slurm-operator", syscall.SIGKILL)
 }
 
-// KillSlurmctld kills slurmctld in its pod with SIGKILL. The kubelet starts it again.
-func (s *Env) KillSlurmctld(ctx context.Context) error {
-	return s.kill(ctx, "app=slurmctld", "slurmctld")
+// SignalSlurmctld sends slurmctld a signal, such as SIGSTOP. The kubelet starts it again after SIGKILL.
+func (s *Env) SignalSlurmctld(ctx context.Context, signal syscall.Signal) error {
+	const nameInDebian = "slurmctld-wlm"
+	return s.signal(ctx, "app=slurmctld", nameInDebian, signal)
 }
 
-func (s *Env) kill(ctx context.Context, selector, program string) error {
+// signal sends a signal to a program in the first pod of a selector.
+func (s *Env) signal(ctx context.Context, selector, program string, signal syscall.Signal) error {
 	uid, err := s.kubectl(ctx, "get", "pods", "--selector="+selector, "--output", "jsonpath={.items[0].metadata.uid}")
 	if err != nil {
 		return err
@@ -27,13 +29,7 @@ func (s *Env) kill(ctx context.Context, selector, program string) error {
 	if err != nil {
 		return err
 	}
-	return syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// SignalSlurmctld sends slurmctld a signal, such as STOP or CONT.
-func (s *Env) SignalSlurmctld(ctx context.Context, signal string) error {
-	_, err := s.Slurm(ctx, "sh", "-c", "kill -"+signal+" $(grep -lx slurmctld /proc/[0-9]*/comm | cut -d/ -f3)")
-	return err
+	return syscall.Kill(pid, signal)
 }
 
 // SignalSlurmd sends a signal to the slurmd of a worker.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,9 +32,9 @@ func testRandomFaults(t *testing.T, s *nodeset.Env) {
 	for round, fault := range []func(){
 		func() { must(t, s.KillOperator(t.Context())) },
 		func() {
-			must(t, s.SignalSlurmctld(t.Context(), "STOP"))
+			must(t, s.SignalSlurmctld(t.Context(), syscall.SIGSTOP))
 			pause(8 * time.Second)
-			must(t, s.SignalSlurmctld(t.Context(), "CONT"))
+			must(t, s.SignalSlurmctld(t.Context(), syscall.SIGCONT))
 		},
 		func() {
 			must(t, s.ScaleSlurmrestd(t.Context(), 0))
@@ -41,11 +42,11 @@ func testRandomFaults(t *testing.T, s *nodeset.Env) {
 			must(t, s.ScaleSlurmrestd(t.Context(), 1))
 		},
 		func() {
-			must(t, s.SignalSlurmctld(t.Context(), "STOP"))
+			must(t, s.SignalSlurmctld(t.Context(), syscall.SIGSTOP))
 			pause(time.Second)
 			must(t, s.KillOperator(t.Context()))
 			pause(3 * time.Second)
-			must(t, s.SignalSlurmctld(t.Context(), "CONT"))
+			must(t, s.SignalSlurmctld(t.Context(), syscall.SIGCONT))
 		},
 	} {
 		must(t, s.Scale(t.Context(), c.spec.Name, 1+dice.IntN(4)))

@@ -127,7 +127,7 @@ func testOlderState(t *testing.T, s *nodeset.Env) {
 	before := c.mustWorkers()["older-0"]
 	_, err := s.Slurm(t.Context(), "mv", "/out/saved", "/out/restored-state")
 	must(t, err)
-	must(t, s.KillSlurmctld(t.Context()))
+	must(t, s.SignalSlurmctld(t.Context(), syscall.SIGKILL))
 	c.awaitSlurmState("older-0", "FUTURE", "")
 	c.await("Ready names it", func(ctx context.Context) (bool, string) {
 		ok, text := conditionOf(ctx, s, "older", "Ready", "False")
