@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,10 +80,17 @@ func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) 
 	return &podScontrol{client: client, namespaces: namespaces, stream: newStreamer(config, client)}, nil
 }
 
+// scontrolTimeout is how long a command may take. A kubelet that is away never answers, and the commands wait for
+// slurmctld no longer than its MessageTimeout.
+const scontrolTimeout = 30 * time.Second
+
 // Run implements Scontrol. Its error is of CodeUnsupported with a *NoPodError if there is no pod,
-// of CodeInvalid if scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran.
+// of CodeInvalid if scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran. It blocks for up to
+// scontrolTimeout.
 func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string) error {
 	const op = "running scontrol"
+	ctx, cancel := context.WithTimeoutCause(ctx, scontrolTimeout, fmt.Errorf("no answer within %v", scontrolTimeout))
+	defer cancel()
 	pod, err := p.readyPod(ctx, k)
 	var none *NoPodError
 	switch {
@@ -99,6 +107,8 @@ func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string
 		return nil
 	case errors.As(err, &exit) && exit.Exited():
 		return &slurmclient.Error{Code: slurmclient.CodeInvalid, Op: op, Message: output.oneLine()}
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
 	}
 	return &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: op, Err: err}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,22 @@ func TestWhereScontrolRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestScontrolEndsWhenNothingAnswers: a kubelet that is away keeps the stream open without an answer. That must not block
+// the reconciliation of a NodeSet, nor all of them.
+func TestScontrolEndsWhenNothingAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &podScontrol{namespaces: []string{"team"}, client: fake.NewClientset(newCtldPod("b-0")),
+			stream: func(ctx context.Context, _ *corev1.Pod, _ string, _ []string, _ *limitedOutput) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+		err := p.Run(t.Context(), blue, "create")
+		if slurmclient.CodeOf(err) != slurmclient.CodeUnavailable || !strings.Contains(err.Error(), "no answer within 30s") {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }
 
 func TestScontrolErrors(t *testing.T) {
