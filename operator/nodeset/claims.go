@@ -127,7 +127,7 @@ func (r *Reconciler) isClaimFree(ctx context.Context, s *observation, slurmName 
 	if slurmName == "" {
 		return true, nil
 	}
-	return reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, observed.FaultReasons(s.nodeSet),
+	return reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, observed.FaultReasons(s.nodeSet), s.recordShape(),
 		plan.Step{SlurmName: slurmName, Precondition: plan.PreconditionNameFree})
 }
 

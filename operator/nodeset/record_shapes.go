@@ -37,8 +37,7 @@ func (s *observation) compareShapes() {
 			continue
 		}
 		note, _ := comment.Parse(n.Comment)
-		record.OtherShape = !want.IsOf(n, note.Shape)
-		record.ExceedsShape = record.OtherShape && want.IsExceededBy(n)
+		want.Compare(&record, n)
 		if record.Future && want.Hash != "" && !record.OtherShape && !record.InvalidRegistration {
 			record.OwnerMissing = note.Shape == "" || !slices.Equal(n.Features, want.FeaturesOf(n)) || want.LostGRES(n) != ""
 		}

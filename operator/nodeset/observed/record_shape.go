@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -77,6 +79,16 @@ func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
 	shown, err := slurm.ParseGRES(n.GRES)
 	return err != nil || isOr0(s.cpus, uint64(n.CPUs)) && isOr0(s.memoryMiB, n.MemoryMiB) &&
 		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && (maps.Equal(s.gres, shown) || s.LostGRES(n) != "")
+}
+
+// Compare compares the record of a Slurm node with the shape, unless that is not known.
+func (s RecordShape) Compare(record *plan.Record, n *slurm.Node) {
+	if !s.known {
+		return
+	}
+	note, _ := comment.Parse(n.Comment)
+	record.OtherShape = !s.IsOf(n, note.Shape)
+	record.ExceedsShape = record.OtherShape && s.IsExceededBy(n)
 }
 
 // IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another one: the record has more of

@@ -65,6 +65,8 @@ const (
 	PreconditionUnregistered Precondition = "unregistered"
 	// PreconditionNameFree: no slurmd runs with the node's name, or it is drained and has no work.
 	PreconditionNameFree Precondition = "name free"
+	// PreconditionJoinable: as PreconditionNameFree, and the record, if there is one, accepts a worker of the NodeSet's shape.
+	PreconditionJoinable Precondition = "joinable"
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	PreconditionUndrained Precondition = "undrained"
 	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
@@ -93,7 +95,9 @@ func (l Precondition) IsMetBy(r *Record) bool {
 	case PreconditionFuture:
 		return r != nil && r.Future
 	case PreconditionNameFree:
-		return r == nil || r.Future || !r.Busy && (r.Drain || r.Down && !r.NotResponding)
+		return r.isNameFree()
+	case PreconditionJoinable:
+		return r.isNameFree() && (r == nil || acceptsWorker(*r))
 	}
 	if r == nil || r.Future {
 		return false
@@ -123,6 +127,11 @@ func (l Precondition) IsMetBy(r *Record) bool {
 		return r.hasLeftoverReason()
 	}
 	return false
+}
+
+// isNameFree reports whether no slurmd runs with the name of a node, or the node is drained and has no work.
+func (r *Record) isNameFree() bool {
+	return r == nil || r.Future || !r.Busy && (r.Drain || r.Down && !r.NotResponding)
 }
 
 // Step is one write.

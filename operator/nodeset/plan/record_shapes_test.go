@@ -123,3 +123,27 @@ func TestRecordsOfAnotherShapeAreCreatedAgainInSteps(t *testing.T) {
 		t.Errorf("it took %d rounds: %s", rounds, fmt.Sprint(s.observed.Slurm.Records))
 	}
 }
+
+// TestAWorkerJoinsWhatAcceptsIt: the record may have been missing from the reading.
+func TestAWorkerJoinsWhatAcceptsIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		record *Record
+		want   bool
+	}{
+		"no record":                        {nil, true},
+		"FUTURE":                           {&Record{Future: true}, true},
+		"a smaller FUTURE one":             {&Record{Future: true, OtherShape: true}, true},
+		"a larger FUTURE one":              {&Record{Future: true, OtherShape: true, ExceedsShape: true}, false},
+		"one that has refused a slurmd":    {&Record{Future: true, InvalidRegistration: true}, false},
+		"a drained one":                    {&Record{Drain: true}, true},
+		"a larger drained one":             {&Record{Drain: true, OtherShape: true, ExceedsShape: true}, false},
+		"one that may still get a job":     {&Record{}, false},
+		"one with a job, that was drained": {&Record{Drain: true, Busy: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := PreconditionJoinable.IsMetBy(tc.record); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}

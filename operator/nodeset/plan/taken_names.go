@@ -101,7 +101,7 @@ func (b *planRun) creationPrecondition(name string) Precondition {
 	if b.slurm.Records[name].Future || name == "" {
 		return NoPrecondition
 	}
-	return PreconditionNameFree
+	return PreconditionJoinable
 }
 
 // reservedFor returns the owner of a name that no worker gets, empty for nobody. A worker that has it already stays.

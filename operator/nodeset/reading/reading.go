@@ -118,10 +118,10 @@ func referencesProblem(r *slurmclients.Reading) string {
 }
 
 // CheckPrecondition reads the Slurm node right before a step, and reports whether the step's
-// precondition is met. It is never met for Slurm nodes of other NodeSets. An error means that the
-// node could not be read.
+// precondition is met. It is never met for Slurm nodes of other NodeSets. shape is that of new workers. An error means
+// that the node could not be read.
 func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node) bool, faults []string,
-	step plan.Step) (bool, error) {
+	shape observed.RecordShape, step plan.Step) (bool, error) {
 	if step.Precondition == plan.NoPrecondition {
 		return true, nil
 	}
@@ -139,5 +139,6 @@ func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 		return false, nil
 	}
 	record := observed.Record(n, func(string) bool { return true }, faults)
+	shape.Compare(&record, n)
 	return step.Precondition.IsMetBy(&record), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -135,7 +136,7 @@ func TestTheLastLook(t *testing.T) {
 		{"finds it down", with("DOWN", "DRAIN"), plan.PreconditionUndrainable, false, false},
 	} {
 		t.Run("the look "+tc.name, func(t *testing.T) {
-			got, err := CheckPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true }, nil,
+			got, err := CheckPrecondition(t.Context(), tc.slurm, func(*slurm.Node) bool { return true }, nil, observed.RecordShape{},
 				plan.Step{SlurmName: "gpu-0", Precondition: tc.look})
 			if got != tc.want || (err != nil) != tc.fails {
 				t.Errorf("it is %t, %v", got, err)
@@ -143,7 +144,7 @@ func TestTheLastLook(t *testing.T) {
 		})
 	}
 	others := func(*slurm.Node) bool { return false }
-	if ok, err := CheckPrecondition(t.Context(), with("IDLE", "DRAIN"), others, nil,
+	if ok, err := CheckPrecondition(t.Context(), with("IDLE", "DRAIN"), others, nil, observed.RecordShape{},
 		plan.Step{SlurmName: "gpu-0", Precondition: plan.PreconditionDrained}); ok || err != nil {
 		t.Errorf("the look at a Slurm node of another NodeSet is %t, %v", ok, err)
 	}

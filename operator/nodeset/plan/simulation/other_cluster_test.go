@@ -101,7 +101,7 @@ func (w *simulation) otherClusterRecord(name string) plan.Record {
 func (w *simulation) checkPrecondition(s plan.Step) bool {
 	// Before it makes records the operator lists the nodes.
 	if s.Precondition == plan.NoPrecondition && s.Verb != plan.CreateRecords || w.faults.skipPrecondition &&
-		s.Verb == plan.DeletePod || w.faults.skipNameCheck && s.Precondition == plan.PreconditionNameFree {
+		s.Verb == plan.DeletePod || w.faults.skipNameCheck && (s.Precondition == plan.PreconditionNameFree || s.Precondition == plan.PreconditionJoinable) {
 		return true
 	}
 	n := w.slurm[s.SlurmName]
@@ -116,6 +116,9 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 		return s.Precondition.IsMetBy(nil)
 	}
 	r := w.record(n)
+	if r.Dynamic && r.OwnerUID == w.desired.UID {
+		r.OtherShape, r.ExceedsShape = n.shape != w.shape, n.shape > w.shape
+	}
 	if s.Verb == plan.CreatePod {
 		r.Down = r.Down || !n.up && !r.Future
 	}

@@ -84,14 +84,14 @@ func (w *simulation) observeWantedRecords() {
 }
 
 // checkRecordDeletion holds the deletion of a record to the promises: no job ends because of it, none is deleted while
-// the maximum is not known, or within minutes after it fell.
+// the maximum is not known unless another owner has its name, or within minutes after it fell.
 func (w *simulation) checkRecordDeletion(n *simRecord) {
 	switch {
 	case w.records.named[n.Name] > 0:
 		w.failf("the record %s is deleted, and jobs that name it end", n.Name)
 	case w.desired.Deleting || !n.Future:
 	case n.shape > w.shape || n.InvalidRegistration: // no worker of this name can join
-	case !w.hasKnownMaximum():
+	case !w.hasKnownMaximum() && w.desired.ReservedNames[n.Name] == "":
 		w.failf("the record %s is deleted while the maximum is not known", n.Name)
 	case w.now.Before(w.records.wantedAt[n.Name].Add(surplusKept)):
 		w.failf("the record %s is deleted soon after it was wanted", n.Name)
