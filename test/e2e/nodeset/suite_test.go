@@ -61,8 +61,8 @@ func TestRealWorkers(t *testing.T) {
 			}
 			// These have the one Kubernetes node cordoned, or a worker for each.
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
-			t.Run("kubelet away", func(t *testing.T) { testKubeletAway(t, s) })
 			if *whole {
+				t.Run("kubelet away", func(t *testing.T) { testKubeletAway(t, s) })
 				t.Run("older state", func(t *testing.T) { testOlderState(t, s) })
 			}
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	rounds       = flag.Int("rounds", 24, "the number of `rounds`, divided among the releases")
+	rounds       = flag.Int("rounds", 12, "the number of `rounds`, divided among the releases")
 	seed         = flag.Uint64("seed", 1, "the `seed` of the first round")
 	environments = flag.Int("lanes", 2, "how many clusters of each release run in parallel")
 	release      = flag.String("release", "both", "the `release` to run, or both")
