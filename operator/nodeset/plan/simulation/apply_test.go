@@ -218,6 +218,9 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 // registerSlurmd is what slurmd's registration does.
 func (w *simulation) registerSlurmd(p *simPod) {
 	n := w.slurm[p.name]
+	if n != nil && n.Future && !w.calm && w.chance(1) {
+		p.shape-- // the machine has less than the NodeSet states
+	}
 	if n != nil && n.shape > p.shape {
 		w.refuseSlurmd(n)
 		return
