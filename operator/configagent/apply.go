@@ -24,11 +24,11 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
-	_ = a.keep()  // stepSettle has the error
-	for range 3 { // a failed attempt is undone at once
+	_ = a.keepForOtherPods() // stepSettle has the error
+	for range 3 {            // a failed attempt is undone at once
 		switch nextStep(a.cfg.Now(), a.inForce, a.last, wanted, files, a.started) {
 		case stepSettle:
-			if err := a.keep(); err != nil {
+			if err := a.keepForOtherPods(); err != nil {
 				a.note(err)
 				return
 			}
@@ -189,8 +189,8 @@ func (a *Agent) setInForce(restored bool) error {
 	return nil
 }
 
-// keep keeps the files in force for other pods if that was not possible before.
-func (a *Agent) keep() error {
+// keepForOtherPods keeps the files in force for other pods if that was not possible before.
+func (a *Agent) keepForOtherPods() error {
 	if !a.inForce.Unkept {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 	want, equal := s.recordShape(), map[content][]string{}
 	updates := map[content]slurmclient.NodeUpdate{}
 	for _, name := range names {
-		update := s.adoption(want, s.slurmNodes[name])
+		update := s.adoptRecord(want, s.slurmNodes[name])
 		key := content{comment: *update.Comment, features: fmt.Sprint(update.Features)}
 		if update.GRES != nil {
 			key.gres = *update.GRES
@@ -83,9 +83,9 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 	return nil
 }
 
-// adoption returns what a FUTURE record gets: the owner, the features, and, if it has that shape, the hash of the shape
+// adoptRecord returns what a FUTURE record gets: the owner, the features, and, if it has that shape, the hash of the shape
 // and its GRES.
-func (s *observation) adoption(want observed.RecordShape, n *slurm.Node) slurmclient.NodeUpdate {
+func (s *observation) adoptRecord(want observed.RecordShape, n *slurm.Node) slurmclient.NodeUpdate {
 	var out slurmclient.NodeUpdate
 	var note comment.Comment
 	if n != nil {

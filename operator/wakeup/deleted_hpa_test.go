@@ -106,10 +106,10 @@ func TestHistoryOfZeros(t *testing.T) {
 				}
 			}
 			key := requestsForHPA(t.Context(), owner)[0].NamespacedName
-			if got := l.of(key); got != tc.want {
+			if got := l.historyOf(key); got != tc.want {
 				t.Errorf("the history is %+v, want %+v", got, tc.want)
 			}
-			if l.forget(up); l.of(key) != (scalingHistory{}) {
+			if l.forgetHistory(up); l.historyOf(key) != (scalingHistory{}) {
 				t.Error("a deleted NodeSet is not forgotten")
 			}
 		})

@@ -39,7 +39,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (obs
 		return observation{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet),
-		history: r.histories.of(client.ObjectKeyFromObject(nodeSet))}
+		history: r.histories.historyOf(client.ObjectKeyFromObject(nodeSet))}
 	for _, hpa := range list.Items {
 		if hpa.DeletionTimestamp.IsZero() {
 			out.hpas = append(out.hpas, hpa)

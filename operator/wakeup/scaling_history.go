@@ -55,7 +55,7 @@ func newScalingHistories() *scalingHistories {
 	return &scalingHistories{histories: map[types.NamespacedName]scalingHistory{}}
 }
 
-func (l *scalingHistories) of(nodeSet types.NamespacedName) scalingHistory {
+func (l *scalingHistories) historyOf(nodeSet types.NamespacedName) scalingHistory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.histories[nodeSet]
@@ -68,26 +68,26 @@ func (l *scalingHistories) recordHPA(obj client.Object) {
 		return
 	}
 	for _, name := range NodeSetNames(hpa) {
-		l.change(types.NamespacedName{Namespace: hpa.Namespace, Name: name},
+		l.changeHistory(types.NamespacedName{Namespace: hpa.Namespace, Name: name},
 			func(h scalingHistory) scalingHistory { return h.withHPA(hpa) })
 	}
 }
 
 func (l *scalingHistories) recordNodeSet(obj client.Object) {
 	if nodeSet, ok := obj.(*v1beta1.NodeSet); ok {
-		l.change(client.ObjectKeyFromObject(nodeSet),
+		l.changeHistory(client.ObjectKeyFromObject(nodeSet),
 			func(h scalingHistory) scalingHistory { return h.withNodeSet(nodeSet) })
 	}
 }
 
-func (l *scalingHistories) change(nodeSet types.NamespacedName, by func(scalingHistory) scalingHistory) {
+func (l *scalingHistories) changeHistory(nodeSet types.NamespacedName, by func(scalingHistory) scalingHistory) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.histories[nodeSet] = by(l.histories[nodeSet])
 }
 
-// forget forgets a deleted NodeSet.
-func (l *scalingHistories) forget(nodeSet client.Object) {
+// forgetHistory forgets a deleted NodeSet.
+func (l *scalingHistories) forgetHistory(nodeSet client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.histories, client.ObjectKeyFromObject(nodeSet))

@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requestsForHPA)).
 		// These handlers run before the process leads, too, due to EnableWarmup.
-		Watches(&v1beta1.NodeSet{}, recordEvents(r.histories.recordNodeSet, r.histories.forget)).
+		Watches(&v1beta1.NodeSet{}, recordEvents(r.histories.recordNodeSet, r.histories.forgetHistory)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, recordEvents(r.histories.recordHPA, r.histories.recordHPA)).
 		// Several run concurrently, because each may wait for its demand until ReadTimeout.
 		WithOptions(controller.Options{

@@ -71,7 +71,7 @@ func cpusOf(o slurmconf.Options) uint64 {
 func (s RecordShape) IsKnown() bool { return s.known }
 
 // IsOf reports whether a record has the shape: by the hash in its comment, or by what Slurm shows of a record that an
-// earlier version created. Lost types of its GRES may have been others: Slurm takes those of the shape for as many.
+// earlier version created. A reconfigure may have removed the types of its GRES: then the number of each kind decides.
 func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
 	if hash != "" && s.Hash != "" {
 		return hash == s.Hash

@@ -51,8 +51,8 @@ func (b *planRun) createAt(slot Slot, name string) {
 }
 
 // createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
-// else took out of service come last, after those whose record has another shape and must stay. It waits for a terminating pod, whose name another will use,
-// but not forever.
+// else took out of service come last, after those whose record has another shape and must stay. It waits for a
+// terminating pod, whose name another will use, but not forever.
 func (b *planRun) createOrdinals() {
 	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers)
 	for _, w := range b.deleting {

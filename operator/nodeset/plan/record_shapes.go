@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A record keeps the resources with which it was created, and "scontrol update" cannot change them. Slurm refuses a
+// A record keeps the resources with which it was created: "scontrol update" changes none but types of GRES. Slurm refuses a
 // slurmd that reports less than its record has, and drains the record. So a record of another shape is deleted and
 // created again while it is FUTURE and nothing names it. Workers are created on records of their own shape.
 

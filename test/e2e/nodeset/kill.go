@@ -10,17 +10,17 @@ import (
 
 // KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
 func (s *Env) KillOperator(ctx context.Context) error {
-	return s.signal(ctx, "app.kubernetes.io/name=slurm-operator", "slurm-operator", syscall.SIGKILL)
+	return s.signalProgram(ctx, "app.kubernetes.io/name=slurm-operator", "slurm-operator", syscall.SIGKILL)
 }
 
 // SignalSlurmctld sends slurmctld a signal, such as SIGSTOP. The kubelet starts it again after SIGKILL.
 func (s *Env) SignalSlurmctld(ctx context.Context, signal syscall.Signal) error {
 	const nameInDebian = "slurmctld-wlm"
-	return s.signal(ctx, "app=slurmctld", nameInDebian, signal)
+	return s.signalProgram(ctx, "app=slurmctld", nameInDebian, signal)
 }
 
-// signal sends a signal to a program in the first pod of a selector.
-func (s *Env) signal(ctx context.Context, selector, program string, signal syscall.Signal) error {
+// signalProgram sends a signal to a program in the first pod of a selector.
+func (s *Env) signalProgram(ctx context.Context, selector, program string, signal syscall.Signal) error {
 	uid, err := s.kubectl(ctx, "get", "pods", "--selector="+selector, "--output", "jsonpath={.items[0].metadata.uid}")
 	if err != nil {
 		return err
