@@ -34,7 +34,7 @@ func (b *planRun) takenNames() []string {
 	slices.Sort(names)
 	var out []string
 	for _, name := range slices.Compact(names) {
-		if !b.usedSlurmNames[name] && !b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) {
+		if !b.usedSlurmNames[name] && !b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) && !b.awaitsJobs(name) {
 			out = append(out, name)
 		}
 	}
@@ -47,6 +47,18 @@ func (b *planRun) findTakenNames() {
 	for name := range b.observed.GoneSince {
 		b.actions.AwaitsReading = b.actions.AwaitsReading || b.awaitsReading(name)
 	}
+	for name := range b.slurm.DrainedSince {
+		b.actions.AwaitsReading = b.actions.AwaitsReading || b.awaitsJobs(name)
+	}
+}
+
+// awaitsJobs reports whether only a list of jobs from after its drain is missing to free the name of a Slurm node without
+// a pod. An operator that has just started has none. If the list does not arrive for long, the name is taken.
+func (b *planRun) awaitsJobs(name string) bool {
+	record, known := b.slurm.Records[name]
+	since, drained := b.slurm.DrainedSince[name]
+	return known && drained && record.Drain && !record.Busy && b.slurm.Work[name].Jobs == 0 && !b.usedSlurmNames[name] &&
+		!b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) && b.now.Before(since.Add(b.rules.Config.PodGoneWithin))
 }
 
 // awaitsReading reports whether the pod of a Slurm node disappeared after Slurm was last read, so that
@@ -69,6 +81,12 @@ func (b *planRun) countAwaited() int {
 			b.requeueAt(end)
 		}
 	}
+	for name, since := range b.slurm.DrainedSince {
+		if b.awaitsJobs(name) {
+			count++
+			b.requeueAt(since.Add(b.rules.Config.PodGoneWithin))
+		}
+	}
 	return count
 }
 
@@ -83,7 +101,7 @@ func (b *planRun) isNameFree(name string) bool {
 		b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
 		return false
 	}
-	if slices.Contains(b.actions.Taken, name) {
+	if slices.Contains(b.actions.Taken, name) || b.awaitsJobs(name) {
 		b.wantedNames[name] = true
 		return false
 	}

@@ -78,8 +78,11 @@ func TestNameOfASlurmNodeWithoutAPod(t *testing.T) {
 			[]string{"create 2", drain}},
 		{"taken: it is drained and still has a job", newInput(2, 2, withJob(0, 7, 0), withOurDrain(0), withLostPod(0)),
 			[]string{"create 2"}},
-		{"taken: it was drained after jobs were listed", newInput(2, 2, withOurDrain(0), withLostPod(0),
-			func(s *planInput) { s.observed.Slurm.DrainedSince["n-0"] = noon.Add(time.Second) }), []string{"create 2"}},
+		{"taken: no jobs were listed for long after it was drained", newInput(2, 2, withOurDrain(0), withLostPod(0),
+			withDrainSeen(0), func(s *planInput) {
+				s.observed.Slurm.DrainedSince["n-0"] = noon.Add(-time.Hour)
+				s.observed.Slurm.JobsReadAt = noon.Add(-2 * time.Hour)
+			}), []string{"create 2"}},
 		{"taken: its owner is not known and it has a job",
 			newInput(2, 2, withJob(0, 7, 0), withSilentNode(0), withRecord(0, func(r *Record) { r.OwnerUID = "" }), withLostPod(0)),
 			[]string{"create 2"}},
@@ -126,6 +129,10 @@ func TestPodThatHasJustDisappeared(t *testing.T) {
 		{"also for a node that was DOWN", newInput(2, 2, withDownNode(0), withGonePod(0, time.Second)), true, nil},
 		{"also for a node that was FUTURE", newInput(2, 2, future, withGonePod(0, time.Second)), true, nil},
 		{"also per Kubernetes node", newInput(2, 2, future, withGonePod(0, time.Second), perKubeNode), true, nil},
+		{"drained after jobs were listed: the operator may have just started", newInput(2, 2, withOurDrain(0), withLostPod(0),
+			func(s *planInput) { s.observed.Slurm.DrainedSince["n-0"] = noon.Add(time.Second) }), true, nil},
+		{"drained after jobs were listed, with a job", newInput(2, 2, withJob(0, 7, 0), withOurDrain(0), withLostPod(0),
+			func(s *planInput) { s.observed.Slurm.DrainedSince["n-0"] = noon.Add(time.Second) }), false, []string{"create 2"}},
 		{"not for a node that was drained without work", newInput(2, 2, withOurDrain(0), withGonePod(0, time.Second)), false,
 			[]string{"create 0"}},
 		{"not once both lists are newer", newInput(2, 2, withDownNode(0), withGonePod(0, -time.Second)), false,
