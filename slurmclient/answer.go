@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 )
 
-// maxAnswerBytes limits answers other than lists of nodes and jobs.
-const maxAnswerBytes = 256 << 20
+// maxAnswerBytes limits answers other than lists of nodes and jobs: they may need a small part of the memory of the process
+// (GOMEMLIMIT), which reads other servers, too.
+func maxAnswerBytes() int64 { return min(debug.SetMemoryLimit(-1)/16, 256<<20) }
 
 // Slurm's error numbers that have a Code of their own (slurm/slurm_errno.h).
 const (
@@ -76,13 +78,14 @@ func (c *Client) exchange(
 		return nil, requestError(ctx, op, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	most := maxAnswerBytes()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return nil, requestError(ctx, op, err)
 	}
-	if len(body) > maxAnswerBytes {
+	if int64(len(body)) > most {
 		return nil, &Error{Code: CodeUnavailable, Op: op, Status: resp.StatusCode,
-			Message: fmt.Sprintf("the answer is larger than %d MiB", maxAnswerBytes>>20)}
+			Message: fmt.Sprintf("the answer is larger than %d MiB", most>>20)}
 	}
 	ans := &answer{status: resp.StatusCode, body: body}
 	if isJSON(resp) && len(body) > 0 {

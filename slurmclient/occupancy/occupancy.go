@@ -26,10 +26,15 @@ type Work struct {
 	End     time.Time
 }
 
+// maxHeld is how many nodes all jobs together hold at most, each job's counted by itself. Slurm has at most 65,536 nodes, and
+// a server may answer anything.
+const maxHeld = 1 << 22
+
 // ByNode returns the work of every node that a job holds, by name. If the nodes of a job cannot be
 // determined, it returns no work and an error that names the job.
 func ByNode(jobs []*slurm.Job) (map[string]Work, error) {
 	work := map[string]Work{}
+	held := 0
 	for _, j := range jobs {
 		if !HoldsNodes(j) {
 			continue
@@ -44,6 +49,10 @@ func ByNode(jobs []*slurm.Job) (map[string]Work, error) {
 		end := endOf(j)
 		for name := range names {
 			work[name] = work[name].add(j.ID, end)
+			held++
+			if held > maxHeld || len(work) > hostlist.MaxNames {
+				return nil, fmt.Errorf("the jobs hold more than %d nodes, or nodes of more than %d names", maxHeld, hostlist.MaxNames)
+			}
 		}
 	}
 	return work, nil

@@ -21,16 +21,16 @@ import (
 // A partition that contains node sets, such as ALL, counts as naming no node, because slurmctld does not say which of
 // its nodes slurm.conf names.
 func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*slurm.Partition) (map[string]string, error) {
-	out := map[string]string{}
+	c := collector{objects: map[string]string{}, expanded: map[string]bool{}}
 	for _, j := range jobs {
-		if isUnfinished(j) {
-			if err := add(out, fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
+		if isUnfinished(j) && !c.expanded[j.RequiredNodes] {
+			if err := c.add(fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, r := range reservations {
-		if err := add(out, "reservation "+r.Name, r.Nodes); err != nil {
+		if err := c.add("reservation "+r.Name, r.Nodes); err != nil {
 			return nil, err
 		}
 	}
@@ -38,25 +38,48 @@ func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*
 		if p.NodeSets != "" {
 			continue
 		}
-		if err := add(out, "partition "+p.Name, p.Nodes); err != nil {
+		if err := c.add("partition "+p.Name, p.Nodes); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return c.objects, nil
 }
 
 // isUnfinished reports whether a job may still need its nodes. A finished job with flags may be about to run again.
 func isUnfinished(j *slurm.Job) bool { return !j.State.Base.Finished() || j.State.Flags != 0 }
 
+// maxNamed is how many nodes all distinct lists together name at most. Slurm has at most 65,536 nodes, and a server may
+// answer anything.
+const maxNamed = 1 << 22
+
+// collector collects the objects that name nodes.
+type collector struct {
+	// objects are the first objects by the names of the nodes.
+	objects map[string]string
+	// expanded are the lists that were added. Each is expanded once, since its nodes have an object from then on.
+	expanded map[string]bool
+	// named is how many nodes these lists name.
+	named int
+}
+
 // add adds an object that names nodes.
-func add(out map[string]string, object, nodes string) error {
+func (c *collector) add(object, nodes string) error {
+	if c.expanded[nodes] {
+		return nil
+	}
 	names, err := hostlist.All(nodes)
 	if err != nil {
 		return fmt.Errorf("the nodes that %s names cannot be read: %w", object, err)
 	}
+	c.expanded[nodes] = true
 	for name := range names {
-		if out[name] == "" {
-			out[name] = object
+		if c.objects[name] == "" {
+			c.objects[name] = object
+		}
+		c.named++
+		if c.named > maxNamed || len(c.objects) > hostlist.MaxNames {
+			return fmt.Errorf("jobs, reservations and partitions name more than %d nodes, or nodes of more than %d names",
+				maxNamed, hostlist.MaxNames)
 		}
 	}
 	return nil

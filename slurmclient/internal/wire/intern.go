@@ -6,9 +6,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxInterned limits how many different texts are kept. The table is cleared when it is full, so that
-// an endless stream of new texts cannot exhaust the memory.
-const maxInterned = 1 << 17
+// maxInterned limits how many different texts are kept, and maxInternedText how long one is: a longer one is hardly repeated.
+// The table is cleared when it is full, so that an endless stream of new texts cannot exhaust the memory.
+const (
+	maxInterned     = 1 << 17
+	maxInternedText = 1 << 10
+)
 
 // Interner keeps one copy of every text that occurs repeatedly, such as the names of users, accounts,
 // partitions and features. It also keeps the decoders from one answer to the next. Several goroutines
@@ -28,8 +31,8 @@ func NewInterner() *Interner {
 }
 
 func (in *Interner) text(b []byte) string {
-	if len(b) == 0 {
-		return ""
+	if len(b) == 0 || len(b) > maxInternedText {
+		return string(b)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -53,6 +56,9 @@ func (in *Interner) list(raw []byte) []string {
 		return l
 	}
 	eachWord(raw, func(w []byte) { l = append(l, in.text(w)) })
+	if len(raw) > maxInternedText {
+		return l
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.lists) >= maxInterned {

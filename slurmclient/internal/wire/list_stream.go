@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 )
 
 const (
@@ -15,6 +16,10 @@ const (
 	// on 10,000 nodes, with its cores, has about 20 MB.
 	MaxRecord = 64 << 20
 )
+
+// maxListBytes returns how much memory the records of one list may need: a third of what the process may use, and 4 GiB at
+// most, so that no server exhausts the memory of a process that reads others, too. A job needs about 2 kB.
+func maxListBytes(memoryLimit int64) int { return int(min(memoryLimit/3, 4<<30)) }
 
 // Envelope contains the members of an answer other than its list, as raw JSON. Missing members are nil.
 type Envelope struct {
@@ -30,6 +35,7 @@ type Envelope struct {
 // memory used. If decodeList returns an error, the caller must discard all records of the answer.
 func decodeList[T any](r io.Reader, key string, rec *recordDecoder[T], yield func(*T) error) (Envelope, error) {
 	s := &stream{r: r, buf: rec.window}
+	rec.kept = 0
 	defer func() { rec.window = s.buf[:0] }()
 	var env Envelope
 	if err := s.expectByte('{'); err != nil {
@@ -240,6 +246,7 @@ func recordList[T any](s *stream, rec *recordDecoder[T], yield func(*T) error) e
 		return err
 	}
 	var dst T
+	size := int(reflect.TypeFor[T]().Size())
 	for first := true; ; first = false {
 		c, err := s.peekByte()
 		if err != nil {
@@ -257,6 +264,9 @@ func recordList[T any](s *stream, rec *recordDecoder[T], yield func(*T) error) e
 		}
 		if !rec.named(&dst) {
 			return syntaxError("a record has no id or name")
+		}
+		if rec.kept += size; rec.kept > rec.mostKept {
+			return syntaxError("the list needs more than %d MiB of memory", rec.mostKept>>20)
 		}
 		if err := yield(&dst); err != nil {
 			return err

@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"runtime/debug"
+)
 
 // field decodes one member of a record. Members with a zero field are skipped.
 type field[T any] struct {
@@ -40,8 +43,19 @@ type recordDecoder[T any] struct {
 
 	pattern  []patternEntry[T]
 	previous T
+	// kept is how much memory the records of the answer may need, with the members that differ from the record before, and
+	// mostKept the most that they may.
+	kept, mostKept int
 	// window is the buffer into which the answer is read.
 	window []byte
+}
+
+// memoryOf returns how much memory a value needs at most once it is decoded. The words of a list are short.
+func memoryOf(value []byte) int {
+	if value[0] == '[' {
+		return 8 * len(value)
+	}
+	return len(value)
 }
 
 // patternEntry is one member of the pattern.
@@ -53,7 +67,8 @@ type patternEntry[T any] struct {
 }
 
 func newRecords[T any](fields map[string]field[T], in *Interner, named func(*T) bool) *recordDecoder[T] {
-	return &recordDecoder[T]{fields: fields, intern: in, named: named, window: make([]byte, 0, firstChunk)}
+	return &recordDecoder[T]{fields: fields, intern: in, named: named, window: make([]byte, 0, firstChunk),
+		mostKept: maxListBytes(debug.SetMemoryLimit(-1))} // GOMEMLIMIT
 }
 
 // decode decodes the record that begins at b[i] == '{' into dst and returns the position after it.
@@ -108,6 +123,9 @@ func (r *recordDecoder[T]) decodeAlongPattern(b []byte, i int, dst *T) (next int
 		if err := e.apply(r.intern, e.key, b[m.valueStart:m.valueEnd], dst); err != nil {
 			return 0, false, err
 		}
+		if e.read != nil {
+			r.kept += memoryOf(b[m.valueStart:m.valueEnd])
+		}
 		if e.read != nil || m.next-i <= maxKeptBytes {
 			e.raw = append(e.raw[:0], b[i:m.next]...)
 		}
@@ -119,6 +137,7 @@ func (r *recordDecoder[T]) decodeAlongPattern(b []byte, i int, dst *T) (next int
 // decodeAnyShape decodes a record of any shape and makes it the pattern.
 func (r *recordDecoder[T]) decodeAnyShape(b []byte, i int, dst *T) (int, error) {
 	pattern := make([]patternEntry[T], 0, len(r.pattern)+8)
+	kept := 0
 	for {
 		m, empty, err := readMember(b, i)
 		if err != nil {
@@ -127,6 +146,7 @@ func (r *recordDecoder[T]) decodeAnyShape(b []byte, i int, dst *T) (int, error) 
 		}
 		if empty {
 			r.pattern = nil
+			r.kept += kept
 			return m.next, nil
 		}
 		key := string(m.key)
@@ -134,6 +154,9 @@ func (r *recordDecoder[T]) decodeAnyShape(b []byte, i int, dst *T) (int, error) 
 		if err := f.apply(r.intern, key, b[m.valueStart:m.valueEnd], dst); err != nil {
 			r.pattern = nil
 			return 0, err
+		}
+		if f.read != nil {
+			kept += memoryOf(b[m.valueStart:m.valueEnd])
 		}
 		pattern = append(pattern, patternEntry[T]{
 			head:  bytes.Clone(b[i:m.valueStart]),
@@ -143,6 +166,7 @@ func (r *recordDecoder[T]) decodeAnyShape(b []byte, i int, dst *T) (int, error) 
 		})
 		if m.last {
 			r.pattern = pattern
+			r.kept += kept
 			return m.next, nil
 		}
 		i = m.next
