@@ -137,6 +137,7 @@ func (a *AccountsAgent) load(ctx context.Context, wanted slurmconf.Accounts) {
 	changes, err := a.cfg.Load(limited, wanted)
 	status := AccountsStatus{Revision: wanted.Revision, State: AccountsApplied, Message: changes}
 	var refused *accounts.RefusedError
+	var waiting *accounts.WaitingError
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -146,6 +147,9 @@ func (a *AccountsAgent) load(ctx context.Context, wanted slurmconf.Accounts) {
 	case err != nil:
 		status.State, status.Message = AccountsWaiting, err.Error()
 		a.retryAt = a.cfg.Now().Add(retryDelay)
+		if errors.As(err, &waiting) && waiting.IsOfCluster { // the files of others are tried again as well
+			a.retryAt = a.cfg.Now().Add(refusedRetryDelay)
+		}
 	case wanted.DryRun:
 		status.State = AccountsTried
 	}

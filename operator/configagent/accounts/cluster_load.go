@@ -155,7 +155,7 @@ func (c *clusterLoad) remove(ctx context.Context, planned removal) error {
 	}
 	now := planRemoval(c.cluster, c.listing(), existing)
 	if !planned.contains(now) {
-		return &WaitingError{"somebody else has changed the accounts of cluster " + c.cluster + "; nothing is removed yet"}
+		return &WaitingError{"somebody else has changed the accounts of cluster " + c.cluster + "; nothing is removed yet", true}
 	}
 	for left := now.unlisted; len(left) > 0; {
 		stay, err := c.removeEach(ctx, left)

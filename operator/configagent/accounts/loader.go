@@ -19,7 +19,11 @@ type RefusedError struct{ Reason string }
 func (e *RefusedError) Error() string { return e.Reason }
 
 // WaitingError reports that slurmdbd is not ready for accounts yet.
-type WaitingError struct{ Reason string }
+type WaitingError struct {
+	Reason string
+	// IsOfCluster says that it is not ready for those of one cluster; the files of others were tried.
+	IsOfCluster bool
+}
 
 func (e *WaitingError) Error() string { return e.Reason }
 
@@ -36,7 +40,7 @@ type Loader struct {
 
 // Load tries every file and applies those that are not refused, unless it is a dry run. It returns in one line what
 // has changed or would change, empty for nothing. The error is *RefusedError if files are to blame, and *WaitingError
-// while slurmdbd or its database does not answer.
+// while slurmdbd or its database does not answer, or does not know a cluster.
 func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, error) {
 	dir, err := os.MkdirTemp(l.TempDir, "accounts-")
 	if err != nil {
@@ -46,16 +50,24 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 	clusters, refused := groupFiles(wanted.Files)
 	// A file that cannot be read may list what would be removed.
 	prune := wanted.Prune && len(refused) == 0
-	var changes []string
+	var changes, waits []string
 	for _, files := range clusters {
 		load := clusterLoad{Loader: l, dir: dir, cluster: files[0].Cluster, files: files, wanted: wanted, prune: prune}
-		if err := load.run(ctx); err != nil {
+		err := load.run(ctx)
+		var waiting *WaitingError
+		if errors.As(err, &waiting) && waiting.IsOfCluster {
+			waits, err = append(waits, waiting.Reason), nil
+		}
+		if err != nil {
 			return "", err
 		}
 		changes, refused = append(changes, load.changes...), append(refused, load.refused...)
 	}
 	if len(refused) > 0 {
-		return "", &RefusedError{Truncate(strings.Join(refused, "; "), maxOutput)}
+		return "", &RefusedError{Truncate(strings.Join(append(refused, waits...), "; "), maxOutput)}
+	}
+	if len(waits) > 0 {
+		return "", &WaitingError{Truncate(strings.Join(append(waits, changes...), "; "), maxOutput), true}
 	}
 	return Truncate(strings.Join(changes, "; "), maxReason), nil
 }
@@ -65,7 +77,7 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	s := sacctmgr{program: l.Sacctmgr, conf: filepath.Join(dir, "slurm.conf")}
 	port, err := l.Port()
 	if err != nil {
-		return s, &WaitingError{err.Error()}
+		return s, &WaitingError{Reason: err.Error()}
 	}
 	text, err := slurmconf.ClientConf{ClusterName: cluster, SlurmUser: l.User, Hosts: []string{"localhost"}, Port: 6817,
 		Accounting: "127.0.0.1", AccountingPort: port}.Render()
@@ -82,7 +94,7 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	if !slices.Contains(clusters, cluster) {
 		// sacctmgr would make it, also in a trial, and a cluster stays in the database for ever.
 		return s, &WaitingError{fmt.Sprintf("slurmdbd does not know cluster %s yet, which its slurmctld registers; "+
-			"it knows %s", cluster, strings.Join(append(clusters, "no others"), ", "))}
+			"it knows %s", cluster, strings.Join(append(clusters, "no others"), ", ")), true}
 	}
 	// A cluster is there a moment before its first account.
 	existing, err := s.associations(ctx, cluster)
@@ -90,7 +102,7 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 		return s, waiting(err)
 	}
 	if !slices.Contains(existing, Association{Account: "root"}) {
-		return s, &WaitingError{fmt.Sprintf("cluster %s has no account root yet", cluster)}
+		return s, &WaitingError{fmt.Sprintf("cluster %s has no account root yet", cluster), true}
 	}
 	// sacctmgr load asks whether the database knows the user.
 	if !slices.Contains(existing, Association{Account: "root", User: l.User}) {
@@ -119,7 +131,7 @@ func (s sacctmgr) faultOf(ctx context.Context, err error, text string) error {
 func waiting(err error) error {
 	var failed *commandError
 	if errors.As(err, &failed) {
-		return &WaitingError{"slurmdbd does not answer sacctmgr: " + explain(failed.output, "")}
+		return &WaitingError{Reason: "slurmdbd does not answer sacctmgr: " + explain(failed.output, "")}
 	}
 	return err
 }

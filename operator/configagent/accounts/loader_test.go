@@ -232,3 +232,25 @@ func TestWithoutSacctmgr(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestAnUnknownClusterHoldsUpNoOther: its slurmctld may never register it.
+func TestAnUnknownClusterHoldsUpNoOther(t *testing.T) {
+	f := newFake(t, known()...)
+	texts := map[string]string{"a.cfg": "Cluster - absent\nAccount - x\n", "b.cfg": "Cluster - slurm\nAccount - a\n"}
+	_, err := f.load(slurmconf.Accounts{Files: texts})
+	var waiting *WaitingError
+	if !errors.As(err, &waiting) || !strings.HasPrefix(waiting.Reason, "slurmdbd does not know cluster absent yet") ||
+		!waiting.IsOfCluster {
+		t.Errorf("the error is %v", err)
+	}
+	if got := f.calls(); strings.Count(got, "-i load") != 1 {
+		t.Errorf("the file of the other cluster is not applied, or that of the unknown one is: the calls are\n%s", got)
+	}
+	texts["c.cfg"] = "Account - y\n"
+	_, err = f.load(slurmconf.Accounts{Files: texts})
+	var refused *RefusedError
+	want := []string{"c.cfg: it has no line Cluster", "slurmdbd does not know cluster absent yet"}
+	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want[0]) || !strings.Contains(refused.Reason, want[1]) {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -75,7 +75,7 @@ func (s sacctmgr) associations(ctx context.Context, cluster string) ([]Associati
 	var out []Association
 	for _, row := range rows {
 		if len(row) != 3 || row[0] == "" {
-			return nil, &WaitingError{fmt.Sprintf("the line %q of sacctmgr cannot be read", strings.Join(row, "|"))}
+			return nil, &WaitingError{Reason: fmt.Sprintf("the line %q of sacctmgr cannot be read", strings.Join(row, "|"))}
 		}
 		out = append(out, Association{Account: row[0], User: row[1], Partition: row[2]})
 	}
