@@ -59,6 +59,8 @@ type Agent struct {
 	last    attempt
 	// started reports whether the live folder is complete, so that the daemon can start.
 	started bool
+	// keepsKeySet says that the daemon keeps a key set that is not wanted any more.
+	keepsKeySet bool
 }
 
 // New returns an agent. If the live folder has a configuration, the daemon runs with it, or with an earlier one.

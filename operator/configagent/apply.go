@@ -23,6 +23,7 @@ func (a *Agent) look(ctx context.Context) {
 		return
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
+	wanted = a.keepKeySet(wanted)
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
 	_ = a.keepForOtherPods() // stepSettle has the error
 	for range 3 {            // a failed attempt is undone at once

@@ -29,6 +29,37 @@ func TestKeysOfSlurmd(t *testing.T) {
 	}
 }
 
+// TestADeletedKeySetBringsBackNoRetiredKey: slurm.key is the key of before the first rotation.
+func TestADeletedKeySetBringsBackNoRetiredKey(t *testing.T) {
+	e := newEnv(t)
+	e.cfg.Daemon, e.cfg.Check, e.cfg.Confirm = KeysDaemon("slurmd"), CheckKeys, nil
+	e.agent = New(e.cfg)
+	set := `{"keys":["new"]}`
+	e.wantFiles("slurm.key", "retired", "slurm.jwks", set, slurmconf.KeySetFile, "new*")
+	for range 2 { // the agent starts again
+		e.wantFiles("slurm.key", "retired")
+		checkKeys(t, e, "new*", "")
+		if live, err := ReadFiles(e.cfg.Live); err != nil || live.text("slurm.jwks") != set {
+			t.Errorf("slurmd has the keys %q, %v", live.text("slurm.jwks"), err)
+		}
+		e.agent = New(e.cfg)
+	}
+	if len(e.effects) != 0 {
+		t.Errorf("slurmd was given its keys %d times again", len(e.effects))
+	}
+	e.wantFiles("slurm.key", "retired", "slurm.jwks", set, slurmconf.KeySetFile, "new*,newer")
+	checkKeys(t, e, "new*,newer", "")
+}
+
+// TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet: a deleted Secret holds up nothing else.
+func TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1", "slurm.jwks", "set", slurmconf.KeySetFile, "new*")
+	e.want("2", "TreeWidth=2")
+	e.check("2", "", "TreeWidth=2")
+	checkKeys(t, e, "new*", "")
+}
+
 // wantFiles writes the wanted files, given by name and content, and lets the agent look.
 func (e *env) wantFiles(files ...string) {
 	e.t.Helper()

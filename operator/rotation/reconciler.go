@@ -108,17 +108,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var soonest time.Duration
 	var failures []error
 	for _, k := range r.kinds() {
+		unfinished, again, err := true, time.Duration(0), error(nil)
 		if c.Annotations[k.annotation] == "" {
-			if unfinished, err := r.finishesUnasked(ctx, c, k); !unfinished {
-				failures = append(failures, err)
-				continue
-			}
+			unfinished, again, err = r.finishesUnasked(ctx, c, k)
 		}
-		again, err := r.takeStep(ctx, c, k)
+		if unfinished {
+			again, err = r.takeStep(ctx, c, k)
+		}
 		failures = append(failures, err)
-		if again > 0 && (soonest == 0 || again < soonest) {
-			soonest = again
-		}
+		soonest = kube.Soonest(soonest, again)
 	}
 	return kube.ResultOf(soonest, errors.Join(failures...))
 }
@@ -167,12 +165,15 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if !in.Requested && len(secret.set.IDs()) == 1 && last != nil && last.Status == metav1.ConditionTrue {
 		// A pod that starts has the written key set from the beginning.
-		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, sharers)
+		return r.keepRotated(ctx, *last, secret, sharers)
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {
 		return none, 0, err
 	}
 	if in.Members, err = r.observeMembers(ctx, c.Namespace, sharers, secret.set); err != nil {
+		return none, 0, err
+	}
+	if err := checkKeySetExists(c, secret, in.Members); err != nil {
 		return none, 0, err
 	}
 	if plan.MustSeeOutside(in) {
@@ -185,7 +186,7 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 	case step.WaitsForOutside:
 		return outsideCondition(c, secret.name, in), outsideInterval, nil
 	case step.Phase == plan.Rotated:
-		return conditionOf(step, secret.set), 0, r.keepOwners(ctx, secret.rotationSecret, sharers)
+		return r.keepRotated(ctx, conditionOf(step, secret.set), secret, sharers)
 	case step.Write == nil:
 		return conditionOf(step, secret.set), lookInterval, nil
 	}

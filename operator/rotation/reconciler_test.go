@@ -1,6 +1,7 @@
 package rotation
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"errors"
@@ -40,6 +41,8 @@ type env struct {
 	// slurm is the reading of the Slurm cluster, and slurmProblem why there is no newer one.
 	slurm        *slurmclients.Reading
 	slurmProblem string
+	// newKeyID is the id of the next key, "new" if it is empty.
+	newKeyID string
 	// later is how long after noon it is.
 	later time.Duration
 }
@@ -97,7 +100,7 @@ func (e *env) reconcile(store *kubetest.Store) error {
 			Error: e.faults[podIP]}, nil
 	}
 	r := New(store, store, read, func(refs.ClusterKey) SlurmCluster { return e }, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
-	r.newKeyID = func(time.Time) (string, error) { return "new", nil }
+	r.newKeyID = func(time.Time) (string, error) { return cmp.Or(e.newKeyID, "new"), nil }
 	r.newBridge = func() (*rsa.PrivateKey, error) { return bridge, nil }
 	_, err := r.Reconcile(e.t.Context(), kubetest.Request("slurm"))
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,6 +47,11 @@ func (r *Reconciler) readSecret(ctx context.Context, namespace, name string) (ro
 	}
 	out.live = secret
 	return out, nil
+}
+
+// isImmutable reports whether somebody has made the Secret immutable.
+func (s rotationSecret) isImmutable() bool {
+	return s.live != nil && s.live.Immutable != nil && *s.live.Immutable
 }
 
 // data returns the value of a key, nil if there is none.
@@ -103,8 +109,14 @@ func (r *Reconciler) renderSecret(ctx context.Context, from rotationSecret, c *v
 	return out, err
 }
 
-// writeSecret writes the Secret, on condition that it has not changed since it was read.
+// writeSecret writes the Secret, on condition that it has not changed since it was read. The error is *problem.Error if the
+// operator cannot write it.
 func (r *Reconciler) writeSecret(ctx context.Context, from rotationSecret, next *corev1.Secret) error {
+	if from.isImmutable() && !equality.Semantic.DeepEqual(from.live.Data, next.Data) {
+		return problem.New(v1beta1.ReasonSecretImmutable, "Secret %[1]s is immutable, so that the next keys cannot be written: "+
+			"replace it by one of the same content and annotations without the field immutable, in one step: kubectl get secret "+
+			"--namespace %[2]s %[1]s -o json | jq 'del(.immutable)' | kubectl replace --force -f -", next.Name, next.Namespace)
+	}
 	var err error
 	if from.live == nil {
 		err = r.Client.Create(ctx, next, r.Owner)

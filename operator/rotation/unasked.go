@@ -2,6 +2,7 @@ package rotation
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,31 +14,45 @@ import (
 
 // finishesUnasked reports whether a rotation for which no annotation asks any more must go on: one that has begun, since
 // its state is in its Secret, and one whose condition does not say that all daemons have taken the last step. Otherwise it keeps
-// the owners of the Secret, and removes the condition of a rotation that never began.
-func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller, k kind) (bool, error) {
+// the owners of the Secret, removes the condition of a rotation that never began, and returns when to look again, 0 for not at
+// all.
+func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller, k kind) (bool, time.Duration, error) {
 	key := k.refs.ofController(c)
 	if key == nil || c.Spec.External || !r.MayRunIn(c.Namespace) {
-		return false, nil
+		return false, 0, nil
 	}
 	secret, unfinished, err := k.isUnfinished(ctx, c.Namespace, *key)
 	if reported, err := problem.Split(err); reported != nil || err != nil {
-		return false, err // nobody waits for what is reported
+		return false, 0, err // nobody waits for what is reported
 	}
 	last := meta.FindStatusCondition(c.Status.Conditions, k.condition)
 	switch {
+	case secret.live == nil && k.condition == v1beta1.ConditionKeysRotated && hasHadKeySet(c):
+		return r.missesKeySet(ctx, c, k)
 	case secret.live == nil && last != nil:
-		return false, r.removeCondition(ctx, c, k)
+		return false, 0, r.removeCondition(ctx, c, k)
 	case secret.live == nil:
-		return false, nil
+		return false, 0, nil
 	case unfinished, last == nil, last.Status != metav1.ConditionTrue:
-		return true, nil
+		return true, 0, nil
 	}
 	all, err := listSharers(ctx, r.Client, c.Namespace, key, k.refs)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	_, err = problem.Split(r.keepOwners(ctx, secret, all))
-	return false, err
+	return false, secretInterval, err
+}
+
+// missesKeySet reports whether daemons have a key set whose Secret is gone. It removes the condition if all daemons have the
+// key of the user again.
+func (r *Reconciler) missesKeySet(ctx context.Context, c *v1beta1.Controller, k kind) (bool, time.Duration, error) {
+	_, _, err := r.rotateKey(ctx, c)
+	reported, err := problem.Split(err)
+	if err != nil || reported != nil {
+		return reported != nil && reported.Reason == v1beta1.ReasonKeySetMissing, 0, err
+	}
+	return false, 0, r.removeCondition(ctx, c, k)
 }
 
 // removeCondition removes the condition of a rotation.

@@ -166,6 +166,11 @@ const (
 	ReasonRetiringKey = "RetiringKey"
 	// ReasonRotated (True): all daemons have the new key alone.
 	ReasonRotated = "Rotated"
+	// ReasonKeySetMissing (False): the Secret with the key set of auth/slurm is gone, which daemons have. It is of KeysRotated.
+	ReasonKeySetMissing = "KeySetMissing"
+	// ReasonSecretImmutable (False): the Secret with the keys of a rotation is immutable, so that the operator cannot write the
+	// next ones.
+	ReasonSecretImmutable = "SecretImmutable"
 )
 
 // ConditionConfigApplied is on Controllers. True: slurmctld has the configuration that the Controller

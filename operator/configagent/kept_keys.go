@@ -1,0 +1,33 @@
+package configagent
+
+import (
+	"maps"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// keySetFiles are the key set of auth/slurm and its description.
+var keySetFiles = []string{"slurm.jwks", slurmconf.KeySetFile}
+
+// keepKeySet returns the wanted files with the key set that the daemon has if they have none: its Secret was deleted.
+// The slurm.key that is left is that of before the first rotation. Other daemons do not accept it any more, and whoever has
+// it must not get in again. It does not modify its argument.
+func (a *Agent) keepKeySet(wanted Files) Files {
+	had := a.inForce.Given
+	if had.keySet() == "" {
+		had = a.inForce.Files
+	}
+	isMissing := had.keySet() != "" && wanted.keySet() == ""
+	if isMissing && !a.keepsKeySet {
+		a.cfg.Log.Warn("the Secret with the key set of auth/slurm is missing, and the daemon keeps the set", "keys", had.keySet())
+	}
+	a.keepsKeySet = isMissing
+	if !isMissing {
+		return wanted
+	}
+	out := maps.Clone(wanted)
+	for _, name := range keySetFiles {
+		out[name] = had[name]
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package rotation
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
+	"github.com/slurmtide/slurmtide/operator/names"
+)
+
+// keySetSecret returns the Secret with the key set.
+func (e *env) keySetSecret() *corev1.Secret {
+	e.t.Helper()
+	return kubetest.Get(e.t, e.store, names.KeySetSecret("auth", "slurm.key"), &corev1.Secret{})
+}
+
+// rotateOnce replaces the key once.
+func (e *env) rotateOnce() {
+	e.t.Helper()
+	for _, written := range []string{"first*,new", "first,new*", "new*"} {
+		if err := e.reconcile(e.store); err != nil {
+			e.t.Fatal(err)
+		}
+		e.load(written)
+	}
+	e.check(v1beta1.ReasonRotated, "", "new*")
+}
+
+// TestADeletedKeySet: no rotation begins with the retired key, and the condition says what is wrong until the set is back or
+// all daemons have the key of the user.
+func TestADeletedKeySet(t *testing.T) {
+	for name, ask := range map[string]string{"of a rotation that is asked for": "monday", "unasked": "",
+		"while another is asked for": "tuesday"} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.rotateOnce()
+			secret := e.keySetSecret()
+			if err := e.store.Delete(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			e.newKeyID = "newer"
+			e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = ask })
+			e.check(v1beta1.ReasonKeySetMissing, "db-accounting-0 has the key set new*", "")
+			e.load("") // those that were replaced have the retired key
+			delete(e.keys, "10.0.0.3")
+			e.check(v1beta1.ReasonKeySetMissing, "w-0 may have it", "")
+			e.load("new*")
+			e.keys["10.0.0.3"] = "new*"
+			secret.ResourceVersion, secret.UID = "", ""
+			if err := e.store.Create(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			if ask == "tuesday" {
+				e.check(v1beta1.ReasonDistributingKey, "", "new*,newer")
+				return
+			}
+			e.check(v1beta1.ReasonRotated, "", "new*")
+		})
+	}
+}
+
+// TestAKeySetThatIsGivenUp: all daemons have the key of the user again, such as after a restart of all pods.
+func TestAKeySetThatIsGivenUp(t *testing.T) {
+	e := newEnv(t)
+	e.rotateOnce()
+	if err := e.store.Delete(t.Context(), e.keySetSecret()); err != nil {
+		t.Fatal(err)
+	}
+	e.changeController(func(c *v1beta1.Controller) { delete(c.Annotations, v1beta1.AnnotationRotateKeys) })
+	e.load("")
+	if err := e.reconcile(e.store); err != nil {
+		t.Fatal(err)
+	}
+	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
+	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated); condition != nil {
+		t.Errorf("the condition is %+v", condition)
+	}
+}
+
+// TestAnImmutableKeySet: somebody has made the Secret immutable, for which the API server refuses the next keys.
+func TestAnImmutableKeySet(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	secret := e.keySetSecret()
+	secret.Immutable = new(true)
+	if err := e.store.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	e.load("first*,new")
+	e.check(v1beta1.ReasonSecretImmutable, "without the field immutable", "first*,new")
+	var events []string
+	for len(e.recorder.Events) > 0 {
+		events = append(events, <-e.recorder.Events)
+	}
+	if got := strings.Join(events, "\n"); !strings.Contains(got, "Warning SecretImmutable") {
+		t.Errorf("the events are\n%s", got)
+	}
+	secret = e.keySetSecret()
+	if err := e.store.Delete(t.Context(), secret, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	secret.Immutable, secret.ResourceVersion, secret.UID = nil, "", ""
+	if err := e.store.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+}
