@@ -89,7 +89,7 @@ func TestMaxListBytes(t *testing.T) {
 func TestAnInternerKeepsNoLongTexts(t *testing.T) {
 	in := NewInterner()
 	long := strings.Repeat("x", 1<<20)
-	if in.text([]byte(long)) != long || in.list([]byte(`["`+long+`"]`))[0] != long {
+	if in.text([]byte(long)) != long || in.list([]byte(`["` + long + `"]`))[0] != long {
 		t.Error("the text differs")
 	}
 	if len(in.texts) != 0 || len(in.lists) != 0 {
