@@ -80,12 +80,10 @@ func (r Reader) Observe(ctx context.Context, d Daemon) (agentstatus.Observation,
 // the kubelet bring the revision to the pods at once.
 func (r Reader) readAgents(ctx context.Context, set *appsv1.StatefulSet, selector map[string]string, revision string) (
 	[]agentstatus.Agent, error) {
-	list := &corev1.PodList{}
-	if err := r.Uncached.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels(selector)); err != nil {
-		return nil, fmt.Errorf("listing the pods of agents: %w", err)
+	pods, err := r.listPods(ctx, set, selector)
+	if err != nil {
+		return nil, err
 	}
-	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !isPodOf(set, &pod) })
-	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	out := AskEach(ctx, pods, r.readAgent)
 	for i := range pods {
 		if err := r.requestSync(ctx, &pods[i], revision, out[i]); err != nil {
@@ -93,6 +91,17 @@ func (r Reader) readAgents(ctx context.Context, set *appsv1.StatefulSet, selecto
 		}
 	}
 	return out, nil
+}
+
+// listPods returns the pods of a StatefulSet that have labels, in the order of their names.
+func (r Reader) listPods(ctx context.Context, set *appsv1.StatefulSet, selector map[string]string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := r.Uncached.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels(selector)); err != nil {
+		return nil, fmt.Errorf("listing the pods of agents: %w", err)
+	}
+	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !isPodOf(set, &pod) })
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods, nil
 }
 
 // readAgent returns what the agent of a pod says.

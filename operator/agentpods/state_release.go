@@ -2,31 +2,32 @@ package agentpods
 
 import (
 	"context"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// StateRelease returns the release that has written the state of slurmctld, as the agents of the pods that labels select
-// read it: the newest one if they differ, and the zero value if no agent knows it.
-func (r Reader) StateRelease(ctx context.Context, namespace string, selector map[string]string) (releases.Release, error) {
+// StateRelease returns the release that has written the state of a daemon, as the agents of its pods read it: the newest one
+// if they differ, and the zero value if no agent knows it. Like Observe, it asks the pods of the owner's StatefulSet alone.
+func (r Reader) StateRelease(ctx context.Context, d Daemon) (releases.Release, error) {
 	var out releases.Release
-	pods := &corev1.PodList{}
-	if err := r.Uncached.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels(selector)); err != nil {
-		return out, fmt.Errorf("listing the pods of agents: %w", err)
+	set := &appsv1.StatefulSet{}
+	found, err := r.Find(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Set}, set)
+	if err != nil || !found || !metav1.IsControlledBy(set, d.Owner) {
+		return out, err
 	}
-	for i := range pods.Items {
-		if pods.Items[i].Status.PodIP == "" {
-			continue
-		}
-		status, err := r.ReadAgent(ctx, pods.Items[i].Status.PodIP)
-		if err != nil {
+	pods, err := r.listPods(ctx, set, d.Pods)
+	if err != nil {
+		return out, err
+	}
+	for _, agent := range AskEach(ctx, pods, r.readAgent) {
+		if agent.Err != nil {
 			continue // it does not know
 		}
-		if found, err := releases.Parse(status.StateRelease); err == nil && out.Compare(found) < 0 {
+		if found, err := releases.Parse(agent.Status.StateRelease); err == nil && out.Compare(found) < 0 {
 			out = found
 		}
 	}

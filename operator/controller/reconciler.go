@@ -63,9 +63,15 @@ func New(c client.Client, uncached client.Reader,
 		guard:  upgrade.NewGuard(w, recorder, now),
 		agents: agentpods.Reader{Writer: w, ReadAgent: readAgent, Now: now}}
 	r.guard.ReadState = func(ctx context.Context, object client.Object) (releases.Release, error) {
-		return r.agents.StateRelease(ctx, object.GetNamespace(), names.SlurmctldSelector(object.GetName()))
+		return r.agents.StateRelease(ctx, slurmctldOf(object))
 	}
 	return r
+}
+
+// slurmctldOf returns where the agents of a Controller's slurmctld are.
+func slurmctldOf(c client.Object) agentpods.Daemon {
+	return agentpods.Daemon{Name: "slurmctld", Namespace: c.GetNamespace(), Owner: c, Set: names.ControllerStatefulSet(c.GetName()),
+		Config: names.ControllerConfigMap(c.GetName()), Pods: names.SlurmctldSelector(c.GetName())}
 }
 
 // Reconcile applies the objects of one Controller and writes its status.
@@ -93,9 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
-	observed, err := r.agents.Observe(ctx, agentpods.Daemon{Name: "slurmctld", Namespace: c.Namespace, Owner: c,
-		Replicas: refs.ControllerReplicas(c), Set: names.ControllerStatefulSet(c.Name),
-		Config: names.ControllerConfigMap(c.Name), Pods: names.SlurmctldSelector(c.Name)})
+	slurmctld := slurmctldOf(c)
+	slurmctld.Replicas = refs.ControllerReplicas(c)
+	observed, err := r.agents.Observe(ctx, slurmctld)
 	observed.Problem = reported
 	observed.Object = fmt.Sprintf("controllers.slinky.slurm.net -n %s %s", c.Namespace, c.Name)
 	if err == nil {
