@@ -157,11 +157,18 @@ func (p *poller) publishPoll(
 }
 
 // writePoll writes the result of a poll into a snapshot that is not published yet, and returns why the
-// poll failed. If writing the reading panics, the values in the snapshot stay unchanged.
+// poll failed. If writing the reading panics, or names too many nodes, the values in the snapshot stay unchanged, and the next
+// poll begins with a new reader.
 func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) error {
 	before := *s
 	if err == nil {
-		err = Guard("storing "+string(p.resource), func() { p.writeReading(s, begin, took, got) })
+		if err = Guard("storing "+string(p.resource), func() { p.writeReading(s, begin, took, got) }); err == nil && got.update != nil {
+			err = checkNamedNodes(s, p.resource)
+		}
+		if err != nil {
+			// The reader takes what it has read for stored: "unchanged" would make the former values fresh.
+			p.read = p.cache.readerOf(p.resource)
+		}
 	}
 	if err != nil {
 		*s = before

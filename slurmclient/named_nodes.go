@@ -1,0 +1,56 @@
+package slurmclient
+
+import (
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// maxNamedNodes is how many nodes the distinct host lists of one kind of objects may name together. Slurm has at most some
+// 65,000 nodes. A server may answer anything, and a few short texts can name millions of nodes, which those who read a
+// snapshot expand.
+const maxNamedNodes = 1 << 22
+
+// checkNamedNodes returns an error if the jobs or reservations of a snapshot name too many nodes. Lists that cannot be read
+// name none.
+func checkNamedNodes(s *Snapshot, changed Resource) error {
+	c := nodeCounter{seen: map[string]bool{}}
+	switch changed {
+	case Jobs:
+		for _, j := range s.Jobs.Value {
+			c.add(j.Nodes)
+			c.add(j.RequiredNodes)
+			c.add(j.ExcludedNodes)
+			c.add(j.ScheduledNodes)
+		}
+	case Reservations:
+		for _, r := range s.Reservations.Value {
+			c.add(r.Nodes)
+		}
+	case Partitions:
+		for _, p := range s.Partitions.Value {
+			c.add(p.Nodes)
+		}
+	}
+	if c.count > maxNamedNodes {
+		return &Error{Code: CodeUnavailable, Op: "reading " + string(changed),
+			Message: fmt.Sprintf("they name more than %d nodes", maxNamedNodes)}
+	}
+	return nil
+}
+
+// nodeCounter counts the names of distinct host lists.
+type nodeCounter struct {
+	seen  map[string]bool
+	count int
+}
+
+func (c *nodeCounter) add(list string) {
+	if list == "" || c.seen[list] || c.count > maxNamedNodes {
+		return
+	}
+	c.seen[list] = true
+	if n, err := hostlist.Count(list); err == nil {
+		c.count += n
+	}
+}

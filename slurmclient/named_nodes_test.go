@@ -1,0 +1,56 @@
+package slurmclient
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// TestObjectsThatNameTooManyNodesAreNoReading: each of those who read a snapshot would fill its memory. The next poll begins
+// with a new reader: the old one takes the jobs for stored, and "unchanged" would make the former ones fresh.
+func TestObjectsThatNameTooManyNodesAreNoReading(t *testing.T) {
+	for name, update := range map[string]func(*Snapshot){
+		"too many nodes": func(s *Snapshot) {
+			for id := range 10 {
+				s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), ExcludedNodes: fmt.Sprintf("x%d-[0-1048000]", id)})
+			}
+		},
+		"a panic": func(*Snapshot) { panic("halfway") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := New(Config{URL: "http://127.0.0.1:1", Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			c := NewCache(client, CacheConfig{Resources: []Resource{Jobs}})
+			p, polls := c.pollers[0], 0
+			p.read = func(context.Context) (reading, error) {
+				if polls++; polls > 1 {
+					return reading{}, nil // unchanged
+				}
+				return reading{update: update}, nil
+			}
+			for range 2 {
+				p.pollOnce(t.Context())
+				if poll := c.Snapshot().Jobs; poll.Known || len(poll.Value) != 0 || poll.Err == nil {
+					t.Errorf("%d jobs are read, %v", len(poll.Value), poll.Err)
+				}
+			}
+		})
+	}
+}
+
+// TestEqualListsNameTheirNodesOnce: many jobs exclude the same nodes.
+func TestEqualListsNameTheirNodesOnce(t *testing.T) {
+	s := &Snapshot{}
+	for id := range 100_000 {
+		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("n%d", id%10_000), ExcludedNodes: "n[0-9999]"})
+	}
+	if err := checkNamedNodes(s, Jobs); err != nil {
+		t.Error(err)
+	}
+}
