@@ -18,7 +18,7 @@ const (
 )
 
 // maxListBytes returns how much memory the records of one list may need: a third of what the process may use, and 4 GiB at
-// most, so that no server exhausts the memory of a process that reads others, too. A job needs about 2 kB.
+// most, so that no server exhausts the memory of a process that reads others, too. A job needs about 1 kB.
 func maxListBytes(memoryLimit int64) int { return int(min(memoryLimit/3, 4<<30)) }
 
 // Envelope contains the members of an answer other than its list, as raw JSON. Missing members are nil.
