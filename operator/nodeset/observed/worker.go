@@ -5,6 +5,7 @@ package observed
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 // Worker converts the pod of a worker for the plan. kubeNode is the Kubernetes node where it runs, nil if there
@@ -31,6 +33,8 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 		Finished:     pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		CordonReason: cordonReasonOf(pod, kubeNode, propagated),
 		DrainMark:    DrainMark(pod),
+		NoAgent: !slices.ContainsFunc(pod.Spec.InitContainers,
+			func(c corev1.Container) bool { return c.Name == podspec.ContainerKeys }),
 	}
 	if n, ok := names.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n

@@ -15,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
 func requireTerm(term corev1.NodeSelectorTerm) func(*corev1.Pod) {
@@ -112,6 +113,9 @@ func TestWorkers(t *testing.T) {
 			w.DrainMark = plan.DrainMark{Cause: "ScaleIn", Since: nodesettest.Noon,
 				Deadline: nodesettest.Noon.Add(3 * time.Hour), Drained: nodesettest.Noon.Add(7 * time.Second)}
 		}},
+		{"has an agent", func(p *corev1.Pod) {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: podspec.ContainerKeys})
+		}, func(w *plan.Worker) { w.NoAgent = false }},
 		{"was registered", func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: v1beta1.PodConditionRegistered,
 				Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(nodesettest.Noon)})
@@ -127,7 +131,7 @@ func TestWorkers(t *testing.T) {
 				Pod: "gpu-3", UID: "uid-gpu-3", Slot: plan.Slot{Ordinal: 3}, SlurmName: "gpu-3", Revision: "new",
 				Created:  nodesettest.Noon.Add(-time.Hour),
 				KubeNode: "kube-3", Running: true, RunningSince: nodesettest.Noon.Add(-time.Hour),
-				Ready: true, ReadySince: nodesettest.Noon.Add(-time.Hour),
+				Ready: true, ReadySince: nodesettest.Noon.Add(-time.Hour), NoAgent: true,
 			}
 			tc.want(&want)
 			if diff := cmp.Diff(want, Worker(nodesettest.NewWorkerPod(3, tc.change), nil, nil)); diff != "" {

@@ -150,7 +150,7 @@ func (b *planRun) deletePods() {
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)
 		if !v.Allowed && b.isLost(w) {
-			b.actions.LostBySlurm = append(b.actions.LostBySlurm, w.Pod)
+			b.reportLost(w)
 		}
 		if v.Allowed && v.Unregistered {
 			if left--; left < 0 {

@@ -23,6 +23,14 @@ func (b *planRun) isLost(w *Worker) bool {
 		b.slurm.NodesReadAt.After(w.Registered)
 }
 
+// reportLost reports a worker whose record Slurm lost.
+func (b *planRun) reportLost(w *Worker) {
+	b.actions.LostBySlurm = append(b.actions.LostBySlurm, w.Pod)
+	if w.NoAgent {
+		b.actions.AskedByHand = append(b.actions.AskedByHand, w.Pod)
+	}
+}
+
 // The first request to register again comes when slurmd has long been running without a record, others
 // follow while that lasts. The agent in the pod waits until no step runs: slurmctld ends steps that it does
 // not know when their node registers.
@@ -41,7 +49,7 @@ func (b *planRun) registrationRequest(w *Worker) time.Time {
 	last := w.DrainMark.RegisterAgain
 	next := last.Add(registerAgainEvery)
 	switch {
-	case !missing && !b.isLost(w):
+	case w.NoAgent, !missing && !b.isLost(w):
 	case b.now.Before(next):
 		b.requeueAt(next)
 	default:

@@ -41,6 +41,18 @@ func TestWorkersWhoseRecordSlurmLost(t *testing.T) {
 	}
 }
 
+func TestALostWorkerWithoutAnAgentIsAskedByHand(t *testing.T) {
+	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
+	for _, without := range []bool{false, true} {
+		s := newInput(1, 1, future, withWorker(0, func(w *Worker) { w.NoAgent, w.DrainMark.RegisterAgain = without, time.Time{} }))
+		actions := s.runPlanner()
+		asked := slices.ContainsFunc(actions.Steps, func(s Step) bool { return !s.DrainMark.RegisterAgain.IsZero() })
+		if byHand := len(actions.AskedByHand) == 1; byHand != without || asked == without {
+			t.Errorf("NoAgent %v: asked by the agent %v, by hand %v", without, asked, byHand)
+		}
+	}
+}
+
 func TestAReadingShowsARegistration(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change []func(*planInput)

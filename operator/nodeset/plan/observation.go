@@ -126,6 +126,8 @@ type Worker struct {
 	RunningSince time.Time
 	Ready        bool
 	ReadySince   time.Time
+	// NoAgent reports that no slurm-agent runs beside slurmd, so that nothing can ask slurmd to register again.
+	NoAgent bool
 	// Registered is when a slurmd of the pod was seen registered with Slurm, zero for not yet.
 	Registered time.Time
 	// Finished reports that all of its containers have ended for good.

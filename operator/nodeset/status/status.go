@@ -141,9 +141,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		}
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		if len(actions.LostBySlurm) > 0 {
-			text += fmt.Sprintf("; Slurm lost the records of workers %s, as after a restore of slurmctld's state: they stay, since they may have jobs that slurmctld lost, and register again when these have ended", observed.CleanReason(hostlist.Compress(actions.LostBySlurm)))
-		}
+		text += formatLost(actions)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
@@ -155,6 +153,22 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
 			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames))
 	}
+}
+
+// formatLost reports the workers whose records Slurm lost, and what somebody must do about those without an agent.
+func formatLost(actions *plan.Actions) string {
+	if len(actions.LostBySlurm) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; Slurm lost the records of workers %s, as after a restore of slurmctld's state: they stay, "+
+		"since they may have jobs that slurmctld lost, and register again when these have ended",
+		observed.CleanReason(hostlist.Compress(actions.LostBySlurm)))
+	if len(actions.AskedByHand) > 0 {
+		text += fmt.Sprintf("; %s have no slurm-agent, so run for each of them when its jobs have ended: "+
+			"kubectl exec %s -c slurmd -- sh -c 'kill -HUP $(pidof slurmd)'",
+			observed.CleanReason(hostlist.Compress(actions.AskedByHand)), actions.AskedByHand[0])
+	}
+	return text
 }
 
 // drainingCondition reports what the first worker that is to be removed waits for.

@@ -15,8 +15,7 @@ func (s *Env) KillOperator(ctx context.Context) error {
 
 // SignalSlurmctld sends slurmctld a signal, such as SIGSTOP. The kubelet starts it again after SIGKILL.
 func (s *Env) SignalSlurmctld(ctx context.Context, signal syscall.Signal) error {
-	const nameInDebian = "slurmctld-wlm"
-	return s.signalProgram(ctx, "app=slurmctld", nameInDebian, signal)
+	return s.signalProgram(ctx, "app=slurmctld", "slurmctld", signal)
 }
 
 // signalProgram sends a signal to a program in the first pod of a selector.

@@ -131,7 +131,8 @@ func testOlderState(t *testing.T, s *nodeset.Env) {
 	c.awaitSlurmState("older-0", "FUTURE", "")
 	c.await("Ready names it", func(ctx context.Context) (bool, string) {
 		ok, text := conditionOf(ctx, s, "older", "Ready", "False")
-		return ok && strings.Contains(text, "Slurm lost the records of workers older-0"), text
+		return ok && strings.Contains(text, "Slurm lost the records of workers older-0") &&
+			strings.Contains(text, "kubectl exec older-0 -c slurmd"), text
 	})
 	const longerThanRegistration = 90 * time.Second // registerWithin is a minute here
 	for end := time.Now().Add(longerThanRegistration); time.Now().Before(end); time.Sleep(time.Second) {
@@ -143,7 +144,10 @@ func testOlderState(t *testing.T, s *nodeset.Env) {
 		t.Errorf("the job was ended: %s %v", out, err)
 	}
 	must(t, s.FinishJob(t.Context(), job))
-	c.timeout *= 2 // it is asked every two minutes
+	// The workers of a Cluster or of an external Controller have no agent.
+	_, err = s.Kube.Kubectl(t.Context(), "--namespace", s.Values.Namespace, "exec", "older-0", "-c", "slurmd", "--",
+		"sh", "-c", "kill -HUP $(pidof slurmd)")
+	must(t, err)
 	c.awaitSlurmState("older-0", "IDLE", "")
 	if have := c.mustWorkers()["older-0"]; have.UID != before.UID {
 		t.Errorf("it was replaced: %v", have)

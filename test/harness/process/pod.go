@@ -1,7 +1,7 @@
 package process
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +18,7 @@ func FindInPod(podUID, program string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	var others []string
 	for _, file := range files {
 		groups, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(groups), podUID) {
@@ -25,9 +26,14 @@ func FindInPod(podUID, program string) (int, error) {
 		}
 		dir := filepath.Dir(file)
 		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
-		if err == nil && strings.TrimSpace(string(comm)) == program[:min(len(program), nameLimit)] {
+		if err != nil {
+			continue
+		}
+		name := strings.TrimSpace(string(comm))
+		if name == program[:min(len(program), nameLimit)] {
 			return strconv.Atoi(filepath.Base(dir))
 		}
+		others = append(others, name)
 	}
-	return 0, errors.New("no process " + program + " in the pod")
+	return 0, fmt.Errorf("no process %s in the pod, only %q", program, others)
 }
