@@ -82,9 +82,12 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterS
 	return out
 }
 
+// maxVersion is how long the text of a version may be. A server may answer anything, and a status must be accepted.
+const maxVersion = 64
+
 func setNonEmpty(field *string, value string) {
 	if value != "" {
-		*field = value
+		*field = v1beta1.CutText(value, maxVersion)
 	}
 }
 

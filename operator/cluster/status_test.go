@@ -54,6 +54,16 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 	}
 }
 
+// TestALongVersionIsCut: the API server refuses a status of megabytes, with which nothing would be reported.
+func TestALongVersionIsCut(t *testing.T) {
+	reading := readingAged(time.Second, time.Second)
+	reading.Snapshot.Server.Release = strings.Repeat("26.05", 1<<20)
+	got := statusOf(noon, &v1beta1.Cluster{}, observation{reading: reading}).SlurmVersion
+	if len(got) > 64 || !strings.HasPrefix(got, "26.05") {
+		t.Errorf("the version has %d bytes", len(got))
+	}
+}
+
 func TestReadyCondition(t *testing.T) {
 	missing := &access.MissingError{Ref: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
 	unread := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}

@@ -271,3 +271,27 @@ func TestSlurmdbdGetsThePasswordInItsConfiguration(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestWhatADowngradedAgentAccepted: an earlier version keeps what it accepts as files, and leaves the record of this one. What a
+// later version finds after both is what was accepted last: removed partitions are judged by it.
+func TestWhatADowngradedAgentAccepted(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Now().Add(-time.Hour)
+	accept := func(write func() error, name, want string) {
+		t.Helper()
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Minute)
+		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+		if got := readAccepted(dir, "slurm.conf").text("slurm.conf"); got != want {
+			t.Errorf("slurm.conf of the earlier pod is %q, want %q", got, want)
+		}
+	}
+	files := func(conf string) Files { return Files{"slurm.conf": {[]byte(conf), 0o644}} }
+	accept(func() error { return newFileWriter().writeAccepted(dir, files("first")) }, inForceFile, "first")
+	accept(func() error { return WriteFiles(dir, files("downgraded")) }, "slurm.conf", "downgraded")
+	accept(func() error { return newFileWriter().writeAccepted(dir, files("again")) }, inForceFile, "again")
+}

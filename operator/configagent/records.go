@@ -148,17 +148,25 @@ func (w fileWriter) writeRecord(dir string, record inForce) error {
 	return w.replace(path)
 }
 
-// readAccepted returns the files that an earlier pod had, nil if there are none.
+// readAccepted returns the files that an earlier pod had, nil if there are none. An earlier version of this program kept them
+// as files: those that are newer than the record were written after a downgrade.
 func readAccepted(dir, conf string) Files {
 	record, err := readRecord(dir)
 	files := record.Files
-	if err != nil { // an earlier version of this program kept them as files
+	if err != nil || isNewer(filepath.Join(dir, conf), filepath.Join(dir, inForceFile)) {
 		files, err = ReadFiles(dir)
 	}
 	if err != nil || files.text(conf) == "" {
 		return nil
 	}
 	return files
+}
+
+// isNewer reports whether a file was written after another one.
+func isNewer(path, than string) bool {
+	file, err := os.Stat(path)
+	other, otherErr := os.Stat(than)
+	return err == nil && otherErr == nil && file.ModTime().After(other.ModTime())
 }
 
 // writeAccepted keeps files for the agent of the next pod, in one step.
