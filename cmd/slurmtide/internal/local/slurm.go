@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (l *Demo) connectSlurm(ctx context.Context, _ func(steps.Progress)) error {
 		return err
 	}
 	l.slurm, err = slurmclient.New(slurmclient.Config{
-		URL: "http://" + ip + ":6820", Timeout: 5 * time.Second,
+		URL: "http://" + net.JoinHostPort(ip, "6820"), Timeout: 5 * time.Second,
 		Token: slurmclient.TokenFromKey(secret.Data[jwtKey], slurmUser, time.Hour, time.Now),
 	})
 	if err != nil {
