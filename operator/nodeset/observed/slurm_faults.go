@@ -12,8 +12,8 @@ import (
 // its worker, and with which LBNL Node Health Check does. A * at the end stands for any text.
 func slurmFaults() []string {
 	return []string{"Duplicate jobid", "Kill task failed", "Prolog error", "Epilog error", "Job env setup error",
-		"batch job complete failure", "Low CPUs", "Low RealMemory*", "Low socket*core*thread count", "Low TmpDisk",
-		"gres/*", "NHC:*"}
+		"batch job complete failure", "SlurmdSpoolDir is full", "Low CPUs", "Low RealMemory*",
+		"Low socket*core*thread count", "Low TmpDisk", "CoreSpec differ", "gres/*", "NHC:*"}
 }
 
 // FaultReasons returns the reasons of drains that end with a worker of the NodeSet, none if it keeps
@@ -31,15 +31,24 @@ func FaultReasons(n *v1beta1.NodeSet) []string {
 
 // isFault reports whether Slurm or a health check, which runs as root, set one of the reasons. Any
 // other user is a person, and any other reason may be an administrator's, who may be root as well.
-// preStop repeats the reason as root.
+// preStop repeats the reason as root. slurmctld joins the reasons of a registration, as in "Low socket*core*thread
+// count, Low CPUs".
 func isFault(n *slurm.Node, faults []string) bool {
 	if n.ReasonBy != "root" && n.ReasonBy != "slurm" {
 		return false
 	}
 	reason := strings.TrimSpace(n.Reason)
-	return reason != "" && !strings.HasPrefix(reason, v1beta1.DrainReasonPrefix) &&
-		slices.ContainsFunc(faults, func(pattern string) bool {
-			prefix, open := strings.CutSuffix(pattern, "*")
-			return reason == pattern || open && strings.HasPrefix(reason, prefix)
-		})
+	if reason == "" || strings.HasPrefix(reason, v1beta1.DrainReasonPrefix) {
+		return false
+	}
+	isOther := func(part string) bool { return !matchesFault(part, faults) }
+	return matchesFault(reason, faults) || !slices.ContainsFunc(strings.Split(reason, ", "), isOther)
+}
+
+// matchesFault reports whether a text is one of the reasons.
+func matchesFault(text string, faults []string) bool {
+	return slices.ContainsFunc(faults, func(pattern string) bool {
+		prefix, open := strings.CutSuffix(pattern, "*")
+		return text == pattern || open && strings.HasPrefix(text, prefix)
+	})
 }
