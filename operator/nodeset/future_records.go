@@ -41,7 +41,7 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 		return nil
 	}
 	names := hostlist.Compress(step.Names)
-	err := r.createOwnedRecords(ctx, s, names)
+	err := r.createOwnedRecords(ctx, s, step.Names)
 	at := r.now()
 	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
 	if err == nil {
@@ -77,17 +77,18 @@ func (s *observation) assumeOwnership() {
 	}
 }
 
-// createOwnedRecords creates records with the shape of the NodeSet, and writes their owner.
-func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names string) error {
+// createOwnedRecords creates records with the shape of the NodeSet, and writes their owner and their GRES.
+func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names []string) error {
 	have, known := shape.OfNodeSet(s.nodeSet)
 	if !known {
 		return fmt.Errorf("the resources of a worker are not known")
 	}
-	if err := s.slurmCluster.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
+	if err := s.slurmCluster.CreateNodes(ctx, hostlist.Compress(names), render.FutureOptions(s.input, have)); err != nil {
 		return err
 	}
-	owner := comment.OfFuture(s.nodeSet, s.namespaceUID, s.recordShape().Hash)
-	return s.slurmCluster.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
+	want := s.recordShape()
+	update := s.recordUpdateOf(slurmclient.NodeUpdate{}, comment.Comment{Shape: want.HashWithoutGRES()}, want, want.GRES() != nil)
+	return r.updateRecords(ctx, s, names, update)
 }
 
 // clearPod removes the pod from the comment of a Slurm node.

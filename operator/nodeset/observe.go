@@ -210,7 +210,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 		WrittenAt: s.expectations.ReservationWrittenAt}
 	s.assumeOwnership()
 	s.assignOwners()
-	s.compareShapes()
+	s.compareShapes(now)
 	s.expectations.Sequence = reading.Snapshot.Nodes.Sequence
 	s.expectations.OverlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
 	s.observeMissingOwners()

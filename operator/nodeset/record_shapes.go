@@ -2,9 +2,13 @@ package nodeset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
@@ -28,8 +32,8 @@ func (s *observation) recordShape() observed.RecordShape {
 }
 
 // compareShapes compares the records with the shape of the NodeSet. Equal records that lack the hash of the shape in
-// their comment, and FUTURE records with other features or without the types of their GRES, are marked to be written.
-func (s *observation) compareShapes() {
+// their comment, and FUTURE records with other features or whose GRES were not written, are marked to be written.
+func (s *observation) compareShapes(now time.Time) {
 	want := s.recordShape()
 	for name, record := range s.slurm.Records {
 		n := s.slurmNodes[name]
@@ -39,7 +43,9 @@ func (s *observation) compareShapes() {
 		note, _ := comment.Parse(n.Comment)
 		want.Compare(&record, n)
 		if record.Future && want.Hash != "" && !record.OtherShape && !record.InvalidRegistration {
-			record.OwnerMissing = note.Shape == "" || !slices.Equal(n.Features, want.FeaturesOf(n)) || want.LostGRES(n) != ""
+			record.LostGRES = s.expectations.IsGRESRefused(name, record.LacksGRES)
+			record.OwnerMissing = note.Shape == "" || !slices.Equal(n.Features, want.FeaturesOf(n)) ||
+				record.LacksGRES && s.expectations.MayWriteGRES(name, now)
 		}
 		s.slurm.Records[name] = record
 	}
@@ -58,50 +64,90 @@ func (s *observation) observeMissingOwners() {
 	}
 }
 
-// adoptRecords writes the owner, the shape, the features and lost types of GRES on records, with one request for all that get the same.
+// adoptRecords writes the owner, the shape, the features and the GRES on records, with one request for all that get the same.
 func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []string) error {
 	if s.slurmCluster == nil {
 		return errNoSlurmCluster
 	}
-	type content struct{ comment, features, gres string }
-	want, equal := s.recordShape(), map[content][]string{}
-	updates := map[content]slurmclient.NodeUpdate{}
+	want, equal := s.recordShape(), map[string][]string{}
+	updates := map[string]recordUpdate{}
 	for _, name := range names {
 		update := s.adoptRecord(want, s.slurmNodes[name])
-		key := content{comment: *update.Comment, features: fmt.Sprint(update.Features)}
-		if update.GRES != nil {
-			key.gres = *update.GRES
-		}
+		key := update.String()
 		equal[key], updates[key] = append(equal[key], name), update
 	}
+	var errs []error
 	for key := range maps.Keys(equal) {
-		if err := s.slurmCluster.UpdateNode(ctx, hostlist.Compress(equal[key]), updates[key]); err != nil {
-			return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
+		if err := r.updateRecords(ctx, s, equal[key], updates[key]); err != nil {
+			errs = append(errs, fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err))
+			continue
 		}
 		r.expectations.ExpectWrite(s.expectations, equal[key], plan.CreateRecords, r.now())
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// recordUpdate is an update of FUTURE records. Without are the fields if Slurm refuses the GRES, nil for the same.
+type recordUpdate struct {
+	slurmclient.NodeUpdate
+	without *slurmclient.NodeUpdate
+}
+
+// String returns the same text for equal updates.
+func (u recordUpdate) String() string {
+	gres := ""
+	if u.GRES != nil {
+		gres = *u.GRES
+	}
+	return fmt.Sprintf("%s %q %s", *u.Comment, u.Features, gres)
+}
+
+// updateRecords updates FUTURE records. If Slurm refuses their GRES, it writes the rest and remembers that.
+func (r *Reconciler) updateRecords(ctx context.Context, s *observation, names []string, update recordUpdate) error {
+	list := hostlist.Compress(names)
+	err := s.slurmCluster.UpdateNode(ctx, list, update.NodeUpdate)
+	if err == nil || update.without == nil {
+		return err
+	}
+	log.FromContext(ctx).Info("slurmctld refuses GRES", "slurmNode", list, "gres", *update.GRES, "err", err.Error())
+	if err = s.slurmCluster.UpdateNode(ctx, list, *update.without); err == nil {
+		r.expectations.RefuseGRES(s.expectations, names, r.now())
+	}
+	return err
 }
 
 // adoptRecord returns what a FUTURE record gets: the owner, the features, and, if it has that shape, the hash of the shape
 // and its GRES.
-func (s *observation) adoptRecord(want observed.RecordShape, n *slurm.Node) slurmclient.NodeUpdate {
+func (s *observation) adoptRecord(want observed.RecordShape, n *slurm.Node) recordUpdate {
 	var out slurmclient.NodeUpdate
 	var note comment.Comment
+	lacking := false
 	if n != nil {
 		note, _ = comment.Parse(n.Comment)
 		if note.Shape == "" && want.IsKnown() && want.IsOf(n, "") {
-			note.Shape = want.Hash
+			note.Shape = want.HashWithoutGRES()
 		}
 		if features := want.FeaturesOf(n); want.IsKnown() && !slices.Equal(features, n.Features) {
 			out.Features = features
 		}
-		if lost := want.LostGRES(n); lost != "" && note.Shape == want.Hash {
-			out.GRES = &lost
-		}
+		lacking = want.IsKnown() && want.IsOf(n, note.Shape) && want.LacksGRES(n, note.Shape)
 	}
+	return s.recordUpdateOf(out, note, want, lacking)
+}
+
+// recordUpdateOf adds to an update of FUTURE records their owner and the shape of the note, and the GRES of the shape if
+// they are to be written.
+func (s *observation) recordUpdateOf(update slurmclient.NodeUpdate, note comment.Comment, want observed.RecordShape,
+	withGRES bool) recordUpdate {
+	before := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)
+	update.Comment = &before
+	if !withGRES {
+		return recordUpdate{NodeUpdate: update}
+	}
+	out := recordUpdate{NodeUpdate: update, without: &update}
+	note.Shape = want.Hash
 	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)
-	out.Comment = &text
+	out.Comment, out.GRES = &text, want.GRES()
 	return out
 }
 
@@ -113,7 +159,7 @@ func (r *Reconciler) recreateRecord(ctx context.Context, s *observation, step pl
 		r.expectations.ExpectWrite(s.expectations, names, expectations.OutcomeUnknown, r.now())
 		return fmt.Errorf("deleting the record of slurm node %s, which has another shape: %w", step.SlurmName, err)
 	}
-	if err := r.createOwnedRecords(ctx, s, step.SlurmName); err != nil {
+	if err := r.createOwnedRecords(ctx, s, names); err != nil {
 		r.expectations.ExpectWrite(s.expectations, names, plan.DeleteRecord, r.now())
 		return fmt.Errorf("creating the record of slurm node %s again: %w", step.SlurmName, err)
 	}

@@ -3,6 +3,7 @@ package behaviour
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
@@ -112,23 +113,63 @@ func TestFeaturesOfFutureRecordsAreUpdated(t *testing.T) {
 	}
 }
 
-// TestLostTypesOfGRESAreRestored: a reconfigure of slurmctld removes the types. The records stay, also one that a job names.
-func TestLostTypesOfGRESAreRestored(t *testing.T) {
+// TestNewRecordsKeepTheTypesOfGRES: slurmctld removes types that were not written after the creation.
+func TestNewRecordsKeepTheTypesOfGRES(t *testing.T) {
 	r := newShapeEnv(t)
-	r.slurm.References = map[string]string{"gpu-1": "job 5"}
-	for name, n := range r.slurm.Nodes {
-		if n.GRES = "gpu:4"; name == "gpu-1" || name == "gpu-2" { // of an earlier version
-			n.Comment = comment.OfFuture(r.nodeSet(), "uid-namespace", "")
-		}
-	}
+	r.slurm.Reconfigure()
 	r.clearWrites()
 	r.settle()
-	if got := strings.Join(r.slurm.Calls, "\n"); strings.Contains(got, "delete") || len(r.slurm.Calls) != 1 {
-		t.Errorf("the writes are %s", got)
+	r.expectGRES("gpu:a100:4")
+	if len(r.slurm.Calls) != 0 {
+		t.Errorf("the writes are %s", r.slurm.Calls)
 	}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = newShape })
+	r.settle()
+	r.slurm.Reconfigure()
+	r.expectGRES("gpu:h100:8")
+}
+
+// expectGRES checks the GRES of all records.
+func (r *testEnv) expectGRES(want string) {
+	r.t.Helper()
 	for name, n := range r.slurm.Nodes {
-		if n.GRES != "gpu:a100:4" {
-			t.Errorf("the GRES of %s are %s", name, n.GRES)
+		if n.GRES != want {
+			r.t.Errorf("the GRES of %s are %s, want %s", name, n.GRES, want)
 		}
+	}
+}
+
+// TestLostTypesOfGRESAreRestored: an earlier version did not write the types after the creation. slurmctld refuses them
+// after it was reconfigured once, so that the records are created again, except one that a job names.
+func TestLostTypesOfGRESAreRestored(t *testing.T) {
+	r := newShapeEnv(t)
+	for name, n := range r.slurm.Nodes {
+		shape := ""
+		if name == "gpu-1" || name == "gpu-2" {
+			note, _ := comment.Parse(n.Comment)
+			shape = note.Shape
+		}
+		if err := r.slurm.CreateNodes(t.Context(), name, oldShape+" Feature=gpu"); err != nil {
+			t.Fatal(err)
+		}
+		r.slurm.Nodes[name].Comment = comment.OfFuture(r.nodeSet(), "uid-namespace", shape)
+	}
+	r.slurm.References = map[string]string{"gpu-1": "job 5"}
+	r.slurm.Reconfigure()
+	r.clearWrites()
+	r.settle()
+	writes := strings.Join(r.slurm.Calls, "\n")
+	for name, want := range map[string]string{"gpu-0": "gpu:a100:4", "gpu-1": "gpu:4", "gpu-2": "gpu:a100:4", "gpu-3": "gpu:a100:4"} {
+		if n := r.slurm.Nodes[name]; n.GRES != want || strings.Contains(writes, "delete "+name) != (name != "gpu-1") {
+			t.Errorf("the GRES of %s are %s, the writes are %s", name, n.GRES, writes)
+		}
+	}
+	r.slurm.Reconfigure()
+	r.now = r.now.Add(time.Minute)
+	r.clearWrites()
+	r.settle()
+	r.expectGRES("gpu:a100:4")
+	if got := strings.Join(r.slurm.Calls, "\n"); strings.Contains(got, "delete") {
+		t.Errorf("the writes are %s", got)
 	}
 }

@@ -45,6 +45,8 @@ type NodeSet struct {
 	SurplusSince map[string]time.Time
 	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
+	// gresRefusedAt is when slurmctld last refused the GRES of records that lack them, by Slurm node.
+	gresRefusedAt map[string]time.Time
 	// pendingUpdates are the updates of Slurm nodes that no reading shows yet, by name.
 	pendingUpdates map[string]pendingUpdate
 	Pods           *Pods

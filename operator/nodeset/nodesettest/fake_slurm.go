@@ -39,6 +39,8 @@ type FakeSlurm struct {
 	Before    func() error
 	After     func(error) error
 	now       func() time.Time
+	// unwritten counts how often slurmctld read the records whose GRES were not written after their creation.
+	unwritten map[string]int
 	// Cluster says from which Slurm cluster a reading comes; nil for not told.
 	Cluster func(*slurmclients.Reading)
 	// OtherCluster answers last looks in its place; nil for none.
@@ -50,6 +52,7 @@ func NewFakeSlurm(now func() time.Time) *FakeSlurm {
 	return &FakeSlurm{
 		Nodes: map[string]*slurm.Node{}, jobs: map[uint32]string{}, Reservations: map[string]slurm.ReservationRequest{},
 		Latest: &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, Fail: map[string]error{}, now: now,
+		unwritten: map[string]int{},
 	}
 }
 
@@ -227,9 +230,33 @@ func (f *FakeSlurm) CreateNodes(_ context.Context, names, options string) error 
 				n.CPUs = uint32(count)
 			}
 		}
-		f.Nodes[name] = n
+		f.Nodes[name], f.unwritten[name] = n, 0
 		return nil
 	})
+}
+
+// Reconfigure removes the types from the GRES of FUTURE records on which they were not written after their creation.
+func (f *FakeSlurm) Reconfigure() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.unwritten {
+		if n := f.Nodes[name]; n != nil && n.State.Base == slurm.NodeFuture {
+			f.unwritten[name]++
+			if kind, typed, has := strings.Cut(n.GRES, ":"); has && strings.Contains(typed, ":") {
+				n.GRES = kind + typed[strings.LastIndexByte(typed, ':'):]
+			}
+		}
+	}
+}
+
+// acceptsGRES reports whether slurmctld lets the types of GRES be written: not between the first time and the second
+// that it reads a new record.
+func (f *FakeSlurm) acceptsGRES(name string) bool {
+	if times, unwritten := f.unwritten[name]; unwritten && times == 1 {
+		return false
+	}
+	delete(f.unwritten, name)
+	return true
 }
 
 // UpdateNode writes comment, features and topology.
@@ -237,23 +264,32 @@ func (f *FakeSlurm) UpdateNode(_ context.Context, names string, u slurmclient.No
 	if err := f.Fail["topology"]; err != nil && u.Topology != nil {
 		return err
 	}
-	return f.write("update", names, "", f.changeNode(func(n *slurm.Node) {
-		if u.Comment != nil {
-			n.Comment = *u.Comment
+	return f.write("update", names, "", func(name string) error {
+		if u.GRES != nil && !f.acceptsGRES(name) {
+			return &slurmclient.Error{Code: slurmclient.CodeInvalid, Op: "updating a node",
+				Message: "Invalid generic resource (gres) specification"}
 		}
-		if u.State != nil && *u.State == "DRAIN" {
-			n.State.Flags |= slurm.NodeDrain
-		}
-		if u.Features != nil {
-			n.Features = u.Features
-		}
-		if u.GRES != nil {
-			n.GRES = *u.GRES
-		}
-		if u.Topology != nil {
-			n.Topology = *u.Topology
-		}
-	}))
+		return f.changeNode(func(n *slurm.Node) { updateNode(n, u) })(name)
+	})
+}
+
+// updateNode changes the fields that are set in the update.
+func updateNode(n *slurm.Node, u slurmclient.NodeUpdate) {
+	if u.Comment != nil {
+		n.Comment = *u.Comment
+	}
+	if u.State != nil && *u.State == "DRAIN" {
+		n.State.Flags |= slurm.NodeDrain
+	}
+	if u.Features != nil {
+		n.Features = u.Features
+	}
+	if u.GRES != nil {
+		n.GRES = *u.GRES
+	}
+	if u.Topology != nil {
+		n.Topology = *u.Topology
+	}
 }
 
 // SetReservation creates or replaces a reservation.

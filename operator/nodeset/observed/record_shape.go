@@ -26,6 +26,7 @@ type RecordShape struct {
 	cpus, memoryMiB, tmpDiskMiB uint64 // 0 for what the options do not state
 	gres                        map[string]uint64
 	gresText                    string
+	unwritten                   string // the hash without the writing of GRES, which earlier versions did not do
 	reservesCores               bool
 }
 
@@ -42,9 +43,17 @@ func RecordShapeOf(options string) RecordShape {
 		return s
 	}
 	o.Remove("Feature", "State")
-	sum := sha256.Sum256([]byte(o.Canonical()))
-	s.Hash = hex.EncodeToString(sum[:])[:hashLength]
+	s.unwritten = hashOf(o.Canonical())
+	s.Hash = s.unwritten
+	if len(s.gres) > 0 {
+		s.Hash = hashOf(o.Canonical() + " and GRES are written")
+	}
 	return s
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // hashLength is the number of hexadecimal digits of a hash.
@@ -74,11 +83,11 @@ func (s RecordShape) IsKnown() bool { return s.known }
 // earlier version created. A reconfigure may have removed the types of its GRES: then the number of each kind decides.
 func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
 	if hash != "" && s.Hash != "" {
-		return hash == s.Hash
+		return hash == s.Hash || hash == s.unwritten
 	}
 	shown, err := slurm.ParseGRES(n.GRES)
 	return err != nil || isOr0(s.cpus, uint64(n.CPUs)) && isOr0(s.memoryMiB, n.MemoryMiB) &&
-		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && (maps.Equal(s.gres, shown) || s.LostGRES(n) != "")
+		isOr0(s.tmpDiskMiB, n.TmpDiskMiB) && (maps.Equal(s.gres, shown) || s.lostTypes(n))
 }
 
 // Compare compares the record of a Slurm node with the shape, unless that is not known.
@@ -89,6 +98,7 @@ func (s RecordShape) Compare(record *plan.Record, n *slurm.Node) {
 	note, _ := comment.Parse(n.Comment)
 	record.OtherShape = !s.IsOf(n, note.Shape)
 	record.ExceedsShape = record.OtherShape && s.IsExceededBy(n)
+	record.LacksGRES = record.Future && !record.OtherShape && s.LacksGRES(n, note.Shape)
 }
 
 // IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another one: the record has more of
@@ -133,25 +143,43 @@ func (s RecordShape) FeaturesOf(n *slurm.Node) []string {
 	return out
 }
 
-// LostGRES returns the generic resources whose types a FUTURE record of the shape has lost, empty for none. A reconfigure
-// of slurmctld removes the types from all FUTURE records. Jobs that ask for a type then become BadConstraints, and sbatch
-// refuses new ones (docs/development/slurm.md).
-func (s RecordShape) LostGRES(n *slurm.Node) string {
+// lostTypes reports whether a FUTURE record of the shape has lost the types of its generic resources. Jobs that ask for a
+// type then become BadConstraints, and sbatch refuses new ones (docs/development/slurm.md).
+func (s RecordShape) lostTypes(n *slurm.Node) bool {
 	shown, err := slurm.ParseGRES(n.GRES)
 	if err != nil || maps.Equal(s.gres, shown) {
-		return ""
+		return false
 	}
 	for name, count := range shown { // each kind has its total, and each type besides
 		if s.gres[name] != count {
-			return ""
+			return false
 		}
 	}
 	for name, count := range s.gres {
 		if isTyped := strings.Contains(name, ":"); !isTyped && shown[name] != count {
-			return ""
+			return false
 		}
 	}
-	return s.gresText
+	return true
+}
+
+// GRES returns the generic resources of the shape, nil for none. They must be written on a record right after its creation.
+// slurmctld otherwise counts none when it is reconfigured or started for the first time after that: it removes their types, a
+// worker that takes over the record has no GRES, and slurmctld refuses to restore them until it is started again
+// (docs/development/slurm.md).
+func (s RecordShape) GRES() *string {
+	if len(s.gres) == 0 {
+		return nil
+	}
+	return &s.gresText
+}
+
+// HashWithoutGRES identifies the shape in the comments of records on which GRES were not written after their creation.
+func (s RecordShape) HashWithoutGRES() string { return s.unwritten }
+
+// LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is that of its comment.
+func (s RecordShape) LacksGRES(n *slurm.Node, hash string) bool {
+	return s.Hash != "" && len(s.gres) > 0 && (hash == s.unwritten || s.lostTypes(n))
 }
 
 // isOr0 reports whether a number is the stated one, or none is stated or shown.

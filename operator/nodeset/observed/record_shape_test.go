@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,29 +86,47 @@ func TestFeaturesOfFutureRecords(t *testing.T) {
 	}
 }
 
-func TestLostGRES(t *testing.T) {
-	for name, tc := range map[string]struct{ gres, shown, want string }{
-		"nothing is lost":            {"gpu:a100:4", "gpu:a100:4", ""},
-		"a type":                     {"gpu:a100:4", "gpu:4", "gpu:a100:4"},
-		"a type, with sockets":       {"gpu:a100:4", "gpu:4(S:0)", "gpu:a100:4"},
-		"one of two kinds":           {"gpu:a100:4,nic:2", "gpu:4,nic:2", "gpu:a100:4,nic:2"},
-		"two types of one kind":      {"gpu:a100:4,gpu:h100:2", "gpu:6", "gpu:a100:4,gpu:h100:2"},
-		"another count":              {"gpu:a100:4", "gpu:8", ""},
-		"another kind":               {"gpu:a100:4", "nic:4", ""},
-		"another type":               {"gpu:a100:4", "gpu:h100:4", ""},
-		"a kind is missing":          {"gpu:a100:4,nic:2", "gpu:4", ""},
-		"all is missing":             {"gpu:a100:4", "", ""},
-		"the NodeSet has none":       {"", "gpu:4", ""},
-		"GRES that cannot be parsed": {"gpu:a100:4", "gpu:4x", ""},
+func TestGRESThatMustBeWritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gres, shown string
+		want        bool
+	}{
+		"nothing is lost":            {"gpu:a100:4", "gpu:a100:4", false},
+		"a type":                     {"gpu:a100:4", "gpu:4", true},
+		"a type, with sockets":       {"gpu:a100:4", "gpu:4(S:0)", true},
+		"one of two kinds":           {"gpu:a100:4,nic:2", "gpu:4,nic:2", true},
+		"two types of one kind":      {"gpu:a100:4,gpu:h100:2", "gpu:6", true},
+		"two slices of one GPU":      {"gpu:1g.10gb:2,gpu:3g.20gb:1", "gpu:3", true},
+		"a type beside shards":       {"gpu:h100:2,shard:8", "gpu:2,shard:8", true},
+		"a type without a count":     {"gpu:h100", "gpu:1", true},
+		"another count":              {"gpu:a100:4", "gpu:8", false},
+		"another kind":               {"gpu:a100:4", "nic:4", false},
+		"another type":               {"gpu:a100:4", "gpu:h100:4", false},
+		"a kind is missing":          {"gpu:a100:4,nic:2", "gpu:4", false},
+		"all is missing":             {"gpu:a100:4", "", false},
+		"the NodeSet has none":       {"", "gpu:4", false},
+		"GRES that cannot be parsed": {"gpu:a100:4", "gpu:4x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := "CPUs=4"
 			if tc.gres != "" {
 				options += " Gres=" + tc.gres
 			}
-			if got := RecordShapeOf(options).LostGRES(node(4, 1000, tc.shown)); got != tc.want {
-				t.Errorf("it is %q, want %q", got, tc.want)
+			s := RecordShapeOf(options)
+			if got := s.LacksGRES(node(4, 1000, tc.shown), s.Hash); got != tc.want {
+				t.Errorf("LacksGRES = %v", got)
 			}
 		})
+	}
+}
+
+// TestGRESOfAnEarlierVersion: it did not write them on the records after their creation, which no record shows.
+func TestGRESOfAnEarlierVersion(t *testing.T) {
+	for gres, lacks := range map[string]bool{"": false, "gpu:2": true, "gpu:a100:2": true} {
+		s := RecordShapeOf(strings.TrimSuffix("CPUs=4 Gres="+gres, " Gres="))
+		n := node(4, 1000, gres)
+		if got := s.LacksGRES(n, s.HashWithoutGRES()); got != lacks || !s.IsOf(n, s.HashWithoutGRES()) || s.LacksGRES(n, s.Hash) {
+			t.Errorf("%q: LacksGRES = %v, the shape is %+v", gres, got, s)
+		}
 	}
 }

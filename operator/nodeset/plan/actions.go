@@ -35,7 +35,7 @@ const (
 	RecreateRecord Verb = "recreate-record"
 	// CreateRecords creates FUTURE records of Names.
 	CreateRecords Verb = "create-records"
-	// AdoptRecords writes the owner, the shape, the features and lost types of GRES on Names, FUTURE records of the NodeSet
+	// AdoptRecords writes the owner, the shape, the features and the GRES on Names, FUTURE records of the NodeSet
 	// that lack them.
 	AdoptRecords Verb = "adopt-records"
 )
@@ -65,7 +65,8 @@ const (
 	PreconditionUnregistered Precondition = "unregistered"
 	// PreconditionNameFree: no slurmd runs with the node's name, or it is drained and has no work.
 	PreconditionNameFree Precondition = "name free"
-	// PreconditionJoinable: as PreconditionNameFree, and the record, if there is one, accepts a worker of the NodeSet's shape.
+	// PreconditionJoinable: as PreconditionNameFree, and the record, if there is one, accepts a worker of the NodeSet's shape
+	// and has its GRES.
 	PreconditionJoinable Precondition = "joinable"
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	PreconditionUndrained Precondition = "undrained"
@@ -97,7 +98,7 @@ func (l Precondition) IsMetBy(r *Record) bool {
 	case PreconditionNameFree:
 		return r.isNameFree()
 	case PreconditionJoinable:
-		return r.isNameFree() && (r == nil || acceptsWorker(*r))
+		return r.isNameFree() && (r == nil || acceptsWorker(*r) && !r.LacksGRES)
 	}
 	if r == nil || r.Future {
 		return false

@@ -44,7 +44,7 @@ func (b *planRun) createMissingRecords(wanted map[string]bool) {
 
 // adoptRecords writes the owner on FUTURE records that lack it: the operator may have ended between
 // their creation and that write. It also writes the shape that an earlier version did not write, changed
-// features, and types of GRES that a reconfigure removed.
+// features, and GRES that were not written.
 func (b *planRun) adoptRecords() {
 	if b.desired.Deleting {
 		return

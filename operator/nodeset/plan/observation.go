@@ -198,6 +198,9 @@ type Record struct {
 	// OtherShape reports that the record was made with other resources than those of the NodeSet's workers, ExceedsShape
 	// that it has more of one than they report. Both are false while the shape of the workers is not known.
 	OtherShape, ExceedsShape bool
+	// LacksGRES reports that the GRES of the FUTURE record must be written before a worker takes it over, LostGRES that
+	// slurmctld refuses that.
+	LacksGRES, LostGRES bool
 	// InvalidRegistration reports that Slurm refused the slurmd of the record, which stays FUTURE, because of Refusal.
 	InvalidRegistration bool
 	Refusal             string

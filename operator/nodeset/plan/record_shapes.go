@@ -19,13 +19,14 @@ const recreatePause = time.Second
 
 // acceptsWorker reports whether Slurm accepts a worker of the NodeSet's shape on a record. It accepts a slurmd that
 // reports more than the record has; jobs then get what the record has.
-func acceptsWorker(r Record) bool { return !r.ExceedsShape && !r.InvalidRegistration }
+// A worker that takes over a record whose GRES slurmctld lost has none.
+func acceptsWorker(r Record) bool { return !r.ExceedsShape && !r.InvalidRegistration && !r.LostGRES }
 
 // hasOldShape reports whether a record must be created again before a worker of the newest revision gets it. Ordinals
 // that keep an old revision keep their records.
 func (b *planRun) hasOldShape(name string) bool {
 	r, known := b.slurm.Records[name]
-	return known && (r.OtherShape || r.InvalidRegistration) && !b.keepsOldRevision(name)
+	return known && (r.OtherShape || r.InvalidRegistration || r.LostGRES) && !b.keepsOldRevision(name)
 }
 
 // keepsOldRevision reports whether the ordinal of a name keeps an old revision.
@@ -42,6 +43,9 @@ func (b *planRun) keepsOldRevision(name string) bool {
 // gets a record of another shape only if Slurm accepts the worker, and the record must stay or cannot be created.
 func (b *planRun) awaitsNewShape(name string) bool {
 	r := b.slurm.Records[name]
+	if r.LacksGRES && !r.LostGRES && !b.keepsOldRevision(name) {
+		return true // they are being written
+	}
 	accepted := b.rules.AcceptsWorker(r)
 	if !b.hasOldShape(name) || accepted && !b.desired.PerKubeNode && !b.desired.CanCreateRecords {
 		return false
@@ -114,8 +118,11 @@ func (b *planRun) recreateRecords(records int) {
 	}
 	for _, name := range b.renewable[:limit] {
 		reason := "the shape of the workers has changed"
-		if r := b.slurm.Records[name]; r.InvalidRegistration {
+		switch r := b.slurm.Records[name]; {
+		case r.InvalidRegistration:
 			reason = fmt.Sprintf("Slurm refused the slurmd of its worker (%s)", r.Refusal)
+		case r.LostGRES:
+			reason = "slurmctld lost its GRES and refuses to restore them"
 		}
 		b.addStep(Step{Verb: RecreateRecord, SlurmName: name, Precondition: PreconditionFuture, Reason: reason})
 	}

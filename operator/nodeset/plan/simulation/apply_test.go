@@ -96,6 +96,9 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	if w.slurmrestdDown || !w.checkPrecondition(s) || isDeletion(s) && !w.mayDeleteRecord(s.SlurmName) {
 		return false
 	}
+	if w.otherClusterAnswers && s.Verb == plan.AdoptRecords {
+		return false // a ping shows that
+	}
 	if w.otherClusterAnswers {
 		w.failf("%s of %s%v is written to another Slurm cluster", s.Verb, s.SlurmName, s.Names)
 		return false
@@ -165,7 +168,15 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 			w.checkUnreserved(name)
 			if w.slurm[name] == nil {
 				w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true,
-					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}, shape: w.shape}
+					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}, shape: w.shape, gres: w.newGRES()}
+			}
+		}
+		return true
+	}
+	if s.Verb == plan.AdoptRecords {
+		for _, name := range s.Names {
+			if n := w.slurm[name]; n != nil && n.Future && n.OwnerUID == w.desired.UID {
+				w.writeGRES(n)
 			}
 		}
 		return true
@@ -226,6 +237,9 @@ func (w *simulation) registerSlurmd(p *simPod) {
 		return
 	}
 	if n == nil || n.Future {
+		if n != nil {
+			w.checkGRES(n)
+		}
 		shape := p.shape
 		if n != nil {
 			shape = n.shape

@@ -50,6 +50,8 @@ func rareEvents() []rareEvent {
 		{"a record is created again", "recreate-record ", "has changed"},
 		{"a record that Slurm made invalid is created again", "recreate-record ", "Slurm refused"},
 		{"a deletion without the creation that follows it", "killed before ", ""},
+		{"slurmctld refuses the GRES of a record", "slurmctld refuses the GRES", ""},
+		{"a record whose GRES slurmctld lost is created again", "recreate-record ", "slurmctld lost its GRES"},
 		{"another cluster answers a last look", "another Slurm cluster answers the look", ""},
 	}
 }

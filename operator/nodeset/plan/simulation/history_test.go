@@ -66,7 +66,9 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(114); {
+	switch n := w.rand.IntN(115); {
+	case n >= 114:
+		w.readConfiguration()
 	case n >= 113:
 		w.changeShape()
 	case n >= 112:

@@ -24,6 +24,8 @@ type faults struct {
 	// skipReferences leaves out the last look at what names a Slurm node, forgetSurplusTime deletes surplus records at
 	// once.
 	skipReferences, forgetSurplusTime bool
+	// skipGRES: the operator does not write the GRES of the records that it creates.
+	skipGRES bool
 }
 
 // answering is the name of the Slurm cluster that answers, as it reports it.
@@ -118,6 +120,7 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 	r := w.record(n)
 	if r.Dynamic && r.OwnerUID == w.desired.UID {
 		r.OtherShape, r.ExceedsShape = n.shape != w.shape, n.shape > w.shape
+		r.LacksGRES = r.Future && !r.OtherShape && n.gres.unwritten && !w.faults.skipGRES
 	}
 	if s.Verb == plan.CreatePod {
 		r.Down = r.Down || !n.up && !r.Future

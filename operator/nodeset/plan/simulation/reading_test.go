@@ -16,7 +16,7 @@ func (w *simulation) readNodes() {
 		return
 	}
 	w.operator.nodes, w.operator.total, w.operator.nodesAt = map[string]plan.Record{}, 0, w.now
-	w.operator.shapes = map[string]int{}
+	w.operator.shapes, w.operator.gresLacking = map[string]int{}, map[string]bool{}
 	w.beginPoll()
 	if w.otherClusterAnswers {
 		w.readOtherNodes()
@@ -36,7 +36,7 @@ func (w *simulation) readNodes() {
 			silent++
 			r.Down, r.NotResponding = true, true
 		}
-		w.operator.nodes[name], w.operator.shapes[name] = r, n.shape
+		w.operator.nodes[name], w.operator.shapes[name], w.operator.gresLacking[name] = r, n.shape, n.gres.unwritten
 		if !r.Future {
 			w.operator.total++
 		}
@@ -96,6 +96,7 @@ func (w *simulation) observe() plan.Observation {
 			NodesReadAt: w.operator.nodesAt, References: w.operator.references,
 		}, SurplusSince: w.operator.surplusSince}
 	w.compareShapes(s.Slurm.Records)
+	w.compareGRES(s.Slurm.Records)
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale

@@ -15,7 +15,9 @@ func (w *simulation) changeShape() {
 }
 
 func (w *simulation) shapeFocusEvent() {
-	switch w.rand.IntN(9) {
+	switch w.rand.IntN(10) {
+	case 9:
+		w.readConfiguration()
 	case 0:
 		w.changeShape()
 	case 1:
@@ -75,7 +77,7 @@ func (w *simulation) recreateRecord(n *simRecord) bool {
 		return false
 	}
 	w.slurm[n.Name] = &simRecord{Record: plan.Record{Name: n.Name, Future: true, Dynamic: true, OwnerUID: w.desired.UID},
-		jobs: map[uint32]bool{}, shape: w.shape}
+		jobs: map[uint32]bool{}, shape: w.shape, gres: w.newGRES()}
 	return true
 }
 

@@ -96,6 +96,7 @@ func (w *simulation) checkAtRest(quiet int) {
 	}
 	w.checkClaimsAtRest()
 	w.checkShapesAtRest()
+	w.checkGRESAtRest()
 	for _, p := range w.pods {
 		if p.missingOwners != (plan.MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)

@@ -104,6 +104,7 @@ type simRecord struct {
 	ownerMissing bool
 	// shape is that with which the record was made: a larger one has more resources.
 	shape int
+	gres  recordGRES
 	// static: slurm.conf lists the node, so that nobody writes an owner.
 	static bool
 }
@@ -156,6 +157,9 @@ type operator struct {
 	expectations *expectations.NodeSet
 	references   map[string]string
 	surplusSince map[string]time.Time
+	// gresLacking are the records in nodes whose GRES were not written, and gresRefused is when slurmctld refused them.
+	gresLacking map[string]bool
+	gresRefused map[string]time.Time
 }
 
 func newSimulation(seed uint64, planner *plan.Planner) *simulation {
@@ -209,7 +213,7 @@ func (w *simulation) failf(format string, args ...any) {
 // restart is what SIGKILL leaves: nothing. The brake begins closed.
 func (w *simulation) restart() {
 	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10),
-		expectations: expectations.New().ForNodeSet(types.NamespacedName{}, w.now)}
+		gresRefused: map[string]time.Time{}, expectations: expectations.New().ForNodeSet(types.NamespacedName{}, w.now)}
 	w.forgetSlurm()
 	w.readPods()
 }
