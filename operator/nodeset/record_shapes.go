@@ -87,30 +87,33 @@ func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []s
 	return errors.Join(errs...)
 }
 
-// recordUpdate is an update of FUTURE records. Without are the fields if Slurm refuses the GRES, nil for the same.
+// recordUpdate is an update of FUTURE records. refused is the update if Slurm refuses gres, which are nil if they need not
+// be written.
 type recordUpdate struct {
 	slurmclient.NodeUpdate
-	without *slurmclient.NodeUpdate
+	gres    *string
+	refused slurmclient.NodeUpdate
 }
 
 // String returns the same text for equal updates.
 func (u recordUpdate) String() string {
-	gres := ""
-	if u.GRES != nil {
-		gres = *u.GRES
-	}
-	return fmt.Sprintf("%s %q %s", *u.Comment, u.Features, gres)
+	return fmt.Sprintf("%s %q %t", *u.Comment, u.Features, u.gres != nil)
 }
 
-// updateRecords updates FUTURE records. If Slurm refuses their GRES, it writes the rest and remembers that.
+// updateRecords updates FUTURE records. It writes their GRES first, since slurmctld writes the other fields of an update
+// whose GRES it refuses. It remembers a refusal.
 func (r *Reconciler) updateRecords(ctx context.Context, s *observation, names []string, update recordUpdate) error {
 	list := hostlist.Compress(names)
-	err := s.slurmCluster.UpdateNode(ctx, list, update.NodeUpdate)
-	if err == nil || update.without == nil {
-		return err
+	if update.gres == nil {
+		return s.slurmCluster.UpdateNode(ctx, list, update.NodeUpdate)
 	}
-	log.FromContext(ctx).Info("slurmctld refuses GRES", "slurmNode", list, "gres", *update.GRES, "err", err.Error())
-	if err = s.slurmCluster.UpdateNode(ctx, list, *update.without); err == nil {
+	refusal := s.slurmCluster.UpdateNode(ctx, list, slurmclient.NodeUpdate{GRES: update.gres})
+	if refusal == nil {
+		return s.slurmCluster.UpdateNode(ctx, list, update.NodeUpdate)
+	}
+	log.FromContext(ctx).Info("slurmctld refuses GRES", "slurmNode", list, "gres", *update.gres, "err", refusal.Error())
+	err := s.slurmCluster.UpdateNode(ctx, list, update.refused)
+	if err == nil {
 		r.expectations.RefuseGRES(s.expectations, names, r.now())
 	}
 	return err
@@ -144,10 +147,10 @@ func (s *observation) recordUpdateOf(update slurmclient.NodeUpdate, note comment
 	if !withGRES {
 		return recordUpdate{NodeUpdate: update}
 	}
-	out := recordUpdate{NodeUpdate: update, without: &update}
+	out := recordUpdate{NodeUpdate: update, gres: want.GRES(), refused: update}
 	note.Shape = want.Hash
 	text := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)
-	out.Comment, out.GRES = &text, want.GRES()
+	out.Comment = &text
 	return out
 }
 
