@@ -48,8 +48,11 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 			continue
 		}
 		want := desired.ClaimRetention.appliedTo(c)
-		if isClaimOfLostWorker(c, observed, actions) {
+		switch {
+		case isClaimOfLostWorker(c, observed, actions):
 			want = ClaimRetention{}
+		case !observed.Slurm.Fresh: // its worker may be lost
+			want.WithNodeSet, want.WhenScaled = want.WithNodeSet && c.WithNodeSet, want.WhenScaled && c.WhenScaled
 		}
 		if want != c.ClaimRetention {
 			changed = append(changed, ClaimChange{Claim: c.Name, Retention: want})

@@ -98,6 +98,24 @@ func TestClaimsFollowTheRetentionPolicy(t *testing.T) {
 	}
 }
 
+// TestClaimsOfLostWorkersStayKeptWithoutAReading: such a reading does not show that Slurm lost the worker.
+func TestClaimsOfLostWorkersStayKeptWithoutAReading(t *testing.T) {
+	for name, change := range map[string]func(*planInput){
+		"the reading is old":                func(s *planInput) { s.observed.Slurm.Fresh = false },
+		"the NodeSet names another cluster": func(s *planInput) { s.desired.ClusterRef, s.observed.Workers[0].ClusterRef = "b", "a" },
+		"Slurm has not been read":           func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(1, 1, change)
+			s.desired.ClaimRetention = ClaimRetention{WithNodeSet: true, WhenScaled: true}
+			s.observed.Claims = []Claim{{Name: "data-n-0", SlurmName: "n-0", InUse: true}}
+			if got := s.runPlanner().Claims; len(got) > 0 {
+				t.Errorf("the changes are %+v", got)
+			}
+		})
+	}
+}
+
 func TestClaimsOfWorkersThatSlurmLostAreKept(t *testing.T) {
 	lose := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
 	for name, tc := range map[string]struct {

@@ -131,7 +131,7 @@ const deletionRaceWindow = 3 * time.Second
 // hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.
 func (b *planRun) hasRecordsLeft() bool {
 	for _, r := range b.slurm.Records {
-		if b.isOurs(r) && (!r.OutOfServiceByOthers() || r.HasFault()) {
+		if b.isOurs(r) && (r.Future || !r.OutOfServiceByOthers() || r.HasFault()) {
 			return true
 		}
 	}

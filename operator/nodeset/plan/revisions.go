@@ -124,7 +124,7 @@ func keptRevisions(desired *Desired, observed *Observation) map[int]string {
 	}
 	for _, w := range observed.Workers {
 		switch {
-		case w.Slot.Ordinal >= desired.Update.Partition:
+		case w.Slot.Ordinal >= desired.Update.Partition, w.Slot.Ordinal == NoOrdinal:
 		case old[w.Revision]:
 			out[w.Slot.Ordinal] = w.Revision
 		default:

@@ -27,6 +27,19 @@ func TestOrdinalsAreParsedAndFormatted(t *testing.T) {
 	}
 }
 
+// TestWorkersWithoutAnOrdinalKeepNoRevision: they are of scaling mode DaemonSet, and are replaced.
+func TestWorkersWithoutAnOrdinalKeepNoRevision(t *testing.T) {
+	s := newInput(2, 2, withWorker(1, func(w *Worker) { w.Slot = Slot{Ordinal: NoOrdinal, KubeNode: "k-1"} }))
+	s.desired.Update.Partition = 2
+	s.observed.Revisions = []Revision{{Name: "gpu-old", Hash: "old"}}
+	for i := range s.observed.Workers {
+		s.observed.Workers[i].Revision = "old"
+	}
+	if got := keptRevisions(&s.desired, &s.observed); len(got) != 1 || got[0] != "old" {
+		t.Errorf("the kept revisions are %v", got)
+	}
+}
+
 func TestRevisions(t *testing.T) {
 	// There are three old revisions, the newest one is "new".
 	base := func(s *planInput) {
