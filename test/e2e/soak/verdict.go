@@ -68,7 +68,11 @@ func findLostEnds(queue, accounting string, kills []time.Time) []lostEnd {
 	ended := map[string]bool{}
 	for line := range strings.Lines(accounting) {
 		fields := strings.Split(strings.TrimSpace(line), "|")
-		if len(fields) != 3 || fields[2] != "COMPLETED" {
+		if len(fields) != 3 {
+			continue
+		}
+		state, _, _ := strings.Cut(fields[2], " ") // "CANCELLED by 0"
+		if !slices.Contains([]string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"}, state) {
 			continue
 		}
 		end, err := time.Parse("2006-01-02T15:04:05", fields[1])

@@ -59,10 +59,10 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 }
 
 func TestFindLostEnds(t *testing.T) {
-	const queue = "41_3|s1-33|RUNNING\n41_4|s1-33|RUNNING\n50|s1-40|RUNNING\n51|s1-41|PENDING\n"
+	const queue = "41_3|s1-33|RUNNING\n41_4|s1-33|RUNNING\n50|s1-40|RUNNING\n51|s1-41|PENDING\n4|s1-3|RUNNING\n"
 	const accounting = "41_3|2027-01-15T08:00:00|COMPLETED\n41_4|2027-01-15T07:59:50|COMPLETED\n" +
-		"50|Unknown|RUNNING\n51|2027-01-15T08:00:00|COMPLETED\n"
-	want := []lostEnd{{"41_3", "s1-33"}} // 41_4 had ended long before
+		"50|Unknown|RUNNING\n51|2027-01-15T08:00:00|COMPLETED\n4|2027-01-15T08:00:00|CANCELLED by 0\n"
+	want := []lostEnd{{"41_3", "s1-33"}, {"4", "s1-3"}} // 41_4 had ended long before
 	if got := findLostEnds(queue, accounting, []time.Time{at(2)}); !slices.Equal(got, want) {
 		t.Errorf("lost ends are %v, want %v", got, want)
 	}
