@@ -118,6 +118,9 @@ func groupByWorker(steps []plan.Step) [][]plan.Step {
 	index := map[string]int{}
 	for _, s := range steps {
 		key := cmp.Or(s.SlurmName, s.Pod, fmt.Sprintf("%v/%v", s.Slot, s.Names))
+		if s.Verb == plan.CreateRecords {
+			key = string(s.Verb) // one after the other: they share their failures
+		}
 		i, known := index[key]
 		if !known {
 			i = len(out)

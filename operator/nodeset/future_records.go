@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/shape"
@@ -41,7 +43,7 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 		return nil
 	}
 	names := hostlist.Compress(step.Names)
-	err := r.createOwnedRecords(ctx, s, step.Names)
+	err := r.createOwnedRecords(ctx, s, step.Names, step.Revision)
 	at := r.now()
 	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
 	if err == nil {
@@ -77,16 +79,22 @@ func (s *observation) assumeOwnership() {
 	}
 }
 
-// createOwnedRecords creates records with the shape of the NodeSet, and writes their owner and their GRES.
-func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names []string) error {
-	have, known := shape.OfNodeSet(s.nodeSet)
+// createOwnedRecords creates records with the shape of a revision, the newest if it is empty, and writes their owner and
+// their GRES.
+func (r *Reconciler) createOwnedRecords(ctx context.Context, s *observation, names []string, revision string) error {
+	from, err := s.workerSourceOf(cmp.Or(revision, s.revision.Hash))
+	if err != nil {
+		return err
+	}
+	have, known := shape.OfNodeSet(from.input.NodeSet)
 	if !known {
 		return fmt.Errorf("the resources of a worker are not known")
 	}
-	if err := s.slurmCluster.CreateNodes(ctx, hostlist.Compress(names), render.FutureOptions(s.input, have)); err != nil {
+	options := render.FutureOptions(from.input, have)
+	if err := s.slurmCluster.CreateNodes(ctx, hostlist.Compress(names), options); err != nil {
 		return err
 	}
-	want := s.recordShape()
+	want := observed.RecordShapeOf(options)
 	update := s.recordUpdateOf(slurmclient.NodeUpdate{}, comment.Comment{Shape: want.HashWithoutGRES()}, want, want.GRES() != nil)
 	return r.updateRecords(ctx, s, names, update)
 }

@@ -162,7 +162,7 @@ func (r *Reconciler) recreateRecord(ctx context.Context, s *observation, step pl
 		r.expectations.ExpectWrite(s.expectations, names, expectations.OutcomeUnknown, r.now())
 		return fmt.Errorf("deleting the record of slurm node %s, which has another shape: %w", step.SlurmName, err)
 	}
-	if err := r.createOwnedRecords(ctx, s, names); err != nil {
+	if err := r.createOwnedRecords(ctx, s, names, ""); err != nil {
 		r.expectations.ExpectWrite(s.expectations, names, plan.DeleteRecord, r.now())
 		return fmt.Errorf("creating the record of slurm node %s again: %w", step.SlurmName, err)
 	}

@@ -173,3 +173,39 @@ func TestLostTypesOfGRESAreRestored(t *testing.T) {
 		t.Errorf("the writes are %s", got)
 	}
 }
+
+// TestRecordsOfKeptRevisionsHaveTheirShape: slurmctld comes back without any record. Slurm would refuse the smaller workers of
+// the old revision on records of the new shape.
+func TestRecordsOfKeptRevisionsHaveTheirShape(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(3, nodesettest.WithMaxReplicas(4), func(n *v1beta1.NodeSet) {
+		n.Spec.ExtraConf = oldShape
+		n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(2))}
+	}))
+	r.startWorkers()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = newShape })
+	for range 8 {
+		r.pollAndReconcile()
+		r.kubelet()
+	}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.Replicas = new(int32(0)) })
+	for range 8 {
+		r.pollAndReconcile()
+		r.kubelet()
+	}
+	if pods := r.pods(); len(pods) != 0 {
+		t.Fatalf("%d workers are left", len(pods))
+	}
+	clear(r.slurm.Nodes)
+	r.restart()
+	r.settle()
+	for name, want := range map[string]string{"gpu-0": "gpu:a100:4", "gpu-1": "gpu:a100:4", "gpu-2": "gpu:h100:8", "gpu-3": "gpu:h100:8"} {
+		if n := r.slurm.Nodes[name]; n == nil || n.GRES != want {
+			t.Errorf("the record %s is %+v, want %s", name, n, want)
+		}
+	}
+	r.clearWrites()
+	r.settle()
+	if len(r.slurm.Calls) != 0 {
+		t.Errorf("afterwards there are writes: %v", r.slurm.Calls)
+	}
+}

@@ -33,7 +33,7 @@ const (
 	DeleteRecord Verb = "delete-record"
 	// RecreateRecord deletes the record SlurmName, which is FUTURE, and creates it with the shape of the NodeSet.
 	RecreateRecord Verb = "recreate-record"
-	// CreateRecords creates FUTURE records of Names.
+	// CreateRecords creates FUTURE records of Names, with the shape of Revision, or of the NodeSet if that is empty.
 	CreateRecords Verb = "create-records"
 	// AdoptRecords writes the owner, the shape, the features and the GRES on Names, FUTURE records of the NodeSet
 	// that lack them.
@@ -139,7 +139,7 @@ func (r *Record) isNameFree() bool {
 type Step struct {
 	Verb Verb
 	Slot Slot
-	// Revision is what a new worker is created from: the newest, or the one that its ordinal keeps.
+	// Revision is what a new worker or its record is created from: the newest, or the one that its ordinal keeps.
 	Revision     string
 	Pod, UID     string
 	SlurmName    string

@@ -29,15 +29,16 @@ func (b *planRun) createMissingRecords(wanted map[string]bool) {
 	if !b.rules.HasKnownMaximum(b.desired) {
 		return
 	}
-	var missing []string
+	missing := map[string][]string{} // by the revision whose shape they get
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if _, there := b.slurm.Records[name]; !there && !b.usedSlurmNames[name] && b.slurm.OwnedByOthers[name] == "" {
-			missing = append(missing, name)
+			revision := b.keptRevision(name)
+			missing[revision] = append(missing[revision], name)
 		}
 	}
-	if len(missing) > 0 {
+	for _, revision := range slices.Sorted(maps.Keys(missing)) {
 		b.recordsMissing = true
-		b.addStep(Step{Verb: CreateRecords, Names: missing,
+		b.addStep(Step{Verb: CreateRecords, Names: missing[revision], Revision: revision,
 			Reason: "jobs can be submitted for workers that do not exist yet"})
 	}
 }

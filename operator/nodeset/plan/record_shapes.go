@@ -30,13 +30,16 @@ func (b *planRun) hasOldShape(name string) bool {
 }
 
 // keepsOldRevision reports whether the ordinal of a name keeps an old revision.
-func (b *planRun) keepsOldRevision(name string) bool {
-	for ordinal := range b.keptRevisions {
+func (b *planRun) keepsOldRevision(name string) bool { return b.keptRevision(name) != "" }
+
+// keptRevision returns the old revision that the ordinal of a name keeps, empty for none.
+func (b *planRun) keptRevision(name string) string {
+	for ordinal, revision := range b.keptRevisions {
 		if b.desired.SlurmName(ordinal) == name {
-			return true
+			return revision
 		}
 	}
-	return false
+	return ""
 }
 
 // awaitsNewShape reports whether no worker may be created with a name before its record is created again. A worker

@@ -64,6 +64,8 @@ func TestRealWorkers(t *testing.T) {
 			if *whole {
 				t.Run("kubelet away", func(t *testing.T) { testKubeletAway(t, s) })
 				t.Run("older state", func(t *testing.T) { testOlderState(t, s) })
+				t.Run("static node", func(t *testing.T) { testStaticNode(t, s) })
+				t.Run("twin Kubernetes nodes", func(t *testing.T) { testTwinKubeNodes(t, s) })
 			}
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
 			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
