@@ -103,8 +103,8 @@ func (c nodeSetEnv) delete() {
 	must(c.t, err)
 }
 
-// awaitGone waits until nothing is left of a NodeSet, in Kubernetes or in Slurm.
-func (c nodeSetEnv) awaitGone() {
+// awaitDeleted waits until nothing is left of a NodeSet in Kubernetes.
+func (c nodeSetEnv) awaitDeleted() {
 	c.t.Helper()
 	c.await("is gone", func(ctx context.Context) (bool, string) {
 		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Values.Namespace, "get", "nodeset", c.spec.Name,
@@ -114,6 +114,12 @@ func (c nodeSetEnv) awaitGone() {
 	if w := c.mustWorkers(); len(w) > 0 {
 		c.t.Errorf("workers of a NodeSet that is gone: %v", w)
 	}
+}
+
+// awaitGone waits until nothing is left of a NodeSet, in Kubernetes or in Slurm.
+func (c nodeSetEnv) awaitGone() {
+	c.t.Helper()
+	c.awaitDeleted()
 	out, err := c.Slurm(c.t.Context(), "scontrol", "show", "nodes", "--future", "--oneliner")
 	must(c.t, err)
 	if strings.Contains(out, "NodeName="+c.spec.Name+"-") {

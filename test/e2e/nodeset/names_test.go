@@ -46,10 +46,12 @@ func testStaticNode(t *testing.T, s *nodeset.Env) {
 	must(t, s.Scale(t.Context(), "fixed", 0))
 	c.awaitWorkers()
 	c.expectSteady("the node", untouched)
-	c.deleteAndWait()
+	c.delete()
+	c.awaitDeleted()
 	c.expectSteady("the node", untouched)
 	c.finishJob(job)
 	run("kill $(pidof slurmd); grep -v fixed-1 /etc/slurm/slurm.conf >/tmp/slurm.conf; cp /tmp/slurm.conf /etc/slurm/; scontrol reconfigure")
+	c.awaitGone()
 }
 
 // testTwinKubeNodes: the names of two Kubernetes nodes differ only in their domains, so that both would have one Slurm node.
