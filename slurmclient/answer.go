@@ -15,9 +15,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 )
 
-// maxAnswerBytes limits answers other than lists of nodes and jobs: they may need a small part of the memory of the process
+// maxAnswerBytes limits answers other than lists of nodes and jobs: they may need a quarter of the memory of the process
 // (GOMEMLIMIT), which reads other servers, too.
-func maxAnswerBytes() int64 { return min(debug.SetMemoryLimit(-1)/16, 256<<20) }
+func maxAnswerBytes() int64 { return min(debug.SetMemoryLimit(-1)/4, 256<<20) }
 
 // Slurm's error numbers that have a Code of their own (slurm/slurm_errno.h).
 const (

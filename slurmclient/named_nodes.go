@@ -18,18 +18,18 @@ func checkNamedNodes(s *Snapshot, changed Resource) error {
 	switch changed {
 	case Jobs:
 		for _, j := range s.Jobs.Value {
-			c.add(j.Nodes)
-			c.add(j.RequiredNodes)
-			c.add(j.ExcludedNodes)
-			c.add(j.ScheduledNodes)
+			c.countNodes(j.Nodes)
+			c.countNodes(j.RequiredNodes)
+			c.countNodes(j.ExcludedNodes)
+			c.countNodes(j.ScheduledNodes)
 		}
 	case Reservations:
 		for _, r := range s.Reservations.Value {
-			c.add(r.Nodes)
+			c.countNodes(r.Nodes)
 		}
 	case Partitions:
 		for _, p := range s.Partitions.Value {
-			c.add(p.Nodes)
+			c.countNodes(p.Nodes)
 		}
 	}
 	if c.count > maxNamedNodes {
@@ -45,7 +45,7 @@ type nodeCounter struct {
 	count int
 }
 
-func (c *nodeCounter) add(list string) {
+func (c *nodeCounter) countNodes(list string) {
 	if list == "" || c.seen[list] || c.count > maxNamedNodes {
 		return
 	}

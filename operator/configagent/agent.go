@@ -59,7 +59,7 @@ type Agent struct {
 	last    attempt
 	// started reports whether the live folder is complete, so that the daemon can start.
 	started bool
-	// keepsKeySet says that the daemon keeps a key set that is not wanted any more.
+	// keepsKeySet reports whether the daemon keeps a key set that is not wanted any more.
 	keepsKeySet bool
 }
 

@@ -10,7 +10,7 @@ import (
 var keySetFiles = []string{"slurm.jwks", slurmconf.KeySetFile}
 
 // keepKeySet returns the wanted files with the key set that the daemon has if they have none: its Secret was deleted.
-// The slurm.key that is left is that of before the first rotation. Other daemons do not accept it any more, and whoever has
+// The remaining slurm.key is from before the first rotation. Other daemons do not accept it any more, and whoever has
 // it must not get in again. It does not modify its argument.
 func (a *Agent) keepKeySet(wanted Files) Files {
 	had := a.inForce.Given

@@ -23,9 +23,9 @@ type Address struct {
 // String returns "host:port", an IPv6 address in brackets.
 func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
 
-// unbracket returns a host without the brackets that URLs have around an IPv6 address. Slurm takes none in slurm.conf, and
+// removeBrackets returns a host without the brackets that URLs have around an IPv6 address. Slurm takes none in slurm.conf, and
 // String adds its own.
-func unbracket(host string) string {
+func removeBrackets(host string) string {
 	inner, ok := strings.CutPrefix(host, "[")
 	if inner, closed := strings.CutSuffix(inner, "]"); ok && closed {
 		return inner
@@ -57,7 +57,7 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 // their own do not need.
 func LocateSlurmctld(c *v1beta1.Controller) Slurmctld {
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
-		return Slurmctld{Address: Address{Host: unbracket(c.Spec.ExternalConfig.Host),
+		return Slurmctld{Address: Address{Host: removeBrackets(c.Spec.ExternalConfig.Host),
 			Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), names.SlurmctldPort)}}
 	}
 	out := Slurmctld{Address: Address{Host: names.ControllerService(c.Name) + "." + c.Namespace,
@@ -99,7 +99,7 @@ func SlurmctldAddr(c *v1beta1.Controller) string {
 	if c.Spec.External || ControllerReplicas(c) > 1 {
 		return ""
 	}
-	return cmp.Or(unbracket(c.Spec.Address), LocateSlurmctld(c).Address.Host)
+	return cmp.Or(removeBrackets(c.Spec.Address), LocateSlurmctld(c).Address.Host)
 }
 
 // ConfServers returns the value of --conf-server for the slurmctlds of a Controller.
@@ -153,6 +153,6 @@ func ClusterSlurmctld(c *v1beta1.Cluster) Slurmctld {
 	case c.Spec.SlurmKeyRef == nil:
 		return Slurmctld{Problem: fmt.Sprintf("Cluster %s has no slurmKeyRef, which workers need", c.Name)}
 	}
-	return Slurmctld{Key: *c.Spec.SlurmKeyRef, Address: Address{Host: unbracket(c.Spec.Slurmctld.Host),
+	return Slurmctld{Key: *c.Spec.SlurmKeyRef, Address: Address{Host: removeBrackets(c.Spec.Slurmctld.Host),
 		Port: cmp.Or(c.Spec.Slurmctld.Port, names.SlurmctldPort)}}
 }

@@ -10,10 +10,10 @@ import (
 // AccountingSlurmdbd returns where the slurmdbd of an Accounting is, inside or outside Kubernetes.
 func AccountingSlurmdbd(a *v1beta1.Accounting) Address {
 	if a.Spec.External && a.Spec.ExternalConfig != nil {
-		return Address{Host: unbracket(a.Spec.ExternalConfig.Host),
+		return Address{Host: removeBrackets(a.Spec.ExternalConfig.Host),
 			Port: cmp.Or(int32(a.Spec.ExternalConfig.Port), names.SlurmdbdPort)}
 	}
-	return Address{Host: cmp.Or(unbracket(a.Spec.Address), names.AccountingService(a.Name)+"."+a.Namespace),
+	return Address{Host: cmp.Or(removeBrackets(a.Spec.Address), names.AccountingService(a.Name)+"."+a.Namespace),
 		Port: cmp.Or(int32(a.Spec.Service.Port), names.SlurmdbdPort)}
 }
 
@@ -23,5 +23,5 @@ func AccountingDatabase(a *v1beta1.Accounting) Address {
 	if storage == nil {
 		return Address{}
 	}
-	return Address{Host: unbracket(storage.Host), Port: cmp.Or(int32(storage.Port), names.DatabasePort)}
+	return Address{Host: removeBrackets(storage.Host), Port: cmp.Or(int32(storage.Port), names.DatabasePort)}
 }

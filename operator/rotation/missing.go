@@ -20,7 +20,7 @@ const secretInterval = time.Minute
 var begunReasons = []string{v1beta1.ReasonDistributingKey, v1beta1.ReasonSwitchingKey, v1beta1.ReasonRetiringKey,
 	v1beta1.ReasonRotated, v1beta1.ReasonWaitingForHostsOutside, v1beta1.ReasonKeySetMissing, v1beta1.ReasonSecretImmutable}
 
-// hasHadKeySet reports whether the status of a Controller says that its daemons have a key set.
+// hasHadKeySet reports whether the daemons of a Controller have a key set, by its condition.
 func hasHadKeySet(c *v1beta1.Controller) bool {
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	return last != nil && slices.Contains(begunReasons, last.Reason)

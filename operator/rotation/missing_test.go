@@ -31,7 +31,7 @@ func (e *env) rotateOnce() {
 	e.check(v1beta1.ReasonRotated, "", "new*")
 }
 
-// TestADeletedKeySet: no rotation begins with the retired key, and the condition says what is wrong until the set is back or
+// TestADeletedKeySet: no rotation begins with the retired key, and the condition names the problem until the set is back or
 // all daemons have the key of the user.
 func TestADeletedKeySet(t *testing.T) {
 	for name, ask := range map[string]string{"of a rotation that is asked for": "monday", "unasked": "",

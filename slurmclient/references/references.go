@@ -24,13 +24,13 @@ func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*
 	c := collector{objects: map[string]string{}, expanded: map[string]bool{}}
 	for _, j := range jobs {
 		if isUnfinished(j) && !c.expanded[j.RequiredNodes] {
-			if err := c.add(fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
+			if err := c.addNodes(fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, r := range reservations {
-		if err := c.add("reservation "+r.Name, r.Nodes); err != nil {
+		if err := c.addNodes("reservation "+r.Name, r.Nodes); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +38,7 @@ func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*
 		if p.NodeSets != "" {
 			continue
 		}
-		if err := c.add("partition "+p.Name, p.Nodes); err != nil {
+		if err := c.addNodes("partition "+p.Name, p.Nodes); err != nil {
 			return nil, err
 		}
 	}
@@ -62,8 +62,8 @@ type collector struct {
 	named int
 }
 
-// add adds an object that names nodes.
-func (c *collector) add(object, nodes string) error {
+// addNodes adds an object that names nodes.
+func (c *collector) addNodes(object, nodes string) error {
 	if c.expanded[nodes] {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (e *RefusedError) Error() string { return e.Reason }
 // WaitingError reports that slurmdbd is not ready for accounts yet.
 type WaitingError struct {
 	Reason string
-	// IsOfCluster says that it is not ready for those of one cluster; the files of others were tried.
+	// IsOfCluster reports that slurmdbd is not ready for the accounts of one cluster; the files of other clusters were tried.
 	IsOfCluster bool
 }
 

@@ -244,7 +244,7 @@ func TestAnUnknownClusterHoldsUpNoOther(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := f.calls(); strings.Count(got, "-i load") != 1 {
-		t.Errorf("the file of the other cluster is not applied, or that of the unknown one is: the calls are\n%s", got)
+		t.Errorf("only the file of the known cluster must be applied: the calls are\n%s", got)
 	}
 	texts["c.cfg"] = "Account - y\n"
 	_, err = f.load(slurmconf.Accounts{Files: texts})

@@ -177,7 +177,7 @@ func (s RecordShape) GRES() *string {
 // HashWithoutGRES identifies the shape in the comments of records on which GRES were not written after their creation.
 func (s RecordShape) HashWithoutGRES() string { return s.unwritten }
 
-// LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is that of its comment.
+// LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is the one in its comment.
 func (s RecordShape) LacksGRES(n *slurm.Node, hash string) bool {
 	return s.Hash != "" && len(s.gres) > 0 && (hash == s.unwritten || s.lostTypes(n))
 }

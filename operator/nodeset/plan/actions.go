@@ -191,7 +191,7 @@ type Actions struct {
 	// LostBySlurm are the pods whose slurmd was registered and whose record Slurm has lost since. They may
 	// have jobs that slurmctld lost, so they stay.
 	LostBySlurm []string
-	// AskedByHand are those of LostBySlurm without an agent: somebody must ask their slurmd to register again.
+	// AskedByHand are the pods in LostBySlurm without an agent: somebody must ask their slurmd to register again.
 	AskedByHand []string
 	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
 	// is created with their names.
