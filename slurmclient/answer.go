@@ -17,7 +17,7 @@ import (
 
 // maxAnswerBytes limits answers other than lists of nodes and jobs: they may need a quarter of the memory of the process
 // (GOMEMLIMIT), which reads other servers, too.
-func maxAnswerBytes() int64 { return min(debug.SetMemoryLimit(-1)/4, 256<<20) }
+func maxAnswerBytes(memoryLimit int64) int64 { return min(memoryLimit/4, 256<<20) }
 
 // Slurm's error numbers that have a Code of their own (slurm/slurm_errno.h).
 const (
@@ -78,7 +78,7 @@ func (c *Client) exchange(
 		return nil, requestError(ctx, op, err)
 	}
 	defer resp.Body.Close()
-	most := maxAnswerBytes()
+	most := maxAnswerBytes(debug.SetMemoryLimit(-1))
 	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return nil, requestError(ctx, op, err)
