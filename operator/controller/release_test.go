@@ -13,6 +13,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
@@ -180,6 +181,42 @@ func TestAnImageWithoutSlurm(t *testing.T) {
 	e.setImage("slurm:24.11")
 	if c := e.settleRelease(); c != nil || e.images() != before {
 		t.Errorf("after it the condition is %+v, the images %s", c, e.images())
+	}
+}
+
+// TestARestoredStateIsNotConverted: somebody has stopped slurmctld and put the state of an older release in place. The newer
+// slurmctld, which would convert it, is not started while the older image is not allowed yet.
+func TestARestoredStateIsNotConverted(t *testing.T) {
+	for _, isDeleted := range []bool{false, true} {
+		e := newOldSlurmctld(t, "26.05")
+		e.setImage("slurm:26.05")
+		e.settleRelease()
+		kubetest.RollOut(t, e.store)
+		e.settleRelease()
+		c, set := &v1beta1.Controller{}, &appsv1.StatefulSet{}
+		e.get("slurm", c)
+		c.Annotations = podspec.MergeMaps(c.Annotations, map[string]string{v1beta1.AnnotationRestoredState: "24.11"})
+		e.get("slurm-controller", set)
+		set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{}
+		err := errors.Join(e.store.Update(t.Context(), c), e.store.Update(t.Context(), set))
+		if isDeleted {
+			err = errors.Join(err, e.store.Delete(t.Context(), set))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.setImage("slurm:24.11")
+		for range 6 {
+			e.reconcile()
+			e.get("slurm-controller", set)
+			if strings.Contains(e.images(), "slurm:26.05") && *set.Spec.Replicas > 0 {
+				t.Fatalf("deleted %v: a slurmctld of 26.05 is started with a state of 24.11", isDeleted)
+			}
+			kubetest.AnswerLookups(t, e.store, outputs)
+		}
+		if !strings.Contains(e.images(), "slurm:24.11") || *set.Spec.Replicas != 1 {
+			t.Errorf("deleted %v: %d of %s", isDeleted, *set.Spec.Replicas, e.images())
+		}
 	}
 }
 

@@ -53,7 +53,8 @@ func NewGuard(w kube.Writer, recorder events.EventRecorder, now func() time.Time
 }
 
 // Restrain gives the workload among the rendered objects of a daemon the image that it has, unless the one that is
-// wanted is allowed. The decision is to be recorded in the status after the objects have been applied.
+// wanted is allowed. A daemon that somebody has stopped to restore a copy of its state stays stopped until then. The decision is
+// to be recorded in the status after the objects have been applied.
 func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.KubeObject) (*Decision, error) {
 	s := subjectOf(object)
 	rendered, ok := findWorkload(objects, s.container)
@@ -69,6 +70,9 @@ func (g Guard) Restrain(ctx context.Context, object Object, objects []podspec.Ku
 		return nil, err
 	}
 	rendered.setImage(d.Image)
+	if d.StaysStopped && !live.isStarted() {
+		rendered.stop()
+	}
 	return d, nil
 }
 

@@ -50,6 +50,9 @@ type Decision struct {
 	Verdict releases.Verdict
 	// IsDeferred says that the image is allowed, and given to the workload when the status says so.
 	IsDeferred bool
+	// StaysStopped says that a daemon that somebody has stopped is not started yet: a copy of an older state was put in place,
+	// which the image that it has would convert.
+	StaysStopped bool
 	// Lookups are the images whose releases must be looked up, or are being looked up.
 	Lookups []string
 }
@@ -113,6 +116,7 @@ func (d *Decision) judge(o Observation, applied string) {
 	d.IsDeferred = d.Verdict.Allowed() && !(o.IsRecorded && o.Last.NextImage == o.Wanted)
 	if !d.Verdict.Allowed() || d.IsDeferred {
 		d.Image = applied
+		d.StaysStopped = o.Daemon.HasState() && restoredRelease(o).IsKnown()
 	}
 }
 

@@ -211,6 +211,37 @@ func TestARestoredStateIsGoodForOneWayBack(t *testing.T) {
 	}
 }
 
+// TestAStoppedDaemonWaitsForTheImageOfItsRestoredState: until it gets that image, and only then.
+func TestAStoppedDaemonWaitsForTheImageOfItsRestoredState(t *testing.T) {
+	restored := func(change func(*Observation)) Observation {
+		o := newChange(newRelease)
+		o.Wanted, o.Applied, o.Restored = imageOld, imageNew, "24.11"
+		o.Last = v1beta1.ReleaseStatus{Image: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
+		change(&o)
+		return o
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*Observation)
+		want   bool
+	}{
+		{"the release of the older image is looked up", func(o *Observation) { o.Last.ImageReleases = nil }, true},
+		{"the older image is allowed, which is recorded first", func(o *Observation) { o.IsRecorded = false }, true},
+		{"then it is given", func(o *Observation) { o.Last.NextImage, o.Last.RestoredState = imageOld, "24.11" }, false},
+		{"newer workers do not work with it", func(o *Observation) {
+			o.Others = []releases.Member{{Daemon: releases.Slurmd, Name: "NodeSet n", Release: newRelease}}
+		}, true},
+		{"nothing was restored", func(o *Observation) { o.Restored = "" }, false},
+		{"an earlier copy has had its effect", func(o *Observation) { o.Last.RestoredState, o.IsRecorded = "24.11", false }, false},
+		{"no other image is wanted", func(o *Observation) { o.Wanted = imageNew }, false},
+		{"a daemon without a state", func(o *Observation) { o.Daemon, o.IsRecorded = releases.Slurmrestd, false }, false},
+	} {
+		if got := Plan(restored(tc.change)).StaysStopped; got != tc.want {
+			t.Errorf("%s: it stays stopped: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestAFailureSaysWhy: the message is that of the lookup.
 func TestAFailureSaysWhy(t *testing.T) {
 	o := newChange(newRelease)

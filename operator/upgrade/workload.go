@@ -73,6 +73,19 @@ func replicasOf(replicas *int32) int32 {
 	return *replicas
 }
 
+// isStarted reports whether the workload exists and is a StatefulSet with pods.
+func (w workload) isStarted() bool {
+	set, isSet := w.object.(*appsv1.StatefulSet)
+	return isSet && replicasOf(set.Spec.Replicas) > 0
+}
+
+// stop lets a StatefulSet have no pods.
+func (w workload) stop() {
+	if set, isSet := w.object.(*appsv1.StatefulSet); isSet {
+		set.Spec.Replicas = new(int32(0))
+	}
+}
+
 // setImage gives all containers that have the image of the daemon another one.
 func (w workload) setImage(image string) {
 	old := w.container.Image
