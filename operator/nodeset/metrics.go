@@ -47,7 +47,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 }
 
 func drainCauses() []string {
-	return []string{v1beta1.DrainCauseScaleIn, v1beta1.DrainCauseUpdate, v1beta1.DrainCauseDeletion}
+	return []string{v1beta1.DrainCauseScaleIn, v1beta1.DrainCauseUpdate, v1beta1.DrainCauseDeletion,
+		v1beta1.DrainCauseReboot}
 }
 
 // Values of the label "for".

@@ -41,9 +41,9 @@ type Node struct {
 	ReasonAt         Time
 
 	BootTime, SlurmdStartTime, LastBusy Time
-	// ResumesAfterReboot reports that slurmctld was asked to resume the node after the reboot that it is
-	// about to make or is making.
-	ResumesAfterReboot bool
+	// NextState is the state that slurmctld was asked to give the node after the reboot that it is about to make or
+	// is making.
+	NextState NextState
 	// ResumeAfter is when slurmctld resumes a node that is down or drained.
 	ResumeAfter Time
 	// Reservation is the name of the active reservation that contains the node.
@@ -89,5 +89,5 @@ func (n *Node) sameStatus(m *Node) bool {
 	return n.State == m.State && n.Reason == m.Reason && n.ReasonBy == m.ReasonBy &&
 		n.ReasonAt == m.ReasonAt && n.BootTime == m.BootTime &&
 		n.SlurmdStartTime == m.SlurmdStartTime && n.LastBusy == m.LastBusy &&
-		n.ResumeAfter == m.ResumeAfter && n.ResumesAfterReboot == m.ResumesAfterReboot && n.Reservation == m.Reservation
+		n.ResumeAfter == m.ResumeAfter && n.NextState == m.NextState && n.Reservation == m.Reservation
 }

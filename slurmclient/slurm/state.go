@@ -174,6 +174,16 @@ var nodeFlags = [...]string{
 	"RESUME", "PERFCTRS", "EXTERNAL", "OTHER",
 }
 
+// NextState is the state that a node is to have after its reboot, as "scontrol reboot nextstate=" says.
+type NextState uint8
+
+// The states after a reboot. Unset stands for the state that the node had before.
+const (
+	NextStateUnset NextState = iota
+	NextStateResume
+	NextStateDown
+)
+
 // NodeState is a node's base state with its flags.
 type NodeState struct {
 	Base  NodeBase

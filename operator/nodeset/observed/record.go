@@ -37,7 +37,8 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		r.FaultAt = n.ReasonAt.Time()
 	}
 	// A node that others had drained stays so after its reboot, unless they asked to resume it.
-	if r.Rebooting && !state.Has(slurm.NodeFail) && (n.ResumesAfterReboot || !r.Drain) {
+	isToServe := n.NextState == slurm.NextStateResume || n.NextState == slurm.NextStateUnset && !r.Drain
+	if r.Rebooting && !state.Has(slurm.NodeFail) && isToServe {
 		r.Fault, r.DownByOthers = "reboot: "+strings.TrimSpace(n.Reason), false
 	}
 	if r.Future && state.Has(slurm.NodeInvalidReg) {

@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,8 +14,15 @@ import (
 func slurmFaults() []string {
 	return []string{"Duplicate jobid", "Kill task failed", "Prolog error", "Epilog error", "Job env setup error",
 		"batch job complete failure", "SlurmdSpoolDir is full", "Low CPUs", "Low RealMemory*",
-		"Low socket*core*thread count", "Low TmpDisk", "CoreSpec differ", "gres/*", "NHC:*"}
+		"Low socket*core*thread count", "Low TmpDisk", "CoreSpec differ", gresFaults, "NHC:*"}
 }
+
+// gresFaults stands for the reasons that gresFault matches.
+const gresFaults = "gres/KIND count or type"
+
+// gresFault are the reasons with which slurmctld drains a node whose generic resources are not those of its record, such
+// as "gres/gpu count reported lower than configured (3 < 4)" and "gres/gpu type (h100) reported but not configured".
+var gresFault = regexp.MustCompile(`^gres/\S+ (count (reported lower|too low|changed)|type \(.*\) reported) `)
 
 // FaultReasons returns the reasons of drains that end with a worker of the NodeSet, none if it keeps
 // them.
@@ -49,6 +57,9 @@ func isFault(n *slurm.Node, faults []string) bool {
 func matchesFault(text string, faults []string) bool {
 	return slices.ContainsFunc(faults, func(pattern string) bool {
 		prefix, open := strings.CutSuffix(pattern, "*")
+		if pattern == gresFaults {
+			return gresFault.MatchString(text)
+		}
 		return text == pattern || open && strings.HasPrefix(text, prefix)
 	})
 }

@@ -33,6 +33,9 @@ func TestFaults(t *testing.T) {
 		{"a full disk of slurmd", "IDLE+DRAIN", "root", "SlurmdSpoolDir is full", nil, true},
 		{"a person who joins words", "IDLE+DRAIN", "root", "Low CPUs, ticket 7", nil, false},
 		{"other GPUs", "IDLE+DRAIN", "slurm", "gres/gpu count reported lower than configured (3 < 4)", nil, true},
+		{"GPUs of another type", "IDLE+DRAIN+INVALID_REG", "slurm", "gres/gpu type (h100) reported but not configured", nil, true},
+		{"too few GPUs of a type", "IDLE+DRAIN", "slurm", "Low CPUs, gres/gpu:h100 count too low (1 < 2)", nil, true},
+		{"a person who names a GPU", "IDLE+DRAIN", "root", "gres/gpu 3 is broken", nil, false},
 		{"Node Health Check", "IDLE+DRAIN", "root", "NHC: check_fs_mount: /home not mounted", nil, true},
 		{"preStop repeats the reason", "DOWN+DRAIN", "root", "Prolog error", nil, true},
 		{"a person who repeats the words", "IDLE+DRAIN", "alice", "Kill task failed", nil, false},
@@ -70,21 +73,25 @@ func TestFaults(t *testing.T) {
 
 func TestReboots(t *testing.T) {
 	for _, tc := range []struct {
-		name, state, by, reason     string
-		resumes, rebooting, returns bool
+		name, state, by, reason string
+		next                    slurm.NextState
+		rebooting, returns      bool
 	}{
-		{"asked for", "MIXED+DRAIN+REBOOT_REQUESTED", "root", "kernel", true, false, false},
-		{"issued", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "kernel : reboot issued", true, true, true},
-		{"issued for a node in service", "DOWN+REBOOT_ISSUED", "slurm", "reboot requested : reboot issued", false, true, true},
-		{"issued for a drained node", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "bad fan : reboot issued", false, true, false},
-		{"repeated by preStop", "DOWN+DRAIN+REBOOT_ISSUED", "root", "kernel : reboot issued", true, true, true},
-		{"timed out", "DOWN+DRAIN", "slurm", "kernel : reboot issued : reboot timed out", true, true, true},
-		{"the words of a person", "DOWN", "alice", "kernel : reboot timed out", false, false, false},
-		{"over", "IDLE", "slurm", "kernel : reboot issued : reboot timed out", false, false, false},
+		{"asked for", "MIXED+DRAIN+REBOOT_REQUESTED", "root", "kernel", slurm.NextStateResume, false, false},
+		{"issued", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "kernel : reboot issued", slurm.NextStateResume, true, true},
+		{"issued for a node in service", "DOWN+REBOOT_ISSUED", "slurm", "reboot requested : reboot issued", slurm.NextStateUnset, true, true},
+		{"issued for a drained node", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "bad fan : reboot issued", slurm.NextStateUnset, true, false},
+		{"issued for a node that is to be DOWN after it", "DOWN+REBOOT_ISSUED", "slurm", "kernel : reboot issued", slurm.NextStateDown, true, false},
+		{"issued at once for a node that is to be DOWN after it", "DOWN+DRAIN+REBOOT_ISSUED", "slurm", "kernel : reboot issued",
+			slurm.NextStateDown, true, false},
+		{"repeated by preStop", "DOWN+DRAIN+REBOOT_ISSUED", "root", "kernel : reboot issued", slurm.NextStateResume, true, true},
+		{"timed out", "DOWN+DRAIN", "slurm", "kernel : reboot issued : reboot timed out", slurm.NextStateResume, true, true},
+		{"the words of a person", "DOWN", "alice", "kernel : reboot timed out", slurm.NextStateUnset, false, false},
+		{"over", "IDLE", "slurm", "kernel : reboot issued : reboot timed out", slurm.NextStateUnset, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := Record(&slurm.Node{Name: "gpu-0", State: parseState(tc.state), Reason: tc.reason, ReasonBy: tc.by,
-				ReasonAt: slurm.At(nodesettest.Noon), ResumesAfterReboot: tc.resumes}, isKnown, nil)
+				ReasonAt: slurm.At(nodesettest.Noon), NextState: tc.next}, isKnown, nil)
 			if r.Rebooting != tc.rebooting || r.HasFault() != tc.returns {
 				t.Errorf("Rebooting = %t, HasFault = %t: %+v", r.Rebooting, r.HasFault(), r)
 			}

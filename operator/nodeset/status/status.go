@@ -147,8 +147,8 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > wanted:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed",
-			formatWorkers(int(out.Replicas)-wanted))
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed%s",
+			formatWorkers(int(out.Replicas)-wanted), formatLost(actions)+formatTakenNames(actions.Taken))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
 			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames))

@@ -176,6 +176,16 @@ func TestConditions(t *testing.T) {
 			"slurmrestd does not answer"},
 		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound",
 			"there is no Controller slurm"},
+		{"a deletion that waits for a worker which somebody must ask to register", deleting,
+			plan.Actions{LostBySlurm: []string{"gpu-1"}, AskedByHand: []string{"gpu-1"}}, "Ready", "False", "Progressing",
+			"2 workers are to be removed; Slurm lost the records of workers gpu-1, as after a restore of slurmctld's state: they " +
+				"stay, since they may have jobs that slurmctld lost, and register again when these have ended; gpu-1 have no " +
+				"slurm-agent, so run for each of them when its jobs have ended: kubectl exec gpu-1 -c slurmd -- sh -c 'kill -HUP " +
+				"$(pidof slurmd)'"},
+		{"a deletion that waits for a slurmd without a pod", deleting, plan.Actions{Taken: []string{"gpu-2"}}, "Ready", "False",
+			"Progressing", "2 workers are to be removed; Slurm nodes gpu-2 have no pod, but slurmd may still run there: no worker " +
+				"is created with their names until they are drained and have no job; if their machines are off, run: scontrol " +
+				"update nodename=gpu-2 state=down reason='slurm-operator: powered off'"},
 		{"a deletion that waits", deleting, plan.Actions{}, "Ready", "False", "Progressing",
 			"2 workers are to be removed"},
 

@@ -52,7 +52,7 @@ func nodeFields() map[string]field[slurm.Node] {
 		"last_busy":          timeField(func(n *node) *slurm.Time { return &n.LastBusy }),
 		"resume_after":       timeField(func(n *node) *slurm.Time { return &n.ResumeAfter }),
 		"next_state_after_reboot": anyField(func(_ *Interner, v []byte, n *node) {
-			n.ResumesAfterReboot = bytes.Contains(v, []byte(`"RESUME"`))
+			n.NextState = parseNextState(v)
 		}),
 		"reservation":      textField(func(n *node) *string { return &n.Reservation }),
 		"owner":            textField(func(n *node) *string { return &n.Owner }),
@@ -65,6 +65,17 @@ func nodeFields() map[string]field[slurm.Node] {
 		"version":          textField(func(n *node) *string { return &n.Version }),
 		"topology":         textField(func(n *node) *string { return &n.Topology }),
 	}
+}
+
+// parseNextState reads next_state_after_reboot, such as ["DOWN", "UNDRAIN"], or ["INVALID"] for none.
+func parseNextState(v []byte) slurm.NextState {
+	switch {
+	case bytes.Contains(v, []byte(`"DOWN"`)):
+		return slurm.NextStateDown
+	case bytes.Contains(v, []byte(`"RESUME"`)):
+		return slurm.NextStateResume
+	}
+	return slurm.NextStateUnset
 }
 
 func parseNodeState(v []byte) slurm.NodeState {
