@@ -28,7 +28,7 @@ var (
 		"Contiguous", "TRESPerJob", "TRESPerSocket", "TRESPerTask", "MemoryPerTRES", "Siblings", "Network", "Flags",
 	}
 	nodeFieldsNotCarried = []string{
-		"Port", "Boards", "Sockets", "CoresPerSocket", "ThreadsPerCore", "SpecializedMemoryMiB", "ResumesAfterReboot",
+		"Port", "Boards", "Sockets", "CoresPerSocket", "ThreadsPerCore", "SpecializedMemoryMiB", "NextState",
 	}
 	partitionFieldsNotCarried = []string{
 		"MaxCPUsPerNode", "OversubscribeJobs", "MaxMemoryPerNode", "MaxMemoryPerCPU", "DefaultMemoryPerNode",
