@@ -160,7 +160,8 @@ type NodeSetSpec struct {
 	// +optional
 	FaultDrains *v1beta1.FaultDrains `json:"faultDrains,omitempty"`
 
-	// pruneSlurmNodeRecords says which Slurm node records without a pod the operator deletes.
+	// pruneSlurmNodeRecords says what becomes of the Slurm node of a worker whose pod and Kubernetes node are gone.
+	// NodeNotFound drains it, and deletes its record when it has no job and no job names it. Never keeps it.
 	// +optional
 	// +kubebuilder:default=Never
 	PruneSlurmNodeRecords v1beta1.PrunePolicy `json:"pruneSlurmNodeRecords,omitempty"`

@@ -104,8 +104,8 @@ type ControllerSpec struct {
 	// +optional
 	Reconfigure Raw `json:"reconfigure,omitzero"`
 
-	// inplaceReconfigure applies configuration changes with scontrol reconfigure instead of replacing the
-	// pod.
+	// inplaceReconfigure has no effect: slurmctld always reads a changed configuration with scontrol reconfigure
+	// or, where that is not enough, is restarted in its pod.
 	// +optional
 	// +kubebuilder:default=false
 	InplaceReconfigure bool `json:"inplaceReconfigure,omitempty"`
@@ -179,8 +179,8 @@ type ControllerHA struct {
 // ControllerPersistence describes the volume for slurmctld's state: an existing PersistentVolumeClaim,
 // or one that is created from the inlined spec.
 type ControllerPersistence struct {
-	// enabled keeps the state on a volume. Where slurmctld has a state, it changes only with the annotation
-	// slinky.slurm.net/state-moved.
+	// enabled keeps the state on a volume. Without one, all jobs end whenever slurmctld's pod is replaced. Where
+	// slurmctld has a state, it changes only with the annotation slinky.slurm.net/state-moved.
 	// +required
 	// +kubebuilder:default=true
 	Enabled bool `json:"enabled"`

@@ -19,16 +19,16 @@ const (
 	ScalingModeDaemonSet ScalingMode = "DaemonSet"
 )
 
-// PrunePolicy says which Slurm node records without a pod the operator deletes.
+// PrunePolicy says what becomes of the Slurm node of a worker whose pod and Kubernetes node are gone.
 //
 // +kubebuilder:validation:Enum=Never;NodeNotFound
 type PrunePolicy string
 
 // The prune policies.
 const (
-	// PruneNever keeps every record.
+	// PruneNever keeps it. Records of workers that a NodeSet does not want any more are deleted nevertheless.
 	PruneNever PrunePolicy = "Never"
-	// PruneNodeNotFound deletes records whose Kubernetes node no longer exists.
+	// PruneNodeNotFound drains it, and deletes its record when it has no job and no job names it.
 	PruneNodeNotFound PrunePolicy = "NodeNotFound"
 )
 
@@ -205,8 +205,8 @@ type DrainPolicy struct {
 	// +kubebuilder:default=Wait
 	Type DrainPolicyType `json:"type,omitempty"`
 
-	// timeout is how long the operator waits for the jobs of a worker ("2h30m"), from the start of its
-	// drain. It applies to type Timeout.
+	// timeout is how long the operator waits for the jobs of a worker ("2h30m"), from when its Slurm node accepts
+	// no new ones. Then they are requeued where they may be, and otherwise end. It applies to type Timeout.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -257,7 +257,7 @@ const (
 	DrainWait DrainPolicyType = "Wait"
 	// DrainTimeout waits for the worker's jobs until the timeout.
 	DrainTimeout DrainPolicyType = "Timeout"
-	// DrainForce drains and deletes without waiting. Running jobs are lost.
+	// DrainForce drains and deletes without waiting. Running jobs are requeued where they may be, and otherwise end.
 	DrainForce DrainPolicyType = "Force"
 )
 
