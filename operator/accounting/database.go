@@ -27,15 +27,16 @@ func databaseIn(text string) string {
 }
 
 // checkDatabase returns a *problem.Error if slurmdbd.conf would name another database than the one in force, unless it is
-// movedTo, the value of AnnotationStateMoved. A slurmdbd.conf without a host has no database.
-func checkDatabase(name, live, wanted, movedTo string) error {
+// that of AnnotationStateMoved. A slurmdbd.conf without a host has no database.
+func checkDatabase(a *v1beta1.Accounting, live, wanted string) error {
 	from, to := databaseIn(live), databaseIn(wanted)
-	if strings.HasPrefix(from, ":") || from == to || movedTo == to {
+	if strings.HasPrefix(from, ":") || from == to || a.Annotations[v1beta1.AnnotationStateMoved] == to {
 		return nil
 	}
 	return problem.New(v1beta1.ReasonStateElsewhere, "all accounts and finished jobs are in the database %s, and slurmdbd would "+
 		"start with %s. Change spec.storageConfig back, or move the database and confirm it: "+
-		"kubectl annotate accounting %s %s=%s --overwrite", from, to, name, v1beta1.AnnotationStateMoved, to)
+		"kubectl annotate accounting --namespace %s %s %s=%s --overwrite", from, to, a.Namespace, a.Name,
+		v1beta1.AnnotationStateMoved, to)
 }
 
 // checkDatabaseOf is checkDatabase for the ConfigMap among the rendered objects.
@@ -53,7 +54,7 @@ func (r *Reconciler) checkDatabaseOf(ctx context.Context, a *v1beta1.Accounting,
 		if live.Annotations[v1beta1.AnnotationAppliedHash] == "" {
 			continue
 		}
-		return checkDatabase(a.Name, live.Data[file], wanted.Data[file], a.Annotations[v1beta1.AnnotationStateMoved])
+		return checkDatabase(a, live.Data[file], wanted.Data[file])
 	}
 	return nil
 }

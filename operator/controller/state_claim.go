@@ -3,7 +3,9 @@ package controller
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,9 +47,9 @@ func checkState(want *appsv1.StatefulSet, has stateEvidence, movedTo string) err
 	}
 	return problem.New(v1beta1.ReasonStateElsewhere, "the state of slurmctld, with all jobs, is in %s, and this operator "+
 		"would start slurmctld with %s, without any job. Change spec.persistence back, or move the state and confirm it: "+
-		"kubectl annotate controller %s %s=%s --overwrite. docs/controllers.md says how; docs/migrate-from-slinky.md, for a "+
-		"claim of another operator", found, wanted, want.Labels[v1beta1.LabelAppInstance], v1beta1.AnnotationStateMoved,
-		wanted.place())
+		"kubectl annotate controller --namespace %s %s %s=%s --overwrite. docs/controllers.md says how; "+
+		"docs/migrate-from-slinky.md, for a claim of another operator", found, wanted, want.Namespace,
+		want.Labels[v1beta1.LabelAppInstance], v1beta1.AnnotationStateMoved, wanted.place())
 }
 
 // findVolume returns where the state is, the zero value if there is none.
@@ -123,7 +125,7 @@ func stateVolumeOf(pod *corev1.PodSpec, set *appsv1.StatefulSet) stateVolume {
 }
 
 // describeVolume returns what distinguishes a pod's volume that is no claim. The API server adds defaults to most kinds,
-// so only two are told apart by their content.
+// so only three are told apart by their content.
 func describeVolume(name string, pod *corev1.PodSpec) string {
 	for _, v := range pod.Volumes {
 		switch {
@@ -132,11 +134,35 @@ func describeVolume(name string, pod *corev1.PodSpec) string {
 			return "hostPath:" + v.HostPath.Path
 		case v.NFS != nil:
 			return "nfs:" + v.NFS.Server + ":" + v.NFS.Path
+		case v.CSI != nil:
+			return describeCSI(v.CSI)
 		case v.EmptyDir == nil:
-			return "of another kind"
+			return kindOfVolume(v.VolumeSource)
 		}
 	}
 	return emptyDir
+}
+
+// describeCSI returns the driver and what it is told of a volume.
+func describeCSI(v *corev1.CSIVolumeSource) string {
+	var attributes []string
+	for _, name := range slices.Sorted(maps.Keys(v.VolumeAttributes)) {
+		attributes = append(attributes, name+"="+v.VolumeAttributes[name])
+	}
+	return "csi:" + v.Driver + ":" + strings.Join(attributes, ",")
+}
+
+// kindOfVolume returns the name of the field that says what a volume is, such as "iscsi".
+func kindOfVolume(v corev1.VolumeSource) string {
+	var fields map[string]any
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil || len(fields) != 1 {
+		return "unknown"
+	}
+	return slices.Collect(maps.Keys(fields))[0]
 }
 
 // claimOf returns the claim of a volume of the first pod of a StatefulSet, empty if it has none.

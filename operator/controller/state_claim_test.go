@@ -60,12 +60,19 @@ func TestCheckState(t *testing.T) {
 		set.Annotations = map[string]string{v1beta1.AnnotationAppliedHash: "1"}
 		return stateEvidence{set: set}
 	}
-	onHost := func(path string) *appsv1.StatefulSet {
+	in := func(v corev1.VolumeSource) *appsv1.StatefulSet {
 		out := volatile.DeepCopy()
-		out.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "statesave", VolumeSource: corev1.VolumeSource{
-			HostPath: &corev1.HostPathVolumeSource{Path: path}}}}
+		out.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "statesave", VolumeSource: v}}
 		return out
 	}
+	onHost := func(path string) *appsv1.StatefulSet {
+		return in(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}})
+	}
+	onShare := func(share string) *appsv1.StatefulSet {
+		return in(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "nfs.csi.k8s.io",
+			VolumeAttributes: map[string]string{"share": share, "server": "nas"}}})
+	}
+	onTarget := in(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{}})
 	used := func(claim string, others ...string) []corev1.PersistentVolumeClaim {
 		out := newClaims("", append(others, claim)...)
 		out[len(out)-1].Annotations = map[string]string{v1beta1.AnnotationStateOf: "slurm"}
@@ -102,6 +109,11 @@ func TestCheckState(t *testing.T) {
 		{"our own with a folder of the Kubernetes node, and another is wanted", onHost("/b"), applied(onHost("/a")),
 			"in volume hostPath:/a, and"},
 		{"our own with the same folder", onHost("/a"), applied(onHost("/a")), ""},
+		{"our own with a volume of a driver, and another is wanted", onShare("/b"), applied(onShare("/a")),
+			"state-moved=csi:nfs.csi.k8s.io:server=nas,share=/b --overwrite"},
+		{"our own with the same volume of a driver", onShare("/a"), applied(onShare("/a")), ""},
+		{"our own with a volume of another kind", onTarget, applied(onShare("/a")), "--namespace team slurm " +
+			"slinky.slurm.net/state-moved=iscsi --overwrite"},
 		{"a claim of an earlier Controller is left, and none is wanted", volatile,
 			stateEvidence{claims: newClaims("slurm", "statesave-slurm-controller-0")}, "state-moved=emptyDir"},
 		{"an earlier Controller used another existing claim", own, stateEvidence{claims: used("a", "shared")}, "in claim a, and"},
