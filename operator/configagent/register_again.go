@@ -7,11 +7,11 @@ import (
 )
 
 // HoldForSteps returns a Hold of the agent of a slurmd. A request to register again waits while a step runs: slurmctld
-// ends the steps of a job that it does not know when their node registers. Keys do not wait.
+// ends the steps of a job that it does not know when their node registers. Keys wait with such a request, because slurmd
+// registers when it reads them, and not otherwise.
 func HoldForSteps(hasSteps func() (bool, error)) func(ctx context.Context, inForce, files Files) error {
 	return func(_ context.Context, inForce, files Files) error {
-		a, b := inForce.without(slurmconf.RegisterAgainFile), files.without(slurmconf.RegisterAgainFile)
-		if inForce.Equal(files) || !a.Equal(b) {
+		if inForce.text(slurmconf.RegisterAgainFile) == files.text(slurmconf.RegisterAgainFile) {
 			return nil
 		}
 		switch running, err := hasSteps(); {
@@ -22,15 +22,4 @@ func HoldForSteps(hasSteps func() (bool, error)) func(ctx context.Context, inFor
 		}
 		return nil
 	}
-}
-
-// without returns the files but the one of that name.
-func (f Files) without(name string) Files {
-	out := Files{}
-	for n, file := range f {
-		if n != name {
-			out[n] = file
-		}
-	}
-	return out
 }

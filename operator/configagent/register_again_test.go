@@ -29,6 +29,10 @@ func TestARequestToRegisterAgainWaitsForSteps(t *testing.T) {
 	steps, broken = false, nil
 	expect("when no step runs", 1)
 	steps = true
-	e.wantFiles("slurm.key", "b", slurmconf.RegisterAgainFile, "2")
+	e.wantFiles("slurm.key", "b", slurmconf.RegisterAgainFile, "1")
 	expect("with another key", 2)
+	e.wantFiles("slurm.key", "c", slurmconf.RegisterAgainFile, "2")
+	expect("with another key and a request", 2)
+	steps = false
+	expect("when no step runs any more", 3)
 }

@@ -63,6 +63,11 @@ func TestSteps(t *testing.T) {
 		"nothing is deleted before the first reading": {newInput(1, 2, withStaleReading,
 			func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} },
 			withWorker(1, func(w *Worker) { w.KubeNode = "" })), []string{"annotate n-1 ScaleIn"}},
+		"with policy Force it is": {newInput(0, 1, protect, withCause(0, causeScaleIn),
+			func(s *planInput) {
+				s.observed.Slurm = SlurmReading{Connected: true}
+				s.desired.DrainPolicy.Force = true
+			}), []string{"delete n-0"}},
 		"a running worker that Slurm does not know stays": {newInput(0, 1, withCause(0, causeScaleIn),
 			func(s *planInput) { delete(s.observed.Slurm.Records, "n-0") }), nil},
 		"an empty list of nodes deletes nothing": {newInput(0, 1, withCause(0, causeScaleIn),
