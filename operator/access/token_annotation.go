@@ -3,9 +3,11 @@ package access
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/net/publicsuffix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,17 +17,13 @@ import (
 )
 
 // tokenAnnotationOf returns where a Secret may be sent as a token: the value of the annotation
-// AnnotationSlurmToken, or else of the label of that name, or else SlurmTokenAnyServer if a Token
-// controls the Secret, or else nothing.
+// AnnotationSlurmToken, or else of the label of that name, or else nothing.
 func tokenAnnotationOf(s *corev1.Secret) string {
 	if value, there := s.Annotations[v1beta1.AnnotationSlurmToken]; there {
 		return value
 	}
 	if value, there := s.Labels[v1beta1.AnnotationSlurmToken]; there {
 		return value
-	}
-	if isOfToken(s) {
-		return v1beta1.SlurmTokenAnyServer
 	}
 	return ""
 }
@@ -45,13 +43,19 @@ type NotSendableError struct {
 	Ref refs.KeyRef
 	// ListsServers is true if the Secret lists servers and the Cluster's is not among them.
 	ListsServers bool
+	// IsOfToken is true if a Token made the Secret, and the server is no Service of its namespace.
+	IsOfToken bool
 }
 
 // Error names the remedy. It contains nothing of the content.
 func (e *NotSendableError) Error() string {
-	if e.ListsServers {
+	switch {
+	case e.ListsServers:
 		return fmt.Sprintf("Secret %s/%s is not sent to this server: its annotation %s does not list spec.server",
 			e.Ref.Namespace, e.Ref.Name, v1beta1.AnnotationSlurmToken)
+	case e.IsOfToken:
+		return fmt.Sprintf("the token of Secret %[1]s/%[2]s is not sent outside of its namespace: spec.server is not SERVICE.%[1]s.svc. "+
+			"Annotate the Token that makes it with %[3]s=<spec.server>", e.Ref.Namespace, e.Ref.Name, v1beta1.AnnotationSlurmToken)
 	}
 	return fmt.Sprintf("%s is not sent: nothing says that it is a Slurm token. Have a Token create the Secret, or annotate it with %s=%s",
 		e.Ref, v1beta1.AnnotationSlurmToken, v1beta1.SlurmTokenAnyServer)
@@ -64,15 +68,43 @@ func readSendableToken(ctx context.Context, kube SecretReader, t refs.Endpoint) 
 	if err != nil {
 		return nil, err
 	}
-	raw := secret.Data[t.Token.Key]
-	switch mark := secret.TokenAnnotation; {
-	case mark == v1beta1.SlurmTokenAnyServer, mark == "" && namesSlurmUser(raw):
-		return raw, nil
-	case mark != "" && listsServer(mark, t.URL):
-		return raw, nil
+	raw, mark := secret.Data[t.Token.Key], secret.TokenAnnotation
+	isSendable := mark == v1beta1.SlurmTokenAnyServer
+	switch {
+	case isSendable:
+	case mark != "":
+		isSendable = listsServer(mark, t.URL)
+	case secret.HoldsToken:
+		isSendable = isServiceOf(t.Token.Namespace, t.URL)
 	default:
-		return nil, &NotSendableError{Ref: t.Token, ListsServers: mark != ""}
+		isSendable = namesSlurmUser(raw)
 	}
+	if !isSendable {
+		return nil, &NotSendableError{Ref: t.Token, ListsServers: mark != "", IsOfToken: secret.HoldsToken}
+	}
+	return raw, nil
+}
+
+// isServiceOf reports whether the host of a URL is a Service of a namespace: no other host answers to its name. A name of two
+// parts, such as restapi.dev, may also be a host of the Internet if there is no such Service.
+func isServiceOf(namespace, server string) bool {
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	service, domain, _ := strings.Cut(host, ".")
+	if service == "" {
+		return false
+	}
+	switch domain {
+	case namespace + ".svc", namespace + ".svc.cluster.local":
+		return true
+	case namespace:
+		_, isPublic := publicsuffix.PublicSuffix(host)
+		return !isPublic
+	}
+	return false
 }
 
 // listsServer reports whether the comma-separated list of URLs contains url.

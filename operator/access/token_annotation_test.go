@@ -57,8 +57,8 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 		{"a Secret for another server", password, annotated("https://other:6820"), false},
 		{"a Slurm token for another server", ofSlurm, annotated("https://other:6820"), false},
 		{"a Secret annotated as no token", ofSlurm, annotated("false"), false},
-		{"the Secret of a Token", password, ownedBy("slinky.slurm.net/v1beta1", "Token"), true},
-		{"the Secret of an older Token", password, ownedBy("slinky.slurm.net/v1alpha1", "Token"), true},
+		{"the Secret of a Token", ofSlurm, ownedBy("slinky.slurm.net/v1beta1", "Token"), false},
+		{"the Secret of an older Token", ofSlurm, ownedBy("slinky.slurm.net/v1alpha1", "Token"), false},
 		{"the Secret of another kind", password, ownedBy("slinky.slurm.net/v1beta1", "LoginSet"), false},
 		{"the Secret of another group's Token", password, ownedBy("example.com/v1", "Token"), false},
 	} {
@@ -81,6 +81,44 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 				t.Errorf("got error %v, want a NotSendableError without the content", err)
 			}
 		})
+	}
+}
+
+// TestWhereTheSecretOfATokenIsSent: a Cluster alone does not take a token out of its namespace.
+func TestWhereTheSecretOfATokenIsSent(t *testing.T) {
+	for server, sent := range map[string]bool{
+		"http://restapi.slurm:6820":                          true,
+		"https://restapi.slurm.svc:6821":                     true,
+		"http://restapi.slurm.svc.cluster.local:6820":        true,
+		"http://RESTAPI.Slurm.svc.cluster.local.:6820":       true,
+		"http://restapi:6820":                                false, // a Service of the operator's namespace
+		"http://restapi.other:6820":                          false,
+		"http://restapi.slurm.svc.example.com:6820":          false,
+		"http://restapi.slurm.example.com:6820":              false,
+		"http://slurm.svc:6820":                              false,
+		"http://.slurm.svc:6820":                             false,
+		"http://restapi.slurm.svc@thief.example.com:6820":    false,
+		"http://thief.example.com/restapi.slurm.svc":         false,
+		"http://10.0.0.1:6820":                               false,
+		"http://[fd00::1]:6820":                              false,
+		"http://thief.example.com:6820?http://restapi.slurm": false,
+	} {
+		t.Run(server, func(t *testing.T) {
+			if got := isServiceOf("slurm", server); got != sent {
+				t.Errorf("the token is sent: %v, want %v", got, sent)
+			}
+		})
+	}
+	if isServiceOf("dev", "http://restapi.dev:6820") || !isServiceOf("dev", "http://restapi.dev.svc:6820") {
+		t.Error("restapi.dev may be a host of the Internet, restapi.dev.svc is none")
+	}
+}
+
+// TestHowToSendATokenElsewhere: the error names the Token, whose annotation the operator copies.
+func TestHowToSendATokenElsewhere(t *testing.T) {
+	err := &NotSendableError{Ref: refs.KeyRef{Kind: "Secret", Namespace: "team", Name: "s", Key: "k"}, IsOfToken: true}
+	if !strings.Contains(err.Error(), "Annotate the Token") || !strings.Contains(err.Error(), v1beta1.AnnotationSlurmToken) {
+		t.Error(err)
 	}
 }
 

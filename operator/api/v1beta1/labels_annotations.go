@@ -37,8 +37,8 @@ const (
 // AnnotationSlurmToken is an annotation, or a label, that marks the content of a Secret as a Slurm token,
 // which may be sent to the slurmrestd of a Cluster. Its value is SlurmTokenAnyServer or, in the
 // annotation, a comma-separated list of values of spec.server; the token is sent nowhere else. Users set
-// it; the operator and the metrics adapter read it. Secrets of Tokens do not need it, nor do tokens that
-// name a Slurm user (claim sun): without it they may be sent to the server of any Cluster in the namespace.
+// it; the operator and the metrics adapter read it. Without it the Secret of a Token is sent only to Services of its namespace,
+// and another token that names a Slurm user (claim sun) to the server of any Cluster in the namespace.
 // The operator copies the annotation of a Token to its Secret. It is a slurmtide extension.
 const (
 	AnnotationSlurmToken = Prefix + "slurm-token"

@@ -25,13 +25,13 @@ stringData: {slurm.key: a key of Slurm, jwt: 0123456789abcdef0123456789abcdef}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Token
-metadata: {name: t, namespace: team-a}
+metadata: {name: t, namespace: team-a, annotations: {slinky.slurm.net/slurm-token: %[1]q}}
 spec: {username: slurm, lifetime: 1h, jwtKeyRef: {name: keys, key: jwt}}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Cluster
 metadata: {name: hpc, namespace: team-a}
-spec: {server: %q, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}, slurmctld: {host: ctld}, slurmKeyRef: {name: keys, key: slurm.key}}
+spec: {server: %[1]q, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}, slurmctld: {host: ctld}, slurmKeyRef: {name: keys, key: slurm.key}}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: NodeSet

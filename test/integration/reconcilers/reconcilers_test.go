@@ -45,7 +45,7 @@ stringData: {jwt: ` + signingKey + `}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Token
-metadata: {namespace: team, name: t}
+metadata: {namespace: team, name: t, annotations: {slinky.slurm.net/slurm-token: "SERVER"}}
 spec: {username: slurm, lifetime: 1h, jwtKeyRef: {name: key, key: jwt}}
 ---
 apiVersion: slinky.slurm.net/v1beta1
