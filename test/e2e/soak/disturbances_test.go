@@ -174,13 +174,19 @@ func (r *run) drainWorker() (func() error, error) {
 
 // drainPartition drains a partition. It must still be drained when the administrator opens it again, whatever changed meanwhile.
 func (r *run) drainPartition() (func() error, error) {
+	failure := r.scontrol("update", "partition=cpu", "state=drain")
 	return func() error {
 		out, err := r.controller(r.Context(), "scontrol", "show", "partition", "cpu")
-		if err == nil && !strings.Contains(out, "State=DRAIN") {
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(out, "State=DOWN"):
+			return errors.New("the partition is closed while slurmctld starts or is reconfigured")
+		case failure == nil && !strings.Contains(out, "State=DRAIN"):
 			r.fault("the administrator's DRAIN of partition cpu is gone: %s", out)
 		}
-		return errors.Join(err, r.scontrol("update", "partition=cpu", "state=up"))
-	}, r.scontrol("update", "partition=cpu", "state=drain")
+		return r.scontrol("update", "partition=cpu", "state=up")
+	}, failure
 }
 
 // rebootWorker asks for a reboot of a worker as soon as it is idle.
