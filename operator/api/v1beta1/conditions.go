@@ -191,8 +191,8 @@ const (
 	// ReasonNodeInUse (False): the configuration removes, reshapes or sets DOWN nodes that unfinished jobs have or require,
 	// or leaves too little room for dynamic ones. It is applied when they have ended, or with AnnotationForceRevision.
 	ReasonNodeInUse = "NodeInUse"
-	// ReasonGresInUse (False): the configuration removes GresTypes that unfinished jobs have or ask for. It is applied when they
-	// have ended, or with AnnotationForceRevision.
+	// ReasonGresInUse (False): the configuration removes GresTypes that unfinished jobs have or ask for, or names files of
+	// GRES that nodes with jobs may lack. It is applied when they have ended, or with AnnotationForceRevision.
 	ReasonGresInUse = "GresInUse"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.

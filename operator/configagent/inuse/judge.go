@@ -56,6 +56,9 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	if err := j.checkNodeCount(ctx, before, after); err != nil {
 		return err
 	}
+	if err := j.checkGRESFiles(ctx, inForce, wanted); err != nil {
+		return err
+	}
 	states, unknown := j.states(ctx)
 	if unknown == nil {
 		before.partitions = slices.Collect(maps.Keys(states)) // those that somebody has created are removed as well

@@ -80,8 +80,14 @@ const inForce = "PartitionName=a\nPartitionName=b\nPartitionName=closed State=DO
 // hold judges a slurm.conf that replaces inForce, as revision 2, and returns the reason why it is held.
 func (c *cluster) hold(wanted string) string {
 	c.Helper()
-	err := c.Hold(c.Context(), filesOf("slurm.conf", inForce, slurmconf.RevisionFile, "1"),
+	return c.holdFiles(filesOf("slurm.conf", inForce, slurmconf.RevisionFile, "1"),
 		filesOf("slurm.conf", wanted, slurmconf.RevisionFile, "2"))
+}
+
+// holdFiles is hold for any files.
+func (c *cluster) holdFiles(inForce, wanted configagent.Files) string {
+	c.Helper()
+	err := c.Hold(c.Context(), inForce, wanted)
 	var held *configagent.HeldError
 	if err != nil && !errors.As(err, &held) {
 		c.Fatal(err)

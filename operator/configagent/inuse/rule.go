@@ -13,8 +13,8 @@ type job struct {
 	id string
 	// partitions are those that it was submitted to, or the one in which it runs.
 	partitions []string
-	// nodes are the nodes that it has or asks for by name.
-	nodes []string
+	// nodes are the nodes that it has or asks for by name, and allocated those that it has.
+	nodes, allocated []string
 	// gresTypes are the kinds of GRES that it has or asks for.
 	gresTypes []string
 }
@@ -47,7 +47,7 @@ func parseJobs(printed string) (jobList, error) {
 			continue
 		}
 		j := job{id: fields[0], partitions: append(strings.Split(fields[2], ","), fields[2]), gresTypes: gresTypes(fields[5:])}
-		for _, list := range fields[3:5] {
+		for i, list := range fields[3:5] {
 			if list == "" || list == "(null)" || list == "N/A" {
 				continue
 			}
@@ -56,6 +56,9 @@ func parseJobs(printed string) (jobList, error) {
 				return out, fmt.Errorf("reading the nodes of job %s: %w", j.id, err)
 			}
 			j.nodes = append(j.nodes, names...)
+			if i == 1 {
+				j.allocated = names
+			}
 		}
 		out.unfinished = append(out.unfinished, j)
 	}
@@ -107,3 +110,4 @@ func usesOf(removed []string, jobs []job, namesOf func(job) []string) []use {
 func partitionsOf(j job) []string { return j.partitions }
 func nodesOf(j job) []string      { return j.nodes }
 func gresTypesOf(j job) []string  { return j.gresTypes }
+func allocatedTo(j job) []string  { return j.allocated }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,12 +33,14 @@ type agentBeside struct {
 	gate   gate.Gate
 	etc    string
 	number int
+	// gres is gres.conf of the next revisions.
+	gres string
 	// stop ends the agent, and does nothing if none runs.
 	stop func()
 }
 
 // confFiles are the files that Apply copies.
-var confFiles = []string{"slurm.conf", "more.conf"}
+var confFiles = []string{"slurm.conf", "more.conf", "gres.conf"}
 
 func newAgentBeside(t *testing.T, tr trial) *agentBeside {
 	t.Helper()
@@ -73,6 +76,9 @@ func (a *agentBeside) apply(ctx context.Context, _ slurmconf.Effect) error {
 	}
 	for _, name := range confFiles {
 		text, err := os.ReadFile(filepath.Join(a.cfg.Live, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -100,6 +106,9 @@ func (a *agentBeside) want(conf, more string) string {
 	revision := strconv.Itoa(a.number)
 	files := configagent.Files{"slurm.conf": {Content: []byte(conf), Mode: 0o644}, "more.conf": {Content: []byte(more),
 		Mode: 0o644}, slurmconf.RevisionFile: {Content: []byte(revision), Mode: 0o644}}
+	if a.gres != "" {
+		files["gres.conf"] = configagent.File{Content: []byte(a.gres), Mode: 0o644}
+	}
 	if err := configagent.WriteFiles(a.cfg.Wanted, files); err != nil {
 		a.Fatal(err)
 	}
@@ -242,6 +251,34 @@ func TestAStaticNodeWithTheNameOfADynamicOneWaits(t *testing.T) {
 		a.awaitJob(job, "PENDING")
 		a.run("scancel", job)
 		a.awaitApplied(added)
+	})
+}
+
+// TestFilesOfGRESThatNodesMayLackWait: the slurmds would end without the files, in pods with their jobs.
+func TestFilesOfGRESThatNodesMayLackWait(t *testing.T) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
+		a := newAgentBeside(t, tr)
+		conf, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gres, err := os.ReadFile(filepath.Join(a.etc, "gres.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := string(conf) + "ReconfigFlags=KeepPartState\n"
+		a.gres = string(gres)
+		first := a.want(base, "")
+		a.start()
+		a.awaitApplied(first)
+		job := a.submit("--partition=batch")
+		a.awaitJob(job, "RUNNING")
+		a.gres = string(gres) + "Name=gpu Type=h100 File=/dev/nvidia[0-7]\n"
+		a.awaitHeld(a.want(base, ""), "GresInUse", "(job "+job+"); give the lines a NodeName")
+		a.gres = string(gres) + "NodeName=elsewhere-[0-3] Name=gpu Type=h100 File=/dev/nvidia[0-7]\n"
+		a.awaitApplied(a.want(base, ""))
+		a.awaitJob(job, "RUNNING")
+		a.run("scancel", job)
 	})
 }
 
