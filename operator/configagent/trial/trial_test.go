@@ -107,6 +107,21 @@ func TestReadLog(t *testing.T) {
 			"Incorrect permissions on state save loc: /tmp/trial-1/state"},
 		{"no memory", "slurmctld: Running\nslurmctld: fatal: threadpool_create() failed: Resource temporarily unavailable\n",
 			Impeded, "threadpool_create() failed: Resource temporarily unavailable"},
+		{"no file is left for a plugin", "slurmctld: reading\n" +
+			"slurmctld: error: plugin_load_from_file: dlopen(/x.so): /x.so: cannot open shared object file: Too many open files\n" +
+			"slurmctld: error: Couldn't load specified plugin name for auth/slurm: Dlopen of plugin file failed\n" +
+			"slurmctld: error: cannot create auth context for auth/slurm\nslurmctld: fatal: failed to initialize auth plugin\n",
+			Impeded, "plugin_load_from_file: dlopen(/x.so): /x.so: cannot open shared object file: Too many open files; " +
+				"Couldn't load specified plugin name for auth/slurm: Dlopen of plugin file failed; " +
+				"cannot create auth context for auth/slurm; failed to initialize auth plugin"},
+		{"no memory is left for a plugin", "slurmctld: error: dlopen(/x.so): /x.so: failed to map segment from shared object\n" +
+			"slurmctld: error: cannot create auth context\nslurmctld: fatal: failed\n", Impeded,
+			"dlopen(/x.so): /x.so: failed to map segment from shared object; cannot create auth context; failed"},
+		{"an error that the daemon went on after", "slurmctld: error: open(x): Too many open files\nslurmctld: reading\n" +
+			"slurmctld: error: bad\nslurmctld: fatal: bad\n", Refused, "open(x): Too many open files; bad"},
+		{"a plugin that does not exist, after a name that does not resolve", "slurmctld: error: getaddrinfo(x) failed: " +
+			"Name or service not known\nslurmctld: error: no plugin\nslurmctld: fatal: bad\n", Refused,
+			"getaddrinfo(x) failed: Name or service not known; no plugin; bad"},
 		{"a name that does not resolve, and something else", "slurmctld: error: getaddrinfo(x) failed: Name or service not known\n" +
 			"slurmctld: reading\nslurmctld: fatal: bad\n", Refused, "getaddrinfo(x) failed: Name or service not known; bad"},
 		{"only that something is wrong", "slurmctld: reading\nslurmctld: fatal: Unable to process configuration file\n",

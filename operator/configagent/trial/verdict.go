@@ -25,17 +25,27 @@ const (
 	Impeded
 )
 
-// impediments are parts of errors that come from the surroundings of a trial: texts of strerror(3) and gai_strerror(3), and
-// what slurmctld makes of them about the folder of the trial's state.
+// impediments are parts of errors that come from the surroundings of a trial: texts of strerror(3) and dlopen(3), and what
+// slurmctld makes of them about the folder of the trial's state. Errors of slurmctld that follow from one come after it, as
+// for a plugin that could not be loaded.
 var impediments = []string{"Address already in use", "No space left on device", "Disk quota exceeded",
 	"Cannot allocate memory", "Resource temporarily unavailable", "Too many open files", "Input/output error",
-	"Temporary failure in name resolution", "Name or service not known", "No address associated with hostname",
-	"Read-only file system", "Incorrect permissions on state save loc"}
+	"Read-only file system", "failed to map segment from shared object", "Incorrect permissions on state save loc"}
 
-// isImpeded reports whether a fatal error, after the line before it, comes from the surroundings of the trial.
-func isImpeded(before, fatal string) bool {
-	return slices.ContainsFunc(impediments, func(part string) bool {
-		return strings.Contains(fatal, part) || strings.HasPrefix(before, "error: ") && strings.Contains(before, part)
+// nameImpediments are texts of gai_strerror(3). slurmctld goes on after most of them, and an error that follows is another one.
+var nameImpediments = []string{"Temporary failure in name resolution", "Name or service not known",
+	"No address associated with hostname"}
+
+// isImpeded reports whether a fatal error comes from the surroundings of the trial. before are the errors directly before it.
+func isImpeded(before []string, fatal string) bool {
+	all := append(before, fatal)
+	return containsAny(all, impediments) || containsAny(all[max(0, len(all)-2):], nameImpediments)
+}
+
+// containsAny reports whether a line contains a text.
+func containsAny(lines, texts []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) })
 	})
 }
 
@@ -45,11 +55,13 @@ const maxReasonLines = 4
 // ReadLog returns what the log of a trial says and, if the daemon ends, the lines that say why, in one line.
 func (d Daemon) ReadLog(log string) (Verdict, string) {
 	lines := logLines(log)
-	before := ""
+	var before []string
 	for _, line := range lines {
 		switch {
+		case strings.HasPrefix(line, "error: "):
+			before = append(before, line)
 		case !strings.HasPrefix(line, "fatal: "):
-			before = line
+			before = nil
 		case isImpeded(before, line):
 			return Impeded, d.Explain(log)
 		default:
