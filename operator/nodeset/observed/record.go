@@ -71,14 +71,20 @@ func isDownByOthers(n *slurm.Node) bool {
 		})
 }
 
+// Reasons that slurmctld gives to nodes whose slurmd disappeared.
+const (
+	reasonNotResponding = "Not responding"
+	reasonRebooted      = "Node unexpectedly rebooted"
+)
+
 // absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
 func absenceReasons() []string {
-	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
+	return []string{v1beta1.DrainReasonPrefix, reasonNotResponding, reasonRebooted}
 }
 
 // isRebooting reports whether slurmctld has asked slurmd to reboot its host, or has given up waiting for
 // that. It asks once the node has no job, and gives no job to a node that is DOWN.
 func isRebooting(n *slurm.Node) bool {
 	return n.State.Base == slurm.NodeDown && (n.State.Has(slurm.NodeRebootIssued) ||
-		n.ReasonBy == "slurm" && strings.HasSuffix(strings.TrimSpace(n.Reason), ": reboot timed out"))
+		n.ReasonBy == "slurm" && strings.HasSuffix(reasonBeforeAbsence(n), ": reboot timed out"))
 }

@@ -40,17 +40,30 @@ func FaultReasons(n *v1beta1.NodeSet) []string {
 // isFault reports whether Slurm or a health check, which runs as root, set one of the reasons. Any
 // other user is a person, and any other reason may be an administrator's, who may be root as well.
 // preStop repeats the reason as root. slurmctld joins the reasons of a registration, as in "Low socket*core*thread
-// count, Low CPUs".
+// count, Low CPUs", and adds later ones, as in "Epilog error : Kill task failed".
 func isFault(n *slurm.Node, faults []string) bool {
 	if n.ReasonBy != "root" && n.ReasonBy != "slurm" {
 		return false
 	}
-	reason := strings.TrimSpace(n.Reason)
+	reason := reasonBeforeAbsence(n)
 	if reason == "" || strings.HasPrefix(reason, v1beta1.DrainReasonPrefix) {
 		return false
 	}
 	isOther := func(part string) bool { return !matchesFault(part, faults) }
-	return matchesFault(reason, faults) || !slices.ContainsFunc(strings.Split(reason, ", "), isOther)
+	parts := strings.Split(strings.ReplaceAll(reason, reasonSeparator, ", "), ", ")
+	return matchesFault(reason, faults) || !slices.ContainsFunc(parts, isOther)
+}
+
+// reasonSeparator is what slurmctld writes between the reason of a node and another one that it adds.
+const reasonSeparator = " : "
+
+// reasonBeforeAbsence returns the reason of a node without what slurmctld adds to it when slurmd is gone, as in "Epilog
+// error : Not responding".
+func reasonBeforeAbsence(n *slurm.Node) string {
+	parts := strings.Split(strings.TrimSpace(n.Reason), reasonSeparator)
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		return part == reasonNotResponding || part == reasonRebooted
+	}), reasonSeparator)
 }
 
 // matchesFault reports whether a text is one of the reasons.

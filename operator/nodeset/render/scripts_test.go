@@ -47,8 +47,9 @@ printf '<%s>' "$@" >>"$LOG"; exit 1`
 		{"with the reason of one that is to fail",
 			scontrol(`NodeName=n-0\n   State=IDLE+FAIL ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=bad disk>"},
-		{"even if nothing can be read", `[ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; exit 7`,
-			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
+		{"with nothing while its reason cannot be read", `: >>"$LOG"; [ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; exit 7`, ""},
+		{"with nothing if only a part of it is read in time",
+			`: >>"$LOG"; [ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; printf 'NodeName=n-0\n'; exit 124`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")

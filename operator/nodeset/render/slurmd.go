@@ -24,11 +24,13 @@ const (
 
 // stopScript sets the Slurm node DOWN, so that Slurm does not wait for its jobs until
 // SlurmdTimeout. A node that is already out of service keeps its reason. A leftover reason, as
-// 24.11 leaves on a resumed node, is replaced. The script never fails, and runs each Slurm command
-// with a timeout.
+// 24.11 leaves on a resumed node, is replaced. If the reason cannot be read, the node stays as it is: with
+// our reason, a drain of somebody else would end as one of ours. The script never fails, and runs each Slurm
+// command with a timeout, both within the grace period.
 const stopScript = `limit=
-if command -v timeout >/dev/null; then limit='timeout 5'; fi
-reason=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null | sed -n '/^ *State=[^ ]*\(DOWN\|DRAIN\|FAIL\)/,$ s/^ *Reason=\(.*\) \[[^]]*\]$/\1/p')
+if command -v timeout >/dev/null; then limit='timeout 10'; fi
+node=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null) || exit 0
+reason=$(printf '%s\n' "$node" | sed -n '/^ *State=[^ ]*\(DOWN\|DRAIN\|FAIL\)/,$ s/^ *Reason=\(.*\) \[[^]]*\]$/\1/p')
 $limit scontrol update NodeName="$POD_HOSTNAME" State=DOWN Reason="${reason:-$0}" >/dev/null 2>&1 || true`
 
 // StopReason is the reason of a Slurm node whose pod is being stopped.
