@@ -94,16 +94,17 @@ func isUsed(state string) bool {
 // readRecords returns the records of all jobs of a seed.
 func (r *run) readRecords() ([]record, error) {
 	out, err := r.controller(r.Context(), "sacct", "-a", "-n", "-P", "-X", "-D", "-S", "now-3hours", "-o",
-		"jobid,jobname,state,restarts")
+		"jobid,jobname,state,restarts,start")
 	if err != nil {
 		return nil, err
 	}
 	var records []record
 	for line := range strings.Lines(out) {
 		fields := strings.Split(strings.TrimSpace(line), "|")
-		if len(fields) == 4 && strings.HasPrefix(fields[1], r.prefix) {
+		if len(fields) == 5 && strings.HasPrefix(fields[1], r.prefix) {
 			restarts, _ := strconv.Atoi(fields[3])
-			records = append(records, record{fields[0], fields[1], fields[2], restarts})
+			start, _ := time.Parse(accountingTime, fields[4])
+			records = append(records, record{fields[0], fields[1], fields[2], restarts, start})
 		}
 	}
 	return records, nil

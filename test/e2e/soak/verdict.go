@@ -19,7 +19,12 @@ type submission struct {
 type record struct {
 	id, name, state string
 	restarts        int
+	// start is the zero value for a job that never started.
+	start time.Time
 }
+
+// accountingTime is how sacct writes a time, which is UTC in the pods.
+const accountingTime = "2006-01-02T15:04:05"
 
 // lossWindow is how long before a SIGKILL of slurmctld an accepted job may be lost (docs/development/slurm.md, "A killed
 // slurmctld"): slurmctld writes its state every five seconds, which takes up to a second here.
@@ -36,7 +41,7 @@ func judgeJobs(jobs []submission, records []record, kills []time.Time, lostEnds 
 		fault := judgeJob(job, records)
 		switch {
 		case fault == "":
-		case given[job.id] > 1 || isLossExcused(job, kills) || slices.Contains(lostEnds, job.name):
+		case given[job.id] > 1 || isLossExcused(job, kills) || slices.Contains(lostEnds, job.name) || ranAgain(job, records, kills):
 			lost = append(lost, fault)
 		default:
 			faults = append(faults, fault)
@@ -59,6 +64,17 @@ func isLossExcused(job submission, kills []time.Time) bool {
 	})
 }
 
+// ranAgain reports whether a task of a job ended right before a kill, of which slurmdbd did not hear either: slurmctld started it
+// again when slurmd registered without it.
+func ranAgain(job submission, records []record, kills []time.Time) bool {
+	return slices.ContainsFunc(records, func(r record) bool {
+		end := r.start.Add(job.Sleep)
+		return r.name == job.name && r.state == "NODE_FAIL" && slices.ContainsFunc(kills, func(kill time.Time) bool {
+			return end.Add(lossWindow).After(kill) && end.Before(kill)
+		})
+	})
+}
+
 // lostEnd is a job that slurmctld believes to run, although slurmdbd has its end.
 type lostEnd struct{ id, name string }
 
@@ -75,7 +91,7 @@ func findLostEnds(queue, accounting string, kills []time.Time) []lostEnd {
 		if !slices.Contains([]string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"}, state) {
 			continue
 		}
-		end, err := time.Parse("2006-01-02T15:04:05", fields[1])
+		end, err := time.Parse(accountingTime, fields[1])
 		ended[fields[0]] = err == nil && slices.ContainsFunc(kills, func(kill time.Time) bool {
 			return end.Add(lossWindow).After(kill) && end.Before(kill.Add(time.Second))
 		})

@@ -15,6 +15,8 @@ func at(seconds int) time.Time {
 func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 	job := submission{Job: Job{Kind: "short", Tasks: 1, Want: "COMPLETED"}, id: "7", name: "s1-0", at: at(0)}
 	array := submission{Job: Job{Kind: "array", Tasks: 2, Want: "COMPLETED"}, id: "8", name: "s1-1", at: at(0)}
+	sleeper := job
+	sleeper.Sleep = 6 * time.Second
 	completed := record{id: "7", name: "s1-0", state: "COMPLETED"}
 	for name, c := range map[string]struct {
 		jobs         []submission
@@ -43,6 +45,11 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 			records: []record{{id: "7", name: "s1-2", state: "PENDING"}}, lost: "PENDING", lose: 2},
 		"a job whose end was lost": {jobs: []submission{job}, records: []record{{id: "7", name: "s1-0", state: "CANCELLED"}},
 			lostEnds: []string{"s1-0"}, lost: "7 is CANCELLED", lose: 1},
+		"a job that ended right before the kill and ran again": {jobs: []submission{sleeper}, kills: []time.Time{at(18)},
+			records: []record{{id: "7", name: "s1-0", state: "NODE_FAIL", start: at(10)}, {id: "7", name: "s1-0", state: "COMPLETED", restarts: 1}},
+			lost:    "7 is NODE_FAIL", lose: 1},
+		"a job that would have ended after the kill and ran again": {jobs: []submission{sleeper}, kills: []time.Time{at(15)},
+			records: []record{{id: "7", name: "s1-0", state: "NODE_FAIL", start: at(10)}}, fault: "7 is NODE_FAIL", faults: 1},
 		"a job that was to be cancelled": {jobs: []submission{{Job: Job{Tasks: 1, Want: "CANCELLED"}, id: "9", name: "c"}},
 			records: []record{{id: "9", name: "c", state: "CANCELLED by 0"}}},
 	} {

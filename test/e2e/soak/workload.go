@@ -3,6 +3,7 @@ package soak
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 )
 
 // Job is a job of the workload.
@@ -18,47 +19,46 @@ type Job struct {
 	// Then is a command of scontrol or scancel that is run for the job's id some seconds after its submission. It may be
 	// empty.
 	Then []string
+	// Sleep is about how long it runs.
+	Sleep time.Duration
 }
 
 // jobKinds are the kinds of jobs, drawn with equal probability. Each ends within a minute of its start.
 var jobKinds = []func(dice *rand.Rand) Job{
+	func(dice *rand.Rand) Job { return newJob("short", dice, 20, "") },
 	func(dice *rand.Rand) Job {
-		return Job{Kind: "short", Args: []string{"--wrap", sleep(dice, 1, 20)}}
+		return newJob("two nodes", dice, 10, "srun hostname; ", "-N2", "--exclusive")
 	},
 	func(dice *rand.Rand) Job {
-		return Job{Kind: "two nodes", Args: []string{"-N2", "--exclusive", "--wrap", "srun hostname; " + sleep(dice, 1, 10)}}
+		job := newJob("array", dice, 12, "", "--array=1-4")
+		job.Tasks = 4
+		return job
 	},
+	func(dice *rand.Rand) Job { return newJob("GPU", dice, 15, "", "-p", "gpu", "--gres=gpu:h100:1") },
+	func(dice *rand.Rand) Job { return newJob("feature", dice, 8, "", "-p", "all", "-C", "gpu") },
 	func(dice *rand.Rand) Job {
-		return Job{Kind: "array", Tasks: 4, Args: []string{"--array=1-4", "--wrap", sleep(dice, 1, 12)}}
+		return newJob("named node", dice, 10, "", "-w", fmt.Sprintf("cpu-%d", dice.IntN(3)))
 	},
+	func(dice *rand.Rand) Job { return newJob("excluded node", dice, 10, "", "-x", "cpu-0") },
+	func(dice *rand.Rand) Job { return newJob("begins later", dice, 5, "", "--begin=now+15") },
 	func(dice *rand.Rand) Job {
-		return Job{Kind: "GPU", Args: []string{"-p", "gpu", "--gres=gpu:h100:1", "--wrap", sleep(dice, 1, 15)}}
-	},
-	func(dice *rand.Rand) Job {
-		return Job{Kind: "feature", Args: []string{"-p", "all", "-C", "gpu", "--wrap", sleep(dice, 1, 8)}}
-	},
-	func(dice *rand.Rand) Job {
-		return Job{Kind: "named node", Args: []string{"-w", fmt.Sprintf("cpu-%d", dice.IntN(3)), "--wrap", sleep(dice, 1, 10)}}
-	},
-	func(dice *rand.Rand) Job {
-		return Job{Kind: "excluded node", Args: []string{"-x", "cpu-0", "--wrap", sleep(dice, 1, 10)}}
-	},
-	func(dice *rand.Rand) Job {
-		return Job{Kind: "begins later", Args: []string{"--begin=now+15", "--wrap", sleep(dice, 1, 5)}}
-	},
-	func(dice *rand.Rand) Job {
-		return Job{Kind: "held", Args: []string{"-H", "--wrap", sleep(dice, 1, 5)}, Then: []string{"scontrol", "release"}}
+		job := newJob("held", dice, 5, "", "-H")
+		job.Then = []string{"scontrol", "release"}
+		return job
 	},
 	func(*rand.Rand) Job {
-		return Job{Kind: "fails", Args: []string{"--wrap", "sleep 2; exit 3"}, Want: "FAILED"}
+		return Job{Kind: "fails", Args: []string{"--wrap", "sleep 2; exit 3"}, Want: "FAILED", Sleep: 2 * time.Second}
 	},
 	func(*rand.Rand) Job {
 		return Job{Kind: "is cancelled", Args: []string{"--wrap", "sleep 600"}, Want: "CANCELLED", Then: []string{"scancel"}}
 	},
 }
 
-func sleep(dice *rand.Rand, least, most int) string {
-	return fmt.Sprint("sleep ", least+dice.IntN(most-least+1))
+// newJob returns a job that sleeps for up to so many seconds after a command.
+func newJob(kind string, dice *rand.Rand, most int, command string, args ...string) Job {
+	seconds := 1 + dice.IntN(most)
+	return Job{Kind: kind, Args: append(args, "--wrap", fmt.Sprint(command, "sleep ", seconds)),
+		Sleep: time.Duration(seconds) * time.Second}
 }
 
 // drawJob returns a random job.
