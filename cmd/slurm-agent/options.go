@@ -178,7 +178,7 @@ func (o *options) beforeStart(ctx context.Context) error {
 }
 
 func (o *options) stateGuard() configagent.StateGuard {
-	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir}
+	return configagent.StateGuard{Slurmctld: o.slurmctldProgram, Dir: o.stateDir, Note: filepath.Join(o.wantedDir, slurmconf.StateFile)}
 }
 
 // stateRelease returns the function that reads the release of slurmctld's state, nil beside another daemon.

@@ -23,6 +23,7 @@ func (a *Agent) look(ctx context.Context) {
 		return
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
+	delete(wanted, slurmconf.StateFile)          // StateGuard does
 	wanted = a.keepKeySet(wanted)
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
 	_ = a.keepForOtherPods() // stepSettle has the error

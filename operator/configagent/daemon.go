@@ -79,6 +79,7 @@ type keySet struct {
 func assembleJWTKeys(wanted Files) (Files, error) {
 	out := maps.Clone(wanted)
 	delete(out, slurmconf.ForcedRevisionFile)
+	delete(out, slurmconf.StateFile)
 	if rotated, has := wanted[slurmconf.RotatedJWTKeyFile]; has {
 		out[slurmconf.JWTKeyFile] = rotated
 		delete(out, slurmconf.RotatedJWTKeyFile)

@@ -20,6 +20,8 @@ import (
 type StateGuard struct {
 	// Slurmctld is the program, and Dir its StateSaveLocation.
 	Slurmctld, Dir string
+	// Note is the file that is there once Dir has had a state (slurmconf.StateFile).
+	Note string
 }
 
 // Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the
@@ -27,6 +29,9 @@ type StateGuard struct {
 // of the release that has written it, such as backup-24.11, in the place of an earlier copy.
 func (g StateGuard) Prepare(ctx context.Context) error {
 	state, ok, err := g.readRelease()
+	if err == nil && !ok {
+		err = g.checkMissing()
+	}
 	if err != nil || !ok {
 		return err
 	}
@@ -52,6 +57,24 @@ func (g StateGuard) Prepare(ctx context.Context) error {
 	case releases.StateIsOurs:
 	}
 	return nil
+}
+
+// checkMissing returns an error if there is no state where there was one: slurmctld would end all jobs.
+func (g StateGuard) checkMissing() error {
+	for _, name := range stateFiles {
+		if _, err := os.Stat(filepath.Join(g.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err // slurmctld says what is wrong with a file
+		}
+	}
+	note, err := os.ReadFile(g.Note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading whether there was a state: %w", err)
+	}
+	_, message, _ := strings.Cut(string(note), "\n")
+	return errors.New(message)
 }
 
 // Release returns the release that has written the state, empty if there is no state or it cannot be read.

@@ -27,6 +27,26 @@ func newState(t *testing.T, protocol, slurmctld string) StateGuard {
 	return StateGuard{Slurmctld: filepath.Join(dir, "slurmctld"), Dir: state}
 }
 
+// TestAMissingState: a slurmctld without the state that there was would end all jobs.
+func TestAMissingState(t *testing.T) {
+	guard := StateGuard{Slurmctld: "/nonexistent", Dir: t.TempDir(), Note: filepath.Join(t.TempDir(), "note")}
+	if err := guard.Prepare(t.Context()); err != nil {
+		t.Errorf("a first start: %v", err)
+	}
+	if err := os.WriteFile(guard.Note, []byte("claim\nrestore it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.Prepare(t.Context()); err == nil || err.Error() != "restore it" {
+		t.Errorf("a start without the state that there was: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(guard.Dir, "job_state"), []byte("of somebody"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.Prepare(t.Context()); err != nil {
+		t.Errorf("slurmctld does not say itself what is wrong with its state: %v", err)
+	}
+}
+
 func TestPrepare(t *testing.T) {
 	const of2411, of2605 = "\x2a\x00", "\x2d\x00"
 	for _, tc := range []struct {

@@ -137,6 +137,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 	if err := r.checkStateOf(ctx, c, objects); err != nil {
 		return nil, nil, err
 	}
+	if err := r.noteState(ctx, c, objects); err != nil {
+		return nil, nil, err
+	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
 	if err != nil {
 		return nil, nil, err

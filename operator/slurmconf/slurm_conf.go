@@ -18,6 +18,9 @@ const (
 	// ForcedRevisionFile names the revision that is to be applied although it ends jobs (package configagent/inuse). It is
 	// not part of the configuration, nor of its revision.
 	ForcedRevisionFile = "slurmtide.forced-revision"
+	// StateFile is there once slurmctld has a state: the first line names the place, the others say what to do if the state is
+	// missing there. It is not part of the configuration, nor of its revision.
+	StateFile = "slurmtide.state"
 	// RegisterAgainFile is the file beside slurmd's keys with the time of the last request to register again.
 	RegisterAgainFile = "register-again"
 	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).

@@ -190,8 +190,9 @@ const AnnotationRemoveAccounts = Prefix + "remove-accounts"
 
 // AnnotationStateMoved is on Controllers and Accountings. It says where somebody has moved the daemon's state: of a
 // Controller, the claim ("emptyDir" for none, "CLAIM/FOLDER" for a folder), of an Accounting, the database
-// ("HOST:PORT/NAME"). A daemon that runs is given another place only if it is this one. Users set it; the operator reads it.
-// It is a slurmtide extension.
+// ("HOST:PORT/NAME"). A daemon that runs is given another place only if it is this one. The UID of a Controller's claim, or "empty"
+// for a volume that is no claim, confirms that slurmctld starts without the state that is missing there. Users set it; the operator
+// reads it. It is a slurmtide extension.
 const AnnotationStateMoved = Prefix + "state-moved"
 
 // Annotations of the claim with slurmctld's state. The operator sets and reads them. They are slurmtide extensions.

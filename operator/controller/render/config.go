@@ -79,7 +79,7 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 func isReserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "slurm.conf", "slurmdbd.conf", keyFile, jwtKeyFile, jwksFile, "slurm.jwks", slurmconf.RevisionFile,
-		slurmconf.ForcedRevisionFile, slurmconf.KeySetFile, slurmconf.JWTKeysFile, slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile:
+		slurmconf.ForcedRevisionFile, slurmconf.StateFile, slurmconf.KeySetFile, slurmconf.JWTKeysFile, slurmconf.RotatedJWTKeyFile, slurmconf.BridgeJWKSFile:
 		return true
 	}
 	return false

@@ -49,6 +49,9 @@ func TestController(t *testing.T) {
 					e.testWorkerSSH()
 				}
 				e.testScaleToZero(begin)
+				if *long {
+					e.testDeletedClaim(version)
+				}
 				if version == "24.11" {
 					e.testUpgrade()
 				}
