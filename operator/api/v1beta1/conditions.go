@@ -194,6 +194,9 @@ const (
 	// ReasonGresInUse (False): the configuration removes GresTypes that unfinished jobs have or ask for, or names files of
 	// GRES that nodes with jobs may lack. It is applied when they have ended, or with AnnotationForceRevision.
 	ReasonGresInUse = "GresInUse"
+	// ReasonReservationInUse (False): the configuration removes partitions, static nodes or licenses of reservations. It is applied
+	// when these have ended, or with AnnotationForceRevision.
+	ReasonReservationInUse = "ReservationInUse"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
 	ReasonTooManyJobs = "TooManyJobs"

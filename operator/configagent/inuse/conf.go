@@ -24,8 +24,8 @@ type conf struct {
 	down  map[string]bool
 	// maxNodes is how many nodes slurmctld may have, static and dynamic ones.
 	maxNodes uint64
-	// gresTypes are the kinds of GRES that slurmctld knows.
-	gresTypes []string
+	// gresTypes are the kinds of GRES that slurmctld knows, and licenses those that slurm.conf names.
+	gresTypes, licenses []string
 	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
 	maxJobs uint64
 }
@@ -52,6 +52,8 @@ func readConf(files configagent.Files) conf {
 			out.nodeSets = append(out.nodeSets, setting.Value)
 		case name == "grestypes":
 			out.gresTypes = slurmconf.SplitList(setting.Value)
+		case name == "licenses":
+			out.licenses = licenseNames(setting.Value)
 		case err != nil:
 		case name == "maxnodecount":
 			out.maxNodes = n
@@ -125,6 +127,9 @@ func downNodes(settings []slurmconf.Setting) map[string]bool {
 	}
 	return out
 }
+
+// nodeNames returns the names of the static nodes.
+func (c conf) nodeNames() []string { return slices.Collect(maps.Keys(c.nodes)) }
 
 // room returns how many dynamic nodes slurmctld may have.
 func (c conf) room() uint64 { return c.maxNodes - uint64(len(c.nodes)) }

@@ -4,6 +4,7 @@
 //	nothing that jobs use is removed ──► the revision is applied
 //	a partition of jobs is removed ──► it is drained, and the revision waits until the last job has ended
 //	a static node of jobs is removed, GresTypes of jobs, or the room for dynamic nodes ──► the revision waits
+//	partitions, static nodes or licenses of a reservation are removed ──► the revision waits for its end
 //	gres.conf names files that a node with jobs may lack ──► the revision waits
 //	a static node gets the name of a dynamic node of jobs ──► the revision waits
 //	a node set gets the name of a Slurm node ──► the revision waits, also if it is forced

@@ -64,6 +64,11 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 		before.partitions = slices.Collect(maps.Keys(states)) // those that somebody has created are removed as well
 	}
 	lost := lossOf(before, after)
+	if lost.isNone() || unknown == nil {
+		if err := j.checkReservations(ctx, before, after); err != nil {
+			return err
+		}
+	}
 	switch {
 	case lost.isNone() && unknown == nil:
 		return j.drains().Restore(ctx)

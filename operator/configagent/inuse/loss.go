@@ -2,8 +2,6 @@ package inuse
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -22,7 +20,7 @@ type loss struct {
 // lossOf returns what the files after take away.
 func lossOf(before, after conf) loss {
 	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after),
-		newNodes:  missing(slices.Collect(maps.Keys(after.nodes)), slices.Collect(maps.Keys(before.nodes))),
+		newNodes:  missing(after.nodeNames(), before.nodeNames()),
 		gresTypes: missing(before.gresTypes, after.gresTypes)}
 	if after.maxJobs < before.maxJobs {
 		out.maxJobs = after.maxJobs

@@ -282,6 +282,36 @@ func TestFilesOfGRESThatNodesMayLackWait(t *testing.T) {
 	})
 }
 
+// TestWhatReservationsAreMadeOfStays: slurmctld would delete the reservations, and hold their jobs for good.
+func TestWhatReservationsAreMadeOfStays(t *testing.T) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
+		a := newAgentBeside(t, tr)
+		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := string(text) + "ReconfigFlags=KeepPartState\n"
+		first := a.want(base, "") // with which slurmctld has started, for the agent
+		a.start()
+		a.awaitApplied(first)
+		a.awaitApplied(a.want(base+"PartitionName=doomed Nodes=ALL\nLicenses=left:1,stays:1\n", ""))
+		create := func(args ...string) {
+			a.run(append([]string{"scontrol", "create", "reservation", "users=root", "start=now+3600", "duration=60"}, args...)...)
+		}
+		create("reservationname=course", "partition=doomed", "nodecnt=1")
+		create("reservationname=seats", "licenses=left:1", "flags=license_only,any_nodes")
+		job := a.submit("--partition=batch", "--reservation=course")
+		removed := a.want(base+"Licenses=stays:1\n", "")
+		a.awaitHeld(removed, "ReservationInUse", "course (partition doomed), seats (license left)")
+		a.awaitJob(job, "PENDING")
+		a.run("scancel", job)
+		a.run("scontrol", "delete", "reservation=course")
+		a.awaitHeld(removed, "ReservationInUse", ": seats (license left)")
+		a.run("scontrol", "delete", "reservation=seats")
+		a.awaitApplied(removed)
+	})
+}
+
 // checkForce checks that a revision which ends a job waits after the pod has moved as well, until it is forced.
 func (a *agentBeside) checkForce(conf, more string) {
 	a.Helper()

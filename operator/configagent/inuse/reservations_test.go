@@ -1,0 +1,41 @@
+package inuse
+
+import (
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// TestReservations: slurmctld deletes a reservation that has lost what it is made of, and holds the jobs that wait for it.
+func TestReservations(t *testing.T) {
+	const before = inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n"
+	const shown = "ReservationName=maint StartTime=2027-01-01T00:00:00 Nodes=n[1-2] NodeCnt=2 PartitionName=(null) Licenses=(null)\n" +
+		"ReservationName=course StartTime=2027-01-01T00:00:00 Nodes=gpu-0 PartitionName=b AllowedPartitions=(null) Licenses=(null)\n" +
+		"ReservationName=seats StartTime=2027-01-01T00:00:00 Nodes=(null) PartitionName=(null) Licenses=matlab:1,ansys@server:1\n"
+	for _, tc := range []struct{ name, after, want string }{
+		{"nothing is removed", before, ""},
+		{"its partition", "PartitionName=a\nPartitionName=closed\nNodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n",
+			"ReservationInUse: it removes partitions, nodes or licenses of reservations, which slurmctld would delete"},
+		{"a partition without one", "PartitionName=b\nPartitionName=closed\nNodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ""},
+		{"one of its nodes", inForce + "NodeName=n[2-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ": maint (node n1); it is applied"},
+		{"a node without one", inForce + "NodeName=n[1-2] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ""},
+		{"its license", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2\n", ": seats (license ansys@server); it is applied"},
+		{"all licenses", inForce + "NodeName=n[1-3] CPUs=4\n", "seats (license ansys@server)"},
+		{"another number of licenses", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:9,ansys@server\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("reservations", shown)
+			was, wanted := filesOf("slurm.conf", before), filesOf("slurm.conf", tc.after, slurmconf.RevisionFile, "2")
+			c.expect(c.holdFiles(was, wanted), tc.want)
+			c.write("reservations", "No reservations in the system\n")
+			c.expect(c.holdFiles(was, wanted), "")
+			c.write("reservations", shown)
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2")
+			c.expect(c.holdFiles(was, wanted), "")
+		})
+	}
+	c := newCluster(t, "")
+	c.write("down", "")
+	c.expect(c.holdFiles(filesOf("slurm.conf", before), filesOf("slurm.conf", inForce+"NodeName=n[1-3] CPUs=4\n")), "if there are any, which slurmctld does not say")
+}
