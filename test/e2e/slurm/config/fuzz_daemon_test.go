@@ -67,6 +67,16 @@ func (r *realSlurmctld) reconfigure(_ context.Context, conf string) error {
 	return r.awaitServing(mark)
 }
 
+// end returns the last lines of a slurmctld that has ended by itself, and nothing for one that runs.
+func (r *realSlurmctld) end() string {
+	select {
+	case <-r.ended:
+		return fmt.Sprintf("slurmctld ended (%s): %s", r.cmd.ProcessState, lastLines(r.said()))
+	default:
+		return ""
+	}
+}
+
 // kill ends slurmctld, which keeps its state as of its last save.
 func (r *realSlurmctld) kill() {
 	if r.cmd == nil {
@@ -107,11 +117,10 @@ func (r *realSlurmctld) awaitServing(mark int) error {
 				return nil
 			}
 		}
-		select {
-		case <-r.ended:
-			return fmt.Errorf("slurmctld ended (%s): %s", r.cmd.ProcessState, lastLines(r.said()))
-		case <-time.After(20 * time.Millisecond):
+		if why := r.end(); why != "" {
+			return errors.New(why)
 		}
+		time.Sleep(20 * time.Millisecond)
 		if time.Since(begin) > servingTimeout {
 			return fmt.Errorf("slurmctld does not serve: %s", lastLines(said))
 		}

@@ -81,6 +81,8 @@ type confFuzz struct {
 	real    *realSlurmctld
 	tried, refused, unrendered,
 	accepted, ended int
+	// last are the lines that were accepted last.
+	last string
 }
 
 // TestInsideCluster is what TestNoAcceptedLineEndsSlurmctld runs inside a cluster.
@@ -149,6 +151,9 @@ func (f *confFuzz) try(ctx context.Context, base, lines string) {
 		f.unrendered++
 		return
 	}
+	if why := f.real.end(); why != "" {
+		f.reportEnd(ctx, base, f.last, errors.New("after it served: "+why))
+	}
 	err = f.checker.Check(ctx, f.files(text))
 	var refused *configagent.RefusedError
 	switch {
@@ -161,17 +166,22 @@ func (f *confFuzz) try(ctx context.Context, base, lines string) {
 		return
 	}
 	f.accepted++
+	f.last = lines
 	err = f.real.reconfigure(ctx, text)
 	if err != nil {
 		err = fmt.Errorf("at a reconfigure: %w", err)
 	} else if err = f.real.start(ctx, text); err != nil {
 		err = fmt.Errorf("at a start: %w", err)
 	}
-	if err == nil {
-		return
+	if err != nil {
+		f.reportEnd(ctx, base, lines, err)
 	}
+}
+
+// reportEnd fails the test for accepted lines that ended slurmctld, and starts it with the base.
+func (f *confFuzz) reportEnd(ctx context.Context, base, lines string, cause error) {
 	f.ended++
-	f.t.Errorf("ACCEPTED AND ENDED %s: %v", strconv.Quote(lines), err)
+	f.t.Errorf("ACCEPTED AND ENDED %s: %v", strconv.Quote(lines), cause)
 	if err := f.real.start(ctx, base); err != nil {
 		f.t.Logf("the state is of no use any more: %v", err)
 		f.real.removeState()
