@@ -105,7 +105,7 @@ func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
 		t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.Calls)
 	}
 	if c := r.expectCondition("Ready", "False", "Progressing"); !strings.Contains(
-		c.Message, "Slurm nodes gpu-0 respond and have no owner in their comment") {
+		c.Message, "Slurm nodes gpu-0 have no NodeSet in their comment") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 	delete(r.slurm.Nodes, "gpu-0")

@@ -145,9 +145,17 @@ type Step struct {
 	SlurmName    string
 	DrainMark    DrainMark
 	Precondition Precondition
+	// FaultAt is when the fault was set that a Resume ends, zero for other steps.
+	FaultAt time.Time
 	// Reason is the text for an event. For a drain it is Slurm's drainReason.
 	Reason string
 	Names  []string
+}
+
+// IsMetBy reports whether the record meets the precondition of the step, and has no other fault than the one that the step
+// ends; nil stands for a node that Slurm does not know.
+func (s *Step) IsMetBy(r *Record) bool {
+	return s.Precondition.IsMetBy(r) && (s.FaultAt.IsZero() || r != nil && r.FaultAt.Equal(s.FaultAt))
 }
 
 // BlockReason is why a worker that is to be removed stays although no work on it is known.
@@ -193,7 +201,7 @@ type Actions struct {
 	LostBySlurm []string
 	// AskedByHand are the pods in LostBySlurm without an agent: somebody must ask their slurmd to register again.
 	AskedByHand []string
-	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
+	// OwnerUnknown are the Slurm nodes that respond, or have a comment of others, and no owner in it. No worker
 	// is created with their names.
 	OwnerUnknown []string
 	// Taken are the Slurm nodes without a pod on which slurmd may still run. No worker is created with

@@ -32,7 +32,7 @@ func (b *planRun) resumeReplaced(w *Worker, r Record) bool {
 		return false
 	}
 	if w.Ready {
-		b.addStep(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionFault,
+		b.addStep(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: PreconditionFault, FaultAt: r.FaultAt,
 			Reason: fmt.Sprintf("Slurm drained the worker before it (%s)", r.Fault)})
 	}
 	return true

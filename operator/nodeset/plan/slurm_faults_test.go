@@ -105,3 +105,25 @@ func TestDeletionWaitsForAFault(t *testing.T) {
 		t.Error("the deletion waits for an administrator's drain")
 	}
 }
+
+// TestAResumeIsForTheFaultThatWasRead: Slurm may drain the new worker as well before the resume.
+func TestAResumeIsForTheFaultThatWasRead(t *testing.T) {
+	input := newInput(1, 1, withFault(0, 2*time.Hour))
+	steps := New(DefaultConfig()).Plan(noon, input.desired, input.observed).Steps
+	if len(steps) != 1 || steps[0].Verb != Resume {
+		t.Fatalf("the steps are %+v", steps)
+	}
+	seen := input.observed.Slurm.Records["n-0"]
+	newer := seen
+	newer.FaultAt = noon
+	for name, tc := range map[string]struct {
+		record *Record
+		want   bool
+	}{
+		"the fault that was read": {&seen, true}, "a later fault": {&newer, false}, "none": {&Record{}, false}, "no node": {nil, false},
+	} {
+		if got := steps[0].IsMetBy(tc.record); got != tc.want {
+			t.Errorf("%s: IsMetBy = %v, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -98,13 +98,13 @@ func (b *planRun) mayBelongToOther(name string) bool {
 
 // isOwnerUnknown reports whether a Slurm node responds and has no owner. A dynamic node that
 // responds has a slurmd, and its NodeSet records itself as the owner only after the registration. A
-// node without an owner belongs to nobody once it is down, unless somebody else wrote its comment.
+// node without an owner belongs to nobody once it is down, or FUTURE, unless somebody else wrote its comment.
 func (b *planRun) isOwnerUnknown(name string) bool {
 	r, there := b.slurm.Records[name]
-	if !there || r.Future || r.OwnerUID != "" {
+	if !there || r.OwnerUID != "" {
 		return false
 	}
-	return r.ForeignComment || !r.Down && !r.OurReason
+	return r.ForeignComment || !r.Future && !r.Down && !r.OurReason
 }
 
 // isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another

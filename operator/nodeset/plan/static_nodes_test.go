@@ -36,6 +36,7 @@ func TestSlurmNodesOfSlurmConfBelongToOthers(t *testing.T) {
 		{"per Kubernetes node there is no worker", newInput(0, 0, static(func(r *Record) { r.Down = true }), withPerKubeNode("k-n-0")), nil},
 		{"a dynamic node with a comment of others keeps its name when it is DOWN",
 			newInput(1, 0, foreign(func(r *Record) { r.Down = true })), []string{"create 1"}},
+		{"as it does when it is FUTURE", newInput(1, 0, foreign(func(r *Record) { r.Future = true })), []string{"create 1"}},
 		{"and its record when it has our reason", newInput(0, 0, foreign(ours), withDrainSeen(0)), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })

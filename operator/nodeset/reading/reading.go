@@ -131,7 +131,7 @@ func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 	n, err := s.ReadNode(ctx, step.SlurmName)
 	switch {
 	case slurmclient.IsNotFound(err):
-		return step.Precondition.IsMetBy(nil), nil
+		return step.IsMetBy(nil), nil
 	case err != nil:
 		return false, fmt.Errorf("reading slurm node %s: %w", step.SlurmName, err)
 	}
@@ -140,5 +140,5 @@ func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node
 	}
 	record := observed.Record(n, func(string) bool { return true }, faults)
 	shape.Compare(&record, n)
-	return step.Precondition.IsMetBy(&record), nil
+	return step.IsMetBy(&record), nil
 }

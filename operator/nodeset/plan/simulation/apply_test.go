@@ -25,7 +25,8 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	}
 	w.rememberSurplus(actions.SurplusRecords)
 	w.checkBudget(&observed, actions.Steps)
-	skip, open, exchanges := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches
+	w.checkPlan(&observed, actions.Steps)
+	skip, open, exchanges, restarts := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches, w.restarts
 	for _, s := range actions.Steps {
 		if skip[s.Pod+s.SlurmName] {
 			continue
@@ -33,6 +34,9 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 		lost := faults && w.chance(5) // done, though the answer was lost
 		if !w.applyStep(s) || lost {
 			skip[s.Pod+s.SlurmName] = true
+		}
+		if w.restarts > restarts { // killed in the step
+			return actions
 		}
 		if faults && w.chance(3) {
 			w.switchCluster()
@@ -123,7 +127,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	w.claims[name] = plan.ClaimRetention{WhenScaled: true}
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shape, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
-		refused: !w.calm && w.chance(10), drainMark: plan.DrainMark{Protect: true}}
+		refused: !w.calm && w.chance(10), noAgent: w.chance(10), drainMark: plan.DrainMark{Protect: true}}
 	return true
 }
 
@@ -161,6 +165,10 @@ func (w *simulation) deletePod(s plan.Step) bool {
 // writeSlurm changes Slurm.
 func (w *simulation) writeSlurm(s plan.Step) bool {
 	if s.Verb == plan.CreateRecords {
+		if w.records.refused {
+			w.logf("slurmctld refuses new records")
+			return false
+		}
 		for _, name := range s.Names {
 			if w.isKnownOwnedByOther(name) {
 				w.failf("a record of %s is made, which is another NodeSet's", name)
@@ -185,7 +193,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 	if n == nil {
 		return false
 	}
-	if n.OwnerUID == otherNodeSetUID {
+	if n.OwnerUID == otherNodeSetUID && !(n.foreign && w.pods[n.Name] != nil) { // a comment of others does not part a worker and its node
 		w.failf("%s of %s, which is another NodeSet's", s.Verb, s.SlurmName)
 	}
 	if n.Fault != "" {
@@ -198,6 +206,8 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		return w.recreateRecord(n)
 	case plan.AddDrain:
 		n.Drain = true
+	case plan.ClearPod:
+		n.Pod = ""
 	case plan.Drain:
 		n.Drain, n.OurReason, n.reason = true, true, s.Reason
 		n.Fault, n.Rebooting = "", false
@@ -229,7 +239,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 // registerSlurmd is what slurmd's registration does.
 func (w *simulation) registerSlurmd(p *simPod) {
 	n := w.slurm[p.name]
-	if n != nil && n.Future && !w.calm && w.chance(1) {
+	if n != nil && n.Future && p.registeredAt.IsZero() && !w.calm && w.chance(1) {
 		p.shape-- // the machine has less than the NodeSet states
 	}
 	if n != nil && n.shape > p.shape {
@@ -247,7 +257,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 		n = &simRecord{Record: plan.Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}, shape: shape}
 		w.slurm[p.name] = n
 	}
-	n.up, n.OwnerUID, n.IdleSince = true, w.desired.UID, w.now
+	n.up, n.OwnerUID, n.Pod, n.IdleSince = true, w.desired.UID, p.name, w.now
 	if n.reason == "" || w.returnToService == 2 {
 		if n.Rebooting { // a node that is IDLE does not reboot any more
 			n.Fault = ""

@@ -16,10 +16,13 @@ type alteredPlan func(p *plan.Planner, now time.Time, desired plan.Desired, obse
 // withoutSteps leaves out steps.
 func withoutSteps(which func(*plan.Desired, plan.Step) bool) alteredPlan {
 	return func(p *plan.Planner, now time.Time, desired plan.Desired, observed plan.Observation) plan.Actions {
-		actions := p.Plan(now, desired, observed)
-		actions.Steps = slices.DeleteFunc(actions.Steps, func(s plan.Step) bool { return which(&desired, s) })
-		return actions
+		return withoutPlannedSteps(p.Plan(now, desired, observed), func(s plan.Step) bool { return which(&desired, s) })
 	}
+}
+
+func withoutPlannedSteps(actions plan.Actions, which func(plan.Step) bool) plan.Actions {
+	actions.Steps = slices.DeleteFunc(actions.Steps, which)
+	return actions
 }
 
 // withoutAddDrain leaves out that held Slurm nodes without a worker are closed: of those

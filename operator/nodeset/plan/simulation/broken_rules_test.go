@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -230,12 +231,18 @@ func withFocus(of focus) func(*simulation) { return func(w *simulation) { w.focu
 // expectBrokenPromise fails the test unless a history breaks a promise.
 func expectBrokenPromise(t *testing.T, rules plan.Rules, change ...func(*simulation)) {
 	t.Helper()
+	expectNotice(t, rules, "", change...)
+}
+
+// expectNotice fails the test unless a history breaks a promise and says so.
+func expectNotice(t *testing.T, rules plan.Rules, notices string, change ...func(*simulation)) {
+	t.Helper()
 	planner := plan.NewWithRules(rules)
 	for seed := range uint64(30_000) {
-		if w := playHistory(seed, planner, change...); w.broken != "" {
+		if w := playHistory(seed, planner, change...); w.broken != "" && strings.Contains(w.broken, notices) {
 			t.Logf("history %d: %s", seed, w.broken)
 			return
 		}
 	}
-	t.Error("30,000 histories did not notice")
+	t.Errorf("30,000 histories did not notice: %s", notices)
 }

@@ -52,6 +52,13 @@ func rareEvents() []rareEvent {
 		{"a deletion without the creation that follows it", "killed before ", ""},
 		{"slurmctld refuses the GRES of a record", "slurmctld refuses the GRES", ""},
 		{"a record whose GRES slurmctld lost is created again", "recreate-record ", "slurmctld lost its GRES"},
+		{"the names of workers change", "workers are called ", ""},
+		{"what names a Slurm node cannot be read", "what names a Slurm node cannot be read: true", ""},
+		{"slurmctld refuses new records", "slurmctld refuses new records", ""},
+		{"a lost worker registers again", "the slurmd of ", "registers again"},
+		{"the list of jobs is late during a scale-in", "replicas ", "the list of jobs is late"},
+		{"a dynamic node has a comment of others", "a comment of others is on ", ""},
+		{"a record without a pod keeps a drain of others", "clear-pod ", ""},
 		{"another cluster answers a last look", "another Slurm cluster answers the look", ""},
 	}
 }

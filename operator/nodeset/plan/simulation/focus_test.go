@@ -95,7 +95,9 @@ func (w *simulation) oneOtherPoll() {
 }
 
 func (w *simulation) replacementEvent() {
-	switch w.rand.IntN(13) {
+	switch w.rand.IntN(14) {
+	case 13:
+		w.requestReboot()
 	case 0:
 		w.desired.Revision += "b"
 	case 1:
@@ -141,7 +143,7 @@ func (w *simulation) recordFocusEvent() {
 		w.readNodes()
 		w.readJobs()
 	case 6:
-		w.advanceTime(time.Duration(w.rand.IntN(120)) * time.Second)
+		w.advanceTime(time.Duration(w.rand.IntN(240)) * time.Second)
 	case 7:
 		w.desired.Replicas = min(w.rand.IntN(6), w.highestReplicas())
 	}

@@ -66,7 +66,13 @@ func (w *simulation) event() {
 	if w.focusEvent() {
 		return
 	}
-	switch n := w.rand.IntN(115); {
+	switch n := w.rand.IntN(119); {
+	case n >= 117:
+		w.requestReboot()
+	case n >= 116:
+		w.delayJobs()
+	case n >= 115:
+		w.renameWorkers()
 	case n >= 114:
 		w.readConfiguration()
 	case n >= 113:
@@ -130,6 +136,10 @@ func (w *simulation) advancePod(p *simPod) {
 	case !p.registered && (p.refused || w.isOwnedByOther(p.name)):
 		p.version = before
 	case !p.registered:
+		w.registerSlurmd(p)
+	case w.isToRegisterAgain(p):
+		w.logf("the slurmd of %s registers again", p.name)
+		p.asked = p.drainMark.RegisterAgain
 		w.registerSlurmd(p)
 	case !p.ready:
 		p.ready, p.readySince = true, w.now

@@ -115,7 +115,7 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 	case s.Verb == plan.CreateRecords:
 		return true
 	case n == nil:
-		return s.Precondition.IsMetBy(nil)
+		return s.IsMetBy(nil)
 	}
 	r := w.record(n)
 	if r.Dynamic && r.OwnerUID == w.desired.UID {
@@ -125,7 +125,7 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 	if s.Verb == plan.CreatePod {
 		r.Down = r.Down || !n.up && !r.Future
 	}
-	return n.OwnerUID != otherNodeSetUID && s.Precondition.IsMetBy(&r)
+	return (n.OwnerUID != otherNodeSetUID || n.foreign) && s.IsMetBy(&r)
 }
 
 // checkPreconditionElsewhere is a last look that the other cluster answers: the answer is an error, as
@@ -138,11 +138,11 @@ func (w *simulation) checkPreconditionElsewhere(s plan.Step) bool {
 	r := w.otherClusterRecord(s.SlurmName)
 	switch w.rand.IntN(3) {
 	case 0:
-		return s.Verb == plan.CreateRecords || s.Precondition.IsMetBy(nil)
+		return s.Verb == plan.CreateRecords || s.IsMetBy(nil)
 	case 1:
 		r = plan.Record{Name: s.SlurmName, Future: true, Dynamic: true}
 	}
-	return s.Verb == plan.CreateRecords || s.Precondition.IsMetBy(&r)
+	return s.Verb == plan.CreateRecords || s.IsMetBy(&r)
 }
 
 // hasMismatch reports that what was read, or is to be, is not of the cluster that the workers

@@ -30,8 +30,12 @@ func (w *simulation) neighbourEvent() {
 		n.up = !n.Future
 		n.ownerMissing = n.up && w.chance(50)
 		n.static = w.chance(30)
+		n.foreign = !n.static && !n.ownerMissing && w.chance(30)
 		w.slurm[name] = n
 		w.logf("a NodeSet of the same name takes %s", name)
+		if n.foreign {
+			w.logf("a comment of others is on %s", name)
+		}
 	case n != nil && n.ownerMissing:
 		n.ownerMissing = false
 	case n == nil || n.OwnerUID != otherNodeSetUID || n.Foreign():
@@ -60,5 +64,5 @@ func (w *simulation) neighbourLeaves() {
 // it and nobody has written whose it is.
 func (w *simulation) isKnownOwnedByOther(name string) bool {
 	r, shown := w.operator.nodes[name]
-	return r.OwnerUID == otherNodeSetUID || shown && !r.Dynamic || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
+	return r.OwnerUID == otherNodeSetUID || shown && (!r.Dynamic || r.ForeignComment) || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
 }

@@ -75,11 +75,15 @@ func (w *simulation) readJobs() {
 		return
 	}
 	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]occupancy.Work{}, w.now, w.answering()
-	w.operator.references = map[string]string{}
+	w.operator.references, w.operator.referencesProblem = map[string]string{}, ""
 	if w.otherClusterAnswers {
 		return
 	}
-	w.operator.references = w.readReferences()
+	if w.records.unreadable {
+		w.operator.referencesProblem = "reservations cannot be read"
+	} else {
+		w.operator.references = w.readReferences()
+	}
 	for id, j := range w.jobs {
 		have := w.operator.work[j.node]
 		w.operator.work[j.node] = occupancy.Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
@@ -93,7 +97,7 @@ func (w *simulation) observe() plan.Observation {
 			Connected: true, Known: !w.operator.nodesAt.IsZero() && !w.operator.jobsAt.IsZero(),
 			ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
 			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
-			NodesReadAt: w.operator.nodesAt, References: w.operator.references,
+			NodesReadAt: w.operator.nodesAt, References: w.operator.references, ReferencesProblem: w.operator.referencesProblem,
 		}, SurplusSince: w.operator.surplusSince}
 	w.compareShapes(s.Slurm.Records)
 	w.compareGRES(s.Slurm.Records)
@@ -106,7 +110,7 @@ func (w *simulation) observe() plan.Observation {
 			Created: p.created,
 			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince,
 			Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark,
-			Registered:    p.registeredAt,
+			Registered: p.registeredAt, NoAgent: p.noAgent,
 			MissingOwners: p.missingOwners,
 		}
 		if p.scheduled {

@@ -20,11 +20,19 @@ type recordFacts struct {
 	wantedAt map[string]time.Time
 	// maximum is that of the last time at which it was known.
 	maximum *int
+	// unreadable: slurmrestd does not list what names Slurm nodes. refused: slurmctld refuses new records.
+	unreadable, refused bool
 }
 
 // recordEvent is a job that names a node, or ends, or a maximum that changes or is not known for a while.
 func (w *simulation) recordEvent() {
-	switch w.rand.IntN(7) {
+	switch w.rand.IntN(9) {
+	case 8:
+		w.records.unreadable = !w.records.unreadable
+		w.logf("what names a Slurm node cannot be read: %v", w.records.unreadable)
+	case 7:
+		w.records.refused = !w.records.refused
+		w.renameWorkers()
 	case 6:
 		w.reserveName()
 	case 0, 1:
@@ -100,7 +108,7 @@ func (w *simulation) checkRecordDeletion(n *simRecord) {
 
 // mayDeleteRecord is the last look at what names a Slurm node.
 func (w *simulation) mayDeleteRecord(name string) bool {
-	return w.faults.skipReferences || w.records.named[name] == 0
+	return w.faults.skipReferences || w.records.named[name] == 0 && !w.records.unreadable
 }
 
 // readReferences is what a poll shows of the jobs that name Slurm nodes.

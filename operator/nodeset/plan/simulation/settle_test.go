@@ -23,6 +23,7 @@ func (w *simulation) settle() {
 	w.calmLost()
 	clear(w.records.named)
 	w.desired.ReservedNames = nil
+	w.records.unreadable, w.records.refused = false, false
 	w.restoreMaximum()
 	w.desired.Update.Allowed = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
@@ -30,13 +31,13 @@ func (w *simulation) settle() {
 	}
 	w.resumeLargerRecords()
 	// After a loss of slurmctld's state an administrator restarts the slurmds that it
-	// does not know any more.
+	// does not know any more and that no agent can ask to register again.
 	for _, p := range w.pods {
 		p.stuck = false
 		n := w.slurm[p.name]
 		// The brake takes its time: one that Slurm refuses is enough.
 		p.refused = p.refused && n != nil && n.Future && p.name == "n-0"
-		if p.registered && (n == nil || n.Future) {
+		if p.registered && p.noAgent && (n == nil || n.Future) {
 			w.crashSlurmd(p)
 		}
 		clear(p.work)
@@ -97,6 +98,7 @@ func (w *simulation) checkAtRest(quiet int) {
 	w.checkClaimsAtRest()
 	w.checkShapesAtRest()
 	w.checkGRESAtRest()
+	w.checkRegisteredAtRest()
 	for _, p := range w.pods {
 		if p.missingOwners != (plan.MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)
@@ -114,6 +116,12 @@ func (w *simulation) checkAtRest(quiet int) {
 		}
 		if p := w.pods[name]; p != nil && n.Fault != "" && n.FaultAt.Before(p.created) {
 			w.failf("at rest %s is drained for a fault of an earlier worker", name)
+		}
+		if w.pods[name] != nil && n.Rebooting {
+			w.failf("at rest %s waits for its reboot", name)
+		}
+		if w.pods[name] == nil && !n.Future && n.Pod != "" && w.isOurs(n) {
+			w.failf("at rest %s has no worker, and counts as a lost one", name)
 		}
 		if w.desired.Deleting && (!n.Foreign() || n.Fault != "") && w.isOurs(n) {
 			w.failf("at rest the record %s of a deleted NodeSet is left: %+v", name, n.Record)

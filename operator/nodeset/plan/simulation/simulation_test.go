@@ -35,8 +35,8 @@ type simulation struct {
 	focus focus
 	// leftOpen are held Slurm nodes without a worker that the operator might have closed.
 	leftOpen map[string]bool
-	// clusterSwitches counts how often another Slurm cluster came to answer.
-	clusterSwitches int
+	// clusterSwitches counts how often another Slurm cluster came to answer, restarts how often the operator started.
+	clusterSwitches, restarts int
 	// drainSeen is since when a Slurm node accepts no new jobs, by name.
 	drainSeen map[string]time.Time
 	// flaps counts, by name, the workers in a row that were deleted without ever serving.
@@ -78,9 +78,11 @@ type simPod struct {
 	running, ready       bool
 	readySince           time.Time
 	finished, registered bool
-	served               bool // Slurm could give it jobs
-	stuck                bool // its containers do not start
-	refused              bool // Slurm does not let its slurmd register
+	served               bool      // Slurm could give it jobs
+	stuck                bool      // its containers do not start
+	refused              bool      // Slurm does not let its slurmd register
+	noAgent              bool      // nothing asks its slurmd to register again
+	asked                time.Time // the request to register again that its agent has followed
 	runningSince         time.Time
 	drainUndone          bool // somebody else took back the drain on which its protection rests
 	deletedAt            time.Time
@@ -105,8 +107,9 @@ type simRecord struct {
 	// shape is that with which the record was made: a larger one has more resources.
 	shape int
 	gres  recordGRES
-	// static: slurm.conf lists the node, so that nobody writes an owner.
-	static bool
+	// static: slurm.conf lists the node, so that nobody writes an owner. foreign: it is a dynamic node of somebody else, who
+	// wrote a comment of their own.
+	static, foreign bool
 }
 
 // Foreign reports that somebody else took the node out of service.
@@ -127,7 +130,8 @@ func (w *simulation) record(n *simRecord) plan.Record {
 	if n.static {
 		r.Dynamic = false
 	}
-	if n.ownerMissing || n.static {
+	r.ForeignComment = n.foreign
+	if n.ownerMissing || n.static || n.foreign {
 		r.OwnerUID, r.OwnerName = "", ""
 	}
 	return r
@@ -156,7 +160,9 @@ type operator struct {
 	unregistered []time.Time
 	expectations *expectations.NodeSet
 	references   map[string]string
-	surplusSince map[string]time.Time
+	// referencesProblem is why the references are not known.
+	referencesProblem string
+	surplusSince      map[string]time.Time
 	// gresLacking are the records in nodes whose GRES were not written, and gresRefused is when slurmctld refused them.
 	gresLacking map[string]bool
 	gresRefused map[string]time.Time
@@ -212,6 +218,7 @@ func (w *simulation) failf(format string, args ...any) {
 
 // restart is what SIGKILL leaves: nothing. The brake begins closed.
 func (w *simulation) restart() {
+	w.restarts++
 	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10),
 		gresRefused: map[string]time.Time{}, expectations: expectations.New().ForNodeSet(types.NamespacedName{}, w.now)}
 	w.forgetSlurm()

@@ -65,10 +65,19 @@ func (w *simulation) checkFlap(p *simPod) {
 	}
 }
 
-// requestReboot is an administrator who reboots a node, and slurmctld that asks for it.
+// requestReboot is an administrator who reboots a node, and slurmctld that asks for it. Or slurmd registers meanwhile, which
+// returns the node to service, and gets a job.
 func (w *simulation) requestReboot() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n, p := w.slurm[name], w.pods[name]
+		if p != nil && p.running && n.Rebooting && !n.Drain && w.returnToService == 2 && w.chance(50) {
+			w.logf("%s registers instead of its reboot", name)
+			w.registerSlurmd(p)
+			if w.isOpenForJobs(name) {
+				w.startJob(n, p)
+			}
+			return
+		}
 		if p == nil || !p.registered || n.Future || n.Drain || n.Down || n.failing || n.OurReason || len(n.jobs) > 0 ||
 			n.OwnerUID != w.desired.UID || !w.chance(50) {
 			continue
