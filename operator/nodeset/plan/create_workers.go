@@ -20,15 +20,21 @@ func (b *planRun) createWorkers() {
 // createPerKubeNode creates a worker on each Kubernetes node that has no pod at all. A worker of scaling
 // mode StatefulSet keeps its Kubernetes node until it is gone.
 func (b *planRun) createPerKubeNode() {
+	held := b.heldKubeNodes()
+	for _, n := range b.desired.KubeNodes {
+		if name := b.desired.SlurmNameOn(n); !held[n] && b.ownsName(n) && !b.usedSlurmNames[name] && b.isNameFree(name) {
+			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
+		}
+	}
+}
+
+// heldKubeNodes returns the Kubernetes nodes that have a pod.
+func (b *planRun) heldKubeNodes() map[string]bool {
 	held := map[string]bool{}
 	for i := range b.observed.Workers {
 		held[b.observed.Workers[i].Slot.KubeNode], held[b.observed.Workers[i].KubeNode] = true, true
 	}
-	for _, n := range b.desired.KubeNodes {
-		if name := b.desired.SlurmNameOn(n); !held[n] && b.ownsName(n) && b.isNameFree(name) {
-			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
-		}
-	}
+	return held
 }
 
 // createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
@@ -69,7 +75,8 @@ func (b *planRun) createOrdinals() {
 	}
 }
 
-// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one.
+// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one. A worker of scaling mode
+// DaemonSet may have the name of an ordinal.
 func (b *planRun) freeOrdinals(count int) []int {
 	if count <= 0 {
 		return nil
@@ -81,7 +88,7 @@ func (b *planRun) freeOrdinals(count int) []int {
 	var good, oldShape, drained []int
 	for i := 0; i < b.ordinalsEnd() && len(good) < count; i++ {
 		switch name := b.desired.SlurmName(i); {
-		case held[i] || !b.isNameFree(name):
+		case held[i] || b.usedSlurmNames[name] || !b.isNameFree(name):
 		case b.slurm.Records[name].OutOfServiceByOthers() && !b.slurm.Records[name].returnsFromReboot():
 			drained = append(drained, i)
 		case b.hasOldShape(name):

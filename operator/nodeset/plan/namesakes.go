@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name.
 type Namesake struct{ KubeNode, Owner, SlurmName string }
@@ -14,7 +17,7 @@ func (b *planRun) nameOwners() map[string]string {
 	slices.SortStableFunc(workers, func(x, y *Worker) int { return x.Created.Compare(y.Created) })
 	for _, w := range workers {
 		if w.SlurmName != "" && out[w.SlurmName] == "" {
-			out[w.SlurmName] = w.Slot.KubeNode
+			out[w.SlurmName] = cmp.Or(w.Slot.KubeNode, w.KubeNode) // it may be of scaling mode StatefulSet
 		}
 	}
 	for _, n := range b.desired.KubeNodes {
@@ -41,6 +44,17 @@ func (b *planRun) findNamesakes() {
 			b.actions.Namesakes = append(b.actions.Namesakes, Namesake{KubeNode: n, Owner: owners[name], SlurmName: name})
 		}
 	}
+}
+
+// countUncovered counts the Kubernetes nodes that have no worker and get none because of their Slurm node name.
+func (b *planRun) countUncovered() int {
+	count, held := 0, b.heldKubeNodes()
+	for _, n := range b.actions.Namesakes {
+		if !held[n.KubeNode] {
+			count++
+		}
+	}
+	return count
 }
 
 // ownsName reports whether no other Kubernetes node owns the Slurm node name of this one.

@@ -73,3 +73,16 @@ func TestTwoWorkersOfOneSlurmNode(t *testing.T) {
 	first := newInput(0, 1, withPerKubeNode("k-n-0.b"), withShortNames, second)
 	expectSteps(t, first, "annotate n-0 ScaleIn", "drain n-0")
 }
+
+// TestUpdatesGoOnBesideANamesake: a Kubernetes node that can get no worker does not use up the disruption budget.
+func TestUpdatesGoOnBesideANamesake(t *testing.T) {
+	old := withWorker(0, func(w *Worker) { w.Revision, w.KubeNode, w.Slot = "old", "k-n-0.a", Slot{NoOrdinal, "k-n-0.a"} })
+	expectSteps(t, newInput(0, 1, withPerKubeNode("k-n-0.a", "k-n-0.b"), withShortNames, old), "annotate n-0 Update", "drain n-0")
+	other := func(s *planInput) { // a worker of the other mode is on the second Kubernetes node, and counts
+		w := s.observed.Workers[0]
+		w.Pod, w.UID, w.SlurmName, w.KubeNode, w.Slot, w.Ready = "m-0", "uid-m-0", "m-0", "k-n-0.b", Slot{}, false
+		s.observed.Workers = append(s.observed.Workers, w)
+		s.observed.Slurm.Records["m-0"] = Record{Name: "m-0", Dynamic: true, OwnerUID: "set", Down: true}
+	}
+	expectSteps(t, newInput(0, 1, withPerKubeNode("k-n-0.a", "k-n-0.b"), withShortNames, old, other), "annotate m-0 Update", "drain m-0")
+}

@@ -46,3 +46,27 @@ func TestTheScalingModeChangesWithinTheBudget(t *testing.T) {
 	expectSteps(t, newInput(2, 3, slots, ordinals),
 		"annotate n-1 Update", "annotate n-2 ScaleIn", "drain n-1", "drain n-2")
 }
+
+// TestNamesOfWorkersOfTheOtherMode: a second slurmd of a name would take over the Slurm node of the first.
+func TestNamesOfWorkersOfTheOtherMode(t *testing.T) {
+	drained := func(s *planInput) { withRecord(0, func(r *Record) { r.Drain = true })(s) }
+	at := func(kubeNode string) func(*planInput) {
+		return withWorker(0, func(w *Worker) { w.KubeNode = kubeNode })
+	}
+	for name, tc := range map[string]struct {
+		input *planInput
+		want  []string
+	}{
+		"an ordinal whose name a worker on a Kubernetes node has": {newInput(2, 1, withKubeNodeSlot(0), withPausedUpdates),
+			[]string{"create 1"}},
+		"also when that one is drained": {newInput(2, 1, withKubeNodeSlot(0), drained, withPausedUpdates), []string{"create 1"}},
+		"a Kubernetes node whose name an ordinal has elsewhere": {newInput(0, 1, withKubeNodes(2), at("k-other"), withPausedUpdates),
+			[]string{"create -1k-n-1"}},
+		"also when the ordinal is not scheduled": {newInput(0, 1, withKubeNodes(2), at(""), withPausedUpdates),
+			[]string{"create -1k-n-1"}},
+	} {
+		t.Run(name, func(t *testing.T) { expectSteps(t, tc.input, tc.want...) })
+	}
+}
+
+func withPausedUpdates(s *planInput) { s.desired.Update.Allowed = false }

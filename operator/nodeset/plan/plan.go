@@ -307,7 +307,7 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 			b.causes[w.Pod] = ""
 		}
 	}
-	out := limit - max(0, b.desired.WorkerCount()-c.availableCount)
+	out := limit - max(0, b.desired.WorkerCount()-b.countUncovered()-c.availableCount)
 	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), b.slurm.sorted(c.available)) {
 		serving := i >= len(c.unavailable)
 		if left <= 0 || serving && out <= 0 {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -14,7 +15,9 @@ func TestSteps(t *testing.T) {
 		"nothing is to do for a NodeSet at its count": {newInput(2, 2), nil},
 		"missing workers are created at the lowest free ordinals": {newInput(4, 2,
 			withWorker(0, func(w *Worker) { w.Slot.Ordinal = 1 }),
-			withWorker(1, func(w *Worker) { w.Slot.Ordinal = 3 })), []string{"create 0", "create 2"}},
+			withWorker(1, func(w *Worker) { w.Slot.Ordinal = 3 }),
+			func(s *planInput) { s.desired.SlurmName = func(i int) string { return fmt.Sprintf("m-%d", i) } }),
+			[]string{"create 0", "create 2"}},
 		"none are made before Slurm has been read": {newInput(2, 0,
 			func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} }), nil},
 		"workers are created though Slurm does not answer": {newInput(3, 2, withStaleReading),

@@ -40,10 +40,12 @@ func (w *simulation) recordRegistrations(observed *plan.Observation) {
 }
 
 // isTimeoutOver reports whether the drain policy allows that the jobs of a worker end. A drain that somebody undid,
-// or slurmctld lost, counts until a reading shows that: the policy does not wait for a Slurm that does not answer.
+// or slurmctld lost, counts until a reading shows that: the policy does not wait for a Slurm that does not answer, or whose
+// list of nodes lacks this one.
 func (w *simulation) isTimeoutOver(p *simPod) bool {
 	timeout, mark := w.desired.DrainPolicy.Timeout, p.drainMark.Drained
-	unseen := !w.observe().Slurm.Fresh || w.operator.nodes[p.name].Drain
+	r, read := w.operator.nodes[p.name]
+	unseen := !w.observe().Slurm.Fresh || !read || r.Drain
 	if timeout > 0 && unseen && !mark.IsZero() && w.now.Sub(mark) >= timeout {
 		return true
 	}
