@@ -26,6 +26,8 @@ type breakage struct {
 	agent func(*simulation, configagent.Status, error) (configagent.Status, error)
 	// settles plays each history to its rest, and otherwise none.
 	settles bool
+	// ignoreHolds has agents apply revisions that would end jobs, and keepOpen has partitions stay open.
+	ignoreHolds, keepOpen bool
 	// ignoreNamespaces has the operator run daemons everywhere.
 	ignoreNamespaces bool
 	// from is the history to begin with: the first that notices, where it is far from 0. After a change of the simulation
@@ -35,7 +37,7 @@ type breakage struct {
 
 // isBroken reports whether a rule is broken.
 func (b breakage) isBroken() bool {
-	return b.read != nil || b.write != nil || b.agent != nil || b.ignoreNamespaces
+	return b.read != nil || b.write != nil || b.agent != nil || b.ignoreNamespaces || b.ignoreHolds || b.keepOpen
 }
 
 // TestBrokenRulesAreNoticed breaks one rule at a time; each must break a promise.
@@ -92,6 +94,9 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 			said.Keys = w.writtenKeys()
 			return said, err
 		}}, "does not accept"},
+		"a revision that ends jobs is not held":          {breakage{ignoreHolds: true}, "which ends job"},
+		"a partition whose removal is held stays open":   {breakage{keepOpen: true}, "is to be removed, and may still get jobs"},
+		"a revision that is held is told to be in force": {breakage{agent: hideHold}, "is held, and ConfigApplied is True"},
 	} {
 		t.Run(name, func(t *testing.T) { expectBrokenPromise(t, tc.broken, tc.notices) })
 	}

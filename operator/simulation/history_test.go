@@ -39,7 +39,8 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		return // too few for every event
 	}
 	for _, event := range []string{"a daemon gets another image", "the operator is killed at a write",
-		"the operator sees objects late", "a rotation ends", "a Controller is gone", "a pod ends"} {
+		"the operator sees objects late", "a rotation ends", "a Controller is gone", "a pod ends",
+		"a revision is held", "a held revision is in force", "a revision is forced"} {
 		if counts[event] == 0 {
 			t.Errorf("in no history there is this: %s", event)
 		}
@@ -123,6 +124,7 @@ func (w *simulation) event() {
 	default:
 		w.accident()
 	}
+	w.slurmEvent()
 	w.checkKeys()
 }
 

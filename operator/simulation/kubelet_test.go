@@ -30,7 +30,9 @@ type simPod struct {
 	synced string
 	// silent says that the agent does not answer, and refuses that it refuses configurations.
 	silent, refuses bool
-	sessions        int
+	// held is what the wanted revision waits for, nil if for nothing.
+	held     *configagent.Held
+	sessions int
 }
 
 // kindsOfDaemons are the kinds whose daemons have these containers.
@@ -61,7 +63,10 @@ func (w *simulation) runPod(pod *corev1.Pod) {
 		p.synced = pod.Annotations[v1beta1.AnnotationSyncRequested]
 		p.keys = w.writtenKeys()
 		w.syncConfig(p)
+	case p.held != nil && !p.refuses:
+		w.tryConfig(p)
 	default:
+		w.watchPartitions(p)
 		p.ready = p.applied != "" || p.daemon != "slurmctld" && p.daemon != "slurmdbd"
 	}
 }
@@ -91,8 +96,13 @@ func (w *simulation) syncConfig(p *simPod) {
 	}
 	if config := find[*corev1.ConfigMap](w.api, name); config != nil {
 		p.wanted, p.accounts = config.Data[slurmconf.RevisionFile], accountsRevision(config.Data[slurmconf.AccountsFile])
+		w.slurmctld.remember(config.Data)
 	}
-	if !p.refuses {
+	switch {
+	case p.refuses:
+	case p.daemon == "slurmctld":
+		w.tryConfig(p)
+	default:
 		p.applied = p.wanted
 	}
 }
@@ -150,6 +160,9 @@ func (w *simulation) agentStatus(p *simPod) (configagent.Status, error) {
 	out := configagent.Status{Wanted: p.wanted, Applied: p.applied, Keys: p.keys, AppliedAt: epoch}
 	if p.applied != p.wanted {
 		out.Error = "the daemon refuses it"
+	}
+	if out.Held = p.held; p.held != nil {
+		out.Error, out.RetryAt = p.held.Message, epoch
 	}
 	switch p.daemon {
 	case "login":

@@ -100,6 +100,7 @@ func (w *simulation) checkReconciled(name string, requeueAfter time.Duration) {
 		return
 	}
 	_, conditions := o.ReleaseStatusOf()
+	w.checkHeldIsTold(kind, *conditions)
 	ready := meta.FindStatusCondition(*conditions, v1beta1.ConditionReady)
 	switch {
 	case ready == nil:

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,8 +28,14 @@ func (w *simulation) settle() {
 	for _, name := range []string{keySecret, jwtSecret, dbSecret, sssdSecret, filesMap, acctsMap} {
 		w.restoreReference(name)
 	}
-	for _, p := range w.pods {
-		p.silent, p.refuses, p.applied = false, false, p.wanted
+	w.endJobs()
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		p := w.pods[name]
+		if p.silent, p.refuses = false, false; p.daemon != "slurmctld" {
+			p.applied = p.wanted
+		} else if p.started {
+			w.tryConfig(p)
+		}
 	}
 	w.correctSpecs()
 	w.dropOddClaims()
@@ -124,6 +132,7 @@ func (w *simulation) checkRest() {
 	}
 	w.checkRotated()
 	w.checkLeftovers()
+	w.checkPartitionsAtRest()
 	if !w.chance(20) {
 		return
 	}

@@ -60,8 +60,11 @@ type simulation struct {
 	theirs map[string]bool
 	// images are those that users want, by kind.
 	images map[string]string
-	faults faults
-	broken breakage
+	// slurmctld is what the slurmctlds share, and slurmRand decides what happens in Slurm.
+	slurmctld *simSlurmctld
+	slurmRand *rand.Rand
+	faults    faults
+	broken    breakage
 	// restricted says that the operator may not run daemons in the namespace.
 	restricted bool
 	// reconcilers are those of the operator, by name.
@@ -115,7 +118,7 @@ func newStart(seed uint64) *simulation {
 		rand: rand.New(rand.NewPCG(seed, 1)), now: epoch, api: newAPIServer(), cache: map[string]map[string]client.Object{},
 		pods: map[string]*simPod{}, states: map[string]releases.Release{}, theirs: map[string]bool{},
 		applied: map[string]string{}, hasRun: map[string]bool{}, restored: map[string]string{},
-		images: map[string]string{}, counts: eventCounts{},
+		images: map[string]string{}, counts: eventCounts{}, slurmctld: newSlurmctld(), slurmRand: rand.New(rand.NewPCG(seed, 5)),
 	}
 	w.addObjects()
 	for range 8 * (seed % 2) {
@@ -131,6 +134,7 @@ func newStart(seed uint64) *simulation {
 func newSimulation(seed uint64, broken breakage) *simulation {
 	w := *starts()[seed%startCount]
 	w.seed, w.rand, w.broken = seed, rand.New(rand.NewPCG(seed, 2)), broken
+	w.slurmRand, w.slurmctld = rand.New(rand.NewPCG(seed, 6)), w.slurmctld.clone()
 	w.counts, w.log = eventCounts{}, nil
 	w.api = w.api.clone()
 	w.pods = map[string]*simPod{}
@@ -175,6 +179,7 @@ func (w *simulation) addObjects() {
 	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: nodeSet}}
 	n.Spec.ControllerRef = &corev1.LocalObjectReference{Name: ctldName}
 	w.api.put(n)
+	w.addPartitionedNodeSet(partitionedNodeSets[0])
 	image := slurmImages[w.rand.IntN(len(slurmImages))]
 	for _, kind := range kinds {
 		w.images[kind] = image

@@ -273,6 +273,9 @@ func (w *simulation) forget(kind string) {
 	delete(w.states, kind)
 	delete(w.hasRun, kind)
 	delete(w.applied, kind)
+	if kind == v1beta1.KindController {
+		w.slurmctld = newSlurmctld()
+	}
 }
 
 // setExternal has slurmdbd run elsewhere, or here again. Its state is then of no concern to the operator.

@@ -21,6 +21,8 @@ const (
 type Programs struct {
 	// Scontrol is scontrol. The other programs are beside it.
 	Scontrol string
+	// Execute runs a program and returns what it prints, nil to start a process.
+	Execute func(ctx context.Context, program string, args ...string) (string, error)
 }
 
 // shownPartition is what matters of a line of "scontrol --oneliner show partitions". A name may contain spaces.
@@ -47,6 +49,9 @@ func (p Programs) SetState(ctx context.Context, partition, state string) error {
 
 // Run returns what a program prints. What it says of a failure is the error.
 func (p Programs) Run(ctx context.Context, program string, args ...string) (string, error) {
+	if p.Execute != nil {
+		return p.Execute(ctx, program, args...)
+	}
 	path := strings.TrimSuffix(p.Scontrol, filepath.Base(p.Scontrol)) + program
 	if program == "scontrol" {
 		path = p.Scontrol
