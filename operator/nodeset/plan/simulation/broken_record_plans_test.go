@@ -170,5 +170,5 @@ func TestBrokenRuleOfRebootsIsNoticed(t *testing.T) {
 		}
 		return intact(now, desired, s, w, since)
 	}
-	expectNotice(t, rules, "with 1 jobs on it: slurmctld asked to reboot it", withFocus(focusReplacement))
+	expectNotice(t, rules, "with 1 jobs on it: slurmctld asked to reboot it", withFocus(focusHolds))
 }

@@ -95,9 +95,7 @@ func (w *simulation) oneOtherPoll() {
 }
 
 func (w *simulation) replacementEvent() {
-	switch w.rand.IntN(14) {
-	case 13:
-		w.requestReboot()
+	switch w.rand.IntN(13) {
 	case 0:
 		w.desired.Revision += "b"
 	case 1:
@@ -117,7 +115,9 @@ func (w *simulation) replacementEvent() {
 }
 
 func (w *simulation) holdEvent() {
-	switch w.rand.IntN(7) {
+	switch w.rand.IntN(8) {
+	case 7:
+		w.requestReboot()
 	case 0:
 		w.adminEvent()
 	case 1:
