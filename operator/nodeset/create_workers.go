@@ -28,10 +28,6 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
-	if wait := s.expectations.Pods.CreationPendingFor(from.names.Pod(id.ID()), r.now()); wait > 0 {
-		s.requeueAfter(wait)
-		return nil // the cache does not show the pod yet
-	}
 	if r.expectations.HasTooManyFailures(s.expectations) {
 		return nil
 	}
@@ -49,7 +45,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	case err != nil:
 		return r.reportCreateFailure(s, fmt.Errorf("creating pod %s: %w", pod.Name, err))
 	}
-	s.expectations.Pods.ExpectCreation(pod.Name, r.now())
+	s.expectations.Pods.ExpectCreation(pod, r.now())
 	r.metrics.countStep(s, step, r.now())
 	s.rememberCreated(pod)
 	return nil

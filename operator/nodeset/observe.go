@@ -133,7 +133,10 @@ func (r *Reconciler) observePods(ctx context.Context, s *observation) error {
 		client.MatchingFields{nodeSetField: s.nodeSet.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
-	s.expectations.Pods.OverlayWrites(pods.Items)
+	var wait time.Duration
+	if pods.Items, wait = s.expectations.Pods.OverlayWrites(pods.Items, r.now()); wait > 0 {
+		s.requeueAfter(wait) // if the cache never shows them
+	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod

@@ -53,14 +53,14 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		}), agent: func(_ *simulation, said configagent.Status, err error) (configagent.Status, error) {
 			said.StateRelease = "" // which the annotation would not outweigh
 			return said, err
-		}, from: 3455}, "gets "},
+		}, from: 5122}, "gets "},
 		"the state is told to be older than it is": {breakage{agent: func(_ *simulation, said configagent.Status,
 			err error) (configagent.Status, error) {
 			if said.StateRelease != "" {
 				said.StateRelease = "24.11"
 			}
 			return said, err
-		}, from: 3455}, "gets "},
+		}, from: 5122}, "gets "},
 		"the release of slurmdbd is not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Accounting) {
 			o.Status.Image = ""
 		}), from: 627}, "while that of"},

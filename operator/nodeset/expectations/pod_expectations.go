@@ -1,6 +1,8 @@
 package expectations
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,13 +22,19 @@ type Pods struct {
 	mu      sync.Mutex
 	written map[types.UID]*corev1.Pod // as the API server answered
 	deleted map[types.UID]time.Time
-	created map[string]time.Time // by name
+	created map[string]createdPod // by name
+}
+
+// createdPod is a pod as the API server answered its creation, at a time.
+type createdPod struct {
+	pod *corev1.Pod
+	at  time.Time
 }
 
 // NewPods returns the expectations of a NodeSet whose pods were not written yet.
 func NewPods() *Pods {
 	return &Pods{written: map[types.UID]*corev1.Pod{}, deleted: map[types.UID]time.Time{},
-		created: map[string]time.Time{}}
+		created: map[string]createdPod{}}
 }
 
 // ExpectVersion remembers a pod as the API server answered a write.
@@ -44,27 +52,16 @@ func (m *Pods) ExpectDeletion(uid types.UID, at time.Time) {
 }
 
 // ExpectCreation remembers that a pod was created.
-func (m *Pods) ExpectCreation(name string, at time.Time) {
+func (m *Pods) ExpectCreation(pod *corev1.Pod, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.created[name] = at
+	m.created[pod.Name] = createdPod{pod, at}
 }
 
-// CreationPendingFor returns how long the cache may still take to show the pod of a name, 0 if none
-// was created.
-func (m *Pods) CreationPendingFor(name string, now time.Time) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at, ok := m.created[name]
-	if !ok {
-		return 0
-	}
-	return max(0, at.Add(creationTimeout).Sub(now))
-}
-
-// OverlayWrites replaces the cached pods that are older than the written ones, and forgets the
-// writes that the cache shows.
-func (m *Pods) OverlayWrites(pods []corev1.Pod) {
+// OverlayWrites replaces the cached pods that are older than the written ones, adds those that were created and may still
+// appear, and forgets the writes that the cache shows. It returns how long the cache may still take to show the created
+// ones, 0 if it shows all.
+func (m *Pods) OverlayWrites(pods []corev1.Pod, now time.Time) ([]corev1.Pod, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	written, deleted := map[types.UID]*corev1.Pod{}, map[types.UID]time.Time{}
@@ -81,6 +78,16 @@ func (m *Pods) OverlayWrites(pods []corev1.Pod) {
 		}
 	}
 	m.written, m.deleted = written, deleted
+	wait := time.Duration(0)
+	for _, name := range slices.Sorted(maps.Keys(m.created)) {
+		left := m.created[name].at.Add(creationTimeout).Sub(now)
+		if left <= 0 {
+			delete(m.created, name)
+			continue
+		}
+		pods, wait = append(pods, *m.created[name].pod), max(wait, left)
+	}
+	return pods, wait
 }
 
 // isNewer reports whether a is of a later version than b. Versions that cannot be compared are not

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,13 +35,13 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 			m.ExpectVersion(written)
 			for range 2 {
 				pods := cached(tc.version)
-				m.OverlayWrites(pods)
+				m.OverlayWrites(pods, nodesettest.Noon)
 				if got := pods[0].Annotations["ours"] == "yes"; got != tc.ours {
 					t.Errorf("it is as written: %t", got)
 				}
 			}
 			if pods := cached("9"); !tc.ours {
-				if m.OverlayWrites(pods); pods[0].Annotations["ours"] != "" {
+				if m.OverlayWrites(pods, nodesettest.Noon); pods[0].Annotations["ours"] != "" {
 					t.Error("it was not forgotten")
 				}
 			}
@@ -52,26 +51,33 @@ func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
 		m := NewPods()
 		m.ExpectDeletion(written.UID, nodesettest.Noon)
 		pods := cached("9")
-		if m.OverlayWrites(pods); pods[0].DeletionTimestamp == nil ||
+		if m.OverlayWrites(pods, nodesettest.Noon); pods[0].DeletionTimestamp == nil ||
 			!pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: nodesettest.Noon}) {
 			t.Errorf("it goes at %v", pods[0].DeletionTimestamp)
 		}
-		if m.OverlayWrites(nil); len(m.deleted) > 0 {
+		if m.OverlayWrites(nil, nodesettest.Noon); len(m.deleted) > 0 {
 			t.Error("it was not forgotten")
 		}
 	})
-	t.Run("a pod that was created is awaited for a while, or until it is there", func(t *testing.T) {
+	t.Run("a pod that was created is there for a while, or until the cache shows it", func(t *testing.T) {
 		m := NewPods()
-		m.ExpectCreation("gpu-0", nodesettest.Noon)
-		got := []time.Duration{m.CreationPendingFor("gpu-0", nodesettest.Noon),
-			m.CreationPendingFor("gpu-0", nodesettest.Noon.Add(time.Second)),
-			m.CreationPendingFor("gpu-0", nodesettest.Noon.Add(time.Minute)),
-			m.CreationPendingFor("gpu-1", nodesettest.Noon)}
-		if diff := cmp.Diff([]time.Duration{creationTimeout, creationTimeout - time.Second, 0, 0}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		created := nodesettest.NewWorkerPod(1)
+		m.ExpectCreation(created, nodesettest.Noon)
+		for _, after := range []time.Duration{0, time.Second} {
+			pods, wait := m.OverlayWrites(cached("9"), nodesettest.Noon.Add(after))
+			if len(pods) != 2 || pods[1].UID != created.UID || wait != creationTimeout-after {
+				t.Errorf("after %s there are %d pods, and the wait is %s", after, len(pods), wait)
+			}
 		}
-		if m.OverlayWrites(cached("9")); m.CreationPendingFor("gpu-0", nodesettest.Noon) > 0 {
-			t.Error("it is awaited though it is there")
+		if pods, wait := m.OverlayWrites(append(cached("9"), *created), nodesettest.Noon); len(pods) != 2 || wait != 0 {
+			t.Errorf("there are %d pods although the cache shows all, and the wait is %s", len(pods), wait)
+		}
+		if pods, _ := m.OverlayWrites(cached("9"), nodesettest.Noon); len(pods) != 1 {
+			t.Error("a pod that the cache has shown is there again")
+		}
+		m.ExpectCreation(created, nodesettest.Noon)
+		if pods, wait := m.OverlayWrites(nil, nodesettest.Noon.Add(creationTimeout)); len(pods) != 0 || wait != 0 {
+			t.Error("it is there for good although the cache does not show it")
 		}
 	})
 }

@@ -13,7 +13,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	if w.desired.ClusterRef == "b" && len(w.pods) == 0 {
 		w.changeClusterRef()
 	}
-	if !faults || w.chance(80) {
+	if !faults || w.operator.retriesCreation || w.chance(80) {
 		w.readPods()
 	}
 	w.observeWantedRecords()
@@ -34,6 +34,9 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 		lost := faults && w.chance(5) // done, though the answer was lost
 		if !w.applyStep(s) || lost {
 			skip[s.Pod+s.SlurmName] = true
+		}
+		if lost && s.Verb == plan.CreatePod { // it waits after a failed creation, and its cache shows the pod then
+			w.operator.retriesCreation = true
 		}
 		if w.restarts > restarts { // killed in the step
 			return actions
@@ -128,6 +131,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shape, revision: w.desired.Revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), noAgent: w.chance(10), drainMark: plan.DrainMark{Protect: true}}
+	w.operator.pods[name] = *w.pods[name] // the operator remembers what it has created until its cache shows it
 	return true
 }
 

@@ -11,7 +11,7 @@ func (w *rack) runPlanner() plan.Actions {
 
 // reconcile is one run of the operator, in which steps may fail.
 func (w *rack) reconcile(faults bool) {
-	if !faults || w.chance(80) || w.observed.hasCreated { // the operator waits for the pods that it has created
+	if !faults || w.chance(80) {
 		w.readPods()
 	}
 	actions := w.runPlanner()

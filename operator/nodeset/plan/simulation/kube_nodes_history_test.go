@@ -195,9 +195,11 @@ func (w *rack) createPod(s plan.Step) bool {
 		}
 	}
 	w.count++
-	w.observed.hasCreated = true
 	w.pods[name] = &rackPod{Worker: plan.Worker{Pod: name, UID: string(rune('a' + w.count)), Slot: s.Slot, SlurmName: s.SlurmName,
 		Revision: w.revision, Created: w.now, DrainMark: plan.DrainMark{Protect: true}}}
+	if !w.forgetCreated { // the operator remembers what it has created until its cache shows it
+		w.observed.pods[name] = *w.pods[name]
+	}
 	return true
 }
 

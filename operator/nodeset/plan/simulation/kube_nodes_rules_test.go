@@ -95,6 +95,7 @@ func TestBrokenRulesOfKubernetesNodesAreNoticed(t *testing.T) {
 		"a taint that keeps new pods off removes workers":             {func(w *rack) { w.alterDesired = removeTainted }, "is to be removed, which may stay"},
 		"a change of the scaling mode removes all workers at once":    {func(w *rack) { w.alterPlan = removeOtherMode }, "is to be removed, which may stay"},
 		"a change of the scaling mode does nothing":                   {func(w *rack) { w.alterPlan = keepOtherMode }, "is of an old revision or mode"},
+		"a worker that was just made is forgotten until it is seen":   {func(w *rack) { w.forgetCreated = true }, "has its Slurm node"},
 		"a change of the scaling mode ignores the budget": {func(w *rack) {
 			rules := plan.DefaultRules(plan.DefaultConfig())
 			rules.UpdateLimit = func(wanted *plan.Desired) int { return wanted.WorkerCount() }

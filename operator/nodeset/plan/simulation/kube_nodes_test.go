@@ -34,11 +34,12 @@ type rack struct {
 	count int
 	// observed are the pods, Slurm nodes and jobs that the operator has read.
 	observed rackReading
-	// alterDesired and alterPlan break rules.
-	alterDesired func(*rack, *plan.Desired)
-	alterPlan    alteredPlan
-	broken       string
-	log          []string
+	// alterDesired and alterPlan break rules, and forgetCreated has the operator not remember the pods that it creates.
+	alterDesired  func(*rack, *plan.Desired)
+	alterPlan     alteredPlan
+	forgetCreated bool
+	broken        string
+	log           []string
 }
 
 // rackPod is a worker.
@@ -55,8 +56,6 @@ type rackReading struct {
 	work            map[string]occupancy.Work
 	drained         map[string]time.Time
 	nodesAt, jobsAt time.Time
-	// hasCreated: pods were created since the pods were read.
-	hasCreated bool
 }
 
 // rackNames are those of the Kubernetes nodes. The NodeSet is called gpu, so that gpu-0 and gpu-1 are also names of ordinals.
@@ -95,7 +94,7 @@ func (w *rack) restart() {
 }
 
 func (w *rack) readPods() {
-	w.observed.pods, w.observed.hasCreated = map[string]rackPod{}, false
+	w.observed.pods = map[string]rackPod{}
 	for name, p := range w.pods {
 		w.observed.pods[name] = *p
 	}

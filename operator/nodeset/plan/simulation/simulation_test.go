@@ -146,20 +146,22 @@ type simJob struct {
 type operator struct {
 	planner *plan.Planner
 	// cluster and jobsCluster are the Slurm clusters that answered the last polls.
-	cluster      string
-	jobsCluster  string
-	pods         map[string]simPod
-	nodes        map[string]plan.Record
-	shapes       map[string]int // of the records in nodes
-	total        int
-	work         map[string]occupancy.Work
-	drained      map[string]time.Time
-	nodesAt      time.Time
-	jobsAt       time.Time
-	failed       bool
-	unregistered []time.Time
-	expectations *expectations.NodeSet
-	references   map[string]string
+	cluster     string
+	jobsCluster string
+	pods        map[string]simPod
+	// retriesCreation: the answer to the creation of a pod was lost.
+	retriesCreation bool
+	nodes           map[string]plan.Record
+	shapes          map[string]int // of the records in nodes
+	total           int
+	work            map[string]occupancy.Work
+	drained         map[string]time.Time
+	nodesAt         time.Time
+	jobsAt          time.Time
+	failed          bool
+	unregistered    []time.Time
+	expectations    *expectations.NodeSet
+	references      map[string]string
 	// referencesProblem is why the references are not known.
 	referencesProblem string
 	surplusSince      map[string]time.Time
@@ -190,7 +192,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	if w.chance(10) {
 		w.desired.DrainPolicy.Timeout = time.Duration(1+w.rand.IntN(90)) * time.Second
 	}
-	w.operator = operator{planner: planner}
+	w.operator = operator{planner: planner, pods: map[string]simPod{}}
 	for i := range w.rand.IntN(3) { // an earlier version made them
 		w.createPod(plan.Step{Slot: plan.Slot{Ordinal: i}})
 		w.pods[w.desired.SlurmName(i)].missingOwners.Namespace = true
@@ -232,7 +234,7 @@ func (w *simulation) forgetSlurm() {
 }
 
 func (w *simulation) readPods() {
-	w.operator.pods = map[string]simPod{}
+	w.operator.pods, w.operator.retriesCreation = map[string]simPod{}, false
 	for name, p := range w.pods {
 		w.operator.pods[name] = *p
 	}
