@@ -73,6 +73,7 @@ func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
 	expectStrings(t, "the writes at once", filterWrites(r.writes, "create Pod gpu-0"))
 	r.now = r.now.Add(5 * time.Second)
 	r.reconcile()
+	r.pollAndReconcile() // which shows that nothing runs with its name
 	expectStrings(t, "the writes", filterWrites(r.writes, "create Pod gpu-0"), "create Pod gpu-0")
 }
 
