@@ -132,7 +132,7 @@ docs-check: go-present ## Check the documentation: links, generated parts, and c
 
 .PHONY: sim
 sim: go-present ## Run HISTORIES random histories against the planner of workers, and against all other reconcilers
-	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan/simulation -histories $(HISTORIES)
+	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan/simulation/... -histories $(HISTORIES)
 	GOGC=400 $(GO) test -count 1 -v -timeout 6h -run 'History|Histories|Broken' ./operator/simulation -histories $(HISTORIES) -first $(FIRST)
 
 .PHONY: bench

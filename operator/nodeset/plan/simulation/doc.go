@@ -9,8 +9,7 @@
 // that are lost or restored; slurmds that are refused, or outlive their pods; nodes of slurm.conf, of
 // other NodeSets and of other people under names of workers; other Slurm clusters that answer; readings
 // that are late, stale or lack nodes; requests that fail or whose answers are lost; an operator that is
-// killed. Type rack simulates the scaling modes: Kubernetes nodes that join, are lost and are tainted, some
-// with one Slurm node name, and a NodeSet that changes between the modes.
+// killed. Package rack simulates the scaling modes.
 //
 // "make sim HISTORIES=400000" plays more histories than the tests do.
 package simulation

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
@@ -29,4 +30,16 @@ func TestBrokenRuleOfReservedNamesIsNoticed(t *testing.T) {
 	rules := plan.DefaultRules(plan.DefaultConfig())
 	rules.ReservedFor = func(*plan.Desired, string) string { return "" }
 	expectBrokenPromise(t, rules, withFocus(focusRecords))
+}
+
+// renameWorkers changes the names of future workers, as spec.ordinalPadding does. Workers keep theirs until they are replaced.
+func (w *simulation) renameWorkers() {
+	format := "n-%02d"
+	if w.desired.SlurmName(0) == "n-00" {
+		format = "n-%d"
+	}
+	w.readPods()
+	w.desired.SlurmName = func(i int) string { return fmt.Sprintf(format, i) }
+	w.desired.Revision += "n"
+	w.logf("workers are called %s and so on", w.desired.SlurmName(0))
 }

@@ -1,4 +1,4 @@
-package simulation
+package rack
 
 import (
 	"fmt"
@@ -41,6 +41,9 @@ type rack struct {
 	broken        string
 	log           []string
 }
+
+// alteredPlan plans with a rule broken that is no function of the Planner.
+type alteredPlan func(p *plan.Planner, now time.Time, wanted plan.Desired, observed plan.Observation) plan.Actions
 
 // rackPod is a worker.
 type rackPod struct {

@@ -1,4 +1,4 @@
-package simulation
+package rack
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// checkRest checks that there is one worker for each name, or as many as replicas, all of the newest revision and mode.
+// checkRest checks the number of workers, one for each name or as many as replicas, their revision and their mode.
 func (w *rack) checkRest() {
 	want := int(*w.nodeSet.Spec.Replicas)
 	if w.isPerKubeNode() {

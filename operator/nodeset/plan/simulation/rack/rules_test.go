@@ -1,6 +1,7 @@
-package simulation
+package rack
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +14,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// TestNoRackHistoryBreaksThePromise plays histories of a NodeSet that changes between the scaling modes, on Kubernetes nodes
+var histories = flag.Int("histories", 1000, "number of random histories to play")
+
+// TestNoHistoryBreaksThePromise plays histories of a NodeSet that changes between the scaling modes, on Kubernetes nodes
 // that come, are lost and are tainted, and of which some share a Slurm node name.
-func TestNoRackHistoryBreaksThePromise(t *testing.T) {
-	events := map[string]int{"is lost": 0, "NoSchedule": 0, " Update": 0, "mode is DaemonSet": 0, "mode is StatefulSet": 0, "a job starts": 0}
-	count := uint64(*histories / 5) // the histories of the other simulation have more that can go wrong
-	for seed := range count {
+func TestNoHistoryBreaksThePromise(t *testing.T) {
+	events := map[string]int{"is lost": 0, "NoSchedule": 0, " Update": 0, "mode is DaemonSet": 0, "mode is StatefulSet": 0,
+		"a job starts": 0}
+	for seed := range uint64(*histories) {
 		w := playRack(seed, plan.New(plan.DefaultConfig()))
 		if w.broken != "" {
 			t.Fatalf("history %d: %s\n%s", seed, w.broken, strings.Join(w.log, "\n"))
@@ -31,7 +34,7 @@ func TestNoRackHistoryBreaksThePromise(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories: %v", count, events)
+	t.Logf("%d histories: %v", *histories, events)
 	for event, count := range events {
 		if count == 0 {
 			t.Errorf("in no history there is this: %s", event)

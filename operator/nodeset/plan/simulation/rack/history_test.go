@@ -1,4 +1,4 @@
-package simulation
+package rack
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package simulation
+package rack
 
 import "github.com/slurmtide/slurmtide/operator/nodeset/plan"
 
