@@ -157,7 +157,12 @@ func (a *Agent) finish(ctx context.Context, err error) {
 	var starting *StartingError
 	switch {
 	case err == nil && restored:
-		a.update(func() { a.last.awaited = awaitsNothing })
+		a.update(func() {
+			a.last.awaited = awaitsNothing
+			if a.last.isGiven { // the daemon serves in between
+				a.last.retryAt, a.last.isGiven = backoff(a.cfg.Now(), a.last.failures, true), false
+			}
+		})
 		a.cfg.Log.Info("what was in force before is in force again",
 			"revision", a.inForce.Files.text(slurmconf.RevisionFile))
 	case err == nil:
@@ -271,10 +276,14 @@ func (a *Agent) fail(ctx context.Context, err error, isGiven bool) {
 	default:
 		failures++
 		retryAt = backoff(now, failures, isGiven)
+		if least := now.Add(undoDelay); isGiven && a.inForce.Files != nil && retryAt.Before(least) {
+			retryAt = least
+		}
 	}
 	a.note(err)
 	a.update(func() {
 		a.last.failures, a.last.retryAt, a.last.awaited, a.last.givenAt = failures, retryAt, awaitsNothing, time.Time{}
+		a.last.isGiven = isGiven
 	})
 }
 

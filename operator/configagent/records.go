@@ -35,6 +35,8 @@ type attempt struct {
 	// never: the daemon refuses the files.
 	failures int
 	retryAt  time.Time
+	// isGiven says that the attempt failed after the daemon was given the files, so that those in force are restored.
+	isGiven bool
 	// awaited is what the daemon was given, and has to confirm, since givenAt.
 	awaited awaited
 	givenAt time.Time
@@ -88,6 +90,10 @@ func nextStep(now time.Time, f inForce, last attempt, wanted, files Files, start
 	}
 	return stepNone
 }
+
+// undoDelay is how long restoring what was in force before may take until what is wanted is tried again nevertheless. The
+// kubelet waits up to five minutes before it starts a daemon again that has ended several times.
+const undoDelay = 7 * time.Minute
 
 // backoff returns when to try again after a number of failures. An attempt that the daemon had to be rescued from
 // interrupts it each time.

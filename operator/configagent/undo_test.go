@@ -82,6 +82,41 @@ func TestASlurmctldThatIsAwayIsAskedAgain(t *testing.T) {
 	e.check("B", "", "TreeWidth=2")
 }
 
+// TestAChangeIsTriedAgainOnlyAfterItsUndoing: slurmctld serves in between. The kubelet takes minutes to start one again that has
+// ended several times.
+func TestAChangeIsTriedAgainOnlyAfterItsUndoing(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError = errors.New("no answer")
+	e.want("B", "TreeWidth=2")
+	for range 58 { // restored in vain every five seconds
+		e.now = e.now.Add(retryDelay)
+		e.agent.look(t.Context())
+		e.check("", "no answer", "TreeWidth=1")
+	}
+	e.applyError, e.now = nil, e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("A", "no answer", "TreeWidth=1")
+	e.now = e.now.Add(time.Minute - time.Second)
+	e.agent.look(t.Context())
+	e.check("A", "no answer", "TreeWidth=1")
+	e.now = e.now.Add(time.Second)
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+}
+
+// TestAChangeIsTriedAgainIfItCannotBeUndone: what was in force before may never come back.
+func TestAChangeIsTriedAgainIfItCannotBeUndone(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", "TreeWidth=1")
+	e.applyError = errors.New("no answer")
+	e.want("B", "TreeWidth=2")
+	e.applyError, e.failingConf = errors.New("no answer"), "TreeWidth=1"
+	e.now = e.now.Add(undoDelay)
+	e.agent.look(t.Context())
+	e.check("B", "", "TreeWidth=2")
+}
+
 // TestASlurmctldThatStartsIsWaitedFor, as one with a large state, and a change meanwhile does not wait.
 func TestASlurmctldThatStartsIsWaitedFor(t *testing.T) {
 	e := newEnv(t)
