@@ -21,6 +21,8 @@ type Env struct {
 	Values ManifestValues
 	// Logf logs what is done and how long it took.
 	Logf func(format string, args ...any)
+	// slurmctldPID is the process in whose namespaces Slurm's commands run, 0 for those that kubectl exec runs.
+	slurmctldPID int
 }
 
 // Start starts everything, and returns when Slurm answers and the operator is Ready. What it
@@ -183,6 +185,9 @@ func (s *Env) kubectl(ctx context.Context, args ...string) (string, error) {
 
 // Slurm runs a Slurm command in slurmctld's pod, as root.
 func (s *Env) Slurm(ctx context.Context, args ...string) (string, error) {
+	if s.slurmctldPID != 0 {
+		return s.enterSlurmctld(ctx, args)
+	}
 	out, err := s.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--"}, args...)...)
 	return strings.TrimSpace(out), err
 }

@@ -85,12 +85,12 @@ func (c nodeSetEnv) keepNodeDown(slurmNode, reason string) {
 	})
 }
 
-// expectNodeHeld expects a Slurm node to stay out of service with the reason.
+// expectNodeHeld expects a Slurm node to stay out of service with the reason, to which slurmctld adds that it misses slurmd.
 func (c nodeSetEnv) expectNodeHeld(slurmNode, want string) {
 	c.t.Helper()
 	c.expectSteady(slurmNode+" is held", func() (bool, string) {
 		state, reason, err := c.SlurmNode(c.t.Context(), slurmNode)
 		out := strings.Contains(state, "DRAIN") && !strings.Contains(state, "FUTURE")
-		return err == nil && out && reason == want, fmt.Sprint(state, " ", reason, err)
+		return err == nil && out && strings.TrimSuffix(reason, " : Not responding") == want, fmt.Sprint(state, " ", reason, err)
 	})
 }

@@ -61,6 +61,8 @@ type NodeSet struct {
 	Replicas int
 	// Max is the HPA's maxReplicas. With 0 there is no HPA, and maxReplicas is 6.
 	Max int
+	// NoMaximum: the NodeSet has neither an HPA nor maxReplicas.
+	NoMaximum bool
 	// Round is an annotation of the pods' template. Another value makes another revision.
 	Round int
 	// Mount is a volume that slurmd mounts at the path of its name, empty for none.

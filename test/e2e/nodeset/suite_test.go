@@ -66,10 +66,15 @@ func TestRealWorkers(t *testing.T) {
 				t.Run("older state", func(t *testing.T) { testOlderState(t, s) })
 				t.Run("static node", func(t *testing.T) { testStaticNode(t, s) })
 				t.Run("twin Kubernetes nodes", func(t *testing.T) { testTwinKubeNodes(t, s) })
+				t.Run("named Kubernetes node", func(t *testing.T) { testNamedKubeNode(t, s) })
+				t.Run("faulty workers", func(t *testing.T) { testSlurmFaults(t, s) })
 			}
 			t.Run("cordonKubeNodes", func(t *testing.T) { testCordonKubeNodes(t, s) })
 			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
 			t.Run("things fail", func(t *testing.T) { testFaults(t, s) })
+			if *whole {
+				t.Run("lost Kubernetes node", func(t *testing.T) { testKubeNodeLost(t, s) })
+			}
 		})
 	}
 }
@@ -93,12 +98,14 @@ func scenariosOfNewestRelease() map[string]scenario {
 }
 
 // longScenarios are those that more time is needed for than make test has: update strategies, and other ways to delete
-// a NodeSet.
+// a NodeSet, and jobs that name its nodes.
 func longScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ScheduledUpdate": testScheduled, "OnDelete": testOnDelete, "partition": testPartition, "paused": testPaused,
 		"deletion with Force": testForcedDeletion, "two NodeSets of one name": testSameName,
 		"Argo CD's prune": testPrune, "orphaning": testOrphaning, "the shape changes": testShapeChange,
+		"named at its deletion": testNamedAtDeletion, "named without a maximum": testNamedWithoutMaximum,
+		"named by a running job": testNamedByRunningJob,
 	}
 }
 
