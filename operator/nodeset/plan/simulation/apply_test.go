@@ -252,7 +252,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 	}
 	if n == nil || n.Future {
 		if n != nil {
-			w.checkGRES(n)
+			w.checkGRES(n, p)
 		}
 		shape := p.shape
 		if n != nil {
