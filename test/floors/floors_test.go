@@ -42,6 +42,7 @@ var floors = []struct {
 	{"charts", 0},
 	{"slurmclient/occupancy", 1},
 	{"slurmclient/references", 1},
+	{"slurmclient/constraint", 0},
 	{"slurmclient/internal", 1},
 	{"slurmclient/api", 1},
 	{"slurmclient/slurmtest", 2},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/constraint"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -27,7 +28,7 @@ type Requirements struct {
 	SpreadsGRES    bool
 	ThreadsPerCore uint64
 	WholeMemory    bool
-	constraint     constraint
+	constraint     constraint.Constraint
 	Readable       bool
 	RequiredNodes  []string
 	ExcludedNodes  map[string]bool
@@ -56,7 +57,7 @@ func ParseRequirements(a *JobSpec) Requirements {
 	n.parseNodes(a)
 	n.Nodes = max(n.Nodes, uint64(len(n.RequiredNodes)))
 	n.preferredNodes = max(n.preferredNodes, n.Nodes)
-	n.constraint, n.Readable = parseConstraint(a.Features)
+	n.constraint, n.Readable = constraint.Parse(a.Features)
 	if a.excludedNodes != "" {
 		n.ExcludedNodes = ExpandHostlists([]string{a.excludedNodes})
 	}
@@ -203,7 +204,7 @@ func (n *Requirements) MaxSpread(limit uint64) uint64 {
 
 // Meets reports whether the job accepts nodes of the shape, whatever their size.
 func (n *Requirements) Meets(s *NodeShape) bool {
-	return n.Readable && s.tmpDisk >= n.TmpDisk && n.constraint.isMetBy(s)
+	return n.Readable && s.tmpDisk >= n.TmpDisk && n.constraint.IsMetBy(s)
 }
 
 // ExcludesNode reports whether the job excludes a node by name.

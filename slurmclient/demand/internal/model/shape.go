@@ -130,8 +130,8 @@ func (c *Cluster) shapeOf(n *slurm.Node, pool int) int {
 	return len(c.Shapes) - 1
 }
 
-// hasFeature reports whether nodes of the shape have the feature, as far as that is known.
-func (s *NodeShape) hasFeature(feature string) bool {
+// HasFeature reports whether nodes of the shape have the feature, as far as that is known.
+func (s *NodeShape) HasFeature(feature string) bool {
 	if slices.Contains(s.features, feature) {
 		return true
 	}

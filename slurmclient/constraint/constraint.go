@@ -1,27 +1,38 @@
-package model
+// Package constraint evaluates the feature expressions of jobs.
+package constraint
 
 import (
+	"slices"
 	"strings"
 )
 
-// constraint is a feature expression of a job (sbatch(1), --constraint), evaluated for one node.
+// Constraint is a feature expression of a job (sbatch(1), --constraint), evaluated for one node.
 // Counts ("a*2") and brackets request a mix of nodes or alike nodes; here each node of the job must
-// be one of the nodes that they describe.
-type constraint struct {
+// be one of the nodes that they describe. The zero value is the empty expression, which every node meets.
+type Constraint struct {
 	// any is whether one of the terms is enough (|); otherwise all are required (&). A leaf has a
 	// feature and no terms.
 	feature string
 	any     bool
-	terms   []constraint
+	terms   []Constraint
 }
 
-// isMetBy reports whether nodes of the shape meet the constraint.
-func (c *constraint) isMetBy(s *NodeShape) bool {
+// Features are those of a node.
+type Features interface{ HasFeature(feature string) bool }
+
+// FeatureList lists the features of a node.
+type FeatureList []string
+
+// HasFeature reports whether the list contains the feature.
+func (l FeatureList) HasFeature(feature string) bool { return slices.Contains(l, feature) }
+
+// IsMetBy reports whether a node with the features meets the constraint.
+func (c *Constraint) IsMetBy(features Features) bool {
 	if len(c.terms) == 0 {
-		return c.feature == "" || s.hasFeature(c.feature)
+		return c.feature == "" || features.HasFeature(c.feature)
 	}
 	for i := range c.terms {
-		if c.terms[i].isMetBy(s) == c.any {
+		if c.terms[i].IsMetBy(features) == c.any {
 			return c.any
 		}
 	}
@@ -31,22 +42,22 @@ func (c *constraint) isMetBy(s *NodeShape) bool {
 // maxNesting bounds the nesting of brackets in an expression.
 const maxNesting = 16
 
-// parseConstraint parses "a&b", "a|b", "(a&b)|c", "[r1|r2]", "[r1*2&r2*4]&x". As in Slurm, both
+// Parse parses "a&b", "a|b", "(a&b)|c", "[r1|r2]", "[r1*2&r2*4]&x". As in Slurm, both
 // operators have the same precedence and associate to the left. ok is false for malformed text.
-func parseConstraint(text string) (c constraint, ok bool) {
-	p := constraintParser{rest: strings.ReplaceAll(text, " ", "")}
+func Parse(text string) (c Constraint, ok bool) {
+	p := parser{rest: strings.ReplaceAll(text, " ", "")}
 	if p.rest == "" {
-		return constraint{}, true
+		return Constraint{}, true
 	}
 	c, ok = p.parseExpression(0)
 	return c, ok && p.rest == ""
 }
 
-type constraintParser struct{ rest string }
+type parser struct{ rest string }
 
 // parseExpression parses terms up to a closing bracket or the end. Where a term has a count, "&"
 // joins kinds of nodes, and a node of any kind meets the expression.
-func (p *constraintParser) parseExpression(depth int) (c constraint, ok bool) {
+func (p *parser) parseExpression(depth int) (c Constraint, ok bool) {
 	c, counted, ok := p.parseTerm(depth)
 	for ok && p.rest != "" && (p.rest[0] == '&' || p.rest[0] == '|' || p.rest[0] == ',') {
 		either := p.rest[0] == '|'
@@ -64,15 +75,15 @@ func (p *constraintParser) parseExpression(depth int) (c constraint, ok bool) {
 	return c, ok
 }
 
-func joinConstraints(a, b constraint, either bool) constraint {
+func joinConstraints(a, b Constraint, either bool) Constraint {
 	if len(a.terms) > 0 && a.any == either {
 		a.terms = append(a.terms, b)
 		return a
 	}
-	return constraint{any: either, terms: []constraint{a, b}}
+	return Constraint{any: either, terms: []Constraint{a, b}}
 }
 
-func (p *constraintParser) parseTerm(depth int) (c constraint, counted, ok bool) {
+func (p *parser) parseTerm(depth int) (c Constraint, counted, ok bool) {
 	if p.rest == "" || depth > maxNesting {
 		return c, false, false
 	}
