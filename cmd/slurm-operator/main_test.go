@@ -29,6 +29,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"no image of the agent", nil, "needs --controller.agent-image"},
 		{"an unknown reconciler", []string{"--reconcilers=nodeset,login"}, `there is no "login"`},
 		{"no time to register", []string{"--nodeset.register-within=0s"}, "above 0"},
+		{"surplus records of less than no time", []string{"--nodeset.keep-surplus-records=-1s"}, "not be negative"},
 		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
 		{"no pause between polls", []string{"--slurm.poll-interval=0s"}, "at least 100ms"},
 		{"an unknown format", []string{"--log.format=xml"}, "must be one of"},

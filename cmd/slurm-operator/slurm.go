@@ -69,6 +69,8 @@ func nodeSetFlags(set *pflag.FlagSet, c *nodeset.Config) {
 	set.DurationVar(&c.Plan.RegisterWithin, "nodeset.register-within", c.Plan.RegisterWithin,
 		"Time in which a scheduled worker must register with Slurm. After it, the operator may delete an "+
 			"unregistered worker.")
+	set.DurationVar(&c.Plan.SurplusRecordsKept, "nodeset.keep-surplus-records", c.Plan.SurplusRecordsKept,
+		"Time for which Slurm keeps FUTURE records above a lower maximum.")
 	set.Float64Var(&c.Plan.UnregisteredDeletionShare, "nodeset.brake-share", 0.1,
 		"Maximum share of a NodeSet's workers, but at least one, that the operator may delete in each brake "+
 			"interval because they are not registered.")
@@ -83,6 +85,8 @@ func checkNodeSet(c nodeset.Config) error {
 	case c.StaleAfter <= 0 || c.Plan.RegisterWithin <= 0 || c.Plan.UnregisteredDeletionInterval <= 0:
 		return errors.New("--nodeset.stale-after, --nodeset.register-within and --nodeset.brake-interval must be " +
 			"above 0")
+	case c.Plan.SurplusRecordsKept < 0:
+		return errors.New("--nodeset.keep-surplus-records must not be negative")
 	case c.Plan.UnregisteredDeletionShare < 0 || c.Plan.UnregisteredDeletionShare > 1:
 		return errors.New("--nodeset.brake-share must be from 0 to 1")
 	case c.Concurrent < 1 || c.Parallel < 1:

@@ -56,6 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, s *observation, actions *plan.Ac
 		}
 	}
 	err := runParallel(r.cfg.Parallel, work)
+	s.unlockDeletions()
 	r.expectations.EndCreations(s.expectations, len(s.created))
 	r.emitCreatedEvents(s)
 	r.emitStepEvents(s)
@@ -151,7 +152,7 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 		return errNotAsSeen
 	}
 	if step.Verb == plan.DeleteRecord || step.Verb == plan.RecreateRecord {
-		if err := s.checkUnnamed(ctx, step.SlurmName); err != nil {
+		if err := s.checkUnused(ctx, step.SlurmName); err != nil {
 			if step.Verb == plan.DeleteRecord && !errors.Is(err, errNotAsSeen) {
 				r.expectations.RecordRefusal(s.expectations, step.SlurmName, err)
 			}

@@ -58,17 +58,21 @@ type observation struct {
 	// adoptedRevisions are those of another operator's workers that count as one of ours.
 	adoptedRevisions map[string]string
 
-	// readReferences reads once which objects name Slurm nodes.
-	readReferences func() (map[string]string, error)
-	mu             sync.Mutex // guards readReferences, pods, created, pendingEvents, eventOrder and requeue
-	pods           map[string]*corev1.Pod
-	created        []*corev1.Pod
-	pendingEvents  map[workerEvent][]eventSubject
-	eventOrder     []workerEvent // in order of their arrival
-	requeue        time.Duration // besides that of the plan, 0 for never
-	kubeNodes      map[string]*corev1.Node
-	claims         map[string]*corev1.PersistentVolumeClaim
-	workers        []plan.Worker
+	// lastLook reads once what names and needs records. deletions is held from then on, by all NodeSets of a cluster.
+	lastLook        func() (lastLook, error)
+	deletions       *sync.Mutex
+	deletionsLocked bool
+	// surplus are the records that the plan does not want.
+	surplus       plan.Surplus
+	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder and requeue
+	pods          map[string]*corev1.Pod
+	created       []*corev1.Pod
+	pendingEvents map[workerEvent][]eventSubject
+	eventOrder    []workerEvent // in order of their arrival
+	requeue       time.Duration // besides that of the plan, 0 for never
+	kubeNodes     map[string]*corev1.Node
+	claims        map[string]*corev1.PersistentVolumeClaim
+	workers       []plan.Worker
 
 	desired plan.Desired
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
@@ -185,7 +189,7 @@ func (s *observation) possibleSlurmNames() []string {
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	if key, ok := refs.ClusterKeyOf(s.nodeSet); ok {
-		s.slurmCluster = r.slurmClusters(key)
+		s.slurmCluster, s.deletions = r.slurmClusters(key), r.lockOfDeletions(key)
 	}
 	var reading *slurmclients.Reading // the same one throughout: the next may arrive at any moment
 	if s.slurmCluster != nil {

@@ -78,6 +78,8 @@ type Reconciler struct {
 	expectations  *expectations.Store
 	metrics       *Metrics
 	keyHashes     sync.Map
+	// deletions are the *sync.Mutex of record deletions, by the ClusterKey.
+	deletions sync.Map
 	// hostKeysSeen has when a Secret with host keys was last known to exist, by its ObjectKey.
 	hostKeysSeen sync.Map
 }
@@ -121,7 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		observed.expectations.TakenAt = r.now()
 	}
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
-	observed.rememberSurplus(actions.SurplusRecords, r.now())
+	observed.rememberSurplus(actions.Surplus, r.now())
 	observed.expectations.ObserveNanos.Store(int64(time.Since(begin)))
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),

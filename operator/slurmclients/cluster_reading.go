@@ -14,8 +14,9 @@ import (
 type Reading struct {
 	// Snapshot is never nil. It has the times at which nodes and jobs were read.
 	Snapshot *slurmclient.Snapshot
-	// Nodes are all node records by name, including those in state FUTURE.
-	Nodes map[string]*slurm.Node
+	// Nodes are all node records by name, including those in state FUTURE. NodesIn counts them by partition and features.
+	Nodes   map[string]*slurm.Node
+	NodesIn references.Nodes
 	// Work is the work on each Slurm node, by name, according to the job list: unfinished jobs
 	// that occupy nodes, and finished jobs that are still completing. It is nil while Problem is
 	// set.
@@ -30,6 +31,8 @@ type Reading struct {
 	// is not known.
 	References        map[string]string
 	ReferencesProblem string
+	// Pending is what the pending jobs of each partition request. It is nil while ReferencesProblem is set.
+	Pending references.Pending
 	// Problem is the reason why Work is unknown although jobs were read, or empty.
 	Problem string
 }
@@ -53,14 +56,16 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	}
 	before := r.last.Snapshot
 	next := &Reading{
-		Snapshot: s, Nodes: r.last.Nodes, Work: r.last.Work, Problem: r.last.Problem,
+		Snapshot: s, Nodes: r.last.Nodes, NodesIn: r.last.NodesIn, Work: r.last.Work, Problem: r.last.Problem,
 		DrainedSince: drainedSince(r.last.DrainedSince, before.Nodes, s.Nodes),
 		References:   r.last.References, ReferencesProblem: r.last.ReferencesProblem,
+		Pending: r.last.Pending,
 	}
 	if s.Nodes.Sequence != before.Nodes.Sequence {
-		next.Nodes = make(map[string]*slurm.Node, len(s.Nodes.Value))
+		next.Nodes, next.NodesIn = make(map[string]*slurm.Node, len(s.Nodes.Value)), references.Nodes{}
 		for _, n := range s.Nodes.Value {
 			next.Nodes[n.Name] = n
+			next.NodesIn.Add(n.Partitions, n.Features)
 		}
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
@@ -68,7 +73,7 @@ func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	}
 	if r.last.References == nil || s.Jobs.Sequence != before.Jobs.Sequence ||
 		s.Reservations.Sequence != before.Reservations.Sequence || s.Partitions.Sequence != before.Partitions.Sequence {
-		next.References, next.ReferencesProblem = referencesOf(s)
+		next.References, next.Pending, next.ReferencesProblem = referencesOf(s)
 	}
 	r.last = next
 	return next
@@ -87,23 +92,25 @@ func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) 
 	return work, ""
 }
 
-// referencesOf returns the objects that name Slurm nodes, or why they are not known.
-func referencesOf(s *slurmclient.Snapshot) (named map[string]string, problem string) {
+// referencesOf returns the objects that name Slurm nodes and what pending jobs request, or why they are not known.
+func referencesOf(s *slurmclient.Snapshot) (named map[string]string, pending references.Pending, problem string) {
 	for _, p := range []slurmclient.Poll{s.Jobs.Poll, s.Reservations.Poll, s.Partitions.Poll} {
 		if !p.Known {
-			return nil, fmt.Sprintf("%s have not been read yet", p.Resource)
+			return nil, nil, fmt.Sprintf("%s have not been read yet", p.Resource)
 		}
 	}
 	var err error
 	if panicked := slurmclient.Guard("finding the nodes that jobs name", func() {
-		named, err = references.ByNode(s.Jobs.Value, s.Reservations.Value, s.Partitions.Value)
+		if named, err = references.ByNode(s.Jobs.Value, s.Reservations.Value, s.Partitions.Value); err == nil {
+			pending = references.PendingByPartition(s.Jobs.Value)
+		}
 	}); panicked != nil {
 		err = panicked
 	}
 	if err != nil {
-		return nil, err.Error()
+		return nil, nil, err.Error()
 	}
-	return named, ""
+	return named, pending, ""
 }
 
 // drainedSince continues the run of node polls. A poll that failed, was missed or was answered by

@@ -8,10 +8,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ReadReferences reads jobs, reservations and partitions again and returns what Reading.References then is. It returns
-// an error if one of them cannot be read, or if the list of jobs lacks jobs.
-func (s *Cluster) ReadReferences(ctx context.Context) (map[string]string, error) {
-	const op = "reading what names slurm nodes"
+// ReadReferences reads nodes, jobs, reservations and partitions again. It returns a reading with the references and the
+// requests of pending jobs, or an error if something cannot be read, or if the list of jobs lacks jobs.
+func (s *Cluster) ReadReferences(ctx context.Context) (*Reading, error) {
+	const op = "reading what needs slurm nodes"
 	client, err := s.client(op)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,8 @@ func (s *Cluster) ReadReferences(ctx context.Context) (map[string]string, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	if err := c.Cache.Refresh(ctx, slurmclient.Jobs, slurmclient.Reservations, slurmclient.Partitions); err != nil {
+	if err := c.Cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Reservations,
+		slurmclient.Partitions); err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	snapshot := c.Cache.Snapshot()
@@ -33,11 +34,12 @@ func (s *Cluster) ReadReferences(ctx context.Context) (map[string]string, error)
 			"PrivateData in slurm.conf hides jobs from the operator's user, who needs AdminLevel Operator",
 			op, stats.JobsPending+stats.JobsRunning)
 	}
-	named, problem := referencesOf(snapshot)
-	if problem != "" {
-		return nil, fmt.Errorf("%s: %s", op, problem)
+	var r readingBuilder
+	out := r.next(snapshot)
+	if out.ReferencesProblem != "" {
+		return nil, fmt.Errorf("%s: %s", op, out.ReferencesProblem)
 	}
-	return named, nil
+	return out, nil
 }
 
 // lacksJobs reports whether a list of jobs is filtered: it has fewer than half of the unfinished jobs that slurmctld

@@ -249,8 +249,9 @@ const (
 const (
 	// ReasonWaitingForJobs (True): the jobs of a worker must end first.
 	ReasonWaitingForJobs = "WaitingForJobs"
-	// ReasonRecordsLeft (True): records of deleted workers stay, because Slurm refuses to delete them or a job names them.
-	// Or FUTURE records keep other resources than the workers have, because a job names them.
+	// ReasonRecordsLeft (True): records of deleted workers stay, because Slurm refuses to delete them, or a job names
+	// or needs them. Or FUTURE records keep other resources than the workers have, because a job
+	// names them.
 	ReasonRecordsLeft = "RecordsLeft"
 	// ReasonWaitingForSlurm (True): Slurm has not yet shown that a worker has no jobs.
 	ReasonWaitingForSlurm = "WaitingForSlurm"

@@ -15,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/references"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -28,7 +29,9 @@ type FakeSlurm struct {
 	Reservations map[string]slurm.ReservationRequest
 	// References names a job, a reservation or a partition that refers to a Slurm node, by node.
 	References map[string]string
-	Latest     *slurmclients.Reading
+	// Waiting are pending jobs. Created records are in partition "all".
+	Waiting []*slurm.Job
+	Latest  *slurmclients.Reading
 	// Outage is why Slurm cannot be read; empty if it can.
 	Outage string
 	// Fail is why a write fails, by its verb or by verb and name.
@@ -78,9 +81,8 @@ func (f *FakeSlurm) Poll() {
 		r.Snapshot.Nodes.ReadAt, r.Snapshot.Jobs.ReadAt = f.now(),
 			f.now()
 	})
+	f.listNodes(r)
 	for name, n := range f.Nodes {
-		read := *n
-		r.Nodes[name] = &read
 		if n.State.Has(slurm.NodeDrain) {
 			r.DrainedSince[name] = f.now()
 			if since, ok := was.DrainedSince[name]; ok {
@@ -92,7 +94,6 @@ func (f *FakeSlurm) Poll() {
 		w := r.Work[f.jobs[id]]
 		r.Work[f.jobs[id]] = occupancy.Work{Jobs: w.Jobs + 1, LastJob: id, End: Noon.Add(24 * time.Hour)}
 	}
-	r.References = maps.Clone(f.References)
 	r.Snapshot.Reservations.ReadAt = f.now()
 	for name, have := range f.Reservations {
 		r.Snapshot.Reservations.Value = append(r.Snapshot.Reservations.Value, &slurm.Reservation{
@@ -102,6 +103,17 @@ func (f *FakeSlurm) Poll() {
 		f.Cluster(r)
 	}
 	f.Latest = r
+}
+
+// listNodes adds copies of the nodes, and what names and needs them.
+func (f *FakeSlurm) listNodes(r *slurmclients.Reading) {
+	r.NodesIn = references.Nodes{}
+	for name, n := range f.Nodes {
+		read := *n
+		r.Nodes[name] = &read
+		r.NodesIn.Add(n.Partitions, n.Features)
+	}
+	r.References, r.Pending = maps.Clone(f.References), references.PendingByPartition(f.Waiting)
 }
 
 // Start puts a job on a Slurm node, end takes it away.
@@ -141,11 +153,13 @@ func (f *FakeSlurm) ReadNode(ctx context.Context, name string) (*slurm.Node, err
 	return nil, &slurmclient.Error{Code: slurmclient.CodeNotFound, Op: "reading a node"}
 }
 
-// ReadReferences returns References, or Fail["references"].
-func (f *FakeSlurm) ReadReferences(context.Context) (map[string]string, error) {
+// ReadReferences returns the nodes and what names and needs them, or Fail["references"].
+func (f *FakeSlurm) ReadReferences(context.Context) (*slurmclients.Reading, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.References), f.Fail["references"]
+	r := NewReading()
+	f.listNodes(r)
+	return r, f.Fail["references"]
 }
 
 // write is one write to the Slurm nodes of a host list, or to what is not there.
@@ -218,6 +232,7 @@ func (f *FakeSlurm) DeleteNode(_ context.Context, name string) error {
 func (f *FakeSlurm) CreateNodes(_ context.Context, names, options string) error {
 	return f.write("create", names, " "+options, func(name string) error {
 		n := NewSlurmNode(name, "FUTURE")
+		n.Partitions = []string{"all"}
 		for word := range strings.FieldsSeq(options) {
 			if features, ok := strings.CutPrefix(word, "Feature="); ok {
 				n.Features = strings.Split(features, ",")

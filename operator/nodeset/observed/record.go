@@ -26,6 +26,7 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		Drain:         state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
 		OurReason:     strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
 		DownByOthers:  isDownByOthers(n),
+		Partitions:    n.Partitions, Features: n.Features,
 	}
 	if isFault(n, faults) {
 		r.Fault, r.DownByOthers = strings.TrimSpace(n.Reason), state.Has(slurm.NodeFail)

@@ -214,10 +214,10 @@ type Actions struct {
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool
-	// SurplusRecords are the FUTURE records that a fresh reading shows and the NodeSet does not want any more.
-	// KeptRecords are those that should be deleted now and stay, with the reason.
-	SurplusRecords []string
-	KeptRecords    map[string]string
+	// Surplus are the FUTURE records that the NodeSet does not want any more; none while it is being deleted. KeptRecords
+	// are those that should be deleted and stay, with the reason.
+	Surplus     Surplus
+	KeptRecords map[string]string
 	// OldShapes are the wanted FUTURE records of another shape that stay as they are, with the reason.
 	OldShapes map[string]string
 	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers

@@ -19,13 +19,16 @@ type Config struct {
 	// RecordsGoneWithin is how long after the deletion of a NodeSet with drain policy Force the
 	// operator waits for Slurm's records of its workers to disappear.
 	RecordsGoneWithin time.Duration
+	// SurplusRecordsKept is how long a FUTURE record stays that the NodeSet does not want any more: an HPA that is
+	// deleted and created again, or an edit that is undone, changes nothing.
+	SurplusRecordsKept time.Duration
 }
 
 // DefaultConfig returns the limits that apply without flags.
 func DefaultConfig() Config {
 	return Config{RegisterWithin: 5 * time.Minute, UnregisteredDeletionShare: 0.1,
 		UnregisteredDeletionInterval: 10 * time.Minute, PodGoneWithin: 2 * time.Minute,
-		RecordsGoneWithin: 5 * time.Minute}
+		RecordsGoneWithin: 5 * time.Minute, SurplusRecordsKept: 5 * time.Minute}
 }
 
 // Verdict says whether a worker may be deleted now.

@@ -20,6 +20,7 @@ func (b *planRun) maintainRecords() {
 			b.settleRecord(record, wanted[name])
 		}
 	}
+	b.settleSurplusRecords()
 	b.recreateRecords(len(wanted))
 	b.adoptRecords()
 }
@@ -81,7 +82,7 @@ func (b *planRun) settleRecord(r Record, wanted bool) {
 	case r.Future && (wanted || b.wantedNames[r.Name] && !b.desired.Deleting):
 		b.renewRecord(r, wanted)
 	case r.Future:
-		b.deleteFutureRecord(r)
+		b.surplus = append(b.surplus, r.Name)
 	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
 		b.addDrain(Step{SlurmName: r.Name})
 	case (wanted || !b.desired.PerKubeNode || b.desired.Deleting || b.isPrunable(r)) && b.settleFault(r, wanted):

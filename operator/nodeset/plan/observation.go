@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/references"
 )
 
 // Slot is the place of a worker: an ordinal, or a Kubernetes node. In scaling mode DaemonSet the
@@ -218,6 +219,8 @@ type Record struct {
 	ForeignComment bool
 	// IdleSince is when the node last had work, zero if it is not known.
 	IdleSince time.Time
+	// Partitions are those of the node, and Features its features.
+	Partitions, Features []string
 }
 
 // hasLeftoverReason reports whether the node has a reason of ours although it is in service. Slurm
@@ -259,6 +262,10 @@ type SlurmReading struct {
 	// explains why that is not known, empty if it is.
 	References        map[string]string
 	ReferencesProblem string
+	// Pending is what the pending jobs of each partition request, known like References. NodesIn counts all nodes that
+	// Slurm lists in each partition, FUTURE ones and those of others included.
+	Pending references.Pending
+	NodesIn references.Nodes
 	// NodesReadAt is when the last reading of nodes began, zero if it is not known.
 	NodesReadAt time.Time
 }

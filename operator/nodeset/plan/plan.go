@@ -82,8 +82,9 @@ type planRun struct {
 	wantedNames map[string]bool
 	// keptRevisions are the old revisions that ordinals below the partition keep.
 	keptRevisions map[int]string
-	// recordsMissing reports that wanted FUTURE records do not exist.
+	// recordsMissing reports that wanted FUTURE records do not exist. surplus are those that are not wanted, sorted.
 	recordsMissing bool
+	surplus        []string
 	// renewable are the records that may be created again because of their shape. oldShapesKept counts the names that
 	// no worker gets because of the shape of a record that must stay.
 	renewable     []string

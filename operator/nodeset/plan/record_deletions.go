@@ -1,14 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"time"
 )
-
-// surplusKept is how long a FUTURE record stays that the NodeSet does not want any more: an HPA that is deleted and
-// created again, or an edit that is undone, changes nothing.
-const surplusKept = 5 * time.Minute
 
 // hasKnownMaximum reports whether the names of all workers that there may be are known.
 func hasKnownMaximum(d *Desired) bool {
@@ -53,28 +49,55 @@ func (b *planRun) addLastKnownNames(to map[string]bool) {
 	}
 }
 
-// deleteFutureRecord deletes a FUTURE record that the NodeSet does not want, unless it must stay.
-func (b *planRun) deleteFutureRecord(r Record) {
-	b.actions.SurplusRecords = append(b.actions.SurplusRecords, r.Name)
-	if reason := b.rules.KeepsRecord(b.slurm, r.Name); reason != "" {
-		b.keepRecord(r, reason)
-		return
+// settleSurplusRecord deletes a FUTURE record that the NodeSet does not want, unless it must stay.
+func (b *planRun) settleSurplusRecord(name, neededBy string) {
+	reason := cmp.Or(b.rules.KeepsRecord(b.slurm, name), neededBy)
+	since, known := b.observed.SurplusSince[name]
+	if !known {
+		since = b.now
 	}
-	if !b.desired.Deleting {
-		since, known := b.observed.SurplusSince[r.Name]
-		if !known {
-			since = b.now
-		}
-		if end := since.Add(surplusKept); b.now.Before(end) {
-			b.requeueAt(end)
-			return
-		}
-		if b.recordsMissing { // other names first, so that jobs always find a node
-			b.keepRecord(r, "records of other workers could not be created yet")
-			return
+	end := since.Add(b.rules.Config.SurplusRecordsKept)
+	switch {
+	case reason != "":
+		b.keepRecord(name, reason)
+	case b.desired.Deleting:
+		b.deleteFutureRecord(name)
+	case b.now.Before(end):
+		b.requeueAt(end)
+	case b.recordsMissing: // other names first, so that jobs always find a node
+		b.keepRecord(name, "records of other workers could not be created yet")
+	default:
+		b.deleteFutureRecord(name)
+	}
+}
+
+// settleSurplusRecords deletes the FUTURE records that the NodeSet does not want, except those that must stay. Names
+// keep the records of a NodeSet that is being deleted, needs do not.
+func (b *planRun) settleSurplusRecords() {
+	var needed map[string]string
+	if len(b.surplus) > 0 && !b.desired.Deleting {
+		b.actions.Surplus = Surplus{Records: b.surplus, LeavesNone: b.leavesNone()}
+		needed = b.rules.NeededRecords(b.slurm, b.actions.Surplus)
+	}
+	for _, name := range b.surplus {
+		b.settleSurplusRecord(name, needed[name])
+	}
+}
+
+// leavesNone reports whether the NodeSet has no worker, and no record that is not surplus.
+func (b *planRun) leavesNone() bool {
+	own := 0
+	for _, r := range b.slurm.Records {
+		if b.isOurs(r) {
+			own++
 		}
 	}
-	b.addStep(Step{Verb: DeleteRecord, SlurmName: r.Name, Precondition: PreconditionUnregistered,
+	return len(b.usedSlurmNames) == 0 && own == len(b.surplus)
+}
+
+// deleteFutureRecord deletes a FUTURE record.
+func (b *planRun) deleteFutureRecord(name string) {
+	b.addStep(Step{Verb: DeleteRecord, SlurmName: name, Precondition: PreconditionUnregistered,
 		Reason: "the NodeSet will not create this worker"})
 }
 
@@ -85,11 +108,11 @@ func (b *planRun) isDeletedWithPod(r Record) bool {
 	return atOnce && b.rules.KeepsRecord(b.slurm, r.Name) == ""
 }
 
-func (b *planRun) keepRecord(r Record, reason string) {
+func (b *planRun) keepRecord(name, reason string) {
 	if b.actions.KeptRecords == nil {
 		b.actions.KeptRecords = map[string]string{}
 	}
-	b.actions.KeptRecords[r.Name] = reason
+	b.actions.KeptRecords[name] = reason
 }
 
 // keepsRecord returns why a record must stay. Without it slurmctld ends the jobs that name the node at the next

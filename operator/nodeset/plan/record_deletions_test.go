@@ -115,7 +115,7 @@ func TestSurplusRecordsArePlannedAgain(t *testing.T) {
 	if got.RequeueAfter != time.Minute {
 		t.Errorf("RequeueAfter = %s, want 1m", got.RequeueAfter)
 	}
-	if diff := cmp.Diff([]string{"n-1"}, got.SurplusRecords); diff != "" {
+	if diff := cmp.Diff([]string{"n-1"}, got.Surplus.Records); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -19,9 +19,11 @@ type Rules struct {
 	OutOfServiceByOthers func(Record) bool
 	// HasFault reports whether a Slurm node is out of service because of a fault of its worker.
 	HasFault func(Record) bool
-	// KeepsRecord returns why the record of a node must not be deleted, empty if it may be. HasKnownMaximum reports
-	// whether the names of all workers that there may be are known.
+	// KeepsRecord returns why the record of a node must not be deleted, empty if it may be. NeededRecords returns the
+	// surplus records that pending jobs need. HasKnownMaximum reports whether the names of all workers that there may be
+	// are known.
 	KeepsRecord     func(s *SlurmReading, slurmNode string) string
+	NeededRecords   func(s *SlurmReading, surplus Surplus) map[string]string
 	HasKnownMaximum func(*Desired) bool
 	// AcceptsWorker reports whether Slurm accepts a worker of the NodeSet's shape on a record.
 	AcceptsWorker func(Record) bool
@@ -43,7 +45,8 @@ func DefaultRules(cfg Config) Rules {
 		Config: cfg, JudgeDeletion: cfg.judgeDeletion, NeedsProtection: needsProtection,
 		UpdateLimit:          func(w *Desired) int { return w.Update.MaxUnavailable },
 		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault,
-		KeepsRecord: keepsRecord, HasKnownMaximum: hasKnownMaximum, AcceptsWorker: acceptsWorker, MayAdopt: func(*Worker) bool { return true },
+		KeepsRecord: keepsRecord, NeededRecords: NeededRecords, HasKnownMaximum: hasKnownMaximum,
+		AcceptsWorker: acceptsWorker, MayAdopt: func(*Worker) bool { return true },
 		FilterReading: filterReading, IsTaken: isTaken, ReservedFor: reservedFor, MayDeleteClaims: mayDeleteClaims,
 	}
 }

@@ -34,8 +34,8 @@ type SlurmCluster interface {
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
 	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
 	DeleteReservation(ctx context.Context, name string) error
-	// ReadReferences reads which objects name Slurm nodes, such as "job 5", by node.
-	ReadReferences(ctx context.Context) (map[string]string, error)
+	// ReadReferences reads nodes, and what names and needs them, again.
+	ReadReferences(ctx context.Context) (*slurmclients.Reading, error)
 	// RequestRefresh requests a reading before the end of the poll interval. It does not block.
 	RequestRefresh()
 }
@@ -65,6 +65,7 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 	out.Problem = f.stalenessOf(now, r)
 	out.Fresh = out.Problem == ""
 	out.References, out.ReferencesProblem = r.References, referencesProblem(r)
+	out.Pending, out.NodesIn = r.Pending, r.NodesIn
 	for name, n := range r.Nodes {
 		if n.State.Base != slurm.NodeFuture {
 			out.TotalNodes++
@@ -115,6 +116,17 @@ func referencesProblem(r *slurmclients.Reading) string {
 		}
 	}
 	return r.ReferencesProblem
+}
+
+// NeededRecords returns which surplus records pending jobs need according to a reading, with the reason, by name.
+func NeededRecords(r *slurmclients.Reading, surplus plan.Surplus) map[string]string {
+	s := plan.SlurmReading{Pending: r.Pending, NodesIn: r.NodesIn, Records: map[string]plan.Record{}}
+	for _, name := range surplus.Records {
+		if n := r.Nodes[name]; n != nil {
+			s.Records[name] = plan.Record{Name: name, Partitions: n.Partitions, Features: n.Features}
+		}
+	}
+	return plan.NeededRecords(&s, surplus)
 }
 
 // CheckPrecondition reads the Slurm node right before a step, and reports whether the step's

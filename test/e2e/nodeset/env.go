@@ -121,6 +121,9 @@ func (s *Env) startSlurm(ctx context.Context, cluster slurmCluster) error {
 	return err
 }
 
+// SurplusRecordsKept is how long the operator keeps FUTURE records above a lower maximum.
+const SurplusRecordsKept = 5 * time.Second
+
 // installCharts installs the operator and the adapter, which read Slurm every second.
 func (s *Env) installCharts(ctx context.Context) error {
 	dir, err := process.FindModuleRoot()
@@ -134,7 +137,8 @@ func (s *Env) installCharts(ctx context.Context) error {
 		{"slurm-operator", image("slurm-operator") +
 			",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" +
 			s.Values.Namespace + "," + steadyNamespace + "},rbac.secretNamespaces={" + s.Values.Namespace + "," +
-			twinNamespace + "," + steadyNamespace + "},nodeSet.registerWithin=1m"},
+			twinNamespace + "," + steadyNamespace + "},nodeSet.registerWithin=1m,extraArgs={--nodeset.keep-surplus-records=" +
+			SurplusRecordsKept.String() + "}"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),

@@ -157,7 +157,13 @@ func (c nodeSetEnv) awaitCondition(kind string, words ...string) {
 // expectSteady expects something to stay true long enough for the operator to reconcile three times.
 func (c nodeSetEnv) expectSteady(what string, isTrue func() (bool, string)) {
 	c.t.Helper()
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+	c.expectSteadyFor(3*time.Second, what, isTrue)
+}
+
+// expectSteadyFor expects something to stay true for as long.
+func (c nodeSetEnv) expectSteadyFor(duration time.Duration, what string, isTrue func() (bool, string)) {
+	c.t.Helper()
+	for end := time.Now().Add(duration); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
 		if ok, text := isTrue(); !ok {
 			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, text)
 		}

@@ -5,6 +5,7 @@ package nodeset_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,22 +14,19 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// testNamedRecord: a held job names a worker that does not exist yet. Its record stays while the maximum falls, while
-// nobody knows it, and when slurmctld reads its configuration again; then the job runs there.
+// testNamedRecord: a held job names a worker that does not exist yet. Its record stays when the others above a lower
+// maximum are deleted, while nobody knows the maximum, and when slurmctld reads its configuration again; then the job
+// runs there.
 func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "named", Replicas: 1})
 	c.awaitSlurmState("named-5", "FUTURE", "")
-	job, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-H", "-o", "/out/%x-%j-%N", "-p", "all", "-w", "named-5",
-		"--wrap", "true")
-	must(t, err)
+	job := c.submitHeldJob("-p", "all", "-w", "named-5")
 	c.setMaximum("2")
 	c.awaitCondition("Draining", "named-5", "job "+job)
+	c.awaitFutureRecords("named", "named-1", "named-5")
 	c.setMaximum("null")
-	c.expectSteady("all records stay", func() (bool, string) {
-		state, _, err := s.SlurmNode(t.Context(), "named-[1-5]")
-		return err == nil && strings.HasPrefix(state, "FUTURE"), fmt.Sprint(state, err)
-	})
-	_, err = s.Slurm(t.Context(), "scontrol", "reconfigure")
+	c.expectFutureRecords("named", "named-1", "named-5")
+	_, err := s.Slurm(t.Context(), "scontrol", "reconfigure")
 	must(t, err)
 	c.expectSteady("the job waits", func() (bool, string) {
 		have, err := s.Job(t.Context(), job)
@@ -37,13 +35,71 @@ func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	c.setMaximum("6")
 	must(t, s.Scale(t.Context(), "named", 6))
 	c.awaitSlurmState("named-5", "IDLE", "")
-	_, err = s.Slurm(t.Context(), "scontrol", "release", job)
+	c.releaseJob(job)
+	c.deleteAndWait()
+}
+
+// testNeededRecords: a held job requests more nodes than a lower maximum. The records above it stay, and Slurm accepts
+// another such job. They are deleted when the job requests fewer nodes. With the maximum 0 those of its nodes stay, until
+// it runs there.
+func testNeededRecords(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "needed"})
+	c.awaitSlurmState("needed-5", "FUTURE", "")
+	job := c.submitHeldJob("-p", "needed", "-N", "6")
+	c.setMaximum("3")
+	c.awaitCondition("Draining", "needed-3", "job "+job+" needs 6 nodes of partition needed")
+	c.expectFutureRecords("needed", "needed-0", "needed-1", "needed-2", "needed-3", "needed-4", "needed-5")
+	_, err := s.Slurm(t.Context(), "scancel", c.submitHeldJob("-p", "needed", "-N", "6"))
 	must(t, err)
+	_, err = s.Slurm(t.Context(), "scontrol", "update", "jobid="+job, "numnodes=3")
+	must(t, err)
+	c.awaitFutureRecords("needed", "needed-0", "needed-1", "needed-2")
+	c.setMaximum("0")
+	c.awaitCondition("Draining", "needed-0", "job "+job)
+	c.expectFutureRecords("needed", "needed-0", "needed-1", "needed-2")
+	c.setMaximum("3")
+	must(t, s.Scale(t.Context(), "needed", 3))
+	c.awaitSlurmState("needed-2", "IDLE", "")
+	c.releaseJob(job)
+	c.deleteAndWait()
+}
+
+// submitHeldJob submits a job that runs once it is released.
+func (c nodeSetEnv) submitHeldJob(args ...string) string {
+	c.t.Helper()
+	args = append([]string{"sbatch", "--parsable", "-H", "-o", "/out/%x-%j-%N", "--wrap", "true"}, args...)
+	job, err := c.Slurm(c.t.Context(), args...)
+	must(c.t, err)
+	return job
+}
+
+// releaseJob releases a held job and waits until it has ended well.
+func (c nodeSetEnv) releaseJob(job string) {
+	c.t.Helper()
+	_, err := c.Slurm(c.t.Context(), "scontrol", "release", job)
+	must(c.t, err)
 	c.await("job "+job+" has ended well", func(ctx context.Context) (bool, string) {
-		have, err := s.Job(ctx, job)
+		have, err := c.Job(ctx, job)
 		return have.CompletedOnce(), fmt.Sprint(have, err)
 	})
-	c.deleteAndWait()
+}
+
+// awaitFutureRecords waits until exactly these FUTURE records have the feature.
+func (c nodeSetEnv) awaitFutureRecords(feature string, want ...string) {
+	c.t.Helper()
+	c.await(fmt.Sprint("the FUTURE records are ", want), func(ctx context.Context) (bool, string) {
+		have, err := c.FutureRecords(ctx, feature)
+		return err == nil && slices.Equal(have, want), fmt.Sprint(have, err)
+	})
+}
+
+// expectFutureRecords expects exactly these FUTURE records with the feature for longer than surplus ones are kept.
+func (c nodeSetEnv) expectFutureRecords(feature string, want ...string) {
+	c.t.Helper()
+	c.expectSteadyFor(nodeset.SurplusRecordsKept+3*time.Second, fmt.Sprint("the FUTURE records are ", want), func() (bool, string) {
+		have, err := c.FutureRecords(c.t.Context(), feature)
+		return err == nil && slices.Equal(have, want), fmt.Sprint(have, err)
+	})
 }
 
 // setMaximum sets maxReplicas to a number, or removes it with "null".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,6 +58,19 @@ func (s *Env) Workers(ctx context.Context, nodeSet string) (map[string]Worker, e
 func (s *Env) SlurmNode(ctx context.Context, name string) (state, reason string, err error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "node", name, "--future", "--oneliner")
 	return matchField(out, `State=(\S+)`), matchField(out, `Reason=(.*?) \[`), err
+}
+
+// FutureRecords returns the sorted names of the FUTURE records with a feature.
+func (s *Env) FutureRecords(ctx context.Context, feature string) ([]string, error) {
+	out, err := s.Slurm(ctx, "scontrol", "show", "nodes", "--future", "--oneliner")
+	var names []string
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(matchField(line, `State=(\S+)`), "FUTURE") && matchField(line, `AvailableFeatures=(\S+)`) == feature {
+			names = append(names, matchField(line, `NodeName=(\S+)`))
+		}
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 // Job is the state of a job in Slurm.

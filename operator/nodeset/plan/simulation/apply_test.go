@@ -23,7 +23,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	if len(actions.Taken) > 0 {
 		w.operator.expectations.TakenAt = w.now
 	}
-	w.rememberSurplus(actions.SurplusRecords)
+	w.rememberSurplus(actions.Surplus)
 	w.checkBudget(&observed, actions.Steps)
 	w.checkPlan(&observed, actions.Steps)
 	skip, open, exchanges, restarts := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches, w.restarts
@@ -100,7 +100,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	}
 	// What was written, or may have been, is proof of nothing until it is read.
 	delete(w.operator.drained, s.SlurmName)
-	if w.slurmrestdDown || !w.checkPrecondition(s) || isDeletion(s) && !w.mayDeleteRecord(s.SlurmName) {
+	if w.slurmrestdDown || !w.checkPrecondition(s) || isDeletion(s) && !w.mayDeleteRecord(s) {
 		return false
 	}
 	if w.otherClusterAnswers && s.Verb == plan.AdoptRecords {

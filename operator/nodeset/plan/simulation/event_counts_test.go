@@ -44,6 +44,7 @@ func rareEvents() []rareEvent {
 		{"the nodes are ours and the jobs of another cluster", "nodes of a, jobs of b", ""},
 		{"the jobs are ours and the nodes of another cluster", "nodes of b, jobs of a", ""},
 		{"a job names a Slurm node", "a held job names", ""},
+		{"a pending job requests nodes", "a pending job requests", ""},
 		{"the maximum is not known", "the maximum is not known", ""},
 		{"a record is deleted", "delete-record ", ""},
 		{"the shape of the workers changes", "the shape is ", ""},

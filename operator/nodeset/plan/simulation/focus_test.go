@@ -134,7 +134,9 @@ func (w *simulation) holdEvent() {
 }
 
 func (w *simulation) recordFocusEvent() {
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
+	case 8:
+		w.lowerMaximumForLong()
 	case 0, 1, 2:
 		w.recordEvent()
 	case 3, 4:
@@ -147,6 +149,24 @@ func (w *simulation) recordFocusEvent() {
 	case 7:
 		w.desired.Replicas = min(w.rand.IntN(6), w.highestReplicas())
 	}
+}
+
+// lowerMaximumForLong lowers the maximum until its records are deleted. A job may come right before.
+func (w *simulation) lowerMaximumForLong() {
+	if w.desired.MaxWorkers == nil {
+		return
+	}
+	w.desired.MaxWorkers = new(w.rand.IntN(4))
+	w.desired.Replicas = min(w.desired.Replicas, *w.desired.MaxWorkers)
+	w.logf("the maximum is %d for long", *w.desired.MaxWorkers)
+	w.readNodes()
+	w.readJobs()
+	w.reconcile(true)
+	w.advanceTime(surplusKept)
+	w.readNodes()
+	w.readJobs()
+	w.recordEvent()
+	w.reconcile(true)
 }
 
 // highestReplicas is the largest number of replicas that the maximum allows.

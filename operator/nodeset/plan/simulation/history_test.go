@@ -277,6 +277,7 @@ func (w *simulation) accident() {
 		clear(w.jobs)
 		clear(w.lost)
 		clear(w.records.named)
+		w.records.requested = 0
 		clear(w.setByAdmin)
 		for _, p := range w.pods {
 			p.drainUndone = true

@@ -21,9 +21,9 @@ type faults struct {
 	// takesBack: adopting a worker makes the NodeSet its owner even while that is being
 	// deleted.
 	adoptWhileDeleting bool
-	// skipReferences leaves out the last look at what names a Slurm node, forgetSurplusTime deletes surplus records at
-	// once.
-	skipReferences, forgetSurplusTime bool
+	// skipReferences leaves out the last look at what names a Slurm node, skipNeeds that at what pending jobs need.
+	// ignoreLastRecord has it not know which record is the last, forgetSurplusTime deletes surplus records at once.
+	skipReferences, skipNeeds, ignoreLastRecord, forgetSurplusTime bool
 	// skipGRES: the operator does not write the GRES of the records that it creates.
 	skipGRES bool
 }

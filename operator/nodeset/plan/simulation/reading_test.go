@@ -75,14 +75,14 @@ func (w *simulation) readJobs() {
 		return
 	}
 	w.operator.work, w.operator.jobsAt, w.operator.jobsCluster = map[string]occupancy.Work{}, w.now, w.answering()
-	w.operator.references, w.operator.referencesProblem = map[string]string{}, ""
+	w.operator.references, w.operator.pending, w.operator.referencesProblem = map[string]string{}, nil, ""
 	if w.otherClusterAnswers {
 		return
 	}
 	if w.records.unreadable {
 		w.operator.referencesProblem = "reservations cannot be read"
 	} else {
-		w.operator.references = w.readReferences()
+		w.operator.references, w.operator.pending = w.readReferences(), w.readPending()
 	}
 	for id, j := range w.jobs {
 		have := w.operator.work[j.node]
@@ -98,6 +98,7 @@ func (w *simulation) observe() plan.Observation {
 			ClusterName: w.operator.cluster, Records: maps.Clone(w.operator.nodes), TotalNodes: w.operator.total,
 			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
 			NodesReadAt: w.operator.nodesAt, References: w.operator.references, ReferencesProblem: w.operator.referencesProblem,
+			Pending: w.operator.pending, NodesIn: w.countNodes(w.operator.nodes),
 		}, SurplusSince: w.operator.surplusSince}
 	w.compareShapes(s.Slurm.Records)
 	w.compareGRES(s.Slurm.Records)

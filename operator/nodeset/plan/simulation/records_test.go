@@ -7,10 +7,15 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/references"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // surplusKept is how long a FUTURE record stays after it was last wanted.
 const surplusKept = 5 * time.Minute
+
+// partition has all Slurm nodes.
+const partition = "all"
 
 // recordFacts are what the promises about records rest on.
 type recordFacts struct {
@@ -22,9 +27,11 @@ type recordFacts struct {
 	maximum *int
 	// unreadable: slurmrestd does not list what names Slurm nodes. refused: slurmctld refuses new records.
 	unreadable, refused bool
+	// requested is how many nodes a pending job requests, 0 without one. All Slurm nodes are in its partition, and others.
+	requested, others int
 }
 
-// recordEvent is a job that names a node, or ends, or a maximum that changes or is not known for a while.
+// recordEvent is a job that names or requests nodes, or ends, or a maximum that changes or is not known for a while.
 func (w *simulation) recordEvent() {
 	switch w.rand.IntN(9) {
 	case 8:
@@ -36,19 +43,9 @@ func (w *simulation) recordEvent() {
 	case 6:
 		w.reserveName()
 	case 0, 1:
-		for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
-			if w.chance(40) {
-				w.records.named[name]++
-				w.logf("a held job names %s", name)
-				return
-			}
-		}
+		w.submitJob()
 	case 2:
-		for _, name := range slices.Sorted(maps.Keys(w.records.named)) {
-			delete(w.records.named, name)
-			w.logf("the jobs that name %s end", name)
-			return
-		}
+		w.endPendingJobs()
 	case 3, 4:
 		if w.desired.MaxWorkers != nil {
 			w.records.maximum, w.desired.MaxWorkers = w.desired.MaxWorkers, nil
@@ -62,6 +59,36 @@ func (w *simulation) recordEvent() {
 			w.desired.Replicas = min(w.desired.Replicas, *w.desired.MaxWorkers)
 			w.logf("the maximum is %d", *w.desired.MaxWorkers)
 		}
+	}
+}
+
+// submitJob submits a job that names a node or requests several.
+func (w *simulation) submitJob() {
+	if w.chance(40) {
+		w.records.requested = 1 + w.rand.IntN(6)
+		w.logf("a pending job requests %d nodes", w.records.requested)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		if w.chance(40) {
+			w.records.named[name]++
+			w.logf("a held job names %s", name)
+			return
+		}
+	}
+}
+
+// endPendingJobs ends the job that requests nodes, or those that name one.
+func (w *simulation) endPendingJobs() {
+	if w.records.requested > 0 && w.chance(50) {
+		w.records.requested = 0
+		w.logf("the job that requests nodes ends")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.records.named)) {
+		delete(w.records.named, name)
+		w.logf("the jobs that name %s end", name)
+		return
 	}
 }
 
@@ -92,7 +119,7 @@ func (w *simulation) observeWantedRecords() {
 }
 
 // checkRecordDeletion holds the deletion of a record to the promises: no job ends because of it, none is deleted while
-// the maximum is not known unless another owner has its name, or within minutes after it fell.
+// the maximum is not known unless another owner has its name, within minutes after it fell, or while a pending job needs it.
 func (w *simulation) checkRecordDeletion(n *simRecord) {
 	switch {
 	case w.records.named[n.Name] > 0:
@@ -103,12 +130,59 @@ func (w *simulation) checkRecordDeletion(n *simRecord) {
 		w.failf("the record %s is deleted while the maximum is not known", n.Name)
 	case w.now.Before(w.records.wantedAt[n.Name].Add(surplusKept)):
 		w.failf("the record %s is deleted soon after it was wanted", n.Name)
+	case w.records.requested >= len(w.slurm)+w.records.others:
+		w.failf("the record %s is deleted, and too few nodes are left for a job that requests %d", n.Name, w.records.requested)
+	case w.records.requested > 0 && w.isLastRecord():
+		w.failf("the last record %s is deleted while a job is pending", n.Name)
 	}
 }
 
-// mayDeleteRecord is the last look at what names a Slurm node.
-func (w *simulation) mayDeleteRecord(name string) bool {
-	return w.faults.skipReferences || w.records.named[name] == 0 && !w.records.unreadable
+// isLastRecord reports whether the NodeSet has one record and no worker.
+func (w *simulation) isLastRecord() bool {
+	own := 0
+	for _, n := range w.slurm {
+		if w.isOurs(n) {
+			own++
+		}
+	}
+	return own == 1 && len(w.pods) == 0
+}
+
+// mayDeleteRecord is the last look at what names and needs a record.
+func (w *simulation) mayDeleteRecord(s plan.Step) bool {
+	if !w.faults.skipReferences && (w.records.named[s.SlurmName] > 0 || w.records.unreadable) {
+		return false
+	}
+	if w.faults.skipNeeds || s.Verb != plan.DeleteRecord {
+		return true
+	}
+	records := map[string]plan.Record{}
+	for name, n := range w.slurm {
+		records[name] = w.record(n)
+	}
+	now := plan.SlurmReading{Records: records, NodesIn: w.countNodes(records), Pending: w.readPending()}
+	return plan.NeededRecords(&now, w.operator.surplus)[s.SlurmName] == ""
+}
+
+// countNodes counts the nodes of the partition.
+func (w *simulation) countNodes(records map[string]plan.Record) references.Nodes {
+	out := references.Nodes{}
+	for range w.records.others {
+		out.Add([]string{partition}, nil)
+	}
+	for _, r := range records {
+		out.Add(r.Partitions, r.Features)
+	}
+	return out
+}
+
+// readPending is what a poll shows of the pending job.
+func (w *simulation) readPending() references.Pending {
+	if w.records.requested == 0 {
+		return nil
+	}
+	return references.PendingByPartition([]*slurm.Job{{ID: 8, Partition: partition,
+		NodeCount: slurm.Num(uint64(w.records.requested)), State: slurm.JobState{Base: slurm.JobPending}}})
 }
 
 // readReferences is what a poll shows of the jobs that name Slurm nodes.
@@ -123,9 +197,11 @@ func (w *simulation) readReferences() map[string]string {
 }
 
 // rememberSurplus is what the process remembers of surplus records.
-func (w *simulation) rememberSurplus(surplus []string) {
+func (w *simulation) rememberSurplus(surplus plan.Surplus) {
+	w.operator.surplus = surplus
+	w.operator.surplus.LeavesNone = surplus.LeavesNone && !w.faults.ignoreLastRecord
 	since := map[string]time.Time{}
-	for _, name := range surplus {
+	for _, name := range surplus.Records {
 		since[name] = w.now
 		if before, known := w.operator.surplusSince[name]; known {
 			since[name] = before
@@ -145,6 +221,17 @@ func TestBrokenRecordRulesAreNoticed(t *testing.T) {
 			rules.KeepsRecord, f.skipReferences = func(*plan.SlurmReading, string) string { return "" }, true
 		},
 		"the last look at what names a record is left out": func(_ *plan.Rules, f *faults) { f.skipReferences = true },
+		"nobody asks what pending jobs need": func(rules *plan.Rules, f *faults) {
+			rules.NeededRecords = func(*plan.SlurmReading, plan.Surplus) map[string]string { return nil }
+			f.skipNeeds = true
+		},
+		"the last record may be deleted while a job is pending": func(rules *plan.Rules, f *faults) {
+			rules.NeededRecords = func(s *plan.SlurmReading, surplus plan.Surplus) map[string]string {
+				return plan.NeededRecords(s, plan.Surplus{Records: surplus.Records})
+			}
+			f.ignoreLastRecord = true
+		},
+		"the last look at what pending jobs need is left out": func(_ *plan.Rules, f *faults) { f.skipNeeds = true },
 		"an unknown maximum is zero": func(rules *plan.Rules, _ *faults) {
 			rules.HasKnownMaximum = func(*plan.Desired) bool { return true }
 		},

@@ -22,6 +22,7 @@ func (w *simulation) settle() {
 	clear(w.cordoned)
 	w.calmLost()
 	clear(w.records.named)
+	w.records.requested = 0
 	w.desired.ReservedNames = nil
 	w.records.unreadable, w.records.refused = false, false
 	w.restoreMaximum()

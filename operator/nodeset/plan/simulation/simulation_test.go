@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/expectations"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
+	"github.com/slurmtide/slurmtide/slurmclient/references"
 )
 
 // simulation is Kubernetes, Slurm and an operator that sees both late and in part.
@@ -122,6 +123,7 @@ func (n *simRecord) isDownByOthers() bool {
 // record is the node as slurmrestd returns it.
 func (w *simulation) record(n *simRecord) plan.Record {
 	r := n.Record
+	r.Partitions = []string{partition}
 	r.Busy = w.allocated(n) > 0
 	r.DownByOthers = n.isDownByOthers() && !w.faults.hideHolds
 	if w.faults.anyReasonIsFault && n.Drain && !n.OurReason {
@@ -164,6 +166,8 @@ type operator struct {
 	references      map[string]string
 	// referencesProblem is why the references are not known.
 	referencesProblem string
+	pending           references.Pending
+	surplus           plan.Surplus
 	surplusSince      map[string]time.Time
 	// gresLacking are the records in nodes whose GRES were not written, and gresRefused is when slurmctld refused them.
 	gresLacking map[string]bool
@@ -192,6 +196,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 	if w.chance(10) {
 		w.desired.DrainPolicy.Timeout = time.Duration(1+w.rand.IntN(90)) * time.Second
 	}
+	w.records.others = int(seed % 3)
 	w.operator = operator{planner: planner, pods: map[string]simPod{}}
 	for i := range w.rand.IntN(3) { // an earlier version made them
 		w.createPod(plan.Step{Slot: plan.Slot{Ordinal: i}})

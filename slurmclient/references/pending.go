@@ -1,0 +1,153 @@
+package references
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/constraint"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Pending is what pending jobs request, by partition and by feature expression (sbatch --constraint).
+type Pending map[string]map[string]Request
+
+// Request is that of the pending jobs of one partition with one feature expression.
+type Request struct {
+	// Nodes is the largest number of nodes that one of the jobs requests at least, and Largest the first such job.
+	Nodes   int
+	Largest uint32
+	// First is the job with the lowest id.
+	First uint32
+}
+
+// maxNodes bounds the number of nodes of a job: a server may answer anything.
+const maxNodes = 1 << 30
+
+// PendingByPartition returns what pending jobs request: also held ones, those that wait for others or for a time, arrays,
+// components of heterogeneous jobs, and jobs that are about to be requeued. A job that may run in several partitions
+// counts in each.
+func PendingByPartition(jobs []*slurm.Job) Pending {
+	out := Pending{}
+	for _, j := range jobs {
+		if !isPending(j) {
+			continue
+		}
+		for partition := range strings.SplitSeq(j.Partition, ",") {
+			if out[partition] == nil {
+				out[partition] = map[string]Request{}
+			}
+			r, known := out[partition][j.Features]
+			out[partition][j.Features] = r.add(j, known)
+		}
+	}
+	return out
+}
+
+// add returns the request with another job, or that of the first job.
+func (r Request) add(j *slurm.Job, known bool) Request {
+	nodes := minNodes(j)
+	if nodes > r.Nodes || nodes == r.Nodes && j.ID < r.Largest {
+		r.Nodes, r.Largest = nodes, j.ID
+	}
+	if !known || j.ID < r.First {
+		r.First = j.ID
+	}
+	return r
+}
+
+// isPending reports whether a job waits for nodes, or will once it has ended. A job of unknown state counts.
+func isPending(j *slurm.Job) bool {
+	const requeued = slurm.JobRequeued | slurm.JobRequeueHold | slurm.JobSpecialExit
+	return j.State.Base == slurm.JobPending || j.State.Base == slurm.JobUnknown || j.State.Flags&requeued != 0
+}
+
+// minNodes returns how many nodes a pending job requests at least. The number of nodes that slurmctld reports is the
+// maximum of a range; the requested TRES have the minimum.
+func minNodes(j *slurm.Job) int {
+	nodes, known := j.NodeCount.Value()
+	if !known || nodes > 1 {
+		if t, err := slurm.ParseTRES(j.TRESRequested); err == nil && t.Nodes > 0 {
+			nodes = t.Nodes
+		}
+	}
+	if tasks, perNode := j.Tasks.Or(0), j.TasksPerNode.Or(0); perNode > 0 && tasks > 0 {
+		nodes = max(nodes, (tasks-1)/perNode+1)
+	}
+	return int(min(max(nodes, 1), maxNodes))
+}
+
+// Nodes counts Slurm nodes by partition, and by their features joined by commas.
+type Nodes map[string]map[string]int
+
+// Add counts a node.
+func (n Nodes) Add(partitions, features []string) {
+	key := strings.Join(features, ",")
+	for _, p := range partitions {
+		if n[p] == nil {
+			n[p] = map[string]int{}
+		}
+		n[p][key]++
+	}
+}
+
+// count returns how many nodes of a partition meet a constraint.
+func (n Nodes) count(partition string, c *constraint.Constraint) int {
+	sum := 0
+	for features, nodes := range n[partition] {
+		if c.IsMetBy(constraint.FeatureList(strings.Split(features, ","))) {
+			sum += nodes
+		}
+	}
+	return sum
+}
+
+// Removal is the removal of records of a NodeSet, all of them if nothing of it remains.
+type Removal struct {
+	// Listed are all nodes, also the removed ones, which Removed counts as well.
+	Listed, Removed Nodes
+	All             bool
+}
+
+// JobThatNeeds returns why a pending job needs one of the removed records, which has the partitions and features. It is
+// empty if none does. A job needs the record if it requests more nodes than its partition would have, or more with its
+// features than there would be. If nothing of the NodeSet would remain, each job that may run on the record needs it.
+// CPUs, memory and GRES do not count. A constraint
+// that cannot be read counts as one that only the removed records meet.
+func (p Pending) JobThatNeeds(removal Removal, partitions, features []string) string {
+	for _, partition := range partitions {
+		first, reason := uint32(0), ""
+		for expression, r := range p[partition] {
+			job, why := r.needs(removal, partition, expression, features)
+			if why != "" && (reason == "" || job < first) {
+				first, reason = job, why
+			}
+		}
+		if reason != "" {
+			return fmt.Sprintf("job %d %s", first, reason)
+		}
+	}
+	return ""
+}
+
+// needs returns which job of the request, with the feature expression, needs a removed record, and why.
+func (r Request) needs(removal Removal, partition, expression string, features []string) (job uint32, reason string) {
+	remaining := func(c *constraint.Constraint) int {
+		return removal.Listed.count(partition, c) - removal.Removed.count(partition, c)
+	}
+	c, readable := constraint.Parse(expression)
+	fits := !readable || c.IsMetBy(constraint.FeatureList(features))
+	switch {
+	case r.Nodes > remaining(&constraint.Constraint{}), fits && (!readable || r.Nodes > remaining(&c)):
+		return r.Largest, fmt.Sprintf("needs %s of partition %s", formatNodes(r.Nodes), partition)
+	case fits && removal.All:
+		return r.First, fmt.Sprintf("waits in partition %s, and the NodeSet would have no record left", partition)
+	}
+	return 0, ""
+}
+
+func formatNodes(n int) string {
+	if n == 1 {
+		return "a node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
