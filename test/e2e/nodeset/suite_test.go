@@ -106,7 +106,7 @@ func longScenarios() map[string]scenario {
 		"Argo CD's prune": testPrune, "orphaning": testOrphaning, "the shape changes": testShapeChange,
 		"named at its deletion": testNamedAtDeletion, "named without a maximum": testNamedWithoutMaximum,
 		"named by a running job": testNamedByRunningJob,
-		"needed records": testNeededRecords,
+		"needed records":         testNeededRecords,
 	}
 }
 
