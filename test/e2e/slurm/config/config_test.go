@@ -29,6 +29,15 @@ func forNewestRelease(t *testing.T, test func(t *testing.T, release string, tr t
 	forReleases(t, all, test)
 }
 
+// forEachReleaseIfLong runs a test that takes long with a cluster of every release, only with -long.
+func forEachReleaseIfLong(t *testing.T, test func(t *testing.T, release string, tr trial)) {
+	t.Helper()
+	if !*long {
+		t.Skip("it runs only with -long")
+	}
+	forReleases(t, realslurm.Versions(), test)
+}
+
 // forReleases runs a test beside a slurmctld of each release.
 func forReleases(t *testing.T, releases []string, test func(t *testing.T, release string, tr trial)) {
 	t.Helper()
@@ -85,6 +94,8 @@ func TestSlurmctldReadsWhatIsRendered(t *testing.T) {
 		{"lists of both, after a continued line", func(c *slurmconf.SlurmConf) {
 			c.Extra = "slurmctldparameters=idle_on_node_suspend\nMailDomain=x\\\n"
 		}, []string{"SlurmctldParameters = enable_configless,idle_on_node_suspend", "MailDomain = x"}},
+		{"a list of both, added to", func(c *slurmconf.SlurmConf) { c.Extra = "SlurmctldParameters+=idle_on_node_suspend" },
+			[]string{"SlurmctldParameters = enable_configless,idle_on_node_suspend"}},
 		{"the user's option", func(c *slurmconf.SlurmConf) { c.Extra = "maxnodecount=7" }, []string{"MaxNodeCount = 7"}},
 		{"space and hashes", func(c *slurmconf.SlurmConf) { c.Extra = `MailDomain="a \#b\\c"` },
 			[]string{`MailDomain = a #b\c`}},
