@@ -77,7 +77,8 @@ func (w *simulation) runPlanner(observed plan.Observation) plan.Actions {
 func (w *simulation) applyStep(s plan.Step) bool {
 	w.logf("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
 	p := w.pods[s.Pod]
-	forced := s.Verb == plan.DeletePod && p != nil && w.isTimeoutOver(p) // needs no reading
+	// Neither a timeout that is over needs a reading, nor a pod that is gone, which a late cache still shows.
+	forced := s.Verb == plan.DeletePod && (p == nil || w.isTimeoutOver(p))
 	if s.Verb != plan.AdoptPod && s.Verb != plan.Annotate && !forced && w.hasMismatch() {
 		w.failf("%s of %s%s on a reading of another Slurm cluster", s.Verb, s.Pod, s.SlurmName)
 		return false
