@@ -21,6 +21,7 @@ func (b *planRun) maintainRecords() {
 		}
 	}
 	b.settleSurplusRecords()
+	maps.DeleteFunc(wanted, func(name string, _ bool) bool { return !b.hasRecord(name) })
 	b.recreateRecords(len(wanted))
 	b.adoptRecords()
 }

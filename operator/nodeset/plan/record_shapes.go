@@ -100,7 +100,13 @@ func (b *planRun) keepOldShape(name, reason string) {
 	b.actions.OldShapes[name] = reason
 }
 
-// recreateRecords creates a few records of another shape again. Those of workers to be created come first. It waits
+// hasRecord reports whether Slurm has a record of a name.
+func (b *planRun) hasRecord(name string) bool {
+	_, has := b.slurm.Records[name]
+	return has
+}
+
+// recreateRecords creates a few of so many records again that have another shape. Those of workers to be created come first. It waits
 // while records are missing: Slurm may refuse the new shape.
 func (b *planRun) recreateRecords(records int) {
 	slices.SortStableFunc(b.renewable, func(x, y string) int {
