@@ -89,7 +89,7 @@ func (j Judge) checkGRESFiles(ctx context.Context, before, after configagent.Fil
 	jobs, err := j.jobs(ctx)
 	var gres map[string]map[string]uint64
 	if err == nil {
-		gres, err = j.gres(ctx)
+		gres, err = j.countGRES(ctx)
 	}
 	if err != nil {
 		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse,
@@ -114,8 +114,8 @@ func sameFiles(a, b []gresFiles) bool {
 // shownGRES is what matters for GRES of a line of "scontrol --oneliner show nodes".
 var shownGRES = regexp.MustCompile(`(?m)^NodeName=(\S+) .*? Gres=(\S+)`)
 
-// gres returns the numbers of GRES that nodes have, by node.
-func (j Judge) gres(ctx context.Context) (map[string]map[string]uint64, error) {
+// countGRES returns the numbers of GRES that nodes have, by node.
+func (j Judge) countGRES(ctx context.Context) (map[string]map[string]uint64, error) {
 	shown, err := j.ask(ctx, "scontrol", "--all", "--oneliner", "show", "nodes")
 	if err != nil {
 		return nil, err

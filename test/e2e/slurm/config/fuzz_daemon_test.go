@@ -67,8 +67,8 @@ func (r *realSlurmctld) reconfigure(_ context.Context, conf string) error {
 	return r.awaitServing(mark)
 }
 
-// end returns the last lines of a slurmctld that has ended by itself, and nothing for one that runs.
-func (r *realSlurmctld) end() string {
+// describeEnd returns the last lines of a slurmctld that has ended by itself, and nothing for one that runs.
+func (r *realSlurmctld) describeEnd() string {
 	select {
 	case <-r.ended:
 		return fmt.Sprintf("slurmctld ended (%s): %s", r.cmd.ProcessState, lastLines(r.said()))
@@ -117,7 +117,7 @@ func (r *realSlurmctld) awaitServing(mark int) error {
 				return nil
 			}
 		}
-		if why := r.end(); why != "" {
+		if why := r.describeEnd(); why != "" {
 			return errors.New(why)
 		}
 		time.Sleep(20 * time.Millisecond)

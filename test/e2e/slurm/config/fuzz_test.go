@@ -151,7 +151,7 @@ func (f *confFuzz) try(ctx context.Context, base, lines string) {
 		f.unrendered++
 		return
 	}
-	if why := f.real.end(); why != "" {
+	if why := f.real.describeEnd(); why != "" {
 		f.reportEnd(ctx, base, f.last, errors.New("after it served: "+why))
 	}
 	err = f.checker.Check(ctx, f.files(text))
