@@ -62,10 +62,16 @@ func (w *simulation) isToRegisterAgain(p *simPod) bool {
 	return !p.noAgent && p.drainMark.RegisterAgain.After(p.asked) && len(p.work) == 0 && !w.isOwnedByOther(p.name)
 }
 
+// isUnknownToSlurm reports whether Slurm does not know a worker that is ready.
+func (w *simulation) isUnknownToSlurm(p *simPod) bool {
+	n := w.slurm[p.name]
+	return p.ready && (n == nil || n.Future)
+}
+
 // checkRegisteredAtRest checks that Slurm knows the workers that it had lost.
 func (w *simulation) checkRegisteredAtRest() {
 	for name, p := range w.pods {
-		if n := w.slurm[name]; w.broken == "" && p.ready && (n == nil || n.Future) {
+		if w.broken == "" && w.isUnknownToSlurm(p) {
 			w.failf("at rest Slurm does not know the worker %s", name)
 		}
 	}

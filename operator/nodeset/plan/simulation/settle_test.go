@@ -65,10 +65,11 @@ func (w *simulation) settle() {
 	w.checkAtRest(quiet)
 }
 
-// isMoving reports that the kubelet is not done.
+// isMoving reports that the kubelet is not done, or that a worker still has to register again: the next request may be two
+// minutes away.
 func (w *simulation) isMoving() bool {
 	for _, p := range w.pods {
-		if !p.ready || !p.deletedAt.IsZero() {
+		if !p.ready || !p.deletedAt.IsZero() || w.isUnknownToSlurm(p) {
 			return true
 		}
 	}
@@ -86,6 +87,7 @@ func (w *simulation) checkAtRest(quiet int) {
 			outdated++
 		}
 	}
+	w.checkRegisteredAtRest()
 	switch {
 	case w.broken != "":
 	case quiet <= 5:
@@ -99,7 +101,6 @@ func (w *simulation) checkAtRest(quiet int) {
 	w.checkClaimsAtRest()
 	w.checkShapesAtRest()
 	w.checkGRESAtRest()
-	w.checkRegisteredAtRest()
 	for _, p := range w.pods {
 		if p.missingOwners != (plan.MissingOwners{}) {
 			w.failf("at rest the owners of %s lack something: %+v", p.name, p.missingOwners)
