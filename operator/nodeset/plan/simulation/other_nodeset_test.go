@@ -66,3 +66,10 @@ func (w *simulation) isKnownOwnedByOther(name string) bool {
 	r, shown := w.operator.nodes[name]
 	return r.OwnerUID == otherNodeSetUID || shown && (!r.Dynamic || r.ForeignComment) || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
 }
+
+// isReadAsOthers reports that the last reading names somebody else as the owner of a Slurm node. A comment of others names
+// no owner: a worker of that name can be chosen.
+func (w *simulation) isReadAsOthers(name string) bool {
+	r, shown := w.operator.nodes[name]
+	return shown && (!r.Dynamic || r.OwnerUID == otherNodeSetUID)
+}

@@ -104,7 +104,7 @@ func (w *simulation) delayJobs() {
 	for name, p := range w.operator.pods {
 		switch {
 		case !p.deletedAt.IsZero(), p.finished:
-		case p.scheduled && w.isKnownOwnedByOther(name):
+		case p.scheduled && w.isReadAsOthers(name):
 			others++
 		default:
 			if active++; w.pods[name] != nil && w.pods[name].drainMark.Cause == v1beta1.DrainCauseScaleIn {
