@@ -153,8 +153,12 @@ type Step struct {
 }
 
 // IsMetBy reports whether the record meets the precondition of the step, and has no other fault than the one that the step
-// ends; nil stands for a node that Slurm does not know.
+// ends; nil stands for a node that Slurm does not know. A record that has got a comment of others meets none, unless a worker
+// has it.
 func (s *Step) IsMetBy(r *Record) bool {
+	if r != nil && r.ForeignComment && s.Pod == "" {
+		return false
+	}
 	return s.Precondition.IsMetBy(r) && (s.FaultAt.IsZero() || r != nil && r.FaultAt.Equal(s.FaultAt))
 }
 

@@ -42,3 +42,22 @@ func TestSlurmNodesOfSlurmConfBelongToOthers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
 	}
 }
+
+// TestAStepIsNotForACommentOfOthers: somebody may take a node between the reading and the step.
+func TestAStepIsNotForACommentOfOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		step   Step
+		record Record
+		want   bool
+	}{
+		"a FUTURE record is deleted":            {Step{Verb: DeleteRecord, Precondition: PreconditionUnregistered}, Record{Future: true}, true},
+		"but not that of others":                {Step{Verb: DeleteRecord, Precondition: PreconditionUnregistered}, Record{Future: true, ForeignComment: true}, false},
+		"nor is a drained one made FUTURE":      {Step{Verb: MarkFuture, Precondition: PreconditionDrainedByUs}, Record{Drain: true, OurReason: true, ForeignComment: true}, false},
+		"no worker gets its name":               {Step{Verb: CreatePod, Precondition: PreconditionJoinable}, Record{Future: true, ForeignComment: true}, false},
+		"a worker that has the node is drained": {Step{Verb: Drain, Pod: "n-0", Precondition: PreconditionUndrained}, Record{ForeignComment: true}, true},
+	} {
+		if got := tc.step.IsMetBy(&tc.record); got != tc.want {
+			t.Errorf("%s: IsMetBy = %v, want %v", name, got, tc.want)
+		}
+	}
+}
