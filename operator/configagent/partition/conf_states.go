@@ -11,12 +11,15 @@ import (
 )
 
 // Settings returns the settings of slurm.conf and of the files that it includes.
-func Settings(files configagent.Files) []slurmconf.Setting {
+func Settings(files configagent.Files) []slurmconf.Setting { return SettingsOf(files, "slurm.conf") }
+
+// SettingsOf returns the settings of a file and, in the place of each Include, those of the file that it names.
+func SettingsOf(files configagent.Files, name string) []slurmconf.Setting {
 	texts := map[string]string{}
 	for name, file := range files {
 		texts[name] = string(file.Content)
 	}
-	return slurmconf.ParseFiles(texts, texts["slurm.conf"])
+	return slurmconf.ParseFiles(texts, texts[name])
 }
 
 // ConfStates gives partitions the states in slurm.conf when these change. slurmctld itself keeps the states that partitions
