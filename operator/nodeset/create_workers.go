@@ -46,6 +46,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 		return r.reportCreateFailure(s, fmt.Errorf("creating pod %s: %w", pod.Name, err))
 	}
 	s.expectations.Pods.ExpectCreation(pod, r.now())
+	r.expectations.RememberWorker(s.expectations, step.SlurmName)
 	r.metrics.countStep(s, step, r.now())
 	s.rememberCreated(pod)
 	return nil

@@ -14,6 +14,16 @@ type goneWorkers struct {
 	since   map[string]time.Time
 }
 
+// RememberWorker remembers a worker that was created, so that it is missed even if its pod disappears before anybody looks.
+func (m *Store) RememberWorker(s *NodeSet, slurmName string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.goneWorkers.present == nil {
+		s.goneWorkers.present = map[string]bool{}
+	}
+	s.goneWorkers.present[slurmName] = true
+}
+
 // MissWorkers returns when the pods of workers were first missed, by Slurm node. It forgets those that
 // exist again, and those that both lists of Slurm, which began at readAt or later, are newer than.
 func (s *NodeSet) MissWorkers(workers []plan.Worker, now, readAt time.Time) map[string]time.Time {

@@ -18,7 +18,8 @@ func TestMissedWorkers(t *testing.T) {
 		}
 		return out
 	}
-	s := New().ForNodeSet(types.NamespacedName{Name: "gpu"}, at(0))
+	store := New()
+	s := store.ForNodeSet(types.NamespacedName{Name: "gpu"}, at(0))
 	for i, step := range []struct {
 		workers     []plan.Worker
 		now, readAt int
@@ -34,5 +35,10 @@ func TestMissedWorkers(t *testing.T) {
 		if diff := cmp.Diff(step.want, s.MissWorkers(step.workers, at(step.now), at(step.readAt))); diff != "" {
 			t.Errorf("step %d:\n%s", i, diff)
 		}
+	}
+	// A pod that disappears before anybody has seen it is missed, too.
+	store.RememberWorker(s, "c")
+	if diff := cmp.Diff(map[string]time.Time{"c": at(70)}, s.MissWorkers(nil, at(70), at(60))); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -133,6 +133,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), noAgent: w.chance(10), drainMark: plan.DrainMark{Protect: true}}
 	w.operator.pods[name] = *w.pods[name] // the operator remembers what it has created until its cache shows it
+	w.operator.store.RememberWorker(w.operator.expectations, name)
 	return true
 }
 

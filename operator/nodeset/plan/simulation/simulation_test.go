@@ -162,6 +162,7 @@ type operator struct {
 	jobsAt          time.Time
 	failed          bool
 	unregistered    []time.Time
+	store           *expectations.Store
 	expectations    *expectations.NodeSet
 	references      map[string]string
 	// referencesProblem is why the references are not known.
@@ -227,7 +228,8 @@ func (w *simulation) failf(format string, args ...any) {
 func (w *simulation) restart() {
 	w.restarts++
 	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10),
-		gresRefused: map[string]time.Time{}, expectations: expectations.New().ForNodeSet(types.NamespacedName{}, w.now)}
+		gresRefused: map[string]time.Time{}, store: expectations.New()}
+	w.operator.expectations = w.operator.store.ForNodeSet(types.NamespacedName{}, w.now)
 	w.forgetSlurm()
 	w.readPods()
 }
