@@ -198,7 +198,8 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		w.desired.DrainPolicy.Timeout = time.Duration(1+w.rand.IntN(90)) * time.Second
 	}
 	w.records.others = int(seed % 3)
-	w.operator = operator{planner: planner, pods: map[string]simPod{}}
+	w.operator = operator{planner: planner, pods: map[string]simPod{}, store: expectations.New()}
+	w.operator.expectations = w.operator.store.ForNodeSet(types.NamespacedName{}, w.now)
 	for i := range w.rand.IntN(3) { // an earlier version made them
 		w.createPod(plan.Step{Slot: plan.Slot{Ordinal: i}})
 		w.pods[w.desired.SlurmName(i)].missingOwners.Namespace = true
