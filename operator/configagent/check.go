@@ -68,7 +68,7 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 		if err := files.writeTrial(etc, next.Confs); err != nil {
 			return err
 		}
-		verdict, reason, err := c.run(ctx, dir)
+		verdict, reason, err := c.run(ctx, dir, settings)
 		reason = strings.ReplaceAll(reason, etc+"/", slurmconf.Dir+"/")
 		switch {
 		case err != nil:
@@ -98,7 +98,7 @@ func newSettings(ctx context.Context, dir string) (trial.Settings, error) {
 }
 
 // run starts the daemon and returns what its log says when it serves, ends, or has taken too long.
-func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, error) {
+func (c Checker) run(ctx context.Context, dir string, settings trial.Settings) (trial.Verdict, string, error) {
 	state := filepath.Join(dir, "state")
 	if err := errors.Join(os.RemoveAll(state), os.Mkdir(state, 0o700)); err != nil {
 		return trial.Undecided, "", fmt.Errorf("making a folder for a trial: %w", err)
@@ -124,6 +124,18 @@ func (c Checker) run(ctx context.Context, dir string) (trial.Verdict, string, er
 		_ = cmd.Cancel() // its state is thrown away, and it may have ended
 		<-ended
 	}()
+	verdict, reason, err := c.awaitVerdict(ctx, cmd, log, ended)
+	if verdict == trial.Accepted && c.Daemon.Serves {
+		c.awaitService(ctx, settings, ended)
+		verdict, reason = c.Daemon.ReadLog(log.String())
+	}
+	return verdict, reason, errors.Join(err, ctx.Err())
+}
+
+// awaitVerdict waits until the log of a daemon has a verdict, and returns an error if the daemon has ended or taken too long
+// without.
+func (c Checker) awaitVerdict(ctx context.Context, cmd *exec.Cmd, log *syncBuffer, ended <-chan struct{}) (
+	trial.Verdict, string, error) {
 	timeout, tick := time.After(c.Timeout), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -23,6 +23,9 @@ func TestCheck(t *testing.T) {
 		refused bool
 	}{
 		{"it serves", `echo "slurmctld: Running as primary controller" >&2; exec sleep 60`, "TreeWidth=1", "", "", false},
+		{"it ends after it has said that it runs", `echo "slurmctld: Running as primary controller" >&2; sleep 0.3
+			echo "slurmctld: fatal: failed to initialize mcs plugin" >&2; exit 1`, "MCSPlugin=mcs/nothing", "",
+			"failed to initialize mcs plugin (slurm.conf, line 1: MCSPlugin=mcs/nothing)", true},
 		{"it ends", `echo "slurmctld: fatal: no: $3" >&2; exit 1`, "TreeWidth=1", "", "no: /etc/slurm/slurm.conf",
 			true},
 		{"it ends without a word", `exit 1`, "TreeWidth=1", "", "exit status 1): slurmctld said nothing", false},

@@ -20,6 +20,8 @@ type Daemon struct {
 	CheckFiles func(files map[string]string) error
 	// acceptedText is in the log of a daemon that has read its configuration and goes on.
 	acceptedText string
+	// Serves is whether a daemon whose log has acceptedText may still end, and answers on its port when it does not.
+	Serves bool
 }
 
 // Arguments returns those of the daemon in the foreground, with the slurm.conf of the trial.
@@ -75,7 +77,7 @@ func (d Daemon) TrialConfs(files map[string]string, s Settings) map[string]strin
 // Slurmctld returns what a trial of slurmctld is.
 func Slurmctld() Daemon {
 	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, replaced: isReplaced, CheckFiles: CheckSlurmConf,
-		acceptedText: "Running as primary controller"}
+		acceptedText: "Running as primary controller", Serves: true}
 }
 
 // Slurmdbd returns what a trial of slurmdbd is. It reads everything before it connects to its database,

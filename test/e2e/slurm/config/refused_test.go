@@ -45,6 +45,7 @@ var brokenLines = map[string]string{
 	"SchedulerType=sched/none":                                   "sched",
 	"TopologyPlugin=topology/xyz":                                "opology",
 	"JobSubmitPlugins=nothing":                                   "job_submit",
+	"MCSPlugin=mcs/nothing":                                      "mcs", // slurmctld says before that it runs
 	"PriorityType=priority/none":                                 "priority",
 	"AuthAltTypes=auth/jwt,auth/nothing":                         "auth",
 	"CredType=cred/nothing":                                      "cred",

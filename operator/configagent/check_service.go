@@ -1,0 +1,59 @@
+package configagent
+
+import (
+	"context"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+)
+
+// awaitService waits until the slurmctld of a trial serves or has ended. After "Running as primary controller" slurmctld loads
+// further plugins and may still end because of one. It answers nobody before it has them all (docs/development/slurm.md). One
+// that does not answer, because it listens elsewhere, is given a quarter of the timeout to end.
+func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ended <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout/4)
+	defer cancel()
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	// One that ends closes its connection as well, but then it does not take another one.
+	for answers := 0; answers < 2; {
+		if knock(ctx, "localhost", settings.Port) || knock(ctx, settings.Host, settings.Port) {
+			answers++
+			continue
+		}
+		answers = 0
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(knockInterval):
+		}
+	}
+}
+
+// knockInterval is how long to wait between two connections to a slurmctld that does not take them.
+const knockInterval = 10 * time.Millisecond
+
+// knock connects to a daemon, sends nothing, and reports whether the daemon has closed the connection.
+func knock(ctx context.Context, host string, port int) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || tcp.CloseWrite() != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, conn)
+	return err == nil
+}
