@@ -24,8 +24,10 @@ type conf struct {
 	down  map[string]bool
 	// maxNodes is how many nodes slurmctld may have, static and dynamic ones.
 	maxNodes uint64
-	// gresTypes are the kinds of GRES that slurmctld knows, and licenses those that slurm.conf names.
-	gresTypes, licenses []string
+	// gresTypes are the kinds of GRES that slurmctld knows.
+	gresTypes []string
+	// licenses are the numbers of the licenses that slurm.conf names.
+	licenses map[string]uint64
 	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
 	maxJobs uint64
 }
@@ -53,7 +55,7 @@ func readConf(files configagent.Files) conf {
 		case name == "grestypes":
 			out.gresTypes = slurmconf.SplitList(setting.Value)
 		case name == "licenses":
-			out.licenses = licenseNames(setting.Value)
+			out.licenses = countLicenses(setting.Value)
 		case err != nil:
 		case name == "maxnodecount":
 			out.maxNodes = n

@@ -3,8 +3,10 @@ package inuse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -13,12 +15,12 @@ import (
 )
 
 // checkReservations returns *configagent.HeldError if the wanted files remove what reservations are made of: slurmctld deletes a
-// reservation without its partition, its licenses or all of its nodes, and holds the jobs that wait for it.
+// reservation without its partitions, as many licenses as it has or all of its nodes, and holds the jobs that wait for it.
 func (j Judge) checkReservations(ctx context.Context, before, after conf) error {
 	removed := map[string][]string{
 		"partition": missing(before.partitions, after.partitions),
 		"node":      missing(before.nodeNames(), after.nodeNames()),
-		"license":   missing(before.licenses, after.licenses),
+		"license":   fewerLicenses(before.licenses, after.licenses),
 	}
 	if len(removed["partition"])+len(removed["node"])+len(removed["license"]) == 0 {
 		return nil
@@ -32,11 +34,8 @@ func (j Judge) checkReservations(ctx context.Context, before, after conf) error 
 	}
 	var lost []string
 	for _, r := range parseReservations(shown) {
-		for _, kind := range []string{"partition", "node", "license"} {
-			if i := slices.IndexFunc(removed[kind], func(name string) bool { return slices.Contains(r.of[kind], name) }); i >= 0 {
-				lost = append(lost, fmt.Sprintf("%s (%s %s)", r.name, kind, removed[kind][i]))
-				break
-			}
+		if thing := r.loses(removed, after.licenses); thing != "" {
+			lost = append(lost, fmt.Sprintf("%s (%s)", r.name, thing))
 		}
 	}
 	if len(lost) == 0 {
@@ -46,32 +45,46 @@ func (j Judge) checkReservations(ctx context.Context, before, after conf) error 
 		Message: what + ": " + limitList(lost) + "; it is applied when these reservations have ended, or are changed or deleted"}
 }
 
-// reservation is what a reservation is made of, by kind.
+// reservation is what a reservation is made of.
 type reservation struct {
 	name string
-	of   map[string][]string
+	// of are the names, by kind.
+	of map[string][]string
+	// licenses are the numbers of its licenses.
+	licenses map[string]uint64
 }
 
-// shownReservation is an option of a line of "scontrol --oneliner show reservations".
-var shownReservation = regexp.MustCompile(`(ReservationName|Nodes|PartitionName|Licenses)=(\S+)`)
+// loses returns the first of the removed things that the reservation needs, in words, and is empty if it needs none. It may
+// need fewer than the licenses that remain.
+func (r reservation) loses(removed map[string][]string, remaining map[string]uint64) string {
+	for _, kind := range []string{"partition", "node", "license"} {
+		for _, name := range removed[kind] {
+			if left, has := remaining[name]; kind == "license" && has && r.licenses[name] <= left {
+				continue
+			}
+			if slices.Contains(r.of[kind], name) {
+				return kind + " " + name
+			}
+		}
+	}
+	return ""
+}
+
+// shownReservation is an option of a line of "scontrol --oneliner show reservations". The comment, which may look like
+// others, comes after them.
+var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses)=(\S+)`)
 
 // parseReservations returns the reservations that scontrol shows.
 func parseReservations(shown string) []reservation {
 	var out []reservation
 	for line := range strings.Lines(shown) {
-		r := reservation{of: map[string][]string{}}
+		r, seen := reservation{of: map[string][]string{}}, map[string]bool{}
 		for _, option := range shownReservation.FindAllStringSubmatch(line, -1) {
-			switch name, value := option[1], option[2]; {
-			case value == "(null)":
-			case name == "ReservationName":
-				r.name = value
-			case name == "Nodes":
-				r.of["node"] = expand(value)
-			case name == "PartitionName":
-				r.of["partition"] = []string{value}
-			case name == "Licenses":
-				r.of["license"] = licenseNames(value)
+			name, value := option[1], option[2]
+			if !seen[name] && value != "(null)" {
+				r.add(name, value)
 			}
+			seen[name] = true
 		}
 		if r.name != "" {
 			out = append(out, r)
@@ -80,13 +93,39 @@ func parseReservations(shown string) []reservation {
 	return out
 }
 
-// licenseNames returns the names in a list such as "matlab:2,ansys@server:1".
-func licenseNames(list string) []string {
-	var out []string
+// add adds an option that scontrol shows.
+func (r *reservation) add(name, value string) {
+	switch name {
+	case "ReservationName":
+		r.name = value
+	case "Nodes":
+		r.of["node"] = expand(value)
+	case "PartitionName", "AllowedPartitions":
+		r.of["partition"] = append(r.of["partition"], slurmconf.SplitList(value)...)
+	case "Licenses":
+		r.licenses = countLicenses(value)
+		r.of["license"] = slices.Sorted(maps.Keys(r.licenses))
+	}
+}
+
+// fewerLicenses returns the licenses that are removed or fewer, sorted.
+func fewerLicenses(before, after map[string]uint64) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(name string) bool {
+		left, has := after[name]
+		return has && left >= before[name]
+	})
+}
+
+// countLicenses returns the numbers in a list such as "matlab:2,ansys@server:1". A number that cannot be read counts as 0.
+func countLicenses(list string) map[string]uint64 {
+	out := map[string]uint64{}
 	for _, license := range slurmconf.SplitList(list) {
-		name, _, _ := strings.Cut(license, ":")
-		name, _, _ = strings.Cut(name, "*")
-		out = append(out, name)
+		name, count := license, uint64(1)
+		if end := strings.IndexAny(license, ":*"); end >= 0 {
+			name = license[:end]
+			count, _ = strconv.ParseUint(license[end+1:], 10, 64)
+		}
+		out[name] += count
 	}
 	return out
 }

@@ -9,8 +9,9 @@ import (
 // TestReservations: slurmctld deletes a reservation that has lost what it is made of, and holds the jobs that wait for it.
 func TestReservations(t *testing.T) {
 	const before = inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n"
-	const shown = "ReservationName=maint StartTime=2027-01-01T00:00:00 Nodes=n[1-2] NodeCnt=2 PartitionName=(null) Licenses=(null)\n" +
+	const shown = "ReservationName=maint StartTime=2027-01-01T00:00:00 Nodes=n[1-2] NodeCnt=2 PartitionName=(null) Licenses=(null) Comment=not Nodes=n9 PartitionName=c\n" +
 		"ReservationName=course StartTime=2027-01-01T00:00:00 Nodes=gpu-0 PartitionName=b AllowedPartitions=(null) Licenses=(null)\n" +
+		"ReservationName=night StartTime=2027-01-01T00:00:00 Nodes=gpu-0 PartitionName=(null) AllowedPartitions=b,closed Licenses=(null)\n" +
 		"ReservationName=seats StartTime=2027-01-01T00:00:00 Nodes=(null) PartitionName=(null) Licenses=matlab:1,ansys@server:1\n"
 	for _, tc := range []struct{ name, after, want string }{
 		{"nothing is removed", before, ""},
@@ -21,6 +22,9 @@ func TestReservations(t *testing.T) {
 		{"a node without one", inForce + "NodeName=n[1-2] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ""},
 		{"its license", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2\n", ": seats (license ansys@server); it is applied"},
 		{"all licenses", inForce + "NodeName=n[1-3] CPUs=4\n", "seats (license ansys@server)"},
+		{"a partition that it allows", "PartitionName=a\nPartitionName=b\nNodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ": night (partition closed); it is applied"},
+		{"fewer licenses than it has", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:0\n", ": seats (license ansys@server); it is applied"},
+		{"fewer licenses, enough for it", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:1,ansys@server:1\n", ""},
 		{"another number of licenses", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:9,ansys@server\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
