@@ -189,7 +189,8 @@ const (
 	// ended, or with AnnotationForceRevision.
 	ReasonPartitionInUse = "PartitionInUse"
 	// ReasonNodeInUse (False): the configuration removes, reshapes or sets DOWN nodes that unfinished jobs have or require,
-	// or leaves too little room for dynamic ones. It is applied when they have ended, or with AnnotationForceRevision.
+	// leaves too little room for dynamic ones, or changes an option with which slurmd may end. It is applied when they have ended,
+	// or with AnnotationForceRevision.
 	ReasonNodeInUse = "NodeInUse"
 	// ReasonGresInUse (False): the configuration removes GresTypes that unfinished jobs have or ask for, or names files of
 	// GRES that nodes with jobs may lack. It is applied when they have ended, or with AnnotationForceRevision.

@@ -1,6 +1,7 @@
 package inuse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -56,7 +57,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	if err := j.checkNodeCount(ctx, before, after); err != nil {
 		return err
 	}
-	if err := j.checkGRESFiles(ctx, inForce, wanted); err != nil {
+	if err := cmp.Or(j.checkGRESFiles(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)

@@ -1,0 +1,78 @@
+package inuse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/partition"
+)
+
+// slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, or its
+// node the cgroups. The trial of slurmctld cannot see that.
+var slurmdOptions = map[string][]string{
+	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType"},
+	"cgroup.conf": {"CgroupPlugin", "CgroupMountpoint", "CgroupSlice", "ConstrainCores", "ConstrainDevices", "ConstrainRAMSpace",
+		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
+}
+
+// changedSlurmdOptions returns the slurmdOptions that change, and what plugstack.conf requires or includes anew, sorted.
+func changedSlurmdOptions(before, after configagent.Files) []string {
+	var out []string
+	for file, options := range slurmdOptions {
+		was, becomes := valuesOf(before, file), valuesOf(after, file)
+		for _, option := range options {
+			if name := strings.ToLower(option); was[name] != becomes[name] {
+				out = append(out, option)
+			}
+		}
+	}
+	out = append(out, missing(requiredPlugins(after), requiredPlugins(before))...)
+	slices.Sort(out)
+	return out
+}
+
+// valuesOf returns the values of a file by the names of the options in lower case. The last value of an option counts.
+func valuesOf(files configagent.Files, file string) map[string]string {
+	out := map[string]string{}
+	for _, setting := range partition.SettingsOf(files, file) {
+		out[strings.ToLower(setting.Name)] = setting.Value
+	}
+	return out
+}
+
+// requiredPlugins returns the lines of plugstack.conf with files that slurmd must have.
+func requiredPlugins(files configagent.Files) []string {
+	var out []string
+	for line := range strings.Lines(string(files["plugstack.conf"].Content)) {
+		words := strings.Fields(line)
+		if len(words) > 1 && (words[0] == "required" || words[0] == "include") {
+			out = append(out, words[0]+" "+words[1])
+		}
+	}
+	return out
+}
+
+// checkSlurmdOptions returns *configagent.HeldError if slurmds with jobs may end at a reconfigure, and in a pod their jobs with
+// them.
+func (j Judge) checkSlurmdOptions(ctx context.Context, before, after configagent.Files) error {
+	changed := changedSlurmdOptions(before, after)
+	if len(before) == 0 || len(changed) == 0 {
+		return nil
+	}
+	what := "it changes " + limitList(changed) + ", and a slurmd that cannot use it would end, and its jobs with it"
+	jobs, err := j.jobs(ctx)
+	if err != nil {
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse,
+			Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, err)}
+	}
+	uses := usesOf(busyNodes(jobs.unfinished), jobs.unfinished, allocatedTo)
+	if len(uses) == 0 {
+		return nil
+	}
+	return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse,
+		Message: what + ": " + describe(uses) + "; it is applied when no node has a job"}
+}

@@ -1,0 +1,40 @@
+package inuse
+
+import (
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// TestSlurmdOptions: a slurmd that lacks a plugin or its cgroups ends at the reconfigure, and in a pod its jobs with it.
+func TestSlurmdOptions(t *testing.T) {
+	const running, waiting = "5|RUNNING|a||gpu-0|N/A|N/A|N/A|N/A|\n", "7|PENDING|a|gpu-0||N/A|N/A|N/A|N/A|\n"
+	const base = inForce + "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
+	for _, tc := range []struct{ name, jobs, file, before, after, want string }{
+		{"a plugin that does not exist", running, "slurm.conf", base, base + "TaskPlugin=task/afinity\n",
+			"NodeInUse: it changes TaskPlugin, and a slurmd that cannot use it would end, and its jobs with it: gpu-0 (job 5)"},
+		{"a default that needs cgroups", running, "slurm.conf", base, inForce + "TaskPlugin=task/none\n", "it changes ProctrackType, "},
+		{"in another case", running, "slurm.conf", base, base + "jobacctgathertype = jobacct_gather/cgroup\n", "it changes JobAcctGatherType, "},
+		{"in an included file", running, "slurm.conf", base, base + "Include more.conf\n", "it changes NamespaceType, "},
+		{"while jobs wait", waiting, "slurm.conf", base, base + "TaskPlugin=task/affinity\n", ""},
+		{"the same value again", running, "slurm.conf", base, base + "taskplugin=\"task/none\"\n", ""},
+		{"cgroups", running, "cgroup.conf", "CgroupPlugin=disabled\n", "CgroupPlugin=cgroup/v2\n", "it changes CgroupPlugin, "},
+		{"no cgroup.conf", running, "cgroup.conf", "CgroupPlugin=disabled\n", "", "it changes CgroupPlugin, "},
+		{"a limit of cgroups", running, "cgroup.conf", "CgroupPlugin=disabled\n", "CgroupPlugin=disabled\nAllowedRAMSpace=95\n", ""},
+		{"a required plugin", running, "plugstack.conf", "optional a.so\n", "required\ta.so x=1\n", "it changes required a.so, "},
+		{"an option of a required plugin", running, "plugstack.conf", "required a.so\n", "required a.so x=1\n", ""},
+		{"an optional plugin", running, "plugstack.conf", "required a.so\n", "#required b.so\noptional b.so\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, tc.jobs)
+			before := filesOf("slurm.conf", base, tc.file, tc.before)
+			after := filesOf("slurm.conf", base, tc.file, tc.after, "more.conf", "NamespaceType=namespace/tmpfs\n", slurmconf.RevisionFile, "2")
+			c.expect(c.holdFiles(before, after), tc.want)
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2\n")
+			c.expect(c.holdFiles(before, after), "")
+		})
+	}
+	c := newCluster(t, "")
+	c.write("no-jobs-list", "")
+	c.expect(c.holdFiles(filesOf("slurm.conf", base), filesOf("slurm.conf", inForce)), "does not say which jobs there are")
+}
