@@ -57,7 +57,7 @@ func (w *simulation) observeService() {
 // one in a row, which a scale-in may choose before the operator has seen it.
 func (w *simulation) checkFlap(p *simPod) {
 	n := w.slurm[p.name]
-	if p.served || !p.registered || n == nil || n.Fault == "" || !n.FaultAt.Before(p.created) {
+	if p.served || !p.registered || !p.deletedAt.IsZero() || n == nil || n.Fault == "" || !n.FaultAt.Before(p.created) {
 		return
 	}
 	if w.flaps[p.name]++; w.flaps[p.name] > 1 {
