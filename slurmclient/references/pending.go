@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Pending is what pending jobs request, by partition and by feature expression (sbatch --constraint).
+// Pending is what pending jobs request, by partition and by feature expression (sbatch --constraint and --prefer).
 type Pending map[string]map[string]Request
 
 // Request is that of the pending jobs of one partition with one feature expression.
@@ -36,11 +36,22 @@ func PendingByPartition(jobs []*slurm.Job) Pending {
 			if out[partition] == nil {
 				out[partition] = map[string]Request{}
 			}
-			r, known := out[partition][j.Features]
-			out[partition][j.Features] = r.add(j, known)
+			for _, expression := range expressions(j) {
+				r, known := out[partition][expression]
+				out[partition][expression] = r.add(j, known)
+			}
 		}
 	}
 	return out
+}
+
+// expressions returns the feature expressions of a job. A job whose nodes are busy becomes BadConstraints if fewer nodes
+// than it requests have the features that it prefers.
+func expressions(j *slurm.Job) []string {
+	if j.Prefer == "" || j.Prefer == j.Features {
+		return []string{j.Features}
+	}
+	return []string{j.Features, j.Prefer}
 }
 
 // add returns the request with another job, or that of the first job.
@@ -111,8 +122,8 @@ type Removal struct {
 // JobThatNeeds returns why a pending job needs one of the removed records, which has the partitions and features. It is
 // empty if none does. A job needs the record if it requests more nodes than its partition would have, or more with its
 // features than there would be. If nothing of the NodeSet would remain, each job that may run on the record needs it.
-// CPUs, memory and GRES do not count. A constraint
-// that cannot be read counts as one that only the removed records meet.
+// CPUs, memory and GRES do not count. A constraint that cannot be read, or that requests several nodes in numbers or of one
+// kind ("[a*2&b*4]", "[a|b]"), counts as one that only the removed records meet.
 func (p Pending) JobThatNeeds(removal Removal, partitions, features []string) string {
 	for _, partition := range partitions {
 		first, reason := uint32(0), ""
@@ -135,9 +146,10 @@ func (r Request) needs(removal Removal, partition, expression string, features [
 		return removal.Listed.count(partition, c) - removal.Removed.count(partition, c)
 	}
 	c, readable := constraint.Parse(expression)
+	countable := readable && (r.Nodes == 1 || !strings.ContainsAny(expression, "[*"))
 	fits := !readable || c.IsMetBy(constraint.FeatureList(features))
 	switch {
-	case r.Nodes > remaining(&constraint.Constraint{}), fits && (!readable || r.Nodes > remaining(&c)):
+	case r.Nodes > remaining(&constraint.Constraint{}), fits && (!countable || r.Nodes > remaining(&c)):
 		return r.Largest, fmt.Sprintf("needs %s of partition %s", formatNodes(r.Nodes), partition)
 	case fits && removal.All:
 		return r.First, fmt.Sprintf("waits in partition %s, and the NodeSet would have no record left", partition)

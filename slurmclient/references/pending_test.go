@@ -101,6 +101,7 @@ func TestJobThatNeedsARecord(t *testing.T) {
 		return out
 	}
 	constrained := func(text string) func(*slurm.Job) { return func(j *slurm.Job) { j.Features = text } }
+	preferring := func(text string) func(*slurm.Job) { return func(j *slurm.Job) { j.Prefer = text } }
 	inPartition := func(list string) func(*slurm.Job) { return func(j *slurm.Job) { j.Partition = list } }
 	const needsSix, waits = "job 5 needs 6 nodes of partition cpu", "job 5 waits in partition cpu, and the NodeSet would have no record left"
 	for name, tc := range map[string]struct {
@@ -108,22 +109,29 @@ func TestJobThatNeedsARecord(t *testing.T) {
 		all  bool
 		want string
 	}{
-		"six nodes where five would remain":               {waitingJob(requesting(6)), false, needsSix},
-		"five nodes where five would remain":              {waitingJob(requesting(5)), false, ""},
-		"more nodes than there ever were":                 {waitingJob(requesting(9)), false, "job 5 needs 9 nodes of partition cpu"},
-		"a job of another partition":                      {waitingJob(requesting(6), inPartition("gpu")), false, ""},
-		"one of several partitions":                       {waitingJob(requesting(6), inPartition("gpu,cpu")), false, needsSix},
-		"another partition of the record":                 {waitingJob(requesting(4), inPartition("all")), false, "job 5 needs 4 nodes of partition all"},
-		"four with a feature that three would have":       {waitingJob(requesting(4), constrained("a100")), false, "job 5 needs 4 nodes of partition cpu"},
-		"three with a feature that three would have":      {waitingJob(requesting(3), constrained("a100&big")), false, ""},
-		"four with either feature":                        {waitingJob(requesting(4), constrained("a100|h100")), false, ""},
-		"four with a feature that the record lacks":       {waitingJob(requesting(4), constrained("h100")), false, ""},
-		"six with a feature that the record lacks":        {waitingJob(requesting(6), constrained("h100")), false, needsSix},
-		"a job, and nothing would remain":                 {waitingJob(), true, waits},
-		"a job with its feature, and nothing remains":     {waitingJob(constrained("a100")), true, waits},
-		"a job with another feature, and nothing remains": {waitingJob(constrained("h100")), true, ""},
-		"a constraint that cannot be read":                {waitingJob(constrained("((")), false, "job 5 needs a node of partition cpu"},
-		"a job of another partition, nothing remains":     {waitingJob(inPartition("gpu")), true, ""},
+		"six nodes where five would remain":                            {waitingJob(requesting(6)), false, needsSix},
+		"five nodes where five would remain":                           {waitingJob(requesting(5)), false, ""},
+		"more nodes than there ever were":                              {waitingJob(requesting(9)), false, "job 5 needs 9 nodes of partition cpu"},
+		"a job of another partition":                                   {waitingJob(requesting(6), inPartition("gpu")), false, ""},
+		"one of several partitions":                                    {waitingJob(requesting(6), inPartition("gpu,cpu")), false, needsSix},
+		"another partition of the record":                              {waitingJob(requesting(4), inPartition("all")), false, "job 5 needs 4 nodes of partition all"},
+		"four with a feature that three would have":                    {waitingJob(requesting(4), constrained("a100")), false, "job 5 needs 4 nodes of partition cpu"},
+		"three with a feature that three would have":                   {waitingJob(requesting(3), constrained("a100&big")), false, ""},
+		"four with either feature":                                     {waitingJob(requesting(4), constrained("a100|h100")), false, ""},
+		"four with a feature that the record lacks":                    {waitingJob(requesting(4), constrained("h100")), false, ""},
+		"four that prefer a feature that three would have":             {waitingJob(requesting(4), preferring("a100")), false, "job 5 needs 4 nodes of partition cpu"},
+		"three that prefer it":                                         {waitingJob(requesting(3), preferring("a100")), false, ""},
+		"another feature, and a preferred one that nothing would have": {waitingJob(constrained("h100"), preferring("a100")), true, waits},
+		"a mix of nodes":                                               {waitingJob(requesting(4), constrained("[a100*2&h100*2]")), false, "job 5 needs 4 nodes of partition cpu"},
+		"nodes of one kind":                                            {waitingJob(requesting(4), constrained("[a100|h100]")), false, "job 5 needs 4 nodes of partition cpu"},
+		"nodes of other kinds":                                         {waitingJob(requesting(2), constrained("[h100|v100]")), false, ""},
+		"one node of one of some kinds":                                {waitingJob(constrained("[a100|h100]")), false, ""},
+		"six with a feature that the record lacks":                     {waitingJob(requesting(6), constrained("h100")), false, needsSix},
+		"a job, and nothing would remain":                              {waitingJob(), true, waits},
+		"a job with its feature, and nothing remains":                  {waitingJob(constrained("a100")), true, waits},
+		"a job with another feature, and nothing remains":              {waitingJob(constrained("h100")), true, ""},
+		"a constraint that cannot be read":                             {waitingJob(constrained("((")), false, "job 5 needs a node of partition cpu"},
+		"a job of another partition, nothing remains":                  {waitingJob(inPartition("gpu")), true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			removal := references.Removal{Listed: nodes(6, 2), Removed: nodes(3, 0), All: tc.all}
