@@ -101,7 +101,8 @@ func isServiceOf(namespace, server string) bool {
 	case namespace + ".svc", namespace + ".svc.cluster.local":
 		return true
 	case namespace:
-		_, isPublic := publicsuffix.PublicSuffix(host)
+		// Domains of companies, such as pages.dev, are in the list as well, but not as public.
+		_, isPublic := publicsuffix.PublicSuffix("-." + domain)
 		return !isPublic
 	}
 	return false

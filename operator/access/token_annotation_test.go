@@ -109,8 +109,11 @@ func TestWhereTheSecretOfATokenIsSent(t *testing.T) {
 			}
 		})
 	}
-	if isServiceOf("dev", "http://restapi.dev:6820") || !isServiceOf("dev", "http://restapi.dev.svc:6820") {
-		t.Error("restapi.dev may be a host of the Internet, restapi.dev.svc is none")
+	for _, host := range []string{"restapi.dev", "pages.dev", "github.io", "web.app", "blogspot.com", "co.uk", "www.ck"} {
+		_, namespace, _ := strings.Cut(host, ".")
+		if isServiceOf(namespace, "http://"+host) || !isServiceOf(namespace, "http://"+host+".svc") {
+			t.Errorf("%[1]s may be a host of the Internet, %[1]s.svc is none", host)
+		}
 	}
 }
 
