@@ -1,7 +1,6 @@
 package observed
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -66,10 +65,16 @@ func isDownByOthers(n *slurm.Node) bool {
 		return true
 	}
 	reason := strings.TrimSpace(n.Reason)
-	return n.State.Base == slurm.NodeDown && reason != "" &&
-		!slices.ContainsFunc(absenceReasons(), func(prefix string) bool {
-			return strings.HasPrefix(reason, prefix)
-		})
+	return n.State.Base == slurm.NodeDown && reason != "" && !strings.HasPrefix(reason, v1beta1.DrainReasonPrefix) &&
+		!isAbsence(reason)
+}
+
+// isAbsence reports whether slurmctld gave a reason, or the first of several, because slurmd disappeared. A person may begin
+// a longer one with the same words, as in "Not responding, see ticket 7".
+func isAbsence(reason string) bool {
+	first, _, _ := strings.Cut(reason, reasonSeparator)
+	first, _, _ = strings.Cut(first, " [") // the user and the time, as scontrol shows them
+	return first == reasonNotResponding || first == reasonRebooted
 }
 
 // Reasons that slurmctld gives to nodes whose slurmd disappeared.
@@ -77,11 +82,6 @@ const (
 	reasonNotResponding = "Not responding"
 	reasonRebooted      = "Node unexpectedly rebooted"
 )
-
-// absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
-func absenceReasons() []string {
-	return []string{v1beta1.DrainReasonPrefix, reasonNotResponding, reasonRebooted}
-}
 
 // isRebooting reports whether slurmctld has asked slurmd to reboot its host, or has given up waiting for
 // that. It asks once the node has no job, and gives no job to a node that is DOWN.
