@@ -250,6 +250,25 @@ func TestTwoControllersNeverShareAState(t *testing.T) {
 	}
 }
 
+// TestTwoControllersWaitForAClaim: nothing on the claim says yet whose it is, and both would start when it is there.
+func TestTwoControllersWaitForAClaim(t *testing.T) {
+	other := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "first-controller",
+		Labels: map[string]string{v1beta1.LabelAppInstance: "first"}}}
+	other.Spec.Template.Spec = corev1.PodSpec{
+		Containers: []corev1.Container{{VolumeMounts: []corev1.VolumeMount{{Name: "state", MountPath: slurmconf.StateDir}}}},
+		Volumes: []corev1.Volume{{Name: "state", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "a"}}}}}
+	e := newEnv(t, other)
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistenceOn("a") })
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonStateElsewhere || !strings.Contains(c.Message, "Controller first") {
+		t.Errorf("Ready is %+v", c)
+	}
+	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistenceOn("b") })
+	if c := e.reconcile(); c.Reason != v1beta1.ReasonProgressing {
+		t.Errorf("with another claim, Ready is %+v", c)
+	}
+}
+
 func persistenceOn(claim string) *v1beta1.ControllerPersistence {
 	return &v1beta1.ControllerPersistence{Enabled: true, ExistingClaim: claim}
 }

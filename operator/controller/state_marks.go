@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,8 +35,10 @@ func checkClusterName(name, claim string, claims []corev1.PersistentVolumeClaim)
 // with one state end each other's jobs.
 func (r *Reconciler) checkStateOwner(ctx context.Context, c *v1beta1.Controller, claim string,
 	claims []corev1.PersistentVolumeClaim) error {
+	isMarked := false
 	for i := range claims {
 		owner := claims[i].Annotations[v1beta1.AnnotationStateOf]
+		isMarked = isMarked || claims[i].Name == claim && owner != ""
 		if claims[i].Name != claim || owner == "" || owner == c.Name {
 			continue
 		}
@@ -44,11 +47,35 @@ func (r *Reconciler) checkStateOwner(ctx context.Context, c *v1beta1.Controller,
 		if err != nil || !found {
 			return err
 		}
-		return problem.New(v1beta1.ReasonStateElsewhere, "claim %s has the state of the slurmctld of Controller %s, and two "+
-			"slurmctlds must not share it: name another spec.persistence.existingClaim, or delete Controller %s first", claim,
-			owner, owner)
+		return sharesState(claim, owner)
+	}
+	if claim == "" || isMarked {
+		return nil
+	}
+	return r.checkStateUsers(ctx, c, claim)
+}
+
+// checkStateUsers returns a *problem.Error if the StatefulSet of another Controller waits for a claim on which nothing says yet
+// whose state it has.
+func (r *Reconciler) checkStateUsers(ctx context.Context, c *v1beta1.Controller, claim string) error {
+	list := &appsv1.StatefulSetList{}
+	if err := r.Uncached.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+		return fmt.Errorf("listing StatefulSets: %w", err)
+	}
+	for i := range list.Items {
+		set := &list.Items[i]
+		owner, isOurs := set.Labels[v1beta1.LabelAppInstance]
+		if isOurs && set.Name != names.ControllerStatefulSet(c.Name) && stateVolumeOf(&set.Spec.Template.Spec, set).claim == claim {
+			return sharesState(claim, owner)
+		}
 	}
 	return nil
+}
+
+func sharesState(claim, owner string) error {
+	return problem.New(v1beta1.ReasonStateElsewhere, "claim %s has the state of the slurmctld of Controller %s, and two "+
+		"slurmctlds must not share it: name another spec.persistence.existingClaim, or delete Controller %s first", claim,
+		owner, owner)
 }
 
 // markState notes on the claim of slurmctld's state whose it is, and removes the note from the claim before. The claim of
