@@ -91,11 +91,12 @@ func (policy ClaimRetention) appliedTo(c Claim) ClaimRetention {
 	}
 }
 
-// mayDeleteClaims reports whether the reading rules out a clash with another Slurm cluster or
+// mayDeleteClaims reports whether the reading is fresh and rules out a clash with another Slurm cluster or
 // NodeSet. During a clash, and before the first reading, nothing is deleted: the workers that are
-// missing may be the ones that the clash keeps from being created.
+// missing may be the ones that the clash keeps from being created. A list of jobs that is not of the same
+// cluster as the nodes lacks those of lost workers.
 func mayDeleteClaims(s *SlurmReading) bool {
-	return s.Known && s.ClusterMismatch == "" && len(s.OwnedByOthers) == 0
+	return s.Known && s.Fresh && s.ClusterMismatch == "" && len(s.OwnedByOthers) == 0
 }
 
 // hasSettledScaleIn reports whether every worker that should exist does, and no other. While a

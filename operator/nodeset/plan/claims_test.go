@@ -25,7 +25,7 @@ func TestClaimsThatScaleInLeaves(t *testing.T) {
 		want   []ClaimChange
 	}{
 		{"are deleted where that is asked for", func(*planInput) {}, deleted},
-		{"are deleted on a stale reading too", withStaleReading, deleted},
+		{"stay on a stale reading", withStaleReading, nil},
 		{"are kept where nothing is asked for", func(s *planInput) { s.desired.ClaimRetention.WhenScaled = false },
 			[]ClaimChange{{Claim: "data-n-0"}, {Claim: "data-n-1"}}},
 		{"are kept that were kept before it was asked for",

@@ -84,10 +84,11 @@ func (b *planRun) drainReason(w *Worker) string {
 	return ""
 }
 
-// registeredRecord returns the worker's record if a fresh reading has one that is not FUTURE.
+// registeredRecord returns the worker's record if a fresh reading has one that is not FUTURE. One with a comment of others
+// is not that of a worker without a Kubernetes node, whose slurmd never ran.
 func (b *planRun) registeredRecord(w *Worker) (Record, bool) {
 	record, ok := b.slurm.Records[w.SlurmName]
-	return record, ok && b.slurm.Fresh && !record.Future
+	return record, ok && b.slurm.Fresh && !record.Future && !(record.ForeignComment && w.KubeNode == "")
 }
 
 // undrainNodes undoes our own drains that are no longer needed, and resumes workers whose node went

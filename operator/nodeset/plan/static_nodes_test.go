@@ -37,6 +37,8 @@ func TestSlurmNodesOfSlurmConfBelongToOthers(t *testing.T) {
 		{"a dynamic node with a comment of others keeps its name when it is DOWN",
 			newInput(1, 0, foreign(func(r *Record) { r.Down = true })), []string{"create 1"}},
 		{"as it does when it is FUTURE", newInput(1, 0, foreign(func(r *Record) { r.Future = true })), []string{"create 1"}},
+		{"it is not drained for a worker that never ran", newInput(0, 1, foreign(func(*Record) {}), withCause(0, causeScaleIn),
+			withProtection, withWorker(0, func(w *Worker) { w.KubeNode = "" })), []string{"delete n-0"}},
 		{"and its record when it has our reason", newInput(0, 0, foreign(ours), withDrainSeen(0)), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
