@@ -1,6 +1,7 @@
 package inuse
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -19,7 +20,11 @@ var slurmdOptions = map[string][]string{
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
 
-// changedSlurmdOptions returns the slurmdOptions that change, and what plugstack.conf requires or includes anew, sorted.
+// slurmdFiles are the files whose folders slurmd must be able to make.
+var slurmdFiles = []string{"job_container.conf", "namespace.yaml"}
+
+// changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what plugstack.conf requires or includes
+// anew, sorted.
 func changedSlurmdOptions(before, after configagent.Files) []string {
 	var out []string
 	for file, options := range slurmdOptions {
@@ -28,6 +33,11 @@ func changedSlurmdOptions(before, after configagent.Files) []string {
 			if name := strings.ToLower(option); was[name] != becomes[name] {
 				out = append(out, option)
 			}
+		}
+	}
+	for _, file := range slurmdFiles {
+		if !bytes.Equal(before[file].Content, after[file].Content) {
+			out = append(out, file)
 		}
 	}
 	out = append(out, missing(requiredPlugins(after), requiredPlugins(before))...)
@@ -44,13 +54,14 @@ func valuesOf(files configagent.Files, file string) map[string]string {
 	return out
 }
 
-// requiredPlugins returns the lines of plugstack.conf with files that slurmd must have.
+// requiredPlugins returns the lines of plugstack.conf with files that slurmd must have, and whose plugin must take the
+// arguments.
 func requiredPlugins(files configagent.Files) []string {
 	var out []string
 	for line := range strings.Lines(string(files["plugstack.conf"].Content)) {
 		words := strings.Fields(line)
 		if len(words) > 1 && (words[0] == "required" || words[0] == "include") {
-			out = append(out, words[0]+" "+words[1])
+			out = append(out, strings.Join(words, " "))
 		}
 	}
 	return out

@@ -21,8 +21,9 @@ func TestSlurmdOptions(t *testing.T) {
 		{"cgroups", running, "cgroup.conf", "CgroupPlugin=disabled\n", "CgroupPlugin=cgroup/v2\n", "it changes CgroupPlugin, "},
 		{"no cgroup.conf", running, "cgroup.conf", "CgroupPlugin=disabled\n", "", "it changes CgroupPlugin, "},
 		{"a limit of cgroups", running, "cgroup.conf", "CgroupPlugin=disabled\n", "CgroupPlugin=disabled\nAllowedRAMSpace=95\n", ""},
-		{"a required plugin", running, "plugstack.conf", "optional a.so\n", "required\ta.so x=1\n", "it changes required a.so, "},
-		{"an option of a required plugin", running, "plugstack.conf", "required a.so\n", "required a.so x=1\n", ""},
+		{"a required plugin", running, "plugstack.conf", "optional a.so\n", "required\ta.so x=1\n", "it changes required a.so x=1, "},
+		{"an option of a required plugin", running, "plugstack.conf", "required a.so\n", "required a.so x=1\n", "it changes required a.so x=1, "},
+		{"a folder of jobs", running, "job_container.conf", "BasePath=/a\n", "BasePath=/b\n", "it changes job_container.conf, "},
 		{"an optional plugin", running, "plugstack.conf", "required a.so\n", "#required b.so\noptional b.so\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
