@@ -145,8 +145,8 @@ func (r Reloader) statusField(pid, field string) string {
 	return value
 }
 
-// HasSteps reports whether a step of a job runs, for each of which slurmd starts a slurmstepd. "slurmstepd infinity" is no
-// step: it keeps a cgroup.
+// HasSteps reports whether a step of a job or the session of a user runs. An extern step alone, which PrologFlags=Contain
+// starts with each job, runs nothing of the job, and ends only when slurmctld asks for that.
 func (r Reloader) HasSteps() (bool, error) {
 	entries, err := os.ReadDir(r.Proc)
 	if err != nil {
@@ -154,14 +154,20 @@ func (r Reloader) HasSteps() (bool, error) {
 	}
 	for _, entry := range entries {
 		arguments, err := os.ReadFile(filepath.Join(r.Proc, entry.Name(), "cmdline"))
-		if err != nil {
-			continue // no process, or one that has ended
-		}
-		program, rest, _ := strings.Cut(string(arguments), "\x00")
-		if strings.HasPrefix(filepath.Base(program), "slurmstepd") && !strings.HasPrefix(rest, "infinity") &&
-			!strings.HasPrefix(program, "slurmstepd infinity") {
+		if err == nil && isStepOrSession(string(arguments)) { // otherwise no process, or one that has ended
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// isStepOrSession reports whether a process with the arguments is the slurmstepd of a step, or sshd for a user who has logged
+// in. "slurmstepd infinity" is no step: it keeps a cgroup.
+func isStepOrSession(arguments string) bool {
+	program, rest, _ := strings.Cut(arguments, "\x00")
+	if !strings.HasPrefix(filepath.Base(program), "slurmstepd") {
+		return (strings.HasPrefix(program, "sshd: ") || strings.HasPrefix(program, "sshd-session: ")) && strings.Contains(program, "@")
+	}
+	return !strings.HasPrefix(rest, "infinity") && !strings.HasPrefix(program, "slurmstepd infinity") &&
+		!strings.HasSuffix(program, ".extern]")
 }

@@ -79,6 +79,12 @@ func TestHasSteps(t *testing.T) {
 		want          bool
 	}{
 		{"a batch step", "slurmstepd: [17.batch]\x00", true},
+		{"what PrologFlags=Contain starts", "slurmstepd: [17.extern]\x00", false},
+		{"a shell of salloc", "slurmstepd: [17.interactive]\x00", true},
+		{"a session", "sshd-session: ada@pts/0\x00", true},
+		{"a session of OpenSSH before 9.8", "sshd: ada@notty\x00", true},
+		{"a listener", "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups\x00", false},
+		{"a login", "sshd-session: [accepted]\x00", false},
 		{"a step that starts", "/usr/sbin/slurmstepd\x00", true},
 		{"the keeper of a cgroup", "/usr/sbin/slurmstepd\x00infinity\x00", false},
 		{"slurmd", "slurmd\x00-D\x00", false},
