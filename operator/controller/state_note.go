@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,14 +22,15 @@ import (
 // emptyPlace is the value of AnnotationStateMoved that confirms a start without the state of a volume that is no claim.
 const emptyPlace = "empty"
 
-// noteState adds slurmconf.StateFile to the ConfigMap among the rendered objects if slurmctld has a state.
+// noteState adds slurmconf.StateFile to the ConfigMap among the rendered objects if slurmctld has a state. A confirmation
+// counts until the state is seen again: the ConfigMap keeps it as used then.
 func (r *Reconciler) noteState(ctx context.Context, c *v1beta1.Controller, objects []podspec.KubeObject) error {
 	set, config := statefulSetOf(objects), configMapOf(objects)
 	volume := stateVolumeOf(&set.Spec.Template.Spec, set)
 	if volume.place() == emptyDir || volume.place() == "" {
 		return nil
 	}
-	confirmed, err := r.confirmsEmptyState(ctx, c, volume.claim)
+	first, err := r.firstConfirmation(ctx, c, volume.claim)
 	if err != nil {
 		return err
 	}
@@ -39,13 +41,19 @@ func (r *Reconciler) noteState(ctx context.Context, c *v1beta1.Controller, objec
 	}
 	place, _, _ := strings.Cut(live.Data[slurmconf.StateFile], "\n")
 	noted := found && metav1.IsControlledBy(live, c) && place == volume.place()
-	if !noted || confirmed {
+	given, used := confirmationNumber(c.Annotations[v1beta1.AnnotationStateMoved], first), uint64(0)
+	if noted {
+		used = confirmationNumber(live.Annotations[v1beta1.AnnotationStateMoved], first)
+	}
+	if !noted || given > used {
 		if noted, err = r.hasState(ctx, c, set); err != nil {
 			return err
 		}
+		used = max(used, given)
 	}
 	if noted {
-		config.Data[slurmconf.StateFile] = describeMissingState(c, volume)
+		config.Data[slurmconf.StateFile] = describeMissingState(c, volume, used)
+		metav1.SetMetaDataAnnotation(&config.ObjectMeta, v1beta1.AnnotationStateMoved, fmt.Sprintf("%s-%d", first, used))
 	}
 	return nil
 }
@@ -61,23 +69,39 @@ func (r *Reconciler) hasState(ctx context.Context, c *v1beta1.Controller, want *
 	return release.IsKnown(), err
 }
 
-// confirmsEmptyState reports whether somebody has confirmed that slurmctld starts without a state: by the UID of its claim,
-// which a claim that is made again does not have.
-func (r *Reconciler) confirmsEmptyState(ctx context.Context, c *v1beta1.Controller, claim string) (bool, error) {
-	value := c.Annotations[v1beta1.AnnotationStateMoved]
-	if claim == "" || value == "" {
-		return value == emptyPlace, nil
+// firstConfirmation returns the value of AnnotationStateMoved with which somebody confirms for the first time that slurmctld
+// starts without a state: for a claim its UID, which a claim that is made again does not have, and empty while it is missing.
+func (r *Reconciler) firstConfirmation(ctx context.Context, c *v1beta1.Controller, claim string) (string, error) {
+	if claim == "" {
+		return emptyPlace, nil
 	}
 	live := &corev1.PersistentVolumeClaim{}
-	found, err := findUncached(ctx, r.Uncached, client.ObjectKey{Namespace: c.Namespace, Name: claim}, live)
-	return found && value == string(live.UID), err
+	_, err := findUncached(ctx, r.Uncached, client.ObjectKey{Namespace: c.Namespace, Name: claim}, live)
+	return string(live.UID), err
+}
+
+// confirmationNumber returns which confirmation a value is: 1 for the first, n for one that ends with -n, 0 for none.
+func confirmationNumber(value, first string) uint64 {
+	if value == first && first != "" {
+		return 1
+	}
+	text, is := strings.CutPrefix(value, first+"-")
+	number, err := strconv.ParseUint(text, 10, 32)
+	if !is || first == "" || err != nil {
+		return 0
+	}
+	return number
 }
 
 // describeMissingState returns the content of slurmconf.StateFile: the place, and what to do if the state is missing there.
-func describeMissingState(c *v1beta1.Controller, v stateVolume) string {
+// used is the number of the last confirmation, which counts no more.
+func describeMissingState(c *v1beta1.Controller, v stateVolume, used uint64) string {
 	value := emptyPlace
 	if v.claim != "" {
 		value = fmt.Sprintf(`"$(kubectl get persistentvolumeclaim --namespace %s %s -o jsonpath={.metadata.uid})"`, c.Namespace, v.claim)
+	}
+	if used > 0 {
+		value = fmt.Sprintf("%s-%d", value, used+1)
 	}
 	return fmt.Sprintf("%s\nslurmctld had its state, with all jobs, in %s, where it is missing now. Restore it from a backup: a slurmctld "+
 		"without it ends all jobs. To start without any job: kubectl annotate controller --namespace %s %s %s=%s --overwrite",

@@ -45,6 +45,20 @@ func TestAClaimThatIsMadeAgain(t *testing.T) {
 	check("with the claim confirmed", false)
 	e.agent.StateRelease = "26.05"
 	check("when the new slurmctld has a state", true)
+	e.agent.StateRelease = ""
+	check("without it again, with the claim confirmed once", true)
+	if got := e.stateNote(); !strings.Contains(got, `{.metadata.uid})"-2 --overwrite`) {
+		t.Errorf("it names no further confirmation: %q", got)
+	}
+	e.annotate(v1beta1.AnnotationStateMoved, "uid-a-2")
+	check("with the claim confirmed again", false)
+	e.agent.StateRelease = "26.05"
+	check("with a third state", true)
+	e.agent.StateRelease = ""
+	check("without it", true)
+	e.annotate(v1beta1.AnnotationStateMoved, "uid-a")
+	check("with an older confirmation", true)
+	e.agent.StateRelease = "26.05"
 	e.change(func(s *v1beta1.ControllerSpec) { s.Persistence = persistenceOn("b") })
 	e.annotate(v1beta1.AnnotationStateMoved, "b")
 	check("in another claim, where no state was seen", false)
