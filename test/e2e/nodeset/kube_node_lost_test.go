@@ -25,7 +25,18 @@ func testKubeNodeLost(t *testing.T, s *nodeset.Env) {
 		}
 	})
 	must(t, o.Start())
+	t.Run("out-of-service taint", func(t *testing.T) { testOutOfServiceTaint(t, s) })
 	t.Run("the Node object is deleted", func(t *testing.T) { testDeletedKubeNode(t, s) })
+}
+
+// testOutOfServiceTaint: an administrator declares a Kubernetes node to be off, which is not.
+func testOutOfServiceTaint(t *testing.T, s *nodeset.Env) {
+	const taint = "node.kubernetes.io/out-of-service"
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "off", Cluster: "gate", Replicas: 1})
+	c.expectJobOutlivesPod(func() { c.kubectl("taint", "nodes", "node", taint+"=nodeshutdown:NoExecute") })
+	c.kubectl("taint", "nodes", "node", taint+"-")
+	c.awaitSlurmState("off-1", "IDLE", "")
+	c.deleteAndWait()
 }
 
 // testDeletedKubeNode: the object of a Kubernetes node is deleted while the machine runs.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
@@ -15,16 +16,21 @@ import (
 // faultPrograms are lines of slurm.conf and their scripts, which fail on a worker while the file /out/SCRIPT-WORKER exists.
 const faultPrograms = `cd /out
 cp /etc/slurm/slurm.conf /tmp/slurm.conf.before
-printf '#!/bin/sh\ntest ! -e /out/epilog-$SLURMD_NODENAME\n' >epilog.sh
+for script in prolog epilog; do
+	printf '#!/bin/sh\ntest ! -e /out/%s-$SLURMD_NODENAME\n' $script >$script.sh
+done
 cat >health.sh <<'END'
 #!/bin/sh
 test ! -e /out/health-$SLURMD_NODENAME || scontrol update nodename=$SLURMD_NODENAME state=drain reason='` + healthReason + `'
 END
 chmod 755 *.sh
 cat >>/etc/slurm/slurm.conf <<'END'
+Prolog=/out/prolog.sh
 Epilog=/out/epilog.sh
 HealthCheckProgram=/out/health.sh
 HealthCheckInterval=2
+KillWait=1
+UnkillableStepTimeout=25
 END
 scontrol reconfigure`
 
@@ -35,6 +41,8 @@ func testSlurmFaults(t *testing.T, s *nodeset.Env) {
 	runScript(t, s, faultPrograms)
 	t.Run("beside each other", func(t *testing.T) { runScenarios(t, s, faultScenarios()) })
 	runScript(t, s, "cp /tmp/slurm.conf.before /etc/slurm/slurm.conf; scontrol reconfigure")
+	t.Run("less than its record has", func(t *testing.T) { testWorkersWithLess(t, s) })
+	t.Run("a duplicate job id", func(t *testing.T) { testDuplicateJobID(t, s) })
 }
 
 func faultScenarios() map[string]scenario {
@@ -44,7 +52,10 @@ func faultScenarios() map[string]scenario {
 			spec: "  faultDrains: {policy: Keep}", stays: true}.test,
 		"a health check": faultCase{nodeSet: "sick", program: "health", reason: healthReason,
 			spec: `  faultDrains: {healthCheckReasons: ["check_gpu: *"]}`}.test,
-		"an administrator": faultCase{nodeSet: "byhand", reason: adminReason, stays: true}.test,
+		"a health check that is not listed": faultCase{nodeSet: "other", program: "health", reason: healthReason, stays: true}.test,
+		"an administrator":                  faultCase{nodeSet: "byhand", reason: adminReason, stays: true}.test,
+		"a failed prolog":                   testFailedProlog, "a task that does not end": testUnkillableTask,
+		"slurmctld misses a faulty worker": testMissedWorker,
 	}
 }
 
@@ -109,4 +120,50 @@ func (f faultCase) drainAfterJob(c nodeSetEnv, slurmNode string) {
 		c.awaitDrained(slurmNode, f.reason)
 	}
 	c.finishJob(job)
+}
+
+// testFailedProlog: the pod of a worker that Slurm drained is replaced.
+func testFailedProlog(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "prolog", Replicas: 1})
+	runScript(t, s, "touch /out/prolog-prolog-0")
+	job, err := s.SubmitJob(t.Context(), "prolog-0", 30)
+	must(t, err)
+	c.awaitDrained("prolog-0", "Prolog error")
+	runScript(t, s, "rm /out/prolog-prolog-0; scancel "+job)
+	c.expectReplacementInService("Prolog error")
+	c.deleteAndWait()
+}
+
+// testMissedWorker: slurmctld adds to the reason of a worker that it drained that slurmd does not respond any more.
+func testMissedWorker(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "missed", Replicas: 1})
+	runScript(t, s, "touch /out/epilog-missed-0")
+	c.finishJob(c.startJob("missed-0", 30))
+	c.awaitDrained("missed-0", "Epilog error")
+	runScript(t, s, "rm /out/epilog-missed-0")
+	must(t, c.mustWorkers()["missed-0"].SignalSlurmd(syscall.SIGSTOP))
+	c.awaitDrained("missed-0", "Epilog error : Not responding")
+	c.expectReplacementInService("Epilog error")
+	c.deleteAndWait()
+}
+
+// expectReplacementInService deletes the pod of the one worker, which Slurm drained for the reason. Another one takes
+// the name, the only one that there may be, and its node is in service.
+func (c nodeSetEnv) expectReplacementInService(reason string) {
+	c.t.Helper()
+	name := c.worker(0)
+	c.setMaximum("1")
+	created := c.recordCreations()
+	before := c.mustWorkers()[name]
+	c.kubectl("--namespace", c.Values.Namespace, "delete", "pod", name)
+	c.await("another pod has the name", func(context.Context) (bool, string) {
+		have := c.mustWorkers()[name]
+		return have.UID != "" && have.UID != before.UID, fmt.Sprint(have)
+	})
+	c.awaitSlurmState(name, "IDLE", "")
+	c.awaitEvent("Undrained", "("+reason)
+	c.finishJob(c.startJob(name, 30))
+	if want := []string{name, name}; !slices.Equal(created(), want) {
+		c.t.Errorf("there were %v, want %v", created(), want)
+	}
 }
