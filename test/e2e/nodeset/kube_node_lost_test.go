@@ -32,10 +32,10 @@ func testKubeNodeLost(t *testing.T, s *nodeset.Env) {
 // testOutOfServiceTaint: an administrator declares a Kubernetes node to be off, which is not.
 func testOutOfServiceTaint(t *testing.T, s *nodeset.Env) {
 	const taint = "node.kubernetes.io/out-of-service"
-	c := startNodeSet(t, s, nodeset.NodeSet{Name: "off", Cluster: "gate", Replicas: 1})
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "unplugged", Cluster: "gate", Replicas: 1})
 	c.expectJobOutlivesPod(func() { c.kubectl("taint", "nodes", "node", taint+"=nodeshutdown:NoExecute") })
 	c.kubectl("taint", "nodes", "node", taint+"-")
-	c.awaitSlurmState("off-1", "IDLE", "")
+	c.awaitSlurmState("unplugged-1", "IDLE", "")
 	c.deleteAndWait()
 }
 
