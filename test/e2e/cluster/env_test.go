@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -72,9 +73,17 @@ func installOperator(t *testing.T, kube *realkube.Cluster, namespaces []string) 
 	t.Helper()
 	runHelm(t, kube, "install", "slurm-operator", filepath.Join(charts, "slurm-operator"), "--wait", "--timeout", "120s",
 		"--set", "namespaces={"+strings.Join(namespaces, ",")+"}"+
-			",rbac.execNamespaces={"+namespaceOf("cluster.yaml", "24.11")+"}"+ // its slurmrestd makes no nodes
+			",rbac.execNamespaces={"+strings.Join(execNamespaces(namespaces), ",")+"}"+
 			",replicaCount=1,slurm.pollInterval=1s,image.repository=localhost/slurm-operator,image.tag=dev,"+
 			"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
+}
+
+// execNamespaces returns those of the namespaces in which the operator needs to run scontrol in slurmctld's pod: slurmrestd of
+// 24.11 makes no nodes. In the others it makes none.
+func execNamespaces(namespaces []string) []string {
+	return slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool {
+		return namespace != namespaceOf("cluster.yaml", "24.11") && namespace != namespaceOf("jobs.yaml", "24.11")
+	})
 }
 
 // startBareKube starts Kubernetes with a node and the images.

@@ -21,7 +21,7 @@ import (
 // TestRotation replaces the key of auth/slurm twice, with -long on each release: first slurm.key by a key set, then the key in
 // that set, and the key of auth/jwt at the same time. Meanwhile a job runs, and commands in slurmctld's container and in a
 // login pod and requests to slurmrestd with the token of a Token follow each other. The operator is stopped in the middle of
-// the first rotation and started again.
+// the first rotation and started again. A partition that an administrator has drained stays so.
 func TestRotation(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -102,6 +102,9 @@ func (e *env) startStreams(version string) *rotatedCluster {
 	e.Helper()
 	c := &rotatedCluster{env: e, version: version, results: map[string]string{}, lastStep: map[rotatedKey]string{},
 		begin: time.Now(), askWithOldToken: e.restdClient()}
+	e.measureChange("a partition", func() { e.setExtraConf("PartitionName=closed Nodes=ALL") }, "State=UP", "scontrol", "show",
+		"partition", "closed")
+	e.slurm("scontrol", "update", "PartitionName=closed", "State=DRAIN")
 	c.job = e.submit("--wrap", "sleep 1200")
 	e.awaitState(c.job, "RUNNING")
 	c.worker, c.pid = e.kubectl("get", "pod", "w-0", "-o", "jsonpath={.metadata.uid}"), e.slurm("pidof", "slurmctld")
@@ -286,6 +289,7 @@ func (c *rotatedCluster) checkStreams() (jobs []string) {
 	}
 	c.awaitState(c.job, "RUNNING")
 	c.await("Restarts=0", "scontrol", "show", "job", c.job)
+	c.await("State=DRAIN", "scontrol", "show", "partition", "closed") // as an administrator has set it
 	if worker := c.kubectl("get", "pod", "w-0", "-o", "jsonpath={.metadata.uid}"); worker != c.worker {
 		c.Errorf("%s: the worker was replaced", c.version)
 	}

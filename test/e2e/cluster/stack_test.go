@@ -56,6 +56,7 @@ func TestStack(t *testing.T) {
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
 	s.testSlinkyShapes()
+	s.testRemovedPartition()
 	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
 }
 
@@ -74,6 +75,23 @@ func (s stackEnv) testSlinkyShapes() {
 		"grep spank_pyxis $(dirname $SLURM_CONF)/plugstack.conf")
 	s.awaitState(job, "COMPLETED")
 	s.Logf("from helm upgrade until a job has run on a worker of the node, in its rack: %.1f s", time.Since(begin).Seconds())
+}
+
+// testRemovedPartition switches the partition of testSlinkyShapes off, which waits for a job in it.
+func (s stackEnv) testRemovedPartition() {
+	s.Helper()
+	job := s.submit("--no-requeue", "-p", "all", "-w", "node", "--wrap", "sleep 20")
+	s.awaitState(job, "RUNNING")
+	s.runStack("upgrade", "--values", "testdata/slinky.values.yaml", "--set", "slurm.partitions.all.enabled=false")
+	s.awaitCondition(v1beta1.ConditionConfigApplied, "False PartitionInUse")
+	s.awaitCondition(v1beta1.ConditionConfigApplied, "all (job "+job+")")
+	s.await("State=DRAIN", "scontrol", "show", "partition", "all")
+	s.awaitState(job, "COMPLETED")
+	s.awaitCondition(v1beta1.ConditionConfigApplied, "True Applied")
+	s.await("Restarts=0", "scontrol", "show", "job", job)
+	if partitions := s.slurm("sinfo", "--noheader", "--format=%R"); strings.Contains(partitions, "all") {
+		s.Errorf("the partitions are %s", partitions)
+	}
 }
 
 // runHelm runs Helm in the namespace.
