@@ -35,11 +35,13 @@ func testNamedAtDeletion(t *testing.T, s *nodeset.Env) {
 func testNamedWithoutMaximum(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "open", Replicas: 3, NoMaximum: true})
 	job := c.holdJob("open-1")
+	running := c.startJob("open-0", 30) // so that this worker stays
 	must(t, s.Scale(t.Context(), "open", 1))
 	c.awaitWorkers("open-0")
 	c.awaitSlurmState("open-1", "FUTURE", "")
 	c.awaitRecordNames("open-0", "open-1")
 	c.expectHeldThroughReconfigure(job)
+	c.finishJob(running)
 	must(t, s.Scale(t.Context(), "open", 2))
 	c.awaitSlurmState("open-1", "IDLE", "")
 	runScript(t, s, "scontrol release "+job)
