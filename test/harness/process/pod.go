@@ -30,10 +30,21 @@ func FindInPod(podUID, program string) (int, error) {
 			continue
 		}
 		name := strings.TrimSpace(string(comm))
-		if name == program[:min(len(program), nameLimit)] {
+		if name == program[:min(len(program), nameLimit)] || startedAs(dir) == program {
 			return strconv.Atoi(filepath.Base(dir))
 		}
 		others = append(others, name)
 	}
 	return 0, fmt.Errorf("no process %s in the pod, only %q", program, others)
+}
+
+// startedAs returns the name by which a program was started, empty if the process has ended. One that has executed itself
+// has that of the file: slurmctld of Debian is slurmctld-wlm after a reconfigure.
+func startedAs(dir string) string {
+	arguments, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return ""
+	}
+	program, _, _ := strings.Cut(string(arguments), "\x00")
+	return filepath.Base(program)
 }
