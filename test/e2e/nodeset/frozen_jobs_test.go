@@ -13,6 +13,9 @@ import (
 
 // testUnkillableTask: a process of a cancelled job does not end.
 func testUnkillableTask(t *testing.T, s *nodeset.Env) {
+	if s.Values.Version != "24.11" {
+		t.Skip("Slurm of this release lets the job complete without end, and does not drain its node (docs/development/slurm.md)")
+	}
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "stuck", Replicas: 1})
 	job, thaw := c.startFrozenJob("stuck-0")
 	runScript(t, s, "scancel "+job)

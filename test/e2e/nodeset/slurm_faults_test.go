@@ -75,11 +75,11 @@ func (f faultCase) test(t *testing.T, s *nodeset.Env) {
 	must(t, s.Apply(t.Context(), c.spec))
 	awaitSubmittable(t, s, f.nodeSet)
 	created := c.recordCreations()
-	first, next := c.worker(0), c.worker(0)
+	first, uses := c.worker(0), 2
 	f.drainAfterJob(c, first)
 	c.awaitWorkers()
 	if f.stays {
-		next = c.worker(1)
+		uses = 1
 		c.expectNodeHeld(first, f.reason)
 	} else {
 		c.awaitSlurmState(first, "FUTURE", "")
@@ -89,8 +89,11 @@ func (f faultCase) test(t *testing.T, s *nodeset.Env) {
 
 	c.awaitCompleted(sbatch(t, s, "-J", f.nodeSet, "-p", "all", "-C", f.nodeSet, "--wrap", "hostname"))
 	c.awaitWorkers()
-	if want := []string{first, next}; !slices.Equal(created(), want) {
-		t.Errorf("%v were created, want %v", created(), want)
+	// A list of jobs that is older than that of nodes may have the HPA start another one for some seconds.
+	all := created()
+	if others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == first }); len(all)-len(others) != uses ||
+		len(all) > 3 {
+		t.Errorf("%v were created, %s not %d times", all, first, uses)
 	}
 	if f.stays {
 		c.expectNodeHeld(first, f.reason)
