@@ -47,9 +47,19 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 		}
 		return e.agent, nil
 	}
-	e.reconciler = New(e.store, e.store, readAgent, e.recorder, time.Now, Config{Image: "slurmctld:1",
+	e.reconciler = New(e.store, rightsOfChart{e.store}, readAgent, e.recorder, time.Now, Config{Image: "slurmctld:1",
 		AgentImage: "slurm-agent:1"})
 	return e
+}
+
+// rightsOfChart reads what the chart lets the operator read: claims only in a list.
+type rightsOfChart struct{ client.Reader }
+
+func (r rightsOfChart) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, is := into.(*corev1.PersistentVolumeClaim); is {
+		return apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), key.Name, errors.New("the chart does not grant it"))
+	}
+	return r.Reader.Get(ctx, key, into, options...)
 }
 
 func keyOf(secret, key string) *corev1.SecretKeySelector {

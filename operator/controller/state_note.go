@@ -75,9 +75,16 @@ func (r *Reconciler) firstConfirmation(ctx context.Context, c *v1beta1.Controlle
 	if claim == "" {
 		return emptyPlace, nil
 	}
-	live := &corev1.PersistentVolumeClaim{}
-	_, err := findUncached(ctx, r.Uncached, client.ObjectKey{Namespace: c.Namespace, Name: claim}, live)
-	return string(live.UID), err
+	list := &corev1.PersistentVolumeClaimList{} // the operator has no right to read a single one
+	if err := r.Uncached.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+		return "", fmt.Errorf("listing claims: %w", err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Name == claim {
+			return string(list.Items[i].UID), nil
+		}
+	}
+	return "", nil
 }
 
 // confirmationNumber returns which confirmation a value is: 1 for the first, n for one that ends with -n, 0 for none.
