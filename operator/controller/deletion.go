@@ -53,7 +53,7 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, c *v1beta1.Controlle
 // jobs end unrecorded, or as the operator has no right to delete the objects.
 func (r *Reconciler) checkDeletion(ctx context.Context, c *v1beta1.Controller) error {
 	list := &v1beta1.NodeSetList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
+	if err := r.Uncached.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("listing NodeSets: %w", err)
 	}
 	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -32,5 +35,32 @@ func TestADeletionWithoutRightsSaysSo(t *testing.T) {
 	if err := e.store.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: "slurm-controller"},
 		&appsv1.StatefulSet{}); err != nil {
 		t.Errorf("the StatefulSet: %v", err)
+	}
+}
+
+// TestADeletionReadsPastTheCache: the garbage collector leaves Services that the namespace owns as well, and a Controller of the
+// same name could not take their place.
+func TestADeletionReadsPastTheCache(t *testing.T) {
+	e := newEnv(t)
+	e.reconcile()
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	if err := e.store.Delete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	e.reconciler.Client = interceptor.NewClient(e.store.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, is := list.(*corev1.ServiceList); is {
+				return nil // the cache has none yet
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+	if _, err := e.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
+		t.Fatal(err)
+	}
+	left := &corev1.ServiceList{}
+	if err := e.store.List(t.Context(), left); err != nil || len(left.Items) > 0 {
+		t.Errorf("%d Services are left (%v)", len(left.Items), err)
 	}
 }

@@ -156,8 +156,11 @@ func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*
 // deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
 // any more, such as those of backups.
 func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Controller, wanted []podspec.KubeObject) error {
-	list := &corev1.ServiceList{}
-	err := r.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(names.SlurmctldSelector(c.Name)))
+	list, from := &corev1.ServiceList{}, client.Reader(r.Client)
+	if len(wanted) == 0 { // afterwards nobody looks again, and the garbage collector does not delete what the namespace owns
+		from = r.Uncached
+	}
+	err := from.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels(names.SlurmctldSelector(c.Name)))
 	if err != nil {
 		return fmt.Errorf("listing the Services of slurmctld: %w", err)
 	}
