@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ type Gate struct {
 const launchDelay = 5 * time.Second
 
 func (g Gate) closed() partition.Override {
-	return partition.Override{Programs: g.Programs, File: g.File,
+	return partition.Override{Programs: g.Programs, File: g.File, Saved: filepath.Join(filepath.Dir(g.File), "part_state"),
 		States: map[string]string{partition.Up: partition.Down}}
 }
 
@@ -77,6 +78,9 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 		}
 		// Once: of several agents the last one to get a revision would take the states of the first one back.
 		hasStates = hasStates || g.Conf.Apply(ctx) == nil
+		if err := g.closed().RestoreLost(ctx); err != nil && ctx.Err() == nil {
+			g.Log.Error("partitions may be DOWN as they were during a reconfigure", "err", err)
+		}
 		if age, closed := g.closed().Age(); !closed || age < forgotten {
 			continue
 		}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -23,6 +24,7 @@ case $1 in
 update)
   [ -e ../refuses ] && echo "slurm_update error: Access/permission denied" >&2 && exit 1
   echo "${3#State=}" >"${2#PartitionName=}"; echo "${2#PartitionName=} ${3#State=}" >>../log ;;
+show) [ "$2" = config ] && cat ../boot && exit 0; for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
 *) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
 esac
 `,
@@ -228,4 +230,36 @@ func TestAFileOfAnOlderAgent(t *testing.T) {
 	c.writeFile("closed", `["a"]`)
 	c.must(c.Open(t.Context()))
 	c.expectStates("open,", "a=UP", "b=DOWN")
+}
+
+// TestAKilledSlurmctldLeavesNoPartitionDown: slurmctld saves the states of partitions some seconds after Open, and starts with
+// those of the reconfigure if it is killed before.
+func TestAKilledSlurmctldLeavesNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "batch=UP", "old=DRAIN")
+	watch := func(long time.Duration) {
+		ctx, stop := context.WithTimeout(t.Context(), long)
+		defer stop()
+		c.openForgotten(ctx, 10*time.Millisecond, time.Hour)
+	}
+	started := func(at time.Time) {
+		c.writeFile("boot", "BOOT_TIME               = "+at.Format("2006-01-02T15:04:05")+"\n")
+	}
+	started(time.Now().Add(-time.Minute))
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.expectStates("after Open", "batch=UP", "old=DRAIN")
+	c.setAsAdministrator("batch=DOWN")
+	watch(300 * time.Millisecond)
+	c.expectStates("with an administrator's", "batch=DOWN", "old=DRAIN")
+	started(time.Now().Add(time.Second))
+	watch(500 * time.Millisecond)
+	c.expectStates("after slurmctld has started with what it had saved", "batch=UP", "old=DRAIN")
+	c.writeFile("part_state", "")
+	c.must(os.Chtimes(filepath.Join(c.dir, "part_state"), time.Now(), time.Now().Add(time.Minute)))
+	c.setAsAdministrator("batch=DOWN")
+	watch(500 * time.Millisecond)
+	c.expectStates("with an administrator's, once slurmctld has saved", "batch=DOWN", "old=DRAIN")
+	if left, err := filepath.Glob(filepath.Join(c.dir, "closed*")); err != nil || len(left) > 0 {
+		t.Errorf("%v are left (%v)", left, err)
+	}
 }

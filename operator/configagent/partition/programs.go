@@ -2,11 +2,13 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // The states of a partition (scontrol(1)).
@@ -45,6 +47,22 @@ func (p Programs) States(ctx context.Context) (map[string]string, error) {
 func (p Programs) SetState(ctx context.Context, partition, state string) error {
 	_, err := p.Run(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
 	return err
+}
+
+// bootTime is when slurmctld started, in "scontrol show config".
+var bootTime = regexp.MustCompile(`(?m)^BOOT_TIME\s*= (\S+)$`)
+
+// StartTime returns when slurmctld started or executed itself, to the second.
+func (p Programs) StartTime(ctx context.Context) (time.Time, error) {
+	shown, err := p.Run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return time.Time{}, err
+	}
+	at := bootTime.FindStringSubmatch(shown)
+	if at == nil {
+		return time.Time{}, errors.New("scontrol shows no BOOT_TIME")
+	}
+	return time.ParseInLocation("2006-01-02T15:04:05", at[1], time.Local)
 }
 
 // Run returns what a program prints. What it says of a failure is the error.
