@@ -108,7 +108,7 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 		delete(left, name)
 	}
 	switch {
-	case len(left) == 0 && o.Saved != "":
+	case len(left) == 0 && len(set) > 0 && o.Saved != "":
 		return o.keepRestored()
 	case len(left) == 0:
 		return record(o.File).remove()
