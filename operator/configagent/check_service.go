@@ -25,7 +25,7 @@ func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ende
 	}()
 	// One that ends closes its connection as well, but then it does not take another one.
 	for answers := 0; answers < 2; {
-		if knock(ctx, "localhost", settings.Port) || knock(ctx, settings.Host, settings.Port) {
+		if awaitAnswer(ctx, "localhost", settings.Port) || awaitAnswer(ctx, settings.Host, settings.Port) {
 			answers++
 			continue
 		}
@@ -41,8 +41,8 @@ func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ende
 // knockInterval is how long to wait between two connections to a slurmctld that does not take them.
 const knockInterval = 10 * time.Millisecond
 
-// knock connects to a daemon, sends nothing, and reports whether the daemon has closed the connection.
-func knock(ctx context.Context, host string, port int) bool {
+// awaitAnswer connects to a daemon, sends nothing, and reports whether the daemon has closed the connection.
+func awaitAnswer(ctx context.Context, host string, port int) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return false

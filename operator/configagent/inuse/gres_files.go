@@ -18,7 +18,7 @@ type gresFiles struct {
 	files []string
 	// nodes are those that the line is for, nil for all.
 	nodes []string
-	// isGuessed says that a list of the line is malformed, so that Slurm guesses what it means.
+	// isGuessed: a list of the line is malformed, and Slurm guesses its meaning.
 	isGuessed bool
 }
 

@@ -118,31 +118,35 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	return nil
 }
 
-// restored is the copy of File that Restore keeps.
-func (o Override) restored() string { return o.File + ".restored" }
+// restoredFile is the copy of File that Restore keeps.
+func (o Override) restoredFile() string { return o.File + ".restored" }
 
 func (o Override) keepRestored() error {
 	now := time.Now()
-	return errors.Join(os.Chtimes(o.File, now, now), os.Rename(o.File, o.restored()))
+	return errors.Join(os.Chtimes(o.File, now, now), os.Rename(o.File, o.restoredFile()))
 }
 
 // RestoreLost gives partitions their state back once more if slurmctld has started since Restore with states that it had saved
-// before: it saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has saved them.
+// before: it saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has saved them, nor
+// while partitions are overridden again.
 func (o Override) RestoreLost(ctx context.Context) error {
-	kept, err := os.Stat(o.restored())
+	if _, overridden := o.Age(); overridden {
+		return nil
+	}
+	kept, err := os.Stat(o.restoredFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	if saved, err := os.Stat(o.Saved); err == nil && saved.ModTime().After(kept.ModTime()) {
-		return record(o.restored()).remove()
+		return record(o.restoredFile()).remove()
 	}
 	started, err := o.Programs.StartTime(ctx)
 	if err != nil || started.Before(kept.ModTime().Truncate(time.Second)) {
 		return err
 	}
-	again := Override{Programs: o.Programs, States: o.States, File: o.restored()}
+	again := Override{Programs: o.Programs, States: o.States, File: o.restoredFile()}
 	states, err := again.Programs.States(ctx)
 	if err != nil {
 		return err
