@@ -130,7 +130,11 @@ func (w *simulation) tryConfig(p *simPod) {
 	if current == "" {
 		current = c.accepted
 	}
-	if p.wanted == p.applied || current == "" || w.broken.ignoreHolds {
+	if p.wanted == p.applied { // another slurmctld may have read a newer revision meanwhile
+		p.held = nil
+		return
+	}
+	if current == "" || w.broken.ignoreHolds {
 		w.applyConfig(p, p.wanted)
 		return
 	}

@@ -154,9 +154,16 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			continue
 		}
 		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
+		next, isGiven := parse(status.ReleaseOf(status.NextImage)), meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)
+		isAsked = isAsked || status.NextImage != ""
+		if status.NeverRan {
+			if !isGiven {
+				continue
+			}
+			m.Release = next
+		}
 		// While pods get another image, there are some of it already.
-		next := parse(status.ReleaseOf(status.NextImage))
-		if next.IsKnown() && m.Release.IsKnown() && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+		if next.IsKnown() && m.Release.IsKnown() && isGiven {
 			m.Newest = m.Release
 			if m.Newest.Compare(next) < 0 {
 				m.Newest = next
@@ -165,7 +172,6 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			}
 		}
 		members = append(members, m)
-		isAsked = isAsked || status.NextImage != ""
 	}
 	return members, isAsked
 }

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,6 +147,26 @@ func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
 				t.Errorf("it is %s, not %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestADaemonThatNeverRanIsNoMember: it waits for the slurmdbd, which would wait for its release for ever. It is one when it
+// is given another image.
+func TestADaemonThatNeverRanIsNoMember(t *testing.T) {
+	v := newInventory()
+	a, c := &v.accountings.Items[0], &v.controllers.Items[0]
+	c.Status.ReleaseStatus = v1beta1.ReleaseStatus{Image: "typo:1", NextImage: imageNew, NeverRan: true,
+		ImageReleases: []v1beta1.ImageRelease{newKnown}}
+	c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReleaseAllowed, Status: metav1.ConditionFalse}}
+	members, isAsked := membersOf(releases.Slurmdbd, v.othersOf(a))
+	isController := func(m releases.Member) bool { return m.Name == "Controller red" }
+	if slices.ContainsFunc(members, isController) || !isAsked {
+		t.Errorf("the slurmdbd is asked: %t; the members are %v", isAsked, members)
+	}
+	c.Status.Conditions[0].Status = metav1.ConditionTrue
+	members, _ = membersOf(releases.Slurmdbd, v.othersOf(a))
+	if i := slices.IndexFunc(members, isController); i < 0 || members[i].Release != newRelease {
+		t.Errorf("it is given another image, and the members are %v", members)
 	}
 }
 

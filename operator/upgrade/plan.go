@@ -67,6 +67,10 @@ func Plan(o Observation) Decision {
 		return d
 	}
 	s.Image = cmp.Or(s.Image, applied)
+	if s.NeverRan && s.Image != applied { // it was replaced
+		s.Image = applied
+	}
+	s.NeverRan = false
 	if o.Restored == "" {
 		s.RestoredState = ""
 	}
@@ -97,6 +101,7 @@ func (d *Decision) judge(o Observation, applied string) {
 		To: parse(d.Status.ReleaseOf(o.Wanted)), Stored: cmp.Or(o.Stored, restoredRelease(o)), Others: o.Others}
 	// An image that cannot even be looked up, and of which nothing is ready, has never run.
 	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
+	d.Status.NeverRan = change.IsFirst
 	d.Verdict = releases.Judge(change)
 	d.useRestored(o, change)
 	if !change.To.IsKnown() && !d.Verdict.Allowed() {

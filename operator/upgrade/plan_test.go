@@ -145,8 +145,17 @@ func TestPlan(t *testing.T) {
 		{"an image that has never run is no obstacle", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases, o.HasReady = imageNew, []v1beta1.ImageRelease{newKnown}, false
 			o.Answers[imageOld] = Answer{Problem: "no image"}
-		}, imageNew, imageOld, "Allowed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
+		}, imageNew, imageOld, "Allowed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew, NeverRan: true,
 			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"an image that has never run, and waits", func(o *Observation) {
+			o.Last.ImageReleases, o.HasReady = []v1beta1.ImageRelease{newKnown}, false
+			o.Answers[imageOld], o.Others = Answer{Problem: "no image"}, newChange(oldRelease).Others
+		}, imageOld, imageOld, "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew, NeverRan: true,
+			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"what has replaced it runs", func(o *Observation) {
+			o.Last, o.Applied, o.HasReady = v1beta1.ReleaseStatus{Image: "typo:1", NextImage: imageNew, NeverRan: true,
+				ImageReleases: []v1beta1.ImageRelease{newKnown}}, imageNew, false
+		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", ImageReleases: []v1beta1.ImageRelease{newKnown}}},
 		{"others learn what runs, although the new image cannot be looked up", func(o *Observation) {
 			o.Answers[imageNew], o.Answers[imageOld] = Answer{Problem: "no image"}, Answer{Release: oldRelease}
 			o.IsAsked = true

@@ -158,6 +158,11 @@ type ReleaseStatus struct {
 	// same value does not allow another one.
 	// +optional
 	RestoredState string `json:"restoredState,omitempty"`
+
+	// neverRan tells that nothing of image has ever run: it cannot even be looked up, and no pod is ready. Other daemons do not
+	// wait for its release.
+	// +optional
+	NeverRan bool `json:"neverRan,omitempty"`
 }
 
 // ImageRelease is the release of Slurm in an image.
