@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,6 +99,56 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 			states, err := tr.cluster.Run(t.Context(), "", "sinfo", "--noheader", "--summarize", "--format=%R %a")
 			if err == nil && (!strings.Contains(states, "gpu drain") || !strings.Contains(states, "debug up")) {
 				err = fmt.Errorf("administrators have set other states than %s", states)
+			}
+			return err
+		})
+	})
+}
+
+// TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate: slurmctld saves the state of the first partition at once, and those
+// of the others up to five seconds later.
+func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
+	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
+		states := func() (string, error) {
+			return tr.cluster.Run(t.Context(), "", "sinfo", "--all", "--noheader", "--summarize", "--format=%R %a")
+		}
+		g := newGate(t, tr, filepath.Join(tr.cluster.Dir, "etc"))
+		g.File = filepath.Join(tr.cluster.Dir, "spool", "slurmctld", "closed")
+		path := filepath.Join(g.Conf.Live, "slurm.conf")
+		conf, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, append(conf, "\nReconfigFlags=KeepPartState\n"...), 0o644) //nolint:gosec // as it was
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tr.cluster.Run(t.Context(), "", "scontrol", "reconfigure"); err != nil {
+			t.Fatal(err)
+		}
+		process.Await(t, func() error { return g.Close(t.Context()) })
+		if _, err := tr.cluster.Run(t.Context(), "", "scontrol", "reconfigure"); err != nil {
+			t.Fatal(err)
+		}
+		process.Await(t, func() error { return g.Open(t.Context()) })
+
+		if err := tr.cluster.Signal(t.Context(), "slurmctld", syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.cluster.Start(t.Context(), "slurmctld"); err != nil {
+			t.Fatal(err)
+		}
+		process.Await(t, func() error {
+			found, err := states()
+			if err == nil && !strings.Contains(found, "down") {
+				t.Fatalf("slurmctld was killed too late, the partitions are:\n%s", found)
+			}
+			return err
+		})
+		go g.Watch(t.Context())
+		process.Await(t, func() error {
+			found, err := states()
+			if err == nil && strings.Contains(found, "down") {
+				err = errors.New(found)
 			}
 			return err
 		})
