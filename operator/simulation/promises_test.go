@@ -81,18 +81,9 @@ func (w *simulation) isReleasedSecret(name string) bool {
 // checkTeardown holds the deletion of slurmctld to the workers that need it.
 func (w *simulation) checkTeardown(kind, name, who string) {
 	isSlurmctld := kind == "StatefulSet" && name == names.ControllerStatefulSet(ctldName) && !w.theirs[kind+"/"+name]
-	if n := w.seenNodeSet(); isSlurmctld && n != nil && n.Status.Replicas > 0 {
+	if n := find[*v1beta1.NodeSet](w.api, nodeSet); isSlurmctld && n != nil && n.Status.Replicas > 0 {
 		w.failf("%s deletes slurmctld while there are %d workers", who, n.Status.Replicas)
 	}
-}
-
-// seenNodeSet is the NodeSet as the operator may know it.
-func (w *simulation) seenNodeSet() *v1beta1.NodeSet {
-	if lagging := w.cache["NodeSet"]; lagging != nil {
-		n, _ := lagging[nodeSet].(*v1beta1.NodeSet)
-		return n
-	}
-	return find[*v1beta1.NodeSet](w.api, nodeSet)
 }
 
 // checkApply holds what is applied to claims, sessions and the order of releases.
