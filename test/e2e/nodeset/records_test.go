@@ -64,6 +64,58 @@ func testNeededRecords(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
+// testEditsOfRecords: an autoscaler is deleted and created again, a number is missing for one edit, and names get another
+// padding. Records that held jobs name, exclude or need stay, slurmctld reads its configuration in between, and the jobs run.
+func testEditsOfRecords(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "edited", Max: 6})
+	c.awaitSlurmState("edited-5", "FUTURE", "")
+	jobs := []string{c.submitHeldJob("-p", "edited", "-w", "edited-5"), c.submitHeldJob("-p", "edited", "-N", "5", "-x", "edited-1")}
+	all := []string{"edited-0", "edited-1", "edited-2", "edited-3", "edited-4", "edited-5"}
+	edit := func(args ...string) {
+		t.Helper()
+		_, err := s.Kube.Kubectl(t.Context(), append([]string{"--namespace", s.Values.Namespace}, args...)...)
+		must(t, err)
+	}
+	expectWaiting := func() {
+		t.Helper()
+		_, err := s.Slurm(t.Context(), "scontrol", "reconfigure")
+		must(t, err)
+		c.expectSteady("the jobs wait", func() (bool, string) {
+			one, err := s.Job(t.Context(), jobs[0])
+			other, otherErr := s.Job(t.Context(), jobs[1])
+			return err == nil && otherErr == nil && one.State == "PENDING" && other.State == "PENDING", fmt.Sprint(one, other, err, otherErr)
+		})
+	}
+
+	edit("delete", "horizontalpodautoscaler", "edited")
+	c.expectFutureRecords("edited", all...)
+	expectWaiting()
+	must(t, s.Apply(t.Context(), c.spec))
+	c.expectFutureRecords("edited", all...)
+
+	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"extraConf": "RealMemory=500"}}`)
+	c.expectFutureRecords("edited", all...)
+	expectWaiting()
+	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"extraConf": "CPUs=2 RealMemory=500"}}`)
+
+	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"ordinalPadding": 3}}`)
+	c.await("the padded names are there, and never fewer records", func(ctx context.Context) (bool, string) {
+		have, err := c.FutureRecords(ctx, "edited")
+		if err == nil && (len(have) < len(all) || !slices.Contains(have, "edited-5")) {
+			t.Fatalf("the records are %v", have)
+		}
+		return err == nil && slices.Contains(have, "edited-005"), fmt.Sprint(have, err)
+	})
+	expectWaiting()
+	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"ordinalPadding": 0}}`)
+	c.awaitFutureRecords("edited", all...)
+
+	for _, job := range jobs { // the autoscaler starts the workers
+		c.releaseJob(job)
+	}
+	c.deleteAndWait()
+}
+
 // submitHeldJob submits a job that runs once it is released.
 func (c nodeSetEnv) submitHeldJob(args ...string) string {
 	c.t.Helper()

@@ -107,6 +107,7 @@ func longScenarios() map[string]scenario {
 		"named at its deletion": testNamedAtDeletion, "named without a maximum": testNamedWithoutMaximum,
 		"named by a running job": testNamedByRunningJob,
 		"needed records":         testNeededRecords,
+		"edits of records":       testEditsOfRecords,
 	}
 }
 

@@ -1,0 +1,63 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// TestAConfirmationThatTheStateIsMissingCountsOnce: slurmctld loses its state twice, and starts without it each time that
+// somebody has confirmed this, as the condition says how. It runs with -long.
+func TestAConfirmationThatTheStateIsMissingCountsOnce(t *testing.T) {
+	if missing := realkube.MissingNodeRequirement(); missing != "" {
+		t.Skip(missing)
+	}
+	if !*long {
+		t.Skip("it runs only with -long")
+	}
+	var namespaces []string
+	for _, version := range versions {
+		namespaces = append(namespaces, namespaceOf("cluster.yaml", version))
+	}
+	kube := startKube(t, namespaces)
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			startSlurm(t, kube, version, "cluster.yaml").testConfirmedStarts()
+		})
+	}
+}
+
+func (e *env) testConfirmedStarts() {
+	const claim = "statesave-slurm-controller-0"
+	uid := e.kubectl("get", "pvc", claim, "-o", "jsonpath={.metadata.uid}")
+	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	for _, lost := range []struct{ asked, confirmation string }{
+		{`.metadata.uid}")" --overwrite`, uid}, {`.metadata.uid}")"-2 --overwrite`, uid + "-2"},
+	} {
+		// The kubelet brings the note of the state some time after it was seen.
+		e.awaitSuccess(e.ctld, "slurmctld", "grep -qF '"+lost.asked+"' /etc/slurm-wanted/"+slurmconf.StateFile)
+		e.slurm("sh", "-ec", "cd "+slurmconf.StateDir+"; pid=$(cat "+slurmconf.RunDir+"/slurmctld.pid); kill -STOP $pid; "+
+			"rm -rf *; kill -KILL $pid")
+		process.Await(e.T, func() error {
+			if told := e.condition("ConfigApplied"); !strings.Contains(told, lost.asked) {
+				return errors.New(told)
+			}
+			return nil
+		})
+		e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationStateMoved+"="+lost.confirmation, "--overwrite")
+		e.awaitCondition("ConfigApplied", "True Applied")
+		process.Await(e.T, func() error {
+			_, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol", "ping")
+			return err
+		})
+		e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+	}
+}
