@@ -36,7 +36,8 @@ func (g Gate) closed() partition.Override {
 // Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,
 // or have taken longer than launchDelay. After an error the gate may be closed in part; Open opens it.
 func (g Gate) Close(ctx context.Context) error {
-	if err := g.Conf.Apply(ctx); err != nil {
+	// First: a partition that slurmctld has lost is DOWN, and would not be opened again.
+	if err := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx)); err != nil {
 		return err
 	}
 	states, err := g.Programs.States(ctx)
@@ -76,11 +77,11 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 			return
 		case <-tick.C:
 		}
-		// Once: of several agents the last one to get a revision would take the states of the first one back.
-		hasStates = hasStates || g.Conf.Apply(ctx) == nil
 		if err := g.closed().RestoreLost(ctx); err != nil && ctx.Err() == nil {
 			g.Log.Error("partitions may be DOWN as they were during a reconfigure", "err", err)
 		}
+		// Once: of several agents the last one to get a revision would take the states of the first one back.
+		hasStates = hasStates || g.Conf.Apply(ctx) == nil
 		if age, closed := g.closed().Age(); !closed || age < forgotten {
 			continue
 		}

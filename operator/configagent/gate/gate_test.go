@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -56,6 +55,7 @@ func newCluster(t *testing.T, partitions ...string) *cluster {
 		c.writeFile(name, fmt.Sprintf(script, dir))
 	}
 	c.writeFile("slurm.conf", "ClusterName=c\n")
+	c.hasStarted(time.Now().Add(-time.Minute))
 	for _, p := range partitions {
 		c.setAsAdministrator(p)
 	}
@@ -232,38 +232,135 @@ func TestAFileOfAnOlderAgent(t *testing.T) {
 	c.expectStates("open,", "a=UP", "b=DOWN")
 }
 
+// hasStarted makes slurmctld one that has started at a time.
+func (c *cluster) hasStarted(at time.Time) {
+	c.Helper()
+	c.writeFile("boot", "BOOT_TIME               = "+at.Format("2006-01-02T15:04:05")+"\n")
+}
+
+// savePartitions makes the file with the states of partitions one that slurmctld has saved at a time.
+func (c *cluster) savePartitions(at time.Time) {
+	c.Helper()
+	c.writeFile("part_state", "")
+	c.must(os.Chtimes(filepath.Join(c.dir, "part_state"), at, at))
+}
+
+// restoreLost is what Watch does every few seconds.
+func (c *cluster) restoreLost() {
+	c.Helper()
+	c.must(c.closed().RestoreLost(c.Context()))
+}
+
+// expectNoFiles reports what is left of a gate that is open.
+func (c *cluster) expectNoFiles() {
+	c.Helper()
+	if left, err := filepath.Glob(filepath.Join(c.dir, "closed*")); err != nil || len(left) > 0 {
+		c.Errorf("%v are left (%v)", left, err)
+	}
+}
+
 // TestAKilledSlurmctldLeavesNoPartitionDown: slurmctld saves the states of partitions some seconds after Open, and starts with
 // those of the reconfigure if it is killed before.
 func TestAKilledSlurmctldLeavesNoPartitionDown(t *testing.T) {
 	c := newCluster(t, "batch=UP", "old=DRAIN")
-	watch := func(long time.Duration) {
-		ctx, stop := context.WithTimeout(t.Context(), long)
-		defer stop()
-		c.openForgotten(ctx, 10*time.Millisecond, time.Hour)
-	}
-	started := func(at time.Time) {
-		c.writeFile("boot", "BOOT_TIME               = "+at.Format("2006-01-02T15:04:05")+"\n")
-	}
-	started(time.Now().Add(-time.Minute))
 	c.must(c.Close(t.Context()))
 	c.must(c.Open(t.Context()))
 	c.expectStates("after Open", "batch=UP", "old=DRAIN")
 	c.setAsAdministrator("batch=DOWN")
-	watch(300 * time.Millisecond)
+	c.restoreLost()
 	c.expectStates("with an administrator's", "batch=DOWN", "old=DRAIN")
-	started(time.Now().Add(time.Second))
+	c.hasStarted(time.Now().Add(2 * time.Second))
 	c.writeFile("closed", `{"batch":"UP"}`)
-	watch(300 * time.Millisecond)
+	c.restoreLost()
 	c.expectStates("while another reconfigure has closed the gate", "batch=DOWN", "old=DRAIN")
 	c.must(os.Remove(c.File))
-	watch(500 * time.Millisecond)
+	c.restoreLost()
 	c.expectStates("after slurmctld has started with what it had saved", "batch=UP", "old=DRAIN")
-	c.writeFile("part_state", "")
-	c.must(os.Chtimes(filepath.Join(c.dir, "part_state"), time.Now(), time.Now().Add(time.Minute)))
 	c.setAsAdministrator("batch=DOWN")
-	watch(500 * time.Millisecond)
-	c.expectStates("with an administrator's, once slurmctld has saved", "batch=DOWN", "old=DRAIN")
-	if left, err := filepath.Glob(filepath.Join(c.dir, "closed*")); err != nil || len(left) > 0 {
-		t.Errorf("%v are left (%v)", left, err)
+	c.restoreLost()
+	c.expectStates("with what an administrator has set after that", "batch=DOWN", "old=DRAIN")
+	long := time.Now().Add(-time.Minute)
+	c.must(os.Chtimes(c.File+".restored", long, long))
+	c.savePartitions(time.Now())
+	c.restoreLost()
+	c.expectStates("once slurmctld has saved", "batch=DOWN", "old=DRAIN")
+	c.expectNoFiles()
+}
+
+// TestWatchOpensWhatWasLost calls what the other tests call.
+func TestWatchOpensWhatWasLost(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.hasStarted(time.Now())
+	c.setAsAdministrator("a=DOWN")
+	go c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour)
+	for range 1000 {
+		if state, err := os.ReadFile(filepath.Join(c.dir, "partitions", "a")); err == nil && string(state) == "UP\n" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatal("it is still closed")
+}
+
+// TestAStandbyLeavesNoPartitionDown: one that takes over says when its process has started, which may be days before.
+func TestAStandbyLeavesNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "batch=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.hasStarted(time.Now().Add(-24 * time.Hour))
+	c.setAsAdministrator("batch=DOWN")
+	c.restoreLost()
+	c.expectStates("after a standby has taken over", "batch=UP")
+}
+
+// TestAnotherReconfigureLeavesNoPartitionDown: it comes before the gate is looked after, and finds DOWN what slurmctld has lost.
+func TestAnotherReconfigureLeavesNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.hasStarted(time.Now())
+	c.setAsAdministrator("b=DOWN")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.expectStates("open again,", "a=UP", "b=UP")
+}
+
+// TestSavingWhatWasLostLeavesNoPartitionDown: somebody changes another partition of a slurmctld that has just started.
+func TestSavingWhatWasLostLeavesNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.hasStarted(time.Now())
+	c.setAsAdministrator("b=DOWN")
+	c.savePartitions(time.Now().Add(2 * time.Second))
+	c.restoreLost()
+	c.expectStates("after slurmctld has saved what it had lost,", "a=UP", "b=UP")
+}
+
+// TestWhatSlurmctldHasSavedIsKept: it saves all when it ends.
+func TestWhatSlurmctldHasSavedIsKept(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.setAsAdministrator("a=DOWN")
+	c.savePartitions(time.Now().Add(3 * time.Second))
+	c.hasStarted(time.Now().Add(5 * time.Second))
+	c.restoreLost()
+	c.expectStates("with an administrator's, after a restart,", "a=DOWN")
+	c.expectNoFiles()
+}
+
+// TestAPartOfTheStatesIsSaved: a slow file server replaces the file of slurmctld after Open, with what it was told before.
+func TestAPartOfTheStatesIsSaved(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	c.savePartitions(time.Now().Add(100 * time.Millisecond))
+	c.restoreLost()
+	c.hasStarted(time.Now().Add(5 * time.Second))
+	c.setAsAdministrator("b=DOWN")
+	c.restoreLost()
+	c.expectStates("after slurmctld has started with a part,", "a=UP", "b=UP")
 }

@@ -13,9 +13,11 @@ import (
 )
 
 // slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, or its
-// node the cgroups. The trial of slurmctld cannot see that.
+// node the cgroups. The trial of slurmctld cannot see that. In another SlurmdSpoolDir slurmd does not find the steps that run,
+// and slurmctld requeues their jobs when the node registers.
 var slurmdOptions = map[string][]string{
-	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType"},
+	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType",
+		"SlurmdSpoolDir"},
 	"cgroup.conf": {"CgroupPlugin", "CgroupMountpoint", "CgroupSlice", "ConstrainCores", "ConstrainDevices", "ConstrainRAMSpace",
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
@@ -74,7 +76,7 @@ func (j Judge) checkSlurmdOptions(ctx context.Context, before, after configagent
 	if len(before) == 0 || len(changed) == 0 {
 		return nil
 	}
-	what := "it changes " + limitList(changed) + ", and a slurmd that cannot use it would end, and its jobs with it"
+	what := "it changes " + limitList(changed) + ", and a slurmd that cannot use it, or does not find its steps with it, would end its jobs"
 	jobs, err := j.jobs(ctx)
 	if err != nil {
 		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse,

@@ -12,9 +12,10 @@ func TestSlurmdOptions(t *testing.T) {
 	const base = inForce + "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
 	for _, tc := range []struct{ name, jobs, file, before, after, want string }{
 		{"a plugin that does not exist", running, "slurm.conf", base, base + "TaskPlugin=task/afinity\n",
-			"NodeInUse: it changes TaskPlugin, and a slurmd that cannot use it would end, and its jobs with it: gpu-0 (job 5)"},
+			"NodeInUse: it changes TaskPlugin, and a slurmd that cannot use it, or does not find its steps with it, would end its jobs: gpu-0 (job 5)"},
 		{"a default that needs cgroups", running, "slurm.conf", base, inForce + "TaskPlugin=task/none\n", "it changes ProctrackType, "},
 		{"in another case", running, "slurm.conf", base, base + "jobacctgathertype = jobacct_gather/cgroup\n", "it changes JobAcctGatherType, "},
+		{"where slurmd keeps what runs", running, "slurm.conf", base, base + "SlurmdSpoolDir=/mnt/%n\n", "it changes SlurmdSpoolDir, "},
 		{"in an included file", running, "slurm.conf", base, base + "Include more.conf\n", "it changes NamespaceType, "},
 		{"while jobs wait", waiting, "slurm.conf", base, base + "TaskPlugin=task/affinity\n", ""},
 		{"the same value again", running, "slurm.conf", base, base + "taskplugin=\"task/none\"\n", ""},

@@ -22,8 +22,8 @@ type Override struct {
 	// File remembers the partitions. It is in StateSaveLocation, so that every agent of the cluster finds it, and exists
 	// only while partitions are overridden.
 	File string
-	// Saved is the file in which slurmctld saves the states of partitions. If it is given, Restore keeps a copy of File until
-	// slurmctld has saved what Restore has set, for RestoreLost.
+	// Saved is the file in which slurmctld saves the states of partitions, in the folder of File. If it is given, Restore keeps
+	// what it has set until slurmctld has saved that, for RestoreLost.
 	Saved string
 }
 
@@ -87,6 +87,7 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if _, err := os.Stat(o.File); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	started := o.startTime(ctx)
 	states, err := o.Programs.States(ctx)
 	if err != nil {
 		return err
@@ -109,55 +110,13 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	}
 	switch {
 	case len(left) == 0 && len(set) > 0 && o.Saved != "":
-		return o.keepRestored()
+		return errors.Join(o.keepRestored(restored{started, set}), record(o.File).remove())
 	case len(left) == 0:
 		return record(o.File).remove()
 	case len(left) < len(set):
 		return record(o.File).write(left)
 	}
 	return nil
-}
-
-// restoredFile is the copy of File that Restore keeps.
-func (o Override) restoredFile() string { return o.File + ".restored" }
-
-func (o Override) keepRestored() error {
-	now := time.Now()
-	return errors.Join(os.Chtimes(o.File, now, now), os.Rename(o.File, o.restoredFile()))
-}
-
-// RestoreLost gives partitions their state back once more if slurmctld has started since Restore with states that it had saved
-// before: it saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has saved them, nor
-// while partitions are overridden again.
-func (o Override) RestoreLost(ctx context.Context) error {
-	if _, overridden := o.Age(); overridden {
-		return nil
-	}
-	kept, err := os.Stat(o.restoredFile())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if saved, err := os.Stat(o.Saved); err == nil && saved.ModTime().After(kept.ModTime()) {
-		return record(o.restoredFile()).remove()
-	}
-	started, err := o.Programs.StartTime(ctx)
-	if err != nil || started.Before(kept.ModTime().Truncate(time.Second)) {
-		return err
-	}
-	again := Override{Programs: o.Programs, States: o.States, File: o.restoredFile()}
-	states, err := again.Programs.States(ctx)
-	if err != nil {
-		return err
-	}
-	set, err := again.remembered(states)
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if other, has := o.States[set[name]]; has && states[name] == other {
-			err = errors.Join(err, o.Programs.SetState(ctx, name, set[name]))
-		}
-	}
-	return err
 }
 
 // remembered returns the states that overridden partitions had, nil if none is overridden. If the file is damaged, these are

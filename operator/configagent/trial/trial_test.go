@@ -103,6 +103,14 @@ func TestReadLog(t *testing.T) {
 		{"a port that somebody else has", "slurmctld: error: Error binding slurm stream socket: Address already in use\n" +
 			"slurmctld: fatal: _open_ports: Unable to listen to file descriptors.\n", Impeded,
 			"Error binding slurm stream socket: Address already in use; _open_ports: Unable to listen to file descriptors."},
+		{"the name of the host does not resolve, with NoCtldInAddrAny", "slurmctld: error: _xgetaddrinfo: getaddrinfo(ctl:21000) " +
+			"failed: Name or service not known\nslurmctld: error: slurm_set_addr: Unable to resolve \"ctl\"\n" +
+			"slurmctld: error: slurm_set_port: attempting to set port without address family\n" +
+			"slurmctld: error: Error creating slurm stream socket: Address family not supported by protocol\n" +
+			"slurmctld: fatal: _open_ports: Unable to listen to file descriptors.\n", Impeded,
+			"slurm_set_addr: Unable to resolve \"ctl\"; slurm_set_port: attempting to set port without address family; " +
+				"Error creating slurm stream socket: Address family not supported by protocol; " +
+				"_open_ports: Unable to listen to file descriptors."},
 		{"a full disk", "slurmctld: fatal: Incorrect permissions on state save loc: /tmp/trial-1/state\n", Impeded,
 			"Incorrect permissions on state save loc: /tmp/trial-1/state"},
 		{"no memory", "slurmctld: Running\nslurmctld: fatal: threadpool_create() failed: Resource temporarily unavailable\n",

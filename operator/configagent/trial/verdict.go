@@ -30,7 +30,8 @@ const (
 // for a plugin that could not be loaded.
 var impediments = []string{"Address already in use", "No space left on device", "Disk quota exceeded",
 	"Cannot allocate memory", "Resource temporarily unavailable", "Too many open files", "Input/output error",
-	"Read-only file system", "failed to map segment from shared object", "Incorrect permissions on state save loc"}
+	"Read-only file system", "failed to map segment from shared object", "Incorrect permissions on state save loc",
+	"Unable to listen to file descriptors"}
 
 // nameImpediments are texts of gai_strerror(3). slurmctld goes on after most of them, and an error that follows is another one.
 var nameImpediments = []string{"Temporary failure in name resolution", "Name or service not known",

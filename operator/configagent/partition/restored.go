@@ -1,0 +1,125 @@
+package partition
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+)
+
+// restored are the states that Restore has set and that slurmctld may not have saved yet.
+type restored struct {
+	// Started is when the slurmctld that was told of them has started, by its own clock; zero if it did not say.
+	Started time.Time `json:"started,omitzero"`
+	// States are the states by partition.
+	States map[string]string `json:"states"`
+}
+
+const (
+	// saveDelay is longer than slurmctld takes to save what it was told, and saving how long it takes to write a file: one that
+	// is written this soon after Restore may have some of the states only.
+	saveDelay = 10 * time.Second
+	saving    = time.Second
+)
+
+// restoredFile is where Restore keeps what it has set. Its time and that of Saved are of one clock, which is that of a file
+// server rather than of a host.
+func (o Override) restoredFile() string { return o.File + ".restored" }
+
+// startTime returns when slurmctld has started, if Restore has to know, and zero if slurmctld does not say.
+func (o Override) startTime(ctx context.Context) time.Time {
+	if o.Saved == "" {
+		return time.Time{}
+	}
+	started, _ := o.Programs.StartTime(ctx) // Restore itself matters more
+	return started
+}
+
+func (o Override) keepRestored(r restored) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	path := o.restoredFile()
+	return errors.Join(writeSynced(path+".new", text), os.Rename(path+".new", path))
+}
+
+// readRestored returns what Restore keeps, and when it was written. Without a file that can be read it is empty.
+func (o Override) readRestored() (out restored, at time.Time, err error) {
+	info, err := os.Stat(o.restoredFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, at, nil
+	} else if err != nil {
+		return out, at, err
+	}
+	text, err := os.ReadFile(o.restoredFile())
+	if err == nil && json.Unmarshal(text, &out) != nil {
+		return restored{}, at, record(o.restoredFile()).remove()
+	}
+	return out, info.ModTime(), err
+}
+
+// RestoreLost gives partitions their state back once more if another slurmctld serves than at Restore, with states that were
+// saved before: slurmctld saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has
+// saved them, nor while partitions are overridden again.
+func (o Override) RestoreLost(ctx context.Context) error {
+	if _, overridden := o.Age(); overridden {
+		return nil
+	}
+	kept, at, err := o.readRestored()
+	if err != nil || len(kept.States) == 0 {
+		return err
+	}
+	started, err := o.Programs.StartTime(ctx)
+	if err != nil {
+		return err
+	}
+	if o.isSaved(kept, at, started) {
+		return record(o.restoredFile()).remove()
+	}
+	if started.Equal(kept.Started) {
+		return nil
+	}
+	return o.restoreAgain(ctx, restored{started, kept.States})
+}
+
+// isSaved reports whether the slurmctld of Restore has saved all that Restore has set. started is when the one that serves has
+// started.
+func (o Override) isSaved(kept restored, at, started time.Time) bool {
+	info, err := os.Stat(o.Saved)
+	if err != nil || !info.ModTime().After(at) {
+		return false
+	}
+	if started.Equal(kept.Started) {
+		return time.Since(at).Abs() >= saveDelay
+	}
+	// The one that serves has lost the states itself if it has saved them since.
+	return info.ModTime().After(at.Add(saving)) && info.ModTime().Before(started)
+}
+
+// restoreAgain sets the states of partitions that have the overriding state, and keeps what it has set in its turn.
+func (o Override) restoreAgain(ctx context.Context, kept restored) error {
+	states, err := o.Programs.States(ctx)
+	if err != nil {
+		return err
+	}
+	lost := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(kept.States)) {
+		if other, has := o.States[kept.States[name]]; !has || states[name] != other {
+			continue
+		}
+		lost[name] = kept.States[name]
+		err = errors.Join(err, o.Programs.SetState(ctx, name, lost[name]))
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(lost) == 0:
+		return record(o.restoredFile()).remove()
+	}
+	return o.keepRestored(restored{kept.Started, lost})
+}
