@@ -135,10 +135,11 @@ func TestTheStatusShowsARelease(t *testing.T) {
 	old := v1beta1.ImageRelease{Image: "slurm:24.11", Release: "24.11"}
 	current := v1beta1.ImageRelease{Image: "slurm:26.05", Release: "26.05"}
 	e.checkStatus(v1beta1.ReleaseStatus{Image: "slurm:24.11", Release: "24.11", NextImage: "slurm:26.05",
-		ImageReleases: []v1beta1.ImageRelease{old, current}})
+		HasRun: true, ImageReleases: []v1beta1.ImageRelease{old, current}})
 	kubetest.RollOut(t, e.store)
 	e.settleRelease()
-	now := v1beta1.ReleaseStatus{Image: "slurm:26.05", Release: "26.05", ImageReleases: []v1beta1.ImageRelease{current}}
+	now := v1beta1.ReleaseStatus{Image: "slurm:26.05", Release: "26.05", HasRun: true,
+		ImageReleases: []v1beta1.ImageRelease{current}}
 	e.checkStatus(now)
 
 	e.setImage("slurm:24.11")

@@ -73,7 +73,7 @@ func (m Member) String() string { return fmt.Sprintf("the %s of %s", m.Daemon, m
 // Change is an image of another release that a daemon is to get.
 type Change struct {
 	Daemon Daemon
-	// IsFirst says that the daemon has never run, so that it has no state and serves nobody.
+	// IsFirst says that the daemon has never run, so that it serves nobody and has no state but one that is Stored.
 	IsFirst bool
 	// From is the release that runs, and To that of the image; the zero value is one that is not known.
 	From, To Release
@@ -108,14 +108,22 @@ func Judge(c Change) Verdict {
 		return unknown("the release of Slurm in the new image")
 	case c.IsFirst && !rules[c.Daemon].hasState: // the others may wait to know what runs, which nobody can know
 		return Verdict{ReasonAllowed, fmt.Sprintf("%s has never run", c.Daemon)}
-	case !c.IsFirst && !c.From.IsKnown():
-		return unknown("the release of Slurm that runs")
+	case !c.IsFirst && !c.From.IsKnown() && rules[c.Daemon].hasState:
+		return unknownRun
 	case c.From == c.To:
 		return Verdict{ReasonAllowed, fmt.Sprintf("%s stays %s", c.Daemon, c.To)}
 	}
 	if v := judgeState(c); !v.Allowed() {
 		return v
 	}
+	if v := judgeOthers(c); v.Allowed() || c.IsFirst || c.From.IsKnown() {
+		return v
+	}
+	return unknownRun // it may stay what it is
+}
+
+// judgeOthers judges the change beside all other daemons.
+func judgeOthers(c Change) Verdict {
 	others := slices.Clone(c.Others)
 	slices.SortStableFunc(others, func(a, b Member) int { // those first that are upgraded first
 		return cmp.Or(-cmp.Compare(rules[a.Daemon].rank, rules[b.Daemon].rank), cmp.Compare(a.Name, b.Name))
@@ -138,9 +146,12 @@ func unknown(what string) Verdict {
 	return Verdict{ReasonUnknown, what + " is being looked up"}
 }
 
+// unknownRun is the verdict as long as it matters what runs, which is not known.
+var unknownRun = unknown("the release of Slurm that runs")
+
 // judgeState judges what the daemon has stored.
 func judgeState(c Change) Verdict {
-	if rules[c.Daemon].hasState && !c.IsFirst {
+	if rules[c.Daemon].hasState && (!c.IsFirst || c.Stored.IsKnown()) {
 		stored := cmp.Or(c.Stored, c.From)
 		switch JudgeState(c.To, stored) {
 		case StateIsNewer:

@@ -56,6 +56,8 @@ func TestJudge(t *testing.T) {
 		{"an unknown image", Slurmrestd, "24.11", "", "slurmctld 26.05", "Unknown",
 			"the release of Slurm in the new image is being looked up"},
 		{"an unknown release that runs", Slurmctld, "", "26.05", "slurmdbd 26.05", "Unknown", "that runs"},
+		{"a daemon without a state may have run anything", Slurmrestd, "", "26.05", "slurmctld 26.05", "Allowed", "works with"},
+		{"but it may also stay what it is", Slurmrestd, "", "26.05", "slurmctld 25.11", "Unknown", "that runs"},
 		{"an unknown slurmdbd", Slurmctld, "24.11", "26.05", "slurmdbd ", "Unknown",
 			"the release of the slurmdbd of x0 is being looked up"},
 		{"an unknown client", Slurmdbd, "24.11", "26.05", "slurmctld 24.11, sackd ", "Unknown", "the sackd of x1"},
@@ -100,6 +102,10 @@ func TestTheFirstRunHasNoState(t *testing.T) {
 	c.To = release(t, "26.11")
 	if got := Judge(c); got.Reason != ReasonWaitingForSlurmdbd {
 		t.Errorf("with an older slurmdbd: %+v", got)
+	}
+	c.To, c.Stored = release(t, "25.05"), release(t, "25.11") // such as that of a Controller before
+	if got := Judge(c); got.Reason != ReasonDowngrade {
+		t.Errorf("where somebody else has left a newer state: %+v", got)
 	}
 }
 

@@ -180,7 +180,7 @@ func (w *simulation) addObjects() {
 	n.Spec.ControllerRef = &corev1.LocalObjectReference{Name: ctldName}
 	w.api.put(n)
 	w.addPartitionedNodeSet(partitionedNodeSets[0])
-	image := slurmImages[w.rand.IntN(len(slurmImages))]
+	image := pick(w, append(slices.Clone(slurmImages), siteImage)...)
 	for _, kind := range kinds {
 		w.images[kind] = image
 		w.addObject(kind)

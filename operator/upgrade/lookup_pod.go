@@ -128,8 +128,8 @@ func readAnswer(now time.Time, pod *corev1.Pod, daemon releases.Daemon) (answer 
 	case pod.Status.Phase == corev1.PodFailed: // such as an evicted one
 		return failed("pod %s failed: %s", pod.Name, shorten(pod.Status.Message)), true
 	case state.Waiting != nil && isImpeded(state.Waiting.Reason):
-		return failed("%s: %s; correct the image or its pull secrets", state.Waiting.Reason,
-			shorten(state.Waiting.Message)), false
+		return failed("%s: %s; correct the image or its pull secrets, or say its release in annotation %s", state.Waiting.Reason,
+			shorten(state.Waiting.Message), v1beta1.AnnotationImageReleases), false
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {

@@ -154,8 +154,9 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			continue
 		}
 		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
-		next, isGiven := parse(status.ReleaseOf(status.NextImage)), meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)
-		isAsked = isAsked || status.NextImage != ""
+		next, isWaiting := parse(status.ReleaseOf(status.NextImage)), status.NextImage != ""
+		isGiven := isWaiting && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)
+		isAsked = isAsked || isWaiting
 		if status.NeverRan {
 			if !isGiven {
 				continue

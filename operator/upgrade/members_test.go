@@ -168,6 +168,10 @@ func TestADaemonThatNeverRanIsNoMember(t *testing.T) {
 	if i := slices.IndexFunc(members, isController); i < 0 || members[i].Release != newRelease {
 		t.Errorf("it is given another image, and the members are %v", members)
 	}
+	c.Status.NextImage = "" // the condition is of an earlier image
+	if members, _ = membersOf(releases.Slurmdbd, v.othersOf(a)); slices.ContainsFunc(members, isController) {
+		t.Errorf("it is to keep its image, and the members are %v", members)
+	}
 }
 
 // TestWhatRefersToNothingIsAMember of the cluster for which its pods were made.

@@ -70,7 +70,7 @@ func Plan(o Observation) Decision {
 	if s.NeverRan && s.Image != applied { // it was replaced
 		s.Image = applied
 	}
-	s.NeverRan = false
+	s.NeverRan, s.HasRun = false, s.HasRun || o.HasReady
 	if o.Restored == "" {
 		s.RestoredState = ""
 	}
@@ -96,23 +96,29 @@ func Plan(o Observation) Decision {
 
 // judge decides whether the wanted image takes the place of the one that is applied.
 func (d *Decision) judge(o Observation, applied string) {
+	ran, isFirst := d.findRun(o, applied)
+	d.Status.NeverRan = isFirst
 	// What the state says itself counts more than what users say of it.
-	change := releases.Change{Daemon: o.Daemon, From: parse(d.Status.ReleaseOf(applied)),
+	change := releases.Change{Daemon: o.Daemon, IsFirst: isFirst, From: parse(d.Status.ReleaseOf(ran)),
 		To: parse(d.Status.ReleaseOf(o.Wanted)), Stored: cmp.Or(o.Stored, restoredRelease(o)), Others: o.Others}
-	// An image that cannot even be looked up, and of which nothing is ready, has never run.
-	change.IsFirst = !change.From.IsKnown() && o.Answers[applied].Problem != "" && !o.HasReady
-	d.Status.NeverRan = change.IsFirst
+	if o.Answers[ran].Problem != "" && !isFirst {
+		change.From = cmp.Or(change.From, o.Stored)
+	}
 	d.Verdict = releases.Judge(change)
 	d.useRestored(o, change)
 	if !change.To.IsKnown() && !d.Verdict.Allowed() {
 		d.Lookups = append(d.Lookups, o.Wanted)
 	}
-	if !change.From.IsKnown() && (!d.Verdict.Allowed() || change.IsFirst) {
+	// The verdict may depend on that nothing can be found out.
+	if d.Status.ReleaseOf(ran) == "" && ran != o.Wanted && (!d.Verdict.Allowed() || isFirst || change.From.IsKnown()) {
+		d.Lookups = append(d.Lookups, ran)
+	}
+	if ran != applied {
 		d.Lookups = append(d.Lookups, applied)
 	}
 	failed := o.Answers[o.Wanted].Problem
-	if failed == "" && !change.IsFirst {
-		failed = o.Answers[applied].Problem
+	if failed == "" && !isFirst {
+		failed = o.Answers[ran].Problem
 	}
 	if d.Verdict.Reason == v1beta1.ReasonUnknown && failed != "" {
 		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
@@ -123,6 +129,19 @@ func (d *Decision) judge(o Observation, applied string) {
 		d.Image = applied
 		d.StaysStopped = o.Daemon.HasState() && restoredRelease(o).IsKnown()
 	}
+}
+
+// findRun returns the image that has run last, and reports whether none has: an image that cannot even be looked up, and of which
+// nothing has been ready, has never run. Somebody may have given it to a workload that ran with another one.
+func (d *Decision) findRun(o Observation, applied string) (image string, isFirst bool) {
+	s := &d.Status
+	switch {
+	case o.HasReady || s.ReleaseOf(applied) != "" || o.Answers[applied].Problem == "":
+		return applied, false
+	case s.HasRun:
+		return s.Image, false
+	}
+	return applied, true
 }
 
 // restoredRelease returns the release of a copy of the state that was put in place for this change, or the zero value. What
@@ -170,6 +189,7 @@ func (d *Decision) answerOthers(o Observation) {
 		d.Lookups = append(d.Lookups, s.Image)
 	}
 	setRelease(s, s.Image, "")
+	s.NeverRan = s.NeverRan || failed != "" && !s.HasRun
 	if failed != "" && d.Verdict.Reason == "" {
 		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
 	}

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,6 +172,10 @@ func TestPlan(t *testing.T) {
 			o.Wanted, o.IsAsked, o.Answers[imageOld] = imageOld, true, Answer{Problem: "no image"}
 		}, imageOld, imageOld, "LookupFailed",
 			v1beta1.ReleaseStatus{Image: imageOld, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
+		{"it cannot be answered, and nothing has ever run", func(o *Observation) {
+			o.Wanted, o.IsAsked, o.Answers[imageOld], o.HasReady = imageOld, true, Answer{Problem: "no image"}, false
+		}, imageOld, imageOld, "LookupFailed",
+			v1beta1.ReleaseStatus{Image: imageOld, NeverRan: true, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
 		{"it asks no more, and there is no answer", func(o *Observation) {
 			o.Wanted, o.Answers[imageOld] = imageOld, Answer{Problem: "no image"}
 			o.Last.ImageReleases = []v1beta1.ImageRelease{{Image: imageOld}}
@@ -186,6 +191,7 @@ func TestPlan(t *testing.T) {
 			if len(d.Status.ImageReleases) == 0 {
 				d.Status.ImageReleases = nil
 			}
+			d.Status.HasRun = false // TestADaemonThatHasRunIsNoFirst
 			if diff := cmp.Diff(tc.status, d.Status); diff != "" {
 				t.Errorf("the status (-want +got):\n%s", diff)
 			}
@@ -217,6 +223,47 @@ func TestARestoredStateIsGoodForOneWayBack(t *testing.T) {
 		if d.Verdict.Reason != "" {
 			o.IsRecorded = d.Verdict.Allowed()
 		}
+	}
+}
+
+// TestADaemonThatHasRunIsNoFirst: its image cannot be looked up, and no pod is ready just now. What it has stored and those that
+// talk to it still count.
+func TestADaemonThatHasRunIsNoFirst(t *testing.T) {
+	o := newChange(newRelease)
+	o.Wanted = imageOld
+	o.Last = Plan(o).Status // it is ready, and no image changes
+	o.Wanted, o.HasReady, o.Complete = imageNew, false, false
+	o.Answers = map[string]Answer{imageOld: {Problem: "no image"}, imageNew: {Release: newRelease}}
+	for range 2 { // what is allowed is recorded first
+		d := Plan(o)
+		if d.Image != imageOld || d.Verdict.Reason != v1beta1.ReasonLookupFailed || d.Status.NeverRan {
+			t.Errorf("image %s, verdict %+v, status %+v", d.Image, d.Verdict, d.Status)
+		}
+		o.Last, o.IsRecorded = d.Status, d.Verdict.Allowed()
+	}
+	o.Stored = oldRelease // its agent runs
+	if d := Plan(o); !d.Verdict.Allowed() || !slices.Equal(d.Lookups, []string{imageOld}) {
+		t.Errorf("the state says what has run, and the verdict is %+v; looked up is %v", d.Verdict, d.Lookups)
+	}
+	o.Stored, o.Answers[imageOld] = releases.Release{}, Answer{Release: oldRelease} // it is stated
+	if d := Plan(o); !d.Verdict.Allowed() {
+		t.Errorf("its release is stated, and the verdict is %+v", d.Verdict)
+	}
+}
+
+// TestAnImageOfSomebodyElseThatNeverRan: somebody has given the workload a mistyped image, and the one before has run.
+func TestAnImageOfSomebodyElseThatNeverRan(t *testing.T) {
+	o := newChange(newRelease)
+	o.Applied, o.Wanted, o.HasReady, o.Complete = "typo:1", imageNew, false, false
+	o.Last = v1beta1.ReleaseStatus{Image: imageNew, HasRun: true, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
+	o.Answers["typo:1"] = Answer{Problem: "no image"}
+	d := Plan(o)
+	if !d.Verdict.Allowed() || d.Status.NeverRan || d.Status.Image != imageNew {
+		t.Errorf("the way back: %+v, %+v", d.Verdict, d.Status)
+	}
+	o.Wanted = imageOld
+	if d := Plan(o); d.Verdict.Reason != v1beta1.ReasonDowngrade {
+		t.Errorf("an image that cannot read what the one before has stored: %+v", d.Verdict)
 	}
 }
 

@@ -57,18 +57,18 @@ const kindRule = "rule"
 // meaning.
 func ownFields() map[string][]string {
 	return map[string][]string{
-		"accountings": {"spec.accounts", "spec.address", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
+		"accountings": {"spec.accounts", "spec.address", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
 			"status.release", "status.restoredState"},
-		"controllers": {"spec.address", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
-		"loginsets":   {"status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
+		"controllers": {"spec.address", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
+		"loginsets":   {"status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.faultDrains",
 			"spec.maxReplicas", "spec.securityProfile",
 			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
-			"status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release",
+			"status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release",
 			"status.restoredState",
 		},
-		"restapis": {"spec.tls", "status.certificateExpiry", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
+		"restapis": {"spec.tls", "status.certificateExpiry", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
 			"status.release", "status.replicas", "status.restoredState", "status.selector", "status.url"},
 	}
 }

@@ -159,8 +159,12 @@ type ReleaseStatus struct {
 	// +optional
 	RestoredState string `json:"restoredState,omitempty"`
 
-	// neverRan tells that nothing of image has ever run: it cannot even be looked up, and no pod is ready. Other daemons do not
-	// wait for its release.
+	// hasRun tells that a pod of image, or of an image before, has been ready.
+	// +optional
+	HasRun bool `json:"hasRun,omitempty"`
+
+	// neverRan tells that nothing of image has ever run: it cannot even be looked up, and no pod has been ready. Other daemons do
+	// not wait for its release.
 	// +optional
 	NeverRan bool `json:"neverRan,omitempty"`
 }
