@@ -56,7 +56,11 @@ func (r *Reconciler) checkDeletion(ctx context.Context, c *v1beta1.Controller) e
 	if err := r.Uncached.List(ctx, list, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("listing NodeSets: %w", err)
 	}
-	if waiting := nodeSetsInUse(c, list.Items); len(waiting) > 0 {
+	workers := &corev1.PodList{}
+	if err := r.Uncached.List(ctx, workers, client.InNamespace(c.Namespace), client.MatchingLabels(names.WorkerSelector(c.Name))); err != nil {
+		return fmt.Errorf("listing workers: %w", err)
+	}
+	if waiting := nodeSetsInUse(c, list.Items, workers.Items); len(waiting) > 0 {
 		return problem.New(v1beta1.ReasonWaitingForNodeSets,
 			"slurmctld goes on until the workers of NodeSet %s are gone; delete the NodeSet or scale it to zero",
 			strings.Join(waiting, ", "))
@@ -65,13 +69,17 @@ func (r *Reconciler) checkDeletion(ctx context.Context, c *v1beta1.Controller) e
 }
 
 // nodeSetsInUse returns the names of a Controller's NodeSets that have workers, or are waiting for some to
-// end.
-func nodeSetsInUse(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet) []string {
+// end. The first workers are there before their NodeSet counts them.
+func nodeSetsInUse(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, workers []corev1.Pod) []string {
+	hasWorkers := map[string]bool{}
+	for i := range workers {
+		hasWorkers[workers[i].Labels[v1beta1.LabelAppInstance]] = true
+	}
 	var out []string
 	for i := range nodeSets {
 		n := &nodeSets[i]
 		key, _ := refs.ClusterKeyOf(n)
-		if key.Kind == v1beta1.KindController && key.Name == c.Name && (n.Status.Replicas > 0 ||
+		if key.Kind == v1beta1.KindController && key.Name == c.Name && (n.Status.Replicas > 0 || hasWorkers[n.Name] ||
 			kube.HasFinalizer(n, v1beta1.FinalizerDrain) && n.DeletionTimestamp != nil) {
 			out = append(out, n.Name)
 		}

@@ -2,18 +2,21 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/names"
 )
 
 // TestADeletionWithoutRightsSaysSo: the operator has no right to delete the objects in a namespace that was taken from
@@ -62,5 +65,22 @@ func TestADeletionReadsPastTheCache(t *testing.T) {
 	left := &corev1.ServiceList{}
 	if err := e.store.List(t.Context(), left); err != nil || len(left.Items) > 0 {
 		t.Errorf("%d Services are left (%v)", len(left.Items), err)
+	}
+}
+
+// TestADeletionWaitsForFirstWorkers: a NodeSet has made a worker, which its status does not count yet.
+func TestADeletionWaitsForFirstWorkers(t *testing.T) {
+	e := newEnv(t)
+	e.reconcile()
+	c := &v1beta1.Controller{}
+	e.get("slurm", c)
+	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cpu"},
+		Spec: v1beta1.NodeSetSpec{ControllerRef: &corev1.LocalObjectReference{Name: "slurm"}}}
+	worker := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cpu-0", Labels: names.NodeSetSelector("cpu", "slurm")}}
+	if err := errors.Join(e.store.Create(t.Context(), n), e.store.Create(t.Context(), worker), e.store.Delete(t.Context(), c)); err != nil {
+		t.Fatal(err)
+	}
+	if ready := e.reconcile(); ready.Reason != v1beta1.ReasonWaitingForNodeSets || !strings.Contains(ready.Message, "cpu") {
+		t.Errorf("the condition is %+v", ready)
 	}
 }
