@@ -77,6 +77,8 @@ type Change struct {
 	IsFirst bool
 	// From is the release that runs, and To that of the image; the zero value is one that is not known.
 	From, To Release
+	// IsFromLost says that From cannot be found out. It may be any release then.
+	IsFromLost bool
 	// Stored is the release that has written the state; the zero value stands for From.
 	Stored Release
 	// Others are the other daemons of the cluster.
@@ -108,7 +110,7 @@ func Judge(c Change) Verdict {
 		return unknown("the release of Slurm in the new image")
 	case c.IsFirst && !rules[c.Daemon].hasState: // the others may wait to know what runs, which nobody can know
 		return Verdict{ReasonAllowed, fmt.Sprintf("%s has never run", c.Daemon)}
-	case !c.IsFirst && !c.From.IsKnown() && rules[c.Daemon].hasState:
+	case !c.IsFirst && !c.From.IsKnown() && rules[c.Daemon].hasState && !(c.IsFromLost && c.Stored.IsKnown()):
 		return unknownRun
 	case c.From == c.To:
 		return Verdict{ReasonAllowed, fmt.Sprintf("%s stays %s", c.Daemon, c.To)}
@@ -116,7 +118,7 @@ func Judge(c Change) Verdict {
 	if v := judgeState(c); !v.Allowed() {
 		return v
 	}
-	if v := judgeOthers(c); v.Allowed() || c.IsFirst || c.From.IsKnown() {
+	if v := judgeOthers(c); v.Allowed() || c.IsFirst || c.IsFromLost || c.From.IsKnown() {
 		return v
 	}
 	return unknownRun // it may stay what it is
@@ -178,7 +180,7 @@ func judgeSkew(c Change, m Member) Verdict {
 		return Verdict{ReasonTooOld, fmt.Sprintf(
 			"%s, which is %s, does not work with %s %s: upgrade it to %s or newer first", m, m.Release, c.Daemon, c.To,
 			c.To.plus(-maxSkew))}
-	case changed.rank > other.rank && c.From.isNewerThan(c.To) && cmp.Or(m.Newest, m.Release).isNewerThan(c.To):
+	case changed.rank > other.rank && (!c.From.IsKnown() || c.From.isNewerThan(c.To)) && cmp.Or(m.Newest, m.Release).isNewerThan(c.To):
 		return Verdict{ReasonDowngrade, fmt.Sprintf(
 			"%s, which is %s, does not work with %s %s: set an image of %s or older there first", m,
 			cmp.Or(m.Newest, m.Release), c.Daemon, c.To, c.To)}

@@ -109,6 +109,29 @@ func TestTheFirstRunHasNoState(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeFoundOutMayBeAnyRelease: slurmctld ran with an image that is gone, and a copy of an older state is in place.
+func TestWhatCannotBeFoundOutMayBeAnyRelease(t *testing.T) {
+	older := release(t, "24.11")
+	for _, tc := range []struct {
+		stored, client Release
+		reason         string
+	}{
+		{older, older, ReasonAllowed}, {older, release(t, "26.05"), ReasonDowngrade}, {older, Release{}, ReasonUnknown},
+		{release(t, "26.05"), older, ReasonDowngrade}, {Release{}, older, ReasonUnknown},
+	} {
+		got := Judge(Change{Daemon: Slurmctld, IsFromLost: true, To: older, Stored: tc.stored,
+			Others: []Member{{Daemon: Slurmrestd, Name: "RestApi r", Release: tc.client}}})
+		if got.Reason != tc.reason {
+			t.Errorf("with a state of %s and a slurmrestd of %s it is %+v", tc.stored, tc.client, got)
+		}
+	}
+	first := Change{Daemon: Slurmdbd, IsFirst: true, To: older,
+		Others: []Member{{Daemon: Slurmctld, Name: "Controller c", Release: release(t, "26.05")}}}
+	if got := Judge(first); got.Reason != ReasonDowngrade {
+		t.Errorf("a first slurmdbd that is older than slurmctld: %+v", got)
+	}
+}
+
 // TestADaemonThatHasNeverRunWaitsForNobody: slurmctld waits to know the release of its old image, which nobody can know.
 func TestADaemonThatHasNeverRunWaitsForNobody(t *testing.T) {
 	c := Change{Daemon: Sackd, IsFirst: true, To: release(t, "26.05"),

@@ -101,16 +101,14 @@ func (d *Decision) judge(o Observation, applied string) {
 	// What the state says itself counts more than what users say of it.
 	change := releases.Change{Daemon: o.Daemon, IsFirst: isFirst, From: parse(d.Status.ReleaseOf(ran)),
 		To: parse(d.Status.ReleaseOf(o.Wanted)), Stored: cmp.Or(o.Stored, restoredRelease(o)), Others: o.Others}
-	if o.Answers[ran].Problem != "" && !isFirst {
-		change.From = cmp.Or(change.From, o.Stored)
-	}
+	change.IsFromLost = o.Answers[ran].Problem != ""
 	d.Verdict = releases.Judge(change)
 	d.useRestored(o, change)
 	if !change.To.IsKnown() && !d.Verdict.Allowed() {
 		d.Lookups = append(d.Lookups, o.Wanted)
 	}
 	// The verdict may depend on that nothing can be found out.
-	if d.Status.ReleaseOf(ran) == "" && ran != o.Wanted && (!d.Verdict.Allowed() || isFirst || change.From.IsKnown()) {
+	if d.Status.ReleaseOf(ran) == "" && ran != o.Wanted && (!d.Verdict.Allowed() || isFirst || change.IsFromLost) {
 		d.Lookups = append(d.Lookups, ran)
 	}
 	if ran != applied {

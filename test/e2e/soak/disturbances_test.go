@@ -217,7 +217,12 @@ func (r *run) holdJobs() (func() error, error) {
 	release := func() error {
 		var errs []error
 		for _, id := range held {
-			errs = append(errs, ignoreFinished(r.scontrol("release", id)))
+			at := time.Now()
+			err := r.scontrol("release", id)
+			if err == nil {
+				r.noteRelease(id, at)
+			}
+			errs = append(errs, ignoreFinished(err))
 		}
 		return errors.Join(errs...)
 	}

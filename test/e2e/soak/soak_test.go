@@ -35,12 +35,14 @@ type run struct {
 	prefix string // of the names of its jobs
 	pods   *kubernetes.Clientset
 
-	mu      sync.Mutex
-	jobs    []submission
-	lost    []string // names of jobs whose ends slurmctld lost
-	kills   []time.Time
-	samples []sample
-	faults  []string
+	mu    sync.Mutex
+	jobs  []submission
+	lost  []string // names of jobs whose ends slurmctld lost
+	kills []time.Time
+	// released is when a held job was released, by its id.
+	released map[string]time.Time
+	samples  []sample
+	faults   []string
 }
 
 // TestSoak runs the workload and the disturbances of each seed on the cluster of the demo. Every job ends as it was asked to, at
@@ -58,8 +60,9 @@ func TestSoak(t *testing.T) {
 	for i := range *seeds {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			r := &run{env: &env{t, e.kube}, dice: rand.New(rand.NewPCG(seed, 0)), prefix: fmt.Sprintf("soak%d-", seed),
-				pods: clients}
+			r := &run{env: &env{t, e.kube}, dice: rand.New(rand.NewPCG(seed, 0)), released: map[string]time.Time{},
+				prefix: fmt.Sprintf("soak%d-", seed),
+				pods:   clients}
 			r.soak(seed)
 		})
 	}
@@ -109,7 +112,11 @@ func (r *run) submit(name string, job Job) (string, error) {
 // followUp runs the command that a job waits for, until it succeeds.
 func (r *run) followUp(id string, job Job) {
 	err := process.Retry(r.Context(), 2*time.Minute, func(ctx context.Context) error {
+		at := time.Now()
 		_, err := r.controller(ctx, append(slices.Clone(job.Then), id)...)
+		if err == nil {
+			r.noteRelease(id, at)
+		}
 		return ignoreFinished(err) // an administrator may have released it
 	})
 	if err != nil {
@@ -171,6 +178,7 @@ func (r *run) awaitEnd() {
 			}
 		}
 		if out != "" {
+			r.releaseAgain(ctx, out)
 			r.cancelLostEnds(ctx)
 			return errors.New("jobs are left:\n" + out)
 		}
@@ -179,6 +187,32 @@ func (r *run) awaitEnd() {
 	if err != nil {
 		r.fault("%v", err)
 	}
+}
+
+// releaseAgain releases jobs whose release slurmctld had not saved when it was killed (docs/development/slurm.md, "A killed
+// slurmctld").
+func (r *run) releaseAgain(ctx context.Context, queue string) {
+	for line := range strings.Lines(queue) {
+		id, _, _ := strings.Cut(strings.Fields(line)[0], "_")
+		if r.hasLostRelease(id) && strings.HasSuffix(strings.TrimSpace(line), " JobHeldUser") {
+			r.note("slurmctld lost the release of %s", line)
+			_, _ = r.controller(ctx, "scontrol", "release", id)
+		}
+	}
+}
+
+func (r *run) hasLostRelease(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, has := r.released[id]
+	return has && isLost(at, r.kills)
+}
+
+// noteRelease remembers when a command was that may have released a job.
+func (r *run) noteRelease(id string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.released[id] = at
 }
 
 // cancelLostEnds cancels jobs that ended right before slurmctld was killed, and that it believes to run until slurmd

@@ -59,9 +59,12 @@ func isLossExcused(job submission, kills []time.Time) bool {
 	if len(job.Then) > 0 {
 		times = append(times, job.at.Add(followUpAfter))
 	}
-	return slices.ContainsFunc(kills, func(kill time.Time) bool {
-		return slices.ContainsFunc(times, func(at time.Time) bool { return !kill.Before(at) && kill.Sub(at) <= lossWindow })
-	})
+	return slices.ContainsFunc(times, func(at time.Time) bool { return isLost(at, kills) })
+}
+
+// isLost reports whether slurmctld was killed before it had to save what it was told at a time.
+func isLost(at time.Time, kills []time.Time) bool {
+	return slices.ContainsFunc(kills, func(kill time.Time) bool { return !kill.Before(at) && kill.Sub(at) <= lossWindow })
 }
 
 // ranAgain reports whether a task of a job ended right before a kill, of which slurmdbd did not hear either: slurmctld started it
