@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,8 +129,10 @@ func readAnswer(now time.Time, pod *corev1.Pod, daemon releases.Daemon) (answer 
 	case pod.Status.Phase == corev1.PodFailed: // such as an evicted one
 		return failed("pod %s failed: %s", pod.Name, shorten(pod.Status.Message)), true
 	case state.Waiting != nil && isImpeded(state.Waiting.Reason):
-		return failed("%s: %s; correct the image or its pull secrets, or say its release in annotation %s", state.Waiting.Reason,
-			shorten(state.Waiting.Message), v1beta1.AnnotationImageReleases), false
+		out := failed("%s: %s; correct the image or its pull secrets, or say its release in annotation %s", state.Waiting.Reason,
+			shorten(state.Waiting.Message), v1beta1.AnnotationImageReleases)
+		out.CannotBePulled = slices.Contains(pullFailures, state.Waiting.Reason)
+		return out, false
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
@@ -138,6 +141,9 @@ func readAnswer(now time.Time, pod *corev1.Pod, daemon releases.Daemon) (answer 
 	}
 	return Answer{}, false
 }
+
+// pullFailures are the reasons of the kubelet for a container whose image it does not get.
+var pullFailures = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 
 // isImpeded reports whether a container waits for what the kubelet tries again, and not just for its start.
 func isImpeded(reason string) bool {

@@ -38,6 +38,8 @@ type Answer struct {
 	Release releases.Release
 	// Problem says why there is no release, and what to do about it.
 	Problem string
+	// CannotBePulled says that the image is the problem: no pod of it starts.
+	CannotBePulled bool
 }
 
 // Decision is what becomes of the image of a workload.
@@ -129,12 +131,12 @@ func (d *Decision) judge(o Observation, applied string) {
 	}
 }
 
-// findRun returns the image that has run last, and reports whether none has: an image that cannot even be looked up, and of which
+// findRun returns the image that has run last, and reports whether none has: an image that cannot be pulled, and of which
 // nothing has been ready, has never run. Somebody may have given it to a workload that ran with another one.
 func (d *Decision) findRun(o Observation, applied string) (image string, isFirst bool) {
 	s := &d.Status
 	switch {
-	case o.HasReady || s.ReleaseOf(applied) != "" || o.Answers[applied].Problem == "":
+	case o.HasReady || s.ReleaseOf(applied) != "" || !o.Answers[applied].CannotBePulled:
 		return applied, false
 	case s.HasRun:
 		return s.Image, false
@@ -187,7 +189,7 @@ func (d *Decision) answerOthers(o Observation) {
 		d.Lookups = append(d.Lookups, s.Image)
 	}
 	setRelease(s, s.Image, "")
-	s.NeverRan = s.NeverRan || failed != "" && !s.HasRun
+	s.NeverRan = s.NeverRan || o.Answers[s.Image].CannotBePulled && !s.HasRun
 	if failed != "" && d.Verdict.Reason == "" {
 		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
 	}

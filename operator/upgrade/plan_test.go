@@ -136,29 +136,34 @@ func TestPlan(t *testing.T) {
 			o.Wanted = imageOld
 		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
-		{"the new image cannot be looked up", func(o *Observation) { o.Answers[imageNew] = Answer{Problem: "no image"} },
+		{"the new image cannot be looked up", func(o *Observation) { o.Answers[imageNew] = Answer{Problem: "no image", CannotBePulled: true} },
 			imageOld, imageNew + " " + imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew}},
 		{"that which runs cannot be looked up", func(o *Observation) {
 			o.Last.ImageReleases = []v1beta1.ImageRelease{newKnown}
-			o.Answers[imageOld] = Answer{Problem: "no image"}
+			o.Answers[imageOld] = Answer{Problem: "no image", CannotBePulled: true}
 		}, imageOld, imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
 			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
 		{"an image that has never run is no obstacle", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases, o.HasReady = imageNew, []v1beta1.ImageRelease{newKnown}, false
-			o.Answers[imageOld] = Answer{Problem: "no image"}
+			o.Answers[imageOld] = Answer{Problem: "no image", CannotBePulled: true}
 		}, imageNew, imageOld, "Allowed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew, NeverRan: true,
 			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
 		{"an image that has never run, and waits", func(o *Observation) {
 			o.Last.ImageReleases, o.HasReady = []v1beta1.ImageRelease{newKnown}, false
-			o.Answers[imageOld], o.Others = Answer{Problem: "no image"}, newChange(oldRelease).Others
+			o.Answers[imageOld], o.Others = Answer{Problem: "no image", CannotBePulled: true}, newChange(oldRelease).Others
 		}, imageOld, imageOld, "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew, NeverRan: true,
+			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"an image that only the lookup failed for may have run", func(o *Observation) {
+			o.Last.ImageReleases, o.HasReady = []v1beta1.ImageRelease{newKnown}, false
+			o.Answers[imageOld] = Answer{Problem: "the pod was evicted"}
+		}, imageOld, imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
 			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
 		{"what has replaced it runs", func(o *Observation) {
 			o.Last, o.Applied, o.HasReady = v1beta1.ReleaseStatus{Image: "typo:1", NextImage: imageNew, NeverRan: true,
 				ImageReleases: []v1beta1.ImageRelease{newKnown}}, imageNew, false
 		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", ImageReleases: []v1beta1.ImageRelease{newKnown}}},
 		{"others learn what runs, although the new image cannot be looked up", func(o *Observation) {
-			o.Answers[imageNew], o.Answers[imageOld] = Answer{Problem: "no image"}, Answer{Release: oldRelease}
+			o.Answers[imageNew], o.Answers[imageOld] = Answer{Problem: "no image", CannotBePulled: true}, Answer{Release: oldRelease}
 			o.IsAsked = true
 		}, imageOld, imageNew, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
@@ -169,15 +174,15 @@ func TestPlan(t *testing.T) {
 		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
 		{"it cannot be answered", func(o *Observation) {
-			o.Wanted, o.IsAsked, o.Answers[imageOld] = imageOld, true, Answer{Problem: "no image"}
+			o.Wanted, o.IsAsked, o.Answers[imageOld] = imageOld, true, Answer{Problem: "no image", CannotBePulled: true}
 		}, imageOld, imageOld, "LookupFailed",
 			v1beta1.ReleaseStatus{Image: imageOld, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
 		{"it cannot be answered, and nothing has ever run", func(o *Observation) {
-			o.Wanted, o.IsAsked, o.Answers[imageOld], o.HasReady = imageOld, true, Answer{Problem: "no image"}, false
+			o.Wanted, o.IsAsked, o.Answers[imageOld], o.HasReady = imageOld, true, Answer{Problem: "no image", CannotBePulled: true}, false
 		}, imageOld, imageOld, "LookupFailed",
 			v1beta1.ReleaseStatus{Image: imageOld, NeverRan: true, ImageReleases: []v1beta1.ImageRelease{{Image: imageOld}}}},
 		{"it asks no more, and there is no answer", func(o *Observation) {
-			o.Wanted, o.Answers[imageOld] = imageOld, Answer{Problem: "no image"}
+			o.Wanted, o.Answers[imageOld] = imageOld, Answer{Problem: "no image", CannotBePulled: true}
 			o.Last.ImageReleases = []v1beta1.ImageRelease{{Image: imageOld}}
 		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld}},
 	} {
@@ -256,7 +261,7 @@ func TestAnImageOfSomebodyElseThatNeverRan(t *testing.T) {
 	o := newChange(newRelease)
 	o.Applied, o.Wanted, o.HasReady, o.Complete = "typo:1", imageNew, false, false
 	o.Last = v1beta1.ReleaseStatus{Image: imageNew, HasRun: true, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
-	o.Answers["typo:1"] = Answer{Problem: "no image"}
+	o.Answers["typo:1"] = Answer{Problem: "no image", CannotBePulled: true}
 	d := Plan(o)
 	if !d.Verdict.Allowed() || d.Status.NeverRan || d.Status.Image != imageNew {
 		t.Errorf("the way back: %+v, %+v", d.Verdict, d.Status)

@@ -163,8 +163,8 @@ type ReleaseStatus struct {
 	// +optional
 	HasRun bool `json:"hasRun,omitempty"`
 
-	// neverRan tells that nothing of image has ever run: it cannot even be looked up, and no pod has been ready. Other daemons do
-	// not wait for its release.
+	// neverRan tells that nothing of image has ever run: it cannot be pulled, and no pod has been ready. Other daemons do not wait
+	// for its release.
 	// +optional
 	NeverRan bool `json:"neverRan,omitempty"`
 }

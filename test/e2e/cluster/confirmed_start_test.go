@@ -4,10 +4,12 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
@@ -42,10 +44,16 @@ func (e *env) testConfirmedStarts() {
 	for _, lost := range []struct{ asked, confirmation string }{
 		{`.metadata.uid}")" --overwrite`, uid}, {`.metadata.uid}")"-2 --overwrite`, uid + "-2"},
 	} {
-		// The kubelet brings the note of the state some time after it was seen.
-		e.awaitSuccess(e.ctld, "slurmctld", "grep -qF '"+lost.asked+"' /etc/slurm-wanted/"+slurmconf.StateFile)
-		e.slurm("sh", "-ec", "cd "+slurmconf.StateDir+"; pid=$(cat "+slurmconf.RunDir+"/slurmctld.pid); kill -STOP $pid; "+
-			"rm -rf *; kill -KILL $pid")
+		note := "jsonpath={.data." + strings.ReplaceAll(slurmconf.StateFile, ".", `\.`) + "}"
+		process.Await(e.T, func() error {
+			if told := e.kubectl("get", "configmap", names.ControllerConfigMap("slurm"), "-o", note); !strings.Contains(told, lost.asked) {
+				return fmt.Errorf("the state is not noted: %q", told)
+			}
+			return nil
+		})
+		// A slurmctld that is stopped saves nothing when its pod ends.
+		e.slurm("sh", "-ec", "cd "+slurmconf.StateDir+"; kill -STOP $(cat "+slurmconf.RunDir+"/slurmctld.pid); rm -rf *")
+		e.kubectl("delete", "pod", e.ctld, "--grace-period=1")
 		process.Await(e.T, func() error {
 			if told := e.condition("ConfigApplied"); !strings.Contains(told, lost.asked) {
 				return errors.New(told)
