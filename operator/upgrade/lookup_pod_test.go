@@ -80,6 +80,9 @@ func TestReadAnswer(t *testing.T) {
 				!strings.Contains(got.Problem, tc.problem) || len(got.Problem) > 600 {
 				t.Errorf("it is %+v, over: %t", got, isOver)
 			}
+			if want := tc.name == "no image"; got.CannotBePulled != want {
+				t.Errorf("the image cannot be pulled: %t", got.CannotBePulled)
+			}
 			if got.Problem != "" && !strings.Contains(got.Problem, "image "+imageNew) {
 				t.Errorf("the problem does not name the image: %s", got.Problem)
 			}

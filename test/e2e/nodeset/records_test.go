@@ -69,7 +69,8 @@ func testNeededRecords(t *testing.T, s *nodeset.Env) {
 func testEditsOfRecords(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "edited", Max: 6})
 	c.awaitSlurmState("edited-5", "FUTURE", "")
-	jobs := []string{c.submitHeldJob("-p", "edited", "-w", "edited-5"), c.submitHeldJob("-p", "edited", "-N", "5", "-x", "edited-1")}
+	jobs := []string{c.submitHeldJob("-p", "all", "-w", "edited-5"),
+		c.submitHeldJob("-p", "all", "-C", "edited", "-N", "5", "-x", "edited-1")}
 	all := []string{"edited-0", "edited-1", "edited-2", "edited-3", "edited-4", "edited-5"}
 	edit := func(args ...string) {
 		t.Helper()
