@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,7 +192,9 @@ func TestARefusedChangeIsAnError(t *testing.T) {
 func TestAForgottenGateIsOpened(t *testing.T) {
 	c := newCluster(t, "a=UP")
 	c.must(c.Close(t.Context()))
-	go c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour)
+	var watching sync.WaitGroup
+	t.Cleanup(watching.Wait) // it writes into the folder of the test
+	watching.Go(func() { c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour) })
 	time.Sleep(100 * time.Millisecond)
 	c.expectStates("closed just now,", "a=DOWN")
 	long := time.Now().Add(-2 * time.Hour)
@@ -294,7 +297,9 @@ func TestWatchOpensWhatWasLost(t *testing.T) {
 	c.must(c.Open(t.Context()))
 	c.hasStarted(time.Now())
 	c.setAsAdministrator("a=DOWN")
-	go c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour)
+	var watching sync.WaitGroup
+	t.Cleanup(watching.Wait) // it writes into the folder of the test
+	watching.Go(func() { c.openForgotten(t.Context(), 10*time.Millisecond, time.Hour) })
 	for range 1000 {
 		if state, err := os.ReadFile(filepath.Join(c.dir, "partitions", "a")); err == nil && string(state) == "UP\n" {
 			return

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -144,7 +145,9 @@ func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 			}
 			return err
 		})
-		go g.Watch(t.Context())
+		var watching sync.WaitGroup
+		t.Cleanup(watching.Wait) // it writes into the cluster's folder
+		watching.Go(func() { g.Watch(t.Context()) })
 		process.Await(t, func() error {
 			found, err := states()
 			if err == nil && strings.Contains(found, "down") {
