@@ -42,7 +42,7 @@ func (e *env) testConfirmedStarts() {
 	uid := e.kubectl("get", "pvc", claim, "-o", "jsonpath={.metadata.uid}")
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 	for _, lost := range []struct{ asked, confirmation string }{
-		{`.metadata.uid}")" --overwrite`, uid}, {`.metadata.uid}")"-2 --overwrite`, uid + "-2"},
+		{`{.metadata.uid})" --overwrite`, uid}, {`{.metadata.uid})"-2 --overwrite`, uid + "-2"},
 	} {
 		note := "jsonpath={.data." + strings.ReplaceAll(slurmconf.StateFile, ".", `\.`) + "}"
 		process.Await(e.T, func() error {
