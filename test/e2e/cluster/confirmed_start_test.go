@@ -62,10 +62,6 @@ func (e *env) testConfirmedStarts() {
 		})
 		e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationStateMoved+"="+lost.confirmation, "--overwrite")
 		e.awaitCondition("ConfigApplied", "True Applied")
-		process.Await(e.T, func() error {
-			_, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol", "ping")
-			return err
-		})
-		e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+		e.awaitSuccess(e.ctld, "slurmctld", "sbatch --wait -o /dev/null -D / --wrap hostname") // when the worker has registered again
 	}
 }
