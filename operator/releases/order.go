@@ -73,11 +73,11 @@ func (m Member) String() string { return fmt.Sprintf("the %s of %s", m.Daemon, m
 // Change is an image of another release that a daemon is to get.
 type Change struct {
 	Daemon Daemon
-	// IsFirst says that the daemon has never run, so that it serves nobody and has no state but one that is Stored.
+	// IsFirst is set if the daemon has never run: it serves nobody, and Stored is its only state.
 	IsFirst bool
 	// From is the release that runs, and To that of the image; the zero value is one that is not known.
 	From, To Release
-	// IsFromLost says that From cannot be found out. It may be any release then.
+	// IsFromLost is set if nobody can look up From. Judge then expects any release.
 	IsFromLost bool
 	// Stored is the release that has written the state; the zero value stands for From.
 	Stored Release

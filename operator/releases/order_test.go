@@ -103,7 +103,7 @@ func TestTheFirstRunHasNoState(t *testing.T) {
 	if got := Judge(c); got.Reason != ReasonWaitingForSlurmdbd {
 		t.Errorf("with an older slurmdbd: %+v", got)
 	}
-	c.To, c.Stored = release(t, "25.05"), release(t, "25.11") // such as that of a Controller before
+	c.To, c.Stored = release(t, "25.05"), release(t, "25.11") // an earlier Controller left it
 	if got := Judge(c); got.Reason != ReasonDowngrade {
 		t.Errorf("where somebody else has left a newer state: %+v", got)
 	}

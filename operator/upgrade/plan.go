@@ -38,7 +38,7 @@ type Answer struct {
 	Release releases.Release
 	// Problem says why there is no release, and what to do about it.
 	Problem string
-	// CannotBePulled says that the image is the problem: no pod of it starts.
+	// CannotBePulled is set if the kubelet cannot pull the image, so no pod with it starts.
 	CannotBePulled bool
 }
 

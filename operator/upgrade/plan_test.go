@@ -248,7 +248,7 @@ func TestADaemonThatHasRunIsNoFirst(t *testing.T) {
 	}
 	o.Stored = oldRelease // its agent runs
 	if d := Plan(o); !d.Verdict.Allowed() || !slices.Equal(d.Lookups, []string{imageOld}) {
-		t.Errorf("the state says what has run, and the verdict is %+v; looked up is %v", d.Verdict, d.Lookups)
+		t.Errorf("with the release of the state: verdict %+v, lookups %v", d.Verdict, d.Lookups)
 	}
 	o.Stored, o.Answers[imageOld] = releases.Release{}, Answer{Release: oldRelease} // it is stated
 	if d := Plan(o); !d.Verdict.Allowed() {

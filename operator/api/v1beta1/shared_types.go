@@ -159,12 +159,11 @@ type ReleaseStatus struct {
 	// +optional
 	RestoredState string `json:"restoredState,omitempty"`
 
-	// hasRun tells that a pod of image, or of an image before, has been ready.
+	// hasRun is true once a pod with image, or with an earlier image, was ready.
 	// +optional
 	HasRun bool `json:"hasRun,omitempty"`
 
-	// neverRan tells that nothing of image has ever run: it cannot be pulled, and no pod has been ready. Other daemons do not wait
-	// for its release.
+	// neverRan is true if image cannot be pulled and no pod was ever ready. Other daemons do not wait for its release.
 	// +optional
 	NeverRan bool `json:"neverRan,omitempty"`
 }

@@ -63,6 +63,15 @@ func newCluster(t *testing.T, partitions ...string) *cluster {
 	return c
 }
 
+// newOpenedCluster returns a cluster whose gate was closed and opened.
+func newOpenedCluster(t *testing.T, partitions ...string) *cluster {
+	t.Helper()
+	c := newCluster(t, partitions...)
+	c.must(c.Close(t.Context()))
+	c.must(c.Open(t.Context()))
+	return c
+}
+
 func (c *cluster) writeFile(name, text string) {
 	c.Helper()
 	path := filepath.Join(c.dir, name)
@@ -292,9 +301,7 @@ func TestAKilledSlurmctldLeavesNoPartitionDown(t *testing.T) {
 
 // TestWatchOpensWhatWasLost calls what the other tests call.
 func TestWatchOpensWhatWasLost(t *testing.T) {
-	c := newCluster(t, "a=UP")
-	c.must(c.Close(t.Context()))
-	c.must(c.Open(t.Context()))
+	c := newOpenedCluster(t, "a=UP")
 	c.hasStarted(time.Now())
 	c.setAsAdministrator("a=DOWN")
 	var watching sync.WaitGroup
@@ -311,9 +318,7 @@ func TestWatchOpensWhatWasLost(t *testing.T) {
 
 // TestAStandbyLeavesNoPartitionDown: one that takes over says when its process has started, which may be days before.
 func TestAStandbyLeavesNoPartitionDown(t *testing.T) {
-	c := newCluster(t, "batch=UP")
-	c.must(c.Close(t.Context()))
-	c.must(c.Open(t.Context()))
+	c := newOpenedCluster(t, "batch=UP")
 	c.hasStarted(time.Now().Add(-24 * time.Hour))
 	c.setAsAdministrator("batch=DOWN")
 	c.restoreLost()
@@ -322,9 +327,7 @@ func TestAStandbyLeavesNoPartitionDown(t *testing.T) {
 
 // TestAnotherReconfigureLeavesNoPartitionDown: it comes before the gate is looked after, and finds DOWN what slurmctld has lost.
 func TestAnotherReconfigureLeavesNoPartitionDown(t *testing.T) {
-	c := newCluster(t, "a=UP", "b=UP")
-	c.must(c.Close(t.Context()))
-	c.must(c.Open(t.Context()))
+	c := newOpenedCluster(t, "a=UP", "b=UP")
 	c.hasStarted(time.Now())
 	c.setAsAdministrator("b=DOWN")
 	c.must(c.Close(t.Context()))
@@ -334,9 +337,7 @@ func TestAnotherReconfigureLeavesNoPartitionDown(t *testing.T) {
 
 // TestSavingWhatWasLostLeavesNoPartitionDown: somebody changes another partition of a slurmctld that has just started.
 func TestSavingWhatWasLostLeavesNoPartitionDown(t *testing.T) {
-	c := newCluster(t, "a=UP", "b=UP")
-	c.must(c.Close(t.Context()))
-	c.must(c.Open(t.Context()))
+	c := newOpenedCluster(t, "a=UP", "b=UP")
 	c.hasStarted(time.Now())
 	c.setAsAdministrator("b=DOWN")
 	c.savePartitions(time.Now().Add(2 * time.Second))

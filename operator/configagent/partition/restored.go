@@ -26,8 +26,8 @@ const (
 	saving    = time.Second
 )
 
-// restoredFile is where Restore keeps what it has set. Its time and that of Saved are of one clock, which is that of a file
-// server rather than of a host.
+// restoredFile is the path of the states that Restore has set. It is on the volume of Saved, so one clock sets the times of
+// both files.
 func (o Override) restoredFile() string { return o.File + ".restored" }
 
 // startTime returns when slurmctld has started, if Restore has to know, and zero if slurmctld does not say.

@@ -12,23 +12,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
-	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestAConfirmationThatTheStateIsMissingCountsOnce: slurmctld loses its state twice, and starts without it each time that
-// somebody has confirmed this, as the condition says how. It runs with -long.
+// TestAConfirmationThatTheStateIsMissingCountsOnce removes slurmctld's state twice. Each time, slurmctld starts only after a new
+// confirmation, with the value that the condition names. It runs with -long.
 func TestAConfirmationThatTheStateIsMissingCountsOnce(t *testing.T) {
-	if missing := realkube.MissingNodeRequirement(); missing != "" {
-		t.Skip(missing)
-	}
-	if !*long {
-		t.Skip("it runs only with -long")
-	}
-	var namespaces []string
-	for _, version := range versions {
-		namespaces = append(namespaces, namespaceOf("cluster.yaml", version))
-	}
-	kube := startKube(t, namespaces)
+	kube := startLong(t, "cluster.yaml")
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

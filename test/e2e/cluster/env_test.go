@@ -61,6 +61,22 @@ func startKube(t *testing.T, namespaces []string) *realkube.Cluster {
 	return kube
 }
 
+// startLong starts Kubernetes with the namespaces of a manifest on each release, for a test that runs only with -long.
+func startLong(t *testing.T, manifest string) *realkube.Cluster {
+	t.Helper()
+	if missing := realkube.MissingNodeRequirement(); missing != "" {
+		t.Skip(missing)
+	}
+	if !*long {
+		t.Skip("it runs only with -long")
+	}
+	var namespaces []string
+	for _, version := range versions {
+		namespaces = append(namespaces, namespaceOf(manifest, version))
+	}
+	return startKube(t, namespaces)
+}
+
 // runHelm runs Helm in the namespace of our own programs.
 func runHelm(t *testing.T, kube *realkube.Cluster, args ...string) {
 	t.Helper()

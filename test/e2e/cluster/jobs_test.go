@@ -12,23 +12,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
-	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 // TestEditsEndNoJob edits the objects of clusters in ways that would end jobs or slurmctld. It runs with -long, on each
 // release.
 func TestEditsEndNoJob(t *testing.T) {
-	if missing := realkube.MissingNodeRequirement(); missing != "" {
-		t.Skip(missing)
-	}
-	if !*long {
-		t.Skip("it runs only with -long")
-	}
-	var namespaces []string
-	for _, version := range versions {
-		namespaces = append(namespaces, namespaceOf("jobs.yaml", version))
-	}
-	kube := startKube(t, namespaces)
+	kube := startLong(t, "jobs.yaml")
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			e := editedCluster{startSlurm(t, kube, version, "jobs.yaml"), version}

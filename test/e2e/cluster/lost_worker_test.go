@@ -12,23 +12,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/test/harness/process"
-	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 // TestLostWorker brings slurmctld back with a state from before a worker registered, while the worker has a job. slurm-agent
 // has slurmd register again once the job has ended, and nobody helps. It runs with -long.
 func TestLostWorker(t *testing.T) {
-	if missing := realkube.MissingNodeRequirement(); missing != "" {
-		t.Skip(missing)
-	}
-	if !*long {
-		t.Skip("it runs only with -long")
-	}
-	var namespaces []string
-	for _, version := range versions {
-		namespaces = append(namespaces, namespaceOf("cluster.yaml", version))
-	}
-	kube := startKube(t, namespaces)
+	kube := startLong(t, "cluster.yaml")
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
