@@ -58,3 +58,32 @@ func TestALookupThatIsOverDoesNotStay(t *testing.T) {
 		t.Error("the lookup stays")
 	}
 }
+
+// TestALookupOfAnEarlierProcessDoesNotStay: the operator has ended after it had made a lookup that was over.
+func TestALookupOfAnEarlierProcessDoesNotStay(t *testing.T) {
+	c := newControllerOf("24.11")
+	c.Status.NextImage = "slurm:26.05"
+	store := newStore(t, c)
+	setImage(t, store, "slurm:24.11")
+	var lookup client.Object
+	for range 6 {
+		r := New(store, store, events.NewFakeRecorder(100), kubetest.Noon, Config{Image: "slurmrestd:1"})
+		_, _ = r.Reconcile(t.Context(), kubetest.Request("api")) // a conflict is an error
+		if pods := kubetest.LookupPods(t, store); lookup == nil && len(pods) > 0 {
+			lookup = pods[0].DeepCopy()
+		}
+		kubetest.AnswerLookups(t, store, outputs)
+		kubetest.RollOut(t, store)
+	}
+	if lookup == nil || len(kubetest.LookupPods(t, store)) > 0 {
+		t.Fatalf("the lookup is %v, and %d stay", lookup, len(kubetest.LookupPods(t, store)))
+	}
+	lookup.SetResourceVersion("")
+	if err := store.Create(t.Context(), lookup); err != nil {
+		t.Fatal(err)
+	}
+	r := New(store, store, events.NewFakeRecorder(100), kubetest.Noon, Config{Image: "slurmrestd:1"})
+	if _, err := r.Reconcile(t.Context(), kubetest.Request("api")); err != nil || len(kubetest.LookupPods(t, store)) > 0 {
+		t.Errorf("the lookup stays; %v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,8 @@ type simPod struct {
 	started, ready          bool
 	// wanted and applied are revisions of the configuration, and keys is the key set of the daemon.
 	wanted, applied, keys string
+	// appliedAt is when the agent wrote the applied one.
+	appliedAt time.Time
 	// accounts is the revision of the accounts in the database.
 	accounts string
 	// synced is the request to the kubelet that it has followed.
@@ -196,6 +199,7 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 	if release.Compare(w.states[kind]) < 0 && stored != w.states[kind] {
 		// slurmdbd or slurmctld converts the copy, which serves once
 		w.restored[kind] = w.api.objects[kind][objectNames[kind]].GetAnnotations()[v1beta1.AnnotationRestoredState]
+		delete(w.copies, kind)
 		w.counts["a daemon gets a copy of an older state"]++
 	}
 	if release.Compare(stored) < 0 {
@@ -207,15 +211,8 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 // storedRelease returns the release that has written what the daemon of an object will find when it starts: that of a copy
 // which users have put in its place, until a daemon has used it.
 func (w *simulation) storedRelease(kind string) releases.Release {
-	stored := w.states[kind]
-	o := w.api.objects[kind][objectNames[kind]]
-	if o == nil {
-		return stored
-	}
-	value := o.GetAnnotations()[v1beta1.AnnotationRestoredState]
-	restored, err := releases.Parse(value)
-	if err == nil && restored.Compare(stored) < 0 && w.restored[kind] != value {
+	if restored := w.copies[kind]; restored.IsKnown() && restored.Compare(w.states[kind]) < 0 {
 		return restored
 	}
-	return stored
+	return w.states[kind]
 }

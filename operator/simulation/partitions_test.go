@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,8 +37,18 @@ type simSlurmctld struct {
 	// files are the files of revisions, and accepted is the revision that was in force last.
 	files    map[string]configagent.Files
 	accepted string
-	// drained is the file in which agents remember the partitions that they have drained, empty if there is none.
-	drained string
+	// drained is the file in which agents remember the partitions that they have drained, empty if there is none, and drainedAt
+	// when it was written.
+	drained   string
+	drainedAt time.Time
+	// written counts files that were written.
+	written int64
+}
+
+// noteWritten returns the time of a file that is written now. No two have the same.
+func (c *simSlurmctld) noteWritten() time.Time {
+	c.written++
+	return time.Unix(c.written, 0)
 }
 
 func newSlurmctld() *simSlurmctld {
@@ -97,14 +108,18 @@ func (w *simulation) hold(p *simPod, inForce, wanted configagent.Files) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	judge := inuse.Judge{Programs: partition.Programs{Execute: c.execute(w.broken.keepOpen)}, Wanted: dir, Live: filepath.Join(dir, "live"),
 		File: filepath.Join(dir, "drained"), GateFile: filepath.Join(dir, "closed"), Log: slog.New(slog.DiscardHandler)}
-	texts := map[string]string{"drained": c.drained, slurmconf.ForcedRevisionFile: w.forcedRevision()}
+	type file struct {
+		text string
+		at   time.Time
+	}
+	files := map[string]file{"drained": {c.drained, c.drainedAt}, slurmconf.ForcedRevisionFile: {text: w.forcedRevision()}}
 	if p.applied != "" {
-		texts["live/slurm.conf"] = "its slurmctld has started"
+		files["live/slurm.conf"] = file{"its slurmctld has started", p.appliedAt}
 	}
 	err = os.Mkdir(judge.Live, 0o700)
-	for name, text := range texts {
-		if text != "" {
-			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	for name, f := range files {
+		if path := filepath.Join(dir, name); f.text != "" {
+			err = errors.Join(err, os.WriteFile(path, []byte(f.text), 0o600), os.Chtimes(path, f.at, f.at))
 		}
 	}
 	if err != nil {
@@ -113,6 +128,9 @@ func (w *simulation) hold(p *simPod, inForce, wanted configagent.Files) error {
 	verdict := judge.Hold(context.Background(), inForce, wanted)
 	drained, _ := os.ReadFile(judge.File) // there is none if nothing is drained
 	c.drained = string(drained)
+	if info, err := os.Stat(judge.File); err == nil && !info.ModTime().Equal(c.drainedAt) {
+		c.drainedAt = c.noteWritten()
+	}
 	return verdict
 }
 
@@ -155,7 +173,7 @@ func (w *simulation) tryConfig(p *simPod) {
 	w.counts["a revision is held"]++
 	w.checkDrained(p)
 	if p.applied == "" {
-		p.applied = c.accepted
+		p.applied, p.appliedAt = c.accepted, c.noteWritten()
 	}
 }
 
@@ -165,7 +183,7 @@ func (w *simulation) applyConfig(p *simPod, revision string) {
 	if p.held != nil {
 		w.counts["a held revision is in force"]++
 	}
-	p.held, p.applied = nil, revision
+	p.held, p.applied, p.appliedAt = nil, revision, c.noteWritten()
 	if revision == "" || revision == c.accepted {
 		return
 	}

@@ -51,6 +51,9 @@ type simulation struct {
 	addresses, podChanges int
 	// states are the releases that have stored what the daemons of an object keep, by kind.
 	states map[string]releases.Release
+	// copies are the releases of copies of an older state that users have put in the place of a daemon's, until one has used
+	// them, by kind.
+	copies map[string]releases.Release
 	// restored are the values of the annotation restored-state that have had their effect, by kind.
 	restored map[string]string
 	// images that were applied last, and whether a daemon of them has run, by kind.
@@ -117,7 +120,7 @@ func newStart(seed uint64) *simulation {
 	w := &simulation{
 		rand: rand.New(rand.NewPCG(seed, 1)), now: epoch, api: newAPIServer(), cache: map[string]map[string]client.Object{},
 		pods: map[string]*simPod{}, states: map[string]releases.Release{}, theirs: map[string]bool{},
-		applied: map[string]string{}, hasRun: map[string]bool{}, restored: map[string]string{},
+		applied: map[string]string{}, hasRun: map[string]bool{}, restored: map[string]string{}, copies: map[string]releases.Release{},
 		images: map[string]string{}, counts: eventCounts{}, slurmctld: newSlurmctld(), slurmRand: rand.New(rand.NewPCG(seed, 5)),
 	}
 	w.addObjects()
@@ -144,6 +147,7 @@ func newSimulation(seed uint64, broken breakage) *simulation {
 	w.cache, w.calm = map[string]map[string]client.Object{}, false
 	w.states, w.theirs, w.applied = maps.Clone(w.states), maps.Clone(w.theirs), maps.Clone(w.applied)
 	w.hasRun, w.images, w.restored = maps.Clone(w.hasRun), maps.Clone(w.images), maps.Clone(w.restored)
+	w.copies = maps.Clone(w.copies)
 	w.startOperator()
 	return &w
 }

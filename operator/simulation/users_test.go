@@ -227,7 +227,7 @@ func (w *simulation) rotate() {
 	}
 }
 
-// restoreState puts a copy of an older state in the place of a daemon's, or ends that.
+// restoreState puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
 func (w *simulation) restoreState(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
@@ -236,7 +236,11 @@ func (w *simulation) restoreState(kind string) {
 		return
 	}
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
-	w.annotate(kind, v1beta1.AnnotationRestoredState, releaseIn(image).String())
+	value := releaseIn(image).String()
+	if w.restored[kind] != value { // it serves once
+		w.copies[kind] = releaseIn(image)
+	}
+	w.annotate(kind, v1beta1.AnnotationRestoredState, value)
 	w.wantImage(kind, image)
 }
 

@@ -41,15 +41,15 @@ type Guard struct {
 	// ReadState returns the release that has written the state of an object's daemon, or the zero value if it is not known.
 	// It is nil if nobody can know.
 	ReadState func(ctx context.Context, object client.Object) (releases.Release, error)
-	// begun has the objects for which a lookup pod was made since their lookups were last found to be over: the cache may
-	// still have had a status that asks for one.
-	begun *sync.Map
+	// noLookups has the objects that have no lookup pod. Those of another operator, or of an earlier process of this one, may have
+	// one although no status tells of it: the cache may still have had a status that asks for one.
+	noLookups *sync.Map
 }
 
 // NewGuard returns a Guard. It writes the pods of lookups through w, reads them past the cache, and reads the time from
 // now.
 func NewGuard(w kube.Writer, recorder events.EventRecorder, now func() time.Time) Guard {
-	return Guard{Writer: w, events: recorder, now: now, begun: &sync.Map{}}
+	return Guard{Writer: w, events: recorder, now: now, noLookups: &sync.Map{}}
 }
 
 // Restrain gives the workload among the rendered objects of a daemon the image that it has, unless the one that is
@@ -100,19 +100,10 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
 			return nil, err
 		}
-	} else if g.hasBegun(s.object) {
-		if err := g.deleteOtherLookups(ctx, s, nil); err != nil {
-			return nil, err
-		}
-		g.begun.Delete(s.object.GetUID())
+	} else if err := g.deleteForgottenLookups(ctx, s); err != nil {
+		return nil, err
 	}
 	return &d, nil
-}
-
-// hasBegun reports whether a lookup pod was made for an object, perhaps when its lookups were over.
-func (g Guard) hasBegun(object Object) bool {
-	_, has := g.begun.Load(object.GetUID())
-	return has
 }
 
 // observe reads what Plan decides by. The only answers are those that users state.

@@ -36,7 +36,7 @@ func (g Guard) lookUp(ctx context.Context, s subject, w workload, image string) 
 	err := g.Uncached.Get(ctx, client.ObjectKeyFromObject(wanted), pod)
 	switch {
 	case apierrors.IsNotFound(err):
-		g.begun.Store(s.object.GetUID(), true)
+		g.noLookups.Delete(s.object.GetUID())
 		return g.createLookupPod(ctx, wanted)
 	case err != nil:
 		return Answer{}, fmt.Errorf("reading pod %s: %w", wanted.Name, err)
@@ -70,10 +70,26 @@ func (g Guard) createLookupPod(ctx context.Context, pod *corev1.Pod) (Answer, er
 // Call it before you write the status, which records that there are lookups.
 func (g Guard) DeleteLookups(ctx context.Context, object Object) error {
 	last, _ := object.ReleaseStatusOf()
-	if !isLookingUp(*last) || !g.MayRunIn(object.GetNamespace()) {
+	switch {
+	case !g.MayRunIn(object.GetNamespace()):
+		return nil
+	case isLookingUp(*last):
+		return g.deleteOtherLookups(ctx, subjectOf(object), nil)
+	}
+	return g.deleteForgottenLookups(ctx, subjectOf(object))
+}
+
+// deleteForgottenLookups deletes the lookup pods of an object whose status tells of none, unless it is known that there are
+// none.
+func (g Guard) deleteForgottenLookups(ctx context.Context, s subject) error {
+	if _, has := g.noLookups.Load(s.object.GetUID()); has {
 		return nil
 	}
-	return g.deleteOtherLookups(ctx, subjectOf(object), nil)
+	if err := g.deleteOtherLookups(ctx, s, nil); err != nil {
+		return err
+	}
+	g.noLookups.Store(s.object.GetUID(), true)
+	return nil
 }
 
 // deleteOtherLookups deletes the pods that look up releases for an object in other images than those given.

@@ -30,16 +30,17 @@ type Judge struct {
 	Log            *slog.Logger
 }
 
-// drains keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well.
+// drains keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
+// administrator opens again stays open until slurmctld gets another configuration, which may remove and create it.
 func (j Judge) drains() partition.Override {
-	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Once: true,
+	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(),
 		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
 }
 
 // shuts is drains for a partition that an administrator has opened again, too.
 func (j Judge) shuts() partition.Override {
 	out := j.drains()
-	out.Once = false
+	out.Since = ""
 	return out
 }
 
@@ -125,8 +126,11 @@ func (j Judge) ask(ctx context.Context, program string, args ...string) (string,
 	return j.Programs.Run(ctx, program, args...)
 }
 
+// conf is the slurm.conf of the running slurmctld.
+func (j Judge) conf() string { return filepath.Join(j.Live, "slurm.conf") }
+
 func (j Judge) hasStarted() bool {
-	_, err := os.Stat(filepath.Join(j.Live, "slurm.conf"))
+	_, err := os.Stat(j.conf())
 	return err == nil
 }
 

@@ -156,6 +156,20 @@ func TestAnAdministratorsStateStays(t *testing.T) {
 	c.expectStates("a:UP b:INACTIVE closed:DOWN")
 }
 
+// TestACreatedPartitionIsNoAdministrators: a partition was drained and removed, and is there again before anybody noticed.
+func TestACreatedPartitionIsNoAdministrators(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
+	c.write("live/slurm.conf", "ClusterName=c\n")
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(c.conf(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	c.set("a=UP")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+}
+
 // TestNoJobComesInBetween: a partition that an administrator has opened again is drained when its last job has ended, and a
 // revision is not applied while another agent has closed partitions.
 func TestNoJobComesInBetween(t *testing.T) {

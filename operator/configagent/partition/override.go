@@ -15,8 +15,9 @@ type Override struct {
 	Programs Programs
 	// States are the other states by the partition's own one. A partition in any other state keeps it.
 	States map[string]string
-	// Once leaves a partition alone that has such a state again although it was overridden: somebody has set it.
-	Once bool
+	// Since is a file, empty for none. A partition that was overridden after that file was written, and has such a state again, is
+	// left alone: somebody has set it.
+	Since string
 	// Exclusive is the File of another Override, which this one must not take for an administrator. Set fails while it exists.
 	Exclusive string
 	// File remembers the partitions. It is in StateSaveLocation, so that every agent of the cluster finds it, and exists
@@ -45,10 +46,11 @@ func (o Override) Set(ctx context.Context, names []string) error {
 	if set == nil {
 		set = map[string]string{}
 	}
+	isRecent := o.isWrittenSince(o.Since)
 	var changed []string
 	for _, name := range names {
 		_, was := set[name]
-		if _, has := o.States[states[name]]; has && !(was && o.Once) {
+		if _, has := o.States[states[name]]; has && !(was && isRecent) {
 			changed = append(changed, name)
 			set[name] = states[name]
 		}
@@ -62,6 +64,13 @@ func (o Override) Set(ctx context.Context, names []string) error {
 		}
 	}
 	return nil
+}
+
+// isWrittenSince reports whether File was written after a file that exists.
+func (o Override) isWrittenSince(path string) bool {
+	earlier, err := os.Stat(path)
+	own, ownErr := os.Stat(o.File)
+	return err == nil && ownErr == nil && !own.ModTime().Before(earlier.ModTime())
 }
 
 // exclusiveStates returns the states of all partitions, of which the other Override has set none.

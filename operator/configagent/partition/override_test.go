@@ -63,15 +63,34 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestOnce: what somebody sets meanwhile stays, unless the override is repeated.
-func TestOnce(t *testing.T) {
-	for once, want := range map[bool]string{true: "a:UP", false: "a:DRAIN"} {
-		o, set := newOverride(t)
-		o.Once = once
-		set(map[string]string{"a": Up})
-		expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
-		set(map[string]string{"a": Up})
-		expect(t, o, o.Set(t.Context(), []string{"a"}), want)
+// TestSince: what somebody sets after a file was written stays. A partition that was overridden earlier may be another one of
+// the same name.
+func TestSince(t *testing.T) {
+	for name, tc := range map[string]struct {
+		since string
+		age   time.Duration
+		want  string
+	}{
+		"written before":  {"conf", time.Minute, "a:UP"},
+		"written later":   {"conf", -time.Minute, "a:DRAIN"},
+		"missing":         {"none", 0, "a:DRAIN"},
+		"not asked about": {"", 0, "a:DRAIN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, set := newOverride(t)
+			conf := filepath.Join(filepath.Dir(o.File), "conf")
+			written := time.Now().Add(-tc.age)
+			if err := errors.Join(os.WriteFile(conf, nil, 0o600), os.Chtimes(conf, written, written)); err != nil {
+				t.Fatal(err)
+			}
+			if tc.since != "" {
+				o.Since = filepath.Join(filepath.Dir(o.File), tc.since)
+			}
+			set(map[string]string{"a": Up})
+			expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
+			set(map[string]string{"a": Up})
+			expect(t, o, o.Set(t.Context(), []string{"a"}), tc.want)
+		})
 	}
 }
 
