@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -20,7 +21,8 @@ import (
 // Apply creates an object or corrects it by server-side apply (KEP-555): fields that are wanted get
 // their value, fields that were wanted before are removed, and those of others stay. It writes nothing
 // if that is already so. An object of another owner is left alone, as is a workload that another operator made, and
-// one that the API server finds invalid is not written: *problem.Error.
+// one that the API server finds invalid is not written: *problem.Error. An object that was read and has been replaced since is
+// a conflict.
 //
 // c may read from a cache that holds only some objects; an object that is not in it is looked for with
 // uncached.
@@ -54,16 +56,25 @@ func Apply(ctx context.Context, c client.Client, uncached client.Reader, want cl
 		if same || err != nil {
 			return err
 		}
+		wanted.SetUID(live.GetUID())
 	}
 	apply := client.ApplyConfigurationFromUnstructured(wanted)
 	err = c.Apply(ctx, apply, owner, client.ForceOwnership)
 	switch {
+	case isOfUID(err):
+		return apierrors.NewConflict(schema.GroupResource{Resource: wanted.GetKind()}, want.GetName(), err)
 	case apierrors.IsInvalid(err): // such as a pod without an image
 		return problem.New(v1beta1.ReasonInvalidSpec, "the API server refuses %s: %v", describeObject(want), err)
 	case err != nil:
 		return fmt.Errorf("applying %s: %w", describeObject(want), err)
 	}
 	return nil
+}
+
+// isOfUID reports whether the API server refuses an object because another one has its name now.
+func isOfUID(err error) bool {
+	cause, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	return cause.Field == "metadata.uid"
 }
 
 // DeleteOwned deletes an object, given by its kind, namespace and name, that an owner controls. An object

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -78,6 +79,25 @@ func TestApplyLooksPastTheCache(t *testing.T) {
 	var taken *problem.Error
 	if err := Apply(t.Context(), empty, store, newOwnedConfigMap("a", nil), owner); !errors.As(err, &taken) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestApplyLeavesAReplacedObjectAlone: the cache has an object of ours, whose name somebody else's has now. The API server
+// answers as Kubernetes 1.35 does.
+func TestApplyLeavesAReplacedObjectAlone(t *testing.T) {
+	ours := newOwnedConfigMap("a", nil)
+	ours.UID = "ours"
+	var uid types.UID
+	cache := fake.NewClientBuilder().WithObjects(ours).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			wanted, _ := o.(metav1.Object)
+			uid = wanted.GetUID()
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c",
+				field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+		}}).Build()
+	err := Apply(t.Context(), cache, cache, newOwnedConfigMap("a", map[string]string{"new": "1"}), owner)
+	if !apierrors.IsConflict(err) || uid != "ours" {
+		t.Errorf("the UID is %q, and the error is %v", uid, err)
 	}
 }
 

@@ -148,7 +148,14 @@ func (s *apiServer) apply(wanted map[string]any) error {
 	meta, _ := wanted["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
 	live, content := s.objects[kind][name], map[string]any{}
-	if live != nil {
+	uid, hasUID := meta["uid"].(string)
+	switch {
+	case hasUID && live == nil:
+		return apierrors.NewConflict(schema.GroupResource{Resource: kind}, name, errStale)
+	case hasUID && uid != string(live.GetUID()):
+		return apierrors.NewInvalid(schema.GroupKind{Kind: kind}, name,
+			field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+	case live != nil:
 		content = toMap(live)
 	}
 	prune(content, s.applied[kind+"/"+name], wanted)

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -50,7 +51,10 @@ func isSyncRequest(next write) bool {
 
 // checkOwner holds a write to what belongs to somebody else.
 func (w *simulation) checkOwner(next write) {
-	if w.theirs[next.kind+"/"+next.name] && next.verb != "create" && w.api.objects[next.kind][next.name] != nil {
+	live := w.api.objects[next.kind][next.name]
+	uid, hasUID, _ := unstructured.NestedString(next.content, "metadata", "uid")
+	isRefused := live != nil && hasUID && uid != string(live.GetUID())
+	if w.theirs[next.kind+"/"+next.name] && next.verb != "create" && live != nil && !isRefused {
 		w.failf("%s %s of somebody else is written: %s", next.kind, next.name, next.verb)
 	}
 }
