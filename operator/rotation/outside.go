@@ -88,7 +88,8 @@ func (r *Reconciler) findOutsideNodes(c *v1beta1.Controller, pods []corev1.Pod) 
 	case !poll.Known:
 		return nil, cmp.Or(cluster.Problem(), "Slurm has not been read yet")
 	case poll.Err != nil:
-		return nil, cluster.Problem()
+		// The cluster may have no problem any more, before its next reading is published.
+		return nil, cmp.Or(cluster.Problem(), poll.Err.Error())
 	case poll.Age(r.now()) > maxNodesAge:
 		return nil, "the last list of Slurm's nodes is too old"
 	}

@@ -1,6 +1,7 @@
 package rotation
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,9 @@ func TestHostsOutsideAreNotCutOff(t *testing.T) {
 			e.slurm, e.slurmProblem = readingOf(nil), "no route to slurmrestd"
 			e.slurm.Snapshot.Nodes.Known = false
 		}, "not known whether hosts outside of Kubernetes have the key: no route to slurmrestd"},
+		{"a list of nodes that could not be read, while a new connection has no problem yet", nil, func(e *env) {
+			e.slurm.Snapshot.Nodes.Err = errors.New("502 Bad Gateway")
+		}, "not known whether hosts outside of Kubernetes have the key: 502 Bad Gateway"},
 		{"a list of nodes that is old", nil, func(e *env) { e.later = 3 * time.Hour }, "the last list of Slurm's nodes is too old"},
 		{"a load balancer of slurmctld", []client.Object{service(names.SlurmctldSelector("slurm"),
 			corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer})}, nil, "Service open of type LoadBalancer"},

@@ -58,17 +58,20 @@ func (s *Cluster) Key() refs.ClusterKey { return s.key }
 func (s *Cluster) Reading() *Reading { return s.reading.Load() }
 
 // Err returns why Slurm cannot be read now, or nil if it can or if no attempt was made yet: an
-// *EndpointError, the error of creating a client, or the error of the last poll of nodes or jobs.
-// It contains no secret.
+// *EndpointError, the error of creating a client, or the error of the last poll of nodes or jobs, which counts
+// until a new connection has read both. It contains no secret.
 func (s *Cluster) Err() error {
 	if p := s.failure.Load(); p != nil {
 		return *p
 	}
 	if c := s.connection.Load(); c != nil {
 		now := c.Cache.Snapshot()
-		return cmp.Or(now.Nodes.Err, now.Jobs.Err)
+		if err := cmp.Or(now.Nodes.Err, now.Jobs.Err); err != nil || now.Nodes.Known && now.Jobs.Known {
+			return err
+		}
 	}
-	return nil
+	last := s.Reading().Snapshot
+	return cmp.Or(last.Nodes.Err, last.Jobs.Err)
 }
 
 // Problem returns the text of Err, or "" if there is no error.
