@@ -227,6 +227,14 @@ func (o *options) confirm() func(context.Context, time.Time) error {
 	return o.slurmctld.Confirm
 }
 
+// handOut returns the function that has the daemon hand out its configuration, nil if nobody gets it from the daemon.
+func (o *options) handOut() func(context.Context) error {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return o.slurmctld.HandOut
+}
+
 // checkFiles returns an error if the daemon would not start with files.
 func (o *options) checkFiles(ctx context.Context, files configagent.Files) error {
 	if o.reloader.Daemon != "" {

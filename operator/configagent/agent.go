@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Config contains the settings of an agent. All but Hold, Confirm,
+// Config contains the settings of an agent. All but Hold, Confirm, HandOut,
 // Accounts, CountSessions and StateRelease are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
@@ -38,6 +38,9 @@ type Config struct {
 	// reading them, and any other error if it has failed. It returns within seconds. Without it, a daemon that starts has
 	// its files at once.
 	Confirm func(ctx context.Context, given time.Time) error
+	// HandOut gives those that use the configuration of the daemon what it has started with. It is asked once the daemon has
+	// started with other files than before, and again after an error. It is nil if nobody gets files from the daemon.
+	HandOut func(context.Context) error
 	// Accounts applies accounts beside slurmdbd.
 	Accounts *AccountsAgent
 	// CountSessions returns how many connections users have to the pod. It is nil if there are none to count.

@@ -28,6 +28,9 @@ type env struct {
 	failingConf string
 	// confirmed is what Confirm returns.
 	confirmed error
+	// handedOut counts the calls of HandOut, which returns handOutError.
+	handedOut    int
+	handOutError error
 	// mustWait is what BeforeStart returns.
 	mustWait error
 	// held is what Hold returns, and holds the revisions that it was asked for, as "in force>wanted".
@@ -63,6 +66,7 @@ func newEnv(t *testing.T) *env {
 			return e.applyError
 		},
 		Confirm: func(context.Context, time.Time) error { return e.confirmed },
+		HandOut: func(context.Context) error { e.handedOut++; return e.handOutError },
 		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return e.now },
 	}
 	e.agent = New(e.cfg)
@@ -94,6 +98,46 @@ func (e *env) check(applied, problem, conf string) {
 	if s.Applied != applied || s.Error != problem || string(live) != conf {
 		e.t.Errorf("the status is %+v, slurm.conf %q", s, live)
 	}
+}
+
+// TestWhatADaemonStartsWithIsHandedOut: after a restart, and in a pod that starts with other files than the one before.
+func TestWhatADaemonStartsWithIsHandedOut(t *testing.T) {
+	e := newEnv(t)
+	expect := func(want int, when string) {
+		t.Helper()
+		if e.handedOut != want {
+			t.Errorf("%s the configuration was handed out %d times, want %d", when, e.handedOut, want)
+		}
+	}
+	moveAgent := func() {
+		t.Helper()
+		if err := os.RemoveAll(e.cfg.Live); err != nil {
+			t.Fatal(err)
+		}
+		e.agent = New(e.cfg)
+	}
+	e.want("1", "TreeWidth=1")
+	e.agent.look(t.Context())
+	expect(0, "after the first start")
+	e.want("2", "TreeWidth=2")
+	expect(0, "after a reconfigure")
+	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
+	expect(1, "after a restart")
+	moveAgent()
+	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
+	e.agent.look(t.Context())
+	expect(1, "after a move")
+	moveAgent()
+	e.handOutError = errors.New("no answer")
+	e.want("4", "TreeWidth=2\nSlurmctldPort=7001")
+	e.agent.look(t.Context())
+	if s := e.agent.Status(); s.Applied == "4" || !strings.Contains(s.Error, "no answer") {
+		t.Errorf("the status is %+v", s)
+	}
+	e.handOutError, e.now = nil, e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	expect(3, "after a move with other files and an error")
+	e.check("4", "", "TreeWidth=2\nSlurmctldPort=7001")
 }
 
 func TestConfigurationIsAppliedOnceItIsChecked(t *testing.T) {

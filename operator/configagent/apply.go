@@ -63,7 +63,9 @@ func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) 
 	if a.last.wanted == nil || !wanted.Equal(a.last.wanted) {
 		a.confirmEarlier(ctx)
 		revision := wanted.text(slurmconf.RevisionFile)
-		a.update(func() { a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted} })
+		a.update(func() {
+			a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted, handsOut: a.last.handsOut}
+		})
 	}
 	err := assembling
 	if err == nil && !a.started {
@@ -108,14 +110,22 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	started := a.started
-	a.update(func() { a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now() })
+	restarts := started && effect == slurmconf.NeedsRestart ||
+		!started && record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
+	a.update(func() {
+		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
+		a.last.handsOut = a.last.handsOut || restarts
+	})
 	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	a.update(func() { a.started = true })
 	switch {
 	case started:
-		return a.cfg.Apply(ctx, effect)
+		if err := a.cfg.Apply(ctx, effect); err != nil {
+			return err
+		}
+		return a.handOut(ctx)
 	case a.cfg.Confirm == nil:
 		return nil
 	}
@@ -137,7 +147,34 @@ func (a *Agent) confirm(ctx context.Context) {
 		a.finish(ctx, nil)
 		return
 	}
-	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
+	err := a.cfg.Confirm(ctx, a.last.givenAt)
+	if err == nil {
+		err = a.handOut(ctx)
+	}
+	a.finish(ctx, err)
+}
+
+// handOut has the daemon hand out the files with which it has started.
+func (a *Agent) handOut(ctx context.Context) error {
+	now := a.cfg.Now()
+	switch {
+	case !a.last.handsOut || a.cfg.HandOut == nil:
+		return nil
+	case now.Before(a.last.handOutAt):
+		return &StartingError{a.last.err.Error()}
+	}
+	if err := a.cfg.HandOut(ctx); err != nil {
+		a.note(fmt.Errorf("%s has started, and does not hand its configuration out: %w", a.cfg.Daemon.Name, err))
+		a.update(func() { a.last.handOutAt = now.Add(retryDelay) })
+		return &StartingError{a.last.err.Error()}
+	}
+	a.update(func() {
+		if !a.last.handOutAt.IsZero() { // err is what has failed before
+			a.last.err = nil
+		}
+		a.last.handsOut, a.last.handOutAt = false, time.Time{}
+	})
+	return nil
 }
 
 // confirmEarlier asks the daemon for the last time whether it has what it was given, before other files are wanted: if it has,

@@ -1,6 +1,10 @@
 package configagent
 
-import "context"
+import (
+	"context"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
 
 // HeldError reports that a checked configuration must wait.
 type HeldError struct {
@@ -16,18 +20,20 @@ type Held struct {
 	Message string `json:"message"`
 }
 
-// hold returns what Hold says of files that would replace those in force, which before the daemon has started are those of
-// an earlier pod.
+// hold returns what Hold says of files that would replace those in force: those that the daemon has, and those that another pod
+// of it has applied last, such as a slurmctld of the same state.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil
 	}
-	current := a.inForce.Files
-	if current == nil {
-		current = readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	own, ofOthers := a.inForce.Files, readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	if ofOthers != nil && (own == nil || ofOthers.text(slurmconf.RevisionFile) != own.text(slurmconf.RevisionFile)) {
+		if err := a.cfg.Hold(ctx, ofOthers, files); err != nil {
+			return err
+		}
 	}
-	if current == nil {
-		return nil // nothing was ever in force
+	if own == nil {
+		return nil // nothing else was ever in force
 	}
-	return a.cfg.Hold(ctx, current, files)
+	return a.cfg.Hold(ctx, own, files)
 }

@@ -66,6 +66,22 @@ func TestAMovedPodHoldsToo(t *testing.T) {
 	e.check("2", "", "TreeWidth=2")
 }
 
+// TestWhatAnotherPodAppliedCounts: of two slurmctlds of one state the other one has applied revision 2 already, which this one
+// has never had.
+func TestWhatAnotherPodAppliedCounts(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	other := Files{slurmconf.RevisionFile: {[]byte("2"), 0o444}, "slurm.conf": {[]byte("TreeWidth=2"), 0o444}}
+	if err := newFileWriter().writeAccepted(e.cfg.Accepted, other); err != nil {
+		t.Fatal(err)
+	}
+	e.want("3", "TreeWidth=3")
+	e.check("3", "", "TreeWidth=3")
+	if want := []string{"2>3", "1>3"}; !slices.Equal(e.holds, want) {
+		t.Errorf("Hold was asked %v, want %v", e.holds, want)
+	}
+}
+
 // TestUndecidedFilesWait: nobody knows whether they cost jobs.
 func TestUndecidedFilesWait(t *testing.T) {
 	e := newEnv(t)

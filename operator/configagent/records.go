@@ -40,6 +40,10 @@ type attempt struct {
 	// awaited is what the daemon was given, and has to confirm, since givenAt.
 	awaited awaited
 	givenAt time.Time
+	// handsOut: the daemon starts with other files than before, which those that get them from it do not have yet. After an
+	// error, which is err, they are handed out again at handOutAt.
+	handsOut  bool
+	handOutAt time.Time
 }
 
 // awaited is what a daemon has to confirm.

@@ -156,7 +156,13 @@ func (w *simulation) tryConfig(p *simPod) {
 		w.applyConfig(p, p.wanted)
 		return
 	}
-	err := w.hold(p, c.files[current], c.files[p.wanted])
+	var err error
+	if c.accepted != current { // another slurmctld has it
+		err = w.hold(p, c.files[c.accepted], c.files[p.wanted])
+	}
+	if err == nil {
+		err = w.hold(p, c.files[current], c.files[p.wanted])
+	}
 	var held *configagent.HeldError
 	switch {
 	case err == nil:

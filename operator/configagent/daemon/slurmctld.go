@@ -118,6 +118,16 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 	return &configagent.StartingError{Message: err.Error()}
 }
 
+// HandOut gives slurmds, slurmrestds and sackds the configuration with which slurmctld has started, by a reconfigure: slurmctld
+// sends it to them only then. Until then slurmds report to the port and the address of before, and jobs that have ended stay
+// RUNNING (measured, docs/development/slurm.md, "What configless hands out").
+func (s Slurmctld) HandOut(ctx context.Context) error {
+	if isStandby(s.ping(ctx), s.Host) {
+		return nil
+	}
+	return s.reconfigure(ctx)
+}
+
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
 // reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start
 // again (docs/development/slurm.md, "A killed slurmctld").

@@ -8,14 +8,21 @@ import (
 	"testing"
 )
 
-// undoScript starts a slurmctld again whenever it ends, as the kubelet does. Its argument is a port that a process has.
-const undoScript = `flags=(--apply-timeout=10s) undone='*"applied":"A"*"error"*'
-kill $(cat /inst/run/slurmctld.pid)
+// restartScript starts a slurmctld again whenever it ends, as the kubelet does, until the file stop exists, and submits a job
+// that takes some seconds.
+const restartScript = `kill $(cat /inst/run/slurmctld.pid)
 (while [ ! -e $D/stop ]; do (as slurmctld -D) >>$D/ctld.log 2>&1; sleep 0.5; done) &
-for i in $(seq 100); do
-  job=$(sbatch --parsable --mem=1 -o /dev/null --chdir=/ --wrap 'sleep 600' 2>/dev/null) && break; sleep 0.1
-done
-start; isApplied A
+submit() {
+  for i in $(seq 100); do
+    job=$(sbatch --parsable --mem=1 -o /dev/null --chdir=/ --wrap "sleep $1" 2>/dev/null) && break; sleep 0.1
+  done
+}
+end() { touch $D/stop; kill $agent $(cat /inst/run/slurmctld.pid); wait; }
+`
+
+// undoScript follows restartScript. Its argument is a port that a process has.
+const undoScript = `flags=(--apply-timeout=10s) undone='*"applied":"A"*"error"*'
+submit 600; start; isApplied A
 want port "SlurmctldPort=$1
 "; await "$undone" "a taken port is undone"; scontrol ping
 want A ''; isApplied A
@@ -24,7 +31,7 @@ want plugin "JobCompType=jobcomp/nothing
 kill -9 $agent; wait $agent 2>/dev/null; start; await "$undone" "the next agent knows it"
 want A ''; isApplied A
 scontrol ping; squeue --noheader --format='job %i %T' --jobs=$job
-touch $D/stop; kill $agent $(cat /inst/run/slurmctld.pid); wait
+end
 `
 
 // TestAChangeThatFailsIsUndone: the trial accepts it, slurmctld ends with it, and runs with what was in force before. The
@@ -37,10 +44,42 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 		}
 		defer taken.Close() //nolint:errcheck // it was only held
 		_, port, _ := net.SplitHostPort(taken.Addr().String())
-		out := runBesideAgent(t, tr, undoScript, port)
+		out := runBesideAgent(t, tr, restartScript+undoScript, port)
 		if strings.Contains(out, "NEVER") || strings.Contains(out, "REFUSED") || strings.Count(out, " is UP") != 3 ||
 			!strings.Contains(out, "RUNNING") || !strings.Contains(out, `"stateRelease":"`+release+`"`) {
 			t.Errorf("%s: the change is not undone", release)
+		}
+	})
+}
+
+// handOutScript follows restartScript. Its argument is a free port.
+const handOutScript = `submit 10; start; isApplied A
+for i in $(seq 100); do [[ $(squeue --noheader --format=%T --jobs=$job) == RUNNING ]] && break; sleep 0.1; done
+want port "SlurmctldPort=$1
+"; isApplied port
+for i in $(seq 300); do
+  s=$(scontrol show job $job --oneliner 2>&1)
+  [[ $s != *JobState=COMPLETED* || $s != *Restarts=0* ]] || { echo "the job has ended after $((i/10)) s"; break; }
+  sleep 0.1
+done
+echo "$s"
+end
+`
+
+// TestWhatARestartAppliesIsHandedOut: slurmctld listens on another port after its restart, where the node reports its job.
+func TestWhatARestartAppliesIsHandedOut(t *testing.T) {
+	forNewestRelease(t, func(t *testing.T, release string, tr trial) {
+		free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(free.Addr().String())
+		if err := free.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out := runBesideAgent(t, tr, restartScript+handOutScript, port)
+		if strings.Contains(out, "NEVER") || strings.Contains(out, "REFUSED") || !strings.Contains(out, "the job has ended") {
+			t.Errorf("%s: the node does not know where slurmctld is", release)
 		}
 	})
 }
