@@ -84,11 +84,8 @@ func (o Options) Value(name string) string {
 	return ""
 }
 
-// Number returns the value of an option that is a whole number, and reports whether it is one.
-func (o Options) Number(name string) (uint64, bool) {
-	n, err := strconv.ParseUint(o.Value(name), 10, 64)
-	return n, err == nil
-}
+// Number returns the value of an option that is a whole number (ParseNumber), and reports whether it is one.
+func (o Options) Number(name string) (uint64, bool) { return ParseNumber(o.Value(name)) }
 
 // List returns the items of an option that is a list.
 func (o Options) List(name string) []string { return SplitList(o.Value(name)) }

@@ -33,14 +33,14 @@ func TestParseOptions(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	o := ParseOptions(`procs="4" Weight=many Features='a, b' Comment="two words" Big=99999999999999999999`)
+	o := ParseOptions(`procs="4" Weight=many Features='a, b' Comment="two words" Hex=0x4 Big=99999999999999999999`)
 	for name, want := range map[string]string{"CPUs": "4", "Procs": "4", "weight": "many", "Comment": "two words",
 		"Gres": ""} {
 		if got := o.Value(name); got != want || o.HasAny(name) != (want != "") {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
-	for name, want := range map[string]bool{"CPUs": true, "Weight": false, "Big": false, "Gres": false} {
+	for name, want := range map[string]bool{"CPUs": true, "Hex": true, "Weight": false, "Big": false, "Gres": false} {
 		if n, ok := o.Number(name); ok != want || ok && n != 4 {
 			t.Errorf("%s is the number %d, %t", name, n, ok)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -30,6 +29,9 @@ type conf struct {
 	licenses map[string]uint64
 	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
 	maxJobs uint64
+	// unread are the numbers among these that cannot be read, such as "maxjobcount=2M". With one of them it is unknown
+	// whether slurmctld has enough room, and maxJobs is 1.
+	unread []string
 }
 
 // Defaults of slurm.conf(5).
@@ -46,30 +48,39 @@ func readConf(files configagent.Files) conf {
 	for _, p := range slurmconf.PartitionsOf(settings) {
 		out.partitions = append(out.partitions, p.Name)
 	}
-	count, first, last := uint64(defaultMaxJobCount), uint64(defaultFirstJobID), uint64(defaultMaxJobID)
+	numbers := map[string]string{}
 	for _, setting := range settings {
-		n, err := strconv.ParseUint(setting.Value, 10, 64)
-		switch name := strings.ToLower(setting.Name); {
-		case name == "nodeset":
+		switch name := strings.ToLower(setting.Name); name {
+		case "nodeset":
 			out.nodeSets = append(out.nodeSets, setting.Value)
-		case name == "grestypes":
+		case "grestypes":
 			out.gresTypes = slurmconf.SplitList(setting.Value)
-		case name == "licenses":
+		case "licenses":
 			out.licenses = countLicenses(setting.Value)
-		case err != nil:
-		case name == "maxnodecount":
-			out.maxNodes = n
-		case name == "maxjobcount":
-			count = n
-		case name == "firstjobid":
-			first = n
-		case name == "maxjobid":
-			last = n
+		case "maxnodecount", "maxjobcount", "firstjobid", "maxjobid":
+			numbers[name] = setting.Value
 		}
 	}
-	out.maxNodes = max(out.maxNodes, uint64(len(out.nodes)))
-	out.maxJobs = min(count, max(last, first)-first+1)
+	out.maxNodes = max(out.number(numbers, "maxnodecount", 0), uint64(len(out.nodes)))
+	first, last := out.number(numbers, "firstjobid", defaultFirstJobID), out.number(numbers, "maxjobid", defaultMaxJobID)
+	out.maxJobs = max(1, min(out.number(numbers, "maxjobcount", defaultMaxJobCount), max(last, first)-first+1))
+	if len(out.unread) > 0 {
+		out.maxJobs = 1
+	}
 	return out
+}
+
+// number returns one of the numbers, and otherwise if slurm.conf does not have it. One that cannot be read is 0.
+func (c *conf) number(numbers map[string]string, name string, otherwise uint64) uint64 {
+	value, has := numbers[name]
+	if !has {
+		return otherwise
+	}
+	n, ok := slurmconf.ParseNumber(value)
+	if !ok {
+		c.unread = append(c.unread, name+"="+value)
+	}
+	return n
 }
 
 // shapeOptions are the options of a node that allocations refer to, in lower case: slurmctld requeues a job whose cores or

@@ -2,6 +2,7 @@ package inuse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -13,7 +14,7 @@ type loss struct {
 	// partitions are removed. nodes are static ones that are removed, set DOWN or get another shape, newNodes those that are
 	// added: a dynamic node of such a name gets the shape of its line. gresTypes are removed.
 	partitions, nodes, newNodes, gresTypes []string
-	// maxJobs is how many jobs slurmctld may remember from then on, 0 if not fewer than before.
+	// maxJobs is how many jobs slurmctld may remember from then on, 0 if certainly not fewer than before.
 	maxJobs uint64
 }
 
@@ -22,7 +23,7 @@ func lossOf(before, after conf) loss {
 	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after),
 		newNodes:  missing(after.nodeNames(), before.nodeNames()),
 		gresTypes: missing(before.gresTypes, after.gresTypes)}
-	if after.maxJobs < before.maxJobs {
+	if after.maxJobs < before.maxJobs || !slices.Equal(after.unread, before.unread) {
 		out.maxJobs = after.maxJobs
 	}
 	return out

@@ -3,6 +3,7 @@ package inuse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -11,7 +12,7 @@ import (
 // checkNodeCount returns *configagent.HeldError if the wanted files leave less room for dynamic nodes than there are:
 // slurmctld forgets those that come last, and ends the jobs that have or require them.
 func (j Judge) checkNodeCount(ctx context.Context, before, after conf) error {
-	if after.room() >= before.room() {
+	if after.room() >= before.room() && slices.Equal(after.unread, before.unread) {
 		return nil
 	}
 	nodes, err := j.nodes(ctx)

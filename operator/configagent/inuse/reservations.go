@@ -116,16 +116,22 @@ func fewerLicenses(before, after map[string]uint64) []string {
 	})
 }
 
-// countLicenses returns the numbers in a list such as "matlab:2,ansys@server:1". A number that cannot be read counts as 0.
+// isLicenseSeparator reports whether a character ends a license of a list. A | is one in requests for one of several (26.05).
+func isLicenseSeparator(r rune) bool { return strings.ContainsRune(",;|", r) }
+
+// countLicenses returns the numbers in a list such as "matlab:2,ansys@server=1;abaqus". Slurm takes :, * and = for the same, and
+// commas and semicolons (config read by 24.11 and 26.05). A number that cannot be read counts as 0: slurmctld does not start with it.
 func countLicenses(list string) map[string]uint64 {
 	out := map[string]uint64{}
-	for _, license := range slurmconf.SplitList(list) {
-		name, count := license, uint64(1)
-		if end := strings.IndexAny(license, ":*"); end >= 0 {
-			name = license[:end]
-			count, _ = strconv.ParseUint(license[end+1:], 10, 64)
+	for _, license := range strings.FieldsFunc(strings.Trim(list, `"'`), isLicenseSeparator) {
+		name, count := strings.TrimSpace(license), uint64(1)
+		if end := strings.IndexAny(name, ":*="); end >= 0 {
+			count, _ = strconv.ParseUint(name[end+1:], 10, 64)
+			name = name[:end]
 		}
-		out[name] += count
+		if name != "" {
+			out[name] += count
+		}
 	}
 	return out
 }

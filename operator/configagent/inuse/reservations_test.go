@@ -1,6 +1,7 @@
 package inuse
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -25,6 +26,8 @@ func TestReservations(t *testing.T) {
 		{"a partition that it allows", "PartitionName=a\nPartitionName=b\nNodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n", ": night (partition closed); it is applied"},
 		{"fewer licenses than it has", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:0\n", ": seats (license ansys@server); it is applied"},
 		{"fewer licenses, enough for it", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:1,ansys@server:1\n", ""},
+		{"fewer licenses, in another spelling", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=\"matlab=0;ansys@server=1\"\n", ": seats (license matlab); it is applied"},
+		{"as many licenses, in another spelling", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=ansys@server;matlab*2\n", ""},
 		{"another number of licenses", inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:9,ansys@server\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -42,4 +45,14 @@ func TestReservations(t *testing.T) {
 	c := newCluster(t, "")
 	c.write("down", "")
 	c.expect(c.holdFiles(filesOf("slurm.conf", before), filesOf("slurm.conf", inForce+"NodeName=n[1-3] CPUs=4\n")), "if there are any, which slurmctld does not say")
+}
+
+// TestLicenses: Slurm reads all of these (scontrol show licenses).
+func TestLicenses(t *testing.T) {
+	want := map[string]uint64{"matlab": 4, "ansys@server": 1}
+	for _, list := range []string{"matlab:4,ansys@server:1", "matlab=4;ansys@server", "matlab*4,ansys@server=1", `"matlab:3, ansys@server,matlab"`} {
+		if got := countLicenses(list); !maps.Equal(got, want) {
+			t.Errorf("%s are %v", list, got)
+		}
+	}
 }

@@ -162,6 +162,16 @@ func TestFewerJobsThanThereAre(t *testing.T) {
 		{"more", "MaxJobCount=3", "MaxJobCount=4", false},
 		{"too few ids", "FirstJobId=100", "FirstJobId=100\nMaxJobId=103", true},
 		{"enough ids", "", "MaxJobId=100", false},
+		{"too few, in octal", "", "MaxJobCount=012", true},
+		{"too few, in hexadecimal", "", "MaxJobCount=0xa", true},
+		{"too few of 1024", "MaxJobCount=0x10k", "MaxJobCount=9", true},
+		{"enough of 1024", "", "MaxJobCount=1K", false},
+		{"none", "", "MaxJobCount=0", true},
+		{"infinitely many", "MaxJobCount=9", "MaxJobCount=INFINITE", false},
+		{"what cannot be read", "", "MaxJobCount=20M", true},
+		{"an id that cannot be read", "", "FirstJobId=-1", true},
+		{"what could not be read before", "MaxJobCount=20M", "MaxJobCount=9", true},
+		{"what could not be read before, either", "MaxJobCount=20M", "MaxJobCount=20M", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			lost := lossOf(readConf(filesOf("slurm.conf", tc.before)), readConf(filesOf("slurm.conf", tc.after)))
