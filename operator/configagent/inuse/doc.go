@@ -6,6 +6,7 @@
 //	a static node of jobs is removed, GresTypes of jobs, or the room for dynamic nodes ──► the revision waits
 //	partitions, static nodes or licenses of a reservation are removed ──► the revision waits for its end
 //	gres.conf names files that a node with jobs may lack ──► the revision waits
+//	gres.conf counts fewer GRES of nodes, but some, while jobs have them ──► the revision waits
 //	what slurmd may end with changes, such as TaskPlugin, while a node has a job ──► the revision waits
 //	a static node gets the name of a dynamic node of jobs ──► the revision waits
 //	a node set gets the name of a Slurm node ──► the revision waits, also if it is forced

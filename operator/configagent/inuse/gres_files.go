@@ -13,40 +13,63 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// gresFiles is a line of gres.conf that names files of devices, or an Include of a file that only workers have.
-type gresFiles struct {
-	files []string
+// gresLine is a line of gres.conf that names files of devices or counts GRES, or an Include of a file that only workers have.
+type gresLine struct {
+	// kind and gresType are those of the GRES, such as gpu and h100. An Include has no kind: its lines may have any.
+	kind, gresType string
+	files          []string
+	// isOne: the files are those of one device.
+	isOne bool
+	// count is how many the line names by number, 0 if it names none.
+	count uint64
+	// isFound: only slurmd knows what the line counts, such as with AutoDetect.
+	isFound bool
 	// nodes are those that the line is for, nil for all.
 	nodes []string
 	// isGuessed: a list of the line is malformed, and Slurm guesses its meaning.
 	isGuessed bool
+	// text is the line.
+	text string
 }
 
-// readGRESFiles returns the lines that name files, of gres.conf and the files that it includes.
-func readGRESFiles(files configagent.Files) []gresFiles {
-	var out []gresFiles
+// readGRESLines returns the lines that matter, of gres.conf and the files that it includes.
+func readGRESLines(files configagent.Files) []gresLine {
+	var out []gresLine
 	for _, setting := range partition.SettingsOf(files, "gres.conf") {
-		var line gresFiles
+		line := gresLine{text: setting.Text}
 		if setting.IsInclude() {
-			line.files = []string{setting.Value}
+			line.files, line.isFound = []string{setting.Value}, true
 		}
 		for _, field := range setting.Fields() {
-			switch strings.ToLower(field.Name) {
-			case "file", "files", "multiplefiles":
-				line.files = line.expand(field.Value)
-			case "nodename":
-				line.nodes = line.expand(field.Value)
-			}
+			line.set(strings.ToLower(field.Name), field.Value)
 		}
-		if len(line.files) > 0 {
+		if len(line.files) > 0 || line.count > 0 || line.isFound {
 			out = append(out, line)
 		}
 	}
 	return out
 }
 
+// set sets an option, whose name is in lower case.
+func (l *gresLine) set(option, value string) {
+	switch option {
+	case "file", "files", "multiplefiles":
+		l.files, l.isOne = l.expand(value), option == "multiplefiles"
+	case "nodename":
+		l.nodes = l.expand(value)
+	case "name":
+		l.kind = strings.ToLower(value)
+	case "type":
+		l.gresType = value
+	case "count":
+		l.count = countGRES(value)
+	case "autodetect":
+		l.isFound = true
+	}
+}
+
 // expand returns the names of a hostlist of the line, which is a name itself if it cannot be read.
-func (l *gresFiles) expand(list string) []string {
+func (l *gresLine) expand(list string) []string {
 	names, err := hostlist.Expand(list)
 	if err != nil {
 		l.isGuessed, names = true, []string{list}
@@ -54,47 +77,60 @@ func (l *gresFiles) expand(list string) []string {
 	return names
 }
 
-func (l gresFiles) equal(other gresFiles) bool {
+// isFor reports whether the line is for a node.
+func (l gresLine) isFor(node string) bool { return l.nodes == nil || slices.Contains(l.nodes, node) }
+
+// hasFilesOf reports whether both lines name the same files for the same nodes.
+func (l gresLine) hasFilesOf(other gresLine) bool {
 	return slices.Equal(l.files, other.files) && slices.Equal(l.nodes, other.nodes)
 }
 
 // lacksFiles reports whether a node may lack a file for which one of the added lines asks: one for which none of the lines
 // before did.
-func lacksFiles(node string, before, added []gresFiles) bool {
+func lacksFiles(node string, before, added []gresLine) bool {
 	had := map[string]bool{}
 	for _, line := range before {
 		for _, file := range line.files {
-			had[file] = had[file] || !line.isGuessed && (line.nodes == nil || slices.Contains(line.nodes, node))
+			had[file] = had[file] || !line.isGuessed && line.isFor(node)
 		}
 	}
-	return slices.ContainsFunc(added, func(line gresFiles) bool {
-		return line.isGuessed || (line.nodes == nil || slices.Contains(line.nodes, node)) &&
-			slices.ContainsFunc(line.files, func(file string) bool { return !had[file] })
+	return slices.ContainsFunc(added, func(line gresLine) bool {
+		return line.isGuessed || line.isFor(node) && slices.ContainsFunc(line.files, func(file string) bool { return !had[file] })
 	})
 }
 
-// checkGRESFiles returns *configagent.HeldError if slurmds with jobs may lack a file that gres.conf asks for. A reconfigure starts
-// slurmd again, which ends when it has waited for the file, and in a pod its jobs with it.
-func (j Judge) checkGRESFiles(ctx context.Context, before, after configagent.Files) error {
-	old := readGRESFiles(before)
-	added := slices.DeleteFunc(readGRESFiles(after),
-		func(line gresFiles) bool { return slices.ContainsFunc(old, line.equal) })
-	if len(before) == 0 || len(added) == 0 {
+// checkGRES returns *configagent.HeldError if slurmds with jobs may lack a file that gres.conf asks for, or if their nodes have fewer
+// GRES than their jobs know. A reconfigure starts slurmd again, which ends when it has waited for the file, and in a pod its jobs
+// with it.
+func (j Judge) checkGRES(ctx context.Context, before, after configagent.Files) error {
+	old, wanted := readGRESLines(before), readGRESLines(after)
+	added := slices.DeleteFunc(slices.Clone(wanted),
+		func(line gresLine) bool { return len(line.files) == 0 || slices.ContainsFunc(old, line.hasFilesOf) })
+	if len(before) == 0 || len(added) == 0 && !mayCountFewer(old, wanted) {
 		return nil
 	}
-	const what = "gres.conf names files that nodes may lack, with which their slurmd would end and their jobs with it"
+	const lacks = "gres.conf names files that nodes may lack, with which their slurmd would end and their jobs with it"
+	const counts = "gres.conf counts fewer GRES of nodes, with which slurmctld would end the jobs that have them"
 	jobs, err := j.jobs(ctx)
 	if err != nil {
+		what := lacks
+		if len(added) == 0 {
+			what = counts
+		}
 		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse,
 			Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, err)}
 	}
-	lacking := slices.DeleteFunc(busyNodes(jobs.unfinished), func(node string) bool { return !lacksFiles(node, old, added) })
-	uses := usesOf(lacking, jobs.unfinished, allocatedTo)
-	if len(uses) == 0 {
-		return nil
+	nodes := busyNodes(jobs.unfinished)
+	lacking := slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return !lacksFiles(node, old, added) })
+	if uses := usesOf(lacking, jobs.unfinished, allocatedTo); len(uses) > 0 {
+		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: lacks + ": " + describe(uses) +
+			"; give the lines a NodeName with other nodes, or it is applied when these jobs have ended"}
 	}
-	return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: what + ": " + describe(uses) +
-		"; give the lines a NodeName with other nodes, or it is applied when these jobs have ended"}
+	if uses := usesOf(nodes, jobs.unfinished, fewerGRES(nodes, old, wanted)); len(uses) > 0 {
+		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: counts + ": " + describe(uses) +
+			"; it is applied when these jobs have ended"}
+	}
+	return nil
 }
 
 // busyNodes returns the nodes that jobs have, sorted.

@@ -12,18 +12,22 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
-// slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, or its
-// node the cgroups. The trial of slurmctld cannot see that. In another SlurmdSpoolDir slurmd does not find the steps that run,
-// and slurmctld requeues their jobs when the node registers.
+// slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, the folder of
+// plugins or the user, or its node the cgroups (measured with slurmd -f of 26.05; docs/development/slurm.md, "What ends jobs"). The
+// trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than those of workers. In
+// another SlurmdSpoolDir slurmd does not find the steps that run, and slurmctld requeues their jobs when the node registers.
 var slurmdOptions = map[string][]string{
 	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType",
-		"SlurmdSpoolDir"},
+		"AcctGatherEnergyType", "AcctGatherFilesystemType", "AcctGatherInfinibandType", "AcctGatherInterconnectType",
+		"AcctGatherProfileType", "CertgenType", "CertmgrType", "HashPlugin", "NodeFeaturesPlugins", "PluginDir", "PrEpPlugins",
+		"SlurmdSpoolDir", "SlurmdUser", "SwitchType", "TLSType", "TopologyPlugin"},
 	"cgroup.conf": {"CgroupPlugin", "CgroupMountpoint", "CgroupSlice", "ConstrainCores", "ConstrainDevices", "ConstrainRAMSpace",
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
 
-// slurmdFiles are the files whose folders slurmd must be able to make.
-var slurmdFiles = []string{"job_container.conf", "namespace.yaml"}
+// slurmdFiles are the files whose folders slurmd must be able to make, and that of the plugins AcctGather, which end slurmd if they
+// miss a line.
+var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf"}
 
 // changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what plugstack.conf requires or includes
 // anew, sorted.

@@ -15,6 +15,11 @@ func TestSlurmdOptions(t *testing.T) {
 			"NodeInUse: it changes TaskPlugin, and a slurmd that cannot use it, or does not find its steps with it, would end its jobs: gpu-0 (job 5)"},
 		{"a default that needs cgroups", running, "slurm.conf", base, inForce + "TaskPlugin=task/none\n", "it changes ProctrackType, "},
 		{"in another case", running, "slurm.conf", base, base + "jobacctgathertype = jobacct_gather/cgroup\n", "it changes JobAcctGatherType, "},
+		{"a plugin that slurmctld may have and slurmd not", running, "slurm.conf", base, base + "AcctGatherProfileType=acct_gather_profile/influxdb\n",
+			"it changes AcctGatherProfileType, "},
+		{"a folder of plugins", running, "slurm.conf", base, base + "PluginDir=/usr/lib/slurm:/opt/site\n", "it changes PluginDir, "},
+		{"a user", running, "slurm.conf", base, base + "SlurmdUser=site\n", "it changes SlurmdUser, "},
+		{"a line of a plugin", running, "acct_gather.conf", "ProfileHDF5Dir=/a\n", "", "it changes acct_gather.conf, "},
 		{"where slurmd keeps what runs", running, "slurm.conf", base, base + "SlurmdSpoolDir=/mnt/%n\n", "it changes SlurmdSpoolDir, "},
 		{"in an included file", running, "slurm.conf", base, base + "Include more.conf\n", "it changes NamespaceType, "},
 		{"while jobs wait", waiting, "slurm.conf", base, base + "TaskPlugin=task/affinity\n", ""},
@@ -39,4 +44,15 @@ func TestSlurmdOptions(t *testing.T) {
 	c := newCluster(t, "")
 	c.write("no-jobs-list", "")
 	c.expect(c.holdFiles(filesOf("slurm.conf", base), filesOf("slurm.conf", inForce)), "does not say which jobs there are")
+}
+
+// TestOptionsOfPluginsThatSlurmdLoads: measured with slurmd -f of 26.05, but for the interconnect, the file system, certgen, TLSType and HashPlugin.
+func TestOptionsOfPluginsThatSlurmdLoads(t *testing.T) {
+	for _, option := range []string{"AcctGatherEnergyType", "AcctGatherFilesystemType", "AcctGatherInfinibandType", "AcctGatherInterconnectType",
+		"CertgenType", "CertmgrType", "HashPlugin", "NodeFeaturesPlugins", "PrEpPlugins", "SwitchType", "TLSType", "TopologyPlugin"} {
+		got := changedSlurmdOptions(filesOf("slurm.conf", inForce), filesOf("slurm.conf", inForce+option+"=of/site\n"))
+		if len(got) != 1 || got[0] != option {
+			t.Errorf("%s=of/site changes %v", option, got)
+		}
+	}
 }

@@ -1,0 +1,113 @@
+package inuse
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// countGRES returns the number of an option Count. One that cannot be read, such as 2M, is 1: some, and as few as there may be.
+func countGRES(value string) uint64 {
+	n, ok := slurmconf.ParseNumber(value)
+	if !ok {
+		return 1
+	}
+	return n
+}
+
+// devices returns how many devices with files of their own the line names.
+func (l gresLine) devices() uint64 {
+	if l.isOne {
+		return 1
+	}
+	return uint64(len(l.files))
+}
+
+// gresCount is what the lines of gres.conf count of one kind on a node.
+type gresCount struct {
+	// devices are those with files by type, and all those and the others. Jobs know only the former by number.
+	devices, all map[string]uint64
+	// found are the lines of which only slurmd knows what they count.
+	found []string
+}
+
+// countOf counts a kind on a node.
+func countOf(node, kind string, lines []gresLine) gresCount {
+	out := gresCount{devices: map[string]uint64{}, all: map[string]uint64{}}
+	for _, line := range lines {
+		if !line.isFor(node) && !line.isGuessed || line.kind != kind && line.kind != "" {
+			continue
+		}
+		if line.isFound || line.isGuessed {
+			out.found = append(out.found, line.text)
+		}
+		if line.kind == kind {
+			out.devices[line.gresType] += line.devices()
+			out.all[line.gresType] += max(line.devices(), line.count)
+		}
+	}
+	slices.Sort(out.found)
+	return out
+}
+
+// isFewer reports whether slurmctld may end jobs that have what before counts, when the node registers with what after counts:
+// fewer of a type, but some of those before. If none is left, or all have another type, jobs keep what they have (measured:
+// docs/development/slurm.md, "What ends jobs").
+func isFewer(before, after gresCount) bool {
+	left := sum(after.all)
+	if !slices.Equal(before.found, after.found) {
+		return left > 0 || len(after.found) > 0
+	}
+	isSome := len(after.found) > 0 || left > 0 && left < sum(before.devices)
+	for gresType := range before.devices {
+		isSome = isSome || after.all[gresType] > 0
+	}
+	for gresType, count := range before.devices {
+		if isSome && after.all[gresType] < count {
+			return true
+		}
+	}
+	return false
+}
+
+func sum(counts map[string]uint64) uint64 {
+	out := uint64(0)
+	for _, count := range counts {
+		out += count
+	}
+	return out
+}
+
+// mayCountFewer reports whether isFewer may hold on some node.
+func mayCountFewer(before, after []gresLine) bool {
+	return len(before) > 0 && len(after) > 0 &&
+		!slices.EqualFunc(before, after, func(a, b gresLine) bool { return a.text == b.text })
+}
+
+// sharedKinds are GRES that share devices of the kind gpu.
+var sharedKinds = []string{"mps", "shard"}
+
+// fewerGRES returns a function that returns those of the nodes that a job has with GRES of which there are fewer.
+func fewerGRES(nodes []string, before, after []gresLine) func(job) []string {
+	fewer := map[string][]string{} // the kinds by node
+	kinds := map[string]bool{"gpu": true}
+	for _, line := range before {
+		kinds[line.kind] = true
+	}
+	for _, node := range nodes {
+		for kind := range kinds {
+			if kind != "" && isFewer(countOf(node, kind, before), countOf(node, kind, after)) {
+				fewer[node] = append(fewer[node], kind)
+			}
+		}
+	}
+	return func(j job) []string {
+		return slices.DeleteFunc(slices.Clone(j.allocated), func(node string) bool {
+			return !slices.ContainsFunc(j.gresTypes, func(kind string) bool {
+				kind = strings.ToLower(kind)
+				return slices.Contains(fewer[node], kind) || slices.Contains(sharedKinds, kind) && slices.Contains(fewer[node], "gpu")
+			})
+		})
+	}
+}
