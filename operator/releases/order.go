@@ -65,6 +65,8 @@ type Member struct {
 	Release Release
 	// Newest is the newest release that runs while pods are replaced; the zero value is Release.
 	Newest Release
+	// IsLost is set if nobody can look up Release.
+	IsLost bool
 }
 
 // String returns what messages call the member.
@@ -174,6 +176,8 @@ func judgeSkew(c Change, m Member) Verdict {
 	changed, other := rules[c.Daemon], rules[m.Daemon]
 	switch {
 	case !c.Daemon.TalksTo(m.Daemon):
+	case !m.Release.IsKnown() && m.IsLost:
+		return Verdict{ReasonUnknown, fmt.Sprintf("the release of %s cannot be looked up: its condition ReleaseAllowed says what to do", m)}
 	case !m.Release.IsKnown():
 		return unknown(fmt.Sprintf("the release of %s", m))
 	case changed.rank > other.rank && c.To.number() > m.Release.number()+maxSkew:

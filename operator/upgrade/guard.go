@@ -241,7 +241,8 @@ func (g Guard) RecordEvent(before Object, d *Decision) {
 	g.events.Eventf(before, nil, kind, reason, "Upgrade", "%s", d.Verdict.Message)
 }
 
-// OnChange is the option of a watch that ignores changes of the status, but those of releases, and of the metadata.
+// OnChange is the option of a watch that ignores changes of the metadata, and of the status but for releases and what holds
+// them up.
 func OnChange() builder.Predicates {
 	return builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
 		predicate.Funcs{UpdateFunc: hasReleaseChanged}))
@@ -252,14 +253,22 @@ func OnReleaseChange() builder.Predicates {
 	return builder.WithPredicates(predicate.Funcs{UpdateFunc: hasReleaseChanged})
 }
 
-// hasReleaseChanged reports whether an update changes the releases in the status of an object.
+// hasReleaseChanged reports whether an update changes the releases in the status of an object, or what holds them up.
 func hasReleaseChanged(e event.UpdateEvent) bool {
 	before, isObject := e.ObjectOld.(Object)
 	after, isToo := e.ObjectNew.(Object)
 	if !isObject || !isToo {
 		return false
 	}
-	was, _ := before.ReleaseStatusOf()
-	is, _ := after.ReleaseStatusOf()
-	return !reflect.DeepEqual(was, is)
+	was, conditionsBefore := before.ReleaseStatusOf()
+	is, conditionsAfter := after.ReleaseStatusOf()
+	return !reflect.DeepEqual(was, is) || reasonIn(*conditionsBefore) != reasonIn(*conditionsAfter)
+}
+
+// reasonIn returns the reason of the condition ReleaseAllowed, empty if it is missing.
+func reasonIn(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, v1beta1.ConditionReleaseAllowed); c != nil {
+		return c.Reason
+	}
+	return ""
 }

@@ -154,6 +154,7 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			continue
 		}
 		m := releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName(), Release: parse(status.Release)}
+		m.IsLost = !m.Release.IsKnown() && reasonIn(*conditions) == v1beta1.ReasonLookupFailed
 		next, isWaiting := parse(status.ReleaseOf(status.NextImage)), status.NextImage != ""
 		isGiven := isWaiting && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)
 		isAsked = isAsked || isWaiting

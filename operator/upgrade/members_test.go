@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,6 +148,24 @@ func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
 				t.Errorf("it is %s, not %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestALostReleaseIsNoLookupInProgress: those that wait for it name the object that says what to do.
+func TestALostReleaseIsNoLookupInProgress(t *testing.T) {
+	v := newInventory()
+	s := &v.loginSets.Items[0].Status
+	s.Release = ""
+	for _, tc := range []struct{ reason, message string }{
+		{v1beta1.ReasonUnknown, "the sackd of LoginSet red is being looked up"},
+		{v1beta1.ReasonLookupFailed, "the sackd of LoginSet red cannot be looked up: its condition ReleaseAllowed says what to do"},
+	} {
+		s.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReleaseAllowed, Status: metav1.ConditionFalse, Reason: tc.reason}}
+		members, _ := membersOf(releases.Slurmctld, []Object{&v.loginSets.Items[0]})
+		got := releases.Judge(releases.Change{Daemon: releases.Slurmctld, From: oldRelease, To: newRelease, Others: members})
+		if got.Reason != releases.ReasonUnknown || !strings.Contains(got.Message, tc.message) {
+			t.Errorf("%s: %+v", tc.reason, got)
+		}
 	}
 }
 

@@ -72,6 +72,9 @@ func Plan(o Observation) Decision {
 	if s.NeverRan && s.Image != applied { // it was replaced
 		s.Image = applied
 	}
+	if o.HasReady && o.Complete { // also if another image is wanted since
+		s.Image = applied
+	}
 	s.NeverRan, s.HasRun = false, s.HasRun || o.HasReady
 	if o.Restored == "" {
 		s.RestoredState = ""
@@ -190,8 +193,24 @@ func (d *Decision) answerOthers(o Observation) {
 	}
 	setRelease(s, s.Image, "")
 	s.NeverRan = s.NeverRan || o.Answers[s.Image].CannotBePulled && !s.HasRun
-	if failed != "" && d.Verdict.Reason == "" {
-		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
+	if failed != "" {
+		d.reportFailed(failed)
+	}
+}
+
+// reportFailed says in the verdict that the release that runs cannot be looked up, for which others wait. A daemon that waits
+// for one of them waits in vain until somebody states it.
+func (d *Decision) reportFailed(failed string) {
+	v := &d.Verdict
+	switch {
+	case v.Reason == "":
+		*v = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: failed}
+	case d.Status.NeverRan: // nobody waits for it
+	case v.Reason == v1beta1.ReasonWaitingForSlurmdbd, v.Reason == v1beta1.ReasonWaitingForSlurmctld:
+		*v = releases.Verdict{Reason: v1beta1.ReasonLookupFailed, Message: fmt.Sprintf(
+			"%s. Other daemons wait for that release, and this one for them: %s", failed, v.Message)}
+	case v.Reason == v1beta1.ReasonTooOld, v.Reason == v1beta1.ReasonDowngrade:
+		v.Message += ". Other daemons wait for the release that runs: " + failed
 	}
 }
 

@@ -83,6 +83,11 @@ func TestPlan(t *testing.T) {
 			o.Applied = imageNew
 		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05",
 			ImageReleases: []v1beta1.ImageRelease{newKnown}}},
+		{"all pods have it, and another one is wanted since", func(o *Observation) {
+			o.Last.Image, o.Last.NextImage, o.Last.ImageReleases = "typo:1", imageNew, []v1beta1.ImageRelease{newKnown}
+			o.Applied, o.Wanted, o.Answers["slurm:25.11"] = imageNew, "slurm:25.11", Answer{Release: releases.Release{Year: 25, Month: 11}}
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: "slurm:25.11",
+			ImageReleases: []v1beta1.ImageRelease{newKnown, {Image: "slurm:25.11", Release: "25.11"}}}},
 		{"the way back, when not all pods have the new one", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied, o.Wanted, o.Complete = imageNew, imageOld, false
@@ -114,7 +119,7 @@ func TestPlan(t *testing.T) {
 			RestoredState: "24.11 of Monday", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the way back of a slurmctld that never started", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Stored = imageNew, imageOld, oldRelease
+			o.Applied, o.Wanted, o.Stored, o.HasReady, o.Complete = imageNew, imageOld, oldRelease, false, false
 		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"an annotation that the state denies", func(o *Observation) {
@@ -309,6 +314,36 @@ func TestAFailureSaysWhy(t *testing.T) {
 	o.Answers[imageNew] = Answer{Problem: "ImagePullBackOff: correct the image"}
 	if d := Plan(o); !strings.Contains(d.Verdict.Message, "correct the image") {
 		t.Errorf("the verdict is %+v", d.Verdict)
+	}
+}
+
+// TestALostReleaseIsReported where slurmctld waits for the release of login pods, whose image is gone, and they wait for slurmctld:
+// somebody has to state it.
+func TestALostReleaseIsReported(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		change          func(*Observation)
+		reason, message string
+	}{
+		{"they wait for slurmctld", func(*Observation) {}, "LookupFailed", "which is 24.11"},
+		{"they are too old", func(o *Observation) { o.Others[0].Release = releases.Release{Year: 28, Month: 5} }, "TooOld",
+			"which is 28.05"},
+		{"nobody waits for them", func(o *Observation) { o.IsAsked = false }, "WaitingForSlurmctld", ""},
+		{"they work with any slurmctld that may run", func(o *Observation) { o.Others[0].Release = newRelease }, "Allowed", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := Observation{Daemon: releases.Sackd, Wanted: imageNew, Applied: imageOld, HasReady: true, Complete: true, IsAsked: true,
+				Last:   v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew, HasRun: true},
+				Others: []releases.Member{{Daemon: releases.Slurmctld, Name: "Controller c", Release: oldRelease}},
+				Answers: map[string]Answer{imageNew: {Release: newRelease},
+					imageOld: {Problem: "no image: state its release", CannotBePulled: true}}}
+			tc.change(&o)
+			v := Plan(o).Verdict
+			if v.Reason != tc.reason || !strings.Contains(v.Message, tc.message) ||
+				strings.Contains(v.Message, "state its release") != (tc.message != "") {
+				t.Errorf("the verdict is %+v", v)
+			}
+		})
 	}
 }
 
