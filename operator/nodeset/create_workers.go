@@ -10,6 +10,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
@@ -31,12 +32,15 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if r.expectations.HasTooManyFailures(s.expectations) {
 		return nil
 	}
-	if err := r.createClaims(ctx, s, from, id); err != nil {
-		return r.reportCreateFailure(s, err)
-	}
 	pod, err := render.Worker(from.input, from.template, id)
 	if err != nil {
 		return fmt.Errorf("rendering a worker: %w", err)
+	}
+	if step.SlurmName != "" && observed.SlurmName(pod) != step.SlurmName {
+		return errNotAsSeen // the plan has checked another name, and a second slurmd would take over the node of this one
+	}
+	if err := r.createClaims(ctx, s, from, id); err != nil {
+		return r.reportCreateFailure(s, err)
 	}
 	err = r.client.Create(ctx, pod, client.FieldOwner(FieldManager))
 	switch {

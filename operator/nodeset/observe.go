@@ -117,6 +117,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.desired = desired.Of(now, s.desiredObservation(), hpas.Items)
+	s.keepNames()
 	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
 	return s, nil

@@ -130,6 +130,31 @@ func (r *Reconciler) applyRevision(ctx context.Context, s *observation, change p
 	return fmt.Errorf("unknown verb %s", change.Verb)
 }
 
+// keepNames has the ordinals that keep an old revision named as in that revision, for the plan and for everything else
+// that asks for the name of an ordinal.
+func (s *observation) keepNames() {
+	if s.desired.Frozen || s.desired.Update.Partition == 0 {
+		return
+	}
+	named := map[string]names.Workers{}
+	for i := range s.revisions {
+		in, err := s.input.AtRevision(s.revisions[i].Data.Raw)
+		if err != nil {
+			continue // no worker can be created from it
+		}
+		if workers, err := names.NewWorkers(in.NodeSet, in.Cluster); err == nil {
+			named[s.revisions[i].Labels[render.LabelRevision]] = workers
+		}
+	}
+	s.desired.SlurmNameIn = func(revision string, ordinal int) string {
+		if workers, known := named[revision]; known {
+			return workers.SlurmName(ordinal)
+		}
+		return s.names.SlurmName(ordinal)
+	}
+	s.desired.KeepNames(&plan.Observation{Workers: s.workers, Revisions: s.planRevisions()})
+}
+
 // patchRevision changes the metadata of a revision.
 func (r *Reconciler) patchRevision(ctx context.Context, revision *appsv1.ControllerRevision,
 	metadata map[string]any) error {

@@ -44,8 +44,11 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 	if pod.DeletionTimestamp != nil {
 		w.DeletedAt = pod.DeletionTimestamp.Time
 	}
+	w.NeverStarted = len(pod.Status.ContainerStatuses) == 0
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == render.ContainerSlurmd {
+			w.NeverStarted = c.RestartCount == 0 && c.State.Running == nil && c.State.Terminated == nil &&
+				c.LastTerminationState.Terminated == nil
 			if w.Running = c.State.Running != nil; w.Running {
 				w.RunningSince = c.State.Running.StartedAt.Time
 			}
@@ -60,9 +63,17 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 			w.Registered = c.LastTransitionTime.Time
 		}
 	}
-	// A value that is not a number counts as absent.
-	w.DeletionCost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
+	w.DeletionCost = deletionCostOf(pod)
 	return w
+}
+
+// deletionCostOf returns the pod deletion cost of a pod. A value that is not a number, or too large for one, counts as absent.
+func deletionCostOf(pod *corev1.Pod) int {
+	cost, err := strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
+	if err != nil {
+		return 0
+	}
+	return cost
 }
 
 // RequiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may

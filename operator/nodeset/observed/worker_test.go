@@ -76,8 +76,18 @@ func TestWorkers(t *testing.T) {
 		{"that failed has ended", phase(corev1.PodFailed), func(w *plan.Worker) { w.Finished = true }},
 		{"that is pending has not ended", phase(corev1.PodPending), func(*plan.Worker) {}},
 		{"of an unknown phase has not ended", phase(corev1.PodUnknown), func(*plan.Worker) {}},
-		{"whose slurmd waits does not run", slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}),
-			func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
+		{"whose slurmd waits does not run, and never did", slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}),
+			func(w *plan.Worker) { w.Running, w.RunningSince, w.NeverStarted = false, time.Time{}, true }},
+		{"whose slurmd waits after a crash has run", func(p *corev1.Pod) {
+			slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}})(p)
+			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+		}, func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
+		{"whose slurmd waits after a restart has run", func(p *corev1.Pod) {
+			slurmd(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}})(p)
+			p.Status.ContainerStatuses[0].RestartCount = 1
+		}, func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
+		{"without a container has none that ran", func(p *corev1.Pod) { p.Status.ContainerStatuses = nil },
+			func(w *plan.Worker) { w.Running, w.RunningSince, w.NeverStarted = false, time.Time{}, true }},
 		{"whose slurmd crashed does not run",
 			slurmd(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}),
 			func(w *plan.Worker) { w.Running, w.RunningSince = false, time.Time{} }},
@@ -97,6 +107,9 @@ func TestWorkers(t *testing.T) {
 			func(w *plan.Worker) { w.DeletionCost = -5 }},
 		{"costs nothing when that is no number",
 			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeletionCost, "12 EUR"),
+			func(*plan.Worker) {}},
+		{"costs nothing when that is too large a number",
+			nodesettest.WithAnnotation(v1beta1.AnnotationPodDeletionCost, "99999999999999999999"),
 			func(*plan.Worker) {}},
 		{"is cordoned by its user", nodesettest.WithAnnotation(v1beta1.AnnotationPodCordon, "true"),
 			func(w *plan.Worker) { w.CordonReason = "pod gpu-3 is cordoned" }},

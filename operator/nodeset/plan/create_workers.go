@@ -40,7 +40,7 @@ func (b *planRun) heldKubeNodes() map[string]bool {
 // createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
 // its slurmd must not return the node to service.
 func (b *planRun) createAt(slot Slot, name string) {
-	b.usedSlurmNames[name] = true
+	b.useName(name)
 	switch r := b.slurm.Records[name]; {
 	case !b.slurm.Fresh, r.Future:
 	case b.rules.OutOfServiceByOthers(r) && !r.Drain:
@@ -60,7 +60,7 @@ func (b *planRun) createAt(slot Slot, name string) {
 // else took out of service come last, after those whose record has another shape and must stay. It waits for a
 // terminating pod, whose name another will use, but not forever.
 func (b *planRun) createOrdinals() {
-	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers)
+	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers) - len(b.displaced)
 	for _, w := range b.deleting {
 		if end := w.DeletedAt.Add(b.rules.Config.PodGoneWithin); b.now.Before(end) {
 			missing--
@@ -81,14 +81,18 @@ func (b *planRun) freeOrdinals(count int) []int {
 	if count <= 0 {
 		return nil
 	}
-	held := map[int]bool{}
+	held, chosen := map[int]bool{}, map[string]bool{}
 	for i := range b.observed.Workers {
 		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
 	var good, oldShape, drained []int
 	for i := 0; i < b.ordinalsEnd() && len(good) < count; i++ {
-		switch name := b.desired.SlurmName(i); {
-		case held[i] || b.usedSlurmNames[name] || !b.isNameFree(name):
+		name := b.desired.SlurmName(i)
+		if held[i] || b.usedSlurmNames[name] || chosen[name] || !b.isNameFree(name) {
+			continue
+		}
+		chosen[name] = name != "" // the old name of one ordinal may be the new name of another
+		switch {
 		case b.slurm.Records[name].OutOfServiceByOthers() && !b.slurm.Records[name].returnsFromReboot():
 			drained = append(drained, i)
 		case b.hasOldShape(name):

@@ -147,6 +147,10 @@ func (b *planRun) deletePods() {
 				Reason: "its containers have ended"})
 		}
 	}
+	for _, w := range b.displaced { // its replacement comes once it is gone
+		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+			Reason: "its Slurm node belongs to " + b.slurm.OwnedByOthers[w.SlurmName] + ", and its slurmd has not run yet"})
+	}
 	left, grows := b.rules.Config.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)

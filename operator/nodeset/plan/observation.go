@@ -51,8 +51,10 @@ type Desired struct {
 	// PruneRecords deletes records whose Kubernetes node is gone.
 	PruneRecords bool
 	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn that of the worker on a
-	// Kubernetes node.
+	// Kubernetes node. SlurmNameIn returns the name of an ordinal in an old revision; it is nil if all revisions
+	// name their workers alike, and after KeepNames.
 	SlurmName   func(ordinal int) string
+	SlurmNameIn func(revision string, ordinal int) string
 	SlurmNameOn func(kubeNode string) string
 	// ReservedNames are the owners of the names that no worker gets, by name: slurm.conf gives them to something else, and
 	// slurmctld does not start if a Slurm node has one.
@@ -127,6 +129,8 @@ type Worker struct {
 	RunningSince time.Time
 	Ready        bool
 	ReadySince   time.Time
+	// NeverStarted reports that no slurmd of the pod has been started yet.
+	NeverStarted bool
 	// NoAgent reports that no slurm-agent runs beside slurmd, so that nothing can ask slurmd to register again.
 	NoAgent bool
 	// Registered is when a slurmd of the pod was seen registered with Slurm, zero for not yet.

@@ -24,6 +24,7 @@ func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReadi
 // Plan decides what to do. It is total and deterministic: the order of the observed workers does
 // not matter, and once its steps have taken effect it returns no more.
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
+	desired.KeepNames(&observed)
 	observed.Slurm = p.rules.FilterReading(&desired, observed.Workers, observed.Slurm)
 	actions := p.planWorkers(now, desired, observed)
 	actions.Revisions = planRevisions(&desired, &observed, keptRevisions(&desired, &observed))
@@ -73,6 +74,8 @@ type planRun struct {
 	active, finished, deleting []*Worker
 	// ownedByOthers are the workers whose Slurm node belongs to another NodeSet.
 	ownedByOthers []*Worker
+	// displaced are the workers whose slurmd has never run and would take over the Slurm node of somebody else.
+	displaced []*Worker
 	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
@@ -80,8 +83,9 @@ type planRun struct {
 	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
 	// the shape of the workers.
 	wantedNames map[string]bool
-	// keptRevisions are the old revisions that ordinals below the partition keep.
+	// keptRevisions are the old revisions that ordinals below the partition keep, keptByName the same by Slurm node name.
 	keptRevisions map[int]string
+	keptByName    map[string]string
 	// recordsMissing reports that wanted FUTURE records do not exist. surplus are those that are not wanted, sorted.
 	recordsMissing bool
 	surplus        []string
@@ -92,16 +96,19 @@ type planRun struct {
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
+	kept := keptRevisions(desired, observed)
 	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
 		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, wantedNames: map[string]bool{},
-		keptRevisions: keptRevisions(desired, observed)}
+		keptRevisions: kept, keptByName: keptByName(desired, kept)}
 	for _, w := range sortedByName(observed.Workers) {
-		b.usedSlurmNames[w.SlurmName] = true
+		b.useName(w.SlurmName)
 		switch {
 		case !w.DeletedAt.IsZero():
 			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
+		case b.isDisplaced(w):
+			b.displaced = append(b.displaced, w)
 		case b.isOwnedByOther(w), desired.PerKubeNode && !desired.Deleting && sharesName(observed.Workers, w):
 			b.ownedByOthers = append(b.ownedByOthers, w)
 		default:
@@ -110,6 +117,13 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 		}
 	}
 	return b
+}
+
+// useName records that a pod has a Slurm node name. An empty one is not known yet, and keeps no other worker away.
+func (b *planRun) useName(name string) {
+	if name != "" {
+		b.usedSlurmNames[name] = true
+	}
 }
 
 func (b *planRun) addStep(s Step) { b.actions.Steps = append(b.actions.Steps, s) }

@@ -445,3 +445,13 @@ func TestWhatKeepsAWorkerBesideWorkIsToldApart(t *testing.T) {
 		})
 	}
 }
+
+// TestAPendingWorkerWithHostNetworkBlocksNoOthers: names are not known before a worker is scheduled.
+func TestAPendingWorkerWithHostNetworkBlocksNoOthers(t *testing.T) {
+	s := newInput(3, 1, withWorker(0, func(w *Worker) {
+		w.SlurmName, w.KubeNode, w.Running, w.Ready, w.Registered = "", "", false, false, time.Time{}
+	}))
+	s.observed.Slurm.Records = map[string]Record{}
+	s.desired.SlurmName = func(int) string { return "" }
+	expectSteps(t, s, "create 1", "create 2")
+}

@@ -23,7 +23,7 @@ func (b *planRun) futureNames() map[string]bool {
 			out[b.desired.SlurmName(i)] = true
 		}
 	}
-	maps.DeleteFunc(out, func(name string, _ bool) bool { return b.rules.ReservedFor(b.desired, name) != "" })
+	maps.DeleteFunc(out, func(name string, _ bool) bool { return name == "" || b.rules.ReservedFor(b.desired, name) != "" })
 	return out
 }
 
@@ -92,7 +92,7 @@ func (b *planRun) leavesNone() bool {
 			own++
 		}
 	}
-	return len(b.usedSlurmNames) == 0 && own == len(b.surplus)
+	return len(b.observed.Workers)+len(b.usedSlurmNames) == 0 && own == len(b.surplus)
 }
 
 // deleteFutureRecord deletes a FUTURE record.

@@ -33,14 +33,7 @@ func (b *planRun) hasOldShape(name string) bool {
 func (b *planRun) keepsOldRevision(name string) bool { return b.keptRevision(name) != "" }
 
 // keptRevision returns the old revision that the ordinal of a name keeps, empty for none.
-func (b *planRun) keptRevision(name string) string {
-	for ordinal, revision := range b.keptRevisions {
-		if b.desired.SlurmName(ordinal) == name {
-			return revision
-		}
-	}
-	return ""
-}
+func (b *planRun) keptRevision(name string) string { return b.keptByName[name] }
 
 // awaitsNewShape reports whether no worker may be created with a name before its record is created again. A worker
 // gets a record of another shape only if Slurm accepts the worker, and the record must stay or cannot be created.

@@ -33,6 +33,9 @@ type Rules struct {
 	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
 	// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
 	IsTaken func(s *SlurmReading, name string) bool
+	// OwnedByOther returns the owner of a Slurm node that is not the NodeSet's, empty for none. A worker with its name
+	// is deleted before slurmd runs in it.
+	OwnedByOther func(s *SlurmReading, slurmNode string) string
 	// ReservedFor returns the owner of a name that no worker gets, empty for nobody.
 	ReservedFor func(desired *Desired, slurmNode string) string
 	// MayDeleteClaims reports whether a reading allows the deletion of claims.
@@ -47,6 +50,7 @@ func DefaultRules(cfg Config) Rules {
 		OutOfServiceByOthers: Record.OutOfServiceByOthers, HasFault: Record.HasFault,
 		KeepsRecord: keepsRecord, NeededRecords: NeededRecords, HasKnownMaximum: hasKnownMaximum,
 		AcceptsWorker: acceptsWorker, MayAdopt: func(*Worker) bool { return true },
-		FilterReading: filterReading, IsTaken: isTaken, ReservedFor: reservedFor, MayDeleteClaims: mayDeleteClaims,
+		FilterReading: filterReading, IsTaken: isTaken, ReservedFor: reservedFor,
+		OwnedByOther: func(s *SlurmReading, slurmNode string) string { return s.OwnedByOthers[slurmNode] }, MayDeleteClaims: mayDeleteClaims,
 	}
 }

@@ -107,6 +107,13 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 	return r.ForeignComment || !r.Future && !r.Down && !r.OurReason
 }
 
+// isDisplaced reports whether a fresh reading shows that the worker's Slurm node belongs to somebody else, before slurmd
+// has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
+func (b *planRun) isDisplaced(w *Worker) bool {
+	neverRan := w.KubeNode == "" || w.NeverStarted && w.Registered.IsZero()
+	return neverRan && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
+}
+
 // isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another
 // NodeSet. Such a worker is left alone, except that deletion of the NodeSet applies the drain
 // policy.

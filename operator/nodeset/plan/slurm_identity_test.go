@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // withOtherOwner has a Slurm node belong to another NodeSet.
@@ -151,5 +152,30 @@ func TestRecordsWithoutAnOwnerAreAdopted(t *testing.T) {
 				t.Errorf("the records are %q, not %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
+	unscheduled := withWorker(0, func(w *Worker) {
+		w.KubeNode, w.Running, w.Ready, w.NeverStarted, w.Registered = "", false, false, true, time.Time{}
+	})
+	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
+	for _, tc := range []struct {
+		name   string
+		change []func(*planInput)
+		want   []string
+	}{
+		{"not scheduled", []func(*planInput){unscheduled, withOtherOwner(0)}, []string{"delete n-0"}},
+		{"its slurmd has not been started", []func(*planInput){pulling, withOtherOwner(0)}, []string{"delete n-0"}},
+		{"a node of slurm.conf has the name", []func(*planInput){unscheduled, withRecord(0, func(r *Record) { r.Dynamic = false })},
+			[]string{"delete n-0"}},
+		{"its slurmd has crashed", []func(*planInput){pulling, withWorker(0, func(w *Worker) { w.NeverStarted = false }),
+			withOtherOwner(0)}, nil},
+		{"it was registered", []func(*planInput){pulling, withWorker(0, func(w *Worker) { w.Registered = noon }),
+			withOtherOwner(0)}, nil},
+		{"on a stale reading", []func(*planInput){pulling, withOtherOwner(0), withStaleReading}, nil},
+		{"its name is free", []func(*planInput){pulling}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) { expectSteps(t, newInput(1, 1, tc.change...), tc.want...) })
 	}
 }

@@ -286,7 +286,7 @@ func submittableCondition(s *Observation) metav1.Condition {
 	missing := 0
 	for i := range *s.Desired.MaxWorkers {
 		name := s.Desired.SlurmName(i)
-		if _, there := s.Slurm.Records[name]; !there && s.Slurm.OwnedByOthers[name] == "" {
+		if _, there := s.Slurm.Records[name]; !there && s.Slurm.OwnedByOthers[name] == "" && name != "" {
 			missing++
 		}
 	}

@@ -1,0 +1,54 @@
+package behaviour
+
+import (
+	"testing"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+)
+
+// TestAWorkerBelowThePartitionDoesNotTakeOverItsOldNode: the ordinal keeps its revision, and with it its old name. Its pod is
+// deleted by force while the kubelet is away, so that slurmd runs on with a job.
+func TestAWorkerBelowThePartitionDoesNotTakeOverItsOldNode(t *testing.T) {
+	for name, change := range map[string]func(*v1beta1.NodeSet){
+		"other padding":  func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 3 },
+		"other hostname": func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": "x-"}`) },
+		"the same names": func(n *v1beta1.NodeSet) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2), func(n *v1beta1.NodeSet) {
+				n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling
+				n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(2))}
+			}))
+			r.startWorkers()
+			r.change(change)
+			for range 3 {
+				r.pollAndReconcile()
+			}
+			if r.podNames() != "gpu-0 gpu-1" || len(r.slurm.Nodes) != 2 {
+				t.Fatalf("pods = %q, %d Slurm nodes", r.podNames(), len(r.slurm.Nodes))
+			}
+			r.slurm.Start(7, "gpu-1")
+			r.pollAndReconcile()
+			r.losePod("gpu-1")
+			for range 30 {
+				r.pollAndReconcile()
+			}
+			if got := r.podNames(); got != "gpu-0" {
+				t.Fatalf("pods = %q while job 7 runs under the name gpu-1", got)
+			}
+			r.expectCondition("Submittable", "True", "RecordsReady")
+			r.slurm.End(7)
+			for range 10 {
+				r.pollAndReconcile()
+				r.kubelet()
+			}
+			if got := r.podNames(); got != "gpu-0 gpu-1" {
+				t.Fatalf("pods = %q once the job has ended", got)
+			}
+			if got := r.pod("gpu-1").Labels[v1beta1.LabelPodHostname]; got != "gpu-1" {
+				t.Errorf("the worker is called %s", got)
+			}
+		})
+	}
+}
