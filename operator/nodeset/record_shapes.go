@@ -64,19 +64,63 @@ func (s *observation) observeMissingOwners() {
 	}
 }
 
+// readOneByOne is up to how many nodes are read one by one. More are read with one list of all.
+const readOneByOne = 20
+
+// readNodes reads nodes again. Those that do not exist are left out.
+func (s *observation) readNodes(ctx context.Context, names []string) (map[string]*slurm.Node, error) {
+	if len(names) > readOneByOne {
+		r, err := s.slurmCluster.ReadReferences(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading slurm nodes: %w", err)
+		}
+		return r.Nodes, nil
+	}
+	out := map[string]*slurm.Node{}
+	for _, name := range names {
+		n, err := s.slurmCluster.ReadNode(ctx, name)
+		switch {
+		case err == nil:
+			out[name] = n
+		case !slurmclient.IsNotFound(err):
+			return nil, fmt.Errorf("reading slurm node %s: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
+// mayAdopt reports whether a node is still a FUTURE record without an owner, or of the NodeSet. A NodeSet of the same name
+// may have created it, and have written its comment since the node was listed.
+func (s *observation) mayAdopt(n *slurm.Node) bool {
+	if n == nil || n.State.Base != slurm.NodeFuture {
+		return false
+	}
+	note, ok := comment.Parse(n.Comment)
+	return n.Comment == "" || ok && note.BelongsTo(s.nodeSet, s.namespaceUID)
+}
+
 // adoptRecords writes the owner, the shape, the features and the GRES on records, with one request for all that get the same.
+// It leaves out those that are no longer the NodeSet's.
 func (r *Reconciler) adoptRecords(ctx context.Context, s *observation, names []string) error {
 	if s.slurmCluster == nil {
 		return errNoSlurmCluster
 	}
+	nodes, err := s.readNodes(ctx, names)
+	if err != nil {
+		return err
+	}
 	want, equal := s.recordShape(), map[string][]string{}
 	updates := map[string]recordUpdate{}
+	var errs []error
 	for _, name := range names {
-		update := s.adoptRecord(want, s.slurmNodes[name])
+		if !s.mayAdopt(nodes[name]) {
+			errs = append(errs, fmt.Errorf("adopting the record of slurm node %s: %w", name, errNotAsSeen))
+			continue
+		}
+		update := s.adoptRecord(want, nodes[name])
 		key := update.String()
 		equal[key], updates[key] = append(equal[key], name), update
 	}
-	var errs []error
 	for key := range maps.Keys(equal) {
 		if err := r.updateRecords(ctx, s, equal[key], updates[key]); err != nil {
 			errs = append(errs, fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err))

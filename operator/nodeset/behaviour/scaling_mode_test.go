@@ -166,3 +166,15 @@ func TestManyWorkersAtATime(t *testing.T) {
 		t.Errorf("the pods are %q", got)
 	}
 }
+
+// TestAPendingWorkerWithHostNetworkBlocksNoOthers: the names of workers are not known before they are scheduled.
+func TestAPendingWorkerWithHostNetworkBlocksNoOthers(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1,
+		func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
+	r.pollAndReconcile()
+	r.scale(3)
+	r.pollAndReconcile()
+	if got := r.podNames(); got != "gpu-0 gpu-1 gpu-2" {
+		t.Errorf("pods = %q while gpu-0 is Pending", got)
+	}
+}

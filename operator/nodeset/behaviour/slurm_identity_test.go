@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -129,5 +130,83 @@ func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
 	r.pollAndReconcile()
 	if r.podNames() != "gpu-0" {
 		t.Errorf("afterwards they are %q", r.podNames())
+	}
+}
+
+// TestAWorkerThatHasNotRunYieldsToTheNewOwnerOfItsName: a NodeSet of that name in another Kubernetes cluster gets the Slurm node,
+// on which job 7 runs. The slurmd of our worker would take over the node, and slurmctld would end the job.
+func TestAWorkerThatHasNotRunYieldsToTheNewOwnerOfItsName(t *testing.T) {
+	for name, begin := range map[string]func(r *testEnv){
+		"not scheduled": func(*testEnv) {},
+		"its image is being pulled": func(r *testEnv) {
+			pod := r.pod("gpu-0")
+			pod.Spec.NodeName = "kube-0"
+			r.must(r.Update(r.t.Context(), pod))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(1))
+			r.pollAndReconcile()
+			begin(r)
+			theirs := nodesettest.NewSlurmNode("gpu-0", "IDLE", "DYNAMIC_NORM")
+			theirs.Comment = `{"namespace":"slurm","podName":"gpu-0","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
+			r.slurm.Nodes["gpu-0"] = theirs
+			r.slurm.Start(7, "gpu-0")
+			for range 3 {
+				r.pollAndReconcile()
+			}
+			if got := r.podNames(); got != "gpu-1" || len(r.slurm.Calls) > 0 {
+				t.Errorf("pods = %q, writes to Slurm %q", got, r.slurm.Calls)
+			}
+			if told := strings.Join(r.takeEvents(), "\n"); !strings.Contains(told, "its slurmd has not run yet") {
+				t.Errorf("the events are %s", told)
+			}
+		})
+	}
+}
+
+// TestARecordThatANamesakeCreatedIsNotAdopted: a NodeSet gpu of another namespace creates it, and writes its comment after our
+// reading.
+func TestARecordThatANamesakeCreatedIsNotAdopted(t *testing.T) {
+	const theirs = `{"namespace":"other","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
+	for _, records := range []int32{1, 30} {
+		r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(records)))
+		for i := range records {
+			n := nodesettest.NewSlurmNode(fmt.Sprintf("gpu-%d", i), "FUTURE", "DYNAMIC_NORM")
+			n.Features = []string{"gpu"}
+			r.slurm.Nodes[n.Name] = n
+		}
+		r.slurm.Poll()
+		r.slurm.Nodes["gpu-0"].Comment = theirs
+		r.reconcile()
+		for name, n := range r.slurm.Nodes {
+			if mine := strings.Contains(n.Comment, nodesettest.NodeSetUID); mine == (name == "gpu-0") {
+				t.Errorf("of %d records %s has the comment %q", records, name, n.Comment)
+			}
+		}
+	}
+}
+
+// TestAListThatLacksADrainedNodeDrainsNoOther: the list of nodes that follows a drain began before it and lacks the node.
+func TestAListThatLacksADrainedNodeDrainsNoOther(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
+	r.startWorkers()
+	r.slurm.Start(7, "gpu-0")
+	r.slurm.Start(8, "gpu-1")
+	r.pollAndReconcile()
+	r.clearWrites()
+	r.scale(1)
+	r.pollAndReconcile()
+	if len(r.slurm.Calls) != 1 {
+		t.Fatalf("the writes are %q", r.slurm.Calls)
+	}
+	drained, _, _ := strings.Cut(strings.TrimPrefix(r.slurm.Calls[0], "drain "), ":")
+	n := r.slurm.Nodes[drained]
+	delete(r.slurm.Nodes, drained)
+	r.slurm.Poll()
+	r.slurm.Nodes[drained] = n
+	r.reconcile()
+	if len(r.slurm.Calls) != 1 {
+		t.Errorf("one worker is too many, and the writes are %q", r.slurm.Calls)
 	}
 }

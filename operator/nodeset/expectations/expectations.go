@@ -244,6 +244,9 @@ func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, br
 			to.DrainedSince = maps.Clone(to.DrainedSince)
 			delete(to.DrainedSince, name)
 		}
+		if !known && changesRecord(w.verb) {
+			continue // one that is made up would lack its owner, and that it is dynamic
+		}
 		switch w.verb {
 		case OutcomeUnknown:
 			continue
@@ -275,6 +278,15 @@ func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, br
 	maps.DeleteFunc(s.pendingUpdates, func(_ string, u pendingUpdate) bool { return u.at.Before(nodesReadAt) })
 	s.UnregisteredDeletions = slices.DeleteFunc(s.UnregisteredDeletions,
 		func(t time.Time) bool { return !now.Before(t.Add(brake)) })
+}
+
+// changesRecord reports whether a write changes parts of a record that exists, and leaves the others.
+func changesRecord(verb plan.Verb) bool {
+	switch verb {
+	case plan.Drain, plan.AddDrain, plan.Undrain, plan.Resume, plan.ClearReason, plan.ClearPod:
+		return true
+	}
+	return false
 }
 
 // ReportedWait is what was last reported of a worker that waits for its removal: the job that it

@@ -31,6 +31,12 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 			&plan.Record{Name: "gpu-0", Future: true, Dynamic: true}},
 		{"a record that was made and has registered is what was read", plan.CreateRecords, &idle, &idle},
 		{"a record that was deleted is gone", plan.DeleteRecord, &drained, nil},
+		{"a drained node that the list lacks is not made up", plan.Drain, nil, nil},
+		{"a node with a further drain neither", plan.AddDrain, nil, nil},
+		{"an undrained one neither", plan.Undrain, nil, nil},
+		{"a resumed one neither", plan.Resume, nil, nil},
+		{"one without its reason neither", plan.ClearReason, nil, nil},
+		{"one without its pod neither", plan.ClearPod, nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			proof := map[string]time.Time{"gpu-0": nodesettest.Noon.Add(-time.Hour), "gpu-1": nodesettest.Noon}

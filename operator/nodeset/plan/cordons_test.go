@@ -40,6 +40,10 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 				removeWorkers(s, actions)
 				delete(s.observed.Slurm.Records, "n-0")
 			}, []CordonChange{{"k", ""}}},
+		{"it stays cordoned when only the record is gone", true, true, mine, others,
+			func(s *planInput, _ *Actions) { delete(s.observed.Slurm.Records, "n-0") }, nil},
+		{"it is uncordoned when nobody asks for it, with or without a record", false, true, mine, others,
+			func(s *planInput, _ *Actions) { delete(s.observed.Slurm.Records, "n-0") }, []CordonChange{{"k", ""}}},
 		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others,
 			func(s *planInput, _ *Actions) {
 				s.observed.Workers[0].KubeNode = "l"
