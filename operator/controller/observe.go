@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/access"
@@ -18,7 +16,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
-	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -75,39 +72,13 @@ type fileRef struct {
 func (r *Reconciler) readFiles(ctx context.Context, c *v1beta1.Controller) (render.UserFiles, error) {
 	var out render.UserFiles
 	for _, ref := range fileRefs(c, &out) {
-		for _, name := range ref.refs {
-			config := &corev1.ConfigMap{}
-			err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name.Name}, config)
-			switch {
-			case apierrors.IsNotFound(err):
-				return out, problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no ConfigMap %s", ref.field, name.Name)
-			case err != nil:
-				return out, fmt.Errorf("reading ConfigMap %s: %w", name.Name, err)
-			}
-			if err := addFiles(ref, config); err != nil {
-				return out, err
-			}
+		files, err := access.ReadFiles(ctx, r.Uncached, c.Namespace, ref.field, ref.refs)
+		if err != nil {
+			return out, err
 		}
+		*ref.files = files
 	}
 	return out, nil
-}
-
-// addFiles adds the files of a ConfigMap to those of the field.
-func addFiles(ref fileRef, config *corev1.ConfigMap) error {
-	if len(config.BinaryData) > 0 {
-		return problem.New(v1beta1.ReasonInvalidSpec, "%s: ConfigMap %s has binary data; Slurm's files are text",
-			ref.field, config.Name)
-	}
-	if *ref.files == nil {
-		*ref.files = map[string]string{}
-	}
-	for _, file := range slices.Sorted(maps.Keys(config.Data)) {
-		if other, has := (*ref.files)[file]; has && other != config.Data[file] {
-			return problem.New(v1beta1.ReasonInvalidSpec, "%s: two ConfigMaps have different files %s", ref.field, file)
-		}
-		(*ref.files)[file] = config.Data[file]
-	}
-	return nil
 }
 
 // findNodeSets returns the NodeSets of a Controller in the order of their names, why others are left out

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,18 +55,26 @@ func New(c client.Client, uncached client.Reader, recorder events.EventRecorder,
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
-// those whose objects, Controllers or Accountings change.
+// those whose objects, Controllers, Accountings or included files change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	inNamespace := kube.RequestMatching(r.Client, &v1beta1.RestApiList{},
 		func(*v1beta1.RestApi, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.RestApi{}, &appsv1.Deployment{}).
 		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnChange()).
+		WatchesMetadata(&corev1.ConfigMap{}, kube.RequestMatching(r.Client, &v1beta1.RestApiList{}, isConfigured)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of RestApis: %w", err)
 	}
 	return nil
+}
+
+// isConfigured reports whether a ConfigMap is the configuration of the Controller of a RestApi, which has a copy of the files that
+// are included.
+func isConfigured(api *v1beta1.RestApi, changed client.Object) bool {
+	labels := changed.GetLabels()
+	return labels[v1beta1.LabelAppName] == v1beta1.AppSlurmctld && labels[v1beta1.LabelCluster] == api.Spec.ControllerRef.Name
 }
 
 // Reconcile applies the objects of one RestApi and writes its status.
@@ -116,6 +125,9 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	in := render.Input{RestAPI: api, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage}
 	var err error
 	if in.Controller, err = access.FindController(ctx, r.Client, api.Namespace, api.Spec.ControllerRef.Name); err != nil {
+		return in, err
+	}
+	if in.Includes, err = access.ReadIncludes(ctx, r.Uncached, in.Controller); err != nil {
 		return in, err
 	}
 	in.Accounting, err = access.FindSlurmdbd(ctx, r.Client, in.Controller)

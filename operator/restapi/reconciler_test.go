@@ -98,6 +98,27 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+// TestIncludedOptionsReachSlurmrestd: it has a slurm.conf of its own.
+func TestIncludedOptionsReachSlurmrestd(t *testing.T) {
+	c := newController("")
+	c.Spec.ExtraConf, c.Spec.ConfigFileRefs = "Include site.conf", []corev1.LocalObjectReference{{Name: "site"}}
+	store := newStore(t, c)
+	if ready := reconcileAPI(t, store); ready.Reason != v1beta1.ReasonReferenceNotFound ||
+		!strings.Contains(ready.Message, "spec.configFileRefs of Controller slurm: there is no ConfigMap site") {
+		t.Errorf("without the file the condition is %+v", ready)
+	}
+	site := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "site"},
+		Data: map[string]string{"site.conf": "MessageTimeout=99\n"}}
+	if err := store.Create(t.Context(), site); err != nil {
+		t.Fatal(err)
+	}
+	reconcileAPI(t, store)
+	config := kubetest.Get(t, store, "api-restapi-config", &corev1.ConfigMap{})
+	if text := config.Data["slurm.conf"]; !strings.Contains(text, "MessageTimeout=99\n") || strings.Contains(text, "Include") {
+		t.Errorf("slurm.conf is\n%s", text)
+	}
+}
+
 func TestReconcilerKilledAtEveryWrite(t *testing.T) {
 	kubetest.CheckKilledAtEveryWrite(t, func() *kubetest.Store { return newStore(t, newController("")) },
 		func(s *kubetest.Store) error { return reconcileOnce(t, s) })

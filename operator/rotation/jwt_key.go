@@ -56,7 +56,7 @@ func (r *Reconciler) rotateJWTKey(ctx context.Context, c *v1beta1.Controller) (m
 		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, all)
 	}
 	if secret.keys.Bridge == "" {
-		if err := checkAccountingIsOurs(all); err != nil {
+		if err := r.checkAccountingIsOurs(ctx, all); err != nil {
 			return none, 0, err
 		}
 	}
@@ -96,7 +96,8 @@ func lookAgain(step plan.JWTStep) time.Duration {
 	return lookInterval
 }
 
-// checkKeySetIsRead returns an error if a daemon does not read the key set to which a rotation adds keys.
+// checkKeySetIsRead returns an error if a daemon does not read the key set to which a rotation adds keys. Included files must
+// not say which keys there are.
 func checkKeySetIsRead(all sharers) error {
 	for _, c := range all.controllers {
 		if setsKeys(c.Spec.ExtraConf) {
@@ -112,11 +113,15 @@ func checkKeySetIsRead(all sharers) error {
 }
 
 // checkAccountingIsOurs returns an error if a slurmdbd outside verifies tokens, which would not get the new key.
-func checkAccountingIsOurs(all sharers) error {
-	for _, c := range all.controllers {
-		if option := outsideAccounting(c.Spec.ExtraConf); option != "" {
-			return problem.New(v1beta1.ReasonExternal, "%s in spec.extraConf of Controller %s names a slurmdbd outside of the "+
-				"operator's control, which would refuse the new tokens; replace the key by hand", option, c.Name)
+func (r *Reconciler) checkAccountingIsOurs(ctx context.Context, all sharers) error {
+	for i := range all.controllers {
+		slurmdbd, err := r.findOutsideAccounting(ctx, &all.controllers[i])
+		if err != nil {
+			return err
+		}
+		if slurmdbd != "" {
+			return problem.New(v1beta1.ReasonExternal, "%s names a slurmdbd outside of the operator's control, which would "+
+				"refuse the new tokens; replace the key by hand", slurmdbd)
 		}
 	}
 	return nil

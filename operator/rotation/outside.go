@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slurmtide/slurmtide/operator/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
+	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
@@ -57,8 +59,15 @@ func (r *Reconciler) observeOutside(ctx context.Context, c *v1beta1.Controller, 
 		if sharer.Spec.Address != "" {
 			out.Signs = append(out.Signs, "spec.address of Controller "+sharer.Name)
 		}
-		if option := outsideAccounting(sharer.Spec.ExtraConf); option != "" {
-			out.Signs = append(out.Signs, option+" in spec.extraConf of Controller "+sharer.Name)
+		slurmdbd, err := r.findOutsideAccounting(ctx, sharer)
+		reported, err := problem.Split(err)
+		switch {
+		case err != nil:
+			return out, err
+		case reported != nil:
+			out.Unknown = cmp.Or(out.Unknown, reported.Message)
+		case slurmdbd != "":
+			out.Signs = append(out.Signs, slurmdbd)
 		}
 	}
 	for i := range all.accountings {
@@ -123,17 +132,21 @@ func outsideNodes(nodes map[string]*slurm.Node, workers map[string]bool) []strin
 	return out
 }
 
-// outsideAccounting returns the option by which lines of slurm.conf name a slurmdbd that no Accounting stands for, empty if
-// they name none.
-func outsideAccounting(extraConf string) string {
-	for _, s := range slurmconf.ParseSettings(extraConf) {
+// findOutsideAccounting returns the line by which spec.extraConf of a Controller, or a file that it includes, names a slurmdbd
+// that no Accounting stands for, empty if there is none. The error is *problem.Error if such a file is missing.
+func (r *Reconciler) findOutsideAccounting(ctx context.Context, c *v1beta1.Controller) (string, error) {
+	files, err := access.ReadIncludes(ctx, r.Uncached, c)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range slurmconf.ParseFiles(files, c.Spec.ExtraConf) {
 		for _, name := range []string{"AccountingStorageHost", "AccountingStorageBackupHost", "AccountingStorageExternalHost"} {
 			if strings.EqualFold(s.Name, name) && s.Value != "" {
-				return name
+				return fmt.Sprintf("%s in %s of Controller %s", name, cmp.Or(s.File, "spec.extraConf"), c.Name), nil
 			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // openServices returns the Services that open slurmctld or slurmdbd to hosts outside.

@@ -69,6 +69,10 @@ func TestHostsOutsideAreNotCutOff(t *testing.T) {
 		{"a slurmdbd outside", nil, func(e *env) {
 			e.changeController(func(c *v1beta1.Controller) { c.Spec.ExtraConf = "AccountingStorageHost=db.example.com" })
 		}, "AccountingStorageHost in spec.extraConf"},
+		{"a slurmdbd outside, in a file that slurm.conf includes", []client.Object{newSiteFile("AccountingStorageHost=db.example.com")},
+			includeSiteFile, "AccountingStorageHost in site.conf"},
+		{"a file that is missing", nil, includeSiteFile, "not known whether hosts outside of Kubernetes have the key: " +
+			"spec.configFileRefs of Controller slurm: there is no ConfigMap site"},
 		{"a Cluster with the key", []client.Object{cluster}, nil, "Cluster elsewhere"},
 		{"a pod of the user with the key", []client.Object{user}, nil, "pod jump"},
 	} {
@@ -93,6 +97,18 @@ func TestHostsOutsideAreNotCutOff(t *testing.T) {
 			e.check(v1beta1.ReasonRotated, "", "new*")
 		})
 	}
+}
+
+// newSiteFile returns a ConfigMap with the file site.conf.
+func newSiteFile(text string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "site"}, Data: map[string]string{"site.conf": text}}
+}
+
+// includeSiteFile lets slurm.conf include site.conf.
+func includeSiteFile(e *env) {
+	e.changeController(func(c *v1beta1.Controller) {
+		c.Spec.ExtraConf, c.Spec.ConfigFileRefs = "Include site.conf", []corev1.LocalObjectReference{{Name: "site"}}
+	})
 }
 
 // confirm says which key set the hosts outside have.
@@ -150,5 +166,8 @@ func TestOutsideNodes(t *testing.T) {
 func TestAnOutsideSlurmdbdKeepsTheJWTKey(t *testing.T) {
 	e := newJWTEnv(t)
 	e.changeController(func(c *v1beta1.Controller) { c.Spec.ExtraConf = "AccountingStorageBackupHost=db2" })
-	e.checkJWT(v1beta1.ReasonExternal, "AccountingStorageBackupHost", "")
+	e.checkJWT(v1beta1.ReasonExternal, "AccountingStorageBackupHost in spec.extraConf", "")
+	e = newJWTEnv(t, newSiteFile("AccountingStorageHost=db2"))
+	includeSiteFile(e)
+	e.checkJWT(v1beta1.ReasonExternal, "AccountingStorageHost in site.conf", "")
 }

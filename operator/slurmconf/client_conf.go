@@ -20,8 +20,10 @@ type ClientConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
-	// ServerText is text of the server's configuration, of which the client gets sharedOptions.
-	ServerText string
+	// ServerText is text of the server's configuration, of which the client gets sharedOptions. ServerFiles are the files that
+	// it may include, by name.
+	ServerText  string
+	ServerFiles map[string]string
 }
 
 // sharedOptions are the options of slurm.conf, in lower case, in which a client must agree with slurmctld, or that say how
@@ -30,10 +32,11 @@ type ClientConf struct {
 var sharedOptions = []string{"communicationparameters", "messagetimeout", "tcptimeout", "slurmctldtimeout", "hashplugin",
 	"tlstype", "tlsparameters", "accountingstoragehost", "accountingstorageport", "accountingstoragebackuphost"}
 
-// sharedLines returns the lines with the sharedOptions of a text. Slurm takes the last value of an option.
-func sharedLines(text string) (string, error) {
+// sharedLines returns the lines with the sharedOptions of a text and of the files that it includes. Slurm takes the last value
+// of an option.
+func sharedLines(files map[string]string, text string) (string, error) {
 	last := map[string]assignment{}
-	for _, s := range ParseSettings(text) {
+	for _, s := range ParseFiles(files, text) {
 		if name := strings.ToLower(s.Name); slices.Contains(sharedOptions, name) && s.Value != "" {
 			last[name] = assignment{name: s.Name, value: s.Value}
 		}
@@ -68,7 +71,7 @@ func (c ClientConf) Render() (string, error) {
 			assignment{name: "AccountingStorageHost", value: c.Accounting},
 			assignment{name: "AccountingStoragePort", value: strconv.Itoa(int(c.AccountingPort))})
 	}
-	shared, err := sharedLines(c.ServerText)
+	shared, err := sharedLines(c.ServerFiles, c.ServerText)
 	if err != nil {
 		return "", err
 	}

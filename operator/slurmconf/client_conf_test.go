@@ -44,6 +44,13 @@ TLSType=tls/s2n
 	if diff := cmp.Diff(shared, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+	conf.ServerText = "TLSType=x\nInclude site.conf\nMessageTimeout=100\n"
+	conf.ServerFiles = map[string]string{"site.conf": "communicationparameters=EnableIPv6,DisableIPv4\nMessageTimeout=10\n" +
+		"DebugFlags=Backfill\nTLSType=tls/s2n\n", "other.conf": "TCPTimeout=9\n"}
+	got, err = conf.Render()
+	if diff := cmp.Diff(shared, got); diff != "" || err != nil {
+		t.Errorf("with an included file: %s%v", diff, err)
+	}
 	conf.ClusterName = "a\nSlurmUser=root"
 	if _, err := conf.Render(); err == nil || !strings.Contains(err.Error(), "ClusterName") {
 		t.Errorf("the error is %v", err)

@@ -13,6 +13,8 @@ type Input struct {
 	// RestAPI and Controller are not modified.
 	RestAPI    *v1beta1.RestApi
 	Controller *v1beta1.Controller
+	// Includes are the files that spec.extraConf of the Controller may include, by name.
+	Includes map[string]string
 	// Accounting is where slurmdbd is. Without a host there is no accounting.
 	Accounting refs.Address
 	// Image is the image of slurmrestd if the RestApi names none.
