@@ -250,6 +250,13 @@ func (c *cluster) hasStarted(at time.Time) {
 	c.writeFile("boot", "BOOT_TIME               = "+at.Format("2006-01-02T15:04:05")+"\n")
 }
 
+// recovers makes slurmctld one that has recovered its state at a time.
+func (c *cluster) recovers(at time.Time) {
+	c.Helper()
+	c.writeFile("last_config_lite", "")
+	c.must(os.Chtimes(filepath.Join(c.dir, "last_config_lite"), at, at))
+}
+
 // savePartitions makes the file with the states of partitions one that slurmctld has saved at a time.
 func (c *cluster) savePartitions(at time.Time) {
 	c.Helper()
@@ -369,4 +376,67 @@ func TestAPartOfTheStatesIsSaved(t *testing.T) {
 	c.setAsAdministrator("b=DOWN")
 	c.restoreLost()
 	c.expectStates("after slurmctld has started with a part,", "a=UP", "b=UP")
+}
+
+// TestWhatIsSavedInTheSecondOfTheStartIsKept: slurmctld saves all a tenth of a second before it executes itself again, and says in
+// whole seconds when that was.
+func TestWhatIsSavedInTheSecondOfTheStartIsKept(t *testing.T) {
+	c := newOpenedCluster(t, "a=UP")
+	c.setAsAdministrator("a=DOWN")
+	second := time.Now().Truncate(time.Second).Add(5 * time.Second)
+	c.savePartitions(second.Add(370 * time.Millisecond))
+	c.hasStarted(second)
+	c.recovers(second.Add(480 * time.Millisecond))
+	c.restoreLost()
+	c.expectStates("with an administrator's, after his own reconfigure,", "a=DOWN")
+	c.expectNoFiles()
+}
+
+// TestWhatIsSavedAfterTheRecoveryIsLost: the slurmctld that has lost the states saves them in the second in which it has started.
+func TestWhatIsSavedAfterTheRecoveryIsLost(t *testing.T) {
+	c := newOpenedCluster(t, "a=UP", "b=UP")
+	second := time.Now().Truncate(time.Second).Add(5 * time.Second)
+	c.hasStarted(second)
+	c.recovers(second.Add(300 * time.Millisecond))
+	c.savePartitions(second.Add(400 * time.Millisecond))
+	c.setAsAdministrator("b=DOWN")
+	c.restoreLost()
+	c.expectStates("after slurmctld has saved what it had lost,", "a=UP", "b=UP")
+}
+
+// TestTheNextChangeKeepsWhatAnAdministratorHasClosed: it closes nothing, since an administrator has closed all partitions or one of
+// them.
+func TestTheNextChangeKeepsWhatAnAdministratorHasClosed(t *testing.T) {
+	for _, own := range []string{"DOWN", "UP"} {
+		c := newOpenedCluster(t, "a=UP", "b=UP")
+		c.setAsAdministrator("a=DOWN")
+		c.setAsAdministrator("b=" + own)
+		c.must(c.Close(t.Context()))
+		second := time.Now().Truncate(time.Second).Add(5 * time.Second)
+		c.savePartitions(second.Add(370 * time.Millisecond))
+		c.hasStarted(second)
+		c.must(c.Open(t.Context()))
+		c.restoreLost()
+		c.expectStates("closed for maintenance between two changes,", "a=DOWN", "b="+own)
+		c.hasStarted(second.Add(time.Minute))
+		c.restoreLost()
+		c.expectStates("after slurmctld was killed,", "a=DOWN", "b="+own)
+	}
+}
+
+// TestAKillWhileTheGateClosesLeavesNoPartitionDown: between the look for lost states and the one for those of the reconfigure.
+func TestAKillWhileTheGateClosesLeavesNoPartitionDown(t *testing.T) {
+	c := newOpenedCluster(t, "a=UP", "b=UP")
+	states := map[string]string{"a": "UP", "b": "DOWN"}
+	c.restoreLost()
+	c.hasStarted(time.Now())
+	for name, state := range states {
+		c.setAsAdministrator(name + "=" + state)
+	}
+	c.must(c.closed().Set(t.Context(), []string{"a", "b"}))
+	c.expectStates("closed,", "a=DOWN", "b=DOWN")
+	c.savePartitions(time.Now().Add(3 * time.Second))
+	c.hasStarted(time.Now().Add(5 * time.Second))
+	c.must(c.Open(t.Context()))
+	c.expectStates("open,", "a=UP", "b=UP")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -26,6 +27,8 @@ type Override struct {
 	// Saved is the file in which slurmctld saves the states of partitions, in the folder of File. If it is given, Restore keeps
 	// what it has set until slurmctld has saved that, for RestoreLost.
 	Saved string
+	// volumeTime returns the time of the volume with File, nil for that of a new file.
+	volumeTime func() (time.Time, error)
 }
 
 // errExcluded reports that another Override is at work.
@@ -46,6 +49,9 @@ func (o Override) Set(ctx context.Context, names []string) error {
 	if set == nil {
 		set = map[string]string{}
 	}
+	if err := o.adoptLost(ctx, states, set); err != nil {
+		return err
+	}
 	isRecent := o.isWrittenSince(o.Since)
 	var changed []string
 	for _, name := range names {
@@ -55,7 +61,7 @@ func (o Override) Set(ctx context.Context, names []string) error {
 			set[name] = states[name]
 		}
 	}
-	if err := record(o.File).write(set); err != nil {
+	if err := errors.Join(record(o.File).write(set), o.forgetRestored()); err != nil {
 		return err
 	}
 	for _, name := range changed {
@@ -66,11 +72,11 @@ func (o Override) Set(ctx context.Context, names []string) error {
 	return nil
 }
 
-// isWrittenSince reports whether File was written after a file that exists.
+// isWrittenSince reports whether File was written after a file of this machine that exists. Their volumes may have different clocks.
 func (o Override) isWrittenSince(path string) bool {
 	earlier, err := os.Stat(path)
-	own, ownErr := os.Stat(o.File)
-	return err == nil && ownErr == nil && !own.ModTime().Before(earlier.ModTime())
+	age, overridden := o.Age()
+	return err == nil && overridden && age <= time.Since(earlier.ModTime())
 }
 
 // exclusiveStates returns the states of all partitions, of which the other Override has set none.
@@ -121,7 +127,7 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	case len(left) == 0 && len(set) > 0 && o.Saved != "":
 		return errors.Join(o.keepRestored(restored{started, set}), record(o.File).remove())
 	case len(left) == 0:
-		return record(o.File).remove()
+		return errors.Join(o.forgetRestored(), record(o.File).remove())
 	case len(left) < len(set):
 		return record(o.File).write(left)
 	}
@@ -146,12 +152,44 @@ func (o Override) remembered(states map[string]string) (map[string]string, error
 	return set, nil
 }
 
-// Age returns how long ago the file was written, and false if no partition is overridden. A clock that was set back does not
-// make it younger.
+// isOverridden reports whether a partition is overridden.
+func (o Override) isOverridden() bool {
+	_, err := os.Stat(o.File)
+	return err == nil
+}
+
+// Age returns how long ago the file was written, and false if no partition is overridden. The time is that of the file's volume:
+// a file server may have another clock than this machine. A clock that was set back does not make the file younger.
 func (o Override) Age() (time.Duration, bool) {
 	info, err := os.Stat(o.File)
 	if err != nil {
 		return 0, false
 	}
-	return time.Since(info.ModTime()).Abs(), true
+	return o.now().Sub(info.ModTime()).Abs(), true
+}
+
+// now returns the time of the volume, or that of this machine if the volume takes no file.
+func (o Override) now() time.Time {
+	volumeTime := o.volumeTime
+	if volumeTime == nil {
+		volumeTime = func() (time.Time, error) { return timeOfNewFile(o.File + ".now-*") }
+	}
+	now, err := volumeTime()
+	if err != nil {
+		return time.Now()
+	}
+	return now
+}
+
+// timeOfNewFile returns the time that a new file has, which exists no longer afterwards. A * of its path becomes a random text.
+func timeOfNewFile(pattern string) (time.Time, error) {
+	file, err := os.CreateTemp(filepath.Dir(pattern), filepath.Base(pattern))
+	if err != nil {
+		return time.Time{}, err
+	}
+	info, err := file.Stat()
+	if err := errors.Join(err, file.Close(), os.Remove(file.Name())); err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
 }

@@ -126,3 +126,39 @@ func TestAgeOfAFutureFile(t *testing.T) {
 		t.Errorf("the file is %s old", age)
 	}
 }
+
+// TestAgeByAnotherClock: the clock of a file server is ahead of that of this machine, or behind, and another agent of the cluster
+// has written the file a moment ago.
+func TestAgeByAnotherClock(t *testing.T) {
+	for _, skew := range []time.Duration{2 * time.Minute, -2 * time.Minute} {
+		o, set := newOverride(t)
+		o.volumeTime = func() (time.Time, error) { return time.Now().Add(skew), nil }
+		set(map[string]string{"a": Up})
+		expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
+		written := time.Now().Add(skew)
+		if err := os.Chtimes(o.File, written, written); err != nil {
+			t.Fatal(err)
+		}
+		if age, overridden := o.Age(); !overridden || age > time.Minute {
+			t.Errorf("with a skew of %s a file that was just written is %s old", skew, age)
+		}
+		o.Since = filepath.Join(filepath.Dir(o.File), "conf")
+		earlier := time.Now().Add(-time.Minute)
+		if err := errors.Join(os.WriteFile(o.Since, nil, 0o600), os.Chtimes(o.Since, earlier, earlier)); err != nil {
+			t.Fatal(err)
+		}
+		set(map[string]string{"a": Up})
+		expect(t, o, o.Set(t.Context(), []string{"a"}), "a:UP")
+	}
+}
+
+// TestAgeOnAFullVolume: the time of this machine is better than none.
+func TestAgeOnAFullVolume(t *testing.T) {
+	o, set := newOverride(t)
+	set(map[string]string{"a": Up})
+	expect(t, o, o.Set(t.Context(), []string{"a"}), "a:DRAIN")
+	o.volumeTime = func() (time.Time, error) { return time.Time{}, errors.New("no space left on device") }
+	if age, overridden := o.Age(); !overridden || age > time.Minute {
+		t.Errorf("a file that was just written is %s old", age)
+	}
+}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // The states of a partition (scontrol(1)).
@@ -75,6 +78,7 @@ func (p Programs) Run(ctx context.Context, program string, args ...string) (stri
 		path = p.Scontrol
 	}
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // see Programs
+	cmd.Env = slurmconf.CommandEnvironment(os.Environ())
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -63,11 +64,45 @@ func (o Override) readRestored() (out restored, at time.Time, err error) {
 	return out, info.ModTime(), err
 }
 
+// forgetRestored forgets what Restore keeps.
+func (o Override) forgetRestored() error {
+	if o.Saved == "" {
+		return nil
+	}
+	return record(o.restoredFile()).remove()
+}
+
+// adoptLost adds to set the partitions that have lost their state since RestoreLost has looked, because slurmctld has been killed
+// and started again: Restore will give it back. What the slurmctld of Restore shows was set by somebody, and stays.
+func (o Override) adoptLost(ctx context.Context, states, set map[string]string) error {
+	if o.Saved == "" {
+		return nil
+	}
+	kept, _, err := o.readRestored()
+	if err != nil || len(kept.States) == 0 {
+		return err
+	}
+	// The states are older than this answer, so they are those of the same slurmctld if this one is.
+	started, err := o.Programs.StartTime(ctx)
+	if err != nil {
+		return err
+	}
+	if started.Equal(kept.Started) {
+		return nil
+	}
+	for name, own := range kept.States {
+		if other, has := o.States[own]; has && states[name] == other {
+			set[name] = own
+		}
+	}
+	return nil
+}
+
 // RestoreLost gives partitions their state back once more if another slurmctld serves than at Restore, with states that were
 // saved before: slurmctld saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has
 // saved them, nor while partitions are overridden again.
 func (o Override) RestoreLost(ctx context.Context) error {
-	if _, overridden := o.Age(); overridden {
+	if o.isOverridden() {
 		return nil
 	}
 	kept, at, err := o.readRestored()
@@ -79,12 +114,22 @@ func (o Override) RestoreLost(ctx context.Context) error {
 		return err
 	}
 	if o.isSaved(kept, at, started) {
-		return record(o.restoredFile()).remove()
+		return o.forgetRestored()
 	}
 	if started.Equal(kept.Started) {
 		return nil
 	}
 	return o.restoreAgain(ctx, restored{started, kept.States})
+}
+
+// recovered returns when the slurmctld that serves has recovered its state, by the clock of Saved, and zero if that is unknown:
+// slurmctld then writes the file last_config_lite, and at no other time (measured: docs/development/slurm.md, "A killed slurmctld").
+func (o Override) recovered() time.Time {
+	info, err := os.Stat(filepath.Join(filepath.Dir(o.Saved), "last_config_lite"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // isSaved reports whether the slurmctld of Restore has saved all that Restore has set. started is when the one that serves has
@@ -95,10 +140,15 @@ func (o Override) isSaved(kept restored, at, started time.Time) bool {
 		return false
 	}
 	if started.Equal(kept.Started) {
-		return time.Since(at).Abs() >= saveDelay
+		return o.now().Sub(at).Abs() >= saveDelay
 	}
-	// The one that serves has lost the states itself if it has saved them since.
-	return info.ModTime().After(at.Add(saving)) && info.ModTime().Before(started)
+	// The one that serves has lost the states itself if it has saved them since. It says when it has started to the second alone,
+	// and may have saved them in that second before it has executed itself again.
+	begun := started
+	if recovered := o.recovered(); recovered.After(at) {
+		begun = recovered
+	}
+	return info.ModTime().After(at.Add(saving)) && info.ModTime().Before(begun)
 }
 
 // restoreAgain sets the states of partitions that have the overriding state, and keeps what it has set in its turn.
@@ -119,7 +169,7 @@ func (o Override) restoreAgain(ctx context.Context, kept restored) error {
 	case err != nil:
 		return err
 	case len(lost) == 0:
-		return record(o.restoredFile()).remove()
+		return o.forgetRestored()
 	}
 	return o.keepRestored(restored{kept.Started, lost})
 }
