@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // sacctmgr runs sacctmgr with a slurm.conf.
@@ -23,7 +25,7 @@ func (e *commandError) Error() string {
 // status than 0, and *RefusedError if there is no such program.
 func (s sacctmgr) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...) //nolint:gosec // the program is given by whoever starts the agent
-	cmd.Env = append(os.Environ(), "SLURM_CONF="+s.conf, "LC_ALL=C.UTF-8")
+	cmd.Env = append(slurmconf.CommandEnvironment(os.Environ()), "SLURM_CONF="+s.conf, "LC_ALL=C.UTF-8")
 	// Its questions are answered with no: a trial changes nothing. At the end of its input it asks for ever.
 	cmd.Stdin = strings.NewReader(strings.Repeat("n\n", 100))
 	var stdout, stderr strings.Builder

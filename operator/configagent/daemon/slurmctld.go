@@ -238,7 +238,7 @@ func (s Slurmctld) awaitAnswer(ctx context.Context) error {
 
 // askForAnswer returns nil if the slurmctld of this host answers. Otherwise the output of scontrol is the error.
 func (s Slurmctld) askForAnswer(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, s.Scontrol, "ping").CombinedOutput() //nolint:gosec // see Slurmctld
+	out, err := s.scontrol(ctx, "ping").CombinedOutput()
 	if hasAnswered(string(out), s.Host) {
 		return nil
 	}
@@ -247,15 +247,22 @@ func (s Slurmctld) askForAnswer(ctx context.Context) error {
 
 // ping returns what scontrol says of all slurmctlds, empty if it says nothing. It also fails if one is down.
 func (s Slurmctld) ping(ctx context.Context) string {
-	out, _ := exec.CommandContext(ctx, s.Scontrol, "ping").Output() //nolint:gosec // see Slurmctld
+	out, _ := s.scontrol(ctx, "ping").Output()
 	return string(out)
 }
 
 // run runs scontrol. Its output is the error.
 func (s Slurmctld) run(ctx context.Context, command string) error {
-	out, err := exec.CommandContext(ctx, s.Scontrol, command).CombinedOutput() //nolint:gosec // see Slurmctld
+	out, err := s.scontrol(ctx, command).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("scontrol %s: %w: %s", command, err, strings.TrimSpace(string(out)))
 	}
 	return nil
+}
+
+// scontrol returns a command of scontrol.
+func (s Slurmctld) scontrol(ctx context.Context, command string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.Scontrol, command) //nolint:gosec // see Slurmctld
+	cmd.Env = slurmconf.CommandEnvironment(os.Environ())
+	return cmd
 }

@@ -337,3 +337,11 @@ func TestAStaticNodeGetsTheNameOfADynamicOne(t *testing.T) {
 	c.write("down", "")
 	c.expect(c.hold(added), "NodeInUse: it adds the nodes gpu-0, gpu-1, gpu-2, gpu-3")
 }
+
+// TestVariablesOfSqueueDoNotCount: spec.reconfigure.env of a Controller may set them.
+func TestVariablesOfSqueueDoNotCount(t *testing.T) {
+	t.Setenv("SQUEUE_PARTITION", "other")
+	c := newCluster(t, "")
+	c.write("squeue", "#!/bin/sh\n[ -n \"$SQUEUE_PARTITION\" ] || echo '5|RUNNING|a||n1|N/A|N/A|N/A|N/A|'\n")
+	c.expect(c.hold("PartitionName=b\nPartitionName=closed State=DOWN\n"), "a (job 5)")
+}

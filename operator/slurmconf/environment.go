@@ -1,0 +1,24 @@
+package slurmconf
+
+import (
+	"slices"
+	"strings"
+)
+
+// Variables of the environment that change what Slurm's commands ask for or print (squeue(1), sinfo(1), scontrol(1)), by prefix and
+// by name. With SQUEUE_PARTITION, for example, "squeue --all --states=all" prints no job of other partitions, and succeeds
+// (measured on 26.05).
+var (
+	clientPrefixes  = []string{"SACCTMGR_", "SCONTROL_", "SDIAG_", "SINFO_", "SQUEUE_"}
+	clientVariables = []string{"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_TOPO_LEN"}
+)
+
+// CommandEnvironment returns the variables of an environment, such as SLURM_CONF=/etc/slurm/slurm.conf, with which Slurm's commands
+// print the same everywhere.
+func CommandEnvironment(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(clientVariables, name) ||
+			slices.ContainsFunc(clientPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+}
