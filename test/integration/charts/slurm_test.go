@@ -3,6 +3,7 @@
 package charts
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -206,5 +207,52 @@ func TestConfigurationOfTheChart(t *testing.T) {
 	gpu := objectsOfKind[v1beta1.NodeSet](t, text, "NodeSet")["hpc-worker-gpu"]
 	if want := "Gres=gpu:h100:8 CPUs=64 Features=h100,nvlink RealMemory=1000000 Weight=10"; gpu.Spec.ExtraConf != want {
 		t.Errorf("extraConf is %q, want %q", gpu.Spec.ExtraConf, want)
+	}
+}
+
+// TestOptionsOfOtherLinesLeaveNothingOut: what extraConf sets takes the place of an option of extraConfMap. A comment and the
+// options of a partition set nothing for the cluster.
+func TestOptionsOfOtherLinesLeaveNothingOut(t *testing.T) {
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	writeFile(t, values, `controller:
+  extraConfMap: {DefMemPerCPU: 1000, PreemptMode: REQUEUE, GresTypes: [gpu], MaxTime: 60, MinJobAge: 1, WaitTime: 1, Epilog: a.sh}
+  extraConf: |
+    # GresTypes = gpu,shard came with the first GPUs \
+    minjobage = 600
+    PartitionName=big Nodes=ALL DefMemPerCPU=4000 PreemptMode=OFF \
+      MaxTime=30 # Epilog=c.sh
+      WaitTime += 5
+    Epilog=b.sh
+accounting:
+  enabled: true
+  extraConfMap: {PurgeJobAfter: 12months, DebugLevel: info}
+  extraConf: |
+    # PurgeJobAfter=1month
+    DebugLevel=debug
+`)
+	text, err := renderChart(t, "slurm", "--values", values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(conf string, kept []string, leftOut []string) {
+		t.Helper()
+		lines := strings.Split(conf, "\n")
+		for _, want := range kept {
+			if !slices.Contains(lines, want) {
+				t.Errorf("there is no line %s:\n%s", want, conf)
+			}
+		}
+		for _, option := range leftOut {
+			if slices.Contains(lines, option) {
+				t.Errorf("the line %s is left, which extraConf sets:\n%s", option, conf)
+			}
+		}
+	}
+	for _, c := range objectsOfKind[v1beta1.Controller](t, text, "Controller") {
+		check(c.Spec.ExtraConf, []string{"DefMemPerCPU=1000", "PreemptMode=REQUEUE", "GresTypes=gpu", "MaxTime=60"},
+			[]string{"MinJobAge=1", "WaitTime=1", "Epilog=a.sh"})
+	}
+	for _, a := range objectsOfKind[v1beta1.Accounting](t, text, "Accounting") {
+		check(a.Spec.ExtraConf, []string{"PurgeJobAfter=12months"}, []string{"DebugLevel=info"})
 	}
 }
