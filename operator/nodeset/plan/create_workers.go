@@ -56,6 +56,13 @@ func (b *planRun) createAt(slot Slot, name string) {
 		Precondition: b.creationPrecondition(name)})
 }
 
+// createdAtOnce is how many workers a plan creates at most, createPause the pause before the next ones. The operator works
+// for other NodeSets in between, and sees what became of the first ones.
+const (
+	createdAtOnce = 1000
+	createPause   = time.Second
+)
+
 // createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
 // else took out of service come last, after those whose record has another shape and must stay. It waits for a
 // terminating pod, whose name another will use, but not forever.
@@ -69,6 +76,10 @@ func (b *planRun) createOrdinals() {
 	}
 	if missing > 0 {
 		missing -= b.countAwaited()
+	}
+	if missing > createdAtOnce {
+		missing = createdAtOnce
+		b.requeueAt(b.now.Add(createPause))
 	}
 	for _, ordinal := range b.freeOrdinals(missing) {
 		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))

@@ -62,11 +62,22 @@ func (b *planRun) ownsName(kubeNode string) bool {
 	return !slices.ContainsFunc(b.actions.Namesakes, func(n Namesake) bool { return n.KubeNode == kubeNode })
 }
 
+// oldestByName returns the oldest worker of each Slurm node, of those that neither have ended nor are being deleted.
+func oldestByName(workers []*Worker) map[string]*Worker {
+	out := map[string]*Worker{}
+	for _, w := range workers {
+		if w.SlurmName == "" || !w.DeletedAt.IsZero() || w.Finished {
+			continue
+		}
+		if have := out[w.SlurmName]; have == nil || cmp.Or(w.Created.Compare(have.Created), cmp.Compare(w.Pod, have.Pod)) < 0 {
+			out[w.SlurmName] = w
+		}
+	}
+	return out
+}
+
 // sharesName reports whether an older worker has the Slurm node of this one. Whatever is done to the
 // node concerns the older one, so such a worker is left alone.
-func sharesName(workers []Worker, w *Worker) bool {
-	return w.SlurmName != "" && slices.ContainsFunc(workers, func(other Worker) bool {
-		older := other.Created.Before(w.Created) || other.Created.Equal(w.Created) && other.Pod < w.Pod
-		return other.SlurmName == w.SlurmName && other.Pod != w.Pod && older && other.DeletedAt.IsZero() && !other.Finished
-	})
+func sharesName(oldest map[string]*Worker, w *Worker) bool {
+	return w.SlurmName != "" && oldest[w.SlurmName] != w
 }

@@ -100,7 +100,9 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
 		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, wantedNames: map[string]bool{},
 		keptRevisions: kept, keptByName: keptByName(desired, kept)}
-	for _, w := range sortedByName(observed.Workers) {
+	workers := sortedByName(observed.Workers)
+	oldest := oldestByName(workers)
+	for _, w := range workers {
 		b.useName(w.SlurmName)
 		switch {
 		case !w.DeletedAt.IsZero():
@@ -109,7 +111,7 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.finished = append(b.finished, w)
 		case b.isDisplaced(w):
 			b.displaced = append(b.displaced, w)
-		case b.isOwnedByOther(w), desired.PerKubeNode && !desired.Deleting && sharesName(observed.Workers, w):
+		case b.isOwnedByOther(w), desired.PerKubeNode && !desired.Deleting && sharesName(oldest, w):
 			b.ownedByOthers = append(b.ownedByOthers, w)
 		default:
 			b.active = append(b.active, w)

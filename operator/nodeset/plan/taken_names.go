@@ -101,7 +101,7 @@ func (b *planRun) isNameFree(name string) bool {
 		b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
 		return false
 	}
-	if slices.Contains(b.actions.Taken, name) || b.awaitsJobs(name) {
+	if _, taken := slices.BinarySearch(b.actions.Taken, name); taken || b.awaitsJobs(name) {
 		b.wantedNames[name] = true
 		return false
 	}
