@@ -3,6 +3,7 @@ package nodeset
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,14 +85,19 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 	return nil
 }
 
+// nameTakenRetry is how soon a worker is created again whose pod name somebody else has: the end of a pod of others does not
+// reconcile the NodeSet.
+const nameTakenRetry = time.Minute
+
 // reportNameTaken handles a pod that already exists. Usually the cache does not show it yet. If
-// somebody else took the name, it records an event.
+// somebody else took the name, it records an event and tries again later.
 func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name string) error {
 	pod := &corev1.Pod{}
 	if err := r.uncached.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
 		return ignoreNotFound(fmt.Errorf("reading pod %s: %w", name, err))
 	}
 	if nodeSetOf(pod) != s.nodeSet.Name {
+		s.requeueAfter(nameTakenRetry)
 		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create",
 			"pod %s already exists and does not belong to this NodeSet", name)
 	}

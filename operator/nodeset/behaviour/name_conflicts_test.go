@@ -3,6 +3,7 @@ package behaviour
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -55,5 +56,24 @@ func TestANodeSetThatIsLeftOut(t *testing.T) {
 	r.pollAndReconcile()
 	if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the NodeSet is left: %v", err)
+	}
+}
+
+// TestAPodOfOthersWithTheNameOfAWorker: its end does not reconcile the NodeSet, so the creation is tried again.
+func TestAPodOfOthersWithTheNameOfAWorker(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2)))
+	r.createObject(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu-0"}})
+	r.pollAndReconcile()
+	if got := r.pollAndReconcile().RequeueAfter; got <= 0 || got > time.Minute {
+		t.Errorf("the next attempt is in %s", got)
+	}
+	if told := strings.Join(r.takeEvents(), "\n"); !strings.Contains(told, "pod gpu-0 already exists and does not belong to this NodeSet") {
+		t.Errorf("the events are %s", told)
+	}
+	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"), client.GracePeriodSeconds(0),
+		client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
+	r.pollAndReconcile()
+	if r.podNames() != "gpu-0 gpu-1" || r.pod("gpu-0").Labels[v1beta1.LabelPodHostname] != "gpu-0" {
+		t.Errorf("pods = %q", r.podNames())
 	}
 }

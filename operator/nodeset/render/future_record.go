@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -15,6 +17,8 @@ import (
 // report makes the worker INVALID, and slurmd reports what its --conf contains. Topology is left
 // out because it belongs to the Kubernetes node. Slurm 24.11 cannot reach workers whose record has
 // a Port other than names.SlurmdPort.
+//
+// CPUs are those of the limits, since Slurm takes the cores of CoreSpecCount off them. Those of the shape lack these already.
 func FutureOptions(in Input, worker shape.Shape) string {
 	o := in.options("")
 	// These are set below, or belong to a single worker or to slurm.conf.
@@ -22,7 +26,8 @@ func FutureOptions(in Input, worker shape.Shape) string {
 	if port, ok := o.Number("Port"); ok && port == names.SlurmdPort {
 		o.Remove("Port")
 	}
-	o.AddNumber("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+	limit, _ := shape.Limits(in.NodeSet)
+	o.AddNumber("CPUs", cmp.Or(limit, worker.CPUs), "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
 	o.AddNumber("RealMemory", worker.MemoryMiB)
 	o.Add(slurmconf.Option{Name: "State", Value: "FUTURE"})
 	return o.String()

@@ -105,3 +105,26 @@ func TestFutureOptions(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordsHaveTheCPUsBeforeReservedCores: Slurm takes the cores of CoreSpecCount off the CPUs of a record.
+func TestRecordsHaveTheCPUsBeforeReservedCores(t *testing.T) {
+	for _, tc := range []struct {
+		name, spec, want string
+		cpus             uint64
+	}{
+		{"of the limits", "extraConf: CoreSpecCount=2, slurmd: {resources: {limits: {cpu: 8}}}",
+			"Feature=n CoreSpecCount=2 CPUs=8 State=FUTURE", 6},
+		{"of extraConf", "extraConf: CoreSpecCount=2 CPUs=16, slurmd: {resources: {limits: {cpu: 8}}}",
+			"Feature=n CoreSpecCount=2 CPUs=16 State=FUTURE", 14},
+		{"with a list of CPUs", "extraConf: 'CPUSpecList=0,1', slurmd: {resources: {limits: {cpu: 8}}}",
+			"Feature=n CPUSpecList=0,1 CPUs=8 State=FUTURE", 8},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := newInput(t, tc.spec)
+			have, known := shape.OfNodeSet(in.NodeSet)
+			if got := FutureOptions(in, have); got != tc.want || !known || have.CPUs != tc.cpus {
+				t.Errorf("the record's options are %s, not %s, and the worker has %d CPUs", got, tc.want, have.CPUs)
+			}
+		})
+	}
+}
