@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
@@ -25,6 +27,7 @@ func ValidateNodeSet(old, new *v1beta1.NodeSet) (warnings []string, errs field.E
 	checkUpdateStrategy(f, at.Child("updateStrategy"), new.Spec.UpdateStrategy)
 	checkDrainPolicy(f, at.Child("drainPolicy"), new.Spec.DrainPolicy)
 	checkNumbers(f, at, new.Spec)
+	checkMostReplicas(f, at.Child("replicas"), old, new)
 	f.warnIgnored(at, new.Spec.IgnoredFields())
 	checkAnnotations(f, new)
 	if old != nil {
@@ -208,6 +211,14 @@ func checkNumbers(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 	}
 	if s.Replicas != nil && s.MaxReplicas != nil && *s.Replicas > *s.MaxReplicas {
 		f.warn(at.Child("maxReplicas"), "is less than replicas")
+	}
+}
+
+// checkMostReplicas refuses more workers than Slurm supports. A NodeSet that has them already can be changed otherwise.
+func checkMostReplicas(f *findings, at *field.Path, old, new *v1beta1.NodeSet) {
+	n := scaling.SpecReplicas(new)
+	if n > scaling.MaxNodes && (old == nil || scaling.SpecReplicas(old) != n) {
+		f.invalid(at, n, fmt.Sprintf("must be at most %d, the number of nodes that Slurm supports", scaling.MaxNodes))
 	}
 }
 

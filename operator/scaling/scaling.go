@@ -13,6 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
+// MaxNodes is the largest number of nodes of a Slurm cluster, so that no NodeSet has more workers.
+const MaxNodes = 65_536
+
 // SpecReplicas returns spec.replicas, which scaling mode DaemonSet ignores. It is at least 0.
 func SpecReplicas(n *v1beta1.NodeSet) int32 {
 	if n.Spec.Replicas == nil {

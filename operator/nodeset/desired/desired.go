@@ -54,7 +54,7 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 		ScheduledUpdate: scheduledUpdateOf(spec.UpdateStrategy),
 		CordonKubeNodes: spec.CordonKubeNodes, Deleting: s.NodeSet.DeletionTimestamp != nil,
 		Orphaning:   s.Orphaning,
-		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: int(scaling.SpecReplicas(s.NodeSet)),
+		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: replicasOf(s.NodeSet),
 		MaxWorkers: maxWorkers(s.NodeSet, hpas), PruneRecords: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
 		SlurmName: s.Names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.Revision.Hash,
 		RevisionName: s.Revision.Name, RevisionHistoryLimit: int(spec.RevisionHistoryLimit),
@@ -99,8 +99,12 @@ func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 	if most == nil {
 		return nil
 	}
-	return new(max(min(int(*most), MaxRecords), int(scaling.SpecReplicas(n))))
+	return new(max(min(int(*most), MaxRecords), replicasOf(n)))
 }
+
+// replicasOf returns the desired number of workers. More than Slurm has nodes would only cost memory, of which the
+// operator needs some for all NodeSets.
+func replicasOf(n *v1beta1.NodeSet) int { return int(min(scaling.SpecReplicas(n), scaling.MaxNodes)) }
 
 // MaxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more
 // workers. Each record costs slurmctld and every reconciliation of the NodeSet.

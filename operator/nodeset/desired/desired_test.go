@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 func setNames(s *Observation) {
@@ -104,6 +105,8 @@ func TestTheMostWorkers(t *testing.T) {
 			new(MaxRecords)},
 		{"but at least those there are to be", nodesettest.NewNodeSet(20_000, nodesettest.WithMaxReplicas(4_000_000)),
 			nil, new(20_000)},
+		{"are no more than Slurm has nodes", nodesettest.NewNodeSet(2_000_000_000, nodesettest.WithMaxReplicas(4_000_000)),
+			nil, new(scaling.MaxNodes)},
 		{"are those that the NodeSet says", nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(4)),
 			[]autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
 		{"are those of the HPA where it allows fewer than the NodeSet",

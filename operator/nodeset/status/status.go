@@ -141,7 +141,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		}
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions)
+		text += formatLost(actions) + formatExcess(s)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
@@ -151,7 +151,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 			formatWorkers(int(out.Replicas)-wanted), formatLost(actions)+formatTakenNames(actions.Taken))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
-			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames))
+			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames)+formatExcess(s))
 	}
 }
 

@@ -51,6 +51,14 @@ func TestTheStatusOfWorkersThatServe(t *testing.T) {
 	}
 }
 
+func TestReadyNamesReplicasThatSlurmDoesNotSupport(t *testing.T) {
+	s := newObservation(2, func(s *Observation) { s.NodeSet.Spec.Replicas = new(int32(70_000)) })
+	want := "1 of 2 workers are in service; spec.replicas is 70000, but a Slurm cluster has at most 65536 nodes"
+	if got := Of(nodesettest.Noon, s, &plan.Actions{Available: 1}).Conditions[0].Message; got != want {
+		t.Errorf("Ready says %q, not %q", got, want)
+	}
+}
+
 func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
 	other := conditionSince("WakeUp", "False", "NotNeeded", "", nodesettest.Noon)
 	s := newObservation(2, func(s *Observation) {

@@ -6,6 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -32,6 +33,14 @@ func formatNamesakes(namesakes []plan.Namesake) string {
 		text += fmt.Sprintf("; %d more Kubernetes nodes have names of others", more)
 	}
 	return text
+}
+
+// formatExcess reports that spec.replicas exceeds what Slurm supports; empty if it does not.
+func formatExcess(s *Observation) string {
+	if n := scaling.SpecReplicas(s.NodeSet); n > scaling.MaxNodes && !s.Desired.PerKubeNode {
+		return fmt.Sprintf("; spec.replicas is %d, but a Slurm cluster has at most %d nodes", n, scaling.MaxNodes)
+	}
+	return ""
 }
 
 // formatReserved names the workers that are not created because slurm.conf gives their names to something else;
