@@ -111,7 +111,7 @@ func (j Judge) checkGRES(ctx context.Context, before, after configagent.Files) e
 	}
 	const lacks = "gres.conf names files that nodes may lack, with which their slurmd would end and their jobs with it"
 	const counts = "gres.conf counts fewer GRES of nodes, with which slurmctld would end the jobs that have them"
-	jobs, err := j.jobs(ctx)
+	jobs, err := j.jobsWithGRES(ctx)
 	if err != nil {
 		what := lacks
 		if len(added) == 0 {

@@ -96,11 +96,19 @@ func (j Judge) askForUses(ctx context.Context, lost loss, drains partition.Overr
 	if err := drains.Set(ctx, lost.partitions); err != nil {
 		return lost.doubt(err)
 	}
-	jobs, err := j.jobs(ctx)
+	jobs, err := j.jobsFor(ctx, lost)
 	if err != nil {
 		return lost.doubt(err)
 	}
 	return lost.judge(jobs)
+}
+
+// jobsFor returns all jobs, with what the loss is judged by.
+func (j Judge) jobsFor(ctx context.Context, lost loss) (jobList, error) {
+	if len(lost.gresTypes) > 0 {
+		return j.jobsWithGRES(ctx)
+	}
+	return j.jobs(ctx)
 }
 
 // errNotStarted reports that no slurmctld runs yet that could be asked.

@@ -26,6 +26,9 @@ update*)
   [ -e ../refuses ] && echo "Access/permission denied" >&2 && exit 1
   echo "${3#State=}" >"${2#PartitionName=}" ;;
 *nodes) cat ../nodes 2>/dev/null || true ;;
+*jobs)
+  [ -e ../no-job-details ] && echo "scontrol: error" >&2 && exit 1
+  cat ../job-details 2>/dev/null || echo "No jobs in the system" ;;
 *reservations) cat ../reservations 2>/dev/null || echo "No reservations in the system" ;;
 *) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
 esac
