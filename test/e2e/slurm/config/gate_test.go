@@ -155,7 +155,37 @@ func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 			}
 			return err
 		})
+		checkClosedAfterAnotherReconfigure(t, g, tr)
 	})
+}
+
+// checkClosedAfterAnotherReconfigure checks that what an administrator closes right after a reconfigure stays so after another one of
+// his own, which slurmctld begins by saving that.
+func checkClosedAfterAnotherReconfigure(t *testing.T, g gate.Gate, tr trial) {
+	t.Helper()
+	run := func(argv ...string) {
+		t.Helper()
+		if out, err := tr.cluster.Run(t.Context(), "", argv...); err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	process.Await(t, func() error { return g.Close(t.Context()) })
+	run("scontrol", "reconfigure")
+	process.Await(t, func() error { return g.Open(t.Context()) })
+	time.Sleep(1500 * time.Millisecond)
+	run("scontrol", "update", "PartitionName=batch", "State=DOWN")
+	run("scontrol", "reconfigure")
+	left := g.File + ".restored"
+	process.Await(t, func() error {
+		if _, err := os.Stat(left); err == nil {
+			return errors.New("it is not known whether slurmctld has saved the states")
+		}
+		return nil
+	})
+	found, err := tr.cluster.Run(t.Context(), "", "sinfo", "--all", "--noheader", "--summarize", "--format=%R %a")
+	if err != nil || strings.Count(found, "down") != 1 || !strings.Contains(found, "batch down") {
+		t.Errorf("an administrator has closed batch, and the partitions are (%v):\n%s", err, found)
+	}
 }
 
 // newGate returns the gate of a cluster whose slurm.conf is in a folder.

@@ -279,6 +279,17 @@ func TestFilesOfGRESThatNodesMayLackWait(t *testing.T) {
 		a.awaitApplied(a.want(base, ""))
 		a.awaitJob(job, "RUNNING")
 		a.run("scancel", job)
+		for _, args := range [][]string{{"--gres=gpu:1"}, {"--exclusive"}} {
+			job := a.submit(append(args, "--partition=batch")...)
+			a.awaitJob(job, "RUNNING")
+			a.gres = strings.ReplaceAll(string(gres), "[0-3]", "[0-1]")
+			a.awaitHeld(a.want(base, ""), "GresInUse", "gres.conf counts fewer GRES of nodes")
+			a.awaitHeld(strconv.Itoa(a.number), "GresInUse", "(job "+job+")")
+			a.gres = string(gres)
+			a.awaitApplied(a.want(base, ""))
+			a.awaitJob(job, "RUNNING")
+			a.run("scancel", job)
+		}
 	})
 }
 
