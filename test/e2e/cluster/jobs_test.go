@@ -106,6 +106,7 @@ func (e editedCluster) testPartitions() {
 		e.kubectl("patch", "nodeset", "w", "--type=merge", "-p", `{"spec":{"partition":{"enabled":false}}}`)
 	})
 	e.testDeletedNodeSet()
+	e.testRenamedNodeSet()
 	e.setExtraConf("PartitionName=more Nodes=ALL")
 	e.awaitPartition("more", "UP")
 	e.testRemovedPartition("more", func() { e.setExtraConf("# nothing") })
@@ -163,6 +164,32 @@ func (e editedCluster) testDeletedNodeSet() {
 	e.awaitPartition("x", "")
 	e.awaitState(held, "COMPLETED")
 	e.awaitCondition(v1beta1.ConditionConfigApplied, "True Applied")
+}
+
+// testRenamedNodeSet creates a NodeSet and deletes the one that it replaces, with a running job, and a held one that asks for its
+// partition and for another.
+func (e editedCluster) testRenamedNodeSet() {
+	e.Helper()
+	e.createNodeSet("before")
+	running := e.runIn("before", "before-0")
+	held := e.submit("-p", "before,all", "-H", "--wrap", "true")
+	begin := time.Now()
+	e.createNodeSet("after")
+	e.kubectl("delete", "nodeset", "before", "--wait=false")
+	e.await("drain", "sinfo", "-h", "-n", "before-0", "-o", "%T")
+	e.awaitState(running, "RUNNING")
+	e.endJob("before-0", running)
+	e.awaitState(running, "COMPLETED")
+	e.kubectl("wait", "nodeset/before", "--for=delete", "--timeout=180s")
+	e.awaitCondition(v1beta1.ConditionConfigApplied, "before (job "+held+")")
+	e.awaitState(held, "PENDING")
+	e.slurm("scontrol", "update", "jobid="+held, "partition=all")
+	e.slurm("scontrol", "release", held)
+	e.awaitState(held, "COMPLETED")
+	e.awaitPartition("before", "")
+	e.endJob("after-0", e.runIn("after", "after-0"))
+	e.Logf("%s: NodeSet before is NodeSet after %.1f s later", e.version, time.Since(begin).Seconds())
+	e.deleteNodeSet("after")
 }
 
 // testForcedRevision ends a job with the annotation that the condition shows.
@@ -248,6 +275,9 @@ func (e editedCluster) testNames() {
 	e.createNodeSet("default")
 	e.awaitLeftOut("default")
 	e.killSlurmctld(other)
+	if nodes := e.slurm("scontrol", "show", "nodes", "--future", "--oneliner"); strings.Contains(nodes, "NodeName=default-") {
+		e.Errorf("the nodes of NodeSet default are in the partition of all nodes:\n%s", nodes)
+	}
 	e.deleteNodeSet("default")
 	e.endJob("gpu-1", other)
 	e.awaitState(other, "COMPLETED")

@@ -102,8 +102,12 @@ func (e *env) startLogin(confServer string, names map[string]string) *outside.Ho
 	h := e.newHost("login", "login:"+e.values.Version, names)
 	h.WriteFile("/etc/slurm/slurm.key", "slurm", "0600", e.slurmKey)
 	h.MustRun("install", "-d", "-o", "slurm", "/run/slurm")
-	h.Launch(append(asSlurm, "/usr/sbin/sackd", "-D", "--conf-server", confServer)...)
+	launchSackd(h, confServer)
 	return h
+}
+
+func launchSackd(h *outside.Host, confServer string) {
+	h.Launch(append(asSlurm, "/usr/sbin/sackd", "-D", "--conf-server", confServer)...)
 }
 
 // startSlurmrestd starts a slurmrestd outside.

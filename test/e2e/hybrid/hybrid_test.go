@@ -4,6 +4,7 @@ package hybrid
 
 import (
 	"context"
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"slices"
@@ -137,6 +138,7 @@ func (e *env) testLoadBalancers() {
 	e.apply("slurmrestd-outside")
 	e.awaitReady("cluster/outside")
 	e.kubectl("delete", "cluster", "outside")
+	e.checkConfirmedRotation(login, node)
 }
 
 // checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside and waits, while a job there runs on, and
@@ -146,13 +148,49 @@ func (e *env) checkRotationWaits(login, node *outside.Host) {
 	job, err := login.Run(e.Context(), "sbatch", "--parsable", "-t1", "-w", node.Name, "-o", "/dev/null", "--wrap", "sleep 15")
 	must(e.T, err)
 	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"=second")
-	e.await(func(context.Context, ...string) (string, error) {
-		return e.kubectl("get", "controller", "slurm", "-o",
-			`jsonpath={range .status.conditions[?(@.type=="KeysRotated")]}{.reason} {.message}{end}`), nil
-	}, "WaitingForHostsOutside hosts outside of Kubernetes may have the key, since there is slurm node "+node.Name)
+	e.await(e.keysRotated, "WaitingForHostsOutside hosts outside of Kubernetes may have the key, since there is slurm node "+node.Name)
 	e.await(login.Run, "COMPLETED", "scontrol", "show", "job", job)
 	e.awaitIdle([]string{"w-0", "w-1", node.Name})
 	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"-")
+}
+
+// keysRotated returns the reason and the message of the condition KeysRotated.
+func (e *env) keysRotated(context.Context, ...string) (string, error) {
+	return e.kubectl("get", "controller", "slurm", "-o",
+		`jsonpath={range .status.conditions[?(@.type=="KeysRotated")]}{.reason} {.message}{end}`), nil
+}
+
+// checkConfirmedRotation rotates slurm.key as the condition tells an administrator to: each key set is copied to the hosts outside
+// before it is confirmed. A job on the node outside runs on, and the hosts work with the new key.
+func (e *env) checkConfirmedRotation(login, node *outside.Host) {
+	e.Helper()
+	job, err := login.Run(e.Context(), "sbatch", "--parsable", "--no-requeue", "-w", node.Name, "-o", "/dev/null", "--wrap",
+		"while [ ! -e /tmp/over ]; do sleep 0.2; done")
+	must(e.T, err)
+	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"=third")
+	for _, step := range []string{"/added", "/default"} {
+		e.await(e.keysRotated, "WaitingForHostsOutside", step+" --overwrite")
+		message, _ := e.keysRotated(e.Context())
+		_, secret, _ := strings.Cut(message, "kubectl get secret ")
+		secret, _, _ = strings.Cut(secret, " -o ")
+		_, confirm, _ := strings.Cut(message, "kubectl annotate ")
+		text, err := base64.StdEncoding.DecodeString(e.kubectl(append(append([]string{"get", "secret"}, strings.Fields(secret)...),
+			"-o", `jsonpath={.data.slurm\.jwks}`)...))
+		must(e.T, err)
+		for _, h := range []*outside.Host{login, node} {
+			h.WriteFile("/etc/slurm/slurm.jwks", "slurm", "0600", text)
+		}
+		node.MustRun("pkill", "-HUP", "-x", "slurmd")
+		login.MustRun("pkill", "-x", "sackd")
+		launchSackd(login, e.values.Slurmctld)
+		e.kubectl(append([]string{"annotate"}, strings.Fields(confirm)...)...)
+	}
+	e.await(e.keysRotated, "Rotated ")
+	e.await(login.Run, "JobState=RUNNING", "scontrol", "show", "job", job)
+	node.MustRun("touch", "/tmp/over")
+	e.await(login.Run, "JobState=COMPLETED", "scontrol", "show", "job", job)
+	e.await(login.Run, "Restarts=0", "scontrol", "show", "job", job)
+	e.checkBatch(from{"the login host outside", login.Run}, node.Name)
 }
 
 // testNodePort: slurmctld runs in a pod, and the hosts outside, which resolve the name of its Service by

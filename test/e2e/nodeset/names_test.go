@@ -54,6 +54,37 @@ func testStaticNode(t *testing.T, s *nodeset.Env) {
 	c.awaitGone()
 }
 
+// testForeignComment: somebody else's dynamic node, which its comment names as theirs, has the name of a worker. It stays as it is
+// while workers come and go.
+func testForeignComment(t *testing.T, s *nodeset.Env) {
+	const node = "foreign-0"
+	_, err := s.Slurm(t.Context(), "scontrol", "create", "nodename="+node, "state=FUTURE", "CPUs=2", "RealMemory=500", "feature=theirs")
+	must(t, err)
+	_, err = s.Slurm(t.Context(), "scontrol", "update", "nodename="+node, "comment=rack 7, ask Kim")
+	must(t, err)
+	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: "foreign", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, process.Patience}
+	untouched := func() (bool, string) {
+		out, err := s.Slurm(t.Context(), "scontrol", "show", "node", node, "--future", "--oneliner")
+		return err == nil && strings.Contains(out, "State=FUTURE") && strings.Contains(out, "Comment=rack 7, ask Kim") &&
+			strings.Contains(out, "AvailableFeatures=theirs") && !strings.Contains(out, "Reason="), fmt.Sprint(out, err)
+	}
+	c.expectSteady("the node", untouched) // the operator has read it
+	must(t, s.Apply(t.Context(), c.spec))
+	c.awaitWorkers("foreign-1", "foreign-2")
+	c.await("Ready names the node", func(ctx context.Context) (bool, string) {
+		ok, text := conditionOf(ctx, s, "foreign", "Ready", "False")
+		return ok && strings.Contains(text, node), text
+	})
+	c.expectSteady("the node", untouched)
+	must(t, s.Scale(t.Context(), "foreign", 0))
+	c.awaitWorkers()
+	c.delete()
+	c.awaitDeleted()
+	c.expectSteady("the node", untouched)
+	_, err = s.Slurm(t.Context(), "scontrol", "delete", "nodename="+node)
+	must(t, err)
+}
+
 // testTwinKubeNodes: the names of two Kubernetes nodes differ only in their domains, so that both would have one Slurm node.
 // The first keeps it with its job, and the second one gets no worker.
 func testTwinKubeNodes(t *testing.T, s *nodeset.Env) {

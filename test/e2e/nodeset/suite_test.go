@@ -108,6 +108,7 @@ func longScenarios() map[string]scenario {
 		"named by a running job": testNamedByRunningJob,
 		"needed records":         testNeededRecords,
 		"edits of records":       testEditsOfRecords,
+		"foreign comment":        testForeignComment,
 	}
 }
 
