@@ -174,6 +174,7 @@ func judgeState(c Change) Verdict {
 // judgeSkew judges the change beside another daemon.
 func judgeSkew(c Change, m Member) Verdict {
 	changed, other := rules[c.Daemon], rules[m.Daemon]
+	newest := cmp.Or(m.Newest, m.Release)
 	switch {
 	case !c.Daemon.TalksTo(m.Daemon):
 	case !m.Release.IsKnown() && m.IsLost:
@@ -184,18 +185,18 @@ func judgeSkew(c Change, m Member) Verdict {
 		return Verdict{ReasonTooOld, fmt.Sprintf(
 			"%s, which is %s, does not work with %s %s: upgrade it to %s or newer first", m, m.Release, c.Daemon, c.To,
 			c.To.plus(-maxSkew))}
-	case changed.rank > other.rank && (!c.From.IsKnown() || c.From.isNewerThan(c.To)) && cmp.Or(m.Newest, m.Release).isNewerThan(c.To):
+	case changed.rank > other.rank && (!c.From.IsKnown() || c.From.isNewerThan(c.To)) && newest.isNewerThan(c.To):
 		return Verdict{ReasonDowngrade, fmt.Sprintf(
 			"%s, which is %s, does not work with %s %s: set an image of %s or older there first", m,
-			cmp.Or(m.Newest, m.Release), c.Daemon, c.To, c.To)}
+			newest, c.Daemon, c.To, c.To)}
 	case changed.rank < other.rank && c.To.isNewerThan(m.Release):
 		return Verdict{other.waits, fmt.Sprintf(
 			"%s %s does not work with %s, which is %s: upgrade that to %s or newer first", c.Daemon, c.To, m, m.Release,
 			c.To)}
-	case changed.rank < other.rank && m.Release.number() > c.To.number()+maxSkew:
+	case changed.rank < other.rank && newest.number() > c.To.number()+maxSkew:
 		return Verdict{ReasonTooOld, fmt.Sprintf(
-			"%s %s does not work with %s, which is %s: set an image of %s or newer", c.Daemon, c.To, m, m.Release,
-			m.Release.plus(-maxSkew))}
+			"%s %s does not work with %s, which is %s: set an image of %s or newer", c.Daemon, c.To, m, newest,
+			newest.plus(-maxSkew))}
 	}
 	return Verdict{Reason: ReasonAllowed}
 }

@@ -1,8 +1,10 @@
 package releases
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -168,6 +170,21 @@ func TestAWayBackWaitsForThoseThatAreNewer(t *testing.T) {
 	}
 }
 
+// TestAClientGoesBackWhileItsServerGetsANewRelease: there are slurmctlds and slurmdbds of the new release already.
+func TestAClientGoesBackWhileItsServerGetsANewRelease(t *testing.T) {
+	for _, server := range []Daemon{Slurmctld, Slurmdbd} {
+		c := Change{Daemon: Slurmd, From: release(t, "25.05"), To: release(t, "24.05"),
+			Others: []Member{{Daemon: server, Name: "x", Release: release(t, "25.05"), Newest: release(t, "26.05")}}}
+		if got := Judge(c); got.Reason != ReasonTooOld || !strings.Contains(got.Message, "is 26.05: set an image of 24.11 or newer") {
+			t.Errorf("%s 25.05 that becomes 26.05: %+v", server, got)
+		}
+		c.To = release(t, "24.11")
+		if got := Judge(c); !got.Allowed() {
+			t.Errorf("%s 25.05 that becomes 26.05, with a worker that is near enough: %+v", server, got)
+		}
+	}
+}
+
 // cluster is the releases of the daemons of a cluster.
 type cluster []Member
 
@@ -225,6 +242,60 @@ func TestNoAllowedSequenceBreaksACluster(t *testing.T) {
 	}
 	if allowed < 1000 {
 		t.Errorf("only %d changes were allowed", allowed)
+	}
+}
+
+// TestNoAllowedSequenceBreaksAClusterWhosePodsAreReplaced: until a replacement ends, there are pods of both releases.
+func TestNoAllowedSequenceBreaksAClusterWhosePodsAreReplaced(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	start := release(t, "24.11")
+	for range 500 {
+		c := newCluster(start)
+		applied := make([]Release, len(c))
+		for i := range c {
+			applied[i] = c[i].Release
+		}
+		for range 60 {
+			i, to := random.IntN(len(c)), start.plus(random.IntN(12)-4)
+			if random.IntN(2) == 0 { // its replacement ends
+				c[i].Release, c[i].Newest = applied[i], Release{}
+				continue
+			}
+			change := Change{Daemon: c[i].Daemon, From: applied[i], To: to}
+			change.Others = append(append(change.Others, c[:i]...), c[i+1:]...)
+			if !Judge(change).Allowed() {
+				continue
+			}
+			applied[i], c[i].Newest = to, cmp.Or(c[i].Newest, c[i].Release)
+			if to.isNewerThan(c[i].Newest) {
+				c[i].Newest = to
+			}
+			if c[i].Release.isNewerThan(to) {
+				c[i].Release = to
+			}
+			for j := range c { // each with its oldest and newest pods
+				for k := range c {
+					pods := slices.Clone(c)
+					pods[k].Release = cmp.Or(pods[k].Newest, pods[k].Release)
+					pods.checkPair(t, j, k)
+				}
+			}
+		}
+	}
+}
+
+// checkPair checks that two daemons work together.
+func (c cluster) checkPair(t *testing.T, i, j int) {
+	t.Helper()
+	client, server := c[i], c[j]
+	if rules[client.Daemon].rank > rules[server.Daemon].rank {
+		client, server = server, client
+	}
+	if !client.Daemon.TalksTo(server.Daemon) {
+		return
+	}
+	if by := server.Release.number() - client.Release.number(); by < 0 || by > 3 {
+		t.Fatalf("%s is %s, %s is %s", client.Daemon, client.Release, server.Daemon, server.Release)
 	}
 }
 
