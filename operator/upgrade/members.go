@@ -164,16 +164,28 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 			}
 			m.Release = next
 		}
-		// While pods get another image, there are some of it already.
-		if next.IsKnown() && m.Release.IsKnown() && isGiven {
-			m.Newest = m.Release
-			if m.Newest.Compare(next) < 0 {
-				m.Newest = next
-			} else {
-				m.Release = next
-			}
+		// While pods get another image, there are some of it already, and maybe some of an image that it was to be before.
+		if isGiven {
+			include(&m, next)
+		}
+		for _, image := range givenImages(status) {
+			include(&m, parse(status.ReleaseOf(image)))
 		}
 		members = append(members, m)
 	}
 	return members, isAsked
+}
+
+// include counts pods of another release among those of a member. What is not known stays so.
+func include(m *releases.Member, other releases.Release) {
+	if !other.IsKnown() || !m.Release.IsKnown() {
+		return
+	}
+	m.Newest = cmp.Or(m.Newest, m.Release)
+	if m.Newest.Compare(other) < 0 {
+		m.Newest = other
+	}
+	if m.Release.Compare(other) > 0 {
+		m.Release = other
+	}
 }

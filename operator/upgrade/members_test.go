@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -148,6 +150,45 @@ func TestTheOlderReleaseCountsWhilePodsAreReplaced(t *testing.T) {
 				t.Errorf("it is %s, not %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestARefusedImageHidesNoPods: login pods are being given 26.05, and some have it, when others are wanted.
+func TestARefusedImageHidesNoPods(t *testing.T) {
+	const tooNew, back = "slurm:26.11", "slurm:25.11"
+	l := &newInventory().loginSets.Items[0]
+	status, conditions := l.ReleaseStatusOf()
+	*status = v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+		ImageReleases: []v1beta1.ImageRelease{oldKnown, newKnown}}
+	o := Observation{Daemon: releases.Sackd, Applied: imageNew, HasReady: true, IsRecorded: true,
+		Others: []releases.Member{{Daemon: releases.Slurmctld, Name: "Controller c", Release: newRelease}},
+		Answers: map[string]Answer{tooNew: {Release: releases.Release{Year: 26, Month: 11}},
+			back: {Release: releases.Release{Year: 25, Month: 11}}}}
+	for i, tc := range []struct {
+		wanted     string
+		isComplete bool
+		reason     string
+		newest     releases.Release
+	}{
+		{tooNew, false, v1beta1.ReasonWaitingForSlurmctld, newRelease},
+		{imageNew, false, v1beta1.ReasonAllowed, newRelease},
+		{imageNew, false, v1beta1.ReasonAllowed, newRelease},
+		{back, false, v1beta1.ReasonAllowed, newRelease},
+		{back, false, v1beta1.ReasonAllowed, newRelease}, // now the workload has it
+		{back, false, v1beta1.ReasonAllowed, newRelease},
+		{back, true, v1beta1.ReasonAllowed, releases.Release{}},
+	} {
+		o.Last, o.Wanted, o.Complete = *status.DeepCopy(), tc.wanted, tc.isComplete
+		d := Plan(o)
+		d.Record(l, time.Unix(0, 0))
+		o.Applied, o.IsRecorded = d.Image, meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)
+		if got := reasonIn(*conditions); got != tc.reason {
+			t.Errorf("step %d, %s: the reason is %s", i, tc.wanted, got)
+		}
+		members, _ := membersOf(releases.Slurmctld, []Object{l})
+		if got := members[0].Newest; got != tc.newest {
+			t.Errorf("step %d, %s: the newest release is %s, want %s; status %+v", i, tc.wanted, got, tc.newest, status)
+		}
 	}
 }
 

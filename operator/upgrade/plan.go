@@ -92,8 +92,12 @@ func Plan(o Observation) Decision {
 		s.Image, s.NextImage = applied, ""
 	}
 	d.answerOthers(o)
+	if d.Verdict.Reason == "" && s.NextImage == applied && !o.IsRecorded { // a third image was wanted in between, and refused
+		d.Verdict = releases.Verdict{Reason: v1beta1.ReasonAllowed, Message: "the pods are being given " + applied}
+	}
 	s.ImageReleases = slices.DeleteFunc(s.ImageReleases, func(known v1beta1.ImageRelease) bool {
-		return !slices.Contains([]string{s.Image, applied, o.Wanted}, known.Image)
+		return !slices.Contains([]string{s.Image, applied, o.Wanted}, known.Image) &&
+			!(s.Image == o.Last.Image && s.Image != applied && slices.Contains(givenImages(&o.Last), known.Image))
 	})
 	s.Release = s.ReleaseOf(s.Image)
 	return d
@@ -130,7 +134,11 @@ func (d *Decision) judge(o Observation, applied string) {
 	d.IsDeferred = d.Verdict.Allowed() && !(o.IsRecorded && o.Last.NextImage == o.Wanted)
 	if !d.Verdict.Allowed() || d.IsDeferred {
 		d.Image = applied
-		d.StaysStopped = o.Daemon.HasState() && restoredRelease(o).IsKnown()
+		d.StaysStopped = o.Daemon.HasState() && isRestoring(o)
+	}
+	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !restoredRelease(o).IsKnown() {
+		d.Verdict.Message += fmt.Sprintf("; annotation %s: %q names no release of Slurm, such as 24.11",
+			v1beta1.AnnotationRestoredState, o.Restored)
 	}
 }
 
@@ -147,11 +155,16 @@ func (d *Decision) findRun(o Observation, applied string) (image string, isFirst
 	return applied, true
 }
 
-// restoredRelease returns the release of a copy of the state that was put in place for this change, or the zero value. What
-// was put in place for an earlier change has been converted since.
-func restoredRelease(o Observation) releases.Release {
+// isRestoring reports whether a copy of the state was put in place for this change. What was put in place for an earlier change
+// has been converted since.
+func isRestoring(o Observation) bool {
 	isUnderWay := o.IsRecorded && o.Last.NextImage == o.Wanted
-	if o.Restored == o.Last.RestoredState && !isUnderWay {
+	return o.Restored != "" && (o.Restored != o.Last.RestoredState || isUnderWay)
+}
+
+// restoredRelease returns the release of the copy that was put in place, or the zero value.
+func restoredRelease(o Observation) releases.Release {
+	if !isRestoring(o) {
 		return releases.Release{}
 	}
 	return parse(o.Restored)
@@ -212,6 +225,18 @@ func (d *Decision) reportFailed(failed string) {
 	case v.Reason == v1beta1.ReasonTooOld, v.Reason == v1beta1.ReasonDowngrade:
 		v.Message += ". Other daemons wait for the release that runs: " + failed
 	}
+}
+
+// givenImages returns the images that pods were given after the recorded one, but for the one that is wanted now. Their releases
+// stay in the status until all pods have the same image.
+func givenImages(s *v1beta1.ReleaseStatus) []string {
+	var out []string
+	for _, known := range s.ImageReleases {
+		if known.Release != "" && known.Image != s.Image && known.Image != s.NextImage {
+			out = append(out, known.Image)
+		}
+	}
+	return out
 }
 
 // isLookingUp reports whether a lookup may have begun that is over when nothing has to be looked up any more.

@@ -78,6 +78,11 @@ func TestPlan(t *testing.T) {
 			o.Applied, o.Complete = imageNew, false
 		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the pods get it, and nobody else knows what they had", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases, o.IsAsked = imageNew, []v1beta1.ImageRelease{newKnown}, true
+			o.Applied, o.Complete, o.IsRecorded, o.Answers[imageOld] = imageNew, false, false, Answer{Problem: "no image"}
+		}, imageNew, imageOld, "LookupFailed", v1beta1.ReleaseStatus{Image: imageOld, NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, {Image: imageOld}}}},
 		{"all pods have it", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied = imageNew
@@ -299,11 +304,34 @@ func TestAStoppedDaemonWaitsForTheImageOfItsRestoredState(t *testing.T) {
 		}, true},
 		{"nothing was restored", func(o *Observation) { o.Restored = "" }, false},
 		{"an earlier copy has had its effect", func(o *Observation) { o.Last.RestoredState, o.IsRecorded = "24.11", false }, false},
+		{"the annotation names no release", func(o *Observation) { o.Restored = "v24.11" }, true},
 		{"no other image is wanted", func(o *Observation) { o.Wanted = imageNew }, false},
 		{"a daemon without a state", func(o *Observation) { o.Daemon, o.IsRecorded = releases.Slurmrestd, false }, false},
 	} {
 		if got := Plan(restored(tc.change)).StaysStopped; got != tc.want {
 			t.Errorf("%s: it stays stopped: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestARestoredStateOfNoReleaseIsReported: the annotation has no effect.
+func TestARestoredStateOfNoReleaseIsReported(t *testing.T) {
+	for _, tc := range []struct {
+		restored, lastRestored string
+		stored                 releases.Release
+		want                   bool
+	}{
+		{"v24.11", "", releases.Release{}, true}, {"yes", "24.11", releases.Release{}, true},
+		{"24.11", "24.11", releases.Release{}, false}, {"", "24.11", releases.Release{}, false},
+		{"v24.11", "", newRelease, false}, // the state says itself what has written it
+	} {
+		o := newChange(newRelease)
+		o.Wanted, o.Applied, o.Restored, o.Stored = imageOld, imageNew, tc.restored, tc.stored
+		o.Last = v1beta1.ReleaseStatus{Image: imageNew, RestoredState: tc.lastRestored,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
+		v := Plan(o).Verdict
+		if v.Reason != v1beta1.ReasonDowngrade || strings.Contains(v.Message, "names no release of Slurm, such as 24.11") != tc.want {
+			t.Errorf("with %q, and before %q: %+v", tc.restored, tc.lastRestored, v)
 		}
 	}
 }
