@@ -13,7 +13,7 @@ import (
 )
 
 // slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, the folder of
-// plugins or the user, or its node the cgroups (measured with slurmd -f of 26.05; docs/development/slurm.md, "What ends jobs"). The
+// plugins or the user, or its node the cgroups (measured; docs/development/slurm.md, "What ends jobs", but for CertgenType with TLS). The
 // trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than those of workers. In
 // another SlurmdSpoolDir slurmd does not find the steps that run, and slurmctld requeues their jobs when the node registers.
 var slurmdOptions = map[string][]string{
@@ -25,8 +25,8 @@ var slurmdOptions = map[string][]string{
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
 
-// slurmdFiles are the files whose folders slurmd must be able to make, and that of the plugins AcctGather, which end slurmd if they
-// miss a line.
+// slurmdFiles are the files whose folders slurmd must be able to make, and that of the plugins AcctGather, some of which require
+// lines (acct_gather.conf(5); not measured).
 var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf"}
 
 // changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what plugstack.conf requires or includes

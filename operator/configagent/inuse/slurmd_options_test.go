@@ -46,7 +46,7 @@ func TestSlurmdOptions(t *testing.T) {
 	c.expect(c.holdFiles(filesOf("slurm.conf", base), filesOf("slurm.conf", inForce)), "does not say which jobs there are")
 }
 
-// TestOptionsOfPluginsThatSlurmdLoads: measured with slurmd -f of 26.05, but for the interconnect, the file system, certgen, TLSType and HashPlugin.
+// TestOptionsOfPluginsThatSlurmdLoads: slurmd -f of 26.05 ends without them.
 func TestOptionsOfPluginsThatSlurmdLoads(t *testing.T) {
 	for _, option := range []string{"AcctGatherEnergyType", "AcctGatherFilesystemType", "AcctGatherInfinibandType", "AcctGatherInterconnectType",
 		"CertgenType", "CertmgrType", "HashPlugin", "NodeFeaturesPlugins", "PrEpPlugins", "SwitchType", "TLSType", "TopologyPlugin"} {
