@@ -141,7 +141,7 @@ var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 // takeStep carries out one step and reports it.
 func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Step) error {
 	ok, err := reading.CheckPrecondition(ctx, s.slurmCluster, s.mayWrite, observed.FaultReasons(s.nodeSet),
-		s.recordShape(), step)
+		s.recordShapeFor(step), step)
 	if err != nil {
 		return err
 	}

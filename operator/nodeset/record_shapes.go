@@ -27,8 +27,23 @@ func (s *observation) recordShape() observed.RecordShape {
 	if s.problem.Reason != "" {
 		return observed.RecordShape{}
 	}
-	have, _ := shape.OfNodeSet(s.nodeSet)
-	return observed.RecordShapeOf(render.FutureOptions(s.input, have))
+	return recordShapeOf(s.input)
+}
+
+func recordShapeOf(in render.Input) observed.RecordShape {
+	have, _ := shape.OfNodeSet(in.NodeSet)
+	return observed.RecordShapeOf(render.FutureOptions(in, have))
+}
+
+// recordShapeFor returns the shape with which the record of a step must agree. A worker that is created from an old revision
+// has the shape of that revision.
+func (s *observation) recordShapeFor(step plan.Step) observed.RecordShape {
+	if step.Verb == plan.CreatePod && step.Revision != s.revision.Hash && s.problem.Reason == "" {
+		if from, err := s.workerSourceOf(step.Revision); err == nil {
+			return recordShapeOf(from.input)
+		}
+	}
+	return s.recordShape()
 }
 
 // compareShapes compares the records with the shape of the NodeSet. Equal records that lack the hash of the shape in

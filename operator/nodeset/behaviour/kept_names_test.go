@@ -5,6 +5,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // TestAWorkerBelowThePartitionDoesNotTakeOverItsOldNode: the ordinal keeps its revision, and with it its old name. Its pod is
@@ -50,5 +51,30 @@ func TestAWorkerBelowThePartitionDoesNotTakeOverItsOldNode(t *testing.T) {
 				t.Errorf("the worker is called %s", got)
 			}
 		})
+	}
+}
+
+// TestAWorkerBelowThePartitionGetsTheRecordOfItsShape: the newest revision has fewer CPUs, and Slurm would refuse its workers on
+// that record.
+func TestAWorkerBelowThePartitionGetsTheRecordOfItsShape(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, nodesettest.WithMaxReplicas(2), func(n *v1beta1.NodeSet) {
+		n.Spec.ExtraConf = "CPUs=8"
+		n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(2))}
+	}))
+	r.startWorkers()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" })
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	n := r.slurm.Nodes["gpu-1"] // preStop
+	n.State.Base, n.Reason, n.CPUs = slurm.NodeDown, v1beta1.DrainReasonPrefix+"the pod is being stopped", 8
+	r.losePod("gpu-1")
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	if got := r.podNames(); got != "gpu-0 gpu-1" {
+		t.Fatalf("pods = %q", got)
+	}
+	if got := confOf(r.pod("gpu-1")); got != "CPUs=8" {
+		t.Errorf("the worker has %s", got)
 	}
 }
