@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,6 +17,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	if !faults || w.operator.retriesCreation || w.chance(80) {
 		w.readPods()
 	}
+	w.rememberRevision()
 	w.observeWantedRecords()
 	observed := w.observe()
 	w.logMixedReading()
@@ -26,6 +28,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	w.rememberSurplus(actions.Surplus)
 	w.checkBudget(&observed, actions.Steps)
 	w.checkPlan(&observed, actions.Steps)
+	w.applyRevisions(actions.Revisions)
 	skip, open, exchanges, restarts := map[string]bool{}, w.openNodes(&observed), w.clusterSwitches, w.restarts
 	for _, s := range actions.Steps {
 		if skip[s.Pod+s.SlurmName] {
@@ -85,7 +88,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	}
 	switch s.Verb {
 	case plan.CreatePod:
-		if name := w.desired.SlurmName(s.Slot.Ordinal); w.operator.nodesAt.IsZero() || w.isKnownOwnedByOther(name) {
+		if name := w.nameOfNew(s); w.operator.nodesAt.IsZero() || w.isKnownOwnedByOther(name) {
 			w.failf("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
 		}
 		if !w.checkPrecondition(s) {
@@ -115,7 +118,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 }
 
 func (w *simulation) createPod(s plan.Step) bool {
-	name := w.desired.SlurmName(s.Slot.Ordinal)
+	name := w.nameOfNew(s)
 	if w.pods[name] != nil {
 		return false // AlreadyExists
 	}
@@ -126,10 +129,11 @@ func (w *simulation) createPod(s plan.Step) bool {
 	}
 	w.checkNameFree(name)
 	w.checkUnreserved(name)
-	w.checkShape(name)
+	revision := cmp.Or(s.Revision, w.desired.Revision)
+	w.checkShape(name, w.shapeIn(revision))
 	w.uids++
 	w.claims[name] = plan.ClaimRetention{WhenScaled: true}
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shape, revision: w.desired.Revision,
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shapeIn(revision), revision: revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), noAgent: w.chance(10), drainMark: plan.DrainMark{Protect: true}}
 	w.operator.pods[name] = *w.pods[name] // the operator remembers what it has created until its cache shows it
@@ -182,7 +186,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 			w.checkUnreserved(name)
 			if w.slurm[name] == nil {
 				w.slurm[name] = &simRecord{Record: plan.Record{Name: name, Future: true, Dynamic: true,
-					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}, shape: w.shape, gres: w.newGRES()}
+					OwnerUID: w.desired.UID}, jobs: map[uint32]bool{}, shape: w.shapeIn(s.Revision), gres: w.newGRES()}
 			}
 		}
 		return true

@@ -25,6 +25,9 @@ const (
 	focusRecords
 	// focusShapes: the shape of the workers changes.
 	focusShapes
+	// focusNames: the names of workers change while ordinals keep their revision, pods disappear while they run, and another
+	// NodeSet gets the names of workers that have not run yet. Only tests of these have it.
+	focusNames
 )
 
 // focusEvent is an event of the history's focus; it reports false when there was none.
@@ -45,6 +48,8 @@ func (w *simulation) focusEvent() bool {
 		w.recordFocusEvent()
 	case focusShapes:
 		w.shapeFocusEvent()
+	case focusNames:
+		w.namesEvent()
 	default:
 		return false
 	}

@@ -119,7 +119,11 @@ func (w *simulation) checkPrecondition(s plan.Step) bool {
 	}
 	r := w.record(n)
 	if r.Dynamic && r.OwnerUID == w.desired.UID {
-		r.OtherShape, r.ExceedsShape = n.shape != w.shape, n.shape > w.shape
+		shape := w.shape
+		if s.Verb == plan.CreatePod {
+			shape = w.shapeIn(s.Revision)
+		}
+		r.OtherShape, r.ExceedsShape = n.shape != shape, n.shape > shape
 		r.LacksGRES = r.Future && !r.OtherShape && n.gres.unwritten && !w.faults.skipGRES
 	}
 	if s.Verb == plan.CreatePod {

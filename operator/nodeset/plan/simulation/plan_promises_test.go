@@ -22,6 +22,7 @@ func (w *simulation) checkPlan(observed *plan.Observation, steps []plan.Step) {
 	if records := max(len(w.operator.nodes), w.highestReplicas()); recreated > max(1, records/4) {
 		w.failf("%d of %d records are created again at a time", recreated, records)
 	}
+	w.checkDisplaced(observed, steps)
 	for _, s := range steps {
 		_, read := w.operator.nodes[s.SlurmName]
 		switch {
@@ -56,7 +57,7 @@ func (w *simulation) checkNewNamesFirst(s plan.Step, created map[string]bool) {
 		return
 	}
 	for i := range *w.desired.MaxWorkers {
-		name := w.desired.SlurmName(i)
+		name := w.slurmName(i)
 		_, read := w.operator.nodes[name]
 		_, worker := w.operator.pods[name]
 		if !read && !worker && !created[name] && w.desired.ReservedNames[name] == "" {
@@ -72,7 +73,7 @@ func (w *simulation) checkOrdinalOrder(observed *plan.Observation, name string, 
 		return
 	}
 	for i := range w.desired.OrdinalsEnd(len(observed.Workers), 0) {
-		if better := w.desired.SlurmName(i); !created[better] && w.isGoodOrdinal(observed, i) {
+		if better := w.slurmName(i); !created[better] && w.isGoodOrdinal(observed, i) {
 			w.failf("a worker %s is made, whose Slurm node is drained, and %s is free", name, better)
 		}
 	}
@@ -80,7 +81,7 @@ func (w *simulation) checkOrdinalOrder(observed *plan.Observation, name string, 
 
 // isGoodOrdinal reports whether nothing is known to speak against a worker of an ordinal: it has a FUTURE record.
 func (w *simulation) isGoodOrdinal(observed *plan.Observation, ordinal int) bool {
-	name := w.desired.SlurmName(ordinal)
+	name := w.slurmName(ordinal)
 	r := observed.Slurm.Records[name]
 	_, gone := observed.GoneSince[name]
 	held := slices.ContainsFunc(observed.Workers, func(o plan.Worker) bool {

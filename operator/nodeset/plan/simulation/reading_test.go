@@ -99,19 +99,26 @@ func (w *simulation) observe() plan.Observation {
 			Work: w.operator.work, DrainedSince: w.operator.drained, JobsReadAt: w.operator.jobsAt,
 			NodesReadAt: w.operator.nodesAt, References: w.operator.references, ReferencesProblem: w.operator.referencesProblem,
 			Pending: w.operator.pending, NodesIn: w.countNodes(w.operator.nodes),
-		}, SurplusSince: w.operator.surplusSince}
+		}, SurplusSince: w.operator.surplusSince, Workers: w.observeWorkers(), Revisions: slices.Clone(w.stored)}
 	w.compareShapes(s.Slurm.Records)
 	w.compareGRES(s.Slurm.Records)
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale
+	s.GoneSince, s.TakenAt = w.goneSince(s.Workers), w.operator.expectations.TakenAt
+	return s
+}
+
+// observeWorkers is what the operator has of the pods.
+func (w *simulation) observeWorkers() []plan.Worker {
+	var out []plan.Worker
 	for _, p := range w.operator.pods {
 		worker := plan.Worker{
 			Pod: p.name, UID: p.uid, Slot: plan.Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision,
 			Created: p.created,
 			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince,
 			Finished: p.finished, DeletedAt: p.deletedAt, ClusterRef: p.clusterRef, DrainMark: p.drainMark,
-			Registered: p.registeredAt, NoAgent: p.noAgent,
+			Registered: p.registeredAt, NoAgent: p.noAgent, NeverStarted: p.runningSince.IsZero(),
 			MissingOwners: p.missingOwners,
 		}
 		if p.scheduled {
@@ -120,8 +127,7 @@ func (w *simulation) observe() plan.Observation {
 				worker.CordonReason = "its Kubernetes node is cordoned"
 			}
 		}
-		s.Workers = append(s.Workers, worker)
+		out = append(out, worker)
 	}
-	s.GoneSince, s.TakenAt = w.goneSince(s.Workers), w.operator.expectations.TakenAt
-	return s
+	return out
 }

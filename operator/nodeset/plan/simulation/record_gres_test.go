@@ -80,7 +80,7 @@ func (w *simulation) checkGRESAtRest() {
 		return
 	}
 	for i := range *w.desired.MaxWorkers {
-		name := w.desired.SlurmName(i)
+		name := w.slurmName(i)
 		if n := w.slurm[name]; n != nil && n.Future && w.isOurs(n) && w.pods[name] == nil && n.gres.unwritten {
 			w.failf("at rest the GRES of the record %s are not written: %+v", name, n)
 		}

@@ -82,9 +82,9 @@ func (w *simulation) recreateRecord(n *simRecord) bool {
 }
 
 // checkShape holds the creation of a worker to the promise that Slurm accepts it on the record that was read.
-func (w *simulation) checkShape(name string) {
-	if shape, known := w.operator.shapes[name]; known && shape > w.shape && w.operator.nodes[name].OwnerUID == w.desired.UID {
-		w.failf("a worker of shape %d is made on the record %s of shape %d", w.shape, name, shape)
+func (w *simulation) checkShape(name string, of int) {
+	if shape, known := w.operator.shapes[name]; known && shape > of && w.operator.nodes[name].OwnerUID == w.desired.UID {
+		w.failf("a worker of shape %d is made on the record %s of shape %d", of, name, shape)
 	}
 }
 
@@ -102,8 +102,8 @@ func (w *simulation) checkShapesAtRest() {
 	if w.broken != "" || w.desired.MaxWorkers == nil || !w.desired.CanCreateRecords || w.desired.Deleting {
 		return
 	}
-	for i := range *w.desired.MaxWorkers {
-		name := w.desired.SlurmName(i)
+	for i := w.desired.Update.Partition; i < *w.desired.MaxWorkers; i++ { // those below may keep their revision
+		name := w.slurmName(i)
 		if n := w.slurm[name]; n != nil && w.pods[name] == nil && n.Future && w.isOurs(n) && (n.shape != w.shape || n.InvalidRegistration) {
 			w.failf("at rest the record %s has shape %d, not %d: %+v", name, n.shape, w.shape, n.Record)
 		}

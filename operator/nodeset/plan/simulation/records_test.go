@@ -112,7 +112,7 @@ func (w *simulation) observeWantedRecords() {
 		return
 	}
 	for i := range *w.desired.MaxWorkers {
-		if name := w.desired.SlurmName(i); w.desired.ReservedNames[name] == "" {
+		if name := w.slurmName(i); w.desired.ReservedNames[name] == "" {
 			w.records.wantedAt[name] = w.now
 		}
 	}

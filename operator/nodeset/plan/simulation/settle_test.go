@@ -83,7 +83,7 @@ func (w *simulation) checkAtRest(quiet int) {
 		if p.ready {
 			ready++
 		}
-		if p.revision != w.desired.Revision {
+		if p.revision != w.desired.Revision && p.ordinal >= w.desired.Update.Partition {
 			outdated++
 		}
 	}

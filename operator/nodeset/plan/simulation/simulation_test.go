@@ -50,6 +50,9 @@ type simulation struct {
 	operator   operator
 	// shape is that of the NodeSet's workers.
 	shape int
+	// stored are the revisions that the API server has, and madeOf what their workers are created from, by revision.
+	stored []plan.Revision
+	madeOf map[string]revisionFacts
 	// calm: nothing odd happens any more.
 	calm bool
 	// swapped: another Slurm cluster answers, with nodes of the same names.
@@ -181,6 +184,7 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{},
 		claims: map[string]plan.ClaimRetention{}, cordoned: map[int]bool{}, setByAdmin: map[string]bool{}, flaps: map[string]int{},
 		drainSeen: map[string]time.Time{}, leftOpen: map[string]bool{}, lost: map[string]*simPod{},
+		madeOf:  map[string]revisionFacts{},
 		records: recordFacts{named: map[string]int{}, wantedAt: map[string]time.Time{}},
 	}
 	w.returnToService, w.clusterNameHidden, w.focus = 1+w.rand.IntN(2), w.chance(20), focus(max(0, w.rand.IntN(11)-4))
@@ -189,8 +193,9 @@ func newSimulation(seed uint64, planner *plan.Planner) *simulation {
 		UID: "set", ClusterName: "a", ClusterRef: "a", Replicas: w.rand.IntN(4), Revision: "a",
 		SlurmName:      func(i int) string { return fmt.Sprintf("n-%d", i) },
 		Update:         plan.Update{Allowed: true, MaxUnavailable: 1 + w.rand.IntN(2)},
-		ClaimRetention: plan.ClaimRetention{WhenScaled: true},
+		ClaimRetention: plan.ClaimRetention{WhenScaled: true}, RevisionHistoryLimit: 3,
 	}
+	w.desired.SlurmNameIn = w.slurmNameIn
 	if w.rand.IntN(3) > 0 {
 		w.desired.MaxWorkers, w.desired.CanCreateRecords = &top, true
 	}
