@@ -17,6 +17,8 @@ func TestSlurmdOptions(t *testing.T) {
 		{"in another case", running, "slurm.conf", base, base + "jobacctgathertype = jobacct_gather/cgroup\n", "it changes JobAcctGatherType, "},
 		{"a plugin that slurmctld may have and slurmd not", running, "slurm.conf", base, base + "AcctGatherProfileType=acct_gather_profile/influxdb\n",
 			"it changes AcctGatherProfileType, "},
+		{"a topology that every slurmd knows", running, "slurm.conf", base, base + "TopologyPlugin=topology/block\n", ""},
+		{"a topology of 26.05 alone", running, "slurm.conf", base, base + "TopologyPlugin=topology/flat\n", "it changes TopologyPlugin, "},
 		{"a folder of plugins", running, "slurm.conf", base, base + "PluginDir=/usr/lib/slurm:/opt/site\n", "it changes PluginDir, "},
 		{"a user", running, "slurm.conf", base, base + "SlurmdUser=site\n", "it changes SlurmdUser, "},
 		{"a line of a plugin", running, "acct_gather.conf", "ProfileHDF5Dir=/a\n", "", "it changes acct_gather.conf, "},
