@@ -8,7 +8,7 @@ import (
 
 // filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
 // ClusterMismatch if the workers joined another Slurm cluster. Records of slurm.conf, and those whose
-// comment names another NodeSet, move to OwnedByOthers.
+// comment names another NodeSet or, without a worker that has run, somebody else, move to OwnedByOthers.
 func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
 	if clash := clusterMismatch(desired, workers, &s); clash != "" {
 		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
@@ -17,8 +17,18 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 	for name, owner := range s.OwnedByOthers {
 		taken[name] = owner
 	}
+	ours := map[string]bool{}
+	for i := range workers {
+		if w := &workers[i]; !w.hasNeverRun() {
+			ours[w.SlurmName] = true
+		}
+	}
 	for name, r := range s.Records {
-		if owner := r.otherOwner(desired.UID); owner != "" {
+		owner := r.otherOwner(desired.UID)
+		if owner == "" && r.ForeignComment && !ours[name] {
+			owner = OwnerOfComment
+		}
+		if owner != "" {
 			taken[name] = owner
 			continue
 		}
@@ -30,8 +40,12 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 	return s
 }
 
-// OwnerSlurmConf owns the Slurm nodes that slurm.conf lists.
-const OwnerSlurmConf = "slurm.conf"
+const (
+	// OwnerSlurmConf owns the Slurm nodes that slurm.conf lists.
+	OwnerSlurmConf = "slurm.conf"
+	// OwnerOfComment owns those whose comment is none of a NodeSet.
+	OwnerOfComment = "somebody else, as their comment says"
+)
 
 // otherOwner returns who else owns the node than the NodeSet with the UID, empty for nobody. Workers
 // are dynamic nodes, so a node that is not is one of slurm.conf, whatever its comment says.
@@ -110,8 +124,12 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 // isDisplaced reports whether a fresh reading shows that the worker's Slurm node belongs to somebody else, before slurmd
 // has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
 func (b *planRun) isDisplaced(w *Worker) bool {
-	neverRan := w.KubeNode == "" || w.NeverStarted && w.Registered.IsZero()
-	return neverRan && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
+	return w.hasNeverRun() && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
+}
+
+// hasNeverRun reports whether no slurmd has run in the worker's pod.
+func (w *Worker) hasNeverRun() bool {
+	return w.KubeNode == "" || w.NeverStarted && w.Registered.IsZero()
 }
 
 // isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another

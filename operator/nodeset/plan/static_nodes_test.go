@@ -45,6 +45,28 @@ func TestSlurmNodesOfSlurmConfBelongToOthers(t *testing.T) {
 	}
 }
 
+// TestANodeWithACommentOfOthersIsTheirs: unless a worker runs it, whose node an administrator may write a comment on.
+func TestANodeWithACommentOfOthersIsTheirs(t *testing.T) {
+	foreign := withRecord(0, func(r *Record) { r.Dynamic, r.ForeignComment, r.OwnerUID = true, true, "" })
+	for _, tc := range []struct {
+		name string
+		set  *planInput
+		want string
+	}{
+		{"no worker has the name", newInput(1, 0, foreign), OwnerOfComment},
+		{"a worker runs it", newInput(1, 1, foreign), ""},
+		{"a worker waits for a Kubernetes node", newInput(1, 1, foreign, withWorker(0, func(w *Worker) { w.KubeNode = "" })),
+			OwnerOfComment},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := tc.set
+			if got := filterReading(&in.desired, in.observed.Workers, in.observed.Slurm).OwnedByOthers["n-0"]; got != tc.want {
+				t.Errorf("the owner is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestAStepIsNotForACommentOfOthers: somebody may take a node between the reading and the step.
 func TestAStepIsNotForACommentOfOthers(t *testing.T) {
 	for name, tc := range map[string]struct {
