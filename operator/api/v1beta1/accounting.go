@@ -116,8 +116,8 @@ type AccountsSpec struct {
 	// +kubebuilder:default=Apply
 	Mode AccountsMode `json:"mode,omitempty"`
 
-	// prune says that accounts and users of the files' clusters that are not in the files are removed, but for those
-	// with unfinished jobs. A large removal needs the annotation that the condition AccountsApplied names. QOS and
+	// prune removes accounts and users of the files' clusters that are not in the files, but for those with unfinished
+	// jobs. A large removal needs the annotation that the condition AccountsApplied names. QOS and
 	// clusters are never removed.
 	// +optional
 	Prune bool `json:"prune,omitempty"`

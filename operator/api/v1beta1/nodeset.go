@@ -167,7 +167,7 @@ type NodeSetSpec struct {
 	// +optional
 	FaultDrains *FaultDrains `json:"faultDrains,omitempty"`
 
-	// pruneSlurmNodeRecords says what becomes of the Slurm node of a worker whose pod and Kubernetes node are gone.
+	// pruneSlurmNodeRecords decides what becomes of the Slurm node of a worker whose pod and Kubernetes node are gone.
 	// NodeNotFound drains it, and deletes its record when it has no job and no job names it. Never keeps it.
 	// +optional
 	// +kubebuilder:default=Never

@@ -159,11 +159,21 @@ func (e editedCluster) testDeletedNodeSet() {
 	e.awaitCondition(v1beta1.ConditionConfigApplied, "x (job "+held+")")
 	e.awaitPartition("x", "DRAIN")
 	e.awaitState(held, "PENDING")
-	e.slurm("scontrol", "update", "jobid="+held, "partition=all") // slurmctld does not release it in one without nodes
+	e.movePendingJob(held) // slurmctld does not release it in a partition without nodes
 	e.slurm("scontrol", "release", held)
 	e.awaitPartition("x", "")
 	e.awaitState(held, "COMPLETED")
 	e.awaitCondition(v1beta1.ConditionConfigApplied, "True Applied")
+}
+
+// movePendingJob asks for another partition for a job. slurmctld 26.05 now and then answers "Resource temporarily unavailable".
+func (e editedCluster) movePendingJob(job string) {
+	e.Helper()
+	process.Await(e.T, func() error {
+		_, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--",
+			"scontrol", "update", "jobid="+job, "partition=all")
+		return err
+	})
 }
 
 // testRenamedNodeSet creates a NodeSet and deletes the one that it replaces, with a running job, and a held one that asks for its
@@ -183,7 +193,7 @@ func (e editedCluster) testRenamedNodeSet() {
 	e.kubectl("wait", "nodeset/before", "--for=delete", "--timeout=180s")
 	e.awaitCondition(v1beta1.ConditionConfigApplied, "before (job "+held+")")
 	e.awaitState(held, "PENDING")
-	e.slurm("scontrol", "update", "jobid="+held, "partition=all")
+	e.movePendingJob(held)
 	e.slurm("scontrol", "release", held)
 	e.awaitState(held, "COMPLETED")
 	e.awaitPartition("before", "")

@@ -169,7 +169,7 @@ func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 	must(e.T, err)
 	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"=third")
 	for _, step := range []string{"/added", "/default"} {
-		e.await(e.keysRotated, "WaitingForHostsOutside", step+" --overwrite")
+		e.await(e.keysRotated, step+" --overwrite")
 		message, _ := e.keysRotated(e.Context())
 		_, secret, _ := strings.Cut(message, "kubectl get secret ")
 		secret, _, _ = strings.Cut(secret, " -o ")
@@ -180,8 +180,8 @@ func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 		for _, h := range []*outside.Host{login, node} {
 			h.WriteFile("/etc/slurm/slurm.jwks", "slurm", "0600", text)
 		}
-		node.MustRun("pkill", "-HUP", "-x", "slurmd")
-		login.MustRun("pkill", "-x", "sackd")
+		node.MustRun("sh", "-c", "kill -HUP $(cat /run/slurmd.pid)")
+		login.MustRun("pkill", "-f", "^/usr/sbin/sackd ")
 		launchSackd(login, e.values.Slurmctld)
 		e.kubectl(append([]string{"annotate"}, strings.Fields(confirm)...)...)
 	}
