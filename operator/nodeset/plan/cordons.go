@@ -22,8 +22,8 @@ type CordonChange struct {
 
 // planCordons returns the changes by which Kubernetes nodes follow drains that somebody made in
 // Slurm. It cordons the Kubernetes node of a worker that others drained. The node stays cordoned
-// when the worker is gone, and while a reading lacks the record of a worker that runs there. It is
-// uncordoned when the drain ends, when the worker runs elsewhere,
+// when the worker is gone, whatever comment its Slurm node gets, and while a reading lacks the record of a worker
+// that runs there. It is uncordoned when the drain ends, when the worker runs elsewhere,
 // when the NodeSet stops requesting cordons, and when the NodeSet is gone. Cordons by others, and
 // for other NodeSets, stay.
 func planCordons(desired *Desired, observed *Observation, actions *Actions) []CordonChange {
@@ -45,6 +45,9 @@ func planCordons(desired *Desired, observed *Observation, actions *Actions) []Co
 	}
 	isOver := func(kubeNode, slurmNode string) bool {
 		record, known := slurm.Records[slurmNode]
+		if !known {
+			record, known = slurm.Commented[slurmNode]
+		}
 		runsHere := at[slurmNode] == kubeNode // one odd reading may lack its record
 		elsewhere := at[slurmNode] != "" && !runsHere
 		return !desired.CordonKubeNodes || actions.DeletionDone || elsewhere ||

@@ -99,3 +99,33 @@ func TestAPlanCordonsOnlyInTheRightCluster(t *testing.T) {
 		t.Errorf("while another Slurm cluster answers: %v", got)
 	}
 }
+
+// TestACordonStaysWhateverTheCommentOfTheDrainedNode: an administrator writes on a broken node what becomes of it.
+func TestACordonStaysWhateverTheCommentOfTheDrainedNode(t *testing.T) {
+	commented := func(change func(*Record)) func(*planInput) {
+		return func(s *planInput) {
+			r := Record{Name: "n-0", Dynamic: true, ForeignComment: true, Drain: true}
+			change(&r)
+			s.desired.CordonKubeNodes, s.observed.Slurm.Records["n-0"] = true, r
+			s.observed.KubeNodes = map[string]KubeNode{"k": {Unschedulable: true, CordonedFor: "n-0"}}
+			s.observed.Slurm = filterReading(&s.desired, s.observed.Workers, s.observed.Slurm) // as in an observation
+		}
+	}
+	uncordoned := []CordonChange{{KubeNode: "k"}}
+	for _, tc := range []struct {
+		name   string
+		change func(*Record)
+		want   []CordonChange
+	}{
+		{"drained", func(*Record) {}, nil},
+		{"the drain has ended", func(r *Record) { r.Drain = false }, uncordoned},
+		{"the drain is ours", func(r *Record) { r.OurReason = true }, uncordoned},
+		{"the node has another owner", func(r *Record) { r.OwnerUID = "other" }, uncordoned},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, newInput(1, 0, commented(tc.change)).runPlanner().Cordons); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -252,6 +252,9 @@ type SlurmReading struct {
 	// belong to other NodeSets, with the names of those NodeSets.
 	ClusterName, ClusterMismatch string
 	OwnedByOthers                map[string]string
+	// Commented are the records that are left out because their comment is none of a NodeSet. Their nodes may still
+	// have drains that a cordon follows.
+	Commented map[string]Record
 	// Records are the Slurm nodes that carry the name of an existing or possible worker, or whose
 	// comment names this NodeSet. TotalNodes counts all nodes of the cluster that are not FUTURE.
 	Records    map[string]Record

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -13,10 +14,9 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 	if clash := clusterMismatch(desired, workers, &s); clash != "" {
 		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
 	}
-	taken, records := map[string]string{}, map[string]Record{}
-	for name, owner := range s.OwnedByOthers {
-		taken[name] = owner
-	}
+	taken, records, commented := map[string]string{}, map[string]Record{}, map[string]Record{}
+	maps.Copy(taken, s.OwnedByOthers)
+	maps.Copy(commented, s.Commented)
 	ours := map[string]bool{}
 	for i := range workers {
 		if w := &workers[i]; !w.hasNeverRun() {
@@ -26,7 +26,7 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 	for name, r := range s.Records {
 		owner := r.otherOwner(desired.UID)
 		if owner == "" && r.ForeignComment && !ours[name] {
-			owner = OwnerOfComment
+			owner, commented[name] = OwnerOfComment, r
 		}
 		if owner != "" {
 			taken[name] = owner
@@ -35,7 +35,7 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 		records[name] = r
 	}
 	if len(taken) > 0 {
-		s.OwnedByOthers, s.Records = taken, records
+		s.OwnedByOthers, s.Records, s.Commented = taken, records, commented
 	}
 	return s
 }
