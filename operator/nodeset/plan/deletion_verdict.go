@@ -80,7 +80,7 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	case s.ClusterMismatch != "":
 		return blockDeletion(BlockedByStaleReading,
 			"%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
-	case s.OwnedByOthers[w.SlurmName] != "" && w.KubeNode != "" && !w.Finished:
+	case s.OwnedByOthers[w.SlurmName] != "" && !w.hasNeverRun() && !w.Finished:
 		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to %s",
 			s.OwnedByOthers[w.SlurmName])
 	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
@@ -96,6 +96,8 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 		return allowDeletion(NoPrecondition, "it was never scheduled")
 	case !s.Fresh:
 		return blockDeletion(BlockedByStaleReading, "the reading of Slurm is not fresh: %s", s.Problem)
+	case s.OwnedByOthers[w.SlurmName] != "":
+		return allowDeletion(NoPrecondition, "its slurmd has not run, and its Slurm node belongs to "+s.OwnedByOthers[w.SlurmName])
 	}
 	record, known := s.Records[w.SlurmName]
 	if !known || record.Future {

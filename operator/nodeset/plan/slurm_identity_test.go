@@ -160,6 +160,8 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 		w.KubeNode, w.Running, w.Ready, w.NeverStarted, w.Registered = "", false, false, true, time.Time{}
 	})
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
+	commented := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, ForeignComment: true} })
+	deletion := func(s *planInput) { withDeletion(s); withCause(0, causeDeletion)(s) }
 	for _, tc := range []struct {
 		name   string
 		change []func(*planInput)
@@ -175,6 +177,13 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 			withOtherOwner(0)}, nil},
 		{"on a stale reading", []func(*planInput){pulling, withOtherOwner(0), withStaleReading}, nil},
 		{"its name is free", []func(*planInput){pulling}, nil},
+		{"its record has a comment of others", []func(*planInput){pulling, commented}, []string{"delete n-0"}},
+		{"the NodeSet is deleted", []func(*planInput){pulling, withOtherOwner(0), deletion}, []string{"delete n-0"}},
+		{"the NodeSet is deleted, and its record has a comment of others", []func(*planInput){pulling, commented, deletion},
+			[]string{"delete n-0"}},
+		{"the NodeSet is deleted, on a stale reading", []func(*planInput){pulling, withOtherOwner(0), deletion, withStaleReading}, nil},
+		{"the NodeSet is deleted, and its slurmd has crashed", []func(*planInput){pulling,
+			withWorker(0, func(w *Worker) { w.NeverStarted = false }), withOtherOwner(0), deletion}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, newInput(1, 1, tc.change...), tc.want...) })
 	}
