@@ -60,6 +60,7 @@ type Agent struct {
 	mu      sync.Mutex
 	inForce inForce
 	last    attempt
+	handOut handOut
 	// started reports whether the live folder is complete, so that the daemon can start.
 	started bool
 	// keepsKeySet reports whether the daemon keeps a key set that is not wanted any more.

@@ -42,8 +42,11 @@ type Status struct {
 // Status returns what the agent has done, and counts the sessions of now.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
-	out := newStatus(a.inForce, a.last)
+	out, handOut := newStatus(a.inForce, a.last), a.handOut
 	a.mu.Unlock()
+	if handOut.err != nil && out.Error == "" && out.Held == nil {
+		out.Error, out.RetryAt = v1beta1.CutText(handOut.err.Error(), maxText), handOut.retryAt
+	}
 	if a.cfg.Accounts != nil {
 		out.Accounts = a.cfg.Accounts.Status()
 	}

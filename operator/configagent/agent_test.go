@@ -100,46 +100,6 @@ func (e *env) check(applied, problem, conf string) {
 	}
 }
 
-// TestWhatADaemonStartsWithIsHandedOut: after a restart, and in a pod that starts with other files than the one before.
-func TestWhatADaemonStartsWithIsHandedOut(t *testing.T) {
-	e := newEnv(t)
-	expect := func(want int, when string) {
-		t.Helper()
-		if e.handedOut != want {
-			t.Errorf("%s the configuration was handed out %d times, want %d", when, e.handedOut, want)
-		}
-	}
-	moveAgent := func() {
-		t.Helper()
-		if err := os.RemoveAll(e.cfg.Live); err != nil {
-			t.Fatal(err)
-		}
-		e.agent = New(e.cfg)
-	}
-	e.want("1", "TreeWidth=1")
-	e.agent.look(t.Context())
-	expect(0, "after the first start")
-	e.want("2", "TreeWidth=2")
-	expect(0, "after a reconfigure")
-	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
-	expect(1, "after a restart")
-	moveAgent()
-	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
-	e.agent.look(t.Context())
-	expect(1, "after a move")
-	moveAgent()
-	e.handOutError = errors.New("no answer")
-	e.want("4", "TreeWidth=2\nSlurmctldPort=7001")
-	e.agent.look(t.Context())
-	if s := e.agent.Status(); s.Applied == "4" || !strings.Contains(s.Error, "no answer") {
-		t.Errorf("the status is %+v", s)
-	}
-	e.handOutError, e.now = nil, e.now.Add(retryDelay)
-	e.agent.look(t.Context())
-	expect(3, "after a move with other files and an error")
-	e.check("4", "", "TreeWidth=2\nSlurmctldPort=7001")
-}
-
 func TestConfigurationIsAppliedOnceItIsChecked(t *testing.T) {
 	e := newEnv(t)
 	if e.agent.HasStarted() {

@@ -47,6 +47,7 @@ func (a *Agent) look(ctx context.Context) {
 		case stepNone:
 		}
 	}
+	a.handOutFiles(ctx)
 }
 
 // settle notes that the wanted files are in force.
@@ -64,7 +65,7 @@ func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) 
 		a.confirmEarlier(ctx)
 		revision := wanted.text(slurmconf.RevisionFile)
 		a.update(func() {
-			a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted, handsOut: a.last.handsOut}
+			a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted}
 		})
 	}
 	err := assembling
@@ -106,26 +107,20 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	if awaits == awaitsWanted || record.Given == nil {
 		record.Given = files
 	}
+	started := a.started
+	record.HandsOut = record.HandsOut || started && effect == slurmconf.NeedsRestart ||
+		!started && record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
 	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
-	started := a.started
-	restarts := started && effect == slurmconf.NeedsRestart ||
-		!started && record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
-	a.update(func() {
-		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
-		a.last.handsOut = a.last.handsOut || restarts
-	})
+	a.update(func() { a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now() })
 	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	a.update(func() { a.started = true })
 	switch {
 	case started:
-		if err := a.cfg.Apply(ctx, effect); err != nil {
-			return err
-		}
-		return a.handOut(ctx)
+		return a.cfg.Apply(ctx, effect)
 	case a.cfg.Confirm == nil:
 		return nil
 	}
@@ -147,34 +142,33 @@ func (a *Agent) confirm(ctx context.Context) {
 		a.finish(ctx, nil)
 		return
 	}
-	err := a.cfg.Confirm(ctx, a.last.givenAt)
-	if err == nil {
-		err = a.handOut(ctx)
-	}
-	a.finish(ctx, err)
+	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
 }
 
-// handOut has the daemon hand out the files with which it has started.
-func (a *Agent) handOut(ctx context.Context) error {
+// handOutFiles has the daemon hand out the files with which it has started, once it has confirmed them.
+func (a *Agent) handOutFiles(ctx context.Context) {
 	now := a.cfg.Now()
-	switch {
-	case !a.last.handsOut || a.cfg.HandOut == nil:
-		return nil
-	case now.Before(a.last.handOutAt):
-		return &StartingError{a.last.err.Error()}
+	if a.cfg.HandOut == nil || !a.inForce.HandsOut || a.inForce.Given != nil || a.last.awaited != awaitsNothing ||
+		now.Before(a.handOut.retryAt) {
+		return
 	}
-	if err := a.cfg.HandOut(ctx); err != nil {
-		a.note(fmt.Errorf("%s has started, and does not hand its configuration out: %w", a.cfg.Daemon.Name, err))
-		a.update(func() { a.last.handOutAt = now.Add(retryDelay) })
-		return &StartingError{a.last.err.Error()}
-	}
-	a.update(func() {
-		if !a.last.handOutAt.IsZero() { // err is what has failed before
-			a.last.err = nil
+	err := a.cfg.HandOut(ctx)
+	if err == nil {
+		record := a.inForce
+		record.HandsOut = false
+		if err = a.write.writeRecord(a.cfg.Live, record); err == nil {
+			a.update(func() { a.inForce, a.handOut = record, handOut{} })
+			return
 		}
-		a.last.handsOut, a.last.handOutAt = false, time.Time{}
-	})
-	return nil
+	}
+	if ctx.Err() != nil {
+		return // nobody knows
+	}
+	err = fmt.Errorf("%s has started, and does not hand its configuration out: %w", a.cfg.Daemon.Name, err)
+	failures := a.handOut.failures + 1
+	retryAt := backoff(now, failures, true)
+	a.cfg.Log.Error("configuration is not handed out", "err", err, "retryAt", retryAt)
+	a.update(func() { a.handOut = handOut{err, failures, retryAt} })
 }
 
 // confirmEarlier asks the daemon for the last time whether it has what it was given, before other files are wanted: if it has,
@@ -216,7 +210,7 @@ func (a *Agent) finish(ctx context.Context, err error) {
 // setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
 // that ends in between repeats it. If they cannot, the daemon has the files nevertheless.
 func (a *Agent) setInForce(restored bool) error {
-	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now()}
+	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now(), HandsOut: a.inForce.HandsOut}
 	if restored {
 		record.Files = a.inForce.Files
 	}

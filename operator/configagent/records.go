@@ -20,6 +20,8 @@ type inForce struct {
 	Unkept bool `json:"unkept,omitempty"`
 	// Since is when the daemon confirmed Files.
 	Since time.Time `json:"since,omitzero"`
+	// HandsOut: the daemon has started with other files than before, which those that get them from it do not have yet.
+	HandsOut bool `json:"handsOut,omitempty"`
 }
 
 // attempt is the second record: the last attempt to give the daemon what is wanted.
@@ -40,10 +42,13 @@ type attempt struct {
 	// awaited is what the daemon was given, and has to confirm, since givenAt.
 	awaited awaited
 	givenAt time.Time
-	// handsOut: the daemon starts with other files than before, which those that get them from it do not have yet. After an
-	// error, which is err, they are handed out again at handOutAt.
-	handsOut  bool
-	handOutAt time.Time
+}
+
+// handOut is when to hand out files again, after failures that ended with err.
+type handOut struct {
+	err      error
+	failures int
+	retryAt  time.Time
 }
 
 // awaited is what a daemon has to confirm.

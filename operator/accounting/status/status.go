@@ -34,7 +34,7 @@ func Of(now time.Time, a *v1beta1.Accounting, o agentstatus.Observation, account
 			agentstatus.External("slurmdbd", refs.AccountingSlurmdbd(a).String()), a.Generation, now)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionConfigApplied)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionReleaseAllowed)
-		out.ReleaseStatus = a.Status.Stopped()
+		out.ReleaseStatus = v1beta1.ReleaseStatus{}
 		return out
 	}
 	ready := o.Ready()

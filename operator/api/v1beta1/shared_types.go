@@ -135,8 +135,7 @@ type MetricsEndpoint struct {
 // ReleaseStatus says which image and which release of Slurm the pods of an object have, and which they are to have. The
 // operator looks releases up when an image of the Slurm cluster changes. It is a slurmtide extension.
 type ReleaseStatus struct {
-	// image is the image of the daemon that all pods have, or had before nextImage. With external it is the one that ran last in a
-	// pod: an older one does not get its state.
+	// image is the image of the daemon that all pods have, or had before nextImage.
 	// +optional
 	Image string `json:"image,omitempty"`
 
@@ -167,15 +166,6 @@ type ReleaseStatus struct {
 	// neverRan is true if image cannot be pulled and no pod was ever ready. Other daemons do not wait for its release.
 	// +optional
 	NeverRan bool `json:"neverRan,omitempty"`
-}
-
-// Stopped returns what stays known when the operator does not run the daemon any more: the image that has written its state.
-func (s ReleaseStatus) Stopped() ReleaseStatus {
-	out := ReleaseStatus{Image: s.Image, Release: s.Release, RestoredState: s.RestoredState, HasRun: s.HasRun, NeverRan: s.NeverRan}
-	if s.Release != "" {
-		out.ImageReleases = []ImageRelease{{Image: s.Image, Release: s.Release}}
-	}
-	return out
 }
 
 // ImageRelease is the release of Slurm in an image.

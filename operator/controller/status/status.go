@@ -31,7 +31,7 @@ func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
 			agentstatus.External("slurmctld", refs.ControllerSlurmctld(c).Address.String()), c.Generation, now)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionConfigApplied)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionReleaseAllowed)
-		out.ReleaseStatus = c.Status.Stopped()
+		out.ReleaseStatus = v1beta1.ReleaseStatus{}
 		return out
 	}
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, o.Ready(), c.Generation, now)

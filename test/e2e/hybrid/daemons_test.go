@@ -92,8 +92,12 @@ func (e *env) startSlurmd(confServer string, names map[string]string) *outside.H
 	e.Helper()
 	h := e.newHost("node", "slurmd:"+e.values.Version, names)
 	e.writeKeys(h)
-	h.Launch("slurmd", "-D", "-Z", "-N", h.Name, "--conf-server", confServer, "--conf", "CPUs=2 RealMemory=500")
+	launchSlurmd(h, confServer)
 	return h
+}
+
+func launchSlurmd(h *outside.Host, confServer string) {
+	h.Launch("slurmd", "-D", "-Z", "-N", h.Name, "--conf-server", confServer, "--conf", "CPUs=2 RealMemory=500")
 }
 
 // startLogin starts a host outside with sackd, where users submit jobs.

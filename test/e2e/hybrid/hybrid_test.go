@@ -141,8 +141,8 @@ func (e *env) testLoadBalancers() {
 	e.checkConfirmedRotation(login, node)
 }
 
-// checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside and waits, while a job there runs on, and
-// that it ends without a new key when its annotation is removed.
+// checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside and waits, while a job there runs on, also when
+// its annotation is removed.
 func (e *env) checkRotationWaits(login, node *outside.Host) {
 	e.Helper()
 	job, err := login.Run(e.Context(), "sbatch", "--parsable", "-t1", "-w", node.Name, "-o", "/dev/null", "--wrap", "sleep 15")
@@ -160,14 +160,14 @@ func (e *env) keysRotated(context.Context, ...string) (string, error) {
 		`jsonpath={range .status.conditions[?(@.type=="KeysRotated")]}{.reason} {.message}{end}`), nil
 }
 
-// checkConfirmedRotation rotates slurm.key as the condition tells an administrator to: each key set is copied to the hosts outside
-// before it is confirmed. A job on the node outside runs on, and the hosts work with the new key.
+// checkConfirmedRotation continues the rotation of checkRotationWaits as the condition tells an administrator to: each key set is
+// copied to the hosts outside, whose daemons are started again, before it is confirmed. A job on the node outside runs on, and the
+// hosts work with the new key.
 func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 	e.Helper()
 	job, err := login.Run(e.Context(), "sbatch", "--parsable", "--no-requeue", "-w", node.Name, "-o", "/dev/null", "--wrap",
 		"while [ ! -e /tmp/over ]; do sleep 0.2; done")
 	must(e.T, err)
-	e.kubectl("annotate", "controller", "slurm", v1beta1.AnnotationRotateKeys+"=third")
 	for _, step := range []string{"/added", "/default"} {
 		e.await(e.keysRotated, step+" --overwrite")
 		message, _ := e.keysRotated(e.Context())
@@ -180,7 +180,8 @@ func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 		for _, h := range []*outside.Host{login, node} {
 			h.WriteFile("/etc/slurm/slurm.jwks", "slurm", "0600", text)
 		}
-		node.MustRun("sh", "-c", "kill -HUP $(cat /run/slurmd.pid)")
+		node.MustRun("sh", "-c", "pid=$(cat /run/slurmd.pid); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.1; done")
+		launchSlurmd(node, e.values.Slurmctld)
 		login.MustRun("pkill", "-f", "^/usr/sbin/sackd ")
 		launchSackd(login, e.values.Slurmctld)
 		e.kubectl(append([]string{"annotate"}, strings.Fields(confirm)...)...)
