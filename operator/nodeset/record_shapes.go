@@ -85,11 +85,7 @@ const readOneByOne = 20
 // readNodes reads nodes again. Those that do not exist are left out.
 func (s *observation) readNodes(ctx context.Context, names []string) (map[string]*slurm.Node, error) {
 	if len(names) > readOneByOne {
-		r, err := s.slurmCluster.ReadReferences(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("reading slurm nodes: %w", err)
-		}
-		return r.Nodes, nil
+		return s.slurmCluster.ReadNodes(ctx)
 	}
 	out := map[string]*slurm.Node{}
 	for _, name := range names {

@@ -42,6 +42,23 @@ func (s *Cluster) ReadReferences(ctx context.Context) (*Reading, error) {
 	return out, nil
 }
 
+// ReadNodes reads all nodes again. It returns them by name.
+func (s *Cluster) ReadNodes(ctx context.Context) (map[string]*slurm.Node, error) {
+	const op = "reading slurm nodes"
+	c := s.connection.Load()
+	if c == nil {
+		return nil, fmt.Errorf("%s: %w", op, errNotConnected)
+	}
+	if err := c.Cache.Refresh(ctx, slurmclient.Nodes); err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	out := map[string]*slurm.Node{}
+	for _, n := range c.Cache.Snapshot().Nodes.Value {
+		out[n.Name] = n
+	}
+	return out, nil
+}
+
 // lacksJobs reports whether a list of jobs is filtered: it has fewer than half of the unfinished jobs that slurmctld
 // counted shortly before.
 func lacksJobs(jobs []*slurm.Job, stats *slurm.Stats) bool {

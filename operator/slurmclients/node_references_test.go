@@ -26,6 +26,9 @@ func TestWhatNeedsNodesIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if nodes, err := s.ReadNodes(t.Context()); err != nil || nodes["w2"] == nil || nodes["w2"].State.Base != slurm.NodeFuture {
+		t.Errorf("the nodes are %v, %v", nodes, err)
+	}
 	got, err := s.ReadReferences(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -166,7 +167,7 @@ func TestAWorkerThatHasNotRunYieldsToTheNewOwnerOfItsName(t *testing.T) {
 }
 
 // TestARecordThatANamesakeCreatedIsNotAdopted: a NodeSet gpu of another namespace creates it, and writes its comment after our
-// reading.
+// reading. What names the records does not matter.
 func TestARecordThatANamesakeCreatedIsNotAdopted(t *testing.T) {
 	const theirs = `{"namespace":"other","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
 	for _, records := range []int32{1, 30} {
@@ -176,6 +177,7 @@ func TestARecordThatANamesakeCreatedIsNotAdopted(t *testing.T) {
 			n.Features = []string{"gpu"}
 			r.slurm.Nodes[n.Name] = n
 		}
+		r.slurm.Fail["references"] = errors.New("PrivateData hides jobs")
 		r.slurm.Poll()
 		r.slurm.Nodes["gpu-0"].Comment = theirs
 		r.reconcile()

@@ -153,6 +153,15 @@ func (f *FakeSlurm) ReadNode(ctx context.Context, name string) (*slurm.Node, err
 	return nil, &slurmclient.Error{Code: slurmclient.CodeNotFound, Op: "reading a node"}
 }
 
+// ReadNodes returns the nodes as they are now, or Fail["look"].
+func (f *FakeSlurm) ReadNodes(context.Context) (map[string]*slurm.Node, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := NewReading()
+	f.listNodes(r)
+	return r.Nodes, f.Fail["look"]
+}
+
 // ReadReferences returns the nodes and what names and needs them, or Fail["references"].
 func (f *FakeSlurm) ReadReferences(context.Context) (*slurmclients.Reading, error) {
 	f.mu.Lock()

@@ -25,6 +25,8 @@ type SlurmCluster interface {
 	Problem() string
 	// ReadNode reads one node from slurmrestd, also a FUTURE one.
 	ReadNode(ctx context.Context, name string) (*slurm.Node, error)
+	// ReadNodes reads all nodes again, by name.
+	ReadNodes(ctx context.Context) (map[string]*slurm.Node, error)
 	Drain(ctx context.Context, name, reason string) error
 	Undrain(ctx context.Context, name string) error
 	Resume(ctx context.Context, name string) error
