@@ -77,11 +77,11 @@ func (b *planRun) createOrdinals() {
 	if missing > 0 {
 		missing -= b.countAwaited()
 	}
-	if missing > createdAtOnce {
-		missing = createdAtOnce
+	free := b.freeOrdinals(min(missing, createdAtOnce))
+	if missing > createdAtOnce && len(free) == createdAtOnce { // with fewer there are no others
 		b.requeueAt(b.now.Add(createPause))
 	}
-	for _, ordinal := range b.freeOrdinals(missing) {
+	for _, ordinal := range free {
 		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
 	}
 }

@@ -33,6 +33,26 @@ func TestAPlanCreatesAFewOfManyWorkers(t *testing.T) {
 	}
 }
 
+// TestNamesOfManyMissingWorkers: a plan without enough free names does not try again at once.
+func TestNamesOfManyMissingWorkers(t *testing.T) {
+	const replicas = 2 * createdAtOnce
+	for _, tc := range []struct {
+		free    int
+		created int
+		requeue time.Duration
+	}{{0, 0, 0}, {createdAtOnce - 1, createdAtOnce - 1, 0}, {createdAtOnce + 1, createdAtOnce, createPause}} {
+		most := replicas
+		s := newInput(replicas, 0, func(s *planInput) { s.desired.MaxWorkers = &most })
+		for i := tc.free; i < replicas; i++ {
+			name := fmt.Sprintf("n-%d", i)
+			s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, OwnerUID: "other"}
+		}
+		if actions := s.runPlanner(); len(actions.Steps) != tc.created || actions.RequeueAfter != tc.requeue {
+			t.Errorf("with %d free names there are %d steps, and the next after %s", tc.free, len(actions.Steps), actions.RequeueAfter)
+		}
+	}
+}
+
 // TestRecordsOfManyKeptOrdinals: the ordinal of a name is not searched among all.
 func TestRecordsOfManyKeptOrdinals(t *testing.T) {
 	const records = 2_000
