@@ -28,7 +28,7 @@ func (l gresLine) devices() uint64 {
 type gresCount struct {
 	// devices are those with files by type, and all those and the others. Jobs know only the former by number.
 	devices, all map[string]uint64
-	// found are the lines of which only slurmd knows what they count.
+	// found are the options of the lines of which only slurmd knows what they count.
 	found []string
 }
 
@@ -39,8 +39,11 @@ func countOf(node, kind string, lines []gresLine) gresCount {
 		if !line.isFor(node) && !line.isGuessed || line.kind != kind && line.kind != "" {
 			continue
 		}
-		if line.isFound || line.isGuessed {
+		switch {
+		case line.isGuessed:
 			out.found = append(out.found, line.text)
+		case line.isFound:
+			out.found = append(out.found, line.options)
 		}
 		if line.kind == kind {
 			out.devices[line.gresType] += line.devices()

@@ -28,21 +28,27 @@ type gresLine struct {
 	nodes []string
 	// isGuessed: a list of the line is malformed, and Slurm guesses its meaning.
 	isGuessed bool
-	// text is the line.
-	text string
+	// text is the line, and options are its options without NodeName, which are the same however they are written.
+	text, options string
 }
 
 // readGRESLines returns the lines that matter, of gres.conf and the files that it includes.
 func readGRESLines(files configagent.Files) []gresLine {
 	var out []gresLine
 	for _, setting := range partition.SettingsOf(files, "gres.conf") {
-		line := gresLine{text: setting.Text}
+		line, options := gresLine{text: setting.Text}, map[string][]string{}
 		if setting.IsInclude() {
 			line.files, line.isFound = []string{setting.Value}, true
+			options["include"] = line.files
 		}
 		for _, field := range setting.Fields() {
-			line.set(strings.ToLower(field.Name), field.Value)
+			name := strings.ToLower(field.Name)
+			line.set(name, field.Value)
+			if name != "nodename" {
+				options[name] = append(options[name], field.Value)
+			}
 		}
+		line.options = fmt.Sprint(options)
 		if len(line.files) > 0 || line.count > 0 || line.isFound {
 			out = append(out, line)
 		}

@@ -25,8 +25,8 @@ var slurmdOptions = map[string][]string{
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
 
-// everySlurmd are the values of slurmdOptions that every slurmd can use.
-var everySlurmd = []string{"topology/tree", "topology/block"}
+// everySlurmd are the values of slurmdOptions that every slurmd can use, by option. One that is not set is empty.
+var everySlurmd = map[string][]string{"TopologyPlugin": {"", "topology/default", "topology/tree", "topology/block"}}
 
 // slurmdFiles are the files whose folders slurmd must be able to make, and that of the plugins AcctGather, some of which require
 // lines (acct_gather.conf(5); not measured).
@@ -39,7 +39,7 @@ func changedSlurmdOptions(before, after configagent.Files) []string {
 	for file, options := range slurmdOptions {
 		was, becomes := valuesOf(before, file), valuesOf(after, file)
 		for _, option := range options {
-			if name := strings.ToLower(option); was[name] != becomes[name] && !slices.Contains(everySlurmd, becomes[name]) {
+			if name := strings.ToLower(option); was[name] != becomes[name] && !slices.Contains(everySlurmd[option], becomes[name]) {
 				out = append(out, option)
 			}
 		}
