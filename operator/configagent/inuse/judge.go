@@ -31,7 +31,8 @@ type Judge struct {
 }
 
 // drains keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
-// administrator opens again stays open until slurmctld gets another configuration, which may remove and create it.
+// administrator opens again stays open until slurmctld gets another configuration, which may remove and create it. The pod that
+// replaces that of slurmctld writes slurm.conf as well, so that such a partition may be drained once more while a revision is held.
 func (j Judge) drains() partition.Override {
 	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(),
 		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
