@@ -242,7 +242,7 @@ func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,
 		Reservations: s.reservations, GoneSince: s.goneSince,
-		TakenAt: s.expectations.TakenAt, SurplusSince: s.expectations.SurplusSince,
+		TakenAt: s.expectations.TakenAt, DisplacedAt: s.expectations.DisplacedAt, SurplusSince: s.expectations.SurplusSince,
 		KubeNodes: s.cordonableKubeNodes(), Claims: s.planClaims(), Revisions: s.planRevisions(),
 		AdoptedRevisions: s.adoptedRevisions,
 	}

@@ -122,6 +122,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(actions.Taken) > 0 {
 		observed.expectations.TakenAt = r.now()
 	}
+	if actions.Displaced {
+		observed.expectations.DisplacedAt = r.now()
+	}
 	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.ClusterName, observed.slurm.ClusterName))
 	observed.rememberSurplus(actions.Surplus, r.now())
 	observed.expectations.ObserveNanos.Store(int64(time.Since(begin)))

@@ -53,6 +53,8 @@ type NodeSet struct {
 	goneWorkers    goneWorkers
 	// TakenAt is when a name of a worker without a pod was last taken.
 	TakenAt time.Time
+	// DisplacedAt is when a worker was last deleted because its Slurm node belongs to somebody else.
+	DisplacedAt time.Time
 	// ReportedMismatch is the mismatch that was last reported.
 	ReportedMismatch string
 	// Namespace is what was read of the NodeSet's namespace.

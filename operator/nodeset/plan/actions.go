@@ -211,6 +211,8 @@ type Actions struct {
 	// Taken are the Slurm nodes without a pod on which slurmd may still run. No worker is created with
 	// their names, and their claims are kept.
 	Taken []string
+	// Displaced reports that workers are deleted whose Slurm node belongs to somebody else, before their slurmd runs.
+	Displaced bool
 	// Reserved are the names that workers would have, and that slurm.conf gives to something else.
 	Reserved []string
 	// Namesakes are the Kubernetes nodes without a worker whose Slurm node name belongs to another one.

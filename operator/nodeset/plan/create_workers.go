@@ -82,9 +82,18 @@ func (b *planRun) createOrdinals() {
 		b.requeueAt(b.now.Add(createPause))
 	}
 	for _, ordinal := range free {
-		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
+		name := b.desired.SlurmName(ordinal)
+		if end := b.observed.DisplacedAt.Add(displacedPause); name == "" && b.now.Before(end) {
+			b.requeueAt(end)
+			continue
+		}
+		b.createAt(Slot{Ordinal: ordinal}, name)
 	}
 }
+
+// displacedPause is how long after workers were displaced none is created whose name is not known before it is scheduled: it may
+// get the same Kubernetes node, and with it the same name.
+const displacedPause = time.Minute
 
 // freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one. A worker of scaling mode
 // DaemonSet may have the name of an ordinal.

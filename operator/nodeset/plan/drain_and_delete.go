@@ -147,6 +147,7 @@ func (b *planRun) deletePods() {
 				Reason: "its containers have ended"})
 		}
 	}
+	b.actions.Displaced = len(b.displaced) > 0
 	for _, w := range b.displaced { // its replacement comes once it is gone
 		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
 			Reason: "its Slurm node belongs to " + b.slurm.OwnedByOthers[w.SlurmName] + ", and its slurmd has not run yet"})

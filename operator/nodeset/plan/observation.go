@@ -290,6 +290,8 @@ type Observation struct {
 	GoneSince map[string]time.Time
 	// TakenAt is when a plan last returned names that are taken, zero if none did.
 	TakenAt time.Time
+	// DisplacedAt is when a plan last displaced workers, zero if none did.
+	DisplacedAt time.Time
 	// SurplusSince is since when records have been surplus, by name, as far as the process knows.
 	SurplusSince map[string]time.Time
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned

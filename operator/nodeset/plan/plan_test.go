@@ -455,3 +455,23 @@ func TestAPendingWorkerWithHostNetworkBlocksNoOthers(t *testing.T) {
 	s.desired.SlurmName = func(int) string { return "" }
 	expectSteps(t, s, "create 1", "create 2")
 }
+
+// TestAWorkerWithHostNetworkThatIsDisplacedComesBackLater: the next one may get the same Kubernetes node, whose Slurm node belongs
+// to others.
+func TestAWorkerWithHostNetworkThatIsDisplacedComesBackLater(t *testing.T) {
+	hostNetwork := func(s *planInput) { s.desired.SlurmName = func(int) string { return "" } }
+	displacedAt := func(ago time.Duration) func(*planInput) {
+		return func(s *planInput) { s.observed.DisplacedAt = noon.Add(-ago) }
+	}
+	actions := expectSteps(t, newInput(1, 1, hostNetwork, withOtherOwner(0), withWorker(0, func(w *Worker) {
+		w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{}
+	})), "delete n-0")
+	if !actions.Displaced {
+		t.Error("it is not remembered")
+	}
+	if actions := expectSteps(t, newInput(1, 0, hostNetwork, displacedAt(time.Second))); actions.RequeueAfter != displacedPause-time.Second {
+		t.Errorf("the next plan is made after %s", actions.RequeueAfter)
+	}
+	expectSteps(t, newInput(1, 0, hostNetwork, displacedAt(displacedPause)), "create 0")
+	expectSteps(t, newInput(1, 0, displacedAt(time.Second)), "create 0") // its name is known
+}
