@@ -16,6 +16,8 @@ type loss struct {
 	partitions, nodes, newNodes, gresTypes []string
 	// maxJobs is how many jobs slurmctld may remember from then on, 0 if certainly not fewer than before.
 	maxJobs uint64
+	// unread are the numbers on which maxJobs depends that cannot be read.
+	unread []string
 }
 
 // lossOf returns what the files after take away.
@@ -24,7 +26,7 @@ func lossOf(before, after conf) loss {
 		newNodes:  missing(after.nodeNames(), before.nodeNames()),
 		gresTypes: missing(before.gresTypes, after.gresTypes)}
 	if after.maxJobs < before.maxJobs || !slices.Equal(after.unread, before.unread) {
-		out.maxJobs = after.maxJobs
+		out.maxJobs, out.unread = after.maxJobs, after.unread
 	}
 	return out
 }
@@ -59,16 +61,24 @@ func (l loss) judge(jobs jobList) error {
 			"or ask for, which slurmctld would give to other jobs, too: " + describe(gres) + "; it is applied when these jobs " +
 			"have ended"}
 	case l.maxJobs > 0 && jobs.count*jobMargin >= l.maxJobs:
-		return &configagent.HeldError{Reason: v1beta1.ReasonTooManyJobs, Message: fmt.Sprintf("it lets slurmctld remember "+
-			"%d jobs (MaxJobCount, FirstJobId and MaxJobId), and slurmctld, which remembers %d, forgets all when there are too "+
-			"many, which ends them; it is applied when there are fewer than half as many as it allows", l.maxJobs, jobs.count)}
+		return &configagent.HeldError{Reason: v1beta1.ReasonTooManyJobs, Message: fmt.Sprintf("%s (MaxJobCount, FirstJobId and "+
+			"MaxJobId), and slurmctld, which remembers %d, forgets all when there are too many, which ends them; it is applied "+
+			"when there are fewer than half as many as it allows", l.remembered(), jobs.count)}
 	}
 	return nil
 }
 
+// remembered says how many jobs slurmctld may remember.
+func (l loss) remembered() string {
+	if len(l.unread) > 0 {
+		return "it is unknown how many jobs it lets slurmctld remember, since " + limitList(l.unread) + " cannot be read"
+	}
+	return fmt.Sprintf("it lets slurmctld remember %d jobs", l.maxJobs)
+}
+
 // doubt returns the error of a revision that takes something away while it is unknown which jobs there are.
 func (l loss) doubt(cause error) error {
-	reason, what := v1beta1.ReasonTooManyJobs, fmt.Sprintf("it lets slurmctld remember %d jobs", l.maxJobs)
+	reason, what := v1beta1.ReasonTooManyJobs, l.remembered()
 	switch {
 	case len(l.partitions) > 0:
 		reason, what = v1beta1.ReasonPartitionInUse, "it removes the partitions "+limitList(l.partitions)

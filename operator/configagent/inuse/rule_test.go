@@ -182,6 +182,16 @@ func TestFewerJobsThanThereAre(t *testing.T) {
 	}
 }
 
+func TestAMessageNamesTheNumberThatCannotBeRead(t *testing.T) {
+	lost := lossOf(readConf(filesOf("slurm.conf", "")), readConf(filesOf("slurm.conf", "MaxJobCount=2M")))
+	const want = "it is unknown how many jobs it lets slurmctld remember, since maxjobcount=2M cannot be read"
+	for _, err := range []error{lost.judge(jobList{count: 3}), lost.doubt(errNotStarted)} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
 func TestWhatSqueueDoesNotPrintIsAnError(t *testing.T) {
 	for _, line := range []string{"slurm_load_jobs error", "1|RUNNING|a|n1", "1|RUNNING|a|n[|n1|N/A|N/A|N/A|N/A|"} {
 		if _, err := parseJobs(line + "\n"); err == nil {
