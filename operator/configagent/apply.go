@@ -64,9 +64,7 @@ func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) 
 	if a.last.wanted == nil || !wanted.Equal(a.last.wanted) {
 		a.confirmEarlier(ctx)
 		revision := wanted.text(slurmconf.RevisionFile)
-		a.update(func() {
-			a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted}
-		})
+		a.update(func() { a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted} })
 	}
 	err := assembling
 	if err == nil && !a.started {
@@ -108,19 +106,29 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 		record.Given = files
 	}
 	started := a.started
-	record.HandsOut = record.HandsOut || started && effect == slurmconf.NeedsRestart ||
+	restarts := started && effect == slurmconf.NeedsRestart ||
 		!started && record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
+	record.HandsOut = record.HandsOut || restarts
 	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
-	a.update(func() { a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now() })
+	a.update(func() {
+		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
+		if restarts {
+			a.handOut = handOut{}
+		}
+	})
 	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	a.update(func() { a.started = true })
 	switch {
 	case started:
-		return a.cfg.Apply(ctx, effect)
+		err := a.cfg.Apply(ctx, effect)
+		if err == nil && effect == slurmconf.NeedsReconfigure { // which hands them out
+			a.update(func() { a.inForce.HandsOut, a.handOut = false, handOut{} })
+		}
+		return err
 	case a.cfg.Confirm == nil:
 		return nil
 	}

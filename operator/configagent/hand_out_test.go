@@ -75,6 +75,28 @@ func TestHandingOutIsTriedAgain(t *testing.T) {
 	e.expectHandedOut(tries, "once it has succeeded")
 }
 
+// TestAReconfigureHandsOut: nothing is left to hand out after one, and another restart does not wait for earlier failures.
+func TestAReconfigureHandsOut(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.handOutError = errors.New("no answer")
+	e.want("2", "TreeWidth=1\nSlurmctldPort=7001")
+	e.wait(30)
+	e.handOutError = nil
+	tries := e.handedOut
+	e.want("3", "TreeWidth=3\nSlurmctldPort=7001")
+	e.check("3", "", "TreeWidth=3\nSlurmctldPort=7001")
+	e.wait(120)
+	e.expectHandedOut(tries, "after a reconfigure")
+	e.handOutError = errors.New("no answer")
+	e.want("4", "TreeWidth=3\nSlurmctldPort=7002")
+	e.wait(30)
+	e.handOutError = nil
+	tries = e.handedOut
+	e.want("5", "TreeWidth=3\nSlurmctldPort=7003")
+	e.expectHandedOut(tries+1, "after another restart")
+}
+
 // TestHandingOutDoesNotWaitForTheNextRevision, which is refused or held before slurmctld has confirmed what it has started with.
 func TestHandingOutDoesNotWaitForTheNextRevision(t *testing.T) {
 	for name, next := range map[string]string{"refused": "broken", "held": "TreeWidth=3\nSlurmctldPort=7001"} {
