@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// move has another pod with another agent continue.
-func (e *env) move() {
+// movePod has another pod with another agent continue.
+func (e *env) movePod() {
 	e.t.Helper()
 	if err := os.RemoveAll(e.cfg.Live); err != nil {
 		e.t.Fatal(err)
@@ -17,8 +17,8 @@ func (e *env) move() {
 	e.agent = New(e.cfg)
 }
 
-// wait lets the agent look once a minute.
-func (e *env) wait(minutes int) {
+// lookEveryMinute lets the agent look once a minute.
+func (e *env) lookEveryMinute(minutes int) {
 	for range minutes {
 		e.now = e.now.Add(time.Minute)
 		e.agent.look(e.t.Context())
@@ -36,19 +36,19 @@ func (e *env) expectHandedOut(want int, when string) {
 func TestWhatADaemonStartsWithIsHandedOut(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
-	e.wait(1)
+	e.lookEveryMinute(1)
 	e.expectHandedOut(0, "after the first start")
 	e.want("2", "TreeWidth=2")
 	e.expectHandedOut(0, "after a reconfigure")
 	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
 	e.expectHandedOut(1, "after a restart")
-	e.move()
+	e.movePod()
 	e.want("3", "TreeWidth=2\nSlurmctldPort=7000")
-	e.wait(1)
+	e.lookEveryMinute(1)
 	e.expectHandedOut(1, "after a move")
-	e.move()
+	e.movePod()
 	e.want("4", "TreeWidth=2\nSlurmctldPort=7001")
-	e.wait(1)
+	e.lookEveryMinute(1)
 	e.expectHandedOut(2, "after a move with other files")
 }
 
@@ -62,16 +62,16 @@ func TestHandingOutIsTriedAgain(t *testing.T) {
 	if s := e.agent.Status(); s.Applied != "2" || !strings.Contains(s.Error, "hand its configuration out: no answer") || !s.RetryAt.After(e.now) {
 		t.Errorf("the status is %+v", s)
 	}
-	e.wait(60)
+	e.lookEveryMinute(60)
 	if e.handedOut > 10 {
 		t.Errorf("it was handed out %d times in an hour", e.handedOut)
 	}
 	e.handOutError = nil
 	e.agent = New(e.cfg) // the agent has ended
-	e.wait(1)
+	e.lookEveryMinute(1)
 	e.check("2", "", "SlurmctldPort=7001")
 	tries := e.handedOut
-	e.wait(120)
+	e.lookEveryMinute(120)
 	e.expectHandedOut(tries, "once it has succeeded")
 }
 
@@ -81,16 +81,16 @@ func TestAReconfigureHandsOut(t *testing.T) {
 	e.want("1", "TreeWidth=1")
 	e.handOutError = errors.New("no answer")
 	e.want("2", "TreeWidth=1\nSlurmctldPort=7001")
-	e.wait(30)
+	e.lookEveryMinute(30)
 	e.handOutError = nil
 	tries := e.handedOut
 	e.want("3", "TreeWidth=3\nSlurmctldPort=7001")
 	e.check("3", "", "TreeWidth=3\nSlurmctldPort=7001")
-	e.wait(120)
+	e.lookEveryMinute(120)
 	e.expectHandedOut(tries, "after a reconfigure")
 	e.handOutError = errors.New("no answer")
 	e.want("4", "TreeWidth=3\nSlurmctldPort=7002")
-	e.wait(30)
+	e.lookEveryMinute(30)
 	e.handOutError = nil
 	tries = e.handedOut
 	e.want("5", "TreeWidth=3\nSlurmctldPort=7003")
@@ -103,7 +103,7 @@ func TestHandingOutDoesNotWaitForTheNextRevision(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			e.want("1", "TreeWidth=1")
-			e.move()
+			e.movePod()
 			e.confirmed = &StartingError{"recovers"}
 			e.want("2", "SlurmctldPort=7001")
 			e.expectHandedOut(0, "before it is confirmed")
@@ -112,7 +112,7 @@ func TestHandingOutDoesNotWaitForTheNextRevision(t *testing.T) {
 				e.held = &HeldError{"PartitionInUse", "partition a has job 5"}
 			}
 			e.want("3", next)
-			e.wait(20)
+			e.lookEveryMinute(20)
 			e.expectHandedOut(1, "beside the next revision")
 		})
 	}

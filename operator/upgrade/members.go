@@ -166,18 +166,18 @@ func membersOf(daemon releases.Daemon, others []Object) (members []releases.Memb
 		}
 		// While pods get another image, there are some of it already, and maybe some of an image that it was to be before.
 		if isGiven {
-			include(&m, next)
+			includeRelease(&m, next)
 		}
 		for _, image := range givenImages(status) {
-			include(&m, parse(status.ReleaseOf(image)))
+			includeRelease(&m, parse(status.ReleaseOf(image)))
 		}
 		members = append(members, m)
 	}
 	return members, isAsked
 }
 
-// include counts pods of another release among those of a member. What is not known stays so.
-func include(m *releases.Member, other releases.Release) {
+// includeRelease counts pods of another release among those of a member. What is not known stays so.
+func includeRelease(m *releases.Member, other releases.Release) {
 	if !other.IsKnown() || !m.Release.IsKnown() {
 		return
 	}

@@ -58,11 +58,11 @@ func countOf(node, kind string, lines []gresLine) gresCount {
 // fewer of a type, but some of those before. If none is left, or all have another type, jobs keep what they have (measured:
 // docs/development/slurm.md, "What ends jobs").
 func isFewer(before, after gresCount) bool {
-	left := sum(after.all)
+	left := sumCounts(after.all)
 	if !slices.Equal(before.found, after.found) {
 		return left > 0 || len(after.found) > 0
 	}
-	isSome := len(after.found) > 0 || left > 0 && left < sum(before.devices)
+	isSome := len(after.found) > 0 || left > 0 && left < sumCounts(before.devices)
 	for gresType := range before.devices {
 		isSome = isSome || after.all[gresType] > 0
 	}
@@ -74,7 +74,7 @@ func isFewer(before, after gresCount) bool {
 	return false
 }
 
-func sum(counts map[string]uint64) uint64 {
+func sumCounts(counts map[string]uint64) uint64 {
 	out := uint64(0)
 	for _, count := range counts {
 		out += count
