@@ -73,7 +73,7 @@ func TestNeverBoth(t *testing.T) {
 		t.Fatal(missing)
 	}
 	simulated := slurmtest.New(slurmtest.Config{Key: []byte(signingKey),
-		Nodes: []slurmtest.NodeConf{{Names: "gpu-[0-1]", CPUs: 1}}})
+		Nodes: []slurmtest.NodeConf{{Names: "gpu-[0-1]", CPUs: 1, Dynamic: true}}})
 	server := httptest.NewServer(simulated.Handler())
 	defer server.Close()
 	c := startKube(t, realkube.Config{})
