@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,6 +28,7 @@ func TestEditsEndNoJob(t *testing.T) {
 			}{
 				{"a partition disappears", editedCluster.testPartitions},
 				{"a NodeSet has the name of a worker", editedCluster.testNames},
+				{"keys and files disappear", editedCluster.testDeletedReferences},
 				{"a change fails", editedCluster.testFailedChange},
 			} {
 				t.Run(tc.name, func(t *testing.T) {
@@ -318,6 +320,34 @@ func (e editedCluster) killSlurmctld(job string) {
 		return nil
 	})
 	e.awaitState(job, "RUNNING")
+	e.await("Restarts=0", "scontrol", "show", "job", job)
+}
+
+// testDeletedReferences deletes the objects that the Controller refers to while a job runs, and kills slurmctld without them.
+func (e editedCluster) testDeletedReferences() {
+	job := e.submitWaiting("-p", "all")
+	for _, object := range []string{"configmap/files", "secret/slurm-jwt", "secret/slurm-auth"} {
+		kept := e.kubectl("get", object, "-o", "json", "--show-managed-fields=false")
+		begin := time.Now()
+		e.kubectl("delete", object)
+		e.awaitCondition(v1beta1.ConditionReady, "False ReferenceNotFound")
+		e.awaitCondition(v1beta1.ConditionReady, strings.TrimPrefix(strings.TrimPrefix(object, "configmap/"), "secret/"))
+		e.killSlurmctld(job)
+		e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
+		var fields map[string]any
+		must(e.T, json.Unmarshal([]byte(kept), &fields))
+		metadata, _ := fields["metadata"].(map[string]any)
+		delete(metadata, "uid")
+		delete(metadata, "resourceVersion")
+		again, err := json.Marshal(fields)
+		must(e.T, err)
+		must(e.T, e.kube.Apply(e.Context(), string(again)))
+		e.awaitCondition(v1beta1.ConditionReady, "True")
+		e.awaitState(job, "RUNNING")
+		e.Logf("%s: %s was away for %.1f s", e.version, object, time.Since(begin).Seconds())
+	}
+	e.endJob("w-0", job)
+	e.awaitState(job, "COMPLETED")
 	e.await("Restarts=0", "scontrol", "show", "job", job)
 }
 

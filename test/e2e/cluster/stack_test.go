@@ -23,23 +23,7 @@ type stackEnv struct{ *env }
 // worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again. It runs with
 // -long.
 func TestStack(t *testing.T) {
-	if missing := realkube.MissingNodeRequirement(); missing != "" {
-		t.Skip(missing)
-	}
-	if !*long {
-		t.Skip("it runs only with -long")
-	}
-	s := stackEnv{&env{T: t, kube: startBareKube(t), namespace: "slurm", ctld: "slurm-controller-0",
-		login: "slurm-login-main"}}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(s.logs())
-		}
-	})
-	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
-	must(t, err)
-	s.applyFiles(versions[0], "ldap.yaml")
-
+	s := startStack(t, versions[0])
 	begin := time.Now()
 	s.runStack("install")
 	t.Logf("helm install: %.1f s", time.Since(begin).Seconds())
@@ -56,8 +40,44 @@ func TestStack(t *testing.T) {
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
 	s.testSlinkyShapes()
-	s.testRemovedPartition()
+	s.testRemovedPartition("--values", "testdata/slinky.values.yaml")
 	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
+}
+
+// startStack starts a Kubernetes cluster that has nothing of ours, with a directory for a release of Slurm.
+func startStack(t *testing.T, version string) stackEnv {
+	t.Helper()
+	if missing := realkube.MissingNodeRequirement(); missing != "" {
+		t.Skip(missing)
+	}
+	if !*long {
+		t.Skip("it runs only with -long")
+	}
+	s := stackEnv{&env{T: t, kube: startBareKube(t), namespace: "slurm", ctld: "slurm-controller-0",
+		login: "slurm-login-main"}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.logs())
+		}
+	})
+	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
+	must(t, err)
+	s.applyFiles(version, "ldap.yaml")
+	return s
+}
+
+// TestStackOfTheOlderRelease switches a partition of the chart off, which waits for its job. It runs with -long.
+func TestStackOfTheOlderRelease(t *testing.T) {
+	s := startStack(t, "24.11")
+	values := []string{"--set", "slurm.partitions.all.enabled=true"}
+	for of, repository := range map[string]string{"controller.slurmctld": "slurmd", "restapi.slurmrestd": "slurmd",
+		"accounting.slurmdbd": "slurmdbd", "loginsetDefaults.login": "login", "nodesetDefaults.slurmd": "slurmd"} {
+		image := "slurm." + of + ".image."
+		values = append(values, "--set", image+"repository=localhost/"+repository, "--set-string", image+"tag=24.11")
+	}
+	s.runStack("install", values...)
+	s.awaitReady()
+	s.testRemovedPartition(values...)
 }
 
 // testSlinkyShapes upgrades the release with what Slinky's documentation shows. The worker of the Kubernetes node is in
@@ -77,12 +97,12 @@ func (s stackEnv) testSlinkyShapes() {
 	s.Logf("from helm upgrade until a job has run on a worker of the node, in its rack: %.1f s", time.Since(begin).Seconds())
 }
 
-// testRemovedPartition switches the partition of testSlinkyShapes off, which waits for a job in it.
-func (s stackEnv) testRemovedPartition() {
+// testRemovedPartition switches the partition of all workers off, which waits for a job in it.
+func (s stackEnv) testRemovedPartition(values ...string) {
 	s.Helper()
-	job := s.submit("--no-requeue", "-p", "all", "-w", "node", "--wrap", "sleep 20")
+	job := s.submit("--no-requeue", "-p", "all", "--wrap", "sleep 30")
 	s.awaitState(job, "RUNNING")
-	s.runStack("upgrade", "--values", "testdata/slinky.values.yaml", "--set", "slurm.partitions.all.enabled=false")
+	s.runStack("upgrade", append(values, "--set", "slurm.partitions.all.enabled=false")...)
 	s.awaitCondition(v1beta1.ConditionConfigApplied, "False PartitionInUse")
 	s.awaitCondition(v1beta1.ConditionConfigApplied, "all (job "+job+")")
 	s.await("State=DRAIN", "scontrol", "show", "partition", "all")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -182,4 +183,60 @@ func testPerKubeNode(t *testing.T, s *nodeset.Env) {
 	}
 	c.finishJob(job)
 	c.awaitGone()
+}
+
+// testScalingModes: a worker with a job stays while its Kubernetes node has a taint of effect NoSchedule, and until the job has
+// ended when the NodeSet gets the other scaling mode, and the first one again.
+func testScalingModes(t *testing.T, s *nodeset.Env) {
+	c := startNodeSet(t, s, nodeset.NodeSet{Name: "modes", Spec: "  scalingMode: DaemonSet"})
+	setMode := func(mode string) {
+		t.Helper()
+		c.kubectl("--namespace", s.Values.Namespace, "patch", "nodeset", "modes", "--type=merge",
+			`--patch={"spec": {"replicas": 1, "scalingMode": "`+mode+`"}}`)
+	}
+	startJob := func(slurmNode string) string {
+		t.Helper()
+		c.awaitSlurmState(slurmNode, "IDLE", "")
+		job, err := c.SubmitJob(t.Context(), slurmNode, 30)
+		must(t, err)
+		c.await("job "+job+" runs on "+slurmNode, func(ctx context.Context) (bool, string) {
+			have, err := c.Job(ctx, job)
+			return have.State == "RUNNING", fmt.Sprint(have, err)
+		})
+		return job
+	}
+	expectSame := func(what string, before map[string]nodeset.Worker) {
+		t.Helper()
+		c.expectSteadyFor(10*time.Second, what, func() (bool, string) {
+			have := c.mustWorkers()
+			for name, worker := range before {
+				if have[name].UID != worker.UID || have[name].Deleting {
+					return false, fmt.Sprint(have)
+				}
+			}
+			return true, ""
+		})
+	}
+
+	job := startJob("node")
+	before := c.mustWorkers()
+	const taint = "maintenance"
+	c.kubectl("taint", "node", "node", taint+"=soon:NoSchedule")
+	t.Cleanup(func() {
+		_, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "taint", "node", "node", taint+"-")
+	})
+	expectSame("the worker of a tainted node stays", before)
+	c.awaitSlurmState("node", "MIXED", "")
+	c.kubectl("taint", "node", "node", taint+"-")
+
+	setMode("StatefulSet")
+	expectSame("the worker with a job stays in the other mode", before)
+	c.finishJob(job)
+	job = startJob("modes-0")
+	before = c.mustWorkers()
+	setMode("DaemonSet")
+	expectSame("the worker with a job stays in the first mode", before)
+	c.finishJob(job)
+	c.finishJob(startJob("node"))
+	c.deleteAndWait()
 }

@@ -99,17 +99,22 @@ func testEditsOfRecords(t *testing.T, s *nodeset.Env) {
 	expectWaiting()
 	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"extraConf": "CPUs=2 RealMemory=500"}}`)
 
-	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"ordinalPadding": 3}}`)
-	c.await("the padded names are there, and never fewer records", func(ctx context.Context) (bool, string) {
-		have, err := c.FutureRecords(ctx, "edited")
-		if err == nil && (len(have) < len(all) || !slices.Contains(have, "edited-5")) {
-			t.Fatalf("the records are %v", have)
-		}
-		return err == nil && slices.Contains(have, "edited-005"), fmt.Sprint(have, err)
-	})
-	expectWaiting()
-	edit("patch", "nodeset", "edited", "--type=merge", `--patch={"spec": {"ordinalPadding": 0}}`)
-	c.awaitFutureRecords("edited", all...)
+	for _, names := range []struct{ patch, back, name string }{
+		{`{"spec": {"ordinalPadding": 3}}`, `{"spec": {"ordinalPadding": 0}}`, "edited-005"},
+		{`{"spec": {"template": {"spec": {"hostname": "other-"}}}}`, `{"spec": {"template": {"spec": {"hostname": null}}}}`, "other-5"},
+	} {
+		edit("patch", "nodeset", "edited", "--type=merge", "--patch="+names.patch)
+		c.await("the new names are there, and never fewer records", func(ctx context.Context) (bool, string) {
+			have, err := c.FutureRecords(ctx, "edited")
+			if err == nil && (len(have) < len(all) || !slices.Contains(have, "edited-5")) {
+				t.Fatalf("the records are %v", have)
+			}
+			return err == nil && slices.Contains(have, names.name), fmt.Sprint(have, err)
+		})
+		expectWaiting()
+		edit("patch", "nodeset", "edited", "--type=merge", "--patch="+names.back)
+		c.awaitFutureRecords("edited", all...)
+	}
 
 	for _, job := range jobs { // the autoscaler starts the workers
 		c.releaseJob(job)
@@ -182,7 +187,33 @@ func testReboot(t *testing.T, s *nodeset.Env) {
 	})
 	c.awaitSlurmState("boot-0", "IDLE", "")
 	c.finishJob(c.startJob("boot-0", 30))
+	c.testRebootToDown()
 	c.deleteAndWait()
+}
+
+// testRebootToDown: with nextstate=down the node stays out of service until somebody resumes it, and another worker serves.
+func (c nodeSetEnv) testRebootToDown() {
+	c.t.Helper()
+	before := c.mustWorkers()["boot-0"]
+	_, err := c.Slurm(c.t.Context(), "scontrol", "reboot", "nextstate=down", "reason=disk", "boot-0")
+	must(c.t, err)
+	c.await("its pod is replaced", func(context.Context) (bool, string) {
+		have := c.mustWorkers()
+		return len(have) == 1 && have["boot-0"].UID != before.UID, fmt.Sprint(have)
+	})
+	c.expectSteadyFor(20*time.Second, "boot-0 is down", func() (bool, string) {
+		state, reason, err := c.SlurmNode(c.t.Context(), "boot-0")
+		return err == nil && strings.HasPrefix(state, "DOWN") && strings.HasPrefix(reason, "disk"), fmt.Sprint(state, " ", reason, err)
+	})
+	c.t.Log(c.mustWorkers())
+	_, err = c.Slurm(c.t.Context(), "scontrol", "update", "nodename=boot-0", "state=resume")
+	must(c.t, err)
+	job, err := c.Slurm(c.t.Context(), "sbatch", "--parsable", "-o", "/out/%x-%j-%N", "-p", "all", "-C", "boot", "--wrap", "true")
+	must(c.t, err)
+	c.await("job "+job+" has ended well", func(ctx context.Context) (bool, string) {
+		have, err := c.Job(ctx, job)
+		return have.CompletedOnce(), fmt.Sprint(have, err)
+	})
 }
 
 // testKubeletAway: the pod of a worker with a job is deleted by force while its kubelet is away. The job ends as it

@@ -73,6 +73,7 @@ func TestRealWorkers(t *testing.T) {
 			t.Run("DaemonSet mode", func(t *testing.T) { testPerKubeNode(t, s) })
 			t.Run("things fail", func(t *testing.T) { testFaults(t, s) })
 			if *whole {
+				t.Run("scaling modes", func(t *testing.T) { testScalingModes(t, s) })
 				t.Run("lost Kubernetes node", func(t *testing.T) { testKubeNodeLost(t, s) })
 			}
 		})
