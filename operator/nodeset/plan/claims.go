@@ -57,7 +57,7 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 		if want != c.ClaimRetention {
 			changed = append(changed, ClaimChange{Claim: c.Name, Retention: want})
 		}
-		if prune && !c.InUse && want.WhenScaled {
+		if prune && !c.InUse && want.WhenScaled && !observed.Slurm.mayBeOfOthers(c.SlurmName) {
 			deleted = append(deleted, ClaimChange{Claim: c.Name, Delete: true, SlurmName: c.SlurmName})
 		}
 	}
@@ -75,7 +75,7 @@ func isClaimOfLostWorker(c Claim, observed *Observation, actions *Actions) bool 
 // mayUseClaims reports whether a worker without a pod may still use its claims. One odd reading that
 // lacks its Slurm node changes nothing.
 func mayUseClaims(now time.Time, observed *Observation, actions *Actions) bool {
-	return len(actions.Taken) > 0 || actions.AwaitsReading || now.Before(observed.TakenAt.Add(claimsKeptFor))
+	return len(actions.Taken) > 0 || actions.AwaitsReading || isWithin(now, observed.TakenAt, claimsKeptFor)
 }
 
 // claimsKeptFor is how long claims are kept after the last reading with a name that was taken.
@@ -96,7 +96,22 @@ func (policy ClaimRetention) appliedTo(c Claim) ClaimRetention {
 // missing may be the ones that the clash keeps from being created. A list of jobs that is not of the same
 // cluster as the nodes lacks those of lost workers.
 func mayDeleteClaims(s *SlurmReading) bool {
-	return s.Known && s.Fresh && s.ClusterMismatch == "" && len(s.OwnedByOthers) == 0
+	return s.Known && s.Fresh && s.ClusterMismatch == "" && !s.clashes()
+}
+
+// clashes reports whether another NodeSet, or slurm.conf, owns a Slurm node with a name of ours.
+func (s *SlurmReading) clashes() bool {
+	for _, owner := range s.OwnedByOthers {
+		if owner != OwnerOfComment {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeOfOthers reports whether somebody else owns a Slurm node, or any if its name is not known.
+func (s *SlurmReading) mayBeOfOthers(slurmName string) bool {
+	return s.OwnedByOthers[slurmName] != "" || slurmName == "" && len(s.OwnedByOthers) > 0
 }
 
 // hasSettledScaleIn reports whether every worker that should exist does, and no other. While a

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,13 +13,13 @@ import (
 func withClaims(s *planInput) {
 	s.desired.ClaimRetention.WhenScaled = true
 	s.observed.Claims = []Claim{
-		{Name: "data-n-1", ClaimRetention: ClaimRetention{WhenScaled: true}},
+		{Name: "data-n-1", SlurmName: "n-1", ClaimRetention: ClaimRetention{WhenScaled: true}},
 		{Name: "data-n-0", InUse: true, ClaimRetention: ClaimRetention{WhenScaled: true}},
 	}
 }
 
 func TestClaimsThatScaleInLeaves(t *testing.T) {
-	deleted := []ClaimChange{{Claim: "data-n-1", Delete: true}}
+	deleted := []ClaimChange{{Claim: "data-n-1", Delete: true, SlurmName: "n-1"}}
 	for _, tc := range []struct {
 		name   string
 		change func(*planInput)
@@ -47,6 +48,12 @@ func TestClaimsThatScaleInLeaves(t *testing.T) {
 		}, nil},
 		{"stay while another NodeSet owns a Slurm node of the same name", withOtherOwner(0), nil},
 		{"stay while another NodeSet owns the Slurm node of their worker", withOtherOwner(1), nil},
+		{"are deleted although another Slurm node has a comment of others", withComment(7), deleted},
+		{"stay while the Slurm node of their worker has a comment of others", withComment(1), nil},
+		{"stay while a Slurm node has a comment of others and theirs is not known", func(s *planInput) {
+			withComment(7)(s)
+			s.observed.Claims[0].SlurmName = ""
+		}, nil},
 		{"stay before Slurm has been read",
 			func(s *planInput) { s.observed.Slurm = SlurmReading{Connected: true} }, nil},
 	} {
@@ -136,5 +143,13 @@ func TestClaimsOfWorkersThatSlurmLostAreKept(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// withComment gives a FUTURE node without a worker a comment of others.
+func withComment(ordinal int) func(*planInput) {
+	return func(s *planInput) {
+		name := fmt.Sprintf("n-%d", ordinal)
+		s.observed.Slurm.Records[name] = Record{Name: name, Dynamic: true, Future: true, ForeignComment: true}
 	}
 }

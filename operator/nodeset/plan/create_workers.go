@@ -83,13 +83,17 @@ func (b *planRun) createOrdinals() {
 	}
 	for _, ordinal := range free {
 		name := b.desired.SlurmName(ordinal)
-		if end := b.observed.DisplacedAt.Add(displacedPause); name == "" && b.now.Before(end) {
-			b.requeueAt(end)
+		if name == "" && isWithin(b.now, b.observed.DisplacedAt, displacedPause) {
+			b.requeueAt(b.observed.DisplacedAt.Add(displacedPause))
 			continue
 		}
 		b.createAt(Slot{Ordinal: ordinal}, name)
 	}
 }
+
+// isWithin reports whether less than a pause lies between two times. A time far in the future was written before the clock was set
+// back.
+func isWithin(now, at time.Time, pause time.Duration) bool { return now.Sub(at).Abs() < pause }
 
 // displacedPause is how long after workers were displaced none is created whose name is not known before it is scheduled: it may
 // get the same Kubernetes node, and with it the same name.

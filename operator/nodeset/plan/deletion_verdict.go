@@ -80,10 +80,10 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	case s.ClusterMismatch != "":
 		return blockDeletion(BlockedByStaleReading,
 			"%s: restore the connection to the right cluster, or set spec.drainPolicy.type to Force to delete the worker with everything that runs on it", s.ClusterMismatch)
-	case s.OwnedByOthers[w.SlurmName] != "" && !w.hasNeverRun() && !w.Finished:
+	case s.OwnedByOthers[w.SlurmName] != "" && (!w.hasNeverRun() || s.mayServe(w)) && !w.Finished:
 		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to %s",
 			s.OwnedByOthers[w.SlurmName])
-	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
+	case !s.Connected && w.Finished, !s.Connected && w.hasNeverRun():
 		return allowDeletion(NoPrecondition, "nothing of it runs, and its Slurm cluster does not exist any more")
 	case !s.Connected:
 		return blockDeletion(BlockedByStaleReading,
@@ -160,7 +160,7 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Ver
 		v := denyDeletion("it may still register with Slurm")
 		v.RecheckAt = due
 		return v
-	case s.TotalNodes == 0:
+	case s.TotalNodes == 0 && len(s.Records) == 0 && !w.hasNeverRun():
 		return blockDeletion(BlockedByRegistration, "Slurm lists no nodes at all, which may be a fault of Slurm")
 	}
 	v := allowDeletion(PreconditionUnregistered, "it did not register with Slurm within "+c.RegisterWithin.String())

@@ -101,3 +101,13 @@ func TestNamesAreKeptOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestANameOfTwoRevisionsIsThatOfTheLowestOrdinal: a plan does not depend on the order of a map.
+func TestANameOfTwoRevisionsIsThatOfTheLowestOrdinal(t *testing.T) {
+	desired := &Desired{SlurmName: func(int) string { return "gpu-11" }}
+	for range 100 {
+		if got := keptByName(desired, map[int]string{1: "a", 5: "b", 11: "b"}); got["gpu-11"] != "a" {
+			t.Fatalf("the name has the revision %s", got["gpu-11"])
+		}
+	}
+}

@@ -473,5 +473,6 @@ func TestAWorkerWithHostNetworkThatIsDisplacedComesBackLater(t *testing.T) {
 		t.Errorf("the next plan is made after %s", actions.RequeueAfter)
 	}
 	expectSteps(t, newInput(1, 0, hostNetwork, displacedAt(displacedPause)), "create 0")
-	expectSteps(t, newInput(1, 0, displacedAt(time.Second)), "create 0") // its name is known
+	expectSteps(t, newInput(1, 0, displacedAt(time.Second)), "create 0")                // its name is known
+	expectSteps(t, newInput(1, 0, hostNetwork, displacedAt(-10*time.Hour)), "create 0") // the clock was set back
 }

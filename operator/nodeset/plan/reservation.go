@@ -47,7 +47,7 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 	case setReservation:
 		return ReservationChange{Set: want}
 	case deleteReservation:
-		if len(observed.Slurm.OwnedByOthers) == 0 {
+		if !observed.Slurm.clashes() {
 			return ReservationChange{Delete: name}
 		}
 	}

@@ -83,6 +83,8 @@ func TestTheReservationOfAScheduledUpdate(t *testing.T) {
 			"set " + long + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
 		{"none is deleted while others own Slurm nodes with our names",
 			[]func(*planInput){reserved(long, "n-[0-1]"), taken}, ""},
+		{"it is deleted although another Slurm node has a comment of others",
+			[]func(*planInput){reserved(short, "n-[0-1]"), withComment(7)}, "delete " + short},
 		{"none is deleted while another Slurm cluster answers",
 			[]func(*planInput){reserved(short, "n-[0-1]"), func(s *planInput) {
 				s.desired.ClusterName, s.observed.Slurm.ClusterName = "blue", "green"

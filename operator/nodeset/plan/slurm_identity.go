@@ -124,7 +124,15 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 // isDisplaced reports whether a fresh reading shows that the worker's Slurm node belongs to somebody else, before slurmd
 // has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
 func (b *planRun) isDisplaced(w *Worker) bool {
-	return w.hasNeverRun() && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
+	return w.hasNeverRun() && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != "" &&
+		!b.slurm.mayServe(w)
+}
+
+// mayServe reports whether the Slurm node of a scheduled worker is in service and has a comment of others: slurmd may run in the
+// pod although its kubelet has not told yet.
+func (s *SlurmReading) mayServe(w *Worker) bool {
+	r, commented := s.Commented[w.SlurmName]
+	return w.KubeNode != "" && commented && !r.Future && !r.Down
 }
 
 // hasNeverRun reports whether no slurmd has run in the worker's pod.

@@ -161,6 +161,7 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 	})
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
 	commented := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, ForeignComment: true} })
+	inService := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, ForeignComment: true, Busy: true} })
 	deletion := func(s *planInput) { withDeletion(s); withCause(0, causeDeletion)(s) }
 	for _, tc := range []struct {
 		name   string
@@ -178,6 +179,11 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 		{"on a stale reading", []func(*planInput){pulling, withOtherOwner(0), withStaleReading}, nil},
 		{"its name is free", []func(*planInput){pulling}, nil},
 		{"its record has a comment of others", []func(*planInput){pulling, commented}, []string{"delete n-0"}},
+		{"its record with a comment of others is in service, so it may run after all", []func(*planInput){pulling, inService}, nil},
+		{"the NodeSet is deleted, and such a record is in service", []func(*planInput){pulling, inService, deletion}, nil},
+		{"a record with a comment of others is down", []func(*planInput){pulling, inService, withRecord(0, func(r *Record) { r.Down = true })},
+			[]string{"delete n-0"}},
+		{"not scheduled, and such a record is in service", []func(*planInput){unscheduled, inService}, []string{"delete n-0"}},
 		{"the NodeSet is deleted", []func(*planInput){pulling, withOtherOwner(0), deletion}, []string{"delete n-0"}},
 		{"the NodeSet is deleted, and its record has a comment of others", []func(*planInput){pulling, commented, deletion},
 			[]string{"delete n-0"}},
@@ -187,4 +193,28 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, newInput(1, 1, tc.change...), tc.want...) })
 	}
+}
+
+// TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes: a new cluster, or one at zero, has FUTURE records alone.
+func TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes(t *testing.T) {
+	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
+	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
+	none := func(s *planInput) { s.observed.Slurm.TotalNodes = 0 }
+	old := withWorker(0, func(w *Worker) { w.Revision = "old" })
+	expectSteps(t, newInput(1, 1, pulling, future, none, withCause(0, causeUpdate), old), "delete n-0")
+	expectSteps(t, newInput(0, 1, pulling, future, none, withCause(0, causeScaleIn)), "delete n-0")
+	expectSteps(t, newInput(1, 1, pulling, future, none, withDeletion, withCause(0, causeDeletion)), "delete n-0")
+	crashed := withWorker(0, func(w *Worker) { w.NeverStarted = false })
+	expectSteps(t, newInput(1, 1, pulling, crashed, future, none, withCause(0, causeUpdate), old), "delete n-0")
+	noRecords := func(s *planInput) { s.observed.Slurm.Records = map[string]Record{} }
+	expectSteps(t, newInput(1, 1, pulling, crashed, noRecords, none, withCause(0, causeUpdate), old))
+}
+
+// TestAWorkerThatNeverRanIsDeletedWithItsCluster: nothing of it runs.
+func TestAWorkerThatNeverRanIsDeletedWithItsCluster(t *testing.T) {
+	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
+	gone := func(s *planInput) { s.observed.Slurm = SlurmReading{Problem: "there is no Controller"} }
+	expectSteps(t, newInput(1, 1, pulling, gone, withDeletion, withCause(0, causeDeletion)), "delete n-0")
+	expectSteps(t, newInput(1, 1, pulling, withWorker(0, func(w *Worker) { w.Registered = noon }), gone, withDeletion,
+		withCause(0, causeDeletion)))
 }
