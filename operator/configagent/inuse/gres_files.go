@@ -20,7 +20,7 @@ type gresLine struct {
 	files          []string
 	// isOne: the files are those of one device.
 	isOne bool
-	// count is how many the line names by number, 0 if it names none.
+	// count is how many the line counts without files, 0 if it has files and no Count.
 	count uint64
 	// isFound: only slurmd knows what the line counts, such as with AutoDetect.
 	isFound bool
@@ -31,6 +31,9 @@ type gresLine struct {
 	// text is the line, and options are its options without NodeName, which are the same however they are written.
 	text, options string
 }
+
+// defaultCount is what a line counts that has neither Count nor files (gres.conf(5)).
+const defaultCount = 1
 
 // readGRESLines returns the lines that matter, of gres.conf and the files that it includes.
 func readGRESLines(files configagent.Files) []gresLine {
@@ -47,6 +50,9 @@ func readGRESLines(files configagent.Files) []gresLine {
 			if name != "nodename" {
 				options[name] = append(options[name], field.Value)
 			}
+		}
+		if _, hasCount := options["count"]; !hasCount && line.kind != "" && len(line.files) == 0 && !line.isFound {
+			line.count = defaultCount
 		}
 		line.options = fmt.Sprint(options)
 		if len(line.files) > 0 || line.count > 0 || line.isFound {
