@@ -92,16 +92,22 @@ type use struct {
 
 // usesOf returns which of the removed names jobs use. 24.11 ends a waiting job if one of several partitions is missing.
 func usesOf(removed []string, jobs []job, namesOf func(job) []string) []use {
-	var out []use
+	users := map[string][]string{} // the ids of jobs by name
 	for _, name := range removed {
-		u := use{name: name}
-		for _, j := range jobs {
-			if slices.Contains(namesOf(j), name) {
-				u.jobs = append(u.jobs, j.id)
+		users[name] = nil
+	}
+	for _, j := range jobs {
+		for _, name := range namesOf(j) {
+			ids, isRemoved := users[name]
+			if isRemoved && (len(ids) == 0 || ids[len(ids)-1] != j.id) {
+				users[name] = append(ids, j.id)
 			}
 		}
-		if len(u.jobs) > 0 {
-			out = append(out, u)
+	}
+	var out []use
+	for _, name := range removed {
+		if ids := users[name]; len(ids) > 0 {
+			out = append(out, use{name: name, jobs: ids})
 		}
 	}
 	return out

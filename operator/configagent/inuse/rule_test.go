@@ -84,6 +84,36 @@ const printed = `1|RUNNING|a||n1|N/A|N/A|N/A|N/A|
 8|NEW_STATE|e,f|N/A|(null)|N/A|N/A|N/A|N/A|
 `
 
+// TestKindsOfGRES: the type of a request may look like a number.
+func TestKindsOfGRES(t *testing.T) {
+	for lists, want := range map[string]string{
+		"gres/gpu": "gpu", "gres/gpu:": "gpu", "gres/gpu=2": "gpu", "gres/gpu:2": "gpu", "gres/gpu:2k": "gpu", "gres/gpu:h100:1": "gpu",
+		"gres/gpu:2080ti": "gpu", "gres/gpu:3g.20gb": "gpu", "gres/gpu:1.5": "gpu", "gres/gpu:3g.20gb:2,gres/shard:4": "gpu shard",
+		"N/A": "", "cpu=2": "", "license/gpu:1": "",
+	} {
+		if got := strings.Join(gresTypes([]string{lists}), " "); got != want {
+			t.Errorf("the kinds of %q are %q, want %q", lists, got, want)
+		}
+	}
+}
+
+// TestUsesAskOncePerJob: there may be thousands of nodes and tens of thousands of jobs.
+func TestUsesAskOncePerJob(t *testing.T) {
+	jobs := []job{{id: "1", nodes: []string{"n1", "n2", "n1"}}, {id: "2"}, {id: "3", nodes: []string{"n2", "n9"}}}
+	calls := 0
+	got := usesOf([]string{"n2", "n3", "n1"}, jobs, func(j job) []string {
+		calls++
+		return nodesOf(j)
+	})
+	want := []use{{name: "n2", jobs: []string{"1", "3"}}, {name: "n1", jobs: []string{"1"}}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(use{})); diff != "" {
+		t.Errorf("the uses differ (-want +got):\n%s", diff)
+	}
+	if calls != len(jobs) {
+		t.Errorf("usesOf asks %d times, want %d", calls, len(jobs))
+	}
+}
+
 func TestJudge(t *testing.T) {
 	jobs, err := parseJobs(printed)
 	if err != nil {
