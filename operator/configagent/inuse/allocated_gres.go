@@ -26,8 +26,9 @@ func parseAllocatedGRES(shown string) map[string][]string {
 		}
 		for _, list := range shownAllocated.FindAllStringSubmatch(line[0], -1) {
 			for gres := range strings.SplitSeq(list[1], ",") {
-				kind, _, _ := strings.Cut(gres, ":")
-				out[id] = append(out[id], kind)
+				if kind, _, _ := strings.Cut(gres, ":"); kind != "(null)" {
+					out[id] = append(out[id], kind)
+				}
 			}
 		}
 	}

@@ -91,25 +91,33 @@ func mayCountFewer(before, after []gresLine) bool {
 // sharedKinds are GRES that share devices of the kind gpu.
 var sharedKinds = []string{"mps", "shard"}
 
-// fewerGRES returns a function that returns those of the nodes that a job has with GRES of which there are fewer.
-func fewerGRES(nodes []string, before, after []gresLine) func(job) []string {
-	fewer := map[string][]string{} // the kinds by node
-	kinds := map[string]bool{"gpu": true}
-	for _, line := range before {
-		kinds[line.kind] = true
-	}
-	for _, node := range nodes {
-		for kind := range kinds {
-			if kind != "" && isFewer(countOf(node, kind, before), countOf(node, kind, after)) {
-				fewer[node] = append(fewer[node], kind)
-			}
+// kindsOf returns the kinds of GRES that a job has, in lower case, with that of the devices which they share.
+func kindsOf(j job) []string {
+	var out []string
+	for _, kind := range j.gresTypes {
+		kind = strings.ToLower(kind)
+		out = append(out, kind)
+		if slices.Contains(sharedKinds, kind) {
+			out = append(out, "gpu")
 		}
 	}
+	return out
+}
+
+// fewerGRES returns a function that returns those of the nodes that a job has with GRES of which there are fewer.
+func fewerGRES(before, after []gresLine) func(job) []string {
+	type place struct{ node, kind string }
+	known := map[place]bool{}
 	return func(j job) []string {
+		kinds := kindsOf(j)
 		return slices.DeleteFunc(slices.Clone(j.allocated), func(node string) bool {
-			return !slices.ContainsFunc(j.gresTypes, func(kind string) bool {
-				kind = strings.ToLower(kind)
-				return slices.Contains(fewer[node], kind) || slices.Contains(sharedKinds, kind) && slices.Contains(fewer[node], "gpu")
+			return !slices.ContainsFunc(kinds, func(kind string) bool {
+				fewer, isKnown := known[place{node, kind}]
+				if !isKnown {
+					fewer = isFewer(countOf(node, kind, before), countOf(node, kind, after))
+					known[place{node, kind}] = fewer
+				}
+				return fewer
 			})
 		})
 	}

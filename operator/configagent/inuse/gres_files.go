@@ -24,8 +24,9 @@ type gresLine struct {
 	count uint64
 	// isFound: only slurmd knows what the line counts, such as with AutoDetect.
 	isFound bool
-	// nodes are those that the line is for, nil for all.
-	nodes []string
+	// nodes are those that the line is for, nil for all, and isNode has them.
+	nodes  []string
+	isNode map[string]bool
 	// isGuessed: a list of the line is malformed, and Slurm guesses its meaning.
 	isGuessed bool
 	// text is the line, and options are its options without NodeName, which are the same however they are written.
@@ -51,6 +52,9 @@ func readGRESLines(files configagent.Files) []gresLine {
 				options[name] = append(options[name], field.Value)
 			}
 		}
+		if len(options["autodetect"]) > 0 && line.kind == "" {
+			line.kind = "gpu" // No other kind is detected.
+		}
 		if _, hasCount := options["count"]; !hasCount && line.kind != "" && len(line.files) == 0 && !line.isFound {
 			line.count = defaultCount
 		}
@@ -68,7 +72,10 @@ func (l *gresLine) set(option, value string) {
 	case "file", "files", "multiplefiles":
 		l.files, l.isOne = l.expand(value), option == "multiplefiles"
 	case "nodename":
-		l.nodes = l.expand(value)
+		l.nodes, l.isNode = l.expand(value), map[string]bool{}
+		for _, node := range l.nodes {
+			l.isNode[node] = true
+		}
 	case "name":
 		l.kind = strings.ToLower(value)
 	case "type":
@@ -90,7 +97,7 @@ func (l *gresLine) expand(list string) []string {
 }
 
 // isFor reports whether the line is for a node.
-func (l gresLine) isFor(node string) bool { return l.nodes == nil || slices.Contains(l.nodes, node) }
+func (l gresLine) isFor(node string) bool { return l.nodes == nil || l.isNode[node] }
 
 // hasFilesOf reports whether both lines name the same files for the same nodes.
 func (l gresLine) hasFilesOf(other gresLine) bool {
@@ -102,8 +109,11 @@ func (l gresLine) hasFilesOf(other gresLine) bool {
 func lacksFiles(node string, before, added []gresLine) bool {
 	had := map[string]bool{}
 	for _, line := range before {
+		if line.isGuessed || !line.isFor(node) {
+			continue
+		}
 		for _, file := range line.files {
-			had[file] = had[file] || !line.isGuessed && line.isFor(node)
+			had[file] = true
 		}
 	}
 	return slices.ContainsFunc(added, func(line gresLine) bool {
@@ -138,7 +148,7 @@ func (j Judge) checkGRES(ctx context.Context, before, after configagent.Files) e
 		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: lacks + ": " + describe(uses) +
 			"; give the lines a NodeName with other nodes, or it is applied when these jobs have ended"}
 	}
-	if uses := usesOf(nodes, jobs.unfinished, fewerGRES(nodes, old, wanted)); len(uses) > 0 {
+	if uses := usesOf(nodes, jobs.unfinished, fewerGRES(old, wanted)); len(uses) > 0 {
 		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: counts + ": " + describe(uses) +
 			"; it is applied when these jobs have ended"}
 	}
