@@ -3,6 +3,7 @@ package slurmconf
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -96,12 +97,26 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 			return nil, fmt.Errorf("extraConf must not set %s (line %d): the operator's objects depend on it", s.Name, s.Line)
 		case slices.Contains(u.reserved, name) && !agrees(ours, s):
 			return nil, fmt.Errorf("%s must not set %s: the operator's objects depend on it", s.Place("extraConf"), s.Name)
+		case overwrites(name, s.Value):
+			return nil, fmt.Errorf("%s must not set %s to %s: the log would replace other files", s.Place("extraConf"), s.Name, s.Value)
 		case s.File != "" && lists[name]:
 			return nil, fmt.Errorf("%s must not set %s: set it in extraConf, where the operator adds its values", s.Place("extraConf"),
 				s.Name)
 		}
 	}
 	return out, nil
+}
+
+// overwrites reports whether an option, in lower case, makes slurmctld or slurmdbd write a log into a file of its
+// configuration, its state or its process.
+func overwrites(option, path string) bool {
+	if !slices.Contains([]string{"slurmctldlogfile", "slurmschedlogfile", "jobcomploc", "logfile"}, option) {
+		return false
+	}
+	path = filepath.Clean(path)
+	isIn := func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") }
+	isLog := slices.Contains([]string{".log", ".txt"}, filepath.Ext(path))
+	return isIn(Dir) || isIn(RunDir) || isIn(SlurmdbdRunDir) || isIn(StateDir) && !isLog
 }
 
 // renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists

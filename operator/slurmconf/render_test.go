@@ -132,6 +132,12 @@ func TestRenderSlurmConfRefuses(t *testing.T) {
 			"must not set SlurmctldPidFile"},
 		{"credentials that slurmds do not accept", func(c *SlurmConf) { c.Extra = "CredType=cred/munge" }, "must not set CredType"},
 		{"a NUL", func(c *SlurmConf) { c.Extra = "MailDomain=a\x00b" }, "NUL"},
+		{"a log in the place of slurm.conf", func(c *SlurmConf) { c.Extra = "SlurmctldLogFile=/etc/slurm/slurm.conf" },
+			"extraConf, line 1 must not set SlurmctldLogFile to /etc/slurm/slurm.conf: the log would replace other files"},
+		{"a log in the place of the state", func(c *SlurmConf) { c.Extra = "slurmschedlogfile = /var//spool/x/../slurmctld/job_state" },
+			"must not set slurmschedlogfile"},
+		{"completions in the place of the pid", func(c *SlurmConf) { c.Extra = "JobCompLoc=\"/run/slurmctld/slurmctld.pid\"" },
+			"must not set JobCompLoc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := newSlurmConf(tc.change).Render()
@@ -243,4 +249,14 @@ func FuzzRenderSlurmConf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLogsMayBeOnTheVolumeOfTheState, under names that slurmctld has no state in.
+func TestLogsMayBeOnTheVolumeOfTheState(t *testing.T) {
+	for _, extra := range []string{"SlurmctldLogFile=/var/spool/slurmctld/slurmctld.log", "SlurmSchedLogFile=/var/log/sched",
+		"JobCompLoc=/var/spool/slurmctld/completions.txt", "JobCompLoc=database", "SlurmctldLogFile="} {
+		if _, err := newSlurmConf(func(c *SlurmConf) { c.Extra = extra }).Render(); err != nil {
+			t.Errorf("%s: %v", extra, err)
+		}
+	}
 }
