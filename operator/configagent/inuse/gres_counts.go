@@ -56,11 +56,15 @@ func countOf(node, kind string, lines []gresLine) gresCount {
 
 // isFewer reports whether slurmctld may end jobs that have what before counts, when the node registers with what after counts:
 // fewer of a type, but some of those before. If none is left, or all have another type, jobs keep what they have (measured:
-// docs/development/slurm.md, "What ends jobs").
+// docs/development/slurm.md, "What ends jobs"). They also keep it if GRES with files are only counted afterwards. isFewer compares
+// that count nevertheless, but not with an earlier count.
 func isFewer(before, after gresCount) bool {
 	left := sumCounts(after.all)
 	if !slices.Equal(before.found, after.found) {
 		return left > 0 || len(after.found) > 0
+	}
+	if sumCounts(before.devices) == 0 {
+		return sumCounts(after.devices) > 0 // Jobs may know more, from an earlier revision.
 	}
 	isSome := len(after.found) > 0 || left > 0 && left < sumCounts(before.devices)
 	for gresType := range before.devices {
