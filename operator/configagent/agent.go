@@ -27,19 +27,22 @@ type Config struct {
 	// cannot be decided. Nothing has been written yet. It is called again every few seconds as long as it returns an
 	// error. Before the daemon has started, inForce are the files that were accepted last, without keys; the daemon
 	// then starts with them, so Hold must return *HeldError where only a running daemon could answer. It is not called
-	// if nothing was ever in force. It is nil if nothing has to wait.
+	// if nothing was ever in force. Before HandOut, inForce are the files that were handed out last, without keys, and
+	// wanted those that the daemon has. It is nil if nothing has to wait.
 	Hold func(ctx context.Context, inForce, wanted Files) error
 	// BeforeStart returns an error if the daemon must not start yet. It is called until the daemon may.
 	BeforeStart func(context.Context) error
-	// Apply makes the running daemon read the live folder and returns nil when it has. *StartingError reports that it is
-	// still reading it, and any other error that it has failed.
+	// Apply makes the running daemon read the live folder and returns nil when it has. After a reconfigure it has handed the
+	// files out as well. ErrNotHandedOut reports that the daemon was started again instead, *StartingError that it is still
+	// reading the folder, and any other error that it has failed.
 	Apply func(context.Context, slurmconf.Effect) error
 	// Confirm returns nil if the daemon has read the files that it was given at a time, *StartingError if it may still be
 	// reading them, and any other error if it has failed. It returns within seconds. Without it, a daemon that starts has
 	// its files at once.
 	Confirm func(ctx context.Context, given time.Time) error
-	// HandOut gives those that use the configuration of the daemon what it has started with. It is asked once the daemon has
-	// started with other files than before, and again after an error. It is nil if nobody gets files from the daemon.
+	// HandOut gives those that use the configuration of the daemon what it has started with. It is called once the daemon has
+	// started with other files than before and Hold allows it, and again after an error. ErrStandby reports that another
+	// daemon has to, as long as this one does not serve. It is nil if nobody gets files from the daemon.
 	HandOut func(context.Context) error
 	// Accounts applies accounts beside slurmdbd.
 	Accounts *AccountsAgent

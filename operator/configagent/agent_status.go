@@ -27,11 +27,12 @@ type Status struct {
 	Sessions *int `json:"sessions,omitempty"`
 	// AppliedAt is when the daemon confirmed Applied.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
-	// Error says why Wanted is not applied. It is empty while the agent works on it.
+	// Error says why Wanted is not applied or, if it is Applied, not handed out. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
 	// RetryAt is when the agent tries Wanted again after an error. It is zero if the daemon refuses Wanted.
 	RetryAt time.Time `json:"retryAt,omitzero"`
-	// Held says what Wanted waits for although the daemon would start with it, nil if it does not wait.
+	// Held says what Wanted waits for although the daemon would start with it or, if it is Applied, has started with it. It is nil
+	// if Wanted does not wait.
 	Held *Held `json:"held,omitempty"`
 	// StateRelease is the release that has written the state of slurmctld, empty if there is no state.
 	StateRelease string `json:"stateRelease,omitempty"`
@@ -42,11 +43,11 @@ type Status struct {
 // Status returns what the agent has done, and counts the sessions of now.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
-	out, handOut := newStatus(a.inForce, a.last), a.handOut
-	a.mu.Unlock()
-	if handOut.err != nil && out.Error == "" && out.Held == nil {
-		out.Error, out.RetryAt = v1beta1.CutText(handOut.err.Error(), maxText), handOut.retryAt
+	out := newStatus(a.inForce, a.last)
+	if a.last.err == nil {
+		out.setError(a.handOut.err, a.handOut.retryAt)
 	}
+	a.mu.Unlock()
 	if a.cfg.Accounts != nil {
 		out.Accounts = a.cfg.Accounts.Status()
 	}
@@ -76,12 +77,17 @@ func newStatus(f inForce, last attempt) Status {
 		out.Applied, out.AppliedAt = f.Files.text(slurmconf.RevisionFile), f.Since
 		out.Keys, out.JWTKeys = f.Files.keySet(), f.Files.jwtKeys()
 	}
+	out.setError(last.err, last.retryAt)
+	return out
+}
+
+// setError sets Held, or Error and RetryAt, to an error if it is not nil.
+func (s *Status) setError(err error, retryAt time.Time) {
 	var held *HeldError
 	switch {
-	case errors.As(last.err, &held):
-		out.Held = &Held{held.Reason, v1beta1.CutText(held.Message, maxText)}
-	case last.err != nil:
-		out.Error, out.RetryAt = v1beta1.CutText(last.err.Error(), maxText), last.retryAt
+	case errors.As(err, &held):
+		s.Held = &Held{held.Reason, v1beta1.CutText(held.Message, maxText)}
+	case err != nil:
+		s.Error, s.RetryAt = v1beta1.CutText(err.Error(), maxText), retryAt
 	}
-	return out
 }

@@ -33,9 +33,11 @@ type env struct {
 	handOutError error
 	// mustWait is what BeforeStart returns.
 	mustWait error
-	// held is what Hold returns, and holds the revisions that it was asked for, as "in force>wanted".
-	held  error
-	holds []string
+	// held is what Hold returns, or only for the wanted revision heldRevision, and holds the revisions that it was asked for, as
+	// "in force>wanted".
+	held         error
+	heldRevision string
+	holds        []string
 }
 
 func newEnv(t *testing.T) *env {
@@ -54,6 +56,9 @@ func newEnv(t *testing.T) *env {
 		},
 		Hold: func(_ context.Context, inForce, wanted Files) error {
 			e.holds = append(e.holds, inForce.text(slurmconf.RevisionFile)+">"+wanted.text(slurmconf.RevisionFile))
+			if e.heldRevision != "" && wanted.text(slurmconf.RevisionFile) != e.heldRevision {
+				return nil
+			}
 			return e.held
 		},
 		BeforeStart: func(context.Context) error { return e.mustWait },
@@ -295,7 +300,7 @@ func TestWhatADowngradedAgentAccepted(t *testing.T) {
 		}
 	}
 	files := func(conf string) Files { return Files{"slurm.conf": {[]byte(conf), 0o644}} }
-	accept(func() error { return newFileWriter().writeAccepted(dir, files("first")) }, inForceFile, "first")
+	accept(func() error { return newFileWriter().writeAccepted(dir, files("first"), nil) }, inForceFile, "first")
 	accept(func() error { return WriteFiles(dir, files("downgraded")) }, "slurm.conf", "downgraded")
-	accept(func() error { return newFileWriter().writeAccepted(dir, files("again")) }, inForceFile, "again")
+	accept(func() error { return newFileWriter().writeAccepted(dir, files("again"), nil) }, inForceFile, "again")
 }

@@ -32,6 +32,7 @@ func (a *Agent) look(ctx context.Context) {
 		case stepSettle:
 			if err := a.keepForOtherPods(); err != nil {
 				a.note(err)
+				a.handOutFiles(ctx)
 				return
 			}
 			a.settle(wanted)
@@ -101,23 +102,26 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	record, effect := a.inForce, a.effectOf(files)
 	if record.Files == nil {
 		record.Files = a.filesOfEarlierPod(files)
+		record.HandedOut = a.handedOutByEarlierPod(record)
+	}
+	isDue := a.mustHandOut(record, files, effect)
+	if isDue && record.HandedOut == nil {
+		record.HandedOut = filesOfUsers(record)
 	}
 	if awaits == awaitsWanted || record.Given == nil {
 		record.Given = files
 	}
 	started := a.started
-	restarts := started && effect == slurmconf.NeedsRestart ||
-		!started && record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
-	record.HandsOut = record.HandsOut || restarts
 	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	a.update(func() {
 		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
-		if restarts {
+		if isDue {
 			a.handOut = handOut{}
 		}
 	})
+	a.keepHandedOut(record)
 	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
@@ -126,7 +130,10 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	case started:
 		err := a.cfg.Apply(ctx, effect)
 		if err == nil && effect == slurmconf.NeedsReconfigure { // which hands them out
-			a.update(func() { a.inForce.HandsOut, a.handOut = false, handOut{} })
+			a.update(func() { a.inForce.HandedOut, a.handOut = nil, handOut{} })
+		}
+		if errors.Is(err, ErrNotHandedOut) {
+			return nil
 		}
 		return err
 	case a.cfg.Confirm == nil:
@@ -151,32 +158,6 @@ func (a *Agent) confirm(ctx context.Context) {
 		return
 	}
 	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
-}
-
-// handOutFiles has the daemon hand out the files with which it has started, once it has confirmed them.
-func (a *Agent) handOutFiles(ctx context.Context) {
-	now := a.cfg.Now()
-	if a.cfg.HandOut == nil || !a.inForce.HandsOut || a.inForce.Given != nil || a.last.awaited != awaitsNothing ||
-		now.Before(a.handOut.retryAt) {
-		return
-	}
-	err := a.cfg.HandOut(ctx)
-	if err == nil {
-		record := a.inForce
-		record.HandsOut = false
-		if err = a.write.writeRecord(a.cfg.Live, record); err == nil {
-			a.update(func() { a.inForce, a.handOut = record, handOut{} })
-			return
-		}
-	}
-	if ctx.Err() != nil {
-		return // nobody knows
-	}
-	err = fmt.Errorf("%s has started, and does not hand its configuration out: %w", a.cfg.Daemon.Name, err)
-	failures := a.handOut.failures + 1
-	retryAt := backoff(now, failures, true)
-	a.cfg.Log.Error("configuration is not handed out", "err", err, "retryAt", retryAt)
-	a.update(func() { a.handOut = handOut{err, failures, retryAt} })
 }
 
 // confirmEarlier asks the daemon for the last time whether it has what it was given, before other files are wanted: if it has,
@@ -218,11 +199,11 @@ func (a *Agent) finish(ctx context.Context, err error) {
 // setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
 // that ends in between repeats it. If they cannot, the daemon has the files nevertheless.
 func (a *Agent) setInForce(restored bool) error {
-	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now(), HandsOut: a.inForce.HandsOut}
+	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now(), HandedOut: a.inForce.HandedOut}
 	if restored {
 		record.Files = a.inForce.Files
 	}
-	if err := a.writeAccepted(record.Files); err != nil {
+	if err := a.writeAccepted(record); err != nil {
 		a.cfg.Log.Error("the configuration that is in force is not kept for other pods", "err", err)
 		record.Unkept = true
 	}
@@ -242,7 +223,7 @@ func (a *Agent) keepForOtherPods() error {
 	}
 	record := a.inForce
 	record.Unkept = false
-	err := a.writeAccepted(record.Files)
+	err := a.writeAccepted(record)
 	if err == nil {
 		err = a.write.writeRecord(a.cfg.Live, record)
 	}
@@ -253,12 +234,17 @@ func (a *Agent) keepForOtherPods() error {
 	return nil
 }
 
-// writeAccepted keeps files for other pods.
-func (a *Agent) writeAccepted(files Files) error {
+// writeAccepted keeps the files of a record for other pods, and what is to be handed out. Nothing is if another daemon of the same
+// state has handed the same revision out.
+func (a *Agent) writeAccepted(record inForce) error {
+	files, handedOut := record.Files, record.HandedOut
+	if handedOut != nil && a.isHandedOutByAnother(record) {
+		handedOut = nil
+	}
 	if !a.cfg.Daemon.KeepsKeys {
 		files = files.withoutKeys()
 	}
-	return a.write.writeAccepted(a.cfg.Accepted, files)
+	return a.write.writeAccepted(a.cfg.Accepted, files, handedOut)
 }
 
 // restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those

@@ -15,5 +15,8 @@
 // is killed at any point is followed by one that knows what the daemon may have. Files are accepted for other pods only after
 // the daemon has confirmed them.
 //
+// Those that get the configuration from slurmctld get it only in a reconfigure. The first record has what they got last until a
+// reconfigure of their slurmctld has ended (HandedOut). Until then HandOut is tried, after Hold.
+//
 // Beside slurmdbd it brings accounts into the database as well (AccountsAgent, package accounts).
 package configagent

@@ -2,8 +2,7 @@ package configagent
 
 import (
 	"context"
-
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"slices"
 )
 
 // HeldError reports that a checked configuration must wait.
@@ -20,20 +19,24 @@ type Held struct {
 	Message string `json:"message"`
 }
 
-// hold returns what Hold says of files that would replace those in force: those that the daemon has, and those that another pod
-// of it has applied last, such as a slurmctld of the same state.
+// hold returns what Hold says of files that would replace those in force: those that the daemon has, those that its users have, and
+// those that another pod of it has applied last, such as a slurmctld of the same state.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil
 	}
-	own, ofOthers := a.inForce.Files, readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
-	if ofOthers != nil && (own == nil || ofOthers.text(slurmconf.RevisionFile) != own.text(slurmconf.RevisionFile)) {
-		if err := a.cfg.Hold(ctx, ofOthers, files); err != nil {
+	own, accepted := a.inForce.Files, readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	replaced := []Files{a.inForce.HandedOut, accepted.HandedOut, accepted.Files, own}
+	if own == nil {
+		replaced = []Files{accepted.Files} // a start hands nothing out
+	}
+	for i, before := range replaced {
+		if before == nil || slices.ContainsFunc(replaced[i+1:], before.hasRevisionOf) {
+			continue
+		}
+		if err := a.cfg.Hold(ctx, before, files); err != nil {
 			return err
 		}
 	}
-	if own == nil {
-		return nil // nothing else was ever in force
-	}
-	return a.cfg.Hold(ctx, own, files)
+	return nil
 }

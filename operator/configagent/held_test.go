@@ -72,7 +72,7 @@ func TestWhatAnotherPodAppliedCounts(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
 	other := Files{slurmconf.RevisionFile: {[]byte("2"), 0o444}, "slurm.conf": {[]byte("TreeWidth=2"), 0o444}}
-	if err := newFileWriter().writeAccepted(e.cfg.Accepted, other); err != nil {
+	if err := newFileWriter().writeAccepted(e.cfg.Accepted, other, nil); err != nil {
 		t.Fatal(err)
 	}
 	e.want("3", "TreeWidth=3")

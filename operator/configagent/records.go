@@ -20,8 +20,9 @@ type inForce struct {
 	Unkept bool `json:"unkept,omitempty"`
 	// Since is when the daemon confirmed Files.
 	Since time.Time `json:"since,omitzero"`
-	// HandsOut: the daemon has started with other files than before, which those that get them from it do not have yet.
-	HandsOut bool `json:"handsOut,omitempty"`
+	// HandedOut are the files that the daemon has handed out last, without keys, while it still has to hand out those that it
+	// has. They are nil if it has nothing to hand out.
+	HandedOut Files `json:"handedOut,omitempty"`
 }
 
 // attempt is the second record: the last attempt to give the daemon what is wanted.
@@ -44,7 +45,7 @@ type attempt struct {
 	givenAt time.Time
 }
 
-// handOut is when to hand out files again, after failures that ended with err.
+// handOut is when to hand out files again, after failures that ended with err. A *HeldError is no failure.
 type handOut struct {
 	err      error
 	failures int
@@ -163,18 +164,21 @@ func (w fileWriter) writeRecord(dir string, record inForce) error {
 	return w.replace(path)
 }
 
-// readAccepted returns the files that an earlier pod had, nil if there are none. An earlier version of this program kept them
-// as files: those that are newer than the record were written after a downgrade.
-func readAccepted(dir, conf string) Files {
+// readAccepted returns the files that an earlier pod had, nil if there are none.
+func readAccepted(dir, conf string) Files { return readAcceptedRecord(dir, conf).Files }
+
+// readAcceptedRecord returns the record of an earlier pod, empty if there is none. An earlier version of this program kept the
+// accepted files as files: those that are newer than the record were written after a downgrade.
+func readAcceptedRecord(dir, conf string) inForce {
 	record, err := readRecord(dir)
-	files := record.Files
 	if err != nil || isNewer(filepath.Join(dir, conf), filepath.Join(dir, inForceFile)) {
-		files, err = ReadFiles(dir)
+		record = inForce{}
+		record.Files, err = ReadFiles(dir)
 	}
-	if err != nil || files.text(conf) == "" {
-		return nil
+	if err != nil || record.Files.text(conf) == "" {
+		return inForce{}
 	}
-	return files
+	return record
 }
 
 // isNewer reports whether a file was written after another one.
@@ -184,9 +188,9 @@ func isNewer(path, than string) bool {
 	return err == nil && otherErr == nil && file.ModTime().After(other.ModTime())
 }
 
-// writeAccepted keeps files for the agent of the next pod, in one step.
-func (w fileWriter) writeAccepted(dir string, files Files) error {
-	if err := w.writeRecord(dir, inForce{Files: files}); err != nil {
+// writeAccepted keeps files for the agent of the next pod, in one step, with those of inForce.HandedOut.
+func (w fileWriter) writeAccepted(dir string, files, handedOut Files) error {
+	if err := w.writeRecord(dir, inForce{Files: files, HandedOut: handedOut}); err != nil {
 		return err
 	}
 	return w.writeFolder(dir, nil) // those of an earlier version of this program

@@ -1,0 +1,142 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// ErrNotHandedOut reports that the daemon has its files, and has not handed them out: it was started again.
+var ErrNotHandedOut = errors.New("it did not answer in a reconfigure, and was started again")
+
+// ErrStandby reports that another daemon of the same state serves, which hands files out.
+var ErrStandby = errors.New("another one serves")
+
+// mustHandOut reports whether the users of the daemon need other files when it gets files. Whether it hands them out in a
+// reconfigure is known only afterwards.
+func (a *Agent) mustHandOut(record inForce, files Files, effect slurmconf.Effect) bool {
+	switch {
+	case a.cfg.HandOut == nil:
+		return false
+	case a.started:
+		return effect != slurmconf.NoEffect
+	}
+	return record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
+}
+
+// filesOfUsers returns the files that the users of the daemon have if nothing is to be handed out.
+func filesOfUsers(record inForce) Files {
+	if record.Files == nil { // its first start may have failed
+		return record.Given.withoutKeys()
+	}
+	return record.Files.withoutKeys()
+}
+
+// handedOutByEarlierPod returns HandedOut of a record whose files are those of an earlier pod.
+func (a *Agent) handedOutByEarlierPod(record inForce) Files {
+	if a.cfg.HandOut == nil || record.Files == nil {
+		return record.HandedOut
+	}
+	return readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf).HandedOut
+}
+
+// keepHandedOut keeps HandedOut of a record for other pods before the daemon gets new files. It does not replace files that another
+// daemon of the same state has applied. Errors are only logged: setInForce writes it again.
+func (a *Agent) keepHandedOut(record inForce) {
+	if record.HandedOut == nil {
+		return
+	}
+	accepted := readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	if accepted.HandedOut != nil || !accepted.Files.hasRevisionOf(record.Files) {
+		return
+	}
+	if err := a.write.writeAccepted(a.cfg.Accepted, accepted.Files, record.HandedOut); err != nil {
+		a.cfg.Log.Error("what is to be handed out is not kept for other pods", "err", err)
+	}
+}
+
+// isHandedOutByAnother reports whether the accepted folder says that the revision of a record is handed out.
+func (a *Agent) isHandedOutByAnother(record inForce) bool {
+	accepted := readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	return accepted.Files.hasRevisionOf(record.Files) && accepted.HandedOut == nil
+}
+
+// hasRevisionOf reports whether both are files of the same revision.
+func (f Files) hasRevisionOf(other Files) bool {
+	return f != nil && other != nil && f.text(slurmconf.RevisionFile) == other.text(slurmconf.RevisionFile)
+}
+
+// handOutFiles has the daemon hand out the files that it has, once it has confirmed them and Hold allows it.
+func (a *Agent) handOutFiles(ctx context.Context) {
+	now := a.cfg.Now()
+	if a.inForce.HandedOut == nil || a.cfg.HandOut == nil || a.inForce.Given != nil || a.last.awaited != awaitsNothing ||
+		now.Before(a.handOut.retryAt) {
+		return
+	}
+	err := a.tryToHandOut(ctx)
+	if ctx.Err() != nil {
+		return // nobody knows
+	}
+	next := handOut{err: err, failures: a.handOut.failures, retryAt: now.Add(retryDelay)}
+	var held *HeldError
+	var undecided *undecidedError
+	switch {
+	case err == nil:
+		next = handOut{}
+	case errors.Is(err, ErrStandby):
+		next.err = nil
+	case errors.As(err, &held):
+		next.err = &HeldError{held.Reason, fmt.Sprintf("%s has started with it, and hands it out later: %s", a.cfg.Daemon.Name, held.Message)}
+	default:
+		next.failures++
+		next.err = fmt.Errorf("%s has started, and does not hand its configuration out: %w", a.cfg.Daemon.Name, err)
+		next.retryAt = backoff(now, next.failures, !errors.As(err, &undecided))
+	}
+	if next.err != nil && (a.handOut.err == nil || a.handOut.err.Error() != next.err.Error()) {
+		a.cfg.Log.Error("configuration is not handed out", "err", next.err, "retryAt", next.retryAt)
+	}
+	a.update(func() { a.handOut = next })
+}
+
+// undecidedError is an error of Hold that is no *HeldError.
+type undecidedError struct{ error }
+
+func (e *undecidedError) Unwrap() error { return e.error }
+
+// tryToHandOut returns nil if the files in force are handed out, by this daemon or by another one of the same state.
+func (a *Agent) tryToHandOut(ctx context.Context) error {
+	if !a.inForce.Unkept && a.isHandedOutByAnother(a.inForce) {
+		return a.noteHandedOut()
+	}
+	if a.cfg.Hold != nil {
+		err := a.cfg.Hold(ctx, a.inForce.HandedOut, a.inForce.Files)
+		var held *HeldError
+		if err != nil && !errors.As(err, &held) {
+			return &undecidedError{err}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := a.cfg.HandOut(ctx); err != nil {
+		return err
+	}
+	return a.noteHandedOut()
+}
+
+// noteHandedOut notes that nothing is to be handed out any more, for the next agent of the pod and for other pods.
+func (a *Agent) noteHandedOut() error {
+	record := a.inForce
+	record.HandedOut = nil
+	if err := a.writeAccepted(record); err != nil {
+		a.cfg.Log.Error("what is handed out is not kept for other pods", "err", err)
+		record.Unkept = true
+	}
+	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
+		return fmt.Errorf("keeping what is handed out: %w", err)
+	}
+	a.update(func() { a.inForce = record })
+	return nil
+}
