@@ -44,11 +44,14 @@ const slurmdbdDelay = 10 * time.Second
 // slurmctld, which Kubernetes starts again.
 //
 // scontrol reaches the active slurmctld alone. One in standby would take over with the keys with which it started, so it is
-// started again instead, which interrupts nothing.
+// started again instead, which interrupts nothing. One that does not answer while another one does is waited for, and then
+// ended.
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
 // while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. No job starts meanwhile.
+//
+// configagent.ErrNotHandedOut reports that slurmctld was started again instead of a reconfigure.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	switch effect {
 	case slurmconf.NoEffect:
@@ -70,32 +73,59 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 // errNotRunning is the error for a slurmctld that reads its files when it starts.
 var errNotRunning = &configagent.StartingError{Message: "slurmctld does not run and reads its files when it starts"}
 
-// reconfigure makes slurmctld read its configuration again without a restart, if possible.
+// reconfigure makes slurmctld read its configuration again without a restart, if possible. It returns nil if a reconfigure of this
+// very slurmctld has ended, and configagent.ErrNotHandedOut if it was started again instead and answers.
 func (s Slurmctld) reconfigure(ctx context.Context) error {
-	if isStandby(s.ping(ctx), s.Host) {
-		if err := s.end(ctx, killDelay); err != nil {
-			return err
+	ping := s.ping(ctx)
+	if isStandby(ping, s.Host) {
+		return s.startAgain(ctx)
+	}
+	if areOnlyOthersUp(ping, s.Host) {
+		if !s.isRunning() {
+			return errNotRunning
 		}
-		return s.awaitAnswer(ctx)
+		if err := s.awaitAnswer(ctx); err != nil {
+			return s.endHanging(ctx, err)
+		}
 	}
 	s.awaitSlurmdbd(ctx)
 	defer s.closeGate(ctx)()
+	before, _ := readPid("slurmctld", s.PidFile)
 	if err := s.run(ctx, "reconfigure"); err != nil {
 		if !s.isRunning() {
 			return errNotRunning
 		}
 		return err
 	}
-	err := s.awaitAnswer(ctx)
+	if err := s.awaitAnswer(ctx); err != nil {
+		return s.endHanging(ctx, err)
+	}
+	// In the foreground it keeps its process id. scontrol exits with 0 also if it ends.
+	if after, err := readPid("slurmctld", s.PidFile); err == nil && after != before {
+		return configagent.ErrNotHandedOut
+	}
+	return nil
+}
+
+// endHanging ends a slurmctld that runs and has not answered, as the error of awaitAnswer says, and returns any other error.
+func (s Slurmctld) endHanging(ctx context.Context, err error) error {
 	var starting *configagent.StartingError
 	if !errors.As(err, &starting) {
 		return err
 	}
 	s.Log.Error("slurmctld hangs and is ended", "err", err)
+	return s.startAgain(ctx)
+}
+
+// startAgain ends slurmctld, and returns configagent.ErrNotHandedOut when the next one answers.
+func (s Slurmctld) startAgain(ctx context.Context) error {
 	if err := s.end(ctx, killDelay); err != nil {
 		return err
 	}
-	return s.awaitAnswer(ctx)
+	if err := s.awaitAnswer(ctx); err != nil {
+		return err
+	}
+	return configagent.ErrNotHandedOut
 }
 
 // confirmTimeout is how long slurmctld may take to answer one question.
@@ -120,10 +150,11 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 
 // HandOut gives slurmds, slurmrestds and sackds the configuration with which slurmctld has started, by a reconfigure: slurmctld
 // sends it to them only then. Until then slurmds report to the port and the address of before, and jobs that have ended stay
-// RUNNING (measured, docs/development/slurm.md, "What configless hands out").
+// RUNNING (measured, docs/development/slurm.md, "What configless hands out"). configagent.ErrStandby reports that another slurmctld
+// would get the request.
 func (s Slurmctld) HandOut(ctx context.Context) error {
-	if isStandby(s.ping(ctx), s.Host) {
-		return nil
+	if ping := s.ping(ctx); isStandby(ping, s.Host) || areOnlyOthersUp(ping, s.Host) {
+		return configagent.ErrStandby
 	}
 	return s.reconfigure(ctx)
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -63,14 +65,36 @@ const obedient, stubborn = "echo; exec sleep 600", "trap '' TERM; echo; while :;
 
 // TestASlurmctldThatHangsIsEnded: Kubernetes starts it again.
 func TestASlurmctldThatHangsIsEnded(t *testing.T) {
-	s, ended := startSlurmctld(t, obedient)
-	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
+	for name, run := range map[string]func(Slurmctld) error{
+		"Apply":   func(s Slurmctld) error { return s.Apply(t.Context(), slurmconf.NeedsReconfigure) },
+		"HandOut": func(s Slurmctld) error { return s.HandOut(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, ended := startSlurmctld(t, obedient)
+			if err := run(s); !errors.Is(err, configagent.ErrNotHandedOut) {
+				t.Fatal(err)
+			}
+			select {
+			case <-ended:
+			default:
+				t.Error("it still runs")
+			}
+		})
+	}
+}
+
+// TestASlurmctldThatCrashesInAReconfigure: scontrol exits with 0, and the slurmctld that answers has been started after it.
+func TestASlurmctldThatCrashesInAReconfigure(t *testing.T) {
+	s, _ := startSlurmctld(t, obedient)
+	script := fmt.Sprintf("#!/bin/sh\n[ $1 = reconfigure ] && echo %d >%s\necho 'Slurmctld(primary) at ctl is UP'\n", os.Getpid(), s.PidFile)
+	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-ended:
-	default:
-		t.Error("it still runs")
+	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.Is(err, configagent.ErrNotHandedOut) {
+		t.Errorf("Apply ends with %v", err)
+	}
+	if err := s.HandOut(t.Context()); err != nil {
+		t.Errorf("the next hand-out ends with %v", err)
 	}
 }
 
@@ -108,7 +132,7 @@ func TestJobsDoNotStartInAReconfigure(t *testing.T) {
 	programs := partition.Programs{Scontrol: s.Scontrol}
 	s.Gate = gate.Gate{Programs: programs, File: filepath.Join(s.Live, "closed"), Log: s.Log,
 		Conf: partition.ConfStates{Programs: programs, Live: s.Live, File: filepath.Join(s.Live, "states")}}
-	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
+	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.Is(err, configagent.ErrNotHandedOut) { // it hangs
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(filepath.Join(s.Live, "log"))

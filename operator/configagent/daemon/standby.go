@@ -18,6 +18,20 @@ func isStandby(ping, host string) bool {
 	return false
 }
 
+// areOnlyOthersUp reports whether scontrol ping says that the slurmctld of a host is down while another one is up, which would get
+// the requests of scontrol.
+func areOnlyOthersUp(ping, host string) bool {
+	isDown, isAnotherUp := false, false
+	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
+		if line[1] == host {
+			isDown = line[2] != "UP"
+		} else {
+			isAnotherUp = isAnotherUp || line[2] == "UP"
+		}
+	}
+	return isDown && isAnotherUp
+}
+
 // hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.
 func hasAnswered(ping, host string) bool {
 	lines := pingLine.FindAllStringSubmatch(ping, -1)

@@ -1,10 +1,15 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -14,19 +19,24 @@ func TestStandby(t *testing.T) {
 	for _, tc := range []struct {
 		name, ping, up, host string
 		standby, answers     bool
+		// onlyOthers: the slurmctld of the host is down, and another one is up.
+		onlyOthers bool
 	}{
-		{"the only one", "Slurmctld(primary) at ctld-0 is %0\n", "0", "ctld-0", false, true},
-		{"the only one, by another name", "Slurmctld(primary) at ctld-0 is %0\n", "0", "node", false, true},
-		{"the only one, which is down", "Slurmctld(primary) at ctld-0 is %0\n", "", "ctld-0", false, false},
-		{"the primary", pair, "01", "ctld-0", false, true},
-		{"the backup", pair, "01", "ctld-1", true, true},
-		{"a backup that starts", pair, "0", "ctld-1", true, false},
-		{"a backup that has taken over", pair, "1", "ctld-1", false, true},
-		{"a primary that starts", pair, "1", "ctld-0", false, false},
-		{"the second backup of a backup", trio, "12", "ctld-2", true, true},
-		{"the second backup, which is active", trio, "2", "ctld-2", false, true},
-		{"a host of which Slurm does not know", pair, "01", "node", false, false},
-		{"nothing is said", "", "", "ctld-1", false, false},
+		{"the only one", "Slurmctld(primary) at ctld-0 is %0\n", "0", "ctld-0", false, true, false},
+		{"the only one, by another name", "Slurmctld(primary) at ctld-0 is %0\n", "0", "node", false, true, false},
+		{"the only one, which is down", "Slurmctld(primary) at ctld-0 is %0\n", "", "ctld-0", false, false, false},
+		{"the primary", pair, "01", "ctld-0", false, true, false},
+		{"the primary, whose backup is down", pair, "0", "ctld-0", false, true, false},
+		{"both are down", pair, "", "ctld-0", false, false, false},
+		{"the backup", pair, "01", "ctld-1", true, true, false},
+		{"a backup that starts", pair, "0", "ctld-1", true, false, true},
+		{"a backup that has taken over", pair, "1", "ctld-1", false, true, false},
+		{"a primary that starts", pair, "1", "ctld-0", false, false, true},
+		{"the second backup of a backup", trio, "12", "ctld-2", true, true, false},
+		{"the second backup, which is active", trio, "2", "ctld-2", false, true, false},
+		{"the first backup of an active second one", trio, "2", "ctld-1", false, false, true},
+		{"a host of which Slurm does not know", pair, "01", "node", false, false, false},
+		{"nothing is said", "", "", "ctld-1", false, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ping := tc.ping
@@ -43,6 +53,9 @@ func TestStandby(t *testing.T) {
 			if got := hasAnswered(ping, tc.host); got != tc.answers {
 				t.Errorf("answers: %t", got)
 			}
+			if got := areOnlyOthersUp(ping, tc.host); got != tc.onlyOthers {
+				t.Errorf("only others are up: %t", got)
+			}
 		})
 	}
 }
@@ -55,8 +68,73 @@ func TestASlurmctldInStandbyIsStartedAgain(t *testing.T) {
 	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
+	if err := s.HandOut(t.Context()); !errors.Is(err, configagent.ErrStandby) {
+		t.Errorf("handing out ends with %v", err)
+	}
+	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.Is(err, configagent.ErrNotHandedOut) {
 		t.Fatal(err)
 	}
 	<-ended
+}
+
+// TestAnotherSlurmctldIsNotReconfigured: scontrol would reach the one that is up, which would hand out its own files.
+func TestAnotherSlurmctldIsNotReconfigured(t *testing.T) {
+	const script = `#!/bin/sh
+echo "$*" >>%[1]s/log
+[ "$1" = ping ] || exit 0
+echo "Slurmctld(primary) at ctl is $([ -e %[1]s/up ] && echo UP || echo DOWN)"
+echo "Slurmctld(backup) at ctl2 is UP"
+`
+	start := func(t *testing.T) Slurmctld {
+		s, _ := startSlurmctld(t, obedient)
+		s.Host = "ctl"
+		if err := os.WriteFile(s.Scontrol, fmt.Appendf(nil, script, s.Live), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+		return s
+	}
+	check := func(t *testing.T, s Slurmctld, want bool) {
+		t.Helper()
+		log, err := os.ReadFile(filepath.Join(s.Live, "log"))
+		if err != nil || strings.Contains(string(log), "reconfigure") != want {
+			t.Errorf("scontrol was called with %q, %v, reconfigured: want %t", log, err, want)
+		}
+	}
+	var starting *configagent.StartingError
+	t.Run("ours does not run", func(t *testing.T) {
+		s := start(t)
+		if err := s.end(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.As(err, &starting) {
+			t.Errorf("Apply ends with %v", err)
+		}
+		check(t, s, false)
+	})
+	t.Run("ours hangs", func(t *testing.T) {
+		s := start(t)
+		if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err == nil || errors.Is(err, configagent.ErrNotHandedOut) {
+			t.Errorf("Apply ends with %v", err)
+		}
+		if s.isRunning() {
+			t.Error("it still runs")
+		}
+		check(t, s, false)
+	})
+	t.Run("ours starts", func(t *testing.T) {
+		s := start(t)
+		s.Timeout = time.Minute
+		time.AfterFunc(300*time.Millisecond, func() { _ = os.WriteFile(filepath.Join(s.Live, "up"), nil, 0o600) })
+		if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err != nil {
+			t.Error(err)
+		}
+		check(t, s, true)
+	})
+	t.Run("it is asked to hand out", func(t *testing.T) {
+		s := start(t)
+		if err := s.HandOut(t.Context()); !errors.Is(err, configagent.ErrStandby) {
+			t.Errorf("handing out ends with %v", err)
+		}
+		check(t, s, false)
+	})
 }
