@@ -54,15 +54,17 @@ type Agent struct {
 	Err error
 }
 
-// IsSettled reports whether every agent has applied or refused the newest configuration, so that nothing
+// IsSettled reports whether every agent has applied and handed out, or refused, the newest configuration, so that nothing
 // is to be expected before somebody changes something.
 func (o Observation) IsSettled() bool {
 	if len(o.Agents) < o.Replicas {
 		return false
 	}
 	for _, agent := range o.Agents {
-		refused := agent.Status.Wanted == o.Revision && agent.Status.Error != "" && agent.Status.RetryAt.IsZero()
-		decided := agent.Status.Applied == o.Revision || refused && agent.Status.Given == ""
+		s := agent.Status
+		refused := s.Wanted == o.Revision && s.Error != "" && s.RetryAt.IsZero()
+		waits := s.Wanted == o.Revision && (s.Held != nil || !s.RetryAt.IsZero())
+		decided := s.Applied == o.Revision && !waits || refused && s.Given == ""
 		if agent.Err != nil || !decided {
 			return false
 		}
@@ -76,7 +78,7 @@ func (o Observation) RequeueAfter() time.Duration {
 	case o.IsSettled():
 		return resyncInterval
 	case slices.ContainsFunc(o.Agents, func(a Agent) bool {
-		return a.Err == nil && a.Status.Held == nil && a.Status.RetryAt.IsZero()
+		return a.Err == nil && a.Status.Applied != o.Revision && a.Status.Held == nil && a.Status.RetryAt.IsZero()
 	}):
 		return settlingInterval
 	}
@@ -126,8 +128,12 @@ func (o Observation) wayOut(reason string) string {
 		v1beta1.AnnotationForceRevision, o.Revision)
 }
 
-// notApplied returns the condition for a revision that an agent does not apply, and for which reason.
+// notApplied returns the condition for a revision that an agent does not apply or not hand out, and for which reason.
 func (o Observation) notApplied(s configagent.Status, reason, why string) metav1.Condition {
+	if s.Applied == o.Revision {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason,
+			Message: fmt.Sprintf("revision %s is in force, but: %s", o.Revision, why)}
+	}
 	inForce := o.Daemon + " waits for another one"
 	switch {
 	case s.Applied != "":

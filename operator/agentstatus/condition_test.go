@@ -92,6 +92,13 @@ func TestConfigApplied(t *testing.T) {
 			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; to apply it now and end these jobs: " +
 				"kubectl annotate controllers.slinky.slurm.net -n ns c --overwrite slinky.slurm.net/force-revision=new; " +
 				"revision old stays in force"}, false},
+		{"it is in force, and its hand-out is held", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "new",
+			Held: &configagent.Held{Reason: "GresInUse", Message: "job 5"}}}}, metav1.Condition{Status: "False",
+			Reason: "GresInUse", Message: "revision new is in force, but: job 5; to apply it now and end these jobs: " +
+				"kubectl annotate controllers.slinky.slurm.net -n ns c --overwrite slinky.slurm.net/force-revision=new"}, false},
+		{"it is in force, and its hand-out is tried again", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "new",
+			Error: "no answer", RetryAt: time.Unix(1, 0)}}}, metav1.Condition{Status: "False", Reason: "Retrying",
+			Message: "revision new is in force, but: no answer"}, false},
 		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
@@ -144,6 +151,8 @@ func TestRequeueAfter(t *testing.T) {
 			silentInterval},
 		{"one tries it again", []Agent{silent, {Status: configagent.Status{Wanted: "new", Error: "x", RetryAt: time.Unix(1, 0)}}},
 			silentInterval},
+		{"one does not hand it out yet", []Agent{{Status: configagent.Status{Applied: "new"}},
+			{Status: configagent.Status{Wanted: "new", Applied: "new", Held: &configagent.Held{}}}}, silentInterval},
 		{"both have it", []Agent{{Status: configagent.Status{Applied: "new"}}, {Status: configagent.Status{Applied: "new"}}},
 			resyncInterval},
 	} {

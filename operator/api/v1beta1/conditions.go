@@ -202,7 +202,7 @@ const (
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
 	ReasonTooManyJobs = "TooManyJobs"
 	// ReasonRetrying (False): the configuration could not be checked, or slurmctld did not come back with it and was given
-	// the one before again. It is tried again, more and more seldom. The message says why.
+	// the one before again, or does not hand it out. It is tried again, more and more seldom. The message says why.
 	ReasonRetrying = "Retrying"
 )
 
