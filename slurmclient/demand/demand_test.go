@@ -160,7 +160,9 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 		"too much disk": {demandtest.WithChange(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil,
 			"no node has the features or the disk"},
 		"a malformed expression": {demandtest.WithChange(func(j *slurm.Job) { j.Features = "a&&b" }), nil,
-			"constraint cannot be parsed"},
+			"constraint or generic resources cannot be parsed"},
+		"malformed generic resources": {demandtest.WithChange(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu:h100:1x" }), nil,
+			"constraint or generic resources cannot be parsed"},
 		"more nodes than allowed": {demandtest.OnNodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) },
 			"more nodes than the job or the partition allows"},
 		"more CPUs of a node than the partition allows": {demandtest.WithChange(

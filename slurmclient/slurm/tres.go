@@ -103,21 +103,56 @@ func ParseGRES(text string) (map[string]uint64, error) {
 	return out, bad
 }
 
-// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. An item without a count counts 1.
+// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. An item without a count counts 1, and what sbatch does not read as a
+// count is a type, such as 2080ti and 3g.20gb. Of three parts the last one must be a count.
 func parseGRESItem(item string) (name string, count uint64, err error) {
-	i := strings.LastIndexByte(item, ':')
-	if i < 0 {
-		return item, 1, nil
-	}
-	last := item[i+1:]
-	count, err = parseCount(last, false)
+	name, last, ok := cutLast(item, ':')
+	count, isCount := parseGRESCount(last)
 	switch {
-	case err == nil:
-		return item[:i], count, nil
-	case last == "" || isDigit(last[0]):
-		return "", 0, err
+	case !ok:
+		return item, 1, nil
+	case isCount:
+		return name, count, nil
+	case strings.Contains(name, ":") || name == "":
+		return "", 0, fmt.Errorf("%q is not a count", last)
+	case last == "":
+		return name, 1, nil
 	}
-	return item, 1, nil // the last part is a type
+	return item, 1, nil
+}
+
+func cutLast(s string, separator byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// parseGRESCount parses a count of generic resources as sbatch does (measured, docs/development/slurm.md, "Counts of generic
+// resources"): digits, and perhaps a unit, which is a power of 1024 (k, kib) or of 1000 (kb). Anything else is no count.
+func parseGRESCount(s string) (uint64, bool) {
+	digits := strings.TrimRight(s, "kmgtpibKMGTPIB")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	unit := strings.ToLower(s[len(digits):])
+	if unit == "" {
+		return n, true
+	}
+	power := strings.IndexByte("kmgtp", unit[0]) + 1
+	base := map[string]uint64{"": 1024, "ib": 1024, "b": 1000}[unit[1:]]
+	if power == 0 || base == 0 {
+		return 0, false
+	}
+	for range power {
+		if n > math.MaxUint64/base {
+			return math.MaxUint64, true
+		}
+		n *= base
+	}
+	return n, true
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

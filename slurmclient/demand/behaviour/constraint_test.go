@@ -60,7 +60,7 @@ func TestUnreadableConstraintsAreReported(t *testing.T) {
 		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
 			demandtest.NewNode("n1", demandtest.WithFeatures("a", "b")),
 			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = text })))
-		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint cannot be parsed" {
+		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint or generic resources cannot be parsed" {
 			t.Errorf("%q: %+v", text, p.Unsatisfiable)
 		}
 	}

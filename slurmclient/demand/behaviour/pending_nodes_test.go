@@ -222,7 +222,9 @@ func TestPendingNodesOfGPUs(t *testing.T) {
 		"at zero nodes GPUs are assumed to exist": {[]any{demandtest.NewJobs(1, 2, perNode("gres/gpu:8"))}, 2},
 		"resources besides GRES are ignored": {[]any{busy,
 			demandtest.NewJob(1, perNode("license/x:1,gres/gpu:1"))}, 1},
-		"malformed GRES request only a node": {[]any{busy, demandtest.NewJob(1, perNode("gres/gpu:1x"))}, 1},
+		"a type that begins with a digit is not a count": {[]any{busy, demandtest.NewJob(1, perNode("gres/gpu:1080ti"))}, 0},
+		"nodes of such a type run its jobs": {[]any{demandtest.NewNode("n1", demandtest.WithGRES("gpu:1080ti:1")),
+			demandtest.NewJobs(1, 2, perNode("gres/gpu:1080ti"))}, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

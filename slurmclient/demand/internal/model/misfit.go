@@ -25,7 +25,7 @@ const (
 func (f Misfit) text() string {
 	return [...]string{
 		MisfitNone: "", MisfitClosed: "partition is down",
-		MisfitUnreadable: "constraint cannot be parsed",
+		MisfitUnreadable: "constraint or generic resources cannot be parsed",
 		MisfitForeign:    "required nodes are not in the partition",
 		MisfitFeatures:   "no node has the features or the disk",
 		MisfitTasks:      "the tasks do not fit the CPUs that slurmctld allocates on each node",

@@ -29,16 +29,17 @@ type Requirements struct {
 	ThreadsPerCore uint64
 	WholeMemory    bool
 	constraint     constraint.Constraint
-	Readable       bool
-	RequiredNodes  []string
-	ExcludedNodes  map[string]bool
+	// Readable is whether the constraint and the generic resources could be parsed. Otherwise no node runs the job.
+	Readable      bool
+	RequiredNodes []string
+	ExcludedNodes map[string]bool
 	// Exclusive is whether the job has its nodes to itself. ExclusiveToGroup is whether it shares
 	// them only with jobs of its group, which have the same user.
 	Exclusive, ExclusiveToGroup bool
 }
 
-// ParseRequirements parses the record of a job. It never fails: malformed GRES are ignored, and a
-// malformed constraint clears readable.
+// ParseRequirements parses the record of a job. It never fails: malformed generic resources and a malformed constraint clear
+// Readable.
 func ParseRequirements(a *JobSpec) Requirements {
 	n := Requirements{
 		Nodes: max(a.nodes, 1), MaxNodes: a.maxNodes,
@@ -101,6 +102,7 @@ func (n *Requirements) DropGuessedMaximum() {
 func (n *Requirements) parseGRESNeeds(a *JobSpec) {
 	n.SpreadsGRES = a.maxNodes != 1 &&
 		(strings.Contains(a.TresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
+	addGRES := func(to *map[string]uint64, text string) { n.Readable = addGRES(to, text) == nil && n.Readable }
 	addGRES(&n.GresPerNode, a.tresPerNode)
 	addGRES(&n.GresPerNode, a.tresPerSocket) // at least one socket
 	addGRES(&n.GresPerJob, a.TresPerJob)
@@ -118,9 +120,9 @@ func (n *Requirements) parseGRESNeeds(a *JobSpec) {
 
 // addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1", each under its
 // name and under its name with type.
-func addGRES(to *map[string]uint64, text string) {
+func addGRES(to *map[string]uint64, text string) error {
 	if text == "" {
-		return
+		return nil
 	}
 	var list []string
 	for item := range strings.SplitSeq(text, ",") {
@@ -130,12 +132,10 @@ func addGRES(to *map[string]uint64, text string) {
 		}
 	}
 	counts, err := slurm.ParseGRES(strings.Join(list, ","))
-	if err != nil {
-		return
-	}
 	for name, count := range counts {
 		raiseCount(to, name, count)
 	}
+	return err
 }
 
 func raiseCount(to *map[string]uint64, name string, count uint64) {
