@@ -1,6 +1,7 @@
 package slurmclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,17 @@ func (a *answer) problem(op string) error {
 	}
 	// The error quotes nothing: the server may be anything, and people who see the error may
 	// not be allowed to see its answers.
-	return &Error{Code: codeOfStatus(a.status), Op: op, Status: a.status}
+	code := codeOfStatus(a.status)
+	if a.isMissingPath() {
+		code = CodeUnsupported
+	}
+	return &Error{Code: code, Op: op, Status: a.status}
+}
+
+// isMissingPath reports whether slurmrestd itself answered that it has no such path: "Unable find requested URL" (24.11), or
+// "Unable to find requested URL endpoint" (26.05). The status alone may be a proxy's, and tells nothing about Slurm.
+func (a *answer) isMissingPath() bool {
+	return a.status == http.StatusNotFound && !a.json && bytes.Contains(a.body, []byte("find requested URL"))
 }
 
 func outlineProblem(op string, status int, out wire.Outline) error {
@@ -183,8 +194,6 @@ func codeOfStatus(status int) Code {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNetworkAuthenticationRequired:
 		return CodeUnauthorized
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return CodeUnsupported
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusOK:
 		return CodeInvalid
 	case http.StatusConflict:

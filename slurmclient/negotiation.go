@@ -1,6 +1,7 @@
 package slurmclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,11 +55,17 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	if jobs != nil {
 		return jobs, nil
 	}
-	jobs, found, err := c.tryVersion(ctx, other)
-	if err != nil {
+	state, err := c.tryVersion(ctx, other)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !found {
+	case state == versionDoubtful:
+		return b, nil // the next request asks again
+	case state == versionOffered:
+		if jobs, err = wire.NewBinding(other, c.base, c.http); err != nil {
+			return nil, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
+		}
+	default:
 		jobs = b
 	}
 	c.mu.Lock()
@@ -132,11 +139,24 @@ func (c *Client) endNegotiation(n *negotiation) {
 }
 
 // negotiate sends a ping in every version, newest first, until the server accepts one. The server
-// answers 404 for a version that it lacks.
+// answers 404 for a version that it lacks. Where the answer is not its own, as that of a proxy, which may give it at any time, the
+// first of these versions is tried once more when the server has accepted an older one.
 func (c *Client) negotiate(ctx context.Context) (string, error) {
+	doubtful := ""
 	for _, version := range wire.Versions() {
-		if _, found, err := c.tryVersion(ctx, version); found || err != nil {
+		state, err := c.tryVersion(ctx, version)
+		switch {
+		case err != nil:
+			return "", err
+		case state == versionDoubtful:
+			doubtful = cmp.Or(doubtful, version)
+		case state == versionOffered && doubtful != "":
+			if state, err = c.tryVersion(ctx, doubtful); state == versionOffered {
+				version = doubtful
+			}
 			return version, err
+		case state == versionOffered:
+			return version, nil
 		}
 	}
 	return "", &Error{Code: CodeUnsupported, Op: versionOp, Status: http.StatusNotFound, Message: fmt.Sprintf(
@@ -146,26 +166,38 @@ func (c *Client) negotiate(ctx context.Context) (string, error) {
 
 const versionOp = "finding a common API version"
 
-// tryVersion sends a ping in a version; found is whether the server offers the version.
-func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
+// versionState is what the answer to a ping tells of a version.
+type versionState int
+
+const (
+	versionMissing versionState = iota
+	versionOffered
+	// versionDoubtful: somebody else than slurmrestd answered 404.
+	versionDoubtful
+)
+
+// tryVersion sends a ping in a version.
+func (c *Client) tryVersion(ctx context.Context, version string) (versionState, error) {
 	ctx = transport.WithOp(ctx, "ping")
-	b, err = wire.NewBinding(version, c.base, c.http)
+	b, err := wire.NewBinding(version, c.base, c.http)
 	if err != nil {
-		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
+		return versionMissing, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
 	}
 	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) {
 		return b.Ping(ctx)
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	if ans.status == http.StatusNotFound {
-		return nil, false, nil
+	switch {
+	case err != nil:
+		return versionMissing, err
+	case ans.isMissingPath():
+		return versionMissing, nil
+	case ans.status == http.StatusNotFound:
+		return versionDoubtful, nil
 	}
 	if err := ans.problem(versionOp); err != nil {
-		return nil, false, err
+		return versionMissing, err
 	}
-	return b, true, nil
+	return versionOffered, nil
 }
 
 // recordServer records which release answered. If the release differs from the last one, the server
@@ -186,11 +218,10 @@ func (c *Client) recordServer(s slurm.Server) {
 // slurmdbd. slurmrestd then lacks the path, as it does for an API version that it no longer offers;
 // but it answers a ping of the version, and that answer names no accounting storage.
 func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure error) bool {
-	var e *Error
-	if !errors.As(failure, &e) || e.Status != http.StatusNotFound {
+	if !isMissingPath(failure) {
 		return false
 	}
-	if _, found, err := c.tryVersion(ctx, b.Version()); err != nil || !found {
+	if state, err := c.tryVersion(ctx, b.Version()); err != nil || state != versionOffered {
 		return false
 	}
 	c.mu.Lock()
@@ -227,7 +258,14 @@ func (c *Client) renegotiate(ctx context.Context, bind bindFunc, attempt func(wi
 // does when it no longer offers the version. An operation that the version does not have fails
 // without a request, so it says nothing about the server.
 func suggestsOtherVersion(err error) bool {
-	return CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported)
+	var e *Error
+	return isMissingPath(err) || errors.As(err, &e) && e.Status == http.StatusNotFound && e.Number == 0
+}
+
+// isMissingPath reports whether slurmrestd answered that it has no such path.
+func isMissingPath(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeUnsupported && e.Op != versionOp && !errors.Is(err, wire.ErrUnsupported)
 }
 
 // dropVersion discards the negotiated version and reports whether another one may be negotiated,

@@ -198,7 +198,7 @@ func TestAnUnsupportedConfigurationIsNotRequested(t *testing.T) {
 	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
 		asked.Add(1)
 		if r.URL.Path != "/slurm/v0.0.44/ping/" {
-			return reply{http.StatusNotFound, "text/plain", nil}, nil
+			return missingPath, nil
 		}
 		return recordedReply(t, "26.05/v0.0.44/ping.json"), nil
 	})
@@ -217,5 +217,109 @@ func TestAnUnsupportedConfigurationIsNotRequested(t *testing.T) {
 	}
 	if n := asked.Load(); n > 2 {
 		t.Errorf("%d requests were made; negotiating the version takes 2", n)
+	}
+}
+
+// missingPath is what slurmrestd answers for a path that it does not have, and strangersPath what something in front of it does.
+var (
+	missingPath   = reply{http.StatusNotFound, "text/plain", []byte("Unable to find requested URL endpoint.")}
+	strangersPath = reply{http.StatusNotFound, "text/html", []byte("<h1>404 page not found</h1>")}
+)
+
+// TestA404OfAProxyErasesNothing: what was read of slurmctld's configuration stays, with the error, until slurmrestd answers again.
+func TestA404OfAProxyErasesNothing(t *testing.T) {
+	var fault atomic.Pointer[reply]
+	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
+		isPing := strings.HasSuffix(r.URL.Path, "/ping/")
+		if answer := fault.Load(); answer != nil && !isPing {
+			return *answer, nil
+		}
+		if isPing {
+			return recordedAnywhere(t, "26.05/v0.0.45", "ping.json"), nil
+		}
+		return recordedReply(t, "26.05/v0.0.45/conf.json"), nil
+	})
+	cache := slurmclient.NewCache(client,
+		slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Conf}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go cache.Run(ctx)
+	if err := cache.Refresh(ctx, slurmclient.Conf); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
+		answer := strangersPath
+		answer.status = status
+		fault.Store(&answer)
+		wantCode(t, "a proxy's answer", cache.Refresh(ctx, slurmclient.Conf), slurmclient.CodeUnavailable)
+		if conf := cache.Snapshot().Conf; conf.Value == nil || conf.Err == nil {
+			t.Errorf("after a proxy's %d the configuration is %v, the error %v", status, conf.Value, conf.Err)
+		}
+	}
+	fault.Store(nil)
+	if err := cache.Refresh(ctx, slurmclient.Conf); err != nil {
+		t.Error(err)
+	}
+	fault.Store(&missingPath)
+	if err := cache.Refresh(ctx, slurmclient.Conf); err != nil {
+		t.Error(err)
+	}
+	if conf := cache.Snapshot().Conf; conf.Value != nil {
+		t.Errorf("slurmrestd has no configuration, and it is %v", conf.Value)
+	}
+}
+
+// TestA404OfAProxyIsNoVersion: a proxy answers 404 once, or to every version but an old one.
+func TestA404OfAProxyIsNoVersion(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		strange int // how many pings of v0.0.45 the proxy answers
+		want    string
+	}{
+		{"once", 1, "v0.0.45"},
+		{"always, as one that replaces what slurmrestd answers", 1000, "v0.0.44"},
+	} {
+		var strange int
+		var read []string
+		client := newTestClient(t, "", func(r *http.Request) (reply, error) {
+			version := strings.Split(r.URL.Path, "/")[2]
+			if !strings.HasSuffix(r.URL.Path, "/ping/") {
+				read = append(read, version)
+				return recordedReply(t, "26.05/"+version+"/partitions.json"), nil
+			}
+			if version == "v0.0.45" && strange < tc.strange {
+				strange++
+				return strangersPath, nil
+			}
+			return recordedAnywhere(t, "26.05/"+version, "ping.json"), nil
+		})
+		if _, err := client.Partitions(t.Context(), 0); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		if !slices.Equal(read, []string{tc.want}) {
+			t.Errorf("%s: it was read in %v", tc.name, read)
+		}
+	}
+}
+
+// TestA404OfAProxyFindsAnotherVersion: slurmrestd was replaced behind a proxy that hides its answers.
+func TestA404OfAProxyFindsAnotherVersion(t *testing.T) {
+	var offered atomic.Value
+	offered.Store("v0.0.45")
+	client := newTestClient(t, "", func(r *http.Request) (reply, error) {
+		version := strings.Split(r.URL.Path, "/")[2]
+		switch {
+		case version != offered.Load():
+			return strangersPath, nil
+		case strings.HasSuffix(r.URL.Path, "/ping/"):
+			return recordedAnywhere(t, "26.05/"+version, "ping.json"), nil
+		}
+		return recordedReply(t, "26.05/"+version+"/partitions.json"), nil
+	})
+	for _, version := range []string{"v0.0.45", "v0.0.44"} {
+		offered.Store(version)
+		if _, err := client.Partitions(t.Context(), 0); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
 	}
 }

@@ -2,10 +2,12 @@ package slurmclient
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -99,10 +101,10 @@ func valueReader[T any](
 	}
 }
 
-// confIfSupported is Conf, but returns nil if the API version does not support it.
+// confIfSupported is Conf, but returns nil if the API version, or the server in that version, does not have it.
 func (c *Client) confIfSupported(ctx context.Context) (*slurm.Conf, error) {
 	conf, err := c.Conf(ctx)
-	if CodeOf(err) == CodeUnsupported {
+	if errors.Is(err, wire.ErrUnsupported) || isMissingPath(err) {
 		return nil, nil
 	}
 	return conf, err
