@@ -521,3 +521,45 @@ func TestLandingPageShowsTheCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsOfJobsThatSlurmctldDoesNotCount: by default AccountingStorageTRES lists no GPUs.
+func TestGPUsOfJobsThatSlurmctldDoesNotCount(t *testing.T) {
+	cfg := allCollectorsConfig()
+	cfg.Compat = collector.Sets()
+	for _, tc := range []struct {
+		name   string
+		change func(*slurm.Job)
+		want   []string // samples
+		absent []string // names
+	}{
+		{"they follow from what the job has", func(j *slurm.Job) { j.TRESPerNode, j.GRESAllocated = "gres/gpu:2", "gres/gpu=2" },
+			[]string{`slurm_user_gpus{user="gina",state="running"} 2`, `slurm_account_gpus{account="vision",state="running"} 2`,
+				`slurm_user_gpus{user="gina",state="pending"} 0`}, nil},
+		{"they do not", func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" },
+			[]string{`slurm_user_gpus{user="gina",state="pending"} 0`, `slurm_user_gpus{user="alice",state="running"} 0`},
+			[]string{`slurm_user_gpus{user="gina",state="running"}`, `slurm_account_gpus{account="vision",state="running"}`,
+				`slurm_jobs_gpus{state="running"}`}},
+	} {
+		s := exportertest.SmallCluster()
+		s.Jobs.Value = append(s.Jobs.Value, exportertest.NewJob(100, func(j *slurm.Job) {
+			exportertest.SetRunning(j)
+			j.UserName, j.UserID, j.Account = "gina", 3100, "vision"
+			tc.change(j)
+		}))
+		e := renderedExporter(t, s, cfg)
+		text := scrapeText(t, e, exposition.Native)
+		for _, sample := range tc.want {
+			if !strings.Contains(text, "\n"+sample+"\n") {
+				t.Errorf("%s: %s is missing", tc.name, sample)
+			}
+		}
+		for _, name := range tc.absent {
+			if strings.Contains(text, "\n"+name) {
+				t.Errorf("%s: %s is there", tc.name, name)
+			}
+		}
+		if compat := scrapeText(t, e, exposition.OpenMetrics); strings.Contains(compat, "\nslurm_jobs_gpus_alloc ") != (tc.absent == nil) {
+			t.Errorf("%s: slurm_jobs_gpus_alloc is there: %v", tc.name, tc.absent != nil)
+		}
+	}
+}

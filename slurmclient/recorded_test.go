@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // reply is a recorded answer.
@@ -317,5 +318,33 @@ func TestConfPrivateData(t *testing.T) {
 				t.Errorf("PrivateData is %q, want %q", conf.PrivateData, tc.want)
 			}
 		})
+	}
+}
+
+// TestGRESOfJobs: every version reports what a job has, whatever AccountingStorageTRES lists.
+func TestGRESOfJobs(t *testing.T) {
+	for _, folder := range []string{"24.11/v0.0.40", "24.11/v0.0.41", "24.11/v0.0.42", "26.05/v0.0.42", "26.05/v0.0.43",
+		"26.05/v0.0.44", "26.05/v0.0.45"} {
+		jobs, err := newTestClient(t, filepath.Base(folder), alwaysReply(recordedReply(t, folder+"/jobs.json"))).Jobs(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := 0
+		for _, j := range jobs.Items {
+			if j.State.Base != slurm.JobRunning || !strings.Contains(j.TRESAllocated, "gres/gpu") {
+				continue
+			}
+			counted++
+			byItself := *j
+			byItself.TRESAllocated, _, _ = strings.Cut(j.TRESAllocated, ",gres/")
+			text, known := byItself.AllocatedTRES()
+			want, _ := slurm.ParseTRES(j.TRESAllocated)
+			if got, err := slurm.ParseTRES(text); err != nil || !known || got.GPUs() != want.GPUs() {
+				t.Errorf("%s: job %d has %q, want the GPUs of %q", folder, j.ID, text, j.TRESAllocated)
+			}
+		}
+		if counted == 0 {
+			t.Errorf("%s: no job has GPUs", folder)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"math"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/exporter/exposition"
@@ -123,6 +124,13 @@ func openmetricsNodes() []exposition.Family {
 	}
 }
 
+func allocatedGPUs(t *tally.Jobs) float64 {
+	if t.Running.HasUnknownGPUs {
+		return math.NaN()
+	}
+	return float64(t.Running.GPUs)
+}
+
 func openmetricsJobs() []tallyFigure[*tally.Jobs] {
 	return []tallyFigure[*tally.Jobs]{
 		{"jobs", "Jobs", func(t *tally.Jobs) float64 { return float64(t.Total) }},
@@ -138,8 +146,7 @@ func openmetricsJobs() []tallyFigure[*tally.Jobs] {
 		jobBaseFigure("jobs_failed", "Jobs in FAILED", slurm.JobFailed),
 		jobFlagFigure("jobs_fed_requeued", "Jobs with the flag REQUEUE_FED", slurm.JobRequeueFed),
 		{"jobs_finished", "Finished jobs", func(t *tally.Jobs) float64 { return float64(t.Finished()) }},
-		{"jobs_gpus_alloc", "GPUs allocated to running jobs",
-			func(t *tally.Jobs) float64 { return float64(t.Running.GPUs) }},
+		{"jobs_gpus_alloc", "GPUs allocated to running jobs", allocatedGPUs},
 		{"jobs_hold", "Pending jobs that are held", func(t *tally.Jobs) float64 { return float64(t.Held) }},
 		{"jobs_memory_alloc", "Memory allocated to running jobs, in MiB",
 			func(t *tally.Jobs) float64 { return float64(t.Running.MemoryMiB) }},

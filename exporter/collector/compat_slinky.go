@@ -2,6 +2,7 @@ package collector
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -53,7 +54,7 @@ func slinkyCollector() exposition.Collector {
 // tallyFigure is a named number that a tally provides.
 type tallyFigure[T any] struct {
 	name, help string
-	value      func(T) float64
+	value      func(T) float64 // NaN if it is not known
 }
 
 // labelledTally is a tally with its label values.
@@ -74,7 +75,9 @@ func tallyFamilies[T any](
 					return
 				}
 				for _, t := range of(v) {
-					out.Add(f.value(t.tally), t.labels...)
+					if value := f.value(t.tally); !math.IsNaN(value) {
+						out.Add(value, t.labels...)
+					}
 				}
 			}})
 	}

@@ -38,7 +38,7 @@ func jobGroupFamilies(label, owner string, of func(*tally.View) map[string]*tall
 		group("cpus", "CPUs that jobs of the "+owner+" have or request.",
 			amount(func(a tally.Amounts) uint64 { return a.CPUs }, 1)),
 		group("gpus", "GPUs that jobs of the "+owner+" have or request.",
-			amount(func(a tally.Amounts) uint64 { return a.GPUs }, 1)),
+			func(t *tally.Jobs, out *exposition.Samples, name string) { putGPUs(t, out, name) }),
 		group("memory_bytes", "Memory that jobs of the "+owner+" have or request.",
 			amount(func(a tally.Amounts) uint64 { return a.MemoryMiB }, mebibyte)),
 	}

@@ -63,7 +63,7 @@ func jobsCollector() exposition.Collector {
 			{Name: "slurm_jobs_gpus", Kind: exposition.Gauge, Help: "GPUs that jobs have or request.",
 				Labels: []string{"state"},
 				Values: readAllJobs(func(t *tally.Jobs, out *exposition.Samples) {
-					putAmounts(t, out, func(a tally.Amounts) uint64 { return a.GPUs }, 1)
+					putGPUs(t, out)
 				})},
 			{Name: "slurm_jobs_memory_bytes", Kind: exposition.Gauge, Help: "Memory that jobs have or request.",
 				Labels: []string{"state"},
@@ -78,6 +78,18 @@ func readAllJobs(put func(t *tally.Jobs, out *exposition.Samples)) func(*tally.V
 	return func(v *tally.View, out *exposition.Samples) {
 		if v.JobTotals != nil {
 			put(&v.JobTotals.All, out)
+		}
+	}
+}
+
+// putGPUs adds a sample of the GPUs for each of pending, running and suspended, but for those with a job whose GPUs are not known.
+func putGPUs(t *tally.Jobs, out *exposition.Samples, labels ...string) {
+	for _, of := range []struct {
+		tally.Amounts
+		state string
+	}{{t.Pending, "pending"}, {t.Running, "running"}, {t.Suspended, "suspended"}} {
+		if !of.HasUnknownGPUs {
+			out.AddCount(of.GPUs, append(labels, of.state)...)
 		}
 	}
 }

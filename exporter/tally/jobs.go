@@ -8,9 +8,14 @@ import (
 )
 
 // Amounts are the resources of a group of jobs.
-type Amounts struct{ CPUs, GPUs, MemoryMiB, Nodes uint64 }
+type Amounts struct {
+	CPUs, GPUs, MemoryMiB, Nodes uint64
+	// HasUnknownGPUs is whether a job has GPUs whose number is not known.
+	HasUnknownGPUs bool
+}
 
-func (a *Amounts) add(t slurm.TRES, times uint64) {
+func (a *Amounts) add(t jobTRES, times uint64) {
+	a.HasUnknownGPUs = a.HasUnknownGPUs || !t.hasGPUs && times > 0
 	a.CPUs += t.CPUs * times
 	a.GPUs += t.GPUs() * times
 	a.MemoryMiB += t.MemoryMiB * times
@@ -99,7 +104,13 @@ func (t *Jobs) Finished() uint64 {
 type jobFacts struct {
 	tasks                uint64
 	isHeld               bool
-	requested, allocated slurm.TRES
+	requested, allocated jobTRES
+}
+
+// jobTRES are the resources of a job. hasGPUs is false if it has GPUs whose number is not known.
+type jobTRES struct {
+	slurm.TRES
+	hasGPUs bool
 }
 
 // JobTotals are the sums over all jobs.
@@ -133,7 +144,7 @@ func TotalJobs(jobs []*slurm.Job) *JobTotals {
 }
 
 func (t *JobTotals) add(j *slurm.Job) {
-	c := jobFacts{tasks: 1, requested: t.parseTRES(j.TRESRequested), allocated: t.parseTRES(j.TRESAllocated)}
+	c := jobFacts{tasks: 1, requested: t.parseTRES(j.RequestedTRES()), allocated: t.parseTRES(j.AllocatedTRES())}
 	if j.State.Base == slurm.JobPending {
 		n, exact := pending.CountTasks(j)
 		c.tasks = n
@@ -162,13 +173,13 @@ func reasonText(r string) string {
 }
 
 // parseTRES parses TRES text and omits items that it cannot parse.
-func (t *JobTotals) parseTRES(text string) slurm.TRES {
+func (t *JobTotals) parseTRES(text string, hasGPUs bool) jobTRES {
 	tres, ok := t.tresByText[text]
 	if !ok {
 		tres, _ = slurm.ParseTRES(text)
 		t.tresByText[text] = tres
 	}
-	return tres
+	return jobTRES{tres, hasGPUs}
 }
 
 func (t *JobTotals) parsePartitions(text string) []string {

@@ -59,6 +59,7 @@ func (t *Jobs) merge(o *Jobs) {
 func (a *Amounts) merge(o Amounts) {
 	a.CPUs += o.CPUs
 	a.GPUs += o.GPUs
+	a.HasUnknownGPUs = a.HasUnknownGPUs || o.HasUnknownGPUs
 	a.MemoryMiB += o.MemoryMiB
 	a.Nodes += o.Nodes
 }

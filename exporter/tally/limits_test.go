@@ -14,7 +14,7 @@ func TestLimitedKeepsTheLargestAndAddsUpTheRest(t *testing.T) {
 	for name, n := range map[string]int{"a": 5, "b": 1, "c": 3, "d": 3} {
 		for range n {
 			valueAt(all, name).add(exportertest.NewJob(1, exportertest.SetRunning),
-				jobFacts{tasks: 1, allocated: slurm.TRES{CPUs: 2}})
+				jobFacts{tasks: 1, allocated: jobTRES{TRES: slurm.TRES{CPUs: 2}}})
 		}
 	}
 	got := map[string]uint64{}

@@ -72,8 +72,11 @@ type Job struct {
 	// Shared is how the job shares nodes: empty for the default of the partition, "none" for
 	// --exclusive, "user", "mcs", "topo" or "oversubscribe". Several words are joined by commas.
 	Shared string
-	// TRESRequested and TRESAllocated are Slurm's text; see ParseTRES.
-	TRESRequested, TRESAllocated           string
+	// TRESRequested and TRESAllocated are Slurm's text; see ParseTRES. They contain only what AccountingStorageTRES lists, by
+	// default no generic resources; see RequestedTRES and AllocatedTRES.
+	TRESRequested, TRESAllocated string
+	// GRESAllocated are the generic resources on all allocated nodes, as text of TRES such as "gres/gpu=4,gres/gpu:h100=4".
+	GRESAllocated                          string
 	TRESPerJob, TRESPerNode, TRESPerSocket string
 	TRESPerTask                            string
 	// MemoryPerTRES is the memory in MiB per unit of a resource, such as "gres/gpu:400".

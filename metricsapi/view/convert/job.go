@@ -23,6 +23,7 @@ func JobObject(meta metav1.ObjectMeta, cluster v1alpha1.ClusterReference, j *slu
 }
 
 func jobSpec(cluster v1alpha1.ClusterReference, j *slurm.Job) v1alpha1.SlurmJobSpec {
+	requested, _ := j.RequestedTRES()
 	spec := v1alpha1.SlurmJobSpec{
 		Cluster: cluster, JobID: int64(j.ID), Name: j.Name,
 		User: j.UserName, UserID: int64(j.UserID), Group: j.GroupName, Account: j.Account, QOS: j.QOS,
@@ -32,7 +33,8 @@ func jobSpec(cluster v1alpha1.ClusterReference, j *slurm.Job) v1alpha1.SlurmJobS
 		ArrayMaxRunning: int64(j.ArrayMaxRunning), HetJobID: int64(j.HetJobID),
 		MaxNodes: formatPositive(j.MaxNodes), Tasks: formatNumber(j.Tasks), CPUsPerTask: formatNumber(j.CPUsPerTask),
 		MemoryPerCPUMiB: formatNumber(j.MemoryPerCPU), MemoryPerNodeMiB: formatNumber(j.MemoryPerNode),
-		TRES: j.TRESRequested, TRESPerNode: j.TRESPerNode, Features: j.Features,
+		TRES: requested, TRESPerNode: j.TRESPerNode, TRESPerJob: j.TRESPerJob, TRESPerTask: j.TRESPerTask,
+		TRESPerSocket: j.TRESPerSocket, Features: j.Features,
 		RequiredNodes: j.RequiredNodes, ExcludedNodes: j.ExcludedNodes, Shared: j.Shared,
 		Licenses: j.Licenses, Dependency: j.Dependency, Reservation: j.Reservation, Deadline: formatTime(j.Deadline),
 	}
@@ -44,13 +46,14 @@ func jobSpec(cluster v1alpha1.ClusterReference, j *slurm.Job) v1alpha1.SlurmJobS
 }
 
 func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
+	allocated, _ := j.AllocatedTRES()
 	return v1alpha1.SlurmJobStatus{
 		State: j.State.Base.String(), Flags: j.State.Names()[1:],
 		Reason: j.Reason, ReasonText: j.ReasonText, Priority: formatNumber(j.Priority), Restarts: int64(j.Restarts),
 		EligibleTime: formatTime(j.EligibleTime), StartTime: formatTime(j.StartTime), EndTime: formatTime(j.EndTime),
 		SuspendTime: formatTime(j.SuspendTime), LastSchedulerEvaluation: formatTime(j.LastSchedEval),
 		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes, BatchHost: j.BatchHost,
-		NodeCount: formatNumber(j.NodeCount), CPUs: formatNumber(j.CPUs), TRES: j.TRESAllocated,
+		NodeCount: formatNumber(j.NodeCount), CPUs: formatNumber(j.CPUs), TRES: allocated,
 	}
 }
 
@@ -80,6 +83,7 @@ func JobRecord(v *v1alpha1.SlurmJob) *slurm.Job {
 		CPUsPerTask: parseNumber(spec.CPUsPerTask), MemoryPerCPU: parseNumber(spec.MemoryPerCPUMiB),
 		MemoryPerNode: parseNumber(spec.MemoryPerNodeMiB),
 		Shared:        spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
+		TRESPerJob: spec.TRESPerJob, TRESPerTask: spec.TRESPerTask, TRESPerSocket: spec.TRESPerSocket,
 		Licenses: spec.Licenses, Dependency: spec.Dependency, Reservation: spec.Reservation,
 	}
 	if spec.HetOffset != nil {

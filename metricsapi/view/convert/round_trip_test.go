@@ -25,7 +25,7 @@ import (
 var (
 	jobFieldsNotCarried = []string{
 		"HetJobIDs", "AccrueTime", "Prefer", "TasksPerNode", "MinCPUsPerNode", "MinTmpDiskMiB", "ThreadsPerCore",
-		"Contiguous", "TRESPerJob", "TRESPerSocket", "TRESPerTask", "MemoryPerTRES", "Siblings", "Network", "Flags",
+		"Contiguous", "GRESAllocated", "MemoryPerTRES", "Siblings", "Network", "Flags",
 	}
 	nodeFieldsNotCarried = []string{
 		"Port", "Boards", "Sockets", "CoresPerSocket", "ThreadsPerCore", "SpecializedMemoryMiB", "NextState",

@@ -418,6 +418,27 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref common.Reference
 							Format:      "",
 						},
 					},
+					"tresPerJob": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tresPerJob are the requested trackable resources of the whole job (sbatch --gpus), in Slurm's format.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tresPerTask": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tresPerTask are the requested trackable resources per task, in Slurm's format.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tresPerSocket": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tresPerSocket are the requested trackable resources per socket, in Slurm's format.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"features": {
 						SchemaProps: spec.SchemaProps{
 							Description: "features is the constraint (sbatch -C).",

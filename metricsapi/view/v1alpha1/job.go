@@ -113,6 +113,15 @@ type SlurmJobSpec struct {
 	// tresPerNode are the requested trackable resources per node, in Slurm's format.
 	// +optional
 	TRESPerNode string `json:"tresPerNode,omitempty"`
+	// tresPerJob are the requested trackable resources of the whole job (sbatch --gpus), in Slurm's format.
+	// +optional
+	TRESPerJob string `json:"tresPerJob,omitempty"`
+	// tresPerTask are the requested trackable resources per task, in Slurm's format.
+	// +optional
+	TRESPerTask string `json:"tresPerTask,omitempty"`
+	// tresPerSocket are the requested trackable resources per socket, in Slurm's format.
+	// +optional
+	TRESPerSocket string `json:"tresPerSocket,omitempty"`
 	// features is the constraint (sbatch -C).
 	// +optional
 	Features string `json:"features,omitempty"`

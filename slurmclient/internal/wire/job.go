@@ -73,6 +73,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"shared":                     wordsField(func(j *job) *string { return &j.Shared }),
 		"tres_req_str":               textField(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":             textField(func(j *job) *string { return &j.TRESAllocated }),
+		"gres_detail":                anyField(readGRESDetail),
 		"tres_per_job":               textField(func(j *job) *string { return &j.TRESPerJob }),
 		"tres_per_node":              textField(func(j *job) *string { return &j.TRESPerNode }),
 		"tres_per_socket":            textField(func(j *job) *string { return &j.TRESPerSocket }),
@@ -86,6 +87,17 @@ func jobFields() map[string]field[slurm.Job] {
 		"flags":                      wordsField(func(j *job) *string { return &j.Flags }),
 	}
 	return fields
+}
+
+// readGRESDetail reads what a job has on each of its nodes, such as ["gpu:h100:2(IDX:0-1)"]. The sum is kept, which many jobs have
+// in common. What cannot be read is left out: the job then has an unknown number of GPUs.
+func readGRESDetail(in *Interner, v []byte, j *slurm.Job) {
+	j.GRESAllocated = ""
+	if detail := joinWords(v); detail != "" {
+		if counts, err := slurm.ParseGRES(detail); err == nil {
+			j.GRESAllocated = in.text([]byte(slurm.FormatGRES(counts)))
+		}
+	}
 }
 
 func parseJobState(v []byte) slurm.JobState {

@@ -104,9 +104,8 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 		Tasks: tasks, Priority: numberValue(j.Priority), NodeList: j.Nodes,
 	}
 	if cmp.Or(j.TRESAllocated, j.TRESRequested) != "" {
-		has := jobTRES(j)
-		gpus := has.GPUs()
-		r.Memory, r.GPUs = &has.MemoryMiB, &gpus
+		has, gpus := jobTRES(j)
+		r.Memory, r.GPUs = &has.MemoryMiB, gpus
 	}
 	from, to := j.SubmitTime, slurm.At(now)
 	if j.State.Base != slurm.JobPending && j.StartTime.IsSet() {
@@ -127,10 +126,18 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	return r
 }
 
-// jobTRES returns the allocated or requested TRES of a job. It ignores what it cannot parse.
-func jobTRES(j *slurm.Job) slurm.TRES {
-	t, _ := slurm.ParseTRES(cmp.Or(j.TRESAllocated, j.TRESRequested))
-	return t
+// jobTRES returns the allocated or requested TRES of a job, and its GPUs, nil if their number is not known. It ignores what it
+// cannot parse.
+func jobTRES(j *slurm.Job) (tres slurm.TRES, gpus *uint64) {
+	text, hasGPUs := j.RequestedTRES()
+	if j.TRESAllocated != "" {
+		text, hasGPUs = j.AllocatedTRES()
+	}
+	tres, _ = slurm.ParseTRES(text)
+	if !hasGPUs {
+		return tres, nil
+	}
+	return tres, new(tres.GPUs())
 }
 
 func numberValue(n slurm.Number) *uint64 {

@@ -25,7 +25,8 @@ type User struct {
 	Nodes  uint64 `json:"nodes"`
 	CPUs   uint64 `json:"cpus"`
 	Memory uint64 `json:"memoryMiB"`
-	GPUs   uint64 `json:"gpus"`
+	// GPUs is null if the number of a job's GPUs is not known.
+	GPUs *uint64 `json:"gpus"`
 }
 
 // Users returns the table of users with jobs in the view, sorted by CPUs in descending order.
@@ -44,7 +45,7 @@ func Users(placed NamespaceColumn, jobs []view.SlurmJob) *table.Table[User] {
 		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name},
 			cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
 		if rows[k] == nil {
-			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user}
+			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user, GPUs: new(uint64)}
 		}
 		rows[k].addJob(j)
 	}
@@ -61,7 +62,7 @@ func Users(placed NamespaceColumn, jobs []view.SlurmJob) *table.Table[User] {
 		table.Column[User]{Name: "CPUS", Value: func(r *User) table.Cell { return table.Count(r.CPUs) }},
 		table.Column[User]{Name: "MEMORY",
 			Value: func(r *User) table.Cell { return table.Number(formatMemory(r.Memory), float64(r.Memory)) }},
-		table.Column[User]{Name: "GPUS", Value: func(r *User) table.Cell { return table.Count(r.GPUs) }},
+		countColumn("GPUS", func(r *User) *uint64 { return r.GPUs }),
 		wideColumn(textColumn("ACCOUNTS", func(r *User) string { return joinList(r.Accounts) })),
 	)
 	return t
@@ -83,12 +84,16 @@ func (r *User) addJob(j *slurm.Job) {
 		r.Pending += tasks
 		return
 	}
-	has := jobTRES(j)
+	has, gpus := jobTRES(j)
 	if j.State.Base == slurm.JobRunning {
 		r.Running++
 	}
 	r.Nodes += j.NodeCount.Or(0)
 	r.CPUs += j.CPUs.Or(0)
 	r.Memory += has.MemoryMiB
-	r.GPUs += has.GPUs()
+	if gpus == nil || r.GPUs == nil {
+		r.GPUs = nil
+		return
+	}
+	*r.GPUs += *gpus
 }

@@ -121,17 +121,7 @@ func (n *Requirements) parseGRESNeeds(a *JobSpec) {
 // addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1", each under its
 // name and under its name with type.
 func addGRES(to *map[string]uint64, text string) error {
-	if text == "" {
-		return nil
-	}
-	var list []string
-	for item := range strings.SplitSeq(text, ",") {
-		rest, isGRES := strings.CutPrefix(item, "gres")
-		if isGRES && rest != "" && (rest[0] == '/' || rest[0] == ':') {
-			list = append(list, strings.ReplaceAll(rest[1:], "=", ":"))
-		}
-	}
-	counts, err := slurm.ParseGRES(strings.Join(list, ","))
+	counts, err := slurm.ParseGRESRequest(text)
 	for name, count := range counts {
 		raiseCount(to, name, count)
 	}

@@ -1,0 +1,115 @@
+package slurm
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// AllocatedTRES returns TRESAllocated with the generic resources of GRESAllocated that slurmctld's text lacks, because
+// AccountingStorageTRES does not list them (slurm.conf(5)). hasGPUs is false if the job requests GPUs and it is not known how many
+// it has.
+func (j *Job) AllocatedTRES() (text string, hasGPUs bool) {
+	text = j.TRESAllocated
+	for item := range strings.SplitSeq(j.GRESAllocated, ",") {
+		if item != "" && !listsGRES(j.TRESAllocated, baseOfGRES(item)) {
+			text = joinTRES(text, item)
+		}
+	}
+	return text, listsGRES(text, "gres/gpu") || !j.requestsGPUs()
+}
+
+// RequestedTRES returns TRESRequested with the number of GPUs that follows from the job's other requests where slurmctld's text
+// lacks it. hasGPUs is false if that number does not follow, as for GPUs per socket.
+func (j *Job) RequestedTRES() (text string, hasGPUs bool) {
+	if listsGRES(j.TRESRequested, "gres/gpu") || !j.requestsGPUs() {
+		return j.TRESRequested, true
+	}
+	gpus, ok := j.countRequestedGPUs()
+	if !ok {
+		return j.TRESRequested, false
+	}
+	return joinTRES(j.TRESRequested, fmt.Sprintf("gres/gpu=%d", gpus)), true
+}
+
+// requestsGPUs reports whether the job requests GPUs in any way.
+func (j *Job) requestsGPUs() bool {
+	return slices.ContainsFunc([]string{j.TRESPerJob, j.TRESPerNode, j.TRESPerTask, j.TRESPerSocket},
+		func(text string) bool { return strings.Contains(text, "gpu") })
+}
+
+// countRequestedGPUs returns the GPUs of the job as slurmctld counts them in its text: those of the whole job, or else those of its
+// least number of nodes or of its tasks.
+func (j *Job) countRequestedGPUs() (uint64, bool) {
+	t, err := ParseTRES(j.TRESRequested)
+	if err != nil {
+		return 0, false
+	}
+	nodes, tasks := t.Nodes, j.Tasks.Or(0)
+	if nodes == 0 {
+		nodes = j.NodeCount.Or(0)
+	}
+	for _, request := range []struct {
+		text  string
+		times uint64
+	}{{j.TRESPerJob, 1}, {j.TRESPerNode, nodes}, {j.TRESPerTask, tasks}} {
+		if !strings.Contains(request.text, "gpu") {
+			continue
+		}
+		counts, err := ParseGRESRequest(request.text)
+		hi, gpus := bits.Mul64(TRES{GRES: counts}.GPUs(), request.times)
+		return gpus, err == nil && hi == 0 && request.times > 0
+	}
+	return 0, false
+}
+
+// ParseGRESRequest parses the generic resources of a job's request, such as "gres/gpu:h100:2,gres/shard=1,license/x:1", each under
+// its name and under its name with type. It ignores other resources. If it cannot read an item, it returns the rest and an error.
+func ParseGRESRequest(text string) (map[string]uint64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []string
+	for item := range strings.SplitSeq(text, ",") {
+		rest, isGRES := strings.CutPrefix(item, "gres")
+		if isGRES && rest != "" && (rest[0] == '/' || rest[0] == ':') {
+			list = append(list, strings.ReplaceAll(rest[1:], "=", ":"))
+		}
+	}
+	return ParseGRES(strings.Join(list, ","))
+}
+
+// FormatGRES returns generic resources as text of TRES, such as "gres/gpu=4,gres/gpu:h100=4".
+func FormatGRES(counts map[string]uint64) string {
+	var out string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out = joinTRES(out, fmt.Sprintf("gres/%s=%d", name, counts[name]))
+	}
+	return out
+}
+
+// listsGRES reports whether text of TRES has a count of a generic resource, of any type.
+func listsGRES(text, name string) bool {
+	for item := range strings.SplitSeq(text, ",") {
+		if baseOfGRES(item) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// baseOfGRES returns the name of an item of TRES without its type and count.
+func baseOfGRES(item string) string {
+	name, _, _ := strings.Cut(item, "=")
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+func joinTRES(text, item string) string {
+	if text == "" {
+		return item
+	}
+	return text + "," + item
+}

@@ -1,0 +1,47 @@
+package slurm
+
+import "testing"
+
+// TestGPUsOfJobs: the texts are those of a Slurm with the default AccountingStorageTRES, unless they name gres.
+func TestGPUsOfJobs(t *testing.T) {
+	const plain = "cpu=4,mem=400M,node=2,billing=4"
+	for name, tc := range map[string]struct {
+		job                  Job
+		requested, allocated string
+		known                bool // of both
+	}{
+		"no GPUs": {Job{TRESRequested: plain, TRESAllocated: plain}, plain, plain, true},
+		"slurmctld counts them": {Job{TRESRequested: plain + ",gres/gpu=4", TRESAllocated: plain + ",gres/gpu=4,gres/gpu:h100=4",
+			TRESPerNode: "gres/gpu:2", GRESAllocated: "gres/gpu=4,gres/gpu:h100=4"},
+			plain + ",gres/gpu=4", plain + ",gres/gpu=4,gres/gpu:h100=4", true},
+		"per node": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:h100:2",
+			GRESAllocated: "gres/gpu=4,gres/gpu:h100=4"}, plain + ",gres/gpu=4", plain + ",gres/gpu=4,gres/gpu:h100=4", true},
+		"per job, also per node": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerJob: "gres/gpu:3", TRESPerNode: "gres/gpu:2",
+			GRESAllocated: "gres/gpu=3"}, plain + ",gres/gpu=3", plain + ",gres/gpu=3", true},
+		"per task": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerTask: "gres/gpu=1", Tasks: Num(6),
+			GRESAllocated: "gres/gpu=6"}, plain + ",gres/gpu=6", plain + ",gres/gpu=6", true},
+		"of a type without a count": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:2080ti",
+			GRESAllocated: "gres/gpu=2"}, plain + ",gres/gpu=2", plain + ",gres/gpu=2", true},
+		"an unknown number of tasks": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerTask: "gres/gpu=1"}, plain, plain, false},
+		"per socket":                 {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerSocket: "gres/gpu:1"}, plain, plain, false},
+		"a request that cannot be read": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:a:b"}, plain, plain,
+			false},
+		"more than a number can hold": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:10000000000000000000"},
+			plain, plain, false},
+		"slurmctld counts others": {Job{TRESRequested: plain + ",gres/shard=2", TRESAllocated: plain + ",gres/shard=2",
+			TRESPerNode: "gres/gpu:1,gres/shard:1", GRESAllocated: "gres/gpu=2,gres/shard=2"},
+			plain + ",gres/shard=2,gres/gpu=2", plain + ",gres/shard=2,gres/gpu=2", true},
+		"a resource whose name begins alike": {Job{TRESRequested: plain + ",gres/gpumem=2", TRESAllocated: plain + ",gres/gpumem=2",
+			TRESPerJob: "gres/gpu:1", GRESAllocated: "gres/gpu=1"}, plain + ",gres/gpumem=2,gres/gpu=1", plain + ",gres/gpumem=2,gres/gpu=1",
+			true},
+	} {
+		requested, known := tc.job.RequestedTRES()
+		if requested != tc.requested || known != tc.known {
+			t.Errorf("%s: %q is requested, known: %v", name, requested, known)
+		}
+		allocated, known := tc.job.AllocatedTRES()
+		if allocated != tc.allocated || known != tc.known {
+			t.Errorf("%s: %q is allocated, known: %v", name, allocated, known)
+		}
+	}
+}
