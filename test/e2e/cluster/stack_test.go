@@ -77,6 +77,7 @@ func TestStackOfTheOlderRelease(t *testing.T) {
 	}
 	s.runStack("install", values...)
 	s.awaitReady()
+	s.testJobFromZero() // Slurm knows the nodes then
 	s.testRemovedPartition(values...)
 }
 
