@@ -18,13 +18,17 @@ func (j *Job) AllocatedTRES() (text string, hasGPUs bool) {
 			text = joinTRES(text, item)
 		}
 	}
-	return text, listsGRES(text, "gres/gpu") || !j.requestsGPUs()
+	if !j.requestsGPUs() || listsGRES(text, "gres/gpu") {
+		return text, true
+	}
+	gpus, ok := j.countRequestedGPUs()
+	return text, ok && gpus == 0 // such as --gres=gpu:0
 }
 
 // RequestedTRES returns TRESRequested with the number of GPUs that follows from the job's other requests where slurmctld's text
 // lacks it. hasGPUs is false if that number does not follow, as for GPUs per socket.
 func (j *Job) RequestedTRES() (text string, hasGPUs bool) {
-	if listsGRES(j.TRESRequested, "gres/gpu") || !j.requestsGPUs() {
+	if !j.requestsGPUs() || listsGRES(j.TRESRequested, "gres/gpu") {
 		return j.TRESRequested, true
 	}
 	gpus, ok := j.countRequestedGPUs()

@@ -22,6 +22,7 @@ func TestGPUsOfJobs(t *testing.T) {
 			GRESAllocated: "gres/gpu=6"}, plain + ",gres/gpu=6", plain + ",gres/gpu=6", true},
 		"of a type without a count": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:2080ti",
 			GRESAllocated: "gres/gpu=2"}, plain + ",gres/gpu=2", plain + ",gres/gpu=2", true},
+		"none, as asked for":         {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:0"}, plain + ",gres/gpu=0", plain, true},
 		"an unknown number of tasks": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerTask: "gres/gpu=1"}, plain, plain, false},
 		"per socket":                 {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerSocket: "gres/gpu:1"}, plain, plain, false},
 		"a request that cannot be read": {Job{TRESRequested: plain, TRESAllocated: plain, TRESPerNode: "gres/gpu:a:b"}, plain, plain,
