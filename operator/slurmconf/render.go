@@ -97,7 +97,7 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 			return nil, fmt.Errorf("extraConf must not set %s (line %d): the operator's objects depend on it", s.Name, s.Line)
 		case slices.Contains(u.reserved, name) && !agrees(ours, s):
 			return nil, fmt.Errorf("%s must not set %s: the operator's objects depend on it", s.Place("extraConf"), s.Name)
-		case overwrites(name, s.Value):
+		case replacesFilesWithLog(name, s.Value):
 			return nil, fmt.Errorf("%s must not set %s to %s: the log would replace other files", s.Place("extraConf"), s.Name, s.Value)
 		case s.File != "" && lists[name]:
 			return nil, fmt.Errorf("%s must not set %s: set it in extraConf, where the operator adds its values", s.Place("extraConf"),
@@ -107,9 +107,9 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 	return out, nil
 }
 
-// overwrites reports whether an option, in lower case, makes slurmctld or slurmdbd write a log into a file of its
+// replacesFilesWithLog reports whether an option, in lower case, makes slurmctld or slurmdbd write a log into a file of its
 // configuration, its state or its process.
-func overwrites(option, path string) bool {
+func replacesFilesWithLog(option, path string) bool {
 	if !slices.Contains([]string{"slurmctldlogfile", "slurmschedlogfile", "jobcomploc", "logfile"}, option) {
 		return false
 	}

@@ -96,11 +96,11 @@ func (policy ClaimRetention) appliedTo(c Claim) ClaimRetention {
 // missing may be the ones that the clash keeps from being created. A list of jobs that is not of the same
 // cluster as the nodes lacks those of lost workers.
 func mayDeleteClaims(s *SlurmReading) bool {
-	return s.Known && s.Fresh && s.ClusterMismatch == "" && !s.clashes()
+	return s.Known && s.Fresh && s.ClusterMismatch == "" && !s.hasOtherOwners()
 }
 
-// clashes reports whether another NodeSet, or slurm.conf, owns a Slurm node with a name of ours.
-func (s *SlurmReading) clashes() bool {
+// hasOtherOwners reports whether another NodeSet, or slurm.conf, owns a Slurm node with a name of ours.
+func (s *SlurmReading) hasOtherOwners() bool {
 	for _, owner := range s.OwnedByOthers {
 		if owner != OwnerOfComment {
 			return true

@@ -47,7 +47,7 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 	case setReservation:
 		return ReservationChange{Set: want}
 	case deleteReservation:
-		if !observed.Slurm.clashes() {
+		if !observed.Slurm.hasOtherOwners() {
 			return ReservationChange{Delete: name}
 		}
 	}
