@@ -153,7 +153,7 @@ func (c *Cluster) returnToQueue(j *job, reason string) {
 	r.Reason, r.ReasonText, r.Exit = reason, "", ExitCode{}
 	r.Restarts++
 	r.Nodes, r.BatchHost, r.TRESAllocated, r.LicensesAllocated = "", "", "", ""
-	r.Allocations, r.GRES = nil, nil
+	r.Allocations, r.GRES, r.GRESAllocated = nil, nil, ""
 	r.StartTime, r.EndTime, r.EligibleTime = 0, 0, c.now
 	j.due, j.endTime = slurm.Never, slurm.Never
 	if reason == "BeginTime" {

@@ -64,16 +64,23 @@ func timeOrNow(t, now slurm.Time) slurm.Time {
 func (c *Cluster) writeAllocation(j *job, r *JobRecord) {
 	names := make([]string, 0, len(j.allocations))
 	t := format.TRES{Nodes: uint64(len(j.allocations))}
+	gres := map[string]uint64{}
 	r.GRES = nil
 	for _, g := range j.allocations {
 		names = append(names, g.Name)
 		t.CPUs += uint64(g.CPUs)
 		t.Memory += g.Memory
 		if g.gpus != 0 {
-			t.GPUs += uint64(bits.OnesCount64(g.gpus))
+			count := uint64(bits.OnesCount64(g.gpus))
+			t.GPUs += count
+			gres["gpu"] += count
+			if g.node.gpuType != "" {
+				gres["gpu:"+g.node.gpuType] += count
+			}
 			r.GRES = append(r.GRES, formatGPUs(g.node.gpuType, g.gpus))
 		}
 	}
+	r.GRESAllocated = slurm.FormatGRES(gres)
 	t.Billing = t.CPUs
 	r.Nodes, r.BatchHost = hostlist.Compress(names), names[0]
 	r.NodeCount, r.MaxNodes = slurm.Num(uint64(len(names))), slurm.Num(0)
