@@ -63,7 +63,7 @@ type Decision struct {
 func Plan(o Observation) Decision {
 	d := Decision{Image: o.Wanted, Status: *o.Last.DeepCopy()}
 	s := &d.Status
-	applied := cmp.Or(o.Applied, s.Image)
+	applied := cmp.Or(o.Applied, lastGiven(o), s.Image)
 	if applied == "" || o.Wanted == "" { // nothing has run that could break; without an image nothing will
 		s.Image = o.Wanted
 		return d
@@ -101,6 +101,24 @@ func Plan(o Observation) Decision {
 	})
 	s.Release = s.ReleaseOf(s.Image)
 	return d
+}
+
+// lastGiven returns the image that the pods were given last by the status, empty if they have the recorded one. Where the workload
+// has vanished nothing else tells it, and its pods may have converted the state.
+func lastGiven(o Observation) string {
+	if o.Last.NextImage == "" {
+		return ""
+	}
+	if o.IsRecorded {
+		return o.Last.NextImage
+	}
+	newest := ""
+	for _, image := range givenImages(&o.Last) {
+		if newest == "" || parse(o.Last.ReleaseOf(newest)).Compare(parse(o.Last.ReleaseOf(image))) < 0 {
+			newest = image
+		}
+	}
+	return newest
 }
 
 // judge decides whether the wanted image takes the place of the one that is applied.

@@ -73,6 +73,23 @@ func TestPlan(t *testing.T) {
 			o.Others[0].Release = oldRelease
 		}, imageOld, "", "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload is deleted while the pods get it, and the old image is wanted again", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.HasReady, o.Complete = "", imageOld, false, false
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload is deleted while the pods get it", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.HasReady, o.Complete = "", false, false
+			o.Others[0].Release = releases.Release{} // looked up again
+		}, imageNew, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageNew,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload is deleted after the refusal of a third image", func(o *Observation) {
+			o.Last.NextImage, o.IsRecorded = imageOld, false
+			o.Last.ImageReleases = []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.HasReady, o.Complete = "", imageOld, false, false
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the pods get it", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied, o.Complete = imageNew, false
