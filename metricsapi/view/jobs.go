@@ -24,7 +24,7 @@ func jobResource() *resource[slurm.Job] {
 		compare:   func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
 		same:      (*slurm.Job).Same,
 		isPrivate: func(p PrivateData) bool { return p.Jobs },
-		owner:     func(j *slurm.Job) string { return j.UserName },
+		owner:     jobOwner,
 		attributes: map[attribute]attributeValues[slurm.Job]{
 			byCluster:   clusterValues[slurm.Job],
 			byPartition: func(_ ClusterRef, j *slurm.Job, yield func(string) bool) { yieldList(j.Partition, yield) },
@@ -54,6 +54,15 @@ func jobResource() *resource[slurm.Job] {
 		newEmpty: func() runtime.Object { return &v1alpha1.SlurmJob{} },
 		table:    jobTable(),
 	}
+}
+
+// jobOwner returns the Slurm user of a job: its name, or where slurmrestd does not know that, the name in the association of the job.
+// A uid is the name of nobody, since a user of Kubernetes may be called like it.
+func jobOwner(users map[uint32]string, j *slurm.Job) string {
+	if !j.HasUserName() {
+		return users[j.AssociationID]
+	}
+	return j.UserName
 }
 
 // jobWithKey returns a job with the id in key, or id 0, which no job has, if key is not an id.

@@ -58,7 +58,7 @@ func selectPage[T any](
 			items = findByName(n, p, items, c.name)
 		}
 		for _, t := range items {
-			if !v.sees(p.ref, p.private, func(user string) bool { return n.isOwnedBy(t, user) }) || !c.matches(p.ref,
+			if !v.sees(p.ref, p.private, func(user string) bool { return n.isOwnedBy(p, t, user) }) || !c.matches(p.ref,
 				t) {
 				continue
 			}

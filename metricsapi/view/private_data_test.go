@@ -2,9 +2,12 @@ package view
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -146,9 +149,44 @@ func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 	if v.sees(clusterRef("a", "red"), true, func(string) bool { return true }) {
 		t.Error("a viewer without a Slurm user sees a private record")
 	}
-	if n := jobResource(); n.isOwnedBy(newJob(1, 0, ofUser("")), "") {
+	if n := jobResource(); n.isOwnedBy(&clusterRecords[slurm.Job]{}, newJob(1, 0, ofUser("")), "") {
 		t.Error("a job without a user belongs to a viewer without a Slurm user")
 	}
+}
+
+// TestJobsOfUsersWithoutAName: the users are in a directory that slurmrestd does not read.
+func TestJobsOfUsersWithoutAName(t *testing.T) {
+	unnamed := func(uid, association uint32) func(*slurm.Job) {
+		return func(j *slurm.Job) { j.UserName, j.UserID, j.AssociationID = fmt.Sprint(uid), uid, association }
+	}
+	jobs := []any{newJob(1, slurm.JobRunning, unnamed(3001, 5)), newJob(2, slurm.JobRunning, unnamed(3002, 6)),
+		newJob(3, slurm.JobRunning, unnamed(3003, 0)), newJob(4, slurm.JobRunning, ofUser("3004x"))}
+	clusterOf := func(sequence uint64, list ...slurm.Association) Source {
+		s := sourceOf(clusterRef("a", "red"), 1, jobs...).withDefault(PrivateData{Jobs: true})
+		snapshot, _ := s.Snapshot()
+		snapshot.Associations.Value = list
+		snapshot.Associations.Poll = slurmclient.Poll{Enabled: true, Known: sequence > 0, Sequence: sequence}
+		return s
+	}
+	d := newDirectory(clusterOf(0))
+	s := newJobStore(d)
+	expect := func(who, want string) {
+		t.Helper()
+		if got, err := listPages(t, s, who, internalversion.ListOptions{}, func() {}); err != nil || got != want {
+			t.Errorf("%s sees %q, %v, want %q", who, got, err, want)
+		}
+	}
+	expect("alice", "")
+	d.set(clusterOf(1, slurm.Association{ID: 5, User: "alice"}, slurm.Association{ID: 6, User: "bob"}, slurm.Association{User: "eve"}))
+	refreshed(t, s.timeline)
+	expect("alice", "red.1")
+	expect("bob", "red.2")
+	expect("eve", "")
+	expect("3001", "") // a user of Kubernetes may be called like the uid of somebody else
+	expect("3004x", "red.4")
+	d.set(clusterOf(2, slurm.Association{ID: 6, User: "alice"}))
+	refreshed(t, s.timeline)
+	expect("alice", "red.2")
 }
 
 // FuzzPrivateData parses arbitrary text as PrivateData. A line of slurm.conf that sets it

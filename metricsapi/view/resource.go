@@ -25,7 +25,7 @@ type resource[T any] struct {
 	// isPrivate reports whether PrivateData covers these records. owner returns the Slurm user
 	// of a record. It is nil for records without users, which are then hidden from everyone.
 	isPrivate func(PrivateData) bool
-	owner     func(*T) string
+	owner     func(usersByAssociation map[uint32]string, t *T) string
 	// attributes are the values that selectors can match.
 	attributes map[attribute]attributeValues[T]
 	// fields are the field selectors in addition to those of metadata.
@@ -52,9 +52,9 @@ func (n *resource[T]) sortedRecords(items []*T) []*T {
 	return slices.SortedFunc(slices.Values(items), n.compare)
 }
 
-// isOwnedBy reports whether a record belongs to a Slurm user.
-func (n *resource[T]) isOwnedBy(t *T, user string) bool {
-	return n.owner != nil && user != "" && n.owner(t) == user
+// isOwnedBy reports whether a record of a cluster belongs to a Slurm user.
+func (n *resource[T]) isOwnedBy(p *clusterRecords[T], t *T, user string) bool {
+	return n.owner != nil && user != "" && n.owner(p.usersByAssociation, t) == user
 }
 
 // clusterValues yields the name of the cluster's object.

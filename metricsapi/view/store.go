@@ -170,7 +170,7 @@ func (s *store[T]) warn(ctx context.Context, v viewer) {
 }
 
 func (s *store[T]) sees(v viewer, p *clusterRecords[T], t *T) bool {
-	return v.sees(p.ref, p.private, func(user string) bool { return s.resource.isOwnedBy(t, user) })
+	return v.sees(p.ref, p.private, func(user string) bool { return s.resource.isOwnedBy(p, t, user) })
 }
 
 // List implements rest.Lister.

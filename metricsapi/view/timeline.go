@@ -24,6 +24,10 @@ type clusterRecords[T any] struct {
 	// sequence and source identify the reading that the records come from.
 	sequence uint64
 	source   []*T
+	// usersByAssociation are the users of associations, of which associations is the reading. They are read only where records are
+	// private.
+	usersByAssociation map[uint32]string
+	associations       uint64
 }
 
 // frame contains the records of all clusters at one moment. It is immutable.
@@ -186,6 +190,9 @@ func clusterRecordsOf[T any](n *resource[T], s Source, prefix string, old *clust
 	if !settled && old != nil {
 		next.private = old.private
 	}
+	if next.private && n.owner != nil {
+		next.readUsers(snapshot, old)
+	}
 	next.known, next.sequence = poll.Known, poll.Sequence
 	switch {
 	case !next.known && old != nil:
@@ -197,10 +204,26 @@ func clusterRecordsOf[T any](n *resource[T], s Source, prefix string, old *clust
 		next.records = n.sortedRecords(next.source)
 	}
 	if old != nil && old.prefix == next.prefix && old.private == next.private && old.known == next.known &&
-		old.sequence == next.sequence && sameSlice(old.records, next.records) {
+		old.sequence == next.sequence && old.associations == next.associations && sameSlice(old.records, next.records) {
 		return old
 	}
 	return next
+}
+
+// readUsers reads the users of the associations in a snapshot, or keeps the old ones.
+func (p *clusterRecords[T]) readUsers(s *slurmclient.Snapshot, old *clusterRecords[T]) {
+	if s == nil || !s.Associations.Known || old != nil && old.associations == s.Associations.Sequence {
+		if old != nil {
+			p.usersByAssociation, p.associations = old.usersByAssociation, old.associations
+		}
+		return
+	}
+	p.usersByAssociation, p.associations = map[uint32]string{}, s.Associations.Sequence
+	for i := range s.Associations.Value {
+		if a := &s.Associations.Value[i]; a.ID != 0 && a.User != "" {
+			p.usersByAssociation[a.ID] = a.User
+		}
+	}
 }
 
 // cluster returns the records of a cluster, or nil. The frame may be nil.

@@ -1,18 +1,24 @@
 package slurm
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Job is one record of slurmctld's job table (scontrol(1), "show job"). An array has one record for
 // all its tasks that have not been split off, and one record for each task that has.
 type Job struct {
 	ID   uint32
 	Name string
-	// UserName, Account and QOS are the names that slurmctld uses.
-	UserName  string
-	UserID    uint32
-	GroupName string
-	Account   string
-	QOS       string
+	// UserName, Account and QOS are the names that slurmctld uses. UserName is UserID in decimal where slurmrestd does not know the
+	// name, because its host has no such user; see HasUserName.
+	UserName string
+	UserID   uint32
+	// AssociationID is the association whose limits apply to the job, 0 without accounting.
+	AssociationID uint32
+	GroupName     string
+	Account       string
+	QOS           string
 	// Partition is Slurm's text: one partition once the job runs, or a list such as "a,b" while
 	// the job may run in any of them.
 	Partition string
@@ -92,6 +98,14 @@ type Job struct {
 // Same reports whether the two records are equal in every field. It must be cheap, since a cache
 // compares every job in every poll; for that reason Job has no slices.
 func (j *Job) Same(k *Job) bool { return *j == *k }
+
+// HasUserName reports whether UserName is the name of a user, and not UserID in its place.
+func (j *Job) HasUserName() bool {
+	if j.UserName == "" || '0' <= j.UserName[0] && j.UserName[0] <= '9' {
+		return j.UserName != "" && j.UserName != strconv.FormatUint(uint64(j.UserID), 10)
+	}
+	return true
+}
 
 // Partitions returns the partitions in Partition. Every call allocates.
 func (j *Job) Partitions() []string {

@@ -3,13 +3,21 @@ package wire
 import (
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// DecodeJobs decodes the answer to GET /jobs/ or /job/{id} of any version.
+// DecodeJobs decodes the answer to GET /jobs/ or /job/{id} of any version. slurmrestd takes the names of users from the passwd of its
+// own host, and sends none for those that only the hosts of Slurm's other daemons know. Their uid is their name then.
 func DecodeJobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, error) {
-	return in.jobs.decodeList(r, "jobs", yield, func() *recordDecoder[slurm.Job] {
+	named := func(j *slurm.Job) error {
+		if j.UserName == "" && j.UserID != 0 { // root is known everywhere; 0 may also be a missing uid
+			j.UserName = in.text(strconv.AppendUint(nil, uint64(j.UserID), 10))
+		}
+		return yield(j)
+	}
+	return in.jobs.decodeList(r, "jobs", named, func() *recordDecoder[slurm.Job] {
 		return newRecords(jobFields(), in, func(j *slurm.Job) bool { return j.ID != 0 })
 	})
 }
@@ -23,6 +31,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"name":                       textField(func(j *job) *string { return &j.Name }),
 		"user_name":                  textField(func(j *job) *string { return &j.UserName }),
 		"user_id":                    uint32Field(func(j *job) *uint32 { return &j.UserID }),
+		"association_id":             uint32Field(func(j *job) *uint32 { return &j.AssociationID }),
 		"group_name":                 textField(func(j *job) *string { return &j.GroupName }),
 		"account":                    textField(func(j *job) *string { return &j.Account }),
 		"qos":                        textField(func(j *job) *string { return &j.QOS }),

@@ -246,6 +246,11 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"a record that lacks members of the previous one": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},
+		"users whose names slurmrestd does not know": {
+			in: `{"jobs": [{"job_id": 1, "user_name": "", "user_id": 3001, "association_id": 5}, {"job_id": 2, "user_name": "bob", "user_id": 3002, "association_id": 6},
+				{"job_id": 3, "user_name": "", "user_id": 3003, "association_id": 7}, {"job_id": 4, "user_name": ""}]}`,
+			want: []slurm.Job{{ID: 1, UserName: "3001", UserID: 3001, AssociationID: 5}, {ID: 2, UserName: "bob", UserID: 3002, AssociationID: 6},
+				{ID: 3, UserName: "3003", UserID: 3003, AssociationID: 7}, {ID: 4}}},
 		"escapes": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a\"b\\c\/d\u00e9\ud83d\ude00\n"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a\"b\\c/dé😀\n"}}},

@@ -20,17 +20,21 @@ type limitRules struct {
 	qos          map[string]*slurm.QOS
 	partitions   map[string]*slurm.Partition
 	associations map[associationKey]*slurm.Association
-	licenses     *budget
-	budgets      map[budgetKey]*budget
-	bySubject    map[limitSubject]*jobLimits
-	lastSubject  limitSubject
-	lastLimits   *jobLimits
+	// associationsByID find the association of a job of whose user only the uid is known.
+	associationsByID map[uint32]*slurm.Association
+	licenses         *budget
+	budgets          map[budgetKey]*budget
+	bySubject        map[limitSubject]*jobLimits
+	lastSubject      limitSubject
+	lastLimits       *jobLimits
 }
 
 // limitSubject is what jobs with the same limits have in common.
 type limitSubject struct {
 	partition, account, user, qos string
-	licensed                      bool
+	// association is the id of the association of a user without a name, otherwise 0.
+	association uint32
+	licensed    bool
 }
 
 type associationKey struct{ account, user, partition string }
@@ -73,8 +77,8 @@ type jobLimits struct {
 func newLimitRules(s *slurmclient.Snapshot, of *costIndex) limitRules {
 	g := limitRules{
 		costs: of, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{},
-		associations: map[associationKey]*slurm.Association{},
-		budgets:      map[budgetKey]*budget{}, bySubject: map[limitSubject]*jobLimits{},
+		associations: map[associationKey]*slurm.Association{}, associationsByID: map[uint32]*slurm.Association{},
+		budgets: map[budgetKey]*budget{}, bySubject: map[limitSubject]*jobLimits{},
 	}
 	for _, p := range s.Partitions.Value {
 		g.partitions[p.Name] = p
@@ -113,6 +117,7 @@ func (g *limitRules) indexAssociations(list []slurm.Association, cluster string)
 		if a := &list[i]; here(a) {
 			g.costs.addTRES(a.GrpTRES, a.MaxTRESPerJob, a.MaxTRESPerNode)
 			g.associations[associationKey{a.Account, a.User, a.Partition}] = a
+			g.associationsByID[a.ID] = a
 		}
 	}
 }
@@ -130,7 +135,10 @@ func (g *limitRules) limitsOf(j *slurm.Job) *jobLimits {
 	if len(g.qos) == 0 && len(g.associations) == 0 && !licensed {
 		return nil
 	}
-	subject := limitSubject{j.Partition, j.Account, j.UserName, j.QOS, licensed}
+	subject := limitSubject{partition: j.Partition, account: j.Account, user: j.UserName, qos: j.QOS, licensed: licensed}
+	if !j.HasUserName() {
+		subject.association = j.AssociationID
+	}
 	if subject == g.lastSubject {
 		return g.lastLimits
 	}
@@ -277,6 +285,11 @@ func (b *jobLimitsBuilder) addAssociation(subject limitSubject) {
 	a := b.associations[associationKey{subject.account, subject.user, subject.partition}]
 	if a == nil {
 		a = b.associations[associationKey{account: subject.account, user: subject.user}]
+	}
+	if a == nil && subject.association != 0 {
+		// slurmrestd of 24.11 sends no ids of associations. The limits of the user are unknown then.
+		a = b.associationsByID[subject.association]
+		b.unmodelled = b.unmodelled || a == nil && len(b.associations) > 0
 	}
 	if a == nil {
 		return

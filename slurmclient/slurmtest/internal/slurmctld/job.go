@@ -8,7 +8,7 @@ import (
 // JobRecord is a job as answers show it: the domain type and what only the JSON contains.
 type JobRecord struct {
 	slurm.Job
-	GroupID, AssocID  uint32
+	GroupID           uint32
 	Batch             bool // the job has its own script
 	Comment           string
 	Directory         string

@@ -41,7 +41,7 @@ func (c *Cluster) newJob(s JobSpec, partitions []*partition) *job {
 	*r = JobRecord{Job: c.newSlurmJob(s, &j.requirements), Batch: true, Comment: s.Comment,
 		Directory: cmp.Or(s.WorkingDirectory, "/"), SubmitLine: "sbatch " + s.Name}
 	u := c.users[r.UserName]
-	r.GroupID, r.AssocID = u.UID, c.AssociationID(r.UserName)
+	r.GroupID, r.AssociationID = u.UID, c.AssociationID(r.UserName)
 	r.flags = specFlags(s)
 	r.Flags = c.flagText(r.flags)
 	if s.Hold {

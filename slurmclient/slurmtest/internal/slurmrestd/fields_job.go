@@ -36,7 +36,7 @@ func jobFields(cfg slurmctld.Config, version string) template.Fields[*slurmctld.
 func jobIdentityFields(cfg slurmctld.Config) template.Fields[*slurmctld.JobRecord] {
 	return template.Fields[*slurmctld.JobRecord]{
 		"account":                   jobText(func(r rec) string { return r.Account }),
-		"association_id":            jobCount(func(r rec) uint64 { return uint64(r.AssocID) }),
+		"association_id":            jobCount(func(r rec) uint64 { return uint64(r.AssociationID) }),
 		"allocating_node":           jobText(func(rec) string { return controllerName }),
 		"array_job_id":              jobCount(func(r rec) uint64 { return uint64(r.ArrayJobID) }),
 		"array_task_id":             jobNumber(func(r rec) slurm.Number { return r.ArrayTaskID }),
