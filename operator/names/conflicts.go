@@ -34,6 +34,27 @@ func (n NodeSetNames) CouldName(name string) bool {
 	return has && err == nil && ordinal < n.Bound && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
 }
 
+// SharedWorkerName returns why a worker of the NodeSet must not have a Slurm node name, empty if it may: one of a NodeSet that
+// was created earlier has it, or may get it. Two slurmds of one name would end each other's jobs. Names of Kubernetes nodes are not
+// shared, since Kubernetes runs one worker on each.
+func (n NodeSetNames) SharedWorkerName(others []NodeSetNames, name string) string {
+	for _, other := range others {
+		if other.Prefix == "" || other.UID == n.UID || compareAges(other, n) > 0 {
+			continue
+		}
+		isSame := other.Prefix == n.Prefix && other.Padding == n.Padding // whatever the maxima, since both begin at 0
+		if isSame || other.CouldName(name) {
+			return fmt.Sprintf("a worker of NodeSet %s", other.Name)
+		}
+	}
+	return ""
+}
+
+// compareAges orders NodeSets by their creation, the oldest first.
+func compareAges(a, b NodeSetNames) int {
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.UID, b.UID), strings.Compare(a.Name, b.Name))
+}
+
 // Assignment says which NodeSets a slurm.conf lists, and which names no worker gets.
 type Assignment struct {
 	// LeftOut is why NodeSets are left out of slurm.conf, by name.
@@ -52,7 +73,7 @@ func Assign(nodeSets []NodeSetNames, static map[string]string) Assignment {
 		if a.Included != b.Included {
 			return map[bool]int{true: -1, false: 1}[a.Included]
 		}
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.UID, b.UID), strings.Compare(a.Name, b.Name))
+		return compareAges(a, b)
 	})
 	out := Assignment{LeftOut: map[string]string{}, Reserved: map[string]string{}}
 	for name, owner := range static {

@@ -110,3 +110,38 @@ func TestAssignKeepsWhatItListed(t *testing.T) {
 		}
 	}
 }
+
+func TestSharedWorkerName(t *testing.T) {
+	set := nodeSetNames
+	n := func(p string, bound uint64) func(*NodeSetNames) {
+		return func(n *NodeSetNames) { n.Prefix, n.Bound = p, bound }
+	}
+	padded := func(n *NodeSetNames) { n.Padding = 3 }
+	for _, tc := range []struct {
+		name   string
+		own    NodeSetNames
+		others []NodeSetNames
+		worker string
+		want   string
+	}{
+		{"prefixes that differ", set("gpu", 1), []NodeSetNames{set("cpu", 2)}, "gpu-0", ""},
+		{"one prefix", set("gpu", 1, n("n-", 2)), []NodeSetNames{set("cpu", 2, n("n-", 2))}, "n-0", "a worker of NodeSet cpu"},
+		{"one prefix, beyond the maximum of the other", set("gpu", 1, n("n-", 9)), []NodeSetNames{set("cpu", 2, n("n-", 2))}, "n-5",
+			"a worker of NodeSet cpu"},
+		{"one prefix, and it is the older one", set("gpu", 2, n("n-", 2)), []NodeSetNames{set("cpu", 1, n("n-", 2))}, "n-0", ""},
+		{"one prefix with another padding", set("gpu", 1, n("n-", 2), padded), []NodeSetNames{set("cpu", 2, n("n-", 2))}, "n-000", ""},
+		{"a prefix that begins like the other", set("gpu1", 1, n("gpu1", 8)), []NodeSetNames{set("gpu", 2, n("gpu", 11))}, "gpu10",
+			"a worker of NodeSet gpu"},
+		{"a prefix that begins like the other, whose maximum is too low", set("gpu1", 1, n("gpu1", 8)),
+			[]NodeSetNames{set("gpu", 2, n("gpu", 10))}, "gpu10", ""},
+		{"itself", set("gpu", 1), []NodeSetNames{set("gpu", 1)}, "gpu-0", ""},
+		{"Kubernetes nodes", set("gpu", 1), []NodeSetNames{set("ds", 2, func(n *NodeSetNames) { n.Prefix, n.KubeNames = "", []string{"gpu-0"} })},
+			"gpu-0", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.own.SharedWorkerName(tc.others, tc.worker); got != tc.want {
+				t.Errorf("the owner is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -59,6 +60,39 @@ func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta
 	s.requeueAfter(leftOutRecheck)
 	return problemError{status.Problem{Reason: v1beta1.ReasonNameTaken, Message: fmt.Sprintf(
 		"NodeSet %s is left out of slurm.conf: %s; no worker is created: create the NodeSet with another name", s.nodeSet.Name, why)}}
+}
+
+// reserveSharedNames adds the names to the reserved ones that workers of older NodeSets of the same Slurm cluster have, or may get.
+func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) error {
+	key, joins := refs.ClusterKeyOf(s.nodeSet)
+	if !joins || s.problem.Reason != "" || s.desired.PerKubeNode {
+		return nil
+	}
+	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
+	in := client.InNamespace(s.nodeSet.Namespace)
+	err := errors.Join(r.client.List(ctx, list, in, client.MatchingFields{clusterField: key.Kind + "/" + key.Name}),
+		r.client.List(ctx, hpas, in))
+	if err != nil {
+		return fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
+	}
+	if len(list.Items) < 2 {
+		return nil
+	}
+	var all []names.NodeSetNames
+	for i := range list.Items {
+		all = append(all, scaling.NamesOf(&list.Items[i], hpas.Items))
+	}
+	own, shared := scaling.NamesOf(s.nodeSet, hpas.Items), map[string]string{}
+	for _, name := range s.possibleSlurmNames() {
+		if owner := own.SharedWorkerName(all, name); owner != "" {
+			shared[name] = owner
+		}
+	}
+	if len(shared) > 0 { // changes of the others do not reconcile this one
+		s.requeueAfter(leftOutRecheck)
+		s.desired.ReservedNames = podspec.MergeMaps(shared, s.desired.ReservedNames)
+	}
+	return nil
 }
 
 // includesFiles reports whether lines of slurm.conf include files, which may name nodes.

@@ -118,6 +118,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.desired = desired.Of(now, s.desiredObservation(), hpas.Items)
 	s.keepNames()
+	if err := r.reserveSharedNames(ctx, s); err != nil {
+		return nil, err
+	}
 	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
 	return s, nil

@@ -31,15 +31,20 @@ func AssignNames(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, hpas []autos
 		if n.Spec.ControllerRef == nil || n.Spec.ControllerRef.Name != c.Name {
 			continue
 		}
-		set := names.NodeSetNames{Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time,
-			Included: listed[n.Name] && !isEmptyAndDeleting(n), Prefix: names.WorkerPrefix(n),
-			Padding: n.Spec.OrdinalPadding, Bound: max(MaxWorkers(n, hpas), uint64(max(0, n.Status.Replicas)))}
+		set := NamesOf(n, hpas)
+		set.Included = listed[n.Name] && !isEmptyAndDeleting(n)
 		if set.Prefix == "" {
 			set.KubeNames = kubeNames(kubeNodes, n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet)
 		}
 		sets = append(sets, set)
 	}
 	return names.Assign(sets, namesOfConf(slurmconf.ParseFiles(files, c.Spec.ExtraConf)))
+}
+
+// NamesOf returns the names of a NodeSet and its workers, but for those of Kubernetes nodes. hpas are those of its namespace.
+func NamesOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) names.NodeSetNames {
+	return names.NodeSetNames{Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time, Prefix: names.WorkerPrefix(n),
+		Padding: n.Spec.OrdinalPadding, Bound: max(MaxWorkers(n, hpas), uint64(max(0, n.Status.Replicas)))}
 }
 
 // slurmConf is the name of the file that the operator writes.

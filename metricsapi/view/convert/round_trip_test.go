@@ -24,7 +24,7 @@ import (
 // The fields of records that the view does not carry.
 var (
 	jobFieldsNotCarried = []string{
-		"HetJobIDs", "AccrueTime", "Prefer", "TasksPerNode", "MinCPUsPerNode", "MinTmpDiskMiB", "ThreadsPerCore",
+		"AssociationID", "HetJobIDs", "AccrueTime", "Prefer", "TasksPerNode", "MinCPUsPerNode", "MinTmpDiskMiB", "ThreadsPerCore",
 		"Contiguous", "GRESAllocated", "MemoryPerTRES", "Siblings", "Network", "Flags",
 	}
 	nodeFieldsNotCarried = []string{

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -323,4 +325,50 @@ func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
 	r.clearWrites()
 	r.reconcile()
 	expectStrings(t, "the calls", r.slurm.Calls)
+}
+
+// crashWorkers schedules pods, whose slurmd ends at once.
+func (r *testEnv) crashWorkers() {
+	for _, pod := range r.pods() {
+		if pod.Labels[v1beta1.LabelAppName] == v1beta1.AppReleaseLookup {
+			r.answerLookup(pod)
+			continue
+		}
+		if pod.Spec.NodeName != "" {
+			continue
+		}
+		pod.Spec.NodeName = "kube-" + pod.Labels[v1beta1.LabelPodIndex]
+		r.must(r.Update(r.t.Context(), pod))
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: render.ContainerSlurmd, RestartCount: 5,
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
+		r.must(r.Status().Update(r.t.Context(), pod))
+	}
+}
+
+// TestAWorkerThatCrashesInANewClusterIsReplaced: nobody set a maximum, so Slurm has no records.
+func TestAWorkerThatCrashesInANewClusterIsReplaced(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Wieght=2" }))
+	for range 3 {
+		r.pollAndReconcile()
+		r.crashWorkers()
+	}
+	before := r.pod("gpu-0")
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	for range 24 * 60 {
+		r.now = r.now.Add(time.Minute)
+		r.pollAndReconcile()
+	}
+	if len(r.pods()) == 1 && r.pod("gpu-0").UID == before.UID && revisionOf(r.pod("gpu-0")) == revisionOf(before) {
+		t.Errorf("a day after the correction of extraConf the crashing worker is still there; events %q", r.takeEvents())
+	}
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	for range 24 * 60 {
+		r.now = r.now.Add(time.Minute)
+		r.pollAndReconcile()
+	}
+	if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); err == nil {
+		t.Errorf("a day after its deletion the NodeSet is still there; pods %q", r.podNames())
+	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -75,5 +76,34 @@ func TestAPodOfOthersWithTheNameOfAWorker(t *testing.T) {
 	r.pollAndReconcile()
 	if r.podNames() != "gpu-0 gpu-1" || r.pod("gpu-0").Labels[v1beta1.LabelPodHostname] != "gpu-0" {
 		t.Errorf("pods = %q", r.podNames())
+	}
+}
+
+// TestTwoNodeSetsOfOnePrefix: no two pods have one Slurm node name, from the first pod on.
+func TestTwoNodeSetsOfOnePrefix(t *testing.T) {
+	for _, withMax := range []bool{false, true} {
+		change := []func(*v1beta1.NodeSet){func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": "n-"}`) }}
+		if withMax {
+			change = append(change, nodesettest.WithMaxReplicas(2))
+		}
+		other := nodesettest.NewNodeSet(1, change...)
+		other.Name, other.UID = "cpu", "uid-cpu"
+		r := newTestEnv(t, nodesettest.NewNodeSet(1, change...), other)
+		for range 30 {
+			r.pollAndReconcile()
+			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "cpu"}}); err != nil {
+				t.Fatal(err)
+			}
+			if pods := r.podNames(); pods != "cpu-0" {
+				t.Fatalf("with a maximum %v the pods are %q", withMax, pods)
+			}
+		}
+		r.expectReady(map[bool]string{true: "Slurm nodes n-1 belong to NodeSet slurm/cpu", false: "a worker of NodeSet cpu has that name"}[withMax])
+		r.must(r.Delete(t.Context(), r.nodeSet()))
+		r.pollAndReconcile()
+		r.pollAndReconcile()
+		if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); client.IgnoreNotFound(err) != nil || err == nil {
+			t.Errorf("the NodeSet without workers is left: %v", err)
+		}
 	}
 }

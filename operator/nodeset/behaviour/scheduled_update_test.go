@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -112,5 +113,77 @@ func TestAReservationThatSlurmCannotMakeKeepsNothing(t *testing.T) {
 	r.slurm.Poll()
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("another failure is no error")
+	}
+}
+
+// TestANodeSetWithAProblemReservesNothing: all workers are of the newest revision.
+func TestANodeSetWithAProblemReservesNothing(t *testing.T) {
+	start := nodesettest.Noon.Add(10 * time.Minute)
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withSchedule(start)))
+	r.startWorkers()
+	if len(r.slurm.Reservations) != 0 {
+		t.Fatal("there is a reservation without anything to update")
+	}
+	r.must(r.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
+	r.now = r.now.Add(2 * time.Minute)
+	r.pollAndReconcile()
+	r.expectReady("ReferenceNotFound")
+	if got, reserved := r.slurm.Reservations["SlurmOperatorMaint-gpu"]; reserved {
+		t.Errorf("nodes %v are reserved from %s to %s, with nothing to update", got.Nodes, got.StartTime.Time(), got.EndTime.Time())
+	}
+}
+
+// TestAScheduledUpdateChangesTheShape: the reservation of the update names the nodes of the workers, as slurmclients tells. It must
+// not keep the records of the old shape that the update is there to replace.
+func TestAScheduledUpdateChangesTheShape(t *testing.T) {
+	for _, extra := range []string{"CPUs=8", "CPUs=2"} {
+		for _, busy := range []bool{false, true} {
+			start := nodesettest.Noon.Add(10 * time.Minute)
+			r := newTestEnv(t, nodesettest.NewNodeSet(3, nodesettest.WithMaxReplicas(3), withSchedule(start)))
+			poll := func() {
+				r.slurm.References = map[string]string{}
+				for name, have := range r.slurm.Reservations { // as references.ByNode in slurmclients
+					for _, n := range have.Nodes {
+						r.slurm.References[n] = "reservation " + name
+					}
+				}
+				r.pollAndReconcile()
+				r.kubelet()
+			}
+			for range 6 {
+				poll()
+			}
+			for _, n := range r.slurm.Nodes {
+				n.CPUs = 4
+			}
+			if busy {
+				r.slurm.Start(7, "gpu-2")
+			}
+			r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = extra })
+			poll()
+			if len(r.slurm.Reservations) != 1 {
+				t.Fatalf("%s: reservations %v", extra, r.slurm.Reservations)
+			}
+			r.now = start
+			for range 60 { // 10 minutes
+				poll()
+			}
+			if busy {
+				r.slurm.End(7)
+				for range 60 {
+					poll()
+				}
+			}
+			want := uint32(8)
+			if extra == "CPUs=2" {
+				want = 2
+			}
+			status := r.nodeSet().Status
+			for name, n := range r.slurm.Nodes {
+				if n.CPUs != want || n.State.Base == slurm.NodeFuture {
+					t.Errorf("%s busy %v: after the update record %s has %d CPUs in state %s; updated %d of %d; pods %q", extra, busy, name, n.CPUs, n.State, status.UpdatedReplicas, status.Replicas, r.podNames())
+				}
+			}
+		}
 	}
 }

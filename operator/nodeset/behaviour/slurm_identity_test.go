@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // setClusterName has readings come from a Slurm cluster of a name.
@@ -210,5 +213,38 @@ func TestAListThatLacksADrainedNodeDrainsNoOther(t *testing.T) {
 	r.reconcile()
 	if len(r.slurm.Calls) != 1 {
 		t.Errorf("one worker is too many, and the writes are %q", r.slurm.Calls)
+	}
+}
+
+// TestAWorkerThatNeverRanYieldsToAnOlderSlurmd: a slurmd that was started before the pod existed is not in the pod.
+func TestAWorkerThatNeverRanYieldsToAnOlderSlurmd(t *testing.T) {
+	for _, state := range []string{"IDLE", "ALLOCATED"} {
+		t.Run(state, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(1))
+			r.pollAndReconcile()
+			pod := r.pod("gpu-0")
+			pod.Spec.NodeName = "kube-0" // scheduled; its image is being pulled
+			r.must(r.Update(t.Context(), pod))
+			n := nodesettest.NewSlurmNode("gpu-0", state, "DYNAMIC_NORM")
+			n.Comment, n.SlurmdStartTime = "the workstation of ann", slurm.At(nodesettest.Noon.Add(-24*time.Hour))
+			n.BootTime = n.SlurmdStartTime
+			r.slurm.Nodes["gpu-0"] = n
+			for range 3 {
+				r.pollAndReconcile()
+			}
+			for _, p := range r.pods() {
+				if observed.SlurmName(p) == "gpu-0" {
+					t.Errorf("pod %s is about to start a second slurmd gpu-0, and slurmctld will end the jobs of the first", p.Name)
+				}
+			}
+			r.must(r.Delete(t.Context(), r.nodeSet()))
+			for range 60 {
+				r.now = r.now.Add(time.Minute)
+				r.pollAndReconcile()
+			}
+			if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); err == nil {
+				t.Errorf("an hour after its deletion the NodeSet is still there; pods %q", r.podNames())
+			}
+		})
 	}
 }

@@ -27,6 +27,9 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		DownByOthers:  isDownByOthers(n),
 		Partitions:    n.Partitions, Features: n.Features,
 	}
+	if n.SlurmdStartTime.IsSet() {
+		r.SlurmdStarted = n.SlurmdStartTime.Time()
+	}
 	if isFault(n, faults) {
 		r.Fault, r.DownByOthers = strings.TrimSpace(n.Reason), state.Has(slurm.NodeFail)
 		if n.ReasonAt.IsSet() {

@@ -197,6 +197,8 @@ type Actions struct {
 	// Outdated counts the workers of an old revision, Leaving those that are removed for good, and
 	// Available those in service.
 	Outdated, Leaving, Available int
+	// OutdatedNodes are the Slurm nodes of the workers that Outdated counts.
+	OutdatedNodes []string
 	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
 	// at all. They may have jobs that slurmctld lost, so they stay.
 	UnknownToSlurm []string

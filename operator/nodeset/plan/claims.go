@@ -43,13 +43,14 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 		func(a, b Claim) int { return strings.Compare(a.Name, b.Name) })
 	var changed, deleted []ClaimChange
 	prune := p.rules.MayDeleteClaims(&observed.Slurm) && !mayUseClaims(now, observed, actions) && hasSettledScaleIn(desired, observed, actions)
+	lost := lostNames(observed, actions)
 	for _, c := range claims {
 		if c.Deleting {
 			continue
 		}
 		want := desired.ClaimRetention.appliedTo(c)
 		switch {
-		case isClaimOfLostWorker(c, observed, actions):
+		case c.InUse && lost[c.SlurmName]:
 			want = ClaimRetention{}
 		case !observed.Slurm.Fresh: // its worker may be lost
 			want.WithNodeSet, want.WhenScaled = want.WithNodeSet && c.WithNodeSet, want.WhenScaled && c.WhenScaled
@@ -64,12 +65,19 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 	return append(changed, deleted...)
 }
 
-// isClaimOfLostWorker reports whether a worker whose record Slurm lost uses a claim. Nothing in Slurm would show that it
-// still runs if its pod disappeared, so its claims are kept until it is registered again.
-func isClaimOfLostWorker(c Claim, observed *Observation, actions *Actions) bool {
-	return c.InUse && slices.ContainsFunc(observed.Workers, func(w Worker) bool {
-		return w.SlurmName != "" && w.SlurmName == c.SlurmName && slices.Contains(actions.LostBySlurm, w.Pod)
-	})
+// lostNames returns the Slurm nodes of the workers whose records Slurm lost. Nothing in Slurm would show that one still runs if
+// its pod disappeared, so its claims are kept until it is registered again.
+func lostNames(observed *Observation, actions *Actions) map[string]bool {
+	pods, out := map[string]bool{}, map[string]bool{}
+	for _, pod := range actions.LostBySlurm {
+		pods[pod] = true
+	}
+	for i := range observed.Workers {
+		if w := &observed.Workers[i]; w.SlurmName != "" && pods[w.Pod] {
+			out[w.SlurmName] = true
+		}
+	}
+	return out
 }
 
 // mayUseClaims reports whether a worker without a pod may still use its claims. One odd reading that

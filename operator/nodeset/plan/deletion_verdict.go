@@ -83,6 +83,10 @@ func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, 
 	case s.OwnedByOthers[w.SlurmName] != "" && (!w.hasNeverRun() || s.mayServe(w)) && !w.Finished:
 		return blockDeletion(BlockedByStaleReading, "its Slurm node belongs to %s",
 			s.OwnedByOthers[w.SlurmName])
+	case !s.Connected && !w.Finished && w.KubeNode != "" && w.hasNeverRun() && now.Before(w.Created.Add(c.RegisterWithin)):
+		v := denyDeletion("its slurmd may be starting, and its Slurm cluster does not exist any more")
+		v.RecheckAt = w.Created.Add(c.RegisterWithin)
+		return v
 	case !s.Connected && w.Finished, !s.Connected && w.hasNeverRun():
 		return allowDeletion(NoPrecondition, "nothing of it runs, and its Slurm cluster does not exist any more")
 	case !s.Connected:
@@ -160,7 +164,7 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Ver
 		v := denyDeletion("it may still register with Slurm")
 		v.RecheckAt = due
 		return v
-	case s.TotalNodes == 0 && len(s.Records) == 0 && !w.hasNeverRun():
+	case s.TotalNodes == 0 && len(s.Records) == 0 && !w.Registered.IsZero():
 		return blockDeletion(BlockedByRegistration, "Slurm lists no nodes at all, which may be a fault of Slurm")
 	}
 	v := allowDeletion(PreconditionUnregistered, "it did not register with Slurm within "+c.RegisterWithin.String())

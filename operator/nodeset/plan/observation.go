@@ -219,6 +219,8 @@ type Record struct {
 	Pod string
 	// OwnerName is the NodeSet of the comment in readable form.
 	OwnerName string
+	// SlurmdStarted is when its slurmd was started, zero if it is not known.
+	SlurmdStarted time.Time
 	// ForeignComment reports that the node has a comment that is not one of ours.
 	ForeignComment bool
 	// IdleSince is when the node last had work, zero if it is not known.

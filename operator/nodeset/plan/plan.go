@@ -232,6 +232,9 @@ func (b *planRun) chooseMisplaced() {
 
 // isOutdated reports whether the worker should change to the newest revision.
 func (b *planRun) isOutdated(w *Worker) bool {
+	if b.desired.Frozen { // the newest revision is not known
+		return false
+	}
 	if b.hasOtherMode(w) {
 		return true
 	}
@@ -276,6 +279,7 @@ func (b *planRun) chooseUpdates() {
 			continue
 		}
 		b.actions.Outdated++
+		b.actions.OutdatedNodes = append(b.actions.OutdatedNodes, w.SlurmName)
 		if b.desired.Update.Allowed {
 			c.add(w, up)
 		}

@@ -36,7 +36,8 @@ func (b *planRun) keepsOldRevision(name string) bool { return b.keptRevision(nam
 func (b *planRun) keptRevision(name string) string { return b.keptByName[name] }
 
 // awaitsNewShape reports whether no worker may be created with a name before its record is created again. A worker
-// gets a record of another shape only if Slurm accepts the worker, and the record must stay or cannot be created.
+// gets a record of another shape only if Slurm accepts the worker, and the record must stay or cannot be created. The reservation of
+// a scheduled update keeps a record no longer than its outdated worker.
 func (b *planRun) awaitsNewShape(name string) bool {
 	r := b.slurm.Records[name]
 	if r.LacksGRES && !r.LostGRES && !b.keepsOldRevision(name) {
@@ -51,7 +52,13 @@ func (b *planRun) awaitsNewShape(name string) bool {
 		b.oldShapesKept++
 		b.keepOldShape(name, reason)
 	}
-	return reason == "" || !accepted
+	return reason == "" || !accepted || b.isInUpdate(name)
+}
+
+// isInUpdate reports whether nothing but the reservation of the NodeSet's scheduled update refers to a Slurm node.
+func (b *planRun) isInUpdate(name string) bool {
+	return slices.Contains([]string{"reservation " + shortReservation(b.desired), "reservation " + longReservation(b.desired)},
+		b.slurm.References[name])
 }
 
 // keepsShape returns why a record cannot be created again, empty if it can.

@@ -34,20 +34,23 @@ type ReservationChange struct {
 // planReservation decides about the reservation of a scheduled update. The reservation is created
 // when workers are outdated, follows the schedule, and is deleted when nothing is left to update or
 // the strategy changes. Without a fresh reading, and before a reading can show the last write,
-// nothing changes. While Slurm nodes with names of ours belong to others, no reservation is
-// deleted: it may be theirs.
+// nothing changes. A reservation with Slurm nodes of others is not deleted: it may be theirs.
 func planReservation(now time.Time, desired *Desired, observed *Observation, actions *Actions) ReservationChange {
 	read := observed.Reservations
-	if !observed.Slurm.Fresh || !read.WrittenAt.IsZero() && !read.WrittenAt.Before(read.ReadAt) {
+	isFrozen := desired.Frozen && !desired.Deleting // what is outdated is not known
+	if isFrozen || !observed.Slurm.Fresh || !read.WrittenAt.IsZero() && !read.WrittenAt.Before(read.ReadAt) {
 		return ReservationChange{}
 	}
 	name, have := findReservation(desired, &observed.Slurm, read.List)
-	want := desiredReservation(now, desired, observed, name, actions.Outdated)
+	want := desiredReservation(now, desired, observed, name, actions.OutdatedNodes)
 	switch reservationStepOf(now, have, want, len(actions.Waits) > 0) {
 	case setReservation:
+		if have != nil && hasBegun(now, have) { // slurmctld refuses any start for it
+			want.StartTime = 0
+		}
 		return ReservationChange{Set: want}
 	case deleteReservation:
-		if !observed.Slurm.hasOtherOwners() {
+		if !observed.Slurm.isOfOthers(have) {
 			return ReservationChange{Delete: name}
 		}
 	}
@@ -59,12 +62,17 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 // jobs.
 func reservationFlags() []string { return []string{"MAINT", "IGNORE_JOBS"} }
 
+func shortReservation(d *Desired) string { return v1beta1.ReservationPrefix + d.Name }
+
+func longReservation(d *Desired) string {
+	return v1beta1.ReservationPrefix + d.Namespace + "_" + d.Name
+}
+
 // findReservation returns the name of the reservation of the NodeSet's scheduled update, and the
 // reservation if it exists. The name includes the namespace if a NodeSet of the same name in
 // another namespace uses the short one.
 func findReservation(desired *Desired, s *SlurmReading, list []*slurm.Reservation) (string, *slurm.Reservation) {
-	short := v1beta1.ReservationPrefix + desired.Name
-	long := v1beta1.ReservationPrefix + desired.Namespace + "_" + desired.Name
+	short, long := shortReservation(desired), longReservation(desired)
 	name, have := short, (*slurm.Reservation)(nil)
 	for _, r := range list {
 		switch {
@@ -89,20 +97,28 @@ func (s *SlurmReading) hasReservedNode(r *slurm.Reservation) bool {
 	})
 }
 
+// isOfOthers reports whether another NodeSet, or slurm.conf, owns a Slurm node in a reservation, or may own one.
+func (s *SlurmReading) isOfOthers(r *slurm.Reservation) bool {
+	names, err := hostlist.Expand(r.Nodes)
+	return err != nil && s.hasOtherOwners() || slices.ContainsFunc(names, func(name string) bool {
+		owner := s.OwnedByOthers[name]
+		return owner != "" && owner != OwnerOfComment
+	})
+}
+
 // desiredReservation returns the reservation that a scheduled update needs, nil for none: from when
-// workers are known to be outdated until the end of its window.
+// workers are known to be outdated until the end of its window. A node leaves it with its outdated worker, since a record in a
+// reservation that has begun cannot be created again with another shape.
 func desiredReservation(now time.Time, desired *Desired, observed *Observation, name string,
-	outdated int) *slurm.ReservationRequest {
+	outdated []string) *slurm.ReservationRequest {
 	u := desired.ScheduledUpdate
-	if u == nil || outdated == 0 || desired.Deleting {
+	if u == nil || desired.Deleting {
 		return nil
 	}
 	var names []string
-	for i := range observed.Workers {
-		if w := &observed.Workers[i]; w.DeletedAt.IsZero() && !w.Finished {
-			if _, known := observed.Slurm.Records[w.SlurmName]; known {
-				names = append(names, w.SlurmName)
-			}
+	for _, node := range outdated {
+		if _, known := observed.Slurm.Records[node]; known {
+			names = append(names, node)
 		}
 	}
 	if !now.Before(u.End) || len(names) == 0 {
@@ -143,19 +159,18 @@ func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.Reser
 	case want == nil:
 		return deleteReservation
 	}
-	begun := !now.Before(have.StartTime.Time())
+	begun := hasBegun(now, have)
 	switch {
 	case begun && now.Before(want.StartTime.Time()):
 		return deleteReservation
-	case !have.EndTime.Time().Equal(want.EndTime.Time()):
-		return setReservation
-	case begun:
-		return leaveReservation
-	case !have.StartTime.Time().Equal(want.StartTime.Time()) || !hasSameNodes(have.Nodes, want.Nodes):
+	case !have.EndTime.Time().Equal(want.EndTime.Time()), !hasSameNodes(have.Nodes, want.Nodes),
+		!begun && !have.StartTime.Time().Equal(want.StartTime.Time()):
 		return setReservation
 	}
 	return leaveReservation
 }
+
+func hasBegun(now time.Time, r *slurm.Reservation) bool { return !now.Before(r.StartTime.Time()) }
 
 // hasSameNodes reports whether a host list contains exactly these names. An unreadable list does
 // not.

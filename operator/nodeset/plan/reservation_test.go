@@ -30,7 +30,9 @@ func TestTheReservationFollowsTheSchedule(t *testing.T) {
 		{"it ends with the duration", noon, have, want(start, 2*time.Hour, "gpu-0", "gpu-1"), false, setReservation},
 		{"it has the workers of now", noon, have, want(start, time.Hour, "gpu-0", "gpu-1", "gpu-2"), false,
 			setReservation},
-		{"one that has begun keeps its nodes", start, have, want(start, time.Hour, "gpu-0"), false, leaveReservation},
+		{"one that has begun loses a node", start, have, want(start, time.Hour, "gpu-0"), false, setReservation},
+		{"one that has begun is right", start.Add(time.Minute), have, want(start.Add(time.Minute), 59*time.Minute, "gpu-1", "gpu-0"),
+			false, leaveReservation},
 		{"one that has begun ends with the duration", start, have, want(start, 2*time.Hour, "gpu-0"), false,
 			setReservation},
 		{"one that has begun is ended when it is to begin later", start, have,
@@ -72,17 +74,24 @@ func TestTheReservationOfAScheduledUpdate(t *testing.T) {
 		want   string
 	}{
 		{"none without anything to update", nil, ""},
-		{"it reserves the Slurm nodes of the workers", []func(*planInput){outdated},
-			"set " + short + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
-		{"it stays as it is", []func(*planInput){outdated, reserved(short, "n-[0-1]")}, ""},
+		{"it reserves the Slurm nodes of the outdated workers", []func(*planInput){outdated},
+			"set " + short + " n-0 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"it stays as it is", []func(*planInput){outdated, reserved(short, "n-0")}, ""},
+		{"it loses the node of a worker that is replaced", []func(*planInput){outdated, reserved(short, "n-[0-1]")},
+			"set " + short + " n-0 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"none while the NodeSet has a problem", []func(*planInput){outdated, func(s *planInput) { s.desired.Frozen, s.desired.Revision = true, "" }}, ""},
+		{"it is left while the NodeSet has a problem", []func(*planInput){reserved(short, "n-[0-1]"),
+			func(s *planInput) { s.desired.Frozen, s.desired.Revision = true, "" }}, ""},
 		{"it is deleted when nothing is left to update", []func(*planInput){reserved(short, "n-[0-1]")},
 			"delete " + short},
 		{"so is one under the long name", []func(*planInput){reserved(long, "n-[0-1]")}, "delete " + long},
 		{"that of a NodeSet of the same name elsewhere stays", []func(*planInput){reserved(short, "other-0")}, ""},
 		{"next to it ours has the long name", []func(*planInput){outdated, reserved(short, "other-0")},
-			"set " + long + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
-		{"none is deleted while others own Slurm nodes with our names",
-			[]func(*planInput){reserved(long, "n-[0-1]"), taken}, ""},
+			"set " + long + " n-0 MAINT,IGNORE_JOBS,MAGNETIC"},
+		{"none is deleted while others own Slurm nodes in it",
+			[]func(*planInput){reserved(long, "n-[0-7]"), taken}, ""},
+		{"it is deleted although others own other Slurm nodes with our names",
+			[]func(*planInput){reserved(long, "n-[0-1]"), taken}, "delete " + long},
 		{"it is deleted although another Slurm node has a comment of others",
 			[]func(*planInput){reserved(short, "n-[0-1]"), withComment(7)}, "delete " + short},
 		{"none is deleted while another Slurm cluster answers",
@@ -96,7 +105,7 @@ func TestTheReservationOfAScheduledUpdate(t *testing.T) {
 		}}, ""},
 		{"a later reading shows that the write was lost", []func(*planInput){outdated, func(s *planInput) {
 			s.observed.Reservations.WrittenAt = noon.Add(-time.Second)
-		}}, "set " + short + " n-0,n-1 MAINT,IGNORE_JOBS,MAGNETIC"},
+		}}, "set " + short + " n-0 MAINT,IGNORE_JOBS,MAGNETIC"},
 		{"it is deleted with the NodeSet", []func(*planInput){outdated, reserved(short, "n-[0-1]"), func(s *planInput) {
 			s.desired.Deleting, s.observed.Workers = true, nil
 		}}, "delete " + short},
@@ -120,5 +129,20 @@ func TestTheReservationOfAScheduledUpdate(t *testing.T) {
 				t.Errorf("it is %q, not %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestAReservationThatHasBegunIsExtendedWithoutAStart: slurmctld refuses any start for it, and with it the whole change
+// (docs/development/slurm.md, "Reservations that have begun").
+func TestAReservationThatHasBegunIsExtendedWithoutAStart(t *testing.T) {
+	s := newInput(2, 2, withWorker(0, func(w *Worker) { w.Revision = "old" }), func(s *planInput) {
+		s.desired.Namespace, s.desired.Name = "blue", "n"
+		s.desired.ScheduledUpdate = &ScheduledUpdate{Start: noon.Add(-time.Minute), End: noon.Add(2 * time.Hour)}
+		s.observed.Reservations.ReadAt = noon
+		s.observed.Reservations.List = []*slurm.Reservation{{Name: "SlurmOperatorMaint-n", Nodes: "n-0",
+			StartTime: slurm.At(noon.Add(-time.Minute)), EndTime: slurm.At(noon.Add(time.Hour))}}
+	})
+	if set := s.runPlanner().Reservation.Set; set == nil || set.StartTime.IsSet() || !set.EndTime.Time().Equal(noon.Add(2*time.Hour)) {
+		t.Errorf("the change is %+v", set)
 	}
 }

@@ -113,7 +113,8 @@ func keptRevisions(desired *Desired, observed *Observation) map[int]string {
 		return out
 	}
 	old := map[string]bool{}
-	for _, r := range observed.Revisions {
+	for _, r := range slices.SortedStableFunc(slices.Values(observed.Revisions), // of two that claim an ordinal the newer one
+		func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) }) {
 		if r.Hash == desired.Revision || r.Foreign {
 			continue
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -134,5 +135,25 @@ func TestRevisionsOfAnotherOperator(t *testing.T) {
 	want := []RevisionChange{{Verb: CreateRevision, Name: "gpu-new", Number: 4, Adopts: []string{"a", "b"}}}
 	if diff := cmp.Diff(want, planRevisions(desired, observed, keptRevisions(desired, observed))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTheOrderOfRevisionsDoesNotMatter: the cache lists them in any order.
+func TestTheOrderOfRevisionsDoesNotMatter(t *testing.T) {
+	plan := func(a, b int) (out string) {
+		s := newInput(1, 0, func(s *planInput) {
+			s.desired.Update.Partition = 2
+			r := []Revision{{Name: "a", Hash: "a", Number: 1, Ordinals: "0", Owned: true}, {Name: "b", Hash: "b", Number: 2, Ordinals: "0", Owned: true}}
+			s.observed.Revisions = []Revision{r[a], r[b], {Name: "new", Hash: "new", Number: 3, Owned: true}}
+		})
+		for _, step := range s.runPlanner().Steps {
+			if step.Verb == CreatePod {
+				out += fmt.Sprintf("%d of %s ", step.Slot.Ordinal, step.Revision)
+			}
+		}
+		return out
+	}
+	if x, y := plan(0, 1), plan(1, 0); x != y {
+		t.Errorf("workers are created: %s, in another order of the revisions: %s", x, y)
 	}
 }

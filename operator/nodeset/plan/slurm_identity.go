@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
@@ -129,11 +130,15 @@ func (b *planRun) isDisplaced(w *Worker) bool {
 }
 
 // mayServe reports whether the Slurm node of a scheduled worker is in service and has a comment of others: slurmd may run in the
-// pod although its kubelet has not told yet.
+// pod although its kubelet has not told yet. A slurmd that is older than the pod runs elsewhere.
 func (s *SlurmReading) mayServe(w *Worker) bool {
 	r, commented := s.Commented[w.SlurmName]
-	return w.KubeNode != "" && commented && !r.Future && !r.Down
+	isOlder := !r.SlurmdStarted.IsZero() && r.SlurmdStarted.Before(w.Created.Add(-maxClockSkew))
+	return w.KubeNode != "" && commented && !r.Future && !r.Down && !isOlder
 }
+
+// maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ.
+const maxClockSkew = time.Minute
 
 // hasNeverRun reports whether no slurmd has run in the worker's pod.
 func (w *Worker) hasNeverRun() bool {

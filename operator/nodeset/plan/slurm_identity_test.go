@@ -162,6 +162,7 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
 	commented := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, ForeignComment: true} })
 	inService := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, ForeignComment: true, Busy: true} })
+	older := withRecord(0, func(r *Record) { r.SlurmdStarted = noon.Add(-24 * time.Hour) })
 	deletion := func(s *planInput) { withDeletion(s); withCause(0, causeDeletion)(s) }
 	for _, tc := range []struct {
 		name   string
@@ -183,7 +184,11 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 		{"the NodeSet is deleted, and such a record is in service", []func(*planInput){pulling, inService, deletion}, nil},
 		{"a record with a comment of others is down", []func(*planInput){pulling, inService, withRecord(0, func(r *Record) { r.Down = true })},
 			[]string{"delete n-0"}},
+		{"such a record is in service, and its slurmd is younger than the pod", []func(*planInput){pulling, inService,
+			withRecord(0, func(r *Record) { r.SlurmdStarted = noon.Add(-time.Minute) })}, nil},
 		{"not scheduled, and such a record is in service", []func(*planInput){unscheduled, inService}, []string{"delete n-0"}},
+		{"such a record is in service, and its slurmd is older than the pod", []func(*planInput){pulling, inService, older},
+			[]string{"delete n-0"}},
 		{"the NodeSet is deleted", []func(*planInput){pulling, withOtherOwner(0), deletion}, []string{"delete n-0"}},
 		{"the NodeSet is deleted, and its record has a comment of others", []func(*planInput){pulling, commented, deletion},
 			[]string{"delete n-0"}},
@@ -207,14 +212,21 @@ func TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes(t *testing.T) {
 	crashed := withWorker(0, func(w *Worker) { w.NeverStarted = false })
 	expectSteps(t, newInput(1, 1, pulling, crashed, future, none, withCause(0, causeUpdate), old), "delete n-0")
 	noRecords := func(s *planInput) { s.observed.Slurm.Records = map[string]Record{} }
-	expectSteps(t, newInput(1, 1, pulling, crashed, noRecords, none, withCause(0, causeUpdate), old))
+	expectSteps(t, newInput(1, 1, pulling, crashed, noRecords, none, withCause(0, causeUpdate), old), "delete n-0")
+	registered := withWorker(0, func(w *Worker) { w.Registered = noon.Add(-time.Hour) })
+	expectSteps(t, newInput(1, 1, pulling, crashed, registered, noRecords, none, withCause(0, causeUpdate), old))
 }
 
-// TestAWorkerThatNeverRanIsDeletedWithItsCluster: nothing of it runs.
+// TestAWorkerThatNeverRanIsDeletedWithItsCluster: nothing of it runs. The slurmctld of a Cluster outlives its object, so one
+// that was just scheduled may be starting.
 func TestAWorkerThatNeverRanIsDeletedWithItsCluster(t *testing.T) {
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
 	gone := func(s *planInput) { s.observed.Slurm = SlurmReading{Problem: "there is no Controller"} }
 	expectSteps(t, newInput(1, 1, pulling, gone, withDeletion, withCause(0, causeDeletion)), "delete n-0")
+	young := withWorker(0, func(w *Worker) { w.Created = noon.Add(-2 * time.Second) })
+	expectSteps(t, newInput(1, 1, pulling, young, gone, withDeletion, withCause(0, causeDeletion)))
+	expectSteps(t, newInput(1, 1, pulling, young, withWorker(0, func(w *Worker) { w.KubeNode = "" }), gone, withDeletion,
+		withCause(0, causeDeletion)), "delete n-0")
 	expectSteps(t, newInput(1, 1, pulling, withWorker(0, func(w *Worker) { w.Registered = noon }), gone, withDeletion,
 		withCause(0, causeDeletion)))
 }
