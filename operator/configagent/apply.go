@@ -117,6 +117,9 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	}
 	a.update(func() {
 		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
+		if awaits == awaitsWanted {
+			a.givenEarlierAt = time.Time{}
+		}
 		if isDue {
 			a.handOut = handOut{}
 		}
@@ -212,7 +215,7 @@ func (a *Agent) setInForce(restored bool) error {
 		a.note(err)
 		return &StartingError{err.Error()}
 	}
-	a.update(func() { a.inForce = record })
+	a.update(func() { a.inForce, a.givenEarlierAt = record, time.Time{} })
 	return nil
 }
 
@@ -259,6 +262,10 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 	}
 	if !a.started && a.cfg.BeforeStart(ctx) != nil {
 		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt has the error
+		return
+	}
+	if err := a.holdRestore(ctx, files); err != nil {
+		a.noteHeldRestore(err)
 		return
 	}
 	a.cfg.Log.Warn("the daemon gets what was in force before", "revision", files.text(slurmconf.RevisionFile))

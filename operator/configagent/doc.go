@@ -13,7 +13,8 @@
 // The agent keeps two records: what is in force, which the daemon has confirmed, and the last attempt (nextStep decides from
 // them). The first one is on disk before the live folder changes and after the daemon has confirmed it, so that an agent that
 // is killed at any point is followed by one that knows what the daemon may have. Files are accepted for other pods only after
-// the daemon has confirmed them.
+// the daemon has confirmed them. Hold judges files that an earlier agent gave and nobody confirmed like those in force, also before
+// those in force are restored.
 //
 // Those that get the configuration from slurmctld get it only in a reconfigure. The first record has what they got last until a
 // reconfigure of their slurmctld has ended (HandedOut). Until then HandOut is tried, after Hold.

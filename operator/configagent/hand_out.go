@@ -65,7 +65,8 @@ func (a *Agent) isHandedOutByAnother(record inForce) bool {
 
 // hasRevisionOf reports whether both are files of the same revision.
 func (f Files) hasRevisionOf(other Files) bool {
-	return f != nil && other != nil && f.text(slurmconf.RevisionFile) == other.text(slurmconf.RevisionFile)
+	revision := f.text(slurmconf.RevisionFile)
+	return revision != "" && revision == other.text(slurmconf.RevisionFile)
 }
 
 // handOutFiles has the daemon hand out the files that it has, once it has confirmed them and Hold allows it.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
@@ -128,5 +129,80 @@ func TestAForcedRevisionIsTheSameRevision(t *testing.T) {
 	live, err := ReadFiles(e.cfg.Live)
 	if _, has := live[slurmconf.ForcedRevisionFile]; has || err != nil || len(e.effects) != 1 || e.checks != 2 {
 		t.Errorf("there were %d checks, the effects are %v, the live files %v, %v", e.checks, e.effects, live, err)
+	}
+}
+
+// giveUnconfirmed has slurmctld get revision B after A by an agent that ends before slurmctld confirms it. Another agent follows.
+func (e *env) giveUnconfirmed() {
+	e.t.Helper()
+	e.want("A", "MaxJobCount=100")
+	e.confirmed = &StartingError{"it starts"}
+	e.applyError, e.failingConf = &StartingError{"it starts"}, "MaxJobCount=10000"
+	e.want("B", "MaxJobCount=10000")
+	if s := e.agent.Status(); s.Given != "B" {
+		e.t.Fatalf("the status is %+v", s)
+	}
+	e.confirmed, e.applyError, e.holds = nil, nil, nil
+	e.agent = New(e.cfg)
+}
+
+// TestFilesOfAnEarlierAgentAreJudged: slurmctld may have served with them, so that jobs depend on them.
+func TestFilesOfAnEarlierAgentAreJudged(t *testing.T) {
+	t.Run("before other files replace them", func(t *testing.T) {
+		e := newEnv(t)
+		e.giveUnconfirmed()
+		e.want("C", "MaxJobCount=100\nTreeWidth=3")
+		e.check("C", "", "MaxJobCount=100\nTreeWidth=3")
+		if want := []string{"A>C", "B>C"}; !slices.Equal(e.holds, want) {
+			t.Errorf("Hold was asked %v, want %v", e.holds, want)
+		}
+	})
+	t.Run("before those in force are restored", func(t *testing.T) {
+		e := newEnv(t)
+		e.giveUnconfirmed()
+		e.held, e.heldRevision = &HeldError{"TooManyJobs", "there are too many jobs"}, "A"
+		e.want("C", "broken")
+		e.check("", "line 1: broken", "MaxJobCount=10000")
+		e.held, e.now = nil, e.now.Add(retryDelay)
+		e.agent.look(t.Context())
+		e.check("A", "line 1: broken", "MaxJobCount=100")
+		if want := []string{"B>A", "B>A"}; !slices.Equal(e.holds, want) {
+			t.Errorf("Hold was asked %v, want %v", e.holds, want)
+		}
+	})
+	t.Run("while slurmctld does not answer Hold", func(t *testing.T) {
+		e := newEnv(t)
+		e.giveUnconfirmed()
+		e.held = &HeldError{"TooManyJobs", "slurmctld does not say"}
+		e.want("B", "MaxJobCount=10000")
+		e.check("", "", "MaxJobCount=10000")
+		e.held, e.now = nil, e.now.Add(retryDelay)
+		e.agent.look(t.Context())
+		e.check("B", "", "MaxJobCount=10000")
+	})
+}
+
+// TestASilentSlurmctldOfAnEarlierAgentIsRestored: it may be starting, and is restored at once if it has ended.
+func TestASilentSlurmctldOfAnEarlierAgentIsRestored(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		confirmed error
+		delay     time.Duration
+	}{
+		{"it has ended", errors.New("it does not run"), 0},
+		{"it hangs", &StartingError{"it does not answer"}, undoDelay},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newEnv(t)
+			e.giveUnconfirmed()
+			e.confirmed = tc.confirmed
+			e.want("C", "broken")
+			if tc.delay > 0 {
+				e.check("", "line 1: broken", "MaxJobCount=10000")
+			}
+			e.now = e.now.Add(tc.delay)
+			e.agent.look(t.Context())
+			e.check("A", "line 1: broken", "MaxJobCount=100")
+		})
 	}
 }
