@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -101,8 +100,10 @@ func (a *Agent) check(ctx context.Context, files Files) error {
 func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	record, effect := a.inForce, a.effectOf(files)
 	if record.Files == nil {
-		record.Files = a.filesOfEarlierPod(files)
-		record.HandedOut = a.handedOutByEarlierPod(record)
+		var err error
+		if record.Files, record.HandedOut, err = a.recordOfEarlierPod(files); err != nil {
+			return err
+		}
 	}
 	isDue := a.mustHandOut(record, files, effect)
 	if isDue && record.HandedOut == nil {
@@ -237,30 +238,18 @@ func (a *Agent) keepForOtherPods() error {
 	return nil
 }
 
-// writeAccepted keeps the files of a record for other pods, and what is to be handed out. Nothing is if another daemon of the same
-// state has handed the same revision out.
-func (a *Agent) writeAccepted(record inForce) error {
-	files, handedOut := record.Files, record.HandedOut
-	if handedOut != nil && a.isHandedOutByAnother(record) {
-		handedOut = nil
-	}
-	if !a.cfg.Daemon.KeepsKeys {
-		files = files.withoutKeys()
-	}
-	return a.write.writeAccepted(a.cfg.Accepted, files, handedOut)
-}
-
 // restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those
 // that an earlier pod had.
 func (a *Agent) restore(ctx context.Context, wanted Files) {
 	files := a.inForce.Files
+	var err error
 	if files == nil {
-		files = a.filesOfEarlierPod(wanted)
+		files, _, err = a.recordOfEarlierPod(wanted)
 	}
-	if files == nil {
+	if err == nil && files == nil {
 		return // nothing was ever in force
 	}
-	if !a.started && a.cfg.BeforeStart(ctx) != nil {
+	if err != nil || !a.started && a.cfg.BeforeStart(ctx) != nil {
 		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt has the error
 		return
 	}
@@ -270,26 +259,6 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 	}
 	a.cfg.Log.Warn("the daemon gets what was in force before", "revision", files.text(slurmconf.RevisionFile))
 	a.finish(ctx, a.give(ctx, files, awaitsRestored))
-}
-
-// filesOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, nil if there are none.
-func (a *Agent) filesOfEarlierPod(wanted Files) Files {
-	out := readAccepted(a.cfg.Accepted, a.cfg.Daemon.Conf)
-	if out == nil {
-		return nil
-	}
-	out = maps.Clone(out)
-	for name, file := range wanted {
-		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
-			out[name] = file
-		}
-	}
-	return out
-}
-
-// isOfKeys reports whether a file belongs to the keys although it is no secret.
-func isOfKeys(name string) bool {
-	return name == slurmconf.KeySetFile || name == slurmconf.JWTKeysFile || name == slurmconf.JWKSFile
 }
 
 // fail notes why the wanted files are not in force, and when to try them again. isGiven says that the daemon was given

@@ -34,33 +34,28 @@ func filesOfUsers(record inForce) Files {
 	return record.Files.withoutKeys()
 }
 
-// handedOutByEarlierPod returns HandedOut of a record whose files are those of an earlier pod.
-func (a *Agent) handedOutByEarlierPod(record inForce) Files {
-	if a.cfg.HandOut == nil || record.Files == nil {
-		return record.HandedOut
-	}
-	return readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf).HandedOut
-}
-
 // keepHandedOut keeps HandedOut of a record for other pods before the daemon gets new files. It does not replace files that another
 // daemon of the same state has applied. Errors are only logged: setInForce writes it again.
 func (a *Agent) keepHandedOut(record inForce) {
 	if record.HandedOut == nil {
 		return
 	}
-	accepted := readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
-	if accepted.HandedOut != nil || !accepted.Files.hasRevisionOf(record.Files) {
+	accepted, err := a.readAccepted()
+	if err == nil && (accepted.HandedOut != nil || !accepted.Files.hasRevisionOf(record.Files)) {
 		return
 	}
-	if err := a.write.writeAccepted(a.cfg.Accepted, accepted.Files, record.HandedOut); err != nil {
+	if err == nil {
+		err = a.write.writeAccepted(a.cfg.Accepted, accepted.Files, record.HandedOut)
+	}
+	if err != nil {
 		a.cfg.Log.Error("what is to be handed out is not kept for other pods", "err", err)
 	}
 }
 
 // isHandedOutByAnother reports whether the accepted folder says that the revision of a record is handed out.
 func (a *Agent) isHandedOutByAnother(record inForce) bool {
-	accepted := readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
-	return accepted.Files.hasRevisionOf(record.Files) && accepted.HandedOut == nil
+	accepted, err := a.readAccepted()
+	return err == nil && accepted.Files.hasRevisionOf(record.Files) && accepted.HandedOut == nil
 }
 
 // hasRevisionOf reports whether both are files of the same revision.

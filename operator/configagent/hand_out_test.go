@@ -333,7 +333,7 @@ func TestTheSlurmctldThatServesHandsOut(t *testing.T) {
 		}
 		e.applyError, e.handOutError = ErrNotHandedOut, ErrStandby
 		e.want("2", "TreeWidth=2")
-		if record := readAcceptedRecord(e.cfg.Accepted, "slurm.conf"); record.HandedOut != nil || e.handedOut != 0 {
+		if record, _ := readAcceptedRecord(e.cfg.Accepted, "slurm.conf"); record.HandedOut != nil || e.handedOut != 0 {
 			t.Errorf("the standby says that %v is handed out, and was asked %d times", record.HandedOut, e.handedOut)
 		}
 	})
@@ -405,7 +405,7 @@ func TestAnAgentThatIsKilledAtAnyWriteHandsOut(t *testing.T) {
 			e.want("2", "TreeWidth=1\nSlurmctldPort=7001")
 			e.lookEveryMinute(2)
 			e.check("2", "", "TreeWidth=1\nSlurmctldPort=7001")
-			accepted := readAcceptedRecord(e.cfg.Accepted, "slurm.conf")
+			accepted, _ := readAcceptedRecord(e.cfg.Accepted, "slurm.conf")
 			isReconfigured := slices.Contains(e.effects, slurmconf.NeedsReconfigure) // which hands out, too
 			if e.handedOut == 0 && !isReconfigured || e.agent.inForce.HandedOut != nil || accepted.HandedOut != nil {
 				t.Errorf("moves: %t, killed after %d writes: handed out %d times, the effects are %v, left are %v and %v", moves, writes,

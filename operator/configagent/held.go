@@ -27,7 +27,11 @@ func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil
 	}
-	own, accepted := a.inForce.Files, readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	accepted, err := a.readAccepted()
+	if err != nil {
+		return err
+	}
+	own := a.inForce.Files
 	replaced := []Files{a.inForce.HandedOut, accepted.HandedOut, accepted.Files, own}
 	if own == nil {
 		replaced = []Files{accepted.Files} // a start hands nothing out

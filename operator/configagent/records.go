@@ -163,35 +163,3 @@ func (w fileWriter) writeRecord(dir string, record inForce) error {
 	}
 	return w.replace(path)
 }
-
-// readAccepted returns the files that an earlier pod had, nil if there are none.
-func readAccepted(dir, conf string) Files { return readAcceptedRecord(dir, conf).Files }
-
-// readAcceptedRecord returns the record of an earlier pod, empty if there is none. An earlier version of this program kept the
-// accepted files as files: those that are newer than the record were written after a downgrade.
-func readAcceptedRecord(dir, conf string) inForce {
-	record, err := readRecord(dir)
-	if err != nil || isNewer(filepath.Join(dir, conf), filepath.Join(dir, inForceFile)) {
-		record = inForce{}
-		record.Files, err = ReadFiles(dir)
-	}
-	if err != nil || record.Files.text(conf) == "" {
-		return inForce{}
-	}
-	return record
-}
-
-// isNewer reports whether a file was written after another one.
-func isNewer(path, than string) bool {
-	file, err := os.Stat(path)
-	other, otherErr := os.Stat(than)
-	return err == nil && otherErr == nil && file.ModTime().After(other.ModTime())
-}
-
-// writeAccepted keeps files for the agent of the next pod, in one step, with those of inForce.HandedOut.
-func (w fileWriter) writeAccepted(dir string, files, handedOut Files) error {
-	if err := w.writeRecord(dir, inForce{Files: files, HandedOut: handedOut}); err != nil {
-		return err
-	}
-	return w.writeFolder(dir, nil) // those of an earlier version of this program
-}

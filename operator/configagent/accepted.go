@@ -1,0 +1,103 @@
+package configagent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// readAccepted returns the record of an earlier pod, or of another one of the daemon, empty if nothing was ever in force.
+func (a *Agent) readAccepted() (inForce, error) {
+	record, err := readAcceptedRecord(a.cfg.Accepted, a.cfg.Daemon.Conf)
+	if err != nil {
+		err = fmt.Errorf("reading what was in force before, on which jobs may depend: %w", err)
+	}
+	return record, err
+}
+
+// readAcceptedRecord returns the record in a folder of accepted files, empty if there is none. An earlier version of this program
+// kept the accepted files as files: those that are newer than the record were written after a downgrade.
+func readAcceptedRecord(dir, conf string) (inForce, error) {
+	path := filepath.Join(dir, inForceFile)
+	record, err := readRecord(dir)
+	hasRecord := !errors.Is(err, fs.ErrNotExist)
+	if !hasRecord || isNewer(filepath.Join(dir, conf), path) {
+		return readAcceptedFiles(dir, conf)
+	}
+	if err == nil && record.Files.text(conf) == "" {
+		err = errors.New("it has no " + conf)
+	}
+	if err != nil {
+		return inForce{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return record, nil
+}
+
+// readAcceptedFiles returns a record of the files in a folder, empty if there are none.
+func readAcceptedFiles(dir, conf string) (inForce, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return inForce{}, nil
+	}
+	files, err := ReadFiles(dir)
+	if err != nil || files.text(conf) == "" {
+		return inForce{}, err
+	}
+	return inForce{Files: files}, nil
+}
+
+// isNewer reports whether a file was written after another one.
+func isNewer(path, than string) bool {
+	file, err := os.Stat(path)
+	other, otherErr := os.Stat(than)
+	return err == nil && otherErr == nil && file.ModTime().After(other.ModTime())
+}
+
+// writeAccepted keeps files for the agent of the next pod, in one step, with those of inForce.HandedOut.
+func (w fileWriter) writeAccepted(dir string, files, handedOut Files) error {
+	if err := w.writeRecord(dir, inForce{Files: files, HandedOut: handedOut}); err != nil {
+		return err
+	}
+	return w.writeFolder(dir, nil) // those of an earlier version of this program
+}
+
+// writeAccepted keeps the files of a record for other pods, and what is to be handed out. Nothing is if another daemon of the same
+// state has handed the same revision out.
+func (a *Agent) writeAccepted(record inForce) error {
+	files, handedOut := record.Files, record.HandedOut
+	if handedOut != nil && a.isHandedOutByAnother(record) {
+		handedOut = nil
+	}
+	if !a.cfg.Daemon.KeepsKeys {
+		files = files.withoutKeys()
+	}
+	return a.write.writeAccepted(a.cfg.Accepted, files, handedOut)
+}
+
+// recordOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, and those that it had handed out
+// last (inForce). They are nil if there are none.
+func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err error) {
+	record, err := a.readAccepted()
+	if err != nil || record.Files == nil {
+		return nil, nil, err
+	}
+	files = maps.Clone(record.Files)
+	for name, file := range wanted {
+		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
+			files[name] = file
+		}
+	}
+	if a.cfg.HandOut != nil {
+		handedOut = record.HandedOut
+	}
+	return files, handedOut, nil
+}
+
+// isOfKeys reports whether a file belongs to the keys although it is no secret.
+func isOfKeys(name string) bool {
+	return name == slurmconf.KeySetFile || name == slurmconf.JWTKeysFile || name == slurmconf.JWKSFile
+}
