@@ -42,6 +42,9 @@ type Config struct {
 	RestdEnv []string
 	// RestdArgs are additional arguments of slurmrestd.
 	RestdArgs []string
+	// RestdWithoutUsers has slurmrestd not know the names of alice, bob and carol, as beside a directory that only the other
+	// daemons read.
+	RestdWithoutUsers bool
 	// ArenaMax is MALLOC_ARENA_MAX of slurmrestd. Zero leaves it unset.
 	ArenaMax int
 	// WithoutJemalloc runs slurmrestd with glibc's malloc.
@@ -75,6 +78,9 @@ func (c Config) flags() []string {
 	}
 	if c.Munge {
 		flags = append(flags, "--munge")
+	}
+	if c.RestdWithoutUsers {
+		flags = append(flags, "--restd-no-users")
 	}
 	if c.WithoutJemalloc {
 		flags = append(flags, "--no-jemalloc")

@@ -15,12 +15,12 @@ import (
 func TestFlags(t *testing.T) {
 	config := Config{
 		Version: "24.11", Name: "a", Nodes: 7, WithoutAccounting: true, Conf: []string{"X=1", "Y=2"},
-		MaxJobs: 5, MinJobAge: time.Minute, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
+		MaxJobs: 5, MinJobAge: time.Minute, RestdWithoutUsers: true, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
 		ArenaMax: 1, WithoutJemalloc: true, NodeConfs: []string{"a1 CPUs=4"}, Gres: []string{"Name=gpu"},
 		Files: map[string]string{"topology.conf": "A", "b": "B"}, AccountingOf: &Cluster{Instance: instance.Instance{Dir: "/other"}},
 	}
 	want := strings.Split("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 "+
-		"--no-accounting --no-jemalloc --accounting-of /other --node a1_CPUs=4 --conf X=1 --conf Y=2 --gres Name=gpu "+
+		"--no-accounting --restd-no-users --no-jemalloc --accounting-of /other --node a1_CPUs=4 --conf X=1 --conf Y=2 --gres Name=gpu "+
 		"--etc-file b=B --etc-file topology.conf=A --restd-env K=V --restd-arg -t --restd-arg 2", " ")
 	want[slices.Index(want, "a1_CPUs=4")] = "a1 CPUs=4"
 	if diff := cmp.Diff(want, config.flags()); diff != "" {
