@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,13 +15,13 @@ import (
 
 // slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, the folder of
 // plugins or the user, or its node the cgroups (measured; docs/development/slurm.md, "What ends jobs", but for CertgenType with TLS). The
-// trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than those of workers. In
-// another SlurmdSpoolDir slurmd does not find the steps that run, and slurmctld requeues their jobs when the node registers.
+// trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than those of workers. It does
+// not read PlugStackConfig, and some numbers in SlurmdParameters end slurmd alone. In another SlurmdSpoolDir slurmd does not find the steps that run, and slurmctld requeues their jobs when the node registers.
 var slurmdOptions = map[string][]string{
 	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType",
 		"AcctGatherEnergyType", "AcctGatherFilesystemType", "AcctGatherInfinibandType", "AcctGatherInterconnectType",
 		"AcctGatherProfileType", "CertgenType", "CertmgrType", "HashPlugin", "NodeFeaturesPlugins", "PluginDir", "PrEpPlugins",
-		"SlurmdSpoolDir", "SlurmdUser", "SwitchType", "TLSType", "TopologyPlugin"},
+		"PlugStackConfig", "SlurmdParameters", "SlurmdSpoolDir", "SlurmdUser", "SwitchType", "TLSType", "TopologyPlugin"},
 	"cgroup.conf": {"CgroupPlugin", "CgroupMountpoint", "CgroupSlice", "ConstrainCores", "ConstrainDevices", "ConstrainRAMSpace",
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
@@ -28,12 +29,12 @@ var slurmdOptions = map[string][]string{
 // everySlurmd are the values of slurmdOptions that every slurmd can use, by option. One that is not set is empty.
 var everySlurmd = map[string][]string{"TopologyPlugin": {"", "topology/default", "topology/tree", "topology/block"}}
 
-// slurmdFiles are the files whose folders slurmd must be able to make, and that of the plugins AcctGather, some of which require
-// lines (acct_gather.conf(5); not measured).
-var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf"}
+// slurmdFiles are the files whose folders slurmd must be able to make, that of node_features/helpers, with which slurmd ends if a
+// feature has two programs, and that of the plugins AcctGather, some of which require lines (acct_gather.conf(5); not measured).
+var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf", "helpers.conf"}
 
-// changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what plugstack.conf requires or includes
-// anew, sorted.
+// changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what the configuration of SPANK plugins requires
+// or includes anew, sorted.
 func changedSlurmdOptions(before, after configagent.Files) []string {
 	var out []string
 	for file, options := range slurmdOptions {
@@ -63,11 +64,15 @@ func valuesOf(files configagent.Files, file string) map[string]string {
 	return out
 }
 
-// requiredPlugins returns the lines of plugstack.conf with files that slurmd must have, and whose plugin must take the
-// arguments.
+// requiredPlugins returns the lines of plugstack.conf, or of the file that PlugStackConfig names, with files that slurmd must
+// have, and whose plugin must take the arguments.
 func requiredPlugins(files configagent.Files) []string {
+	name := "plugstack.conf"
+	if other := valuesOf(files, "slurm.conf")["plugstackconfig"]; other != "" {
+		name = path.Base(other)
+	}
 	var out []string
-	for line := range strings.Lines(string(files["plugstack.conf"].Content)) {
+	for line := range strings.Lines(string(files[name].Content)) {
 		words := strings.Fields(line)
 		if len(words) > 1 && (words[0] == "required" || words[0] == "include") {
 			out = append(out, strings.Join(words, " "))

@@ -27,6 +27,13 @@ func TestSlurmdOptions(t *testing.T) {
 		{"a user", running, "slurm.conf", base, base + "SlurmdUser=site\n", "it changes SlurmdUser, "},
 		{"a line of a plugin", running, "acct_gather.conf", "ProfileHDF5Dir=/a\n", "", "it changes acct_gather.conf, "},
 		{"where slurmd keeps what runs", running, "slurm.conf", base, base + "SlurmdSpoolDir=/mnt/%n\n", "it changes SlurmdSpoolDir, "},
+		{"a number of threads that 24.11 refuses", running, "slurm.conf", base, base + "SlurmdParameters=conmgr_threads=1\n", "it changes SlurmdParameters, "},
+		{"no connections", running, "slurm.conf", base + "SlurmdParameters=config_overrides\n", base + "SlurmdParameters=config_overrides,conmgr_max_connections=0\n",
+			"it changes SlurmdParameters, "},
+		{"parameters of slurmd while jobs wait", waiting, "slurm.conf", base, base + "SlurmdParameters=conmgr_max_connections=0\n", ""},
+		{"SPANK plugins of another file", running, "slurm.conf", base, base + "PlugStackConfig=/usr/share/site/plugstack.conf\n", "it changes PlugStackConfig, "},
+		{"a feature with two programs", running, "helpers.conf", "NodeName=gpu-0 Feature=a Helper=/bin/true\n",
+			"NodeName=gpu-0 Feature=a Helper=/bin/true\nNodeName=gpu-0 Feature=a Helper=/bin/false\n", "it changes helpers.conf, "},
 		{"in an included file", running, "slurm.conf", base, base + "Include more.conf\n", "it changes NamespaceType, "},
 		{"while jobs wait", waiting, "slurm.conf", base, base + "TaskPlugin=task/affinity\n", ""},
 		{"the same value again", running, "slurm.conf", base, base + "taskplugin=\"task/none\"\n", ""},
@@ -47,7 +54,11 @@ func TestSlurmdOptions(t *testing.T) {
 			c.expect(c.holdFiles(before, after), "")
 		})
 	}
-	c := newCluster(t, "")
+	c := newCluster(t, running)
+	const plugStack = base + "PlugStackConfig=/etc/slurm/site.conf\n"
+	c.expect(c.holdFiles(filesOf("slurm.conf", plugStack, "site.conf", ""), filesOf("slurm.conf", plugStack, "site.conf", "required b.so\n")),
+		"it changes required b.so, ")
+	c = newCluster(t, "")
 	c.write("no-jobs-list", "")
 	c.expect(c.holdFiles(filesOf("slurm.conf", base), filesOf("slurm.conf", inForce)), "does not say which jobs there are")
 }
