@@ -5,7 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // readAccepted returns the files in a folder of accepted files, nil if there are none.
@@ -46,5 +50,58 @@ func TestADaemonWaitsForUnreadableAcceptedFiles(t *testing.T) {
 			e.agent.look(t.Context())
 			e.check("A", "", "PartitionName=a")
 		})
+	}
+}
+
+// TestTwoAgentsWriteTheAcceptedRecord: two slurmctlds of one state apply a revision at the same time. Whoever reads the record
+// meanwhile, such as the agent of a new pod, finds one or the other.
+func TestTwoAgentsWriteTheAcceptedRecord(t *testing.T) {
+	dir := t.TempDir()
+	write := func(revision string, size int) error {
+		return newFileWriter().writeAccepted(dir, Files{slurmconf.RevisionFile: {[]byte(revision), 0o444},
+			"slurm.conf": {[]byte(strings.Repeat("x", size)), 0o444}}, nil)
+	}
+	if err := write("A", 100); err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	written := make(chan struct{})
+	for i, revision := range []string{"B", "C"} {
+		writers.Go(func() {
+			for n := range 100 {
+				if err := write(revision, 1000+n*(1+i*200)); err != nil {
+					t.Errorf("writing %s: %v", revision, err)
+				}
+			}
+		})
+	}
+	go func() { writers.Wait(); close(written) }()
+	for isWriting := true; isWriting; {
+		select {
+		case <-written:
+			isWriting = false
+		default:
+		}
+		if _, err := readAcceptedRecord(dir, "slurm.conf"); err != nil {
+			t.Fatalf("reading the record: %v", err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); len(entries) != 1 || err != nil {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
+
+// TestLeftoversAreRemoved: an agent may end while it writes a record, and another one may be writing it.
+func TestLeftoversAreRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	old, isWritten := filepath.Join(filepath.Dir(path), ".record.1.new"), filepath.Join(filepath.Dir(path), ".record.2.new")
+	ago := time.Now().Add(-leftoverAge - time.Minute)
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, ago, ago), os.WriteFile(isWritten, nil, 0o600),
+		WriteShared(path, File{[]byte("text"), 0o600})); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".record.*"))
+	if len(found) != 1 || found[0] != isWritten || err != nil {
+		t.Errorf("the folder has %v, %v, want %s", found, err, isWritten)
 	}
 }

@@ -92,14 +92,6 @@ var mainFiles = []string{"slurm.key", "slurmdbd.conf", "slurm.conf"}
 // such as on a full disk, none is replaced. Keys are for their owner only. Names that begin with a dot stay.
 func WriteFiles(dir string, files Files) error { return newFileWriter().writeFolder(dir, files) }
 
-// fileWriter replaces a file in one step: prepare writes it beside its place, and replace moves it there.
-type fileWriter struct {
-	prepare func(path string, file File) error
-	replace func(path string) error
-}
-
-func newFileWriter() fileWriter { return fileWriter{prepareFile, replaceFile} }
-
 // writeFolder is WriteFiles.
 func (w fileWriter) writeFolder(dir string, files Files) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands of other users read slurm.conf
@@ -109,12 +101,13 @@ func (w fileWriter) writeFolder(dir string, files Files) error {
 		return cmp.Or(cmp.Compare(slices.Index(mainFiles, a), slices.Index(mainFiles, b)), cmp.Compare(a, b))
 	})
 	for _, name := range names {
-		if err := w.prepare(filepath.Join(dir, name), files[name]); err != nil {
+		if err := w.prepare(preparedPath(filepath.Join(dir, name)), files[name].protected(name)); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		if err := w.replace(filepath.Join(dir, name)); err != nil {
+		path := filepath.Join(dir, name)
+		if err := w.replace(preparedPath(path), path); err != nil {
 			return err
 		}
 	}
@@ -129,47 +122,12 @@ func removeOthers(dir string, files Files) error {
 	}
 	for _, entry := range entries {
 		if _, wanted := files[entry.Name()]; !wanted && !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir() {
-			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// writeFile replaces a file in one step.
-func writeFile(path string, file File) error {
-	if err := prepareFile(path, file); err != nil {
-		return err
-	}
-	return replaceFile(path)
-}
-
-// preparedPath returns where the content of a file is until the file is replaced.
-func preparedPath(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-}
-
-func prepareFile(path string, file File) error {
-	if err := os.WriteFile(preparedPath(path), file.Content, 0o600); err != nil {
-		return err
-	}
-	mode := file.Mode
-	if IsKey(filepath.Base(path)) {
-		mode = 0o600
-	}
-	return os.Chmod(preparedPath(path), mode)
-}
-
-func replaceFile(path string) error { return os.Rename(preparedPath(path), path) }
-
-// syncFile returns when a file is on the disk.
-func syncFile(path string) error {
-	file, err := os.Open(path) //nolint:gosec // it was written before
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 // IsKey reports whether a file of the directory of slurm.conf is a secret. slurmdbd.conf contains one.

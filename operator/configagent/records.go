@@ -154,12 +154,5 @@ func (w fileWriter) writeRecord(dir string, record inForce) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as WriteFiles does
 		return err
 	}
-	path := filepath.Join(dir, inForceFile)
-	if err := w.prepare(path, File{text, 0o600}); err != nil {
-		return err
-	}
-	if err := syncFile(preparedPath(path)); err != nil {
-		return err
-	}
-	return w.replace(path)
+	return w.writeShared(filepath.Join(dir, inForceFile), File{text, 0o600})
 }

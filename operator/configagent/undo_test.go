@@ -272,7 +272,7 @@ func (e *env) killAfter(writes int, run func()) (killed bool) {
 	}
 	e.agent.write = fileWriter{
 		prepare: func(path string, file File) error { count(); return prepareFile(path, file) },
-		replace: func(path string) error { count(); return replaceFile(path) },
+		replace: func(prepared, path string) error { count(); return os.Rename(prepared, path) },
 	}
 	run()
 	return false

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
 // record is a file with states of partitions by name.
@@ -44,10 +46,7 @@ func (r record) write(states map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(string(r)+".new", text); err != nil {
-		return fmt.Errorf("noting the states of partitions: %w", err)
-	}
-	if err := os.Rename(string(r)+".new", string(r)); err != nil {
+	if err := writeShared(string(r), text); err != nil {
 		return fmt.Errorf("noting the states of partitions: %w", err)
 	}
 	return nil
@@ -61,11 +60,7 @@ func (r record) remove() error {
 	return nil
 }
 
-func writeSynced(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // see record
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Sync(), file.Close())
+// writeShared replaces a file that several agents of a cluster may replace at the same time.
+func writeShared(path string, text []byte) error {
+	return configagent.WriteShared(path, configagent.File{Content: text, Mode: 0o600})
 }

@@ -45,8 +45,7 @@ func (o Override) keepRestored(r restored) error {
 	if err != nil {
 		return err
 	}
-	path := o.restoredFile()
-	return errors.Join(writeSynced(path+".new", text), os.Rename(path+".new", path))
+	return writeShared(o.restoredFile(), text)
 }
 
 // readRestored returns what Restore keeps, and when it was written. Without a file that can be read it is empty.
