@@ -74,10 +74,10 @@ func testForcedDeletion(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "forced", Replicas: 1, Spec: "  drainPolicy: {type: Force}"})
 	job := c.startJob("forced-0", 30)
 	c.delete()
-	c.awaitGone()
-	c.awaitJob(job, "PENDING", "1")
+	c.awaitJob(job, "PENDING", "1") // it still names the record
 	_, err := s.Slurm(t.Context(), "scancel", job)
 	must(t, err)
+	c.awaitGone()
 }
 
 // testMissingCluster deletes a NodeSet whose Cluster does not exist. Its condition says what to do.
