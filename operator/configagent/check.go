@@ -40,8 +40,8 @@ type Checker struct {
 }
 
 // Check runs a daemon with the files until it has read them or ends, and stops it. The error is
-// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to three times
-// the timeout.
+// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the timeout for each
+// trial, and once more.
 func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	defer func() { err = files.hideSecrets(err) }()
 	readable := files.texts(func(name string) bool { return name == c.Daemon.Conf || !IsKey(name) })

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"maps"
-
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -45,7 +43,7 @@ func (d Daemon) ConfsWithIncluded(files map[string]string) map[string]string {
 
 // Trial is one start of a daemon.
 type Trial struct {
-	// Confs are its configuration file and the files that it includes.
+	// Confs are its configuration file and the files that it includes, and those of gres.conf whose lines differ in the trial.
 	Confs map[string]string
 	// Checked is the name of the file whose lines refusals name.
 	Checked string
@@ -56,9 +54,7 @@ func (d Daemon) Trials(files map[string]string, s Settings) []Trial {
 	confs := d.TrialConfs(files, s)
 	out := []Trial{{confs, d.Conf}}
 	if d.Conf == "slurm.conf" && isGresReadable(files) {
-		withNode := maps.Clone(confs)
-		withNode[d.Conf] += gresLines(files)
-		out = append(out, Trial{withNode, gresConf})
+		out = append(out, gresTrials(confs, files)...)
 	}
 	return out
 }

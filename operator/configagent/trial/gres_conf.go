@@ -1,14 +1,15 @@
 package trial
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// gresConf is the name of the file with the GRES of nodes. All slurmds end at a reconfigure if they cannot read it, and
-// slurmctld reads it only for nodes in a cloud.
+// gresConf is the name of the file with the GRES of nodes. A slurmd ends at a reconfigure if it cannot read it, and
+// slurmctld reads it only for nodes in a cloud: of the lines of other nodes it checks the syntax alone.
 const gresConf = "gres.conf"
 
 // isGresReadable reports whether there is a gres.conf that includes no file which only workers have.
@@ -17,15 +18,45 @@ func isGresReadable(files map[string]string) bool {
 	return len(settings) > 0 && slurmconf.CheckIncludes(settings, files, gresConf) == nil
 }
 
-// gresLines returns the lines of slurm.conf with which slurmctld reads gres.conf: a node in a cloud, with as many CPUs as
-// any Cores of gres.conf need, and a place for it. slurmctld looks for no device of such a node.
-func gresLines(files map[string]string) string {
-	const node = "NodeName=slurmtide-trial NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n"
+// trialNode is the name of a node in a cloud that a trial has, and of those with the lines of other nodes the first part.
+const trialNode = "slurmtide-trial"
+
+// gresTrials returns trials in which slurmctld reads gres.conf: as a node that no line names, and as one node of each distinct set of
+// lines with a NodeName. Nodes with another AutoDetect have a trial of their own, because slurmctld of 24.11 refuses two of them.
+func gresTrials(confs, files map[string]string) []Trial {
+	copies := copyGresNodes(slurmconf.ParseFiles(files, files[gresConf]))
+	kinds := slices.Sorted(maps.Keys(copies.byAutoDetect))
+	if !slices.Contains(kinds, "") {
+		kinds = slices.Insert(kinds, 0, "")
+	}
+	var out []Trial
+	for _, autoDetect := range kinds {
+		names := slices.Clone(copies.byAutoDetect[autoDetect])
+		if autoDetect == "" {
+			names = slices.Insert(names, 0, trialNode)
+		}
+		own := maps.Clone(confs)
+		own["slurm.conf"] += nodeLines(files, names)
+		for file, text := range copies.texts(files) {
+			own[file] = text
+		}
+		out = append(out, Trial{own, gresConf})
+	}
+	return out
+}
+
+// nodeLines returns the lines of slurm.conf with which slurmctld reads gres.conf: nodes in a cloud, with as many CPUs as
+// any Cores of gres.conf need, and a place for them. slurmctld looks for no device of such nodes.
+func nodeLines(files map[string]string, names []string) string {
+	var out strings.Builder
 	hasCount := slices.ContainsFunc(slurmconf.ParseFiles(files, files["slurm.conf"]), func(s slurmconf.Setting) bool {
 		return strings.EqualFold(s.Name, "MaxNodeCount")
 	})
 	if hasCount {
-		return "MaxNodeCount=60000\n" + node
+		out.WriteString("MaxNodeCount=60000\n")
 	}
-	return node
+	for _, name := range names {
+		out.WriteString("NodeName=" + name + " NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n")
+	}
+	return out.String()
 }

@@ -236,6 +236,51 @@ func TestGresTrial(t *testing.T) {
 	}
 }
 
+// TestGresTrialsOfNodes: slurmctld judges the lines of each node as those of a node of the trial. On 26.05 and 24.11 it refuses the
+// same ones as slurmd does.
+func TestGresTrialsOfNodes(t *testing.T) {
+	lineOf := func(name string) string { return "NodeName=" + name + " NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n" }
+	for _, tc := range []struct {
+		name, gresConf, more string
+		// nodes are the nodes of each trial, and wantGres and wantMore the files.
+		nodes              []string
+		wantGres, wantMore string
+	}{
+		{"one line for several nodes", "Name=nic\n\nNodeName=gpu-[0-7] Name=gpu Count=2 # two\n", "", []string{"slurmtide-trial slurmtide-trial-1"},
+			"Name=nic\n\nNodeName=slurmtide-trial-1,gpu-[0-7] Name=gpu Count=2\n", ""},
+		{"the same line for each node", "NodeName=a Name=gpu\nname=gpu nodename = \"b\"\n", "", []string{"slurmtide-trial slurmtide-trial-1"},
+			"NodeName=slurmtide-trial-1,a Name=gpu\nname=gpu nodename = \"b\"\n", ""},
+		{"more lines for one of the nodes", "NodeName=a,b Name=gpu File=/dev/x\nName=gpu nodename = \"b\"\n", "",
+			[]string{"slurmtide-trial slurmtide-trial-1 slurmtide-trial-2"},
+			"NodeName=slurmtide-trial-1,slurmtide-trial-2,a,b Name=gpu File=/dev/x\nName=gpu nodename = \"slurmtide-trial-2,b\"\n", ""},
+		{"another AutoDetect", "AutoDetect=off\nNodeName=a AutoDetect=NVML\nNodeName=b Name=gpu\n", "",
+			[]string{"slurmtide-trial slurmtide-trial-2", "slurmtide-trial-1"},
+			"AutoDetect=off\nNodeName=slurmtide-trial-1,a AutoDetect=NVML\nNodeName=slurmtide-trial-2,b Name=gpu\n", ""},
+		{"in an included file", "Include more.conf\n", "\nNodeName=a Name=gpu\n", []string{"slurmtide-trial slurmtide-trial-1"},
+			"", "\nNodeName=slurmtide-trial-1,a Name=gpu\n"},
+		{"a list that cannot be read", "NodeName=a[1- Name=gpu\n", "", []string{"slurmtide-trial"}, "", ""},
+	} {
+		got := Slurmctld().Trials(map[string]string{"slurm.conf": "", "gres.conf": tc.gresConf, "more.conf": tc.more},
+			Settings{Dir: "/t", Host: "here", Port: 7})[1:]
+		var want []Trial
+		for _, nodes := range tc.nodes {
+			confs := map[string]string{"slurm.conf": end}
+			for name := range strings.FieldsSeq(nodes) {
+				confs["slurm.conf"] += lineOf(name)
+			}
+			for file, text := range map[string]string{"gres.conf": tc.wantGres, "more.conf": tc.wantMore} {
+				if text != "" {
+					confs[file] = text
+				}
+			}
+			want = append(want, Trial{confs, "gres.conf"})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tc.name, diff)
+		}
+	}
+}
+
 func TestNoFileIncludesAKey(t *testing.T) {
 	files := map[string]string{"slurm.conf": "", "gres.conf": "Name=gpu\nInclude ../slurm/slurm.key\n", "plugstack.conf": "include /x/*\n"}
 	const want = "gres.conf, line 2 must not include ../slurm/slurm.key, a key"

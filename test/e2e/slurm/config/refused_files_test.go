@@ -9,6 +9,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
+// twoGPUs is a line of gres.conf for two nodes.
+const twoGPUs = "NodeName=a[0-1] Name=gpu Type=a100 File=/dev/nvidia[0-1]"
+
 // otherFiles are files beside slurm.conf. slurmctld itself goes on with all of them.
 var otherFiles = []struct {
 	line, name, text string
@@ -26,6 +29,16 @@ var otherFiles = []struct {
 	{"", "gres.conf", "Name=gpu Count=many\n", "many"},
 	{"", "gres.conf", "NodeName=a[0-3] Name=gpu Counts=4\n", "Counts"},
 	{"", "gres.conf", "Name=gpu File=/dev/nvidia0 Count=7\n", "gpu"},
+	{"", "gres.conf", twoGPUs + "\nNodeName=a[0-1] Name=shard Count=8\nNodeName=b Name=gpu Count=1\n", ""},
+	{"", "gres.conf", twoGPUs + "\nNodeName=b AutoDetect=rsmi\nNodeName=c AutoDetect=nvml\nAutoDetect=off\n", ""},
+	{"", "gres.conf", twoGPUs + " Count=4\n", "count does not match File value"},
+	{"", "gres.conf", "NodeName=b Name=gpu Count=1\n" + twoGPUs + "\nNodeName=a1 Name=gpu Type=a100 Count=1\n", `some records have "File" specification while others do not`},
+	{"", "gres.conf", twoGPUs + "\nNodeName=a0 Name=gpu Count=0\n", "while others do not"},
+	{"", "gres.conf", twoGPUs + "\nNodeName=a0 Name=gpu File=/dev/nvidia2\n", `some records have "Type=" specification while others do not`},
+	{"", "gres.conf", twoGPUs + " MultipleFiles=/dev/nvidia0\n", "File and MultipleFiles options are mutually exclusive"},
+	{"", "gres.conf", "NodeName=a0 Name=gpu MultipleFiles=/dev/nvidia[0-1] Count=2\n", "count does not match File value"},
+	{"", "gres.conf", "NodeName=a0 Name=gpu Count=abc\n", "invalid count abc"},
+	{"", "gres.conf", "NodeName=a0 Name=gpu Count=-1\n", "invalid count value"},
 	{"Prolog=p.sh", "p.sh", "#!/bin/sh\nexit 0\n", ""},
 	{"Prolog=p.sh", "p.sh", "#!/bin/sh\r\nexit 0\r\n", "p.sh has the line ends of Windows"},
 	{"Prolog=p.sh", "p.sh", "exit 0\n", "p.sh does not begin with #!"},
