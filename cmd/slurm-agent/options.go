@@ -208,15 +208,18 @@ func (o *options) countSessions() func() (int, error) {
 	return func() (int, error) { return configagent.CountConnections("/proc", int(o.sessionPort)) }
 }
 
-// apply makes the running daemon read its configuration.
-func (o *options) apply(ctx context.Context, effect slurmconf.Effect) error {
+// apply returns the function that makes the running daemon read its configuration.
+func (o *options) apply(judge inuse.Judge) func(context.Context, slurmconf.Effect) error {
 	switch o.daemonName {
 	case "slurmd", "sackd":
-		return o.reloader.Apply(ctx, effect)
+		return o.reloader.Apply
 	case "slurmdbd":
-		return o.slurmdbd.Apply(ctx, effect)
+		return o.slurmdbd.Apply
 	}
-	return o.slurmctld.Apply(ctx, effect)
+	return func(ctx context.Context, effect slurmconf.Effect) error {
+		defer judge.KeepDrained(ctx)()
+		return o.slurmctld.Apply(ctx, effect)
+	}
 }
 
 // confirm returns the function that asks the daemon whether it has its configuration, nil if it cannot be asked.
@@ -228,11 +231,22 @@ func (o *options) confirm() func(context.Context, time.Time) error {
 }
 
 // handOut returns the function that has the daemon hand out its configuration, nil if nobody gets it from the daemon.
-func (o *options) handOut() func(context.Context) error {
+func (o *options) handOut(judge inuse.Judge) func(context.Context) error {
 	if o.daemonName != "slurmctld" {
 		return nil
 	}
-	return o.slurmctld.HandOut
+	return func(ctx context.Context) error {
+		defer judge.KeepDrained(ctx)()
+		return o.slurmctld.HandOut(ctx)
+	}
+}
+
+// checkServes returns the function that tells a slurmctld in standby, nil beside another daemon.
+func (o *options) checkServes() func(context.Context) error {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return o.slurmctld.CheckServes
 }
 
 // checkFiles returns an error if the daemon would not start with files.

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Config contains the settings of an agent. All but Hold, Confirm, HandOut,
+// Config contains the settings of an agent. All but Hold, Confirm, HandOut, CheckServes,
 // Accounts, CountSessions and StateRelease are required.
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
@@ -44,6 +44,8 @@ type Config struct {
 	// started with other files than before and Hold allows it, and again after an error. ErrStandby reports that another
 	// daemon has to, as long as this one does not serve. It is nil if nobody gets files from the daemon.
 	HandOut func(context.Context) error
+	// CheckServes returns ErrStandby while HandOut would, so that Hold is not asked in vain, which may drain partitions. It may be nil.
+	CheckServes func(context.Context) error
 	// Accounts applies accounts beside slurmdbd.
 	Accounts *AccountsAgent
 	// CountSessions returns how many connections users have to the pod. It is nil if there are none to count.

@@ -106,6 +106,11 @@ func (a *Agent) tryToHandOut(ctx context.Context) error {
 	if !a.inForce.Unkept && a.isHandedOutByAnother(a.inForce) {
 		return a.noteHandedOut()
 	}
+	if a.cfg.CheckServes != nil {
+		if err := a.cfg.CheckServes(ctx); err != nil {
+			return err
+		}
+	}
 	if a.cfg.Hold != nil {
 		err := a.cfg.Hold(ctx, a.inForce.HandedOut, a.inForce.Files)
 		var held *HeldError

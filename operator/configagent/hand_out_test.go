@@ -23,6 +23,25 @@ func (e *env) movePod() {
 	e.agent = New(e.cfg)
 }
 
+// TestAStandbyJudgesNoHandOut: judging may drain partitions.
+func TestAStandbyJudgesNoHandOut(t *testing.T) {
+	e := newEnv(t)
+	var standby error
+	e.cfg.CheckServes = func(context.Context) error { return standby }
+	e.agent = New(e.cfg)
+	e.want("1", "TreeWidth=1")
+	e.holds, standby = nil, ErrStandby
+	e.want("2", "SlurmctldPort=7001")
+	e.lookEveryMinute(1)
+	e.expectHandedOut(0, "in standby")
+	if len(e.holds) != 1 || e.agent.Status().Error != "" {
+		t.Errorf("Hold was asked %v, the status is %+v", e.holds, e.agent.Status())
+	}
+	standby = nil
+	e.lookEveryMinute(1)
+	e.expectHandedOut(1, "after a takeover")
+}
+
 // lookEveryMinute lets the agent look once a minute.
 func (e *env) lookEveryMinute(minutes int) {
 	for range minutes {

@@ -153,10 +153,18 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 // RUNNING (measured, docs/development/slurm.md, "What configless hands out"). configagent.ErrStandby reports that another slurmctld
 // would get the request.
 func (s Slurmctld) HandOut(ctx context.Context) error {
+	if err := s.CheckServes(ctx); err != nil {
+		return err
+	}
+	return s.reconfigure(ctx)
+}
+
+// CheckServes returns configagent.ErrStandby if another slurmctld serves.
+func (s Slurmctld) CheckServes(ctx context.Context) error {
 	if ping := s.ping(ctx); isStandby(ping, s.Host) || areOnlyOthersUp(ping, s.Host) {
 		return configagent.ErrStandby
 	}
-	return s.reconfigure(ctx)
+	return nil
 }
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
@@ -184,10 +192,12 @@ const openDelay = 10 * time.Second
 // closeGate keeps jobs from starting until the returned function is called. A gate that does not close is only logged: the
 // change is made nevertheless.
 func (s Slurmctld) closeGate(ctx context.Context) (open func()) {
+	stop := s.Gate.KeepClosed(ctx)
 	if err := s.Gate.Close(ctx); err != nil {
 		s.Log.Warn("jobs may start while slurmctld executes itself again", "err", err)
 	}
 	return func() {
+		defer stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openDelay)
 		defer cancel()
 		if err := s.Gate.Open(ctx); err != nil {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
-// Gate is what jobs pass when they start. All fields are required.
+// Gate is what jobs pass when they start. All fields that are exported are required.
 type Gate struct {
 	// Programs are those of Slurm: scontrol, sdiag and squeue.
 	Programs partition.Programs
@@ -22,6 +23,8 @@ type Gate struct {
 	// Conf gives partitions new states in slurm.conf.
 	Conf partition.ConfStates
 	Log  *slog.Logger
+	// refreshInterval is how often KeepClosed refreshes File, 0 for the default.
+	refreshInterval time.Duration
 }
 
 // launchDelay is how long Close waits for launches. They take a fraction of a second, but nodes that have to be powered up
@@ -44,11 +47,18 @@ func (g Gate) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer g.KeepClosed(ctx)()
 	if err := g.closed().Set(ctx, slices.Sorted(maps.Keys(states))); err != nil {
 		return err
 	}
 	g.awaitLaunches(ctx)
 	return nil
+}
+
+// KeepClosed keeps any Watch from opening the gate as a forgotten one until stop is called: a slow slurmctld, with a call of scontrol
+// for each partition, takes longer than forgottenAfter to get a configuration.
+func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
+	return g.closed().KeepFresh(ctx, cmp.Or(g.refreshInterval, forgottenAfter/6))
 }
 
 // Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not, but for new

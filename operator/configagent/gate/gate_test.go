@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -304,6 +305,31 @@ func TestAKilledSlurmctldLeavesNoPartitionDown(t *testing.T) {
 	c.restoreLost()
 	c.expectStates("once slurmctld has saved", "batch=DOWN", "old=DRAIN")
 	c.expectNoFiles()
+}
+
+// TestWatchLeavesAGateInUse: closing a gate and a reconfigure may take longer than forgottenAfter. Only the gate of an agent that has
+// ended is forgotten.
+func TestWatchLeavesAGateInUse(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.refreshInterval = 20 * time.Millisecond
+	c.writeFile("unlaunched", strings.Repeat("RUNNING Prolog\n", 5))
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { c.openForgotten(ctx, 20*time.Millisecond, 400*time.Millisecond) })
+	stop := c.KeepClosed(t.Context())
+	c.must(c.Close(t.Context()))
+	time.Sleep(600 * time.Millisecond) // slurmctld executes itself
+	c.expectStates("while the gate is in use", "a=DOWN", "b=DOWN")
+	stop()
+	for range 100 {
+		if _, closed := c.closed().Age(); !closed {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	cancel()
+	watching.Wait()
+	c.expectStates("after the agent has ended", "a=UP", "b=UP")
 }
 
 // TestWatchOpensWhatWasLost calls what the other tests call.

@@ -30,17 +30,17 @@ type Judge struct {
 	Log            *slog.Logger
 }
 
-// drains keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
+// drains overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
 // administrator opens again stays open until slurmctld gets another configuration, which may remove and create it. The pod that
 // replaces that of slurmctld writes slurm.conf as well, so that such a partition may be drained once more while a revision is held.
-func (j Judge) drains() partition.Override {
-	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(),
+func (j Judge) drains(revision string) partition.Override {
+	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(), Holder: revision, HeldFor: withdrawnAfter,
 		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
 }
 
 // shuts is drains for a partition that an administrator has opened again, too.
-func (j Judge) shuts() partition.Override {
-	out := j.drains()
+func (j Judge) shuts(revision string) partition.Override {
+	out := j.drains(revision)
 	out.Since = ""
 	return out
 }
@@ -53,7 +53,8 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	if err := j.checkNodeNames(ctx, before, after); err != nil {
 		return err
 	}
-	if j.isForced(string(wanted[slurmconf.RevisionFile].Content)) {
+	revision := string(wanted[slurmconf.RevisionFile].Content)
+	if j.isForced(revision) {
 		return nil
 	}
 	if err := j.checkNodeCount(ctx, before, after); err != nil {
@@ -74,21 +75,31 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	}
 	switch {
 	case lost.isNone() && unknown == nil:
-		return j.drains().Restore(ctx)
+		return j.restoreAll(ctx, revision)
 	case lost.isNone():
 		return nil
 	case unknown != nil:
 		return lost.doubt(unknown)
 	}
-	err := errors.Join(j.checkPrivilege(ctx, states), j.drains().Restore(ctx, lost.partitions...))
+	err := errors.Join(j.checkPrivilege(ctx, states), j.drains(revision).Restore(ctx, lost.partitions...))
 	if err != nil {
 		return lost.doubt(err)
 	}
-	if err := j.askForUses(ctx, lost, j.drains()); err != nil {
+	if err := j.askForUses(ctx, lost, j.drains(revision)); err != nil {
 		return err
 	}
 	// Nobody uses what is lost. That stays so until slurmctld has the files.
-	return j.askForUses(ctx, lost, j.shuts())
+	return j.askForUses(ctx, lost, j.shuts(revision))
+}
+
+// restoreAll gives all partitions that were drained for a revision their state back. Watch does it later if an agent has closed
+// partitions.
+func (j Judge) restoreAll(ctx context.Context, revision string) error {
+	err := j.drains(revision).Restore(ctx)
+	if errors.Is(err, partition.ErrExcluded) {
+		return nil
+	}
+	return err
 }
 
 // askForUses returns *configagent.HeldError if jobs use what is lost. Draining comes before the question, so that no job comes
@@ -181,6 +192,13 @@ const (
 	watchInterval  = 5 * time.Second
 )
 
+// KeepDrained keeps Watch, and judges of other revisions, from giving drained partitions their state back until stop is called, while
+// slurmctld gets the files in Live.
+func (j Judge) KeepDrained(ctx context.Context) (stop func()) {
+	revision, _ := os.ReadFile(filepath.Join(j.Live, slurmconf.RevisionFile)) // without one Watch is kept from it
+	return j.drains(string(revision)).KeepFresh(ctx, withdrawnAfter/6)
+}
+
 // Watch gives drained partitions their state back when no revision is held any more, until the context ends.
 func (j Judge) Watch(ctx context.Context) { j.watch(ctx, watchInterval, withdrawnAfter) }
 
@@ -193,12 +211,12 @@ func (j Judge) watch(ctx context.Context, interval, withdrawn time.Duration) {
 			return
 		case <-tick.C:
 		}
-		if age, drained := j.drains().Age(); !drained || age < withdrawn {
+		if age, drained := j.drains("").Age(); !drained || age < withdrawn {
 			continue
 		}
-		if err := j.drains().Restore(ctx); err == nil {
+		if err := j.drains("").Restore(ctx); err == nil {
 			j.Log.Info("no partition is drained for a revision any more")
-		} else if ctx.Err() == nil {
+		} else if ctx.Err() == nil && !errors.Is(err, partition.ErrExcluded) {
 			j.Log.Error("partitions are still drained for a revision", "err", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package inuse
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -347,4 +348,69 @@ func TestVariablesOfSqueueDoNotCount(t *testing.T) {
 	c := newCluster(t, "")
 	c.write("squeue", "#!/bin/sh\n[ -n \"$SQUEUE_PARTITION\" ] || echo '5|RUNNING|a||n1|N/A|N/A|N/A|N/A|'\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed State=DOWN\n"), "a (job 5)")
+}
+
+// TestOtherAgentsLeaveDrainedPartitions: an agent has judged a revision without a, and slurmctld is about to get it. Another agent
+// judges another revision, or watches.
+func TestOtherAgentsLeaveDrainedPartitions(t *testing.T) {
+	const withNode = inForce + "NodeName=n1 CPUs=1\n"
+	newHalfway := func(t *testing.T) (c *cluster, judgeOther func(conf string)) {
+		c = newCluster(t, "6|RUNNING|b||n1|N/A|N/A|N/A|N/A|\n")
+		before := filesOf("slurm.conf", withNode, slurmconf.RevisionFile, "A")
+		without := filesOf("slurm.conf", "PartitionName=b\nPartitionName=closed\nNodeName=n1 CPUs=1\n", slurmconf.RevisionFile, "C")
+		c.expect(c.holdFiles(before, without), "")
+		c.expectStates("a:DRAIN b:UP closed:DOWN")
+		return c, func(conf string) { c.holdFiles(before, filesOf("slurm.conf", conf, slurmconf.RevisionFile, "B")) }
+	}
+	for name, other := range map[string]string{"a revision that waits for a node": inForce, "a revision that waits for nothing": withNode} {
+		t.Run(name, func(t *testing.T) {
+			c, judgeOther := newHalfway(t)
+			judgeOther(other)
+			c.expectStates("a:DRAIN b:UP closed:DOWN")
+			long := time.Now().Add(-withdrawnAfter) // the first revision is judged no more
+			for _, path := range c.noteFiles() {
+				if err := os.Chtimes(path, long, long); err != nil {
+					t.Fatal(err)
+				}
+			}
+			judgeOther(other)
+			c.expectStates("a:UP b:UP closed:DOWN")
+			if left := c.noteFiles(); len(left) > 0 {
+				t.Errorf("the files %v are left", left)
+			}
+		})
+	}
+	t.Run("a watch while partitions are closed", func(t *testing.T) {
+		c, judgeOther := newHalfway(t)
+		c.write("closed", `{"b":"UP"}`)
+		c.watchFor(300*time.Millisecond, 50*time.Millisecond)
+		judgeOther(withNode)
+		c.expectStates("a:DRAIN b:UP closed:DOWN")
+	})
+	t.Run("a watch before partitions are closed", func(t *testing.T) {
+		c, _ := newHalfway(t)
+		stop := c.drains("C").KeepFresh(t.Context(), 10*time.Millisecond)
+		c.watchFor(time.Second, 400*time.Millisecond)
+		stop()
+		c.expectStates("a:DRAIN b:UP closed:DOWN")
+		c.watchFor(time.Second, 400*time.Millisecond)
+		c.expectStates("a:UP b:UP closed:DOWN")
+	})
+}
+
+// noteFiles returns the files that note for which revisions partitions are drained.
+func (c *cluster) noteFiles() []string {
+	c.Helper()
+	files, err := filepath.Glob(c.File + ".holder-*")
+	if err != nil {
+		c.Fatal(err)
+	}
+	return files
+}
+
+// watchFor watches for a time. Partitions that are drained for longer than withdrawn get their state back.
+func (c *cluster) watchFor(d, withdrawn time.Duration) {
+	ctx, stop := context.WithTimeout(c.Context(), d)
+	defer stop()
+	c.watch(ctx, 20*time.Millisecond, withdrawn)
 }

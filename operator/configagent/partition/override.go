@@ -19,8 +19,13 @@ type Override struct {
 	// Since is a file, empty for none. A partition that was overridden after that file was written, and has such a state again, is
 	// left alone: somebody has set it.
 	Since string
-	// Exclusive is the File of another Override, which this one must not take for an administrator. Set fails while it exists.
+	// Exclusive is the File of another Override, which this one must not take for an administrator. Set and Restore return
+	// ErrExcluded while it exists.
 	Exclusive string
+	// Holder is for what partitions are overridden, such as a revision, empty for nothing in particular. Restore does nothing while
+	// they are for another holder as well, which Set was called for in the time HeldFor.
+	Holder  string
+	HeldFor time.Duration
 	// File remembers the partitions. It is in StateSaveLocation, so that every agent of the cluster finds it, and exists
 	// only while partitions are overridden.
 	File string
@@ -31,8 +36,8 @@ type Override struct {
 	volumeTime func() (time.Time, error)
 }
 
-// errExcluded reports that another Override is at work.
-var errExcluded = errors.New("partitions are closed for a reconfigure")
+// ErrExcluded reports that another Override is at work.
+var ErrExcluded = errors.New("partitions are closed for a reconfigure")
 
 // Set overrides those of the named partitions that have one of the States. After an error some may be overridden; Restore
 // gives them their state back.
@@ -61,7 +66,7 @@ func (o Override) Set(ctx context.Context, names []string) error {
 			set[name] = states[name]
 		}
 	}
-	if err := errors.Join(record(o.File).write(set), o.forgetRestored()); err != nil {
+	if err := errors.Join(o.noteHolder(names), record(o.File).write(set), o.forgetRestored()); err != nil {
 		return err
 	}
 	for _, name := range changed {
@@ -82,11 +87,11 @@ func (o Override) isWrittenSince(path string) bool {
 // exclusiveStates returns the states of all partitions, of which the other Override has set none.
 func (o Override) exclusiveStates(ctx context.Context) (map[string]string, error) {
 	if o.isExcluded() {
-		return nil, errExcluded
+		return nil, ErrExcluded
 	}
 	states, err := o.Programs.States(ctx)
 	if err == nil && o.isExcluded() {
-		err = errExcluded
+		err = ErrExcluded
 	}
 	return states, err
 }
@@ -102,8 +107,11 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if _, err := os.Stat(o.File); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if o.isHeldByAnother() {
+		return nil
+	}
 	started := o.startTime(ctx)
-	states, err := o.Programs.States(ctx)
+	states, err := o.exclusiveStates(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,6 +130,9 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 			}
 		}
 		delete(left, name)
+	}
+	if len(left) == 0 {
+		o.forgetHolders()
 	}
 	switch {
 	case len(left) == 0 && len(set) > 0 && o.Saved != "":
