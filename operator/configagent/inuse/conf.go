@@ -21,6 +21,8 @@ type conf struct {
 	// that slurm.conf sets DOWN.
 	nodes map[string]string
 	down  map[string]bool
+	// addresses are where slurmctld looks for the slurmds of static nodes, by name.
+	addresses map[string]string
 	// maxNodes is how many nodes slurmctld may have, static and dynamic ones.
 	maxNodes uint64
 	// gresTypes are the kinds of GRES that slurmctld knows.
@@ -44,7 +46,7 @@ const (
 // readConf reads slurm.conf and the files that it includes.
 func readConf(files configagent.Files) conf {
 	settings := partition.Settings(files)
-	out := conf{nodes: nodeShapes(settings), down: downNodes(settings)}
+	out := conf{nodes: nodeShapes(settings), down: downNodes(settings), addresses: nodeAddresses(settings)}
 	for _, p := range slurmconf.PartitionsOf(settings) {
 		out.partitions = append(out.partitions, p.Name)
 	}
@@ -90,14 +92,26 @@ var shapeOptions = []string{"boards", "corespersocket", "cpus", "gres", "procs",
 
 // nodeShapes returns the shapeOptions of nodes by name, with those of NodeName=DEFAULT lines before them.
 func nodeShapes(settings []slurmconf.Setting) map[string]string {
-	out, defaults := map[string]string{}, map[string]string{}
+	out := map[string]string{}
+	visitNodeLines(settings, shapeOptions, func(nodes string, options map[string]string) {
+		for _, name := range expand(nodes) {
+			out[name] = fmt.Sprint(options)
+		}
+	})
+	return out
+}
+
+// visitNodeLines calls visit with the nodes of each NodeName line and those of its options that are named, in lower case. The options
+// of NodeName=DEFAULT lines before it are among them.
+func visitNodeLines(settings []slurmconf.Setting, named []string, visit func(nodes string, options map[string]string)) {
+	defaults := map[string]string{}
 	for _, setting := range settings {
 		if !strings.EqualFold(setting.Name, "NodeName") {
 			continue
 		}
 		options := maps.Clone(defaults)
 		for _, field := range setting.Fields() {
-			if name := strings.ToLower(field.Name); slices.Contains(shapeOptions, name) {
+			if name := strings.ToLower(field.Name); slices.Contains(named, name) {
 				options[name] = field.Value
 			}
 		}
@@ -105,11 +119,8 @@ func nodeShapes(settings []slurmconf.Setting) map[string]string {
 			defaults = options
 			continue
 		}
-		for _, name := range expand(setting.Value) {
-			out[name] = fmt.Sprint(options)
-		}
+		visit(setting.Value, options)
 	}
-	return out
 }
 
 // downNodes returns the nodes that slurm.conf sets DOWN, in their own line or in a line DownNodes: at the reconfigure slurmctld

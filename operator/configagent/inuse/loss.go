@@ -12,8 +12,9 @@ import (
 // loss is what other files take away.
 type loss struct {
 	// partitions are removed. nodes are static ones that are removed, set DOWN or get another shape, newNodes those that are
-	// added: a dynamic node of such a name gets the shape of its line. gresTypes are removed.
-	partitions, nodes, newNodes, gresTypes []string
+	// added: a dynamic node of such a name gets the shape of its line. movedNodes are static ones that get another address.
+	// gresTypes are removed.
+	partitions, nodes, newNodes, movedNodes, gresTypes []string
 	// maxJobs is how many jobs slurmctld may remember from then on, 0 if certainly not fewer than before.
 	maxJobs uint64
 	// unread are the numbers on which maxJobs depends that cannot be read.
@@ -23,7 +24,7 @@ type loss struct {
 // lossOf returns what the files after take away.
 func lossOf(before, after conf) loss {
 	out := loss{partitions: missing(before.partitions, after.partitions), nodes: before.brokenNodes(after),
-		newNodes:  missing(after.nodeNames(), before.nodeNames()),
+		newNodes: missing(after.nodeNames(), before.nodeNames()), movedNodes: before.movedNodes(after),
 		gresTypes: missing(before.gresTypes, after.gresTypes)}
 	if after.maxJobs < before.maxJobs || !slices.Equal(after.unread, before.unread) {
 		out.maxJobs, out.unread = after.maxJobs, after.unread
@@ -32,7 +33,7 @@ func lossOf(before, after conf) loss {
 }
 
 func (l loss) isNone() bool {
-	return len(l.partitions)+len(l.nodes)+len(l.newNodes)+len(l.gresTypes) == 0 && l.maxJobs == 0
+	return len(l.partitions)+len(l.nodes)+len(l.newNodes)+len(l.movedNodes)+len(l.gresTypes) == 0 && l.maxJobs == 0
 }
 
 // jobMargin is how many times as many jobs as there are slurmctld must be able to remember: more come before it reads the files.
@@ -41,7 +42,7 @@ const jobMargin = 2
 // judge returns an error if jobs use what is lost.
 func (l loss) judge(jobs jobList) error {
 	partitions, nodes := usesOf(l.partitions, jobs.unfinished, partitionsOf), usesOf(l.nodes, jobs.unfinished, nodesOf)
-	newNodes := usesOf(l.newNodes, jobs.unfinished, nodesOf)
+	newNodes, movedNodes := usesOf(l.newNodes, jobs.unfinished, nodesOf), usesOf(l.movedNodes, jobs.unfinished, allocatedTo)
 	gres := usesOf(l.gresTypes, jobs.unfinished, gresTypesOf)
 	switch {
 	case len(partitions) > 0:
@@ -56,6 +57,10 @@ func (l loss) judge(jobs jobList) error {
 		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it gives names of dynamic nodes to other " +
 			"nodes, and slurmctld would end unfinished jobs that have or require them: " + describe(newNodes) + "; " +
 			"choose other names, or wait until these jobs have ended"}
+	case len(movedNodes) > 0:
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: "it changes NodeAddr, NodeHostname or Port of " +
+			"nodes with jobs, which slurmctld would set DOWN when they do not answer there, and end these jobs: " +
+			describe(movedNodes) + "; it is applied when these jobs have ended"}
 	case len(gres) > 0:
 		return &configagent.HeldError{Reason: v1beta1.ReasonGresInUse, Message: "it removes GresTypes that unfinished jobs have " +
 			"or ask for, which slurmctld would give to other jobs, too: " + describe(gres) + "; it is applied when these jobs " +
@@ -86,6 +91,8 @@ func (l loss) doubt(cause error) error {
 		reason, what = v1beta1.ReasonNodeInUse, "it removes, reshapes or sets DOWN the nodes "+limitList(l.nodes)
 	case len(l.newNodes) > 0:
 		reason, what = v1beta1.ReasonNodeInUse, "it adds the nodes "+limitList(l.newNodes)+", whose names dynamic nodes may have"
+	case len(l.movedNodes) > 0:
+		reason, what = v1beta1.ReasonNodeInUse, "it changes NodeAddr, NodeHostname or Port of the nodes "+limitList(l.movedNodes)
 	case len(l.gresTypes) > 0:
 		reason, what = v1beta1.ReasonGresInUse, "it removes the GresTypes "+limitList(l.gresTypes)
 	}

@@ -41,7 +41,8 @@ Licenses=matlab:2,ansys
 	want := conf{partitions: []string{"quoted", "continued", "included"},
 		nodes: map[string]string{"n1": "map[cpus:4]", "n2": "map[cpus:4]", "x": "map[cpus:4]", "y": "map[cpus:8 gres:gpu:1]",
 			"z": "map[cpus:4]"},
-		down: map[string]bool{"n1": true, "n2": true}, maxNodes: 9, gresTypes: []string{"gpu", "shard"}, licenses: map[string]uint64{"matlab": 2, "ansys": 1}, maxJobs: 10000}
+		addresses: map[string]string{"n1": "n1 n1 ", "n2": "n2 n2 ", "x": "x x ", "y": "y y ", "z": "z z "},
+		down:      map[string]bool{"n1": true, "n2": true}, maxNodes: 9, gresTypes: []string{"gpu", "shard"}, licenses: map[string]uint64{"matlab": 2, "ansys": 1}, maxJobs: 10000}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(conf{})); diff != "" {
 		t.Errorf("the configuration differs (-want +got):\n%s", diff)
 	}
