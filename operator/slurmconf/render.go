@@ -97,7 +97,7 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 			return nil, fmt.Errorf("extraConf must not set %s (line %d): the operator's objects depend on it", s.Name, s.Line)
 		case slices.Contains(u.reserved, name) && !agrees(ours, s):
 			return nil, fmt.Errorf("%s must not set %s: the operator's objects depend on it", s.Place("extraConf"), s.Name)
-		case replacesFilesWithLog(name, s.Value):
+		case writesLog(name, all) && isOwnFile(s.Value):
 			return nil, fmt.Errorf("%s must not set %s to %s: the log would replace other files", s.Place("extraConf"), s.Name, s.Value)
 		case s.File != "" && lists[name]:
 			return nil, fmt.Errorf("%s must not set %s: set it in extraConf, where the operator adds its values", s.Place("extraConf"),
@@ -107,16 +107,33 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 	return out, nil
 }
 
-// replacesFilesWithLog reports whether an option, in lower case, makes slurmctld or slurmdbd write a log into a file of its
-// configuration, its state or its process.
-func replacesFilesWithLog(option, path string) bool {
-	if !slices.Contains([]string{"slurmctldlogfile", "slurmschedlogfile", "jobcomploc", "logfile"}, option) {
-		return false
+// logOptions are the options, in lower case, that name a log of slurmctld or slurmdbd.
+var logOptions = []string{"slurmctldlogfile", "slurmschedlogfile", "logfile"}
+
+// writesLog reports whether an option, in lower case, names a file that slurmctld or slurmdbd writes with these settings. JobCompLoc
+// names one with jobcomp/filetxt alone: with others it is a script, a file that slurmctld reads, or a database.
+func writesLog(option string, settings []Setting) bool {
+	if option != "jobcomploc" {
+		return slices.Contains(logOptions, option)
 	}
+	jobCompType := ""
+	for _, s := range settings {
+		if strings.EqualFold(s.Name, "JobCompType") {
+			jobCompType = s.Value
+		}
+	}
+	return strings.HasSuffix(strings.ToLower(jobCompType), "filetxt")
+}
+
+// isOwnFile reports whether a path may be that of a file of the configuration of slurmctld or slurmdbd, of its state or its process.
+func isOwnFile(path string) bool {
 	path = filepath.Clean(path)
+	if rest, isVarRun := strings.CutPrefix(path, "/var/run/"); isVarRun { // a link
+		path = "/run/" + rest
+	}
 	isIn := func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") }
 	isLog := slices.Contains([]string{".log", ".txt"}, filepath.Ext(path))
-	return isIn(Dir) || isIn(RunDir) || isIn(SlurmdbdRunDir) || isIn(StateDir) && !isLog
+	return isIn(Dir) || isIn(RunDir) || isIn(SlurmdbdRunDir) || isIn("/proc") || isIn(StateDir) && !isLog
 }
 
 // renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists

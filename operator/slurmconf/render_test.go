@@ -136,8 +136,13 @@ func TestRenderSlurmConfRefuses(t *testing.T) {
 			"extraConf, line 1 must not set SlurmctldLogFile to /etc/slurm/slurm.conf: the log would replace other files"},
 		{"a log in the place of the state", func(c *SlurmConf) { c.Extra = "slurmschedlogfile = /var//spool/x/../slurmctld/job_state" },
 			"must not set slurmschedlogfile"},
-		{"completions in the place of the pid", func(c *SlurmConf) { c.Extra = "JobCompLoc=\"/run/slurmctld/slurmctld.pid\"" },
-			"must not set JobCompLoc"},
+		{"a log in the place of the pid, by a link", func(c *SlurmConf) { c.Extra = "SlurmctldLogFile=/var/run/slurmctld/slurmctld.pid" },
+			"must not set SlurmctldLogFile"},
+		{"a log in the place of slurm.conf, by a process", func(c *SlurmConf) { c.Extra = "SlurmctldLogFile=/proc/self/root/etc/slurm/slurm.conf" },
+			"must not set SlurmctldLogFile"},
+		{"completions in the place of the pid", func(c *SlurmConf) {
+			c.Extra = "JobCompLoc=\"/run/slurmctld/slurmctld.pid\"\njobcomptype=jobcomp/filetxt"
+		}, "must not set JobCompLoc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := newSlurmConf(tc.change).Render()
@@ -249,6 +254,17 @@ func FuzzRenderSlurmConf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPlaceOfJobCompletions: only with jobcomp/filetxt slurmctld writes there.
+func TestPlaceOfJobCompletions(t *testing.T) {
+	for _, extra := range []string{"JobCompType=jobcomp/script\nJobCompLoc=/etc/slurm/jobcomp.sh", "JobCompLoc=/etc/slurm/rdkafka.conf\nJobCompType=jobcomp/kafka",
+		"JobCompType=jobcomp/filetxt\nJobCompType=jobcomp/script\nJobCompLoc=/etc/slurm/jobcomp.sh", "JobCompLoc=/etc/slurm/x",
+		"JobCompType=jobcomp/filetxt\nJobCompLoc=/var/log/slurm/jobs"} {
+		if _, err := newSlurmConf(func(c *SlurmConf) { c.Extra = extra }).Render(); err != nil {
+			t.Errorf("%s: %v", extra, err)
+		}
+	}
 }
 
 // TestLogsMayBeOnTheVolumeOfTheState, under names that slurmctld has no state in.
