@@ -86,12 +86,12 @@ func (c *simSlurmctld) execute(keepOpen bool) func(context.Context, string, ...s
 			}
 		case args[0] == "update":
 			name, _ := strings.CutPrefix(args[1], "PartitionName=")
-			if state, _ := strings.CutPrefix(args[2], "State="); !keepOpen {
+			if state, isState := strings.CutPrefix(args[2], "State="); isState && !keepOpen {
 				c.partitions[name] = state
 			}
 		case args[len(args)-1] == "partitions":
 			for _, name := range slices.Sorted(maps.Keys(c.partitions)) {
-				fmt.Fprintf(&out, "PartitionName=%s AllowGroups=ALL State=%s TotalCPUs=4\n", name, c.partitions[name])
+				fmt.Fprintf(&out, "PartitionName=%s AllowGroups=ALL Hidden=NO State=%s TotalCPUs=4\n", name, c.partitions[name])
 			}
 		}
 		return out.String(), nil

@@ -81,7 +81,8 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	case unknown != nil:
 		return lost.doubt(unknown)
 	}
-	err := errors.Join(j.checkPrivilege(ctx, states), j.drains(revision).Restore(ctx, lost.partitions...))
+	// A user without it may not see all jobs (PrivateData in slurm.conf(5)), without any sign in what squeue prints.
+	err := errors.Join(j.Programs.CheckPrivilege(ctx), j.drains(revision).Restore(ctx, lost.partitions...))
 	if err != nil {
 		return lost.doubt(err)
 	}
@@ -152,15 +153,6 @@ func (j Judge) conf() string { return filepath.Join(j.Live, "slurm.conf") }
 func (j Judge) hasStarted() bool {
 	_, err := os.Stat(j.conf())
 	return err == nil
-}
-
-// checkPrivilege returns an error if the user of the agent may not change partitions. Such a user may not see all jobs
-// either (PrivateData in slurm.conf(5)), without any sign in what squeue prints.
-func (j Judge) checkPrivilege(ctx context.Context, states map[string]string) error {
-	for name, state := range states {
-		return j.Programs.SetState(ctx, name, state)
-	}
-	return nil
 }
 
 // askTimeout is how long slurmctld may take to answer. scontrol tries for longer if it is down.

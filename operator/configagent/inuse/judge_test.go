@@ -25,13 +25,13 @@ cd %[1]s/partitions
 case "$*" in
 update*)
   [ -e ../refuses ] && echo "Access/permission denied" >&2 && exit 1
-  echo "${3#State=}" >"${2#PartitionName=}" ;;
+  case $3 in State=*) echo "${3#State=}" >"${2#PartitionName=}" ;; esac ;;
 *nodes) cat ../nodes 2>/dev/null || true ;;
 *jobs)
   [ -e ../no-job-details ] && echo "scontrol: error" >&2 && exit 1
   cat ../job-details 2>/dev/null || echo "No jobs in the system" ;;
 *reservations) cat ../reservations 2>/dev/null || echo "No reservations in the system" ;;
-*) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
+*) for p in *; do echo "PartitionName=$p AllowGroups=ALL Hidden=NO State=$(cat "$p") TotalCPUs=4"; done ;;
 esac
 `,
 	"squeue": `#!/bin/sh
@@ -413,4 +413,20 @@ func (c *cluster) watchFor(d, withdrawn time.Duration) {
 	ctx, stop := context.WithTimeout(c.Context(), d)
 	defer stop()
 	c.watch(ctx, 20*time.Millisecond, withdrawn)
+}
+
+// TestJudgingSetsNoPartitionDown: another agent has closed all partitions when the judge asks for their states, and opens them right
+// afterwards.
+func TestJudgingSetsNoPartitionDown(t *testing.T) {
+	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
+	opening := strings.Replace(fmt.Sprintf(fakePrograms["scontrol"], c.dir), "*reservations)",
+		"*reservations) [ -e ../closed ] && echo UP >a && echo UP >b && rm ../closed;", 1)
+	c.write("scontrol", opening)
+	for range 10 { // the judge may ask about any partition
+		c.set("a=DOWN", "b=DOWN", "closed=DOWN")
+		c.write("closed", `{"a":"UP","b":"UP"}`)
+		c.hold("PartitionName=b\nPartitionName=closed\n")
+		c.expectStates("a:DRAIN b:UP closed:DOWN")
+		c.hold(inForce)
+	}
 }

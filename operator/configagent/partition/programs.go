@@ -52,6 +52,26 @@ func (p Programs) SetState(ctx context.Context, partition, state string) error {
 	return err
 }
 
+// shownHidden is the option Hidden of a partition, in a line as that of shownPartition.
+var shownHidden = regexp.MustCompile(`(?m)^PartitionName=(.+?) AllowGroups=.* Hidden=(YES|NO) `)
+
+// CheckPrivilege returns an error if the user of the agent may not change partitions. It sets Hidden of one to what it is: an
+// update of nothing is not sent to slurmctld, and one of the state could undo what another agent does at the same time.
+func (p Programs) CheckPrivilege(ctx context.Context) error {
+	shown, err := p.Run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
+	if err != nil {
+		return err
+	}
+	first := shownHidden.FindStringSubmatch(shown)
+	switch {
+	case first != nil:
+		_, err = p.Run(ctx, "scontrol", "update", "PartitionName="+first[1], "Hidden="+first[2])
+	case strings.TrimSpace(shown) != "" && shownPartition.MatchString(shown):
+		err = errors.New("scontrol does not show whether partitions are hidden")
+	}
+	return err
+}
+
 // bootTime is when slurmctld started, in "scontrol show config".
 var bootTime = regexp.MustCompile(`(?m)^BOOT_TIME\s*= (\S+)$`)
 
