@@ -55,9 +55,9 @@ type Agent struct {
 }
 
 // IsSettled reports whether every agent has applied and handed out, or refused, the newest configuration, so that nothing
-// is to be expected before somebody changes something.
+// is to be expected before somebody changes something. Without a configuration nothing is settled.
 func (o Observation) IsSettled() bool {
-	if len(o.Agents) < o.Replicas {
+	if o.Revision == "" || len(o.Agents) < o.Replicas {
 		return false
 	}
 	for _, agent := range o.Agents {
@@ -89,6 +89,10 @@ func (o Observation) RequeueAfter() time.Duration {
 func (o Observation) ConfigApplied() metav1.Condition {
 	if o.Problem != nil {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: o.Problem.Reason, Message: o.Problem.Message}
+	}
+	if o.Revision == "" {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonApplying,
+			Message: "the configuration of " + o.Daemon + " is being written"}
 	}
 	unknown := metav1.Condition{}
 	applied := 0

@@ -115,6 +115,20 @@ func TestConfigApplied(t *testing.T) {
 	}
 }
 
+// TestWithoutConfiguration: nobody has written a configuration yet, or its ConfigMap is missing.
+func TestWithoutConfiguration(t *testing.T) {
+	want := metav1.Condition{Status: "False", Reason: "Applying", Message: "the configuration of slurmctld is being written"}
+	for _, status := range []configagent.Status{{}, {Wanted: "1", Error: "line 3"}, {Wanted: "1", Given: "1"}, {Wanted: "1", Applied: "1"}} {
+		o := Observation{Daemon: "slurmctld", Replicas: 1, Agents: []Agent{{Status: status}}}
+		if got := o.ConfigApplied(); got != want {
+			t.Errorf("%+v: the condition is %+v, want %+v", status, got, want)
+		}
+		if o.IsSettled() || o.RequeueAfter() == resyncInterval {
+			t.Errorf("%+v: settled is %t, and it is observed again after %s", status, o.IsSettled(), o.RequeueAfter())
+		}
+	}
+}
+
 func TestIsStarting(t *testing.T) {
 	running := []Agent{{Status: configagent.Status{Applied: "1"}}}
 	for _, tc := range []struct {
