@@ -8,6 +8,7 @@
 //	gres.conf names files that a node with jobs may lack ──► the revision waits
 //	gres.conf counts fewer GRES of nodes, but some, while jobs have them ──► the revision waits
 //	what slurmd may end with changes, such as TaskPlugin, while a node has a job ──► the revision waits
+//	OverTimeLimit is lowered while jobs run past their time limit for longer ──► the revision waits
 //	a static node with jobs gets another address or port ──► the revision waits
 //	a static node gets the name of a dynamic node of jobs ──► the revision waits
 //	a node set gets the name of a Slurm node ──► the revision waits, also if it is forced

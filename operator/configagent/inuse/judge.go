@@ -60,7 +60,8 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	if err := j.checkNodeCount(ctx, before, after); err != nil {
 		return err
 	}
-	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted)); err != nil {
+	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted),
+		j.checkOverTimeLimit(ctx, inForce, wanted)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)
