@@ -11,7 +11,7 @@ import (
 // Daemon says how the configuration of one of Slurm's daemons is checked and compared.
 type Daemon struct {
 	trial.Daemon
-	// Compare returns what a changed configuration file needs.
+	// Compare returns what a changed configuration file needs, with the lines of the files that it includes.
 	Compare func(old, changed string) slurmconf.Effect
 	// Assemble returns the files that the daemon reads, made of those that are wanted, which it does not
 	// modify. An error contains no secret.
@@ -37,11 +37,16 @@ func SlurmdbdDaemon() Daemon {
 
 // effectOf returns what the daemon needs to read changed files.
 func (d Daemon) effectOf(before, after Files) slurmconf.Effect {
-	effect := d.Compare(before.text(d.Conf), after.text(d.Conf))
+	effect := d.Compare(before.resolveIncludes(d.Conf), after.resolveIncludes(d.Conf))
 	if !d.others(before).Equal(d.others(after)) {
 		effect = max(effect, d.KeyEffect)
 	}
 	return effect
+}
+
+// resolveIncludes returns the lines of a file and of the files that it includes.
+func (f Files) resolveIncludes(name string) string {
+	return slurmconf.ResolveIncludes(f.texts(func(name string) bool { return !IsKey(name) }), f.text(name))
 }
 
 // others returns the files that the daemon reads besides its configuration file.

@@ -5,7 +5,35 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
+
+// TestEffectOfIncludedFiles: a reconfigure does not apply some options, wherever they are set.
+func TestEffectOfIncludedFiles(t *testing.T) {
+	filesOf := func(conf, more string) Files {
+		return Files{"slurm.conf": {[]byte(conf), 0o644}, "more.conf": {[]byte(more), 0o644}}
+	}
+	const include = "ClusterName=c\nInclude more.conf\n"
+	before := filesOf(include, "SlurmctldAddr=1.2.3.4\n")
+	for _, tc := range []struct {
+		name  string
+		after Files
+		want  slurmconf.Effect
+	}{
+		{"the same", filesOf("# the cluster\n"+include, "SlurmctldAddr=1.2.3.4\n"), slurmconf.NoEffect},
+		{"another address", filesOf(include, "SlurmctldAddr=5.6.7.8\n"), slurmconf.NeedsRestart},
+		{"another option", filesOf(include, "SlurmctldAddr=1.2.3.4\nTreeWidth=2\n"), slurmconf.NeedsReconfigure},
+		{"the file is not included any more", filesOf("ClusterName=c\n", "SlurmctldAddr=1.2.3.4\n"), slurmconf.NeedsRestart},
+		{"the address is in slurm.conf itself", filesOf("ClusterName=c\nSlurmctldAddr=1.2.3.4\n", ""), slurmconf.NeedsReconfigure},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := SlurmctldDaemon().effectOf(before, tc.after); got != tc.want {
+				t.Errorf("the effect is %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
 
 func TestAssembleJWTKeys(t *testing.T) {
 	for _, tc := range []struct {

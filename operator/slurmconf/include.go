@@ -12,6 +12,15 @@ func ParseFiles(files map[string]string, text string) []Setting {
 	return parseFiles(files, "", text, map[string]bool{})
 }
 
+// ResolveIncludes returns the lines of a file and, in the place of each Include, those that ParseFiles reads, without comments.
+func ResolveIncludes(files map[string]string, text string) string {
+	var out strings.Builder
+	for _, s := range ParseFiles(files, text) {
+		out.WriteString(s.Text + "\n")
+	}
+	return out.String()
+}
+
 func parseFiles(files map[string]string, file, text string, included map[string]bool) []Setting {
 	var out []Setting
 	for _, s := range ParseSettings(text) {

@@ -49,3 +49,11 @@ func TestHiddenReservedOptions(t *testing.T) {
 		t.Errorf("the list of both is lost: %v\n%s", err, text)
 	}
 }
+
+func TestResolveIncludes(t *testing.T) {
+	files := map[string]string{"a.conf": "TreeWidth=1 # narrow\nInclude b.conf\n", "b.conf": "SlurmctldAddr=10.0.0.1\n"}
+	const want = "ClusterName=c\nTreeWidth=1\nSlurmctldAddr=10.0.0.1\nInclude /opt/x.conf\n"
+	if got := ResolveIncludes(files, "ClusterName=\\\nc\n\nInclude a.conf\nInclude /opt/x.conf\n"); got != want {
+		t.Errorf("the lines are %q, want %q", got, want)
+	}
+}
