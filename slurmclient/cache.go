@@ -74,6 +74,7 @@ type Cache struct {
 	pollers []*poller
 
 	snapshot atomic.Pointer[Snapshot]
+	server   atomic.Uint64 // the number of the server of which all is being read
 	probe    chan struct{} // has an element while a poll asks a server that did not answer
 
 	mu      sync.Mutex // held while publishing

@@ -73,6 +73,9 @@ type Client struct {
 	binding     wire.Binding
 	jobsBinding wire.Binding // see bindJobs; nil until it is needed
 	release     string
+	// cluster is the ClusterName in the last answer, and server the number of servers that have answered before this one.
+	cluster string
+	server  uint64
 	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
 	negotiation  *negotiation // nil if none is running

@@ -33,8 +33,13 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	byDelta := delta.NewReader(deltaSource{c.client}, c.cfg.Now,
 		func(done, total int) { c.cfg.Progress(Jobs, done, total) })
 	choice := readerChooser{mode: c.cfg.JobsReader}
+	server := c.client.serverNumber()
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
+		if now := c.client.serverNumber(); now != server {
+			server = now
+			byDelta.Reset()
+		}
 		if choice.isUndecided() {
 			if n, err := queueLength(ctx, c.client); err == nil {
 				choice.start(n)
@@ -232,8 +237,8 @@ type listReader struct {
 }
 
 func (l *listReader) read(ctx context.Context, old Reading[[]*slurm.Job]) (reading, error) {
-	now := l.cache.cfg.Now()
-	since := l.gate.UpdateTime(now)
+	now, server := l.cache.cfg.Now(), l.cache.client.serverNumber()
+	since := l.gate.UpdateTime(now, server)
 	m := records.NewJobMerger(old.Value)
 	out, err := jobsCall(since).run(ctx, l.cache.client, m.AddCopy)
 	if IsUnchanged(err) {
@@ -242,7 +247,7 @@ func (l *listReader) read(ctx context.Context, old Reading[[]*slurm.Job]) (readi
 	if err != nil {
 		return reading{}, err
 	}
-	l.gate.RecordAnswer(now, since, out.LastUpdate)
+	l.gate.RecordAnswer(now, server, since, out.LastUpdate)
 	items, changed := m.Merge()
 	return reading{update: jobsUpdate(old, items, changed),
 		serverTime: out.LastUpdate, server: out.Server, reader: ReadList}, nil

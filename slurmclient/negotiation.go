@@ -200,7 +200,7 @@ func (c *Client) tryVersion(ctx context.Context, version string) (versionState, 
 	return versionOffered, nil
 }
 
-// recordServer records which release answered. If the release differs from the last one, the server
+// recordServer records which release and which cluster answered. If the release differs from the last one, the server
 // was replaced, and the next request negotiates the version again.
 func (c *Client) recordServer(s slurm.Server) {
 	if s.Release == "" {
@@ -211,7 +211,25 @@ func (c *Client) recordServer(s slurm.Server) {
 	if c.release != "" && c.release != s.Release {
 		c.binding, c.jobsBinding = nil, nil
 	}
-	c.release, c.noAccounting = s.Release, s.NoAccounting
+	cluster := cmp.Or(s.Cluster, c.cluster)
+	if c.release != "" && (c.release != s.Release || c.cluster != "" && c.cluster != cluster) {
+		c.server++
+	}
+	c.release, c.cluster, c.noAccounting = s.Release, cluster, s.NoAccounting
+}
+
+// serverNumber counts the servers that have answered. What one has sent tells nothing about the next one.
+func (c *Client) serverNumber() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server
+}
+
+// countServer records that another server answers.
+func (c *Client) countServer() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server++
 }
 
 // lacksAccounting reports whether a request for accounting data failed because the cluster has no

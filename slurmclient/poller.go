@@ -153,6 +153,11 @@ func (p *poller) publishPoll(
 	if recovered {
 		p.cache.retryFailing()
 	}
+	if server := p.cache.client.serverNumber(); p.cache.server.Swap(server) != server {
+		for _, other := range p.cache.pollers { // what they have is of the former server
+			other.requestPoll()
+		}
+	}
 	return pacing.AddJitter(pause), err
 }
 

@@ -41,7 +41,7 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 	case Pings:
 		return valueReader(c, c.client.Ping, func(s *Snapshot) *Reading[[]slurm.Ping] { return &s.Pings })
 	case Stats:
-		return valueReader(c, c.client.Stats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
+		return valueReader(c, c.readStats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
 	case Conf:
 		return valueReader(c, c.client.confIfSupported, func(s *Snapshot) *Reading[*slurm.Conf] { return &s.Conf })
 	}
@@ -56,8 +56,8 @@ func gatedReader[T any](
 ) func(context.Context) (reading, error) {
 	var g pacing.Gate
 	return func(ctx context.Context) (reading, error) {
-		now := c.cfg.Now()
-		since := g.UpdateTime(now)
+		now, server := c.cfg.Now(), c.client.serverNumber()
+		since := g.UpdateTime(now, server)
 		l, err := list(ctx, since)
 		if IsUnchanged(err) {
 			return reading{}, nil
@@ -65,7 +65,7 @@ func gatedReader[T any](
 		if err != nil {
 			return reading{}, err
 		}
-		g.RecordAnswer(now, since, l.ServerTime)
+		g.RecordAnswer(now, server, since, l.ServerTime)
 		return changedReading(c, l.Items, at, l.ServerTime, l.Server), nil
 	}
 }
@@ -101,6 +101,15 @@ func valueReader[T any](
 	}
 }
 
+// readStats reads the statistics. A clock that goes back is that of another server.
+func (c *Cache) readStats(ctx context.Context) (*slurm.Stats, error) {
+	stats, err := c.client.Stats(ctx)
+	if old := c.Snapshot().Stats; err == nil && old.Known && stats.At < old.Value.At {
+		c.client.countServer()
+	}
+	return stats, err
+}
+
 // confIfSupported is Conf, but returns nil if the API version, or the server in that version, does not have it.
 func (c *Client) confIfSupported(ctx context.Context) (*slurm.Conf, error) {
 	conf, err := c.Conf(ctx)
@@ -125,9 +134,9 @@ func changedReading[T any](
 func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 	var g pacing.Gate
 	return func(ctx context.Context) (reading, error) {
-		now := c.cfg.Now()
+		now, server := c.cfg.Now(), c.client.serverNumber()
 		old := c.Snapshot().Nodes
-		since := g.NodesUpdateTime(now, len(old.Value))
+		since := g.NodesUpdateTime(now, server, len(old.Value))
 		m := records.NewNodeMerger(old.Value)
 		out, err := c.client.eachNode(ctx, since, m.AddCopy)
 		if IsUnchanged(err) {
@@ -136,7 +145,7 @@ func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 		if err != nil {
 			return reading{}, err
 		}
-		g.RecordAnswer(now, since, out.LastUpdate)
+		g.RecordAnswer(now, server, since, out.LastUpdate)
 		got := reading{serverTime: out.LastUpdate, server: out.Server}
 		if items, changed := m.Merge(); changed || !old.Known {
 			got.update = func(s *Snapshot) { s.Nodes.Value = items }

@@ -60,9 +60,21 @@ func TestAShortNodeListHasNoGate(t *testing.T) {
 		"a longer one, after a while": {maxUngatedNodes + 1, gateLifetime, 0},
 	} {
 		g := Gate{since: 7, opened: begin}
-		if got := g.NodesUpdateTime(begin.Add(c.after), c.known); got != c.want {
+		if got := g.NodesUpdateTime(begin.Add(c.after), 0, c.known); got != c.want {
 			t.Errorf("%s: update_time is %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestAGateEndsWithItsServer(t *testing.T) {
+	now := time.Unix(1795219836, 0)
+	var g Gate
+	g.RecordAnswer(now, 3, 0, 7)
+	if got := g.UpdateTime(now, 3); got != 7 {
+		t.Errorf("the same server gets update_time %d", got)
+	}
+	if got := g.UpdateTime(now, 4); got != 0 {
+		t.Errorf("another server gets update_time %d", got)
 	}
 }
 

@@ -10,25 +10,26 @@ import (
 // long a change that the server does not count as an update stays unnoticed.
 const gateLifetime = 5 * time.Minute
 
-// Gate determines the update_time of the next request.
+// Gate determines the update_time of the next request. It ends with the server whose time it has.
 type Gate struct {
 	since  slurm.Time
 	opened time.Time // when the list was last read without update_time
+	server uint64    // number of the server that sent it
 }
 
-// UpdateTime returns the update_time to send, 0 for none.
-func (g *Gate) UpdateTime(now time.Time) slurm.Time {
-	if g.opened.IsZero() || now.Sub(g.opened) >= gateLifetime {
+// UpdateTime returns the update_time to send to a server, 0 for none.
+func (g *Gate) UpdateTime(now time.Time, server uint64) slurm.Time {
+	if g.opened.IsZero() || now.Sub(g.opened) >= gateLifetime || g.server != server {
 		return 0
 	}
 	return g.since
 }
 
-// RecordAnswer records that a list was read with since. It always takes the server's time, so that
+// RecordAnswer records that a list was read with since from a server. It always takes the server's time, so that
 // a server whose clock went back does not get the old time.
-func (g *Gate) RecordAnswer(now time.Time, since, serverTime slurm.Time) {
+func (g *Gate) RecordAnswer(now time.Time, server uint64, since, serverTime slurm.Time) {
 	if since == 0 {
-		g.opened = now
+		g.opened, g.server = now, server
 	}
 	g.since = serverTime
 }
@@ -39,9 +40,9 @@ func (g *Gate) RecordAnswer(now time.Time, since, serverTime slurm.Time) {
 const maxUngatedNodes = 32
 
 // NodesUpdateTime is UpdateTime for the list of nodes, of which this many are known.
-func (g *Gate) NodesUpdateTime(now time.Time, known int) slurm.Time {
+func (g *Gate) NodesUpdateTime(now time.Time, server uint64, known int) slurm.Time {
 	if known <= maxUngatedNodes {
 		return 0
 	}
-	return g.UpdateTime(now)
+	return g.UpdateTime(now, server)
 }
