@@ -373,7 +373,12 @@ func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 		good := recordedReply(t, "26.05/v0.0.45/jobs.json")
 		other := good
 		other.body = []byte(strings.Replace(string(good.body), `"RUNNING"`, `"COMPLETING"`, 1))
-		cache, stop := startPolling(t, func(*http.Request) (reply, error) {
+		noStates := good
+		noStates.body = []byte(`{"jobs": [], "errors": []}`)
+		cache, stop := startPolling(t, func(r *http.Request) (reply, error) {
+			if !strings.HasSuffix(r.URL.Path, "/jobs/") {
+				return noStates, nil
+			}
 			if n.Add(1) < 3 {
 				return good, nil
 			}

@@ -33,11 +33,11 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	byDelta := delta.NewReader(deltaSource{c.client}, c.cfg.Now,
 		func(done, total int) { c.cfg.Progress(Jobs, done, total) })
 	choice := readerChooser{mode: c.cfg.JobsReader}
-	server := c.client.serverNumber()
+	server, hidden := uint64(0), &hiddenJobs{client: c.client, now: c.cfg.Now}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
 		if now := c.client.serverNumber(); now != server {
-			server = now
+			server, hidden.due = now, time.Time{}
 			byDelta.Reset()
 		}
 		if choice.isUndecided() {
@@ -66,6 +66,15 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		}
 		if !got.exceptional {
 			choice.recordCost(use, len(old.Value), c.cfg.Now().Sub(begin))
+		}
+		read := Snapshot{Jobs: old}
+		if got.update != nil {
+			got.update(&read)
+		}
+		if err := hidden.check(ctx, read.Jobs.Value); err != nil {
+			list.gate = pacing.Gate{} // nothing of it is stored
+			byDelta.Reset()
+			return reading{}, err
 		}
 		return got, nil
 	}

@@ -124,6 +124,9 @@ func TestReadersCauseNoRequests(t *testing.T) {
 		}
 	}
 	for path, n := range slurmd.RequestCounts() {
+		if strings.Contains(path, "diag") {
+			n-- // the first reading of jobs asks whether jobs are hidden
+		}
 		if n > 1 && !strings.Contains(path, "ping") || strings.Contains(path, "slurmdb") {
 			t.Errorf("%s was requested %d times", path, n)
 		}

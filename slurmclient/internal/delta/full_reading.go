@@ -64,6 +64,20 @@ func queueSizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	}
 }
 
+// AreStatesCheap reports whether slurmrestd answers quickly with the states of all jobs.
+func AreStatesCheap(known []*slurm.Job, s *slurm.Stats) bool {
+	return statesCost(queueSizeOf(known, s).tasks) <= cheapStates
+}
+
+// CountTasks returns how many jobs and array tasks the records stand for, at least.
+func CountTasks(jobs []*slurm.Job) uint64 {
+	var n uint64
+	for _, j := range jobs {
+		n += taskCount(j)
+	}
+	return n
+}
+
 // taskCount returns the minimum number of tasks that a record stands for.
 func taskCount(j *slurm.Job) uint64 {
 	if !j.IsArrayBase() {

@@ -1,0 +1,111 @@
+package slurmclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/delta"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+const (
+	// hiddenCheckInterval is how often jobs are looked for that the user of the token may not see.
+	hiddenCheckInterval = 5 * time.Minute
+	// maxHiddenSuspects is how many jobs that no list has are looked at. The oldest come first: new ones are no suspects for long.
+	maxHiddenSuspects = 3
+	// recountAfter is how long after a count that is too high it is looked at again, and ordinaryDifference how many jobs may have
+	// ended in between.
+	recountAfter       = time.Minute
+	ordinaryDifference = 1000
+)
+
+// hiddenJobs finds out whether the jobs that were read lack those of others. With PrivateData=jobs slurmctld sends the records of a
+// user's own jobs alone, unless the user is SlurmUser, root, an operator or an administrator, but it sends everybody the
+// states and the number of all jobs (measured, docs/development/slurm.md, "PrivateData"). All versions of the API have states.
+type hiddenJobs struct {
+	client *Client
+	now    func() time.Time
+	due    time.Time
+	// doubtful is set while slurmctld counts many more jobs than it sends.
+	doubtful bool
+}
+
+// check returns an error if the records of jobs are hidden. It asks from time to time, and in each poll while there are some. A failure
+// to find out is no error; the next poll tries again.
+func (h *hiddenJobs) check(ctx context.Context, jobs []*slurm.Job) error {
+	if h.now().Before(h.due) {
+		return nil
+	}
+	stats, err := h.client.Stats(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the jobs were read
+	}
+	if !delta.AreStatesCheap(jobs, stats) {
+		return h.checkNumber(stats.JobsPending+stats.JobsRunning, delta.CountTasks(jobs))
+	}
+	states, err := h.client.allJobStates(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the jobs were read
+	}
+	for _, id := range suspectsOf(states, jobs) {
+		hidden, err := h.isHidden(ctx, id)
+		if err != nil {
+			return nil //nolint:nilerr // the jobs were read
+		}
+		if hidden {
+			return hiddenError("job %d has a state and no record", id)
+		}
+	}
+	h.due = h.now().Add(hiddenCheckInterval)
+	return nil
+}
+
+// checkNumber returns an error if slurmctld counts many more jobs and array tasks than it sends, and still did so a while later: what
+// it counts is up to half a minute old.
+func (h *hiddenJobs) checkNumber(counted, sent uint64) error {
+	isDoubtful := counted > 2*sent+ordinaryDifference
+	switch {
+	case isDoubtful && h.doubtful:
+		return hiddenError("slurmctld counts %d jobs and array tasks, and sends %d", counted, sent)
+	case isDoubtful:
+		h.doubtful, h.due = true, h.now().Add(recountAfter)
+	default:
+		h.doubtful, h.due = false, h.now().Add(hiddenCheckInterval)
+	}
+	return nil
+}
+
+func hiddenError(format string, args ...any) error {
+	return &Error{Code: CodeUnauthorized, Op: "listing jobs", Message: fmt.Sprintf(format, args...) + ": PrivateData hides it from the " +
+		"user of the token, who must be SlurmUser, an operator or an administrator (sacctmgr modify user NAME set adminlevel=Operator)"}
+}
+
+// isHidden reports whether a job exists and has no record. It may be new, or have been purged.
+func (h *hiddenJobs) isHidden(ctx context.Context, id uint32) (bool, error) {
+	_, err := h.client.Job(ctx, id)
+	if err == nil || !IsNotFound(err) {
+		return false, err
+	}
+	states, err := h.client.JobStates(ctx, id)
+	return len(states) > 0, err
+}
+
+// suspectsOf returns a few jobs that have a state and no record, the oldest first.
+func suspectsOf(states []slurm.JobStatus, jobs []*slurm.Job) []uint32 {
+	has := make(map[uint32]bool, len(jobs))
+	for _, j := range jobs {
+		has[cmp.Or(j.ArrayJobID, j.HetJobID, j.ID)] = true
+	}
+	var out []uint32
+	for i := range states {
+		if id := states[i].ID; !has[id] {
+			has[id] = true
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), maxHiddenSuspects)]
+}
