@@ -29,38 +29,48 @@ type hiddenJobs struct {
 	client *Client
 	now    func() time.Time
 	due    time.Time
+	// found is the error of the last check that came to a result, nil if no jobs are hidden.
+	found error
 	// doubtful is set while slurmctld counts many more jobs than it sends.
 	doubtful bool
 }
 
-// check returns an error if the records of jobs are hidden. It asks from time to time, and in each poll while there are some. A failure
-// to find out is no error; the next poll tries again.
-func (h *hiddenJobs) check(ctx context.Context, jobs []*slurm.Job) error {
+// checkComplete returns an error if the records of jobs are hidden. It asks from time to time, and in each poll while there are some.
+// Where it cannot find out, what was found last holds, and the next poll tries again.
+func (h *hiddenJobs) checkComplete(ctx context.Context, jobs []*slurm.Job) error {
 	if h.now().Before(h.due) {
 		return nil
 	}
+	if result, known := h.findHidden(ctx, jobs); known {
+		h.found = result
+	}
+	return h.found
+}
+
+// findHidden returns an error if the records of jobs are hidden; known is false if slurmctld did not answer.
+func (h *hiddenJobs) findHidden(ctx context.Context, jobs []*slurm.Job) (result error, known bool) { //nolint:revive // the error is the result
 	stats, err := h.client.Stats(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // the jobs were read
+		return nil, false
 	}
 	if !delta.AreStatesCheap(jobs, stats) {
-		return h.checkNumber(stats.JobsPending+stats.JobsRunning, delta.CountTasks(jobs))
+		return h.checkNumber(stats.JobsPending+stats.JobsRunning, delta.CountTasks(jobs)), true
 	}
 	states, err := h.client.allJobStates(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // the jobs were read
+		return nil, false
 	}
 	for _, id := range suspectsOf(states, jobs) {
 		hidden, err := h.isHidden(ctx, id)
 		if err != nil {
-			return nil //nolint:nilerr // the jobs were read
+			return nil, false
 		}
 		if hidden {
-			return hiddenError("job %d has a state and no record", id)
+			return hiddenError("job %d has a state and no record", id), true
 		}
 	}
 	h.due = h.now().Add(hiddenCheckInterval)
-	return nil
+	return nil, true
 }
 
 // checkNumber returns an error if slurmctld counts many more jobs and array tasks than it sends, and still did so a while later: what
@@ -79,7 +89,7 @@ func (h *hiddenJobs) checkNumber(counted, sent uint64) error {
 }
 
 func hiddenError(format string, args ...any) error {
-	return &Error{Code: CodeUnauthorized, Op: "listing jobs", Message: fmt.Sprintf(format, args...) + ": PrivateData hides it from the " +
+	return &Error{Code: CodeUnauthorized, Op: "listing jobs", Message: fmt.Sprintf(format, args...) + ": PrivateData hides jobs from the " +
 		"user of the token, who must be SlurmUser, an operator or an administrator (sacctmgr modify user NAME set adminlevel=Operator)"}
 }
 

@@ -71,7 +71,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if got.update != nil {
 			got.update(&read)
 		}
-		if err := hidden.check(ctx, read.Jobs.Value); err != nil {
+		if err := hidden.checkComplete(ctx, read.Jobs.Value); err != nil {
 			list.gate = pacing.Gate{} // nothing of it is stored
 			byDelta.Reset()
 			return reading{}, err

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,7 +45,12 @@ func TestHiddenJobsAreUnknown(t *testing.T) {
 		} {
 			for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {
 				visible, all := newCluster(tc.visible...).Handler(), newCluster(tc.all...).Handler()
+				var isSilent atomic.Bool // whether only records of jobs are answered
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if isSilent.Load() && !jobRecords.MatchString(r.URL.Path) {
+						http.Error(w, "no answer", http.StatusBadGateway)
+						return
+					}
 					if jobRecords.MatchString(r.URL.Path) {
 						visible.ServeHTTP(w, r)
 						return
@@ -70,6 +76,10 @@ func TestHiddenJobsAreUnknown(t *testing.T) {
 				case tc.want != "" && (slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized || !strings.Contains(err.Error(), tc.want) ||
 					jobs.Known):
 					t.Errorf("%s, %s: %v, known %v", name, reader, err, jobs.Known)
+				}
+				isSilent.Store(true)
+				if err := cache.Refresh(ctx, slurmclient.Jobs); tc.want != "" && err == nil {
+					t.Errorf("%s, %s: jobs are known since nobody can be asked any more", name, reader)
 				}
 				cancel()
 				running.Wait()
