@@ -30,17 +30,17 @@ type Judge struct {
 	Log            *slog.Logger
 }
 
-// drains overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
+// drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
 // administrator opens again stays open until slurmctld gets another configuration, which may remove and create it. The pod that
 // replaces that of slurmctld writes slurm.conf as well, so that such a partition may be drained once more while a revision is held.
-func (j Judge) drains(revision string) partition.Override {
+func (j Judge) drainFor(revision string) partition.Override {
 	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(), Holder: revision, HeldFor: withdrawnAfter,
 		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
 }
 
-// shuts is drains for a partition that an administrator has opened again, too.
-func (j Judge) shuts(revision string) partition.Override {
-	out := j.drains(revision)
+// shutFor is drainFor for a partition that an administrator has opened again, too.
+func (j Judge) shutFor(revision string) partition.Override {
+	out := j.drainFor(revision)
 	out.Since = ""
 	return out
 }
@@ -83,21 +83,21 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 		return lost.doubt(unknown)
 	}
 	// A user without it may not see all jobs (PrivateData in slurm.conf(5)), without any sign in what squeue prints.
-	err := errors.Join(j.Programs.CheckPrivilege(ctx), j.drains(revision).Restore(ctx, lost.partitions...))
+	err := errors.Join(j.Programs.CheckPrivilege(ctx), j.drainFor(revision).Restore(ctx, lost.partitions...))
 	if err != nil {
 		return lost.doubt(err)
 	}
-	if err := j.askForUses(ctx, lost, j.drains(revision)); err != nil {
+	if err := j.askForUses(ctx, lost, j.drainFor(revision)); err != nil {
 		return err
 	}
 	// Nobody uses what is lost. That stays so until slurmctld has the files.
-	return j.askForUses(ctx, lost, j.shuts(revision))
+	return j.askForUses(ctx, lost, j.shutFor(revision))
 }
 
 // restoreAll gives all partitions that were drained for a revision their state back. Watch does it later if an agent has closed
 // partitions.
 func (j Judge) restoreAll(ctx context.Context, revision string) error {
-	err := j.drains(revision).Restore(ctx)
+	err := j.drainFor(revision).Restore(ctx)
 	if errors.Is(err, partition.ErrExcluded) {
 		return nil
 	}
@@ -189,7 +189,7 @@ const (
 // slurmctld gets the files in Live.
 func (j Judge) KeepDrained(ctx context.Context) (stop func()) {
 	revision, _ := os.ReadFile(filepath.Join(j.Live, slurmconf.RevisionFile)) // without one Watch is kept from it
-	return j.drains(string(revision)).KeepFresh(ctx, withdrawnAfter/6)
+	return j.drainFor(string(revision)).KeepFresh(ctx, withdrawnAfter/6)
 }
 
 // Watch gives drained partitions their state back when no revision is held any more, until the context ends.
@@ -204,10 +204,10 @@ func (j Judge) watch(ctx context.Context, interval, withdrawn time.Duration) {
 			return
 		case <-tick.C:
 		}
-		if age, drained := j.drains("").Age(); !drained || age < withdrawn {
+		if age, drained := j.drainFor("").Age(); !drained || age < withdrawn {
 			continue
 		}
-		if err := j.drains("").Restore(ctx); err == nil {
+		if err := j.drainFor("").Restore(ctx); err == nil {
 			j.Log.Info("no partition is drained for a revision any more")
 		} else if ctx.Err() == nil && !errors.Is(err, partition.ErrExcluded) {
 			j.Log.Error("partitions are still drained for a revision", "err", err)

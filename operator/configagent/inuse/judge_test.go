@@ -389,7 +389,7 @@ func TestOtherAgentsLeaveDrainedPartitions(t *testing.T) {
 	})
 	t.Run("a watch before partitions are closed", func(t *testing.T) {
 		c, _ := newHalfway(t)
-		stop := c.drains("C").KeepFresh(t.Context(), 10*time.Millisecond)
+		stop := c.drainFor("C").KeepFresh(t.Context(), 10*time.Millisecond)
 		c.watchFor(time.Second, 400*time.Millisecond)
 		stop()
 		c.expectStates("a:DRAIN b:UP closed:DOWN")

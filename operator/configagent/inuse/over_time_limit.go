@@ -43,8 +43,8 @@ func parseMinutes(value string) uint64 {
 	return minutes
 }
 
-// of returns the limit of a partition.
-func (o overTimeLimits) of(partition string) uint64 {
+// limitOf returns the limit of a partition.
+func (o overTimeLimits) limitOf(partition string) uint64 {
 	if limit, has := o.byPartition[partition]; has {
 		return limit
 	}
@@ -55,7 +55,7 @@ func (o overTimeLimits) of(partition string) uint64 {
 func (o overTimeLimits) isLowered(other overTimeLimits) bool {
 	names := slices.Concat(slices.Collect(maps.Keys(o.byPartition)), slices.Collect(maps.Keys(other.byPartition)))
 	return other.general < o.general ||
-		slices.ContainsFunc(names, func(name string) bool { return other.of(name) < o.of(name) })
+		slices.ContainsFunc(names, func(name string) bool { return other.limitOf(name) < o.limitOf(name) })
 }
 
 // timesFormat is the format of squeue that endedJobs reads.
@@ -71,7 +71,7 @@ func endedJobs(printed string, before, after overTimeLimits) ([]string, error) {
 			return nil, fmt.Errorf("squeue printed %q", line)
 		}
 		name, limit := fields[1], fields[3]
-		if after.of(name) >= before.of(name) || limit == "UNLIMITED" {
+		if after.limitOf(name) >= before.limitOf(name) || limit == "UNLIMITED" {
 			continue
 		}
 		used, ok := parseSeconds(fields[2])
@@ -79,7 +79,7 @@ func endedJobs(printed string, before, after overTimeLimits) ([]string, error) {
 		if !ok || !hasLimit {
 			return nil, fmt.Errorf("squeue printed %q", line)
 		}
-		if used > limitSeconds && (used-limitSeconds)/60 >= after.of(name) {
+		if used > limitSeconds && (used-limitSeconds)/60 >= after.limitOf(name) {
 			out = append(out, fields[0])
 		}
 	}
