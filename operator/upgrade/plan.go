@@ -154,6 +154,9 @@ func (d *Decision) judge(o Observation, applied string) {
 		d.Image = applied
 		d.StaysStopped = o.Daemon.HasState() && isRestoring(o)
 	}
+	if d.IsDeferred && o.Applied == "" && !isRestoring(o) { // no pod can get it, and the record would say that pods may have
+		d.Verdict, d.Status.NextImage = releases.Verdict{}, o.Last.NextImage
+	}
 	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !restoredRelease(o).IsKnown() {
 		d.Verdict.Message += fmt.Sprintf("; annotation %s: %q names no release of Slurm, such as 24.11",
 			v1beta1.AnnotationRestoredState, o.Restored)

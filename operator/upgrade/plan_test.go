@@ -73,6 +73,11 @@ func TestPlan(t *testing.T) {
 			o.Others[0].Release = oldRelease
 		}, imageOld, "", "WaitingForSlurmdbd", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			NextImage: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload was deleted before another image is allowed, which is not recorded: no pod gets it yet", func(o *Observation) {
+			o.Last.ImageReleases, o.Applied = []v1beta1.ImageRelease{newKnown, oldKnown}, ""
+			o.HasReady, o.Complete = false, false
+		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"its workload is deleted while the pods get it, and the old image is wanted again", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied, o.Wanted, o.HasReady, o.Complete = "", imageOld, false, false
