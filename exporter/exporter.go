@@ -65,7 +65,7 @@ type Exporter struct {
 	source     Source
 	collectors []exposition.Collector
 	labels     exposition.ConstLabels
-	history    *collector.JobHistory
+	histories  map[string]exposition.History // by the name of the collector
 	panics     *exposition.PanicCounter
 	pages      *exposition.PageCache
 	// exporterRegistry has the metrics of polling and rendering, clientRegistry those of
@@ -91,11 +91,16 @@ func New(source Source, cfg Config) (*Exporter, error) {
 	}
 	e := &Exporter{
 		cfg: cfg, source: source, collectors: chosen, labels: exposition.NewConstLabels(cfg.Labels),
-		history:          collector.NewJobHistory(),
+		histories:        map[string]exposition.History{},
 		panics:           exposition.NewPanicCounter(cfg.OnPanic),
 		exporterRegistry: prometheus.NewRegistry(), clientRegistry: prometheus.NewRegistry(),
 		processRegistry: prometheus.NewRegistry(),
 		limiter:         exposition.NewScrapeLimiter(cfg.MaxScrapes),
+	}
+	for _, c := range chosen {
+		if c.NewHistory != nil {
+			e.histories[c.Name] = c.NewHistory()
+		}
 	}
 	e.pages = exposition.NewPageCache(cfg.Now, cfg.RenderAhead, e.newRenderer)
 	e.exporterRegistry.MustRegister(newExporterMetrics(e))
@@ -117,7 +122,7 @@ func (e *Exporter) newRenderer() *exposition.Renderer {
 	}
 	return &exposition.Renderer{
 		Collectors: e.collectors,
-		Labels:     e.labels, JobHistory: e.history.Families, Panics: e.panics,
+		Labels:     e.labels, Histories: e.histories, Panics: e.panics,
 		Views: exposition.ViewCache{Limits: e.cfg.Limits, Panics: e.panics, Compute: compute},
 	}
 }
@@ -184,7 +189,14 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		e.panics.Guard(exposition.StageObserve, "jobs", func() { e.history.Record(s) })
+		e.record(s)
 		e.pages.SetSnapshot(s)
+	}
+}
+
+// record adds a snapshot to the histories.
+func (e *Exporter) record(s *slurmclient.Snapshot) {
+	for name, h := range e.histories {
+		e.panics.Guard(exposition.StageObserve, name, func() { h.Record(s) })
 	}
 }

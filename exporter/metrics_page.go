@@ -75,8 +75,8 @@ func writeCollector(b *strings.Builder, c exposition.Collector) {
 	for _, f := range c.Families {
 		rows = append(rows, metricRow{f.Name, string(f.Kind), f.Help, f.Labels})
 	}
-	if c.HasJobHistory {
-		rows = append(rows, jobHistoryRows()...)
+	if c.NewHistory != nil {
+		rows = append(rows, rowsOfGatherer(c.NewHistory().Example())...)
 	}
 	writeTable(b, rows)
 }
@@ -110,12 +110,6 @@ func clientRows() []metricRow {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(r)
 	return rowsOfGatherer(registry)
-}
-
-func jobHistoryRows() []metricRow {
-	o := collector.NewJobHistory()
-	o.AddPartition("batch")
-	return rowsOfGatherer(o.Gatherer())
 }
 
 // rowsOfGatherer describes metrics of client_golang by the families that are gathered.

@@ -222,6 +222,7 @@ Required nodes = busy nodes + the larger of claimed idle nodes and grace nodes +
 	for _, e := range nodeSetMetricTable() {
 		row(e.name, "gauge", e.help, e.labels)
 	}
+	row("slurm_nodeset_node_seconds_total", "counter", nodeSetTimeHelp, []string{"state"})
 	row("slurm_nodeset_reaction_seconds", "histogram", reactionHelp, nil)
 	row("slurm_nodeset_short_since_time_seconds", "gauge", shortSinceHelp, nil)
 	b.WriteString("\n`slurm_metrics_adapter_panics_total` is a metric of each cluster, not of NodeSets. It counts " +

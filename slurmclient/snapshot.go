@@ -88,6 +88,20 @@ type Poll struct {
 	Panics int
 }
 
+// longestGap is the longest time between two readings during which the earlier one counts as true.
+const longestGap = 2 * time.Minute
+
+// TimeUntil returns how long the value held until a later reading of the resource. It is 0 if that is
+// unknown: if either reading is missing, more than 2 minutes and 3 polls lie between them, or they are
+// of different clusters.
+func (p Poll) TimeUntil(next Poll) time.Duration {
+	took := next.ReadAt.Sub(p.ReadAt)
+	if !p.Known || !next.Known || p.Cluster != next.Cluster || took < 0 || took > max(longestGap, 3*p.Period) {
+		return 0
+	}
+	return took
+}
+
 // AsOf returns when the oldest fact in the value was last known to be right, by the local clock. It
 // is zero for a resource that was never read.
 func (p Poll) AsOf() time.Time {

@@ -33,7 +33,7 @@ type exposition struct {
 	resources       []slurmclient.Resource
 	union           *exporter.Union
 	programRegistry *prometheus.Registry // metrics of the program and of NodeSets
-	reactions       *metricsapi.ReactionTimes
+	observers       []clusters.ReadingObserver
 	panics          *prometheus.CounterVec
 	log             lines.Logger
 	panicLog        *polls.PanicLog
@@ -55,13 +55,15 @@ func newExposition(o *options, log lines.Logger) *exposition {
 	e := &exposition{
 		cfg:  o.metrics.ExporterConfig(),
 		path: "/" + strings.Trim(o.metrics.Path, "/"), log: log,
-		programRegistry: prometheus.NewRegistry(), reactions: metricsapi.NewReactionTimes(),
-		panicLog: polls.NewPanicLog(log),
+		programRegistry: prometheus.NewRegistry(),
+		panicLog:        polls.NewPanicLog(log),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_metrics_adapter_panics_total",
 			Help: "Panics while computing the data of a cluster: its metrics for HPAs (demand) or its objects (view).",
 		}, []string{"cluster", "part"}),
 	}
+	reactions, times := metricsapi.NewReactionTimes(), metricsapi.NewNodeSetTime()
+	e.observers = []clusters.ReadingObserver{reactions, times}
 	e.cfg.MaxScrapes = 0 // the union limits the scrapes of all clusters
 	// Resources cannot fail: there is a flag only for each existing collector. Demand always needs its
 	// own resources.
@@ -73,7 +75,7 @@ func newExposition(o *options, log lines.Logger) *exposition {
 		})
 	e.programRegistry.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), reactions, times,
 		e.panics,
 	)
 	e.union = exporter.NewUnion(e.members, e.programRegistry, o.metrics.MaxScrapes)

@@ -22,7 +22,7 @@ func (o *options) registryConfig(k kubeClients, expo *exposition, log lines.Logg
 			APIVersion: o.slurm.polling.APIVersion, Timeout: o.slurm.polling.Timeout,
 		},
 		Cache: cache,
-		Pools: o.pools, Fixed: o.slurm.fixedCluster(), Connect: o.slurm.connect, Observer: expo.reactions,
+		Pools: o.pools, Fixed: o.slurm.fixedCluster(), Connect: o.slurm.connect, Observers: expo.observers,
 		OnPanic: func(key refs.ClusterKey, err error) { expo.recordPanic(key.String(), "demand", err) },
 		Attach: func(key refs.ClusterKey) clusters.Attachment {
 			requests := exporter.NewClientMetrics()

@@ -1,6 +1,6 @@
 import { choice, framed, partition } from './frame.js';
 import { number, rows, series } from './panels.js';
-import { gauge, sum } from './queries.js';
+import { gauge, sum, total } from './queries.js';
 import { badFrom, classes, goodFromOne, steps } from './style.js';
 
 const chosen = 'partition=~"$partition"';
@@ -11,7 +11,7 @@ const one = ['namespace', 'nodeset'];
 const of = (metric: string, by: string[] = [], extra = '') => gauge(`slurm_nodeset_${metric}`, [...one, ...by], served + extra);
 const nodes = (kind: string) => sum(of(`${kind}_nodes`));
 const supply = sum(`${of('busy_nodes')} + ${of('idle_nodes')} + ${of('booting_nodes')}`);
-const range = (kind: string) => sum(`max by (cluster, namespace, nodeset) (avg_over_time(slurm_nodeset_${kind}_nodes{cluster=~"$cluster", ${served}}[$__range]))`);
+const hours = (state: string) => `${sum(total('slurm_nodeset_node_seconds_total', one, `${served}, state="${state}"`))} / 3600`;
 
 // Selects the HPAs that scale a NodeSet from the metrics of kube-state-metrics.
 const ours = 'on (namespace, horizontalpodautoscaler) group_left (scaletargetref_name) max by (namespace, horizontalpodautoscaler, scaletargetref_name) (kube_horizontalpodautoscaler_info{scaletargetref_kind="NodeSet", namespace=~"$namespace", scaletargetref_name=~"$nodeset"})';
@@ -25,8 +25,8 @@ const now = [
   number({ title: 'Required nodes', description: 'Nodes that the NodeSets should run now, as HPAs read it: busy nodes, nodes that pending jobs need, nodes within the idle grace, and replacements.', unit: 'short', width: 4, query: { expr: nodes('required') } }),
   number({ title: 'Available nodes', description: 'Nodes of the NodeSets that are busy, idle or booting.', unit: 'short', width: 4, query: { expr: supply } }),
   number({ title: 'Missing', description: 'Nodes that eligible pending jobs need in addition to idle and booting nodes. A value that persists means that scaling out is blocked or at its maximum.', unit: 'short', width: 4, query: { expr: nodes('pending') }, thresholds: steps('green', [1, 'orange']) }),
-  number({ title: 'Idle node-hours', description: 'Sum of the hours during which nodes were idle, within the time range.', unit: 'short', width: 4, decimals: 2, past: 'hidden', query: { expr: `${range('idle')} * $__range_s / 3600` } }),
-  number({ title: 'Idle ratio', description: 'Ratio of idle node-hours to idle and busy node-hours, within the time range.', unit: 'percentunit', width: 4, max: 1, decimals: 0, past: 'hidden', thresholds: badFrom(0.25, 0.5), query: { expr: `${range('idle')} / ((${range('idle')} + ${range('busy')}) > 0)` } }),
+  number({ title: 'Idle node-hours', description: 'Sum of the hours during which nodes were idle, within the time range. Time without data does not count.', unit: 'short', width: 4, decimals: 2, past: 'hidden', query: { expr: `${hours('idle')}` } }),
+  number({ title: 'Idle ratio', description: 'Ratio of idle node-hours to idle and busy node-hours, within the time range.', unit: 'percentunit', width: 4, max: 1, decimals: 0, past: 'hidden', thresholds: badFrom(0.25, 0.5), query: { expr: `${hours('idle')} / (${hours('idle')} + ${hours('busy')} > 0)` } }),
   number({ title: 'Waiting scale-ins', description: 'Workers that are being removed and wait for their jobs to end or for a reading of Slurm.', unit: 'short', width: 4, query: { expr: `sum(${operator('slurm_operator_workers_waiting', ['cause', 'for'])})` }, thresholds: steps('green', [1, 'orange']), noValue: 'no operator' }),
 ];
 

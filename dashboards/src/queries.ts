@@ -30,6 +30,14 @@ export function growth(metric: string, by: By = [], extra?: string): string {
   return `max by (${per(by)}) (increase(${metric}${matchers(extra)}[$__rate_interval]))`;
 }
 
+/**
+ * The increase of a counter within the time range, by cluster and other labels. It is the sum over
+ * intervals, since max over a whole range would drop what a replica counted before it was replaced.
+ */
+export function total(metric: string, by: By = [], extra?: string): string {
+  return `sum_over_time((max by (${per(by)}) (increase(${metric}${matchers(extra)}[$__rate_interval])))[$__range:$__rate_interval])`;
+}
+
 /** The sum of an expression by the labels in keep. */
 export function sum(expr: string, keep: By = []): string {
   return keep.length ? `sum by (${keep.join(', ')}) (${expr})` : `sum(${expr})`;

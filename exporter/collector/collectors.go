@@ -37,6 +37,7 @@ func Native() []Info {
 func All() []exposition.Collector {
 	return []exposition.Collector{
 		nodesCollector(),
+		usageCollector(),
 		partitionsCollector(),
 		demandCollector(),
 		jobsCollector(),

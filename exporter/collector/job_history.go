@@ -128,15 +128,23 @@ func hasStarted(old, j *slurm.Job) bool {
 	return old == nil || old.State.Base == slurm.JobPending
 }
 
-// Families renders the history. It may be called concurrently with record, and then includes
-// a part of what record adds.
+// Families renders the history. It may be called concurrently with Record, and then includes
+// a part of what Record adds.
 func (o *JobHistory) Families(labels exposition.ConstLabels) []exposition.RenderedFamily {
-	out, err := exposition.GatherFamilies(o.registry, labels)
+	return renderRegistry(o.registry, labels)
+}
+
+func renderRegistry(r *prometheus.Registry, labels exposition.ConstLabels) []exposition.RenderedFamily {
+	out, err := exposition.GatherFamilies(r, labels)
 	if err != nil {
 		return nil // families of one registry do not conflict
 	}
 	return out
 }
 
-// Gatherer gathers the metrics of the history.
-func (o *JobHistory) Gatherer() prometheus.Gatherer { return o.registry }
+// Example returns a history with one partition.
+func (o *JobHistory) Example() prometheus.Gatherer {
+	e := NewJobHistory()
+	e.AddPartition("batch")
+	return e.registry
+}

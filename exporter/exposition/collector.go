@@ -1,6 +1,10 @@
 package exposition
 
-import "github.com/slurmtide/slurmtide/slurmclient"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
 
 // Set is a set of metric names: our own or those of another exporter.
 type Set string
@@ -17,6 +21,18 @@ const (
 	Vpenso Set = "vpenso"
 )
 
+// History counts what only a comparison of snapshots shows. Record is called with every snapshot,
+// scraped or not, from one goroutine; Families may be called concurrently with it, and then includes
+// a part of what Record adds.
+type History interface {
+	// Record compares a snapshot with the previous one.
+	Record(s *slurmclient.Snapshot)
+	// Families renders the history and adds the labels to each sample.
+	Families(labels ConstLabels) []RenderedFamily
+	// Example returns a history of the same families with a sample of each.
+	Example() prometheus.Gatherer
+}
+
 // Collector is a group of families that is enabled as a whole.
 type Collector struct {
 	Name string
@@ -28,8 +44,10 @@ type Collector struct {
 	Needs []slurmclient.Resource
 	// TimeDependent is true if values change as time passes, without a new snapshot.
 	TimeDependent bool
-	// HasJobHistory is true for the collector that shows the job history.
-	HasJobHistory bool
+	// CountsTime is true if values change with every reading of a resource, changed or not.
+	CountsTime bool
+	// NewHistory returns the history that the collector shows after its families, nil for none.
+	NewHistory func() History
 	// Note is an additional paragraph for the metrics page.
 	Note     string
 	Families []Family

@@ -1,6 +1,7 @@
 package exposition
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -28,6 +29,14 @@ type RenderedFamily struct {
 	samples []fragment
 }
 
+// countSamples returns the number of samples of a gathered family.
+func (f RenderedFamily) countSamples() (n int) {
+	for _, s := range f.samples {
+		n += bytes.Count(s.text[textFormat], []byte{'\n'})
+	}
+	return n
+}
+
 // page is the exposition of a snapshot. It is immutable once published.
 type page struct {
 	View     *tally.View
@@ -40,8 +49,8 @@ type Renderer struct {
 	Collectors []Collector
 	Labels     ConstLabels
 	Views      ViewCache
-	// JobHistory renders the job history for the collector that shows it.
-	JobHistory func(ConstLabels) []RenderedFamily
+	// Histories are by the name of the collector that shows them.
+	Histories  map[string]History
 	Panics     *PanicCounter
 	compressor *compressor
 	last       *page
@@ -76,8 +85,12 @@ func (r *Renderer) isStale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 	if c.TimeDependent && now.Sub(r.renderedAt[i]) >= memo.MaxAge {
 		return true
 	}
-	return slices.ContainsFunc(c.Needs,
-		func(res slurmclient.Resource) bool { return tally.HasChanged(r.last.View.Snapshot, s, res) })
+	return slices.ContainsFunc(c.Needs, func(res slurmclient.Resource) bool {
+		if c.CountsTime && !tally.PollOf(r.last.View.Snapshot, res).ReadAt.Equal(tally.PollOf(s, res).ReadAt) {
+			return true
+		}
+		return tally.HasChanged(r.last.View.Snapshot, s, res)
+	})
 }
 
 // renderGuarded renders a section. If rendering panics, it returns the previous section, marked
@@ -103,8 +116,12 @@ func (r *Renderer) renderSection(c Collector, v *tally.View) Section {
 		out.Families = append(out.Families, shown)
 		out.Series += n
 	}
-	if c.HasJobHistory {
-		out.Families = append(out.Families, r.JobHistory(r.Labels)...)
+	if h, ok := r.Histories[c.Name]; ok {
+		shown := h.Families(r.Labels)
+		out.Families = append(out.Families, shown...)
+		for _, f := range shown {
+			out.Series += f.countSamples()
+		}
 	}
 	out.Took = time.Since(begin)
 	return out

@@ -37,6 +37,7 @@ type PanicCounter struct {
 func NewPanicCounter(failed func(error)) *PanicCounter {
 	return &PanicCounter{onPanic: failed, counts: map[Computation]uint64{
 		{stageTotal, "nodes"}: 0, {stageTotal, "jobs"}: 0, {stageTotal, "demand"}: 0, {StageObserve, "jobs"}: 0,
+		{StageObserve, "usage"}: 0,
 	}}
 }
 

@@ -117,8 +117,8 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 		// A new connection has no data at first. Until it has, the last reading stays and ages.
 		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() || r.Err() != nil {
 			c.reading.Store(r)
-			if c.cfg.Observer != nil {
-				c.cfg.Observer.ObserveReading(c.key, now, r)
+			for _, o := range c.cfg.Observers {
+				o.ObserveReading(c.key, now, r)
 			}
 			c.notifier.notify()
 		}

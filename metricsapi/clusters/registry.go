@@ -27,9 +27,9 @@ type Config struct {
 	// It may be nil.
 	Attach func(refs.ClusterKey) Attachment
 
-	// Observer is notified of every reading, in order for each cluster, and of removed
-	// clusters. It may be nil and must not block.
-	Observer ReadingObserver
+	// Observers are notified of every reading, in order for each cluster, and of removed
+	// clusters. They must not block.
+	Observers []ReadingObserver
 
 	// OnPanic is called when computing the numbers of a cluster panicked; slurmclient.PanicOf
 	// returns the stack. It may be nil and must not block.
@@ -132,6 +132,12 @@ func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe fun
 	}
 }
 
+func (r *Registry) forgetCluster(k refs.ClusterKey) {
+	for _, o := range r.cfg.Observers {
+		o.ForgetCluster(k)
+	}
+}
+
 // Apply starts new clusters, stops removed ones, and reconnects clusters whose server, token or
 // certificates have changed. Clusters run until ctx ends.
 func (r *Registry) Apply(ctx context.Context, objects Objects) {
@@ -143,8 +149,8 @@ func (r *Registry) Apply(ctx context.Context, objects Objects) {
 			c.cancel()
 			<-c.done
 			delete(r.clusters, k)
-			if !ok && r.cfg.Observer != nil {
-				r.cfg.Observer.ForgetCluster(k)
+			if !ok {
+				r.forgetCluster(k)
 			}
 		}
 	}

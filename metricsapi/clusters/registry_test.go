@@ -81,7 +81,7 @@ func newTestRegistry(t *testing.T) *testRegistry {
 	r := &testRegistry{attached: map[refs.ClusterKey]int{}, readings: map[refs.ClusterKey]int{}}
 	r.Registry = New(Config{
 		Access: access.Config{Secrets: oneSecret{}, User: "slurm", Lifetime: time.Hour},
-		Cache:  slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observer: r,
+		Cache:  slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Observers: []ReadingObserver{r},
 		Attach: func(k refs.ClusterKey) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ Connected) {
 				r.addAttachment(k, 1)

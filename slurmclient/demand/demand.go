@@ -5,6 +5,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // Compute returns the demand of a snapshot. It is pure and total, and does not write to the
@@ -46,6 +47,15 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...model.Pool) model.
 	return model.Demand{Known: true, Partitions: c.PartitionResults(), Pools: c.PoolResults(),
 		Overlap: c.OverlapOf(server, s.Jobs.Value), UnknownReasons: q.UnknownReasons()}
 }
+
+// UseOf returns what a node is doing by its record alone, in the words of NodeUses: busy with work or
+// in an active reservation, idle, booting, unusable (down, drained or failed, without work) or off
+// (powered down, or a FUTURE record). Compute also counts a node as busy if only its jobs show it:
+// slurmctld reports a node with a suspended job as idle.
+func UseOf(n *slurm.Node) string { return model.UseOf(n) }
+
+// NodeUses returns the words of UseOf.
+func NodeUses() []string { return model.NodeUses() }
 
 // Resources returns the resources of a snapshot that Compute reads. Without nodes, jobs and
 // partitions the demand is unknown; the others are optional. Statistics are not in the list, since

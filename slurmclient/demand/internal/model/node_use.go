@@ -36,6 +36,16 @@ func (u nodeUse) countIn(p *Partition) {
 	}
 }
 
+// UseOf returns the use of a node by its record alone, in the words of NodeUses.
+func UseOf(n *slurm.Node) string { return useWords[useOf(n, false, false)] }
+
+// NodeUses returns the words for the uses of a node.
+func NodeUses() []string { return slices.Clone(useWords[:]) }
+
+var useWords = [...]string{
+	UseBusy: "busy", useIdle: "idle", useBooting: "booting", useUnusable: "unusable", UseOff: "off",
+}
+
 // Usable reports whether the node exists and will run jobs now or later.
 func (u nodeUse) Usable() bool { return u == UseBusy || u == useIdle || u == useBooting }
 

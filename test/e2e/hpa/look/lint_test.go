@@ -191,3 +191,28 @@ func readFile(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestPanelsThatSumOverTheRangeAreTested compares the expressions in panels.test.yaml, which promtool
+// tests, with those of the dashboards. A mean times the range would count time without data.
+func TestPanelsThatSumOverTheRangeAreTested(t *testing.T) {
+	tests := readFile(t, filepath.Join(root, "dashboards", "rules", "tests", "panels.test.yaml"))
+	day := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1d", "$cluster", ".*", "$namespace", ".*",
+		"$nodeset", ".*")
+	sums := 0
+	for _, d := range allDashboards(t) {
+		for _, q := range d.queries(strings.NewReplacer()) {
+			if strings.Contains(q.expr, "$__range_s") {
+				t.Errorf("%s multiplies by the range: %s", q.location, q.expr)
+			}
+			if !strings.Contains(q.expr, "[$__range:") {
+				continue
+			}
+			if sums++; !strings.Contains(tests, "("+day.Replace(q.expr)+",") {
+				t.Errorf("panels.test.yaml does not test %s: %s", q.location, day.Replace(q.expr))
+			}
+		}
+	}
+	if sums < 2 {
+		t.Errorf("%d panels sum over the range", sums)
+	}
+}
