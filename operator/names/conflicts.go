@@ -22,6 +22,8 @@ type NodeSetNames struct {
 	Padding   int
 	Bound     uint64
 	KubeNames []string
+	// NamedWhenScheduled reports that the scheduler chooses among the KubeNames, so that no worker can avoid one.
+	NamedWhenScheduled bool
 }
 
 // CouldName reports whether a worker of the NodeSet could have the Slurm node name.
@@ -29,26 +31,37 @@ func (n NodeSetNames) CouldName(name string) bool {
 	if n.Prefix == "" {
 		return slices.Contains(n.KubeNames, name)
 	}
+	ordinal, ok := n.ordinalOf(name)
+	return ok && ordinal < n.Bound
+}
+
+// ordinalOf returns the ordinal in the Slurm node name of a worker, and whether the NodeSet forms such names.
+func (n NodeSetNames) ordinalOf(name string) (uint64, bool) {
 	digits, has := strings.CutPrefix(name, n.Prefix)
 	ordinal, err := strconv.ParseUint(digits, 10, 32)
-	return has && err == nil && ordinal < n.Bound && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
+	return ordinal, n.Prefix != "" && has && err == nil && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
 }
 
 // SharedWorkerName returns why a worker of the NodeSet must not have a Slurm node name, empty if it may: one of a NodeSet that
-// was created earlier has it, or may get it. Two slurmds of one name would end each other's jobs. Names of Kubernetes nodes are not
-// shared, since Kubernetes runs one worker on each.
+// was created earlier may get it, or one whose name the scheduler chooses. Two slurmds of one name would end each other's jobs.
+// NodeSets whose workers have the names of Kubernetes nodes share none, since Kubernetes runs one worker on each.
 func (n NodeSetNames) SharedWorkerName(others []NodeSetNames, name string) string {
 	for _, other := range others {
-		if other.Prefix == "" || other.UID == n.UID || compareAges(other, n) > 0 {
+		isLater := compareAges(other, n) > 0 && !other.NamedWhenScheduled
+		if other.UID == n.UID || isLater || other.Prefix == "" && n.Prefix == "" {
 			continue
 		}
 		isSame := other.Prefix == n.Prefix && other.Padding == n.Padding // whatever the maxima, since both begin at 0
-		if isSame || other.CouldName(name) {
-			return fmt.Sprintf("a worker of NodeSet %s", other.Name)
+		_, formed := n.ordinalOf(name)
+		if isSame && formed || other.CouldName(name) {
+			return OwnerNodeSet(other.Name)
 		}
 	}
 	return ""
 }
+
+// OwnerNodeSet is the owner of the name of a NodeSet's worker.
+func OwnerNodeSet(nodeSet string) string { return "a worker of NodeSet " + nodeSet }
 
 // compareAges orders NodeSets by their creation, the oldest first.
 func compareAges(a, b NodeSetNames) int {

@@ -117,6 +117,7 @@ func TestSharedWorkerName(t *testing.T) {
 		return func(n *NodeSetNames) { n.Prefix, n.Bound = p, bound }
 	}
 	padded := func(n *NodeSetNames) { n.Padding = 3 }
+	onKubeNode := func(n *NodeSetNames) { n.Prefix, n.KubeNames = "", []string{"gpu-0"} }
 	for _, tc := range []struct {
 		name   string
 		own    NodeSetNames
@@ -135,8 +136,13 @@ func TestSharedWorkerName(t *testing.T) {
 		{"a prefix that begins like the other, whose maximum is too low", set("gpu1", 1, n("gpu1", 8)),
 			[]NodeSetNames{set("gpu", 2, n("gpu", 10))}, "gpu10", ""},
 		{"itself", set("gpu", 1), []NodeSetNames{set("gpu", 1)}, "gpu-0", ""},
-		{"Kubernetes nodes", set("gpu", 1), []NodeSetNames{set("ds", 2, func(n *NodeSetNames) { n.Prefix, n.KubeNames = "", []string{"gpu-0"} })},
-			"gpu-0", ""},
+		{"one prefix, and a name of an earlier template", set("gpu", 1, n("n-", 9)), []NodeSetNames{set("cpu", 2, n("n-", 2))}, "old-5", ""},
+		{"one prefix, and a name with another padding", set("gpu", 1, n("n-", 9)), []NodeSetNames{set("cpu", 2, n("n-", 2))}, "n-05", ""},
+		{"Kubernetes nodes of an older NodeSet", set("gpu", 1), []NodeSetNames{set("ds", 2, onKubeNode)}, "gpu-0", "a worker of NodeSet ds"},
+		{"Kubernetes nodes of a younger NodeSet", set("gpu", 2), []NodeSetNames{set("ds", 1, onKubeNode)}, "gpu-0", ""},
+		{"the scheduler chooses the Kubernetes node", set("gpu", 2), []NodeSetNames{set("ds", 1, onKubeNode,
+			func(n *NodeSetNames) { n.NamedWhenScheduled = true })}, "gpu-0", "a worker of NodeSet ds"},
+		{"two NodeSets on Kubernetes nodes", set("gpu", 1, onKubeNode), []NodeSetNames{set("ds", 2, onKubeNode)}, "gpu-0", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.own.SharedWorkerName(tc.others, tc.worker); got != tc.want {

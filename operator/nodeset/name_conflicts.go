@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -62,10 +64,11 @@ func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta
 		"NodeSet %s is left out of slurm.conf: %s; no worker is created: create the NodeSet with another name", s.nodeSet.Name, why)}}
 }
 
-// reserveSharedNames adds the names to the reserved ones that workers of older NodeSets of the same Slurm cluster have, or may get.
+// reserveSharedNames adds the names to the reserved ones that workers of older NodeSets of the same Slurm cluster may get, and
+// those that pods of other NodeSets have, whatever their age: a spec may have changed since its pods were created.
 func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) error {
 	key, joins := refs.ClusterKeyOf(s.nodeSet)
-	if !joins || s.problem.Reason != "" || s.desired.PerKubeNode {
+	if !joins || s.problem.Reason != "" {
 		return nil
 	}
 	list, hpas := &v1beta1.NodeSetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}
@@ -78,11 +81,17 @@ func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) err
 	if len(list.Items) < 2 {
 		return nil
 	}
+	kubeNodes := slices.Collect(maps.Values(s.kubeNodes))
 	var all []names.NodeSetNames
+	shared := map[string]string{}
 	for i := range list.Items {
-		all = append(all, scaling.NamesOf(&list.Items[i], hpas.Items))
+		other := &list.Items[i]
+		all = append(all, scaling.NamesOf(other, hpas.Items, kubeNodes))
+		if err := r.reservePodNames(ctx, s, other, shared); err != nil {
+			return err
+		}
 	}
-	own, shared := scaling.NamesOf(s.nodeSet, hpas.Items), map[string]string{}
+	own := scaling.NamesOf(s.nodeSet, hpas.Items, kubeNodes)
 	for _, name := range s.possibleSlurmNames() {
 		if owner := own.SharedWorkerName(all, name); owner != "" {
 			shared[name] = owner
@@ -91,6 +100,26 @@ func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) err
 	if len(shared) > 0 { // changes of the others do not reconcile this one
 		s.requeueAfter(leftOutRecheck)
 		s.desired.ReservedNames = podspec.MergeMaps(shared, s.desired.ReservedNames)
+	}
+	return nil
+}
+
+// reservePodNames adds the Slurm node names of another NodeSet's pods.
+func (r *Reconciler) reservePodNames(
+	ctx context.Context, s *observation, other *v1beta1.NodeSet, shared map[string]string,
+) error {
+	if other.UID == s.nodeSet.UID {
+		return nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.client.List(ctx, pods, client.InNamespace(other.Namespace),
+		client.MatchingFields{nodeSetField: other.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the pods of NodeSet %s: %w", other.Name, err)
+	}
+	for i := range pods.Items {
+		if name := observed.SlurmName(&pods.Items[i]); name != "" {
+			shared[name] = names.OwnerNodeSet(other.Name)
+		}
 	}
 	return nil
 }

@@ -31,20 +31,32 @@ func AssignNames(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, hpas []autos
 		if n.Spec.ControllerRef == nil || n.Spec.ControllerRef.Name != c.Name {
 			continue
 		}
-		set := NamesOf(n, hpas)
+		set := NamesOf(n, hpas, pointersTo(kubeNodes))
 		set.Included = listed[n.Name] && !isEmptyAndDeleting(n)
-		if set.Prefix == "" {
-			set.KubeNames = kubeNames(kubeNodes, n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet)
-		}
 		sets = append(sets, set)
 	}
 	return names.Assign(sets, namesOfConf(slurmconf.ParseFiles(files, c.Spec.ExtraConf)))
 }
 
-// NamesOf returns the names of a NodeSet and its workers, but for those of Kubernetes nodes. hpas are those of its namespace.
-func NamesOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) names.NodeSetNames {
-	return names.NodeSetNames{Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time, Prefix: names.WorkerPrefix(n),
+func pointersTo[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// NamesOf returns the names of a NodeSet and its workers. hpas are those of its namespace.
+func NamesOf(
+	n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, kubeNodes []*corev1.Node,
+) names.NodeSetNames {
+	out := names.NodeSetNames{Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time, Prefix: names.WorkerPrefix(n),
 		Padding: n.Spec.OrdinalPadding, Bound: max(MaxWorkers(n, hpas), uint64(max(0, n.Status.Replicas)))}
+	if out.Prefix == "" {
+		perKubeNode := n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet
+		out.KubeNames, out.NamedWhenScheduled = kubeNames(kubeNodes, perKubeNode), !perKubeNode
+	}
+	return out
 }
 
 // slurmConf is the name of the file that the operator writes.
@@ -58,7 +70,7 @@ func isEmptyAndDeleting(n *v1beta1.NodeSet) bool {
 
 // kubeNames returns the Slurm node names that workers on Kubernetes nodes have. perKubeNode is scaling mode
 // DaemonSet; otherwise they share the network of the Kubernetes node.
-func kubeNames(kubeNodes []corev1.Node, perKubeNode bool) []string {
+func kubeNames(kubeNodes []*corev1.Node, perKubeNode bool) []string {
 	var out []string
 	for i := range kubeNodes {
 		name := kubeNodes[i].Name

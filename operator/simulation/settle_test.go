@@ -88,22 +88,36 @@ func (w *simulation) correctSpecs() {
 	}
 }
 
-// newestImage returns the image of the newest release that has run, or that the operator believes to have run.
+// newestImage returns the image of the newest release that has run, or that the operator believes to have run. It must also believe
+// it of an image that it allowed before the workload vanished: nothing tells whether a pod got it.
 func (w *simulation) newestImage() string {
 	w.recordImages()
 	newest := slurmImages[0]
 	for _, kind := range kinds {
 		o, _ := w.objectOf(kind).(upgrade.Object)
-		status, _ := o.ReleaseStatusOf()
+		status, conditions := o.ReleaseStatusOf()
+		believed := []string{w.applied[kind], status.Image}
+		if !w.hasWorkload(kind) && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
+			believed = append(believed, status.NextImage)
+		}
 		for _, image := range slurmImages {
 			release := releaseIn(image)
-			if (w.states[kind] == release || releaseIn(w.applied[kind]) == release || releaseIn(status.Image) == release) &&
-				release.Compare(releaseIn(newest)) > 0 {
+			has := func(image string) bool { return releaseIn(image) == release }
+			if (w.states[kind] == release || slices.ContainsFunc(believed, has)) && release.Compare(releaseIn(newest)) > 0 {
 				newest = image
 			}
 		}
 	}
 	return newest
+}
+
+func (w *simulation) hasWorkload(kind string) bool {
+	for _, set := range each[*appsv1.StatefulSet](w.api) {
+		if of, _ := daemonOf(&set.Spec.Template); of == kind {
+			return true
+		}
+	}
+	return kind != v1beta1.KindController && kind != v1beta1.KindAccounting
 }
 
 // dropOddClaims deletes a StatefulSet that was made with other claims, which cannot be changed.

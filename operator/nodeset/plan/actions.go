@@ -199,6 +199,10 @@ type Actions struct {
 	Outdated, Leaving, Available int
 	// OutdatedNodes are the Slurm nodes of the workers that Outdated counts.
 	OutdatedNodes []string
+	// WithoutSuccessor are the outdated workers that are not updated, since others have the names of the workers that would take
+	// their places. SuccessorOwner is one of these.
+	WithoutSuccessor []string
+	SuccessorOwner   string
 	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
 	// at all. They may have jobs that slurmctld lost, so they stay.
 	UnknownToSlurm []string

@@ -264,6 +264,27 @@ func (b *planRun) isAvailable(w *Worker) bool {
 	return !b.now.Before(since)
 }
 
+// findSuccessorOwner returns who owns the name of the worker that would take the place of an outdated one, empty if one could. An
+// update of a worker that cannot come back would only remove it.
+func (b *planRun) findSuccessorOwner(w *Worker) string {
+	if b.desired.PerKubeNode || b.hasOtherMode(w) {
+		if w.Slot.KubeNode == "" {
+			return ""
+		}
+		return b.rules.ReservedFor(b.desired, b.desired.SlurmNameOn(w.Slot.KubeNode))
+	}
+	owner := b.rules.ReservedFor(b.desired, b.desired.SlurmName(w.Slot.Ordinal))
+	if owner == "" {
+		return ""
+	}
+	for i := range b.ordinalsEnd() {
+		if name := b.desired.SlurmName(i); b.rules.ReservedFor(b.desired, name) == "" && !b.usedSlurmNames[name] {
+			return ""
+		}
+	}
+	return owner
+}
+
 // chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share,
 // bounds how many are chosen at a time, whatever a reading shows of the others. An update takes
 // further workers out of service only while the budget covers them and those already out of
@@ -280,7 +301,9 @@ func (b *planRun) chooseUpdates() {
 		}
 		b.actions.Outdated++
 		b.actions.OutdatedNodes = append(b.actions.OutdatedNodes, w.SlurmName)
-		if b.desired.Update.Allowed {
+		if owner := b.findSuccessorOwner(w); owner != "" {
+			b.actions.WithoutSuccessor, b.actions.SuccessorOwner = append(b.actions.WithoutSuccessor, w.SlurmName), owner
+		} else if b.desired.Update.Allowed {
 			c.add(w, up)
 		}
 	}

@@ -43,7 +43,7 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 	}
 	name, have := findReservation(desired, &observed.Slurm, read.List)
 	want := desiredReservation(now, desired, observed, name, actions.OutdatedNodes)
-	switch reservationStepOf(now, have, want, len(actions.Waits) > 0) {
+	switch reservationStepOf(now, have, want, isUnderWay(have, actions.Waits)) {
 	case setReservation:
 		if have != nil && hasBegun(now, have) { // slurmctld refuses any start for it
 			want.StartTime = 0
@@ -55,6 +55,15 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 		}
 	}
 	return ReservationChange{}
+}
+
+// isUnderWay reports whether a worker in the reservation waits to be removed.
+func isUnderWay(have *slurm.Reservation, waits []Wait) bool {
+	if have == nil {
+		return len(waits) > 0
+	}
+	names, err := hostlist.Expand(have.Nodes)
+	return slices.ContainsFunc(waits, func(w Wait) bool { return err != nil || slices.Contains(names, w.SlurmName) })
 }
 
 // reservationFlags returns the flags of the reservation of a scheduled update: it is for
@@ -125,6 +134,7 @@ func desiredReservation(now time.Time, desired *Desired, observed *Observation, 
 		return nil
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	start := u.Start
 	if start.Before(now) { // Slurm refuses a start in the past
 		start = now.Truncate(time.Second)

@@ -146,3 +146,29 @@ func TestAReservationThatHasBegunIsExtendedWithoutAStart(t *testing.T) {
 		t.Errorf("the change is %+v", set)
 	}
 }
+
+// DaemonSet mode, within the window: the last outdated worker was n-1, which is gone; n-0's Kubernetes node does not match any
+// more, and it waits for a job of days. The reservation must let n-1 go, so that its record can get the new shape.
+func TestTheReservationEndsWhileAWorkerOutsideItWaits(t *testing.T) {
+	s := newInput(2, 2, func(s *planInput) {
+		s.desired.PerKubeNode, s.desired.KubeNodes = true, []string{"k-n-1"}
+		for i := range s.observed.Workers {
+			w := &s.observed.Workers[i]
+			w.Slot = Slot{Ordinal: NoOrdinal, KubeNode: "k-" + w.SlurmName}
+			w.KubeNode = w.Slot.KubeNode
+		}
+		s.observed.Workers = s.observed.Workers[:1]
+		s.observed.Slurm.Records["n-1"] = Record{Name: "n-1", Dynamic: true, OwnerUID: "set", Future: true, OtherShape: true, KubeNode: "k-n-1"}
+		s.observed.Slurm.Work["n-0"] = occupancy.Work{Jobs: 1, LastJob: 7}
+		s.observed.Slurm.References = map[string]string{"n-1": "reservation SlurmOperatorMaint-n"}
+		s.desired.Namespace, s.desired.Name = "blue", "n"
+		s.desired.ScheduledUpdate = &ScheduledUpdate{Start: noon.Add(-time.Minute), End: noon.Add(48 * time.Hour)}
+		s.observed.Reservations.ReadAt = noon
+		s.observed.Reservations.List = []*slurm.Reservation{{Name: "SlurmOperatorMaint-n", Nodes: "n-1",
+			StartTime: slurm.At(noon.Add(-time.Minute)), EndTime: slurm.At(noon.Add(48 * time.Hour))}}
+	})
+	a := s.runPlanner()
+	if a.Reservation.Set == nil && a.Reservation.Delete == "" {
+		t.Errorf("the reservation stays as it is: %+v", a.Reservation)
+	}
+}

@@ -137,8 +137,9 @@ func (s *SlurmReading) mayServe(w *Worker) bool {
 	return w.KubeNode != "" && commented && !r.Future && !r.Down && !isOlder
 }
 
-// maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ.
-const maxClockSkew = time.Minute
+// maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ: MUNGE and auth/slurm refuse messages
+// that are older.
+const maxClockSkew = 5 * time.Minute
 
 // hasNeverRun reports whether no slurmd has run in the worker's pod.
 func (w *Worker) hasNeverRun() bool {

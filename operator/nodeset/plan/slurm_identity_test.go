@@ -230,3 +230,20 @@ func TestAWorkerThatNeverRanIsDeletedWithItsCluster(t *testing.T) {
 	expectSteps(t, newInput(1, 1, pulling, withWorker(0, func(w *Worker) { w.Registered = noon }), gone, withDeletion,
 		withCause(0, causeDeletion)))
 }
+
+// A clock of the Kubernetes node 90 s behind (MUNGE allows 300 s): slurmd started in the pod, the kubelet has not told yet, an
+// administrator commented on the node. The pod is deleted under a job.
+func TestAClockThatIsBehindDisplacesNoWorker(t *testing.T) {
+	s := newInput(1, 1, withWorker(0, func(w *Worker) {
+		w.NeverStarted, w.Registered, w.Running, w.Ready = true, time.Time{}, false, false
+		w.KubeNode, w.Created = "k-n-0", noon.Add(-20*time.Second)
+	}), withJob(0, 7, time.Hour), func(s *planInput) {
+		s.observed.Slurm.Records["n-0"] = Record{Name: "n-0", Dynamic: true, Busy: true, ForeignComment: true,
+			SlurmdStarted: noon.Add(-95 * time.Second)}
+	})
+	for _, step := range s.runPlanner().Steps {
+		if step.Verb == DeletePod {
+			t.Errorf("the pod is deleted: %+v", step)
+		}
+	}
+}

@@ -251,8 +251,12 @@ func updatedCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 		return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
 			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", formatWorkers(actions.Outdated))
 	}
-	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision",
-		formatWorkers(actions.Outdated))
+	text := formatWorkers(actions.Outdated) + " of an old revision"
+	if kept := actions.WithoutSuccessor; len(kept) > 0 {
+		text += fmt.Sprintf("; %s stays, because %s has the name of the worker that would take its place",
+			observed.CleanReason(hostlist.Compress(kept)), actions.SuccessorOwner)
+	}
+	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s", text)
 }
 
 // formatWorkers returns "1 worker is" or "n workers are".
