@@ -96,8 +96,9 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 	state := func(name string) string { return filepath.Join(o.stateDir, "slurmtide."+name) }
 	o.slurmctld.Log = log
 	o.slurmctld.Gate = gate.Gate{Programs: programs, Log: log, File: state("closed_partitions"),
-		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states")}}
-	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: state("drained_partitions"),
+		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states"),
+			Overridden: state("drained_partitions")}}
+	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
 		GateFile: o.slurmctld.Gate.File, Log: log}
 }
 

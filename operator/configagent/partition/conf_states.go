@@ -30,6 +30,9 @@ type ConfStates struct {
 	Live string
 	// File remembers the states in slurm.conf that partitions were given. It is in StateSaveLocation.
 	File string
+	// Overridden is the File of an Override, empty for none. It forgets a partition that slurm.conf gives a new state, which
+	// Restore would take for the overriding one.
+	Overridden string
 }
 
 // errNoConf reports that slurm.conf is missing.
@@ -60,9 +63,25 @@ func (c ConfStates) Apply(ctx context.Context) error {
 		if last := applied[name]; last == "" || last == wanted[name] {
 			continue
 		}
-		if err := c.Programs.SetState(ctx, name, wanted[name]); err != nil {
+		if err := errors.Join(c.Programs.SetState(ctx, name, wanted[name]), c.forgetOverridden(name)); err != nil {
 			return err
 		}
 	}
 	return record(c.File).write(wanted)
+}
+
+// forgetOverridden removes a partition from Overridden. A damaged file stays.
+func (c ConfStates) forgetOverridden(name string) error {
+	set, err := record(c.Overridden).read()
+	if _, has := set[name]; !has {
+		if errors.Is(err, errDamaged) {
+			return nil
+		}
+		return err
+	}
+	delete(set, name)
+	if len(set) == 0 {
+		return record(c.Overridden).remove()
+	}
+	return record(c.Overridden).write(set)
 }
