@@ -48,8 +48,9 @@ func newAgentBeside(t *testing.T, tr trial) *agentBeside {
 	a := &agentBeside{T: t, tr: tr, etc: filepath.Join(tr.cluster.Dir, "etc"), stop: func() {}}
 	live, log := filepath.Join(dir, "live"), slog.New(slog.DiscardHandler)
 	a.gate = newGate(t, tr, live)
+	a.gate.Conf.Overridden = filepath.Join(dir, "drained")
 	a.judge = inuse.Judge{Programs: a.gate.Programs, Wanted: filepath.Join(dir, "wanted"), Live: live,
-		File: filepath.Join(dir, "drained"), GateFile: a.gate.File, Log: log}
+		File: a.gate.Conf.Overridden, GateFile: a.gate.File, Log: log}
 	a.cfg = configagent.Config{Daemon: configagent.SlurmctldDaemon(), Wanted: a.judge.Wanted, Live: live,
 		Accepted: filepath.Join(dir, "accepted"), Interval: 100 * time.Millisecond,
 		Check:       func(context.Context, configagent.Files) error { return nil },

@@ -3,11 +3,13 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
@@ -65,5 +67,41 @@ func TestAdministratorsStatesOutliveDefaults(t *testing.T) {
 		a.awaitStates("a second default that is DOWN", "shut=up quoted=drain continued=down later=down")
 		a.awaitApplied(a.want(string(text)+statesConf("INACTIVE", "UP"), ""))
 		a.awaitStates("other defaults", "shut=inactive quoted=drain continued=down later=up")
+	})
+}
+
+// TestADrainInSlurmConfStays: a revision that removes a partition with a job is held, which drains the partition, and the next one
+// keeps the partition with State=DRAIN. The agent does not take that state for its own.
+func TestADrainInSlurmConfStays(t *testing.T) {
+	if !*long {
+		t.Skip("it takes more than a minute; it needs -long")
+	}
+	forEachReleaseIfLong(t, func(t *testing.T, _ string, tr trial) {
+		a := newAgentBeside(t, tr)
+		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := string(text) + "ReconfigFlags=KeepPartState\n"
+		first := a.want(string(text), "")
+		a.start()
+		a.awaitApplied(first)
+		a.awaitApplied(a.want(base+"PartitionName=shut Nodes=ALL\n", ""))
+		ctx, stop := context.WithCancel(t.Context())
+		watched := make(chan struct{})
+		go func() { defer close(watched); a.judge.Watch(ctx) }()
+		defer func() { stop(); <-watched }()
+		job := a.submit("--partition", "shut")
+		a.awaitJob(job, "RUNNING")
+		a.awaitHeld(a.want(base, ""), "PartitionInUse", job)
+		a.awaitStates("a held revision", "shut=drain")
+		a.awaitApplied(a.want(base+"PartitionName=shut Nodes=ALL State=DRAIN\n", ""))
+		for range 80 {
+			a.awaitStates("slurm.conf", "shut=drain")
+			time.Sleep(time.Second)
+		}
+		a.awaitJob(job, "RUNNING")
+		a.awaitApplied(a.want(base+"PartitionName=shut Nodes=ALL\n", ""))
+		a.awaitStates("slurm.conf without a state", "shut=up")
 	})
 }
