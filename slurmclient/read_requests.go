@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -141,11 +142,19 @@ func (c *Client) Reservations(ctx context.Context, since slurm.Time) (List[*slur
 		decode: wire.Binding.DecodeReservations})
 }
 
-// Licenses lists all licences.
+// Licenses lists all licences, but for those of which several have the same name and nodes: layers of a hierarchical resource that a
+// server before v0.0.44 does not tell apart. Unknown is better than the numbers of one of them.
 func (c *Client) Licenses(ctx context.Context) (List[slurm.License], error) {
-	return requestList(ctx, c, call[[]slurm.License]{op: "listing licences", name: "licenses", key: "licenses",
+	type layer struct{ name, nodes string }
+	seen := map[layer]int{}
+	out, err := requestList(ctx, c, call[[]slurm.License]{op: "listing licences", name: "licenses", key: "licenses",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Licenses(ctx) },
 		decode: wire.Binding.DecodeLicenses})
+	for _, l := range out.Items {
+		seen[layer{l.Name, l.Nodes}]++
+	}
+	out.Items = slices.DeleteFunc(out.Items, func(l slurm.License) bool { return seen[layer{l.Name, l.Nodes}] > 1 })
+	return out, err
 }
 
 // Stats reads the statistics that sdiag(1) shows.

@@ -79,14 +79,14 @@ const qos = [
     ],
   }),
   rows({
-    title: 'Licences', description: 'Licences in use, free, reserved and in total.', width: 24, height: 5,
-    labels: { cluster: 'Cluster', license: 'Licence' }, sort: { by: 'Licence', descending: false },
+    title: 'Licences', description: 'Licences in use, free, reserved and in total, and the nodes of each layer of a hierarchical resource.', width: 24, height: 5,
+    labels: { cluster: 'Cluster', license: 'Licence', nodes: 'Nodes' }, sort: { by: 'Licence', descending: false },
     columns: [
-      { name: 'Used', expr: gauge('slurm_license_used', ['license']), decimals: 0 },
-      { name: 'Free', expr: gauge('slurm_license_free', ['license']), decimals: 0 },
-      { name: 'Reserved', expr: gauge('slurm_license_reserved', ['license']), decimals: 0 },
-      { name: 'Total', expr: gauge('slurm_license_capacity', ['license']), decimals: 0 },
-      { name: 'In use', expr: `${gauge('slurm_license_used', ['license'])} / (${gauge('slurm_license_capacity', ['license'])} > 0)`, unit: 'percentunit', bar: 1, decimals: 0, thresholds: badFrom(0.8, 0.95) },
+      { name: 'Used', expr: gauge('slurm_license_used', ['license', 'nodes']), decimals: 0 },
+      { name: 'Free', expr: gauge('slurm_license_free', ['license', 'nodes']), decimals: 0 },
+      { name: 'Reserved', expr: gauge('slurm_license_reserved', ['license', 'nodes']), decimals: 0 },
+      { name: 'Total', expr: gauge('slurm_license_capacity', ['license', 'nodes']), decimals: 0 },
+      { name: 'In use', expr: `${gauge('slurm_license_used', ['license', 'nodes'])} / (${gauge('slurm_license_capacity', ['license', 'nodes'])} > 0)`, unit: 'percentunit', bar: 1, decimals: 0, thresholds: badFrom(0.8, 0.95) },
     ],
   }),
 ];

@@ -45,15 +45,15 @@ func readReservations(put func(r *slurm.Reservation, out *exposition.Samples)) f
 
 func licensesCollector() exposition.Collector {
 	license := func(name, help string, of func(l slurm.License) uint64) exposition.Family {
-		return exposition.Family{Name: name, Kind: exposition.Gauge, Help: help, Labels: []string{"license"},
+		return exposition.Family{Name: name, Kind: exposition.Gauge, Help: help, Labels: []string{"license", "nodes"},
 			Values: func(v *tally.View, out *exposition.Samples) {
 				for _, l := range v.Licenses.Value {
-					out.AddCount(of(l), l.Name)
+					out.AddCount(of(l), l.Name, l.Nodes)
 				}
 			}}
 	}
 	return exposition.Collector{
-		Name: "licenses", Set: exposition.Native, Help: "licences",
+		Name: "licenses", Set: exposition.Native, Help: "licences; those of a hierarchical resource with the nodes of each layer",
 		Needs: []slurmclient.Resource{slurmclient.Licenses},
 		Families: []exposition.Family{
 			license("slurm_license_capacity", "Total number of licences.",

@@ -73,6 +73,9 @@ type License struct {
 	// Deficit is how many licences of a remote pool other clusters use beyond their share.
 	Deficit uint64
 	Remote  bool
+	// Nodes are the nodes that share these licences, empty for all. A hierarchical resource (resources.yaml(5), 25.05 and
+	// later) has a record for each of its layers. Servers before v0.0.44 do not send the nodes, so that its records look alike.
+	Nodes string
 }
 
 // Share is one row of the fair-share tree (sshare(1)): an account, or a user in one.

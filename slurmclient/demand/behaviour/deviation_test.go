@@ -74,6 +74,9 @@ func TestUnmodelledJobsAreCounted(t *testing.T) {
 			map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
 		"several licenses": {demandtest.NewJob(1,
 			demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:1,matlab:1" })), nil},
+		"a hierarchical resource": {demandtest.NewJob(1,
+			demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "hot:1" })),
+			map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
 		"partitions with different QOS": {demandtest.NewJob(1, demandtest.InPartition("cpu,paid")),
 			map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
 		"one partition with a QOS": {demandtest.NewJob(1, demandtest.InPartition("paid")), nil},
@@ -99,7 +102,7 @@ func TestUnmodelledJobsAreCounted(t *testing.T) {
 				demandtest.NewNode("w-0", demandtest.WithFeatures("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }),
 				tc.job)
 			demandtest.SetLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true},
-				slurm.License{Name: "ansys", Total: 9})
+				slurm.License{Name: "ansys", Total: 9}, slurm.License{Name: "hot", Total: 9, Nodes: "w-0"})
 			d := demand.Compute(time.Unix(int64(demandtest.Noon), 0), s,
 				demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small", "forced", "reserved", "paid"},
 					Max: 9})

@@ -224,8 +224,9 @@ func (b *bindingV0041) DecodeLicenses(body []byte) ([]slurm.License, error) {
 	}
 	out := make([]slurm.License, 0, len(v.Licenses))
 	for _, l := range v.Licenses {
-		out = append(out, slurm.License{Name: or(l.LicenseName), Total: count(l.Total), Used: count(l.Used),
-			Free: count(l.Free), Reserved: count(l.Reserved), Deficit: count(l.LastDeficit), Remote: or(l.Remote)})
+		license := slurm.License{Name: or(l.LicenseName), Total: count(l.Total), Used: count(l.Used),
+			Free: count(l.Free), Reserved: count(l.Reserved), Deficit: count(l.LastDeficit), Remote: or(l.Remote)}
+		out = append(out, license)
 	}
 	return out, nil
 }

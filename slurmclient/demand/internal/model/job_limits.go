@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
-	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -23,10 +22,12 @@ type limitRules struct {
 	// associationsByID find the association of a job of whose user only the uid is known.
 	associationsByID map[uint32]*slurm.Association
 	licenses         *budget
-	budgets          map[budgetKey]*budget
-	bySubject        map[limitSubject]*jobLimits
-	lastSubject      limitSubject
-	lastLimits       *jobLimits
+	// layered are the names of hierarchical resources.
+	layered     map[string]bool
+	budgets     map[budgetKey]*budget
+	bySubject   map[limitSubject]*jobLimits
+	lastSubject limitSubject
+	lastLimits  *jobLimits
 }
 
 // limitSubject is what jobs with the same limits have in common.
@@ -72,6 +73,8 @@ type jobLimits struct {
 	// "gres/gpu", of which a type is limited.
 	unmodelled bool
 	typedGRES  []string
+	// layered are the names of hierarchical resources, of which demand follows only the sum.
+	layered map[string]bool
 }
 
 func newLimitRules(s *slurmclient.Snapshot, of *costIndex) limitRules {
@@ -87,10 +90,8 @@ func newLimitRules(s *slurmclient.Snapshot, of *costIndex) limitRules {
 		g.indexQOS(s.QOS.Value)
 		g.indexAssociations(s.Associations.Value, s.Server.Cluster)
 	}
-	free := map[string]uint64{}
-	for _, l := range s.Licenses.Value {
-		free["license/"+l.Name] = saturating.Sub(l.Total, l.Reserved+l.Deficit)
-	}
+	free, layered := boundLicenses(s.Licenses.Value)
+	g.layered = layered
 	of.addTRES(free)
 	if len(free) > 0 {
 		g.licenses = &budget{remaining: of.boundsOf(slurm.Number{}, free)}
@@ -180,6 +181,11 @@ func (g *jobLimits) admits(j *slurm.Job, cost []uint64) bool {
 // isModelled reports whether demand follows all limits of the job. The type of the job's generic
 // resources is unknown before it has nodes, unless it requests one.
 func (g *jobLimits) isModelled(j *slurm.Job) bool {
+	for name := range parseLicenses(j.Licenses) {
+		if g.layered[name] {
+			return false
+		}
+	}
 	return !g.unmodelled && !strings.Contains(j.Licenses, "|") &&
 		!slices.ContainsFunc(g.typedGRES, func(name string) bool {
 			return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
@@ -210,6 +216,7 @@ func (g *limitRules) buildLimits(subject limitSubject) *jobLimits {
 	b.unmodelled = b.unmodelled || !certain
 	b.addAssociation(subject)
 	if subject.licensed {
+		b.jobLimits.layered = g.layered
 		binds := make([]bool, g.costs.size())
 		for i := range binds {
 			binds[i] = true

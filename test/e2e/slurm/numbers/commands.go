@@ -239,9 +239,9 @@ func (c *Commands) addPartitions() {
 
 func (c *Commands) addLicenses() {
 	for _, f := range c.showRecords("licenses") {
-		c.add(c.parseNumber(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"])
-		c.add(c.parseNumber(f["Used"]), "slurm_license_used", "license", f["LicenseName"])
-		c.add(c.parseNumber(f["Free"]), "slurm_license_free", "license", f["LicenseName"])
+		c.add(c.parseNumber(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"], "nodes", f["Nodes"])
+		c.add(c.parseNumber(f["Used"]), "slurm_license_used", "license", f["LicenseName"], "nodes", f["Nodes"])
+		c.add(c.parseNumber(f["Free"]), "slurm_license_free", "license", f["LicenseName"], "nodes", f["Nodes"])
 	}
 }
 
