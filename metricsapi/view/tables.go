@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // table defines what kubectl get prints. Columns of priority 1 are shown with -o wide.
@@ -185,14 +187,10 @@ func formatFlag(set bool) string {
 
 // formatElapsed returns the run time of a job, or "" while it is pending.
 func formatElapsed(now time.Time, j *v1alpha1.SlurmJob) string {
-	start, end := j.Status.StartTime, now
-	if start == nil || j.Status.State == "PENDING" {
+	if j.Status.StartTime == nil || j.Status.State == "PENDING" {
 		return ""
 	}
-	if e := j.Status.EndTime; e != nil && e.Time.Before(now) {
-		end = e.Time
-	}
-	return duration.HumanDuration(max(0, end.Sub(start.Time)))
+	return duration.HumanDuration(convert.JobRecord(j).RunTime(slurm.At(now)))
 }
 
 func formatAge(now time.Time, since *metav1.Time) string {

@@ -3,6 +3,7 @@ package slurm
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Job is one record of slurmctld's job table (scontrol(1), "show job"). An array has one record for
@@ -50,8 +51,10 @@ type Job struct {
 	// StartTime is when the job started, or when slurmctld expects it to start.
 	StartTime Time
 	// EndTime is when the job ended, or when it reaches its time limit.
-	EndTime     Time
-	SuspendTime Time
+	EndTime Time
+	// SuspendTime is when the job was last suspended or resumed, and PreSuspendSeconds how long it had run until then.
+	SuspendTime       Time
+	PreSuspendSeconds uint32
 	// LastSchedEval is when the scheduler last evaluated the job, and thus the age of Reason.
 	LastSchedEval Time
 	Deadline      Time
@@ -105,6 +108,26 @@ func (j *Job) HasUserName() bool {
 		return j.UserName != "" && j.UserName != strconv.FormatUint(uint64(j.UserID), 10)
 	}
 	return true
+}
+
+// RunTime returns how long a job has run at now, without the time in which it was suspended: what squeue(1) shows as TIME. It is 0
+// before the job starts, and if slurmctld has no start of it.
+func (j *Job) RunTime(now Time) time.Duration {
+	if j.State.Base == JobPending || !j.StartTime.IsSet() || j.StartTime >= now {
+		return 0
+	}
+	ran := time.Duration(j.PreSuspendSeconds) * time.Second
+	if j.State.Base == JobSuspended {
+		return ran
+	}
+	end := now
+	if j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime < now {
+		end = j.EndTime
+	}
+	if j.SuspendTime.IsSet() {
+		return max(0, ran+end.Sub(j.SuspendTime))
+	}
+	return max(0, end.Sub(j.StartTime))
 }
 
 // Partitions returns the partitions in Partition. Every call allocates.

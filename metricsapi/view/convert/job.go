@@ -51,7 +51,7 @@ func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
 		State: j.State.Base.String(), Flags: j.State.Names()[1:],
 		Reason: j.Reason, ReasonText: j.ReasonText, Priority: formatNumber(j.Priority), Restarts: int64(j.Restarts),
 		EligibleTime: formatTime(j.EligibleTime), StartTime: formatTime(j.StartTime), EndTime: formatTime(j.EndTime),
-		SuspendTime: formatTime(j.SuspendTime), LastSchedulerEvaluation: formatTime(j.LastSchedEval),
+		SuspendTime: formatTime(j.SuspendTime), PreSuspendSeconds: int64(j.PreSuspendSeconds), LastSchedulerEvaluation: formatTime(j.LastSchedEval),
 		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes, BatchHost: j.BatchHost,
 		NodeCount: formatNumber(j.NodeCount), CPUs: formatNumber(j.CPUs), TRES: allocated,
 	}
@@ -74,7 +74,8 @@ func JobRecord(v *v1alpha1.SlurmJob) *slurm.Job {
 		SubmitTime:      slurm.At(v.CreationTimestamp.Time), EligibleTime: parseTime(status.EligibleTime),
 		StartTime: parseTime(status.StartTime),
 		EndTime:   parseTime(status.EndTime), SuspendTime: parseTime(status.SuspendTime),
-		LastSchedEval: parseTime(status.LastSchedulerEvaluation), Deadline: parseTime(spec.Deadline),
+		PreSuspendSeconds: uint32(status.PreSuspendSeconds),
+		LastSchedEval:     parseTime(status.LastSchedulerEvaluation), Deadline: parseTime(spec.Deadline),
 		TimeLimit: parseLimit(spec.TimeLimitMinutes),
 		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost,
 		RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,

@@ -589,6 +589,13 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
+					"preSuspendSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preSuspendSeconds is how long the job had run when it was last suspended or resumed, in seconds.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"lastSchedulerEvaluation": {
 						SchemaProps: spec.SchemaProps{
 							Description: "lastSchedulerEvaluation is when the scheduler last evaluated the job. The reason is from that time.",

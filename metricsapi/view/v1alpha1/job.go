@@ -182,6 +182,9 @@ type SlurmJobStatus struct {
 	// suspendTime is when the job was last suspended or resumed.
 	// +optional
 	SuspendTime *metav1.Time `json:"suspendTime,omitempty"`
+	// preSuspendSeconds is how long the job had run when it was last suspended or resumed, in seconds.
+	// +optional
+	PreSuspendSeconds int64 `json:"preSuspendSeconds,omitempty"`
 	// lastSchedulerEvaluation is when the scheduler last evaluated the job. The reason is from that time.
 	// +optional
 	LastSchedulerEvaluation *metav1.Time `json:"lastSchedulerEvaluation,omitempty"`

@@ -57,6 +57,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"start_time":                 timeField(func(j *job) *slurm.Time { return &j.StartTime }),
 		"end_time":                   timeField(func(j *job) *slurm.Time { return &j.EndTime }),
 		"suspend_time":               timeField(func(j *job) *slurm.Time { return &j.SuspendTime }),
+		"pre_sus_time":               uint32Field(func(j *job) *uint32 { return &j.PreSuspendSeconds }),
 		"last_sched_evaluation":      timeField(func(j *job) *slurm.Time { return &j.LastSchedEval }),
 		"deadline":                   timeField(func(j *job) *slurm.Time { return &j.Deadline }),
 		"time_limit":                 numberField(func(j *job) *slurm.Number { return &j.TimeLimit }),

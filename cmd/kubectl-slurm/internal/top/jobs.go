@@ -107,16 +107,7 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 		has, gpus := jobTRES(j)
 		r.Memory, r.GPUs = &has.MemoryMiB, gpus
 	}
-	from, to := j.SubmitTime, slurm.At(now)
-	if j.State.Base != slurm.JobPending && j.StartTime.IsSet() {
-		from = j.StartTime
-	}
-	if j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime != slurm.Never {
-		to = j.EndTime
-	}
-	if from.IsSet() && to > from {
-		r.Time = uint64(to - from)
-	}
+	r.Time = shownSeconds(j, slurm.At(now))
 	if j.State.Base == slurm.JobPending || j.State.Base.Finished() {
 		r.Reason = cmp.Or(j.Reason, "None")
 		if j.ReasonText != "" {
@@ -145,4 +136,19 @@ func numberValue(n slurm.Number) *uint64 {
 		return &v
 	}
 	return nil
+}
+
+// shownSeconds returns how long the job has run, or how long it waits or waited if it has not started.
+func shownSeconds(j *slurm.Job, now slurm.Time) uint64 {
+	if j.State.Base != slurm.JobPending && j.StartTime.IsSet() {
+		return uint64(j.RunTime(now) / time.Second)
+	}
+	end := now
+	if j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime != slurm.Never {
+		end = j.EndTime
+	}
+	if !j.SubmitTime.IsSet() {
+		return 0
+	}
+	return uint64(max(0, end-j.SubmitTime))
 }
