@@ -2,12 +2,14 @@ package rotation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -52,6 +54,35 @@ func (r *Reconciler) anchorOf(ctx context.Context, namespace string, from rotati
 	return refs.Anchor(namespace, live.UID), nil
 }
 
+// addOwners adds the Controllers and Accountings that own a Secret and exist, but for one that is gone.
+func (s *sharers) addOwners(ctx context.Context, c client.Client, secret *corev1.Secret, gone types.UID) error {
+	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
+	err := errors.Join(c.List(ctx, controllers, client.InNamespace(secret.Namespace)),
+		c.List(ctx, accountings, client.InNamespace(secret.Namespace)))
+	if err != nil {
+		return fmt.Errorf("listing the owners of Secret %s: %w", secret.Name, err)
+	}
+	has := map[types.UID]bool{}
+	for _, owner := range s.owners() {
+		has[owner.UID] = true
+	}
+	owns := map[types.UID]bool{}
+	for _, owner := range secret.OwnerReferences {
+		owns[owner.UID] = owner.UID != gone && !has[owner.UID]
+	}
+	for _, o := range controllers.Items {
+		if owns[o.UID] {
+			s.controllers = append(s.controllers, o)
+		}
+	}
+	for _, o := range accountings.Items {
+		if owns[o.UID] {
+			s.accountings = append(s.accountings, o)
+		}
+	}
+	return nil
+}
+
 func isAnchor(owner metav1.OwnerReference) bool { return owner.Kind == "Namespace" }
 
 // keepOwners adds the objects to which the Secret of a rotation that is over must belong, too: those that refer to the key
@@ -94,7 +125,7 @@ func ReleaseSecrets(ctx context.Context, w kube.Writer, c *v1beta1.Controller) e
 			return err
 		}
 		all.controllers = slices.DeleteFunc(all.controllers, func(o v1beta1.Controller) bool { return o.UID == c.UID })
-		err = releaseSecret(ctx, w, client.ObjectKey{Namespace: c.Namespace, Name: kind.name(key.Name, key.Key)}, all)
+		err = releaseSecret(ctx, w, client.ObjectKey{Namespace: c.Namespace, Name: kind.name(key.Name, key.Key)}, all, c.UID)
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("releasing a Secret with keys: %w", err)
 		}
@@ -102,8 +133,9 @@ func ReleaseSecrets(ctx context.Context, w kube.Writer, c *v1beta1.Controller) e
 	return nil
 }
 
-// releaseSecret leaves a Secret with keys to those that have the key still, or deletes it if there are none.
-func releaseSecret(ctx context.Context, w kube.Writer, name client.ObjectKey, left sharers) error {
+// releaseSecret leaves a Secret with keys to those that have the key still, or deletes it if there are none. An owner that refers to
+// another key since has daemons with this one as long as the other key is missing, or their pods are old.
+func releaseSecret(ctx context.Context, w kube.Writer, name client.ObjectKey, left sharers, gone types.UID) error {
 	live := &corev1.Secret{}
 	if err := w.Uncached.Get(ctx, name, live); err != nil {
 		return err
@@ -112,6 +144,9 @@ func releaseSecret(ctx context.Context, w kube.Writer, name client.ObjectKey, le
 		return nil // it was made by others
 	}
 	next := live.DeepCopy()
+	if err := left.addOwners(ctx, w.Client, live, gone); err != nil {
+		return err
+	}
 	next.OwnerReferences = left.owners()
 	switch {
 	case len(next.OwnerReferences) == 0:

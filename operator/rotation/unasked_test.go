@@ -186,3 +186,19 @@ func TestTheSecretsHaveAnAnchor(t *testing.T) {
 		t.Error("the Secret outlives all that have its key")
 	}
 }
+
+// TestTheSecretOutlivesAChangedReference: slurmdbd of an Accounting whose slurmKeyRef was changed meanwhile, and cannot be followed,
+// still has the keys. A Controller that is made again needs them.
+func TestTheSecretOutlivesAChangedReference(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	a := kubetest.Get(t, e.store, "db", &v1beta1.Accounting{})
+	a.Spec.SlurmKeyRef = keyOf("gone")
+	if err := e.store.Update(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	e.recreateController()
+	if got := e.written(e.store); got != "first*,new" {
+		t.Errorf("the key set is %q", got)
+	}
+}
