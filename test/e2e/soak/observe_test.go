@@ -91,9 +91,16 @@ func isUsed(state string) bool {
 		strings.HasPrefix(state, "draining")
 }
 
-// readRecords returns the records of all jobs of a seed.
+// readRecords returns the records of all jobs of a seed. They are asked for by their ids: with -S alone, sacct leaves out jobs without
+// an eligible time (docs/development/slurm.md, "What sacct leaves out").
 func (r *run) readRecords() ([]record, error) {
-	out, err := r.controller(r.Context(), "sacct", "-a", "-n", "-P", "-X", "-D", "-S", "now-3hours", "-o",
+	r.mu.Lock()
+	var ids []string
+	for _, job := range r.jobs {
+		ids = append(ids, job.id)
+	}
+	r.mu.Unlock()
+	out, err := r.controller(r.Context(), "sacct", "-a", "-n", "-P", "-X", "-D", "-j", strings.Join(ids, ","), "-o",
 		"jobid,jobname,state,restarts,start")
 	if err != nil {
 		return nil, err
