@@ -184,7 +184,7 @@ func (c *Cluster) suspend(id string, stop bool) error {
 		case stop && j.state() == slurm.JobRunning:
 			r := c.edit(j)
 			r.State.Base, r.SuspendTime = slurm.JobSuspended, c.now
-			r.PreSuspended += c.now - max(r.StartTime, lastResume(r))
+			r.PreSuspendSeconds += uint32(c.now - max(r.StartTime, lastResume(r)))
 			j.due = slurm.Never
 		case !stop && j.state() == slurm.JobSuspended:
 			r := c.edit(j)
@@ -198,7 +198,7 @@ func (c *Cluster) suspend(id string, stop bool) error {
 
 // lastResume returns when the job was last resumed; 0 if it was never suspended.
 func lastResume(r *JobRecord) slurm.Time {
-	if r.PreSuspended == 0 {
+	if r.PreSuspendSeconds == 0 {
 		return 0
 	}
 	return r.SuspendTime

@@ -20,8 +20,6 @@ type JobRecord struct {
 	flags             jobFlags
 	// Allocations are the nodes of a job that runs or ran; nil while it is pending.
 	Allocations []*NodeAllocation
-	// PreSuspended is the run time before the last suspension, in seconds.
-	PreSuspended slurm.Time
 }
 
 // ExitCode is how a job ended: its exit code or the signal that killed it.

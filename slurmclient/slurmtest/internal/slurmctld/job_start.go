@@ -91,12 +91,12 @@ func (c *Cluster) writeAllocation(j *job, r *JobRecord) {
 // scheduleEnd sets when the job ends.
 func (c *Cluster) scheduleEnd(j *job) {
 	v := j.View()
-	j.endTime = v.StartTime + j.runFor - v.PreSuspended
+	j.endTime = v.StartTime + j.runFor - slurm.Time(v.PreSuspendSeconds)
 	if j.result.forever {
 		j.endTime = slurm.Never
 	}
-	if v.PreSuspended > 0 {
-		j.endTime = c.now + j.runFor - v.PreSuspended
+	if v.PreSuspendSeconds > 0 {
+		j.endTime = c.now + j.runFor - slurm.Time(v.PreSuspendSeconds)
 	}
 	if _, ok := j.requirements.minutes.Value(); ok {
 		j.endTime = min(j.endTime, v.EndTime)

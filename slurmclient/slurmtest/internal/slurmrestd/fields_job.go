@@ -82,7 +82,7 @@ func jobTimeFields() template.Fields[*slurmctld.JobRecord] {
 		"eligible_time":         jobTime(func(r rec) slurm.Time { return r.EligibleTime }),
 		"end_time":              jobTime(func(r rec) slurm.Time { return r.EndTime }),
 		"last_sched_evaluation": jobTime(func(r rec) slurm.Time { return r.LastSchedEval }),
-		"pre_sus_time":          jobTime(func(r rec) slurm.Time { return r.PreSuspended }),
+		"pre_sus_time":          jobTime(func(r rec) slurm.Time { return slurm.Time(r.PreSuspendSeconds) }),
 		"start_time":            jobTime(func(r rec) slurm.Time { return r.StartTime }),
 		"submit_time":           jobTime(func(r rec) slurm.Time { return r.SubmitTime }),
 		"suspend_time":          jobTime(func(r rec) slurm.Time { return r.SuspendTime }),
