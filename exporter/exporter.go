@@ -189,13 +189,13 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		e.record(s)
+		e.recordSnapshot(s)
 		e.pages.SetSnapshot(s)
 	}
 }
 
-// record adds a snapshot to the histories.
-func (e *Exporter) record(s *slurmclient.Snapshot) {
+// recordSnapshot adds a snapshot to the histories.
+func (e *Exporter) recordSnapshot(s *slurmclient.Snapshot) {
 	for name, h := range e.histories {
 		e.panics.Guard(exposition.StageObserve, name, func() { h.Record(s) })
 	}

@@ -48,7 +48,7 @@ func renderedExporter(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Export
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.record(s)
+	e.recordSnapshot(s)
 	e.pages.SetSnapshot(s)
 	return e
 }

@@ -22,7 +22,7 @@ func TestAPanicLeavesOtherCollectorsWorking(t *testing.T) {
 	next.Sequence++
 	next.Jobs.Sequence++
 	next.Jobs.Value = []*slurm.Job{nil}
-	e.record(&next)
+	e.recordSnapshot(&next)
 	e.pages.SetSnapshot(&next)
 	after := scrapeText(t, e, exposition.Native)
 	for _, family := range []string{"slurm_nodes", "slurm_jobs", "slurm_partition_pending_jobs"} {

@@ -42,10 +42,10 @@ func (m *NodeSetTime) ObserveReading(cluster refs.ClusterKey, _ time.Time, r *Re
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if last := m.last[cluster]; last != nil {
-		m.add(cluster, last, last.timeUntil(r))
+		m.addSeconds(cluster, last, last.timeUntil(r))
 		m.dropSeries(cluster, last, r)
 	}
-	m.add(cluster, r, 0) // series of new NodeSets start at 0
+	m.addSeconds(cluster, r, 0) // series of new NodeSets start at 0
 	m.last[cluster] = r
 }
 
@@ -58,8 +58,8 @@ func (r *Reading) timeUntil(next *Reading) time.Duration {
 	return r.snapshot.Nodes.TimeUntil(next.snapshot.Nodes.Poll)
 }
 
-// add adds a time to the states that a reading shows.
-func (m *NodeSetTime) add(cluster refs.ClusterKey, r *Reading, took time.Duration) {
+// addSeconds adds a time to the states that a reading shows.
+func (m *NodeSetTime) addSeconds(cluster refs.ClusterKey, r *Reading, took time.Duration) {
 	for name, at := range r.poolIndex {
 		for state, nodes := range nodesByState(&r.demand.Pools[at]) {
 			m.WithLabelValues(append(nodeSetLabelValues(cluster, name), state)...).Add(float64(nodes) * took.Seconds())

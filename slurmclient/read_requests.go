@@ -142,8 +142,8 @@ func (c *Client) Reservations(ctx context.Context, since slurm.Time) (List[*slur
 		decode: wire.Binding.DecodeReservations})
 }
 
-// Licenses lists all licences, but for those of which several have the same name and nodes: layers of a hierarchical resource that a
-// server before v0.0.44 does not tell apart. Unknown is better than the numbers of one of them.
+// Licenses lists all licences. It leaves out records with the same name and nodes: they are layers of a hierarchical resource, which
+// servers before v0.0.44 send without nodes. Unknown is better than the numbers of one layer.
 func (c *Client) Licenses(ctx context.Context) (List[slurm.License], error) {
 	type layer struct{ name, nodes string }
 	seen := map[layer]int{}

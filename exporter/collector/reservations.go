@@ -53,7 +53,7 @@ func licensesCollector() exposition.Collector {
 			}}
 	}
 	return exposition.Collector{
-		Name: "licenses", Set: exposition.Native, Help: "licences; those of a hierarchical resource with the nodes of each layer",
+		Name: "licenses", Set: exposition.Native, Help: "licences, and hierarchical resources by layer",
 		Needs: []slurmclient.Resource{slurmclient.Licenses},
 		Families: []exposition.Family{
 			license("slurm_license_capacity", "Total number of licences.",

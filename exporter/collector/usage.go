@@ -69,16 +69,16 @@ func (o *NodeTime) Record(s *slurmclient.Snapshot) {
 	if o.last != nil {
 		took = o.last.Nodes.TimeUntil(s.Nodes.Poll)
 	}
-	o.add(took)
+	o.addSeconds(took)
 	if tally.HasChanged(o.last, s, slurmclient.Nodes) {
-		o.uses = tally.CountNodeUses(tally.TotalNodes(s.Nodes.Value))
-		o.add(0) // series of new partitions and types start at 0
+		o.uses = tally.CountNodeUses(s.Nodes.Value)
+		o.addSeconds(0) // series of new partitions and types start at 0
 	}
 	o.last = s
 }
 
-// add adds a time to the counters of the states that the last snapshot shows.
-func (o *NodeTime) add(took time.Duration) {
+// addSeconds adds a time to the counters of the states that the last snapshot shows.
+func (o *NodeTime) addSeconds(took time.Duration) {
 	if o.uses == nil {
 		return
 	}
@@ -119,6 +119,6 @@ func (o *NodeTime) Example() prometheus.Gatherer {
 	e := NewNodeTime()
 	use := tally.NodeUse{GPUs: map[string]tally.Usage{"h100": {}}}
 	e.uses = &tally.NodeUses{All: use, ByPartition: map[string]*tally.NodeUse{"batch": &use}}
-	e.add(0)
+	e.addSeconds(0)
 	return e.registry
 }

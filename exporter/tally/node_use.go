@@ -14,7 +14,7 @@ type NodeUse struct {
 	GPUs  map[string]Usage // by type
 }
 
-func (u *NodeUse) add(n *NodeFacts) {
+func (u *NodeUse) addNode(n *NodeFacts) {
 	if u.Nodes == nil {
 		u.Nodes, u.GPUs = map[string]uint64{}, map[string]Usage{}
 	}
@@ -39,12 +39,14 @@ type NodeUses struct {
 }
 
 // CountNodeUses counts the nodes of a cluster.
-func CountNodeUses(t *NodeTotals) *NodeUses {
+func CountNodeUses(nodes []*slurm.Node) *NodeUses {
 	out := &NodeUses{ByPartition: map[string]*NodeUse{}}
-	for _, n := range t.Nodes {
-		out.All.add(n)
+	gres := map[string]map[string]uint64{}
+	for _, n := range nodes {
+		f := factsOf(n, gres)
+		out.All.addNode(f)
 		for _, p := range n.Partitions {
-			valueAt(out.ByPartition, p).add(n)
+			valueAt(out.ByPartition, p).addNode(f)
 		}
 	}
 	return out

@@ -154,7 +154,7 @@ func (d *Decision) judge(o Observation, applied string) {
 		d.Image = applied
 		d.StaysStopped = o.Daemon.HasState() && isRestoring(o)
 	}
-	if d.IsDeferred && o.Applied == "" && !isRestoring(o) { // no pod can get it, and the record would say that pods may have
+	if d.IsDeferred && o.Applied == "" && !isRestoring(o) { // no pod can get it yet; the record would mean that one may have it
 		d.Verdict, d.Status.NextImage = releases.Verdict{}, o.Last.NextImage
 	}
 	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !restoredRelease(o).IsKnown() {

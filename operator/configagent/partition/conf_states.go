@@ -63,7 +63,10 @@ func (c ConfStates) Apply(ctx context.Context) error {
 		if last := applied[name]; last == "" || last == wanted[name] {
 			continue
 		}
-		if err := errors.Join(c.Programs.SetState(ctx, name, wanted[name]), c.forgetOverridden(name)); err != nil {
+		if err := c.Programs.SetState(ctx, name, wanted[name]); err != nil {
+			return err
+		}
+		if err := c.forgetOverridden(name); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,15 @@ func (r *testEnv) expectDistinctNames(when string) {
 	}
 }
 
+// loseWorker removes a pod with its Kubernetes node, and the record in Slurm.
+func (r *testEnv) loseWorker(pod, slurmName string) {
+	r.t.Helper()
+	live := r.pod(pod)
+	r.must(r.Client.Delete(r.t.Context(), live, client.GracePeriodSeconds(0),
+		client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}))
+	delete(r.slurm.Nodes, slurmName)
+}
+
 // withHostname sets the prefix of the Slurm node names.
 func withHostname(prefix string) func(n *v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": "` + prefix + `"}`) }
@@ -75,9 +84,7 @@ func TestANameBelowThePartitionOfAnOlderNodeSet(t *testing.T) {
 		r.reconcileOther("zzz")
 	}
 	r.expectDistinctNames("while the worker runs")
-	// the worker of the older one is lost with its Kubernetes node, and Slurm's record goes too
-	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"), client.GracePeriodSeconds(0), client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
-	delete(r.slurm.Nodes, "x-0")
+	r.loseWorker("gpu-0", "x-0")
 	for range 3 {
 		r.pollAndReconcile()
 		r.reconcileOther("zzz")
@@ -114,8 +121,7 @@ func TestAYoungerNodeSetKeepsOldNamesOfItsOwn(t *testing.T) {
 	r.change(withHostname("x-"))
 	r.pollAndReconcile()
 	r.pollAndReconcile()
-	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"), client.GracePeriodSeconds(0), client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
-	delete(r.slurm.Nodes, "old-0")
+	r.loseWorker("gpu-0", "old-0")
 	for range 10 {
 		r.now = r.now.Add(60e9)
 		r.pollAndReconcile()

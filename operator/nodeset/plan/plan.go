@@ -80,6 +80,8 @@ type planRun struct {
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
+	// freeName is whether a worker could get the name of another ordinal, once that is known.
+	freeName struct{ known, exists bool }
 	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
 	// the shape of the workers.
 	wantedNames map[string]bool
@@ -277,12 +279,23 @@ func (b *planRun) findSuccessorOwner(w *Worker) string {
 	if owner == "" {
 		return ""
 	}
-	for i := range b.ordinalsEnd() {
-		if name := b.desired.SlurmName(i); b.rules.ReservedFor(b.desired, name) == "" && !b.usedSlurmNames[name] {
-			return ""
-		}
+	if !b.freeName.known { // the same for all workers
+		b.freeName.known, b.freeName.exists = true, b.hasFreeName()
+	}
+	if b.freeName.exists {
+		return ""
 	}
 	return owner
+}
+
+// hasFreeName reports whether a worker could get the name of another ordinal.
+func (b *planRun) hasFreeName() bool {
+	for i := range b.ordinalsEnd() {
+		if name := b.desired.SlurmName(i); b.rules.ReservedFor(b.desired, name) == "" && !b.usedSlurmNames[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share,
