@@ -31,7 +31,7 @@ func (n *metricSum) add(e Entry, o Object, cluster string, r *Reading, selector 
 	if e.poolValue != nil {
 		// These metrics have no labels, so a selector that requires a label matches nothing.
 		if at >= 0 && selector.Matches(labels.Set{}) {
-			n.addValue(e, e.poolValue(&r.demand.Pools[at]), r)
+			n.addValue(e, e.poolValue(r.poolNumbers(at)), r)
 		}
 		return nil
 	}

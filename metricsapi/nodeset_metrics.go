@@ -50,7 +50,7 @@ type nodeSetObservation struct {
 	now    time.Time
 	// reading is nil before the first reading; pool is nil if the numbers are unknown or too old.
 	reading *Reading
-	pool    *demand.PoolDemand
+	pool    *poolNumbers
 }
 
 // Describe implements prometheus.Collector.
@@ -86,7 +86,7 @@ func (m *NodeSetMetrics) observe(o Object) *nodeSetObservation {
 	}
 	s.reading = r
 	if at, ok := r.poolIndex[o.Pool]; ok && r.checkUsable(s.now, m.cfg.MaxAge) == nil {
-		s.pool = &r.demand.Pools[at]
+		s.pool = r.poolNumbers(at)
 	}
 	return s
 }
@@ -99,7 +99,8 @@ func nodeSetMetricTable() []nodeSetMetric {
 			out = append(out, poolMetric(e.Name, e.Help, e.poolValue))
 		}
 	}
-	out = append(out, requiredNodesMetrics()...)
+	out = append(out, poolMetric("slurm_nodeset_off_nodes", "Nodes of the NodeSet that are powered down or FUTURE records.",
+		func(p *poolNumbers) uint64 { return p.Off }))
 	out = append(out, scaleMetrics()...)
 	out = append(out, jobMetrics()...)
 	out = append(out, readingMetrics()...)
@@ -110,29 +111,12 @@ func nodeSetMetricTable() []nodeSetMetric {
 	return out
 }
 
-func poolMetric(name, help string, value func(p *demand.PoolDemand) uint64) nodeSetMetric {
+func poolMetric(name, help string, value func(p *poolNumbers) uint64) nodeSetMetric {
 	return nodeSetMetric{name: name, help: help, values: func(s *nodeSetObservation, put func(float64, ...string)) {
 		if s.pool != nil {
 			put(float64(value(s.pool)))
 		}
 	}}
-}
-
-// requiredNodesMetrics are the components of the required nodes other than busy and pending
-// nodes.
-func requiredNodesMetrics() []nodeSetMetric {
-	return []nodeSetMetric{
-		poolMetric("slurm_nodeset_off_nodes", "Nodes of the NodeSet that are powered down or FUTURE records.",
-			func(p *demand.PoolDemand) uint64 { return p.Off }),
-		poolMetric("slurm_nodeset_claimed_nodes",
-			"Idle and booting nodes that eligible pending jobs will use; they count as required.",
-			func(p *demand.PoolDemand) uint64 { return p.Claimed }),
-		poolMetric("slurm_nodeset_grace_nodes",
-			"Idle nodes that count as required because they have been idle for less than the idle grace, including "+
-				"claimed nodes.", func(p *demand.PoolDemand) uint64 { return p.Grace }),
-		poolMetric("slurm_nodeset_replacement_nodes", "Nodes that are required to replace unusable nodes.",
-			func(p *demand.PoolDemand) uint64 { return p.Replacements }),
-	}
 }
 
 // scaleMetrics are the replicas and their bounds, which are known without Slurm.
@@ -163,10 +147,10 @@ func jobMetrics() []nodeSetMetric {
 	return []nodeSetMetric{
 		poolMetric("slurm_nodeset_pending_jobs",
 			"Pending jobs of the partitions that the NodeSet serves, whatever their reason; every array task counts.",
-			func(p *demand.PoolDemand) uint64 { return p.PendingJobs }),
+			func(p *poolNumbers) uint64 { return p.PendingJobs }),
 		poolMetric("slurm_nodeset_eligible_pending_jobs",
 			"Pending jobs that create demand for this NodeSet; each job creates demand for one NodeSet only.",
-			func(p *demand.PoolDemand) uint64 { return p.EligiblePendingJobs }),
+			func(p *poolNumbers) uint64 { return p.EligiblePendingJobs }),
 		labelledPoolMetric("class", "slurm_nodeset_pending_jobs_by_class",
 			"Pending jobs by the class of Slurm's reason; only jobs of the class capacity create demand.", putClasses),
 		labelledPoolMetric("why", "slurm_nodeset_unmodelled_jobs",
@@ -180,16 +164,16 @@ func jobMetrics() []nodeSetMetric {
 				"by reason.", putReasons),
 		timeMetric("slurm_nodeset_oldest_pending_submit_time_seconds",
 			"Submit time of the job that has been pending longest, in Unix time; no sample if no job is pending.",
-			func(p *demand.PoolDemand) slurm.Time { return p.OldestPending }),
+			func(p *poolNumbers) slurm.Time { return p.OldestPending }),
 		timeMetric("slurm_nodeset_oldest_eligible_time_seconds",
 			"Eligible time of the job that has waited longest for this NodeSet, in Unix time; no sample if there is "+
-				"none.", func(p *demand.PoolDemand) slurm.Time { return p.OldestEligible }),
+				"none.", func(p *poolNumbers) slurm.Time { return p.OldestEligible }),
 	}
 }
 
 // labelledPoolMetric returns a metric of the pool with one label.
 func labelledPoolMetric(
-	label, name, help string, put func(p *demand.PoolDemand, put func(jobs uint64, value string)),
+	label, name, help string, put func(p *poolNumbers, put func(jobs uint64, value string)),
 ) nodeSetMetric {
 	return nodeSetMetric{name: name, help: help, labels: []string{label},
 		values: func(s *nodeSetObservation, out func(float64, ...string)) {
@@ -199,32 +183,32 @@ func labelledPoolMetric(
 		}}
 }
 
-func putClasses(p *demand.PoolDemand, put func(jobs uint64, class string)) {
+func putClasses(p *poolNumbers, put func(jobs uint64, class string)) {
 	for _, c := range pending.Classes() {
 		put(p.ByClass[c], string(c))
 	}
 }
 
-func putDeviations(p *demand.PoolDemand, put func(jobs uint64, why string)) {
+func putDeviations(p *poolNumbers, put func(jobs uint64, why string)) {
 	for _, d := range demand.Deviations() {
 		put(p.Unmodelled[d], string(d))
 	}
 }
 
-func putReasons(p *demand.PoolDemand, put func(jobs uint64, reason string)) {
+func putReasons(p *poolNumbers, put func(jobs uint64, reason string)) {
 	for _, u := range p.Unsatisfiable {
 		put(u.Jobs, u.Reason)
 	}
 }
 
-func inexactValue(p *demand.PoolDemand) uint64 {
+func inexactValue(p *poolNumbers) uint64 {
 	if p.Inexact {
 		return 1
 	}
 	return 0
 }
 
-func timeMetric(name, help string, value func(p *demand.PoolDemand) slurm.Time) nodeSetMetric {
+func timeMetric(name, help string, value func(p *poolNumbers) slurm.Time) nodeSetMetric {
 	return nodeSetMetric{name: name, help: help, values: func(s *nodeSetObservation, put func(float64, ...string)) {
 		if s.pool == nil {
 			return

@@ -274,7 +274,7 @@ func TestTheCatalogueIsListed(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != 15 {
+	if len(names) != 19 {
 		t.Errorf("there are %d metrics", len(names))
 	}
 }

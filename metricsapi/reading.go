@@ -28,6 +28,11 @@ func (r *Reading) polls() []slurmclient.Poll {
 	return []slurmclient.Poll{r.snapshot.Nodes.Poll, r.snapshot.Jobs.Poll, r.snapshot.Partitions.Poll}
 }
 
+// poolNumbers returns the demand on the pool with the index, and the pool.
+func (r *Reading) poolNumbers(at int) *poolNumbers {
+	return &poolNumbers{r.demand.Pools[at], r.pools[at]}
+}
+
 // ReadAt returns when the oldest resource of the numbers was read.
 func (r *Reading) ReadAt() time.Time {
 	at := r.snapshot.Nodes.AsOf()

@@ -14,8 +14,11 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // explainCommand returns the command "explain".
@@ -125,9 +128,8 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 	for i := range observed.NodeSets {
 		if n := &observed.NodeSets[i]; n.Name == name {
 			cluster = top.ClusterOf(n)
-			numbers, notes := readNodeSetMetrics(ctx, api, observed.NodeSets[i:i+1])
-			observed.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
-			observed.Gaps = append(observed.Gaps, notes...)
+			observed.Gaps = append(observed.Gaps,
+				addMetrics(ctx, api, observed, observed.NodeSets[i:i+1], explain.NodeSetMetrics())...)
 		}
 	}
 	if observed.Pods, err = listWorkerPods(ctx, api, namespace, name); err != nil {
@@ -136,7 +138,7 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 	}
 	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		observed.Gaps = append(observed.Gaps,
-			observe.ExplainError(observe.View, err)+"; the parts without a metric are unknown")
+			observe.ExplainError(observe.View, err)+"; the pending jobs are unknown")
 	}
 	var out explain.NodeSet
 	var there bool
@@ -160,6 +162,19 @@ func (s *session) observeNodeSets(ctx context.Context, api *observe.API, namespa
 	}
 	observed.Autoscalers, observed.Gaps = listAutoscalers(ctx, api, observe.Scope{Namespace: namespace})
 	return observed, nil
+}
+
+// addMetrics reads metrics of NodeSets of one namespace, and returns notes about those that could not be read.
+func addMetrics(
+	ctx context.Context, api *observe.API, observed *explain.Observation, nodeSets []v1beta1.NodeSet, metrics []string,
+) []string {
+	numbers, notes := readNodeSetMetrics(ctx, api, nodeSets, metrics)
+	observed.Numbers = map[string]top.Numbers{}
+	for i := range nodeSets {
+		n := &nodeSets[i]
+		observed.Numbers[n.Name] = numbers[metricsapi.PoolName(n.Namespace, n.Name)]
+	}
+	return notes
 }
 
 // readSlurm reads the view of one cluster.
@@ -197,6 +212,11 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 	}
 	for _, j := range observed.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
+			if j.State.Base == slurm.JobPending {
+				for _, note := range addMetrics(ctx, api, observed, nodeSetsOf(observed.NodeSets, cluster), explain.JobMetrics()) {
+					observed.Gaps = append(observed.Gaps, note+"; the numbers of workers leave out the idle grace")
+				}
+			}
 			var out explain.Job
 			err := callForCluster(namespace+"/"+cluster,
 				func() { out = explain.OfJob(observed, namespace, cluster, j) })
@@ -204,6 +224,17 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 		}
 	}
 	return nil, fmt.Errorf("job %s no longer exists", id)
+}
+
+// nodeSetsOf returns the NodeSets that join the cluster.
+func nodeSetsOf(nodeSets []v1beta1.NodeSet, cluster string) []v1beta1.NodeSet {
+	var out []v1beta1.NodeSet
+	for i := range nodeSets {
+		if top.ClusterOf(&nodeSets[i]) == cluster {
+			out = append(out, nodeSets[i])
+		}
+	}
+	return out
 }
 
 // findJob returns the job with an ID. It fails unless exactly one job matches.

@@ -60,24 +60,13 @@ func readMetrics(ctx context.Context, api *observe.API, questions []metricQuery)
 	return answers, errs
 }
 
-// nodeSetMetricNames returns the metrics of the catalogue that only NodeSets have.
-func nodeSetMetricNames() []string {
-	var out []string
-	for _, e := range metricsapi.Catalogue() {
-		if !e.OfPartitions() {
-			out = append(out, e.Name)
-		}
-	}
-	return out
-}
-
-// readNodeSetMetrics reads the metrics of NodeSets, by namespace/name, and returns notes about
-// those that could not be read.
-func readNodeSetMetrics(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet) (
+// readNodeSetMetrics reads metrics of NodeSets, by namespace/name, and returns notes about those that
+// could not be read.
+func readNodeSetMetrics(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet, metrics []string) (
 	map[string]top.Numbers, []string) {
 	var questions []metricQuery
 	for _, n := range nodeSets {
-		for _, metric := range nodeSetMetricNames() {
+		for _, metric := range metrics {
 			questions = append(questions,
 				metricQuery{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
 		}

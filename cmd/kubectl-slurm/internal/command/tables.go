@@ -22,7 +22,7 @@ func readNodeSets(ctx context.Context, api *observe.API, a tableRequest) (rowTab
 	}
 	list = slices.DeleteFunc(list,
 		func(n v1beta1.NodeSet) bool { return !a.inCluster(top.ClusterOf(&n)) || !a.matches(n.Name) })
-	numbers, notes := readNodeSetMetrics(ctx, api, list)
+	numbers, notes := readNodeSetMetrics(ctx, api, list, top.NodeSetMetrics())
 	hpas, more := listAutoscalers(ctx, api, a.scope)
 	return top.NodeSets(a.namespaces, list, hpas, numbers), append(notes, more...), nil
 }

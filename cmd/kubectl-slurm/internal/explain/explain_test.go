@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/demand/pending"
@@ -75,15 +76,19 @@ func newTestObservation(jobs ...*slurm.Job) *Observation {
 	}
 }
 
-// withMetrics adds the adapter's numbers for the same records.
-func (s *Observation) withMetrics() *Observation {
-	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
-	p := d.Pools[0]
+// withMetrics adds the numbers of an adapter with default flags for the same records.
+func (s *Observation) withMetrics() *Observation { return s.withMetricsOf(metricsapi.PoolDefaults{}) }
+
+func (s *Observation) withMetricsOf(adapter metricsapi.PoolDefaults) *Observation {
+	pool := metricsapi.PoolOf(&s.NodeSets[0], nil, adapter)
+	p := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), pool).Pools[0]
 	s.Numbers["gpu"] = top.Numbers{
 		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy,
 		"slurm_nodeset_idle_nodes":    p.Idle,
 		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting,
-		"slurm_nodeset_unusable_nodes": p.Unusable,
+		"slurm_nodeset_unusable_nodes": p.Unusable, "slurm_nodeset_claimed_nodes": p.Claimed,
+		"slurm_nodeset_grace_nodes": p.Grace, "slurm_nodeset_replacement_nodes": p.Replacements,
+		"slurm_nodeset_idle_grace_seconds": uint64(pool.IdleGrace.Seconds()),
 	}
 	return s
 }
@@ -128,6 +133,9 @@ func TestNeedIsSplitIntoParts(t *testing.T) {
 			s.NodeSets[0].Annotations = map[string]string{v1beta1.AnnotationIdleGrace: "2h"}
 			return s.withMetrics()
 		}, "busy 2 claimed 0 grace 1 booting 0 pending 0 replacements 0 required 3", nil},
+		{"an idle grace of the adapter", func() *Observation {
+			return newTestObservation().withMetricsOf(metricsapi.PoolDefaults{IdleGrace: 2 * time.Hour})
+		}, "busy 2 claimed 0 grace 1 booting 0 pending 0 replacements 0 required 3", nil},
 		{"an unusable worker", func() *Observation {
 			s := newTestObservation(pendingJob(3, 1))
 			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
@@ -140,7 +148,7 @@ func TestNeedIsSplitIntoParts(t *testing.T) {
 			s.Slurm = nil
 			return s
 		},
-			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
+			"busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
 		{"without metrics", func() *Observation { s := newTestObservation(pendingJob(3, 1)); s.Slurm = nil; return s },
 			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?",
 			[]string{"the number of required workers is unknown: spec.replicas does not change"}},
@@ -157,13 +165,20 @@ func TestNeedIsSplitIntoParts(t *testing.T) {
 	}
 }
 
-func TestTheAdaptersNumbersWinOverThoseOfTheView(t *testing.T) {
+func TestPartsThatDoNotAddUpAreUnknown(t *testing.T) {
 	s := newTestObservation(pendingJob(3, 1)).withMetrics()
 	s.Numbers["gpu"]["slurm_nodeset_required_nodes"] = 7
 	got, _ := OfNodeSet(s, "gpu")
-	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 ||
-		!strings.Contains(got.Gaps[0], "required 3, not 7") {
-		t.Errorf("got %s, gaps %v", formatNeed(got.Need), got.Gaps)
+	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || got.Need.Kept != nil {
+		t.Errorf("got %s", formatNeed(got.Need))
+	}
+}
+
+func TestAJobThatFitsWorkersInGraceNeedsNoMore(t *testing.T) {
+	j := pendingJob(9, 1)
+	s := newTestObservation(j).withMetricsOf(metricsapi.PoolDefaults{IdleGrace: 2 * time.Hour})
+	if diff := cmp.Diff([]Serving{{"gpu", true, "", 3, 3, 3}}, OfJob(s, "hpc", "alpha", j).Serving); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -107,106 +106,61 @@ func OfNodeSet(observed *Observation, name string) (NodeSet, bool) {
 		Need: Need{
 			Busy: row.Busy, Pending: row.Pending, Idle: row.Idle, Booting: row.Booting, Unusable: row.Unusable,
 			Required: row.Required, UnsatisfiableJobs: row.Unsatisfiable, Min: row.Min, Max: row.Max,
+			Grace:        observed.Numbers[n.Name].Of("slurm_nodeset_grace_nodes"),
+			Replacements: observed.Numbers[n.Name].Of("slurm_nodeset_replacement_nodes"),
 		},
 		Gaps: slices.Clone(observed.Gaps),
 	}
-	out.Need.fillZeros()
-	out.splitNeed(observed, n)
+	out.Need.splitClaimed(observed.Numbers[n.Name], observed.pool(n).Max)
+	out.addJobs(observed, n)
 	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
 	out.ScaleIn = explainScaleIn(observed, n, &out)
 	out.Blocks = findBlocks(observed, n, &out)
 	return out, true
 }
 
-// splitNeed computes the parts of the number from the view.
-func (e *NodeSet) splitNeed(observed *Observation, n *v1beta1.NodeSet) {
+// NodeSetMetrics are the metrics that the explanation of a NodeSet uses.
+func NodeSetMetrics() []string {
+	return append(top.NodeSetMetrics(), "slurm_nodeset_claimed_nodes", "slurm_nodeset_grace_nodes", "slurm_nodeset_replacement_nodes")
+}
+
+// JobMetrics are the metrics of NodeSets that the explanation of a job uses.
+func JobMetrics() []string { return []string{idleGraceMetric} }
+
+// addJobs counts the pending jobs of the view by the adapter's rules. The idle grace does not matter to them.
+func (e *NodeSet) addJobs(observed *Observation, n *v1beta1.NodeSet) {
 	if observed.Slurm == nil {
 		return
 	}
 	d := demand.Compute(observed.Now, observed.Slurm.snapshot(observed.Now), observed.pools(e.Cluster)...)
-	p, ok := d.Pool(metricsapi.PoolName(n.Namespace, n.Name))
-	if !ok {
-		return
-	}
+	p, _ := d.Pool(metricsapi.PoolName(n.Namespace, n.Name))
 	for _, class := range pending.Classes() {
 		if jobs := p.ByClass[class]; jobs > 0 {
 			e.Waiting = append(e.Waiting, Waiting{class, jobs, Meaning(class, Many)})
 		}
 	}
 	e.Unsatisfiable = p.Unsatisfiable
-	if why := e.Need.describeDifference(&p); why != "" {
-		e.Gaps = append(e.Gaps, fmt.Sprintf("the view and the metrics differ (%s): they were read at different "+
-			"times, the view hides jobs from you, or it lacks data such as reservations; the parts of the number "+
-			"are unknown", why))
-		return
-	}
-	e.Need.fillParts(&p, observed.pool(n))
 }
 
-// describeDifference describes where the adapter's numbers differ from those of the view, empty if
-// nowhere. Unknown numbers do not differ.
-func (e *Need) describeDifference(p *demand.PoolDemand) string {
-	for _, pair := range []struct {
-		what     string
-		metric   *uint64
-		computed uint64
-	}{
-		{"required", e.Required, p.Required}, {"busy", e.Busy, p.Busy}, {"pending", e.Pending, p.Pending},
-		{"idle", e.Idle, p.Idle}, {"booting", e.Booting, p.Booting}, {"unusable", e.Unusable, p.Unusable},
-	} {
-		if pair.metric != nil && *pair.metric != pair.computed {
-			return fmt.Sprintf("%s %d, not %d", pair.what, pair.computed, *pair.metric)
+// splitClaimed splits the claimed workers into idle and booting ones, and computes the kept ones. Both are known only
+// if the sum of all parts is the required number: the metrics are read one by one, and a job may name a worker.
+func (e *Need) splitClaimed(numbers top.Numbers, most uint64) {
+	claimed := numbers.Of("slurm_nodeset_claimed_nodes")
+	for _, part := range []*uint64{e.Busy, e.Idle, e.Pending, e.Replacements, e.Grace, e.Required, claimed} {
+		if part == nil {
+			return
 		}
 	}
-	return ""
-}
-
-// fillZeros sets the parts that are zero because their total is zero.
-func (e *Need) fillZeros() {
-	none := new(uint64)
-	is := func(n *uint64) bool { return n != nil && *n == 0 }
-	if is(e.Idle) {
-		e.IdleClaimed, e.Grace = none, none
+	idle := min(*claimed, *e.Idle) // jobs claim idle workers before booting ones
+	booting := *claimed - idle
+	kept := max(idle, *e.Grace) + booting
+	sum := *e.Busy + kept + *e.Pending + *e.Replacements
+	if most > 0 {
+		sum = max(min(sum, most), *e.Busy)
 	}
-	if is(e.Booting) {
-		e.BootingClaimed = none
-	}
-	if is(e.Idle) && is(e.Booting) {
-		e.Kept = none
-	}
-	if is(e.Unusable) {
-		e.Replacements = none
-	}
-}
-
-// fillParts sets the parts that have no metric. The numbers of claimed idle and of claimed booting
-// nodes are known only if their sum matches the required workers.
-func (e *Need) fillParts(p *demand.PoolDemand, pool demand.Pool) {
-	e.Busy, e.Idle, e.Booting, e.Unusable = &p.Busy, &p.Idle, &p.Booting, &p.Unusable
-	e.Pending, e.Required, e.Grace, e.Replacements = &p.Pending, &p.Required, &p.Grace, &p.Replacements
-	var idle, booting uint64
-	switch {
-	case p.Booting == 0 || p.Claimed == 0:
-		idle = p.Claimed
-	case p.Idle == 0:
-		booting = p.Claimed
-	default: // jobs claim idle nodes before booting ones
-		idle = min(p.Claimed, p.Idle)
-		booting = p.Claimed - idle
-	}
-	if kept := max(idle, p.Grace) + booting; clampRequired(p.Busy+kept+p.Pending+p.Replacements, p,
-		pool) == p.Required {
+	if sum == *e.Required {
 		e.IdleClaimed, e.BootingClaimed, e.Kept = &idle, &booting, &kept
 	}
-}
-
-// clampRequired applies the bounds of the pool to the needed workers.
-func clampRequired(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
-	out := max(sum, pool.Min)
-	if pool.Max > 0 {
-		out = max(min(out, pool.Max), p.Busy)
-	}
-	return out
 }
 
 func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {

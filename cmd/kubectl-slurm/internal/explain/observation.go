@@ -23,7 +23,7 @@ type Observation struct {
 	// NodeSets and Autoscalers are the objects of the namespace.
 	NodeSets    []v1beta1.NodeSet
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
-	// Numbers are the metrics of NodeSets, by the name of the NodeSet.
+	// Numbers are the metrics of NodeSets that were read, by the name of the NodeSet.
 	Numbers map[string]top.Numbers
 	// Pods are the pods of the NodeSet, nil if they could not be read.
 	Pods []corev1.Pod
@@ -69,9 +69,6 @@ func (s *Observation) nodeSet(name string) *v1beta1.NodeSet {
 	return nil
 }
 
-// poolDefaults returns the adapter's defaults.
-func poolDefaults() metricsapi.PoolDefaults { return metricsapi.PoolDefaults{Lead: 5 * time.Minute} }
-
 // pools returns the pools of the NodeSets of the cluster, in the order of NodeSets.
 func (s *Observation) pools(cluster string) []demand.Pool {
 	var out []demand.Pool
@@ -84,8 +81,17 @@ func (s *Observation) pools(cluster string) []demand.Pool {
 	return out
 }
 
+// idleGraceMetric is the idle grace that the adapter uses for a NodeSet, in seconds.
+const idleGraceMetric = "slurm_nodeset_idle_grace_seconds"
+
+// pool returns the pool of a NodeSet with the adapter's idle grace, if that was read. Its lead time of reservations
+// does not matter, since the view has no reservations.
 func (s *Observation) pool(n *v1beta1.NodeSet) demand.Pool {
-	return metricsapi.PoolOf(n, s.autoscaler(n), poolDefaults())
+	var defaults metricsapi.PoolDefaults
+	if seconds := s.Numbers[n.Name].Of(idleGraceMetric); seconds != nil {
+		defaults.IdleGrace = time.Duration(*seconds) * time.Second //nolint:gosec // the adapter converted it from a Duration
+	}
+	return metricsapi.PoolOf(n, s.autoscaler(n), defaults)
 }
 
 // autoscaler returns the HPA that scales a NodeSet, or nil if there is none or several.

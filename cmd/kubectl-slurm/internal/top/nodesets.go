@@ -40,6 +40,13 @@ type NodeSet struct {
 // Numbers contains the metrics of a NodeSet that could be read, by name.
 type Numbers map[string]uint64
 
+// NodeSetMetrics are the metrics that the table of NodeSets shows.
+func NodeSetMetrics() []string {
+	return []string{"slurm_nodeset_required_nodes", "slurm_nodeset_busy_nodes", "slurm_nodeset_idle_nodes",
+		"slurm_nodeset_pending_nodes", "slurm_nodeset_booting_nodes", "slurm_nodeset_unusable_nodes",
+		"slurm_nodeset_unsatisfiable_jobs"}
+}
+
 // Of returns the value of a metric, or nil if it is unknown.
 func (n Numbers) Of(metric string) *uint64 {
 	if v, ok := n[metric]; ok {
