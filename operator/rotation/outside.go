@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
@@ -105,7 +106,7 @@ func (r *Reconciler) findOutsideNodes(c *v1beta1.Controller, pods []corev1.Pod) 
 	workers := map[string]bool{}
 	for i := range pods {
 		if selects(names.WorkerSelector(c.Name), &pods[i]) {
-			workers[pods[i].Labels[v1beta1.LabelPodHostname]] = true
+			workers[observed.SlurmName(&pods[i])] = true
 		}
 	}
 	for _, name := range outsideNodes(reading.Nodes, workers) {

@@ -248,3 +248,34 @@ func TestAWorkerThatNeverRanYieldsToAnOlderSlurmd(t *testing.T) {
 		})
 	}
 }
+
+// TestAWorkerKeepsItsNameWhenItsLabelChanges: the Kubernetes nodes have names of workers, which an unlabelled worker could be taken for.
+func TestAWorkerKeepsItsNameWhenItsLabelChanges(t *testing.T) {
+	for edit, change := range map[string]func(labels map[string]string){
+		"removed": func(labels map[string]string) { delete(labels, v1beta1.LabelPodHostname) },
+		"edited":  func(labels map[string]string) { labels[v1beta1.LabelPodHostname] = "gpu-1" },
+	} {
+		t.Run(edit, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(2), nodesettest.NewKubeNode("gpu-0"), nodesettest.NewKubeNode("gpu-1"))
+			r.pollAndReconcile()
+			for worker, kubeNode := range map[string]string{"gpu-0": "gpu-1", "gpu-1": "gpu-0"} {
+				pod := r.pod(worker)
+				pod.Spec.NodeName = kubeNode
+				r.must(r.Update(t.Context(), pod))
+			}
+			r.startWorkers()
+			r.slurm.Start(7, "gpu-0")
+			pod := r.pod("gpu-0")
+			change(pod.Labels)
+			r.must(r.Update(t.Context(), pod))
+			r.pollAndReconcile()
+			r.scale(0)
+			for range 6 {
+				r.pollAndReconcile()
+			}
+			if got := r.podNames(); got != "gpu-0" {
+				t.Errorf("the pods are %q while job 7 runs on gpu-0; calls %q", got, r.slurm.Calls)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@
 package observed
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,12 +97,19 @@ func RequiredKubeNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// SlurmName returns the name of a worker's Slurm node, empty before it is known.
+// SlurmName returns the name of a worker's Slurm node, empty before it is known. It is the name with which slurmd was
+// started, as far as the pod's spec shows it, since anybody may edit the label.
 func SlurmName(pod *corev1.Pod) string {
-	if name := pod.Labels[v1beta1.LabelPodHostname]; name != "" {
-		return name
+	for i := range pod.Spec.Containers {
+		if name := render.SlurmNameIn(&pod.Spec.Containers[i]); name != "" {
+			return name
+		}
 	}
-	return pod.Spec.NodeName // it shares the Kubernetes node's network and name
+	label := pod.Labels[v1beta1.LabelPodHostname]
+	if pod.Spec.HostNetwork {
+		return cmp.Or(label, pod.Spec.NodeName)
+	}
+	return cmp.Or(pod.Spec.Hostname, label)
 }
 
 // DrainMark reads the drain mark of a pod. An unreadable time counts as none.

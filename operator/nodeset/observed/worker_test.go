@@ -69,8 +69,17 @@ func TestWorkers(t *testing.T) {
 			delete(p.Labels, v1beta1.LabelPodIndex)
 			p.Spec.NodeName = ""
 		}, func(w *plan.Worker) { w.Slot, w.KubeNode = unset, "" }},
-		{"has the name of its Kubernetes node without one of its own", unlabelled(v1beta1.LabelPodHostname),
-			func(w *plan.Worker) { w.SlurmName = "kube-3" }},
+		{"has the name of its Kubernetes node with its network", func(p *corev1.Pod) {
+			unlabelled(v1beta1.LabelPodHostname)(p)
+			p.Spec.HostNetwork = true
+		}, func(w *plan.Worker) { w.SlurmName = "kube-3" }},
+		{"has the host name of its pod whatever its label", func(p *corev1.Pod) {
+			p.Spec.Hostname, p.Labels[v1beta1.LabelPodHostname] = "gpu-3", "gpu-4"
+		}, func(*plan.Worker) {}},
+		{"has the name with which slurmd starts", func(p *corev1.Pod) {
+			p.Spec.HostNetwork, p.Labels[v1beta1.LabelPodHostname] = true, "gpu-4"
+			p.Spec.Containers = []corev1.Container{{Name: "slurmd", Env: []corev1.EnvVar{{Name: "POD_HOSTNAME", Value: "gpu-3"}}}}
+		}, func(*plan.Worker) {}},
 		{"without a revision has none", unlabelled(render.LabelRevision), func(w *plan.Worker) { w.Revision = "" }},
 		{"that succeeded has ended", phase(corev1.PodSucceeded), func(w *plan.Worker) { w.Finished = true }},
 		{"that failed has ended", phase(corev1.PodFailed), func(w *plan.Worker) { w.Finished = true }},

@@ -40,6 +40,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		Spec: t.Spec,
 	}
 	pod.Spec.Hostname = workers.SlurmNode(id.ID())
+	setSlurmName(&pod.Spec, pod.Spec.Hostname)
 	if pod.Spec.HostNetwork {
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the pod has the hostname of its Kubernetes node
 	}
@@ -60,6 +61,29 @@ func workerLabels(workers names.Workers, id Identity) map[string]string {
 	out := workers.Labels(id.ID())
 	out[LabelRevision], out[v1beta1.LabelPodProtect] = id.Revision, "true"
 	return out
+}
+
+// setSlurmName sets the name with which slurmd starts, unless only the scheduler chooses it. The template takes it from the
+// pod's label, which can be edited before a container starts again.
+func setSlurmName(spec *corev1.PodSpec, name string) {
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		for j := range c.Env {
+			if name != "" && c.Name == ContainerSlurmd && c.Env[j].Name == EnvHostname {
+				c.Env[j] = corev1.EnvVar{Name: EnvHostname, Value: name}
+			}
+		}
+	}
+}
+
+// SlurmNameIn returns the name of the Slurm node with which a container starts slurmd, empty if its spec does not show it.
+func SlurmNameIn(c *corev1.Container) string {
+	for _, variable := range c.Env {
+		if c.Name == ContainerSlurmd && variable.Name == EnvHostname {
+			return variable.Value
+		}
+	}
+	return ""
 }
 
 // setConf adds the known facts of the Kubernetes node to slurmd's --conf, unless the user set the
