@@ -29,15 +29,20 @@ const sessionInterval = 15 * time.Second
 func costOf(sessions int) string { return strconv.Itoa(bits.Len(uint(max(sessions, 0)))) }
 
 // hasChoice reports whether there is, or will be, more than one login pod to choose from. The Deployment may have more
-// than the status says yet.
+// than the status and the cache say yet.
 func (r *Reconciler) hasChoice(ctx context.Context, l *v1beta1.LoginSet) (bool, error) {
 	if l.Status.Replicas > 1 || l.Spec.Replicas != nil && *l.Spec.Replicas > 1 {
 		return r.MayRunIn(l.Namespace), nil
 	}
+	if !r.MayRunIn(l.Namespace) {
+		return false, nil
+	}
 	deployment := &appsv1.Deployment{}
-	key := client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}
-	found, err := r.FindOwned(ctx, key, deployment)
-	return found && deployment.Spec.Replicas != nil && *deployment.Spec.Replicas > 1, err
+	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: names.LoginDeployment(l.Name)}, deployment)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading the Deployment of login pods: %w", err)
+	}
+	return err == nil && deployment.Spec.Replicas != nil && *deployment.Spec.Replicas > 1, nil
 }
 
 // updateDeletionCosts annotates the login pods with their deletion costs, so that those where nobody is logged in

@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,12 +92,22 @@ func TestPodsWithSessionsCostMore(t *testing.T) {
 	}
 }
 
+// withoutDeployments is a cache that has not seen a Deployment yet.
+type withoutDeployments struct{ client.Client }
+
+func (c withoutDeployments) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, ok := into.(*appsv1.Deployment); ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, key.Name)
+	}
+	return c.Client.Get(ctx, key, into, options...)
+}
+
 // TestSessionsAreCountedBeforeAScaleInThatTheStatusDoesNotShow: the operator may have been killed before it wrote how
-// many login pods there are.
+// many login pods there are, and its cache may lag.
 func TestSessionsAreCountedBeforeAScaleInThatTheStatusDoesNotShow(t *testing.T) {
 	store := newStore(t, newController(), newSecret("slurm-auth"), newSecret("sssd"), newLoginPod("busy", "10.0.0.1", ""))
 	said := newAgents(map[string]int{"10.0.0.1": 1})
-	r := New(store, store, said.read, events.NewFakeRecorder(10), time.Now, Config{Image: "login:1"})
+	r := New(withoutDeployments{store}, store, said.read, events.NewFakeRecorder(10), time.Now, Config{Image: "login:1"})
 	for _, replicas := range []int32{3, 1} {
 		l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
 		l.Spec.Replicas, l.Status.Replicas = &replicas, 1

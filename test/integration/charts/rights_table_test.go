@@ -143,7 +143,7 @@ func programRights() []right {
 		{operator, "servicemonitors.monitoring.coreos.com", "delete", "operator/controller/service_monitor.go", "r.DeleteAll(",
 			"deletes those that are not wanted any more" + controlPlane},
 		{operator, "deployments.apps", "get", "operator/kube/apply.go", "uncached.Get(",
-			"checks who owns a Deployment whose name is taken" + controlPlane},
+			"checks who owns a Deployment whose name is taken, and how many login pods one has" + controlPlane},
 		{operator, "deployments.apps", "list,watch", "operator/restapi/reconciler.go", "&appsv1.Deployment{}",
 			"follows slurmrestd and login pods" + controlPlane},
 		{operator, "deployments.apps", "create,patch", "operator/restapi/reconciler.go", "kube.ApplyAll(",
