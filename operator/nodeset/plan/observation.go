@@ -87,12 +87,12 @@ func (w *Desired) WorkerCount() int {
 }
 
 // OrdinalsEnd returns the first ordinal that no worker gets while there are the given numbers of workers
-// and of names that are taken. Without a maximum, each desired worker has at most one name to spare.
-func (w *Desired) OrdinalsEnd(workers, taken int) int {
+// and of names that cannot be used. Without a maximum, each desired worker has at most one name to spare.
+func (w *Desired) OrdinalsEnd(workers, unusable int) int {
 	if w.MaxWorkers != nil {
 		return max(*w.MaxWorkers, w.WorkerCount())
 	}
-	return w.WorkerCount() + workers + min(taken, w.WorkerCount())
+	return w.WorkerCount() + workers + min(unusable, w.WorkerCount())
 }
 
 // Update describes how workers change to the newest revision.
@@ -257,6 +257,8 @@ type SlurmReading struct {
 	// Commented are the records that are left out because their comment is none of a NodeSet. Their nodes may still
 	// have drains that a cordon follows.
 	Commented map[string]Record
+	// Owned are the records that are left out because slurm.conf or another NodeSet owns them.
+	Owned map[string]Record
 	// Records are the Slurm nodes that carry the name of an existing or possible worker, or whose
 	// comment names this NodeSet. TotalNodes counts all nodes of the cluster that are not FUTURE.
 	Records    map[string]Record

@@ -15,9 +15,10 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 	if clash := clusterMismatch(desired, workers, &s); clash != "" {
 		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
 	}
-	taken, records, commented := map[string]string{}, map[string]Record{}, map[string]Record{}
+	taken, records, commented, owned := map[string]string{}, map[string]Record{}, map[string]Record{}, map[string]Record{}
 	maps.Copy(taken, s.OwnedByOthers)
 	maps.Copy(commented, s.Commented)
+	maps.Copy(owned, s.Owned)
 	ours := map[string]bool{}
 	for i := range workers {
 		if w := &workers[i]; !w.hasNeverRun() {
@@ -25,18 +26,17 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 		}
 	}
 	for name, r := range s.Records {
-		owner := r.otherOwner(desired.UID)
-		if owner == "" && r.ForeignComment && !ours[name] {
-			owner, commented[name] = OwnerOfComment, r
+		switch owner := r.otherOwner(desired.UID); {
+		case owner != "":
+			taken[name], owned[name] = owner, r
+		case r.ForeignComment && !ours[name]:
+			taken[name], commented[name] = OwnerOfComment, r
+		default:
+			records[name] = r
 		}
-		if owner != "" {
-			taken[name] = owner
-			continue
-		}
-		records[name] = r
 	}
 	if len(taken) > 0 {
-		s.OwnedByOthers, s.Records, s.Commented = taken, records, commented
+		s.OwnedByOthers, s.Records, s.Commented, s.Owned = taken, records, commented, owned
 	}
 	return s
 }
@@ -129,12 +129,21 @@ func (b *planRun) isDisplaced(w *Worker) bool {
 		!b.slurm.mayServe(w)
 }
 
-// mayServe reports whether the Slurm node of a scheduled worker is in service and has a comment of others: slurmd may run in the
-// pod although its kubelet has not told yet. A slurmd that is older than the pod runs elsewhere.
+// mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the Slurm node of others
+// is in service. A slurmd that is older than the pod runs elsewhere, and so does one of a pod in the owner's comment. An owner's
+// node must show a younger slurmd.
 func (s *SlurmReading) mayServe(w *Worker) bool {
 	r, commented := s.Commented[w.SlurmName]
-	isOlder := !r.SlurmdStarted.IsZero() && r.SlurmdStarted.Before(w.Created.Add(-maxClockSkew))
-	return w.KubeNode != "" && commented && !r.Future && !r.Down && !isOlder
+	if !commented {
+		r = s.Owned[w.SlurmName]
+	}
+	if w.KubeNode == "" || r.Future || r.Down || r.Pod != "" {
+		return false
+	}
+	if r.SlurmdStarted.IsZero() {
+		return commented
+	}
+	return !r.SlurmdStarted.Before(w.Created.Add(-maxClockSkew))
 }
 
 // maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ: MUNGE and auth/slurm refuse messages

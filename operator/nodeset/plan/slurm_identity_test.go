@@ -163,6 +163,8 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 	commented := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, ForeignComment: true} })
 	inService := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, ForeignComment: true, Busy: true} })
 	older := withRecord(0, func(r *Record) { r.SlurmdStarted = noon.Add(-24 * time.Hour) })
+	younger := withRecord(0, func(r *Record) { r.SlurmdStarted = noon.Add(-time.Minute) })
+	busy := withOtherOwner(0, func(r *Record) { r.Busy = true })
 	deletion := func(s *planInput) { withDeletion(s); withCause(0, causeDeletion)(s) }
 	for _, tc := range []struct {
 		name   string
@@ -185,10 +187,19 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 		{"a record with a comment of others is down", []func(*planInput){pulling, inService, withRecord(0, func(r *Record) { r.Down = true })},
 			[]string{"delete n-0"}},
 		{"such a record is in service, and its slurmd is younger than the pod", []func(*planInput){pulling, inService,
-			withRecord(0, func(r *Record) { r.SlurmdStarted = noon.Add(-time.Minute) })}, nil},
+			younger}, nil},
 		{"not scheduled, and such a record is in service", []func(*planInput){unscheduled, inService}, []string{"delete n-0"}},
 		{"such a record is in service, and its slurmd is older than the pod", []func(*planInput){pulling, inService, older},
 			[]string{"delete n-0"}},
+		{"another NodeSet has the record, and its slurmd is younger than the pod", []func(*planInput){pulling, busy, younger}, nil},
+		{"the NodeSet is deleted, and such a slurmd is younger than the pod", []func(*planInput){pulling, busy, younger, deletion}, nil},
+		{"slurm.conf has the record, and its slurmd is younger than the pod", []func(*planInput){pulling, younger,
+			withRecord(0, func(r *Record) { r.Dynamic = false })}, nil},
+		{"another NodeSet has the record, and its slurmd is older than the pod", []func(*planInput){pulling, busy, older},
+			[]string{"delete n-0"}},
+		{"another NodeSet has the record of a pod, and its slurmd is younger than the pod", []func(*planInput){pulling, busy, younger,
+			withRecord(0, func(r *Record) { r.Pod = "gpu-0" })}, []string{"delete n-0"}},
+		{"not scheduled, and another NodeSet has a young slurmd", []func(*planInput){unscheduled, busy, younger}, []string{"delete n-0"}},
 		{"the NodeSet is deleted", []func(*planInput){pulling, withOtherOwner(0), deletion}, []string{"delete n-0"}},
 		{"the NodeSet is deleted, and its record has a comment of others", []func(*planInput){pulling, commented, deletion},
 			[]string{"delete n-0"}},
