@@ -157,7 +157,7 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Ver
 			"Slurm does not know its node although slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
 		if s.Records[w.SlurmName].Future {
 			v = blockDeletion(BlockedByRegistration, "its slurmd is running and has not registered with Slurm yet")
-			v.RecheckAt = w.RunningSince.Add(c.RegisterWithin)
+			v.RecheckAt = w.slurmdSince().Add(c.RegisterWithin)
 		}
 		return v
 	case now.Before(due):
@@ -175,8 +175,9 @@ func (c Config) judgeUnregistered(now time.Time, s *SlurmReading, w *Worker) Ver
 // hasFailedToRegister reports whether the worker's slurmd has long been running while Slurm still
 // has its record as FUTURE. No slurmd took that record over, so no job was ever given to it.
 func (c Config) hasFailedToRegister(now time.Time, s *SlurmReading, w *Worker) bool {
+	due := w.slurmdSince().Add(c.RegisterWithin)
 	return w.Running && !w.RunningSince.IsZero() && s.Records[w.SlurmName].Future && s.Work[w.SlurmName].Jobs == 0 &&
-		!now.Before(w.RunningSince.Add(c.RegisterWithin)) && !s.NodesReadAt.Before(w.RunningSince.Add(c.RegisterWithin))
+		!now.Before(due) && !s.NodesReadAt.Before(due)
 }
 
 // remainingUnregisteredDeletions returns how many more workers may be deleted now because they did

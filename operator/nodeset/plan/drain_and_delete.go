@@ -191,7 +191,7 @@ func (b *planRun) verdictOn(w *Worker) (v Verdict, asked bool) {
 		return Verdict{}, false
 	}
 	if !known {
-		if !b.now.Before(w.RunningSince.Add(b.rules.Config.RegisterWithin)) {
+		if !b.now.Before(w.slurmdSince().Add(b.rules.Config.RegisterWithin)) {
 			b.actions.UnknownToSlurm = append(b.actions.UnknownToSlurm, w.Pod)
 		}
 		return Verdict{}, false

@@ -7,7 +7,16 @@ import "time"
 func (s *SlurmReading) ShowsRegistration(w *Worker) bool {
 	record, known := s.Records[w.SlurmName]
 	return known && s.Fresh && w.Running && w.Ready && !record.Future && !record.Down &&
-		s.NodesReadAt.After(w.RunningSince.Add(time.Second)) // Kubernetes' times are whole seconds
+		s.NodesReadAt.After(w.slurmdSince().Add(time.Second)) // Kubernetes' times are whole seconds
+}
+
+// slurmdSince returns since when slurmd runs at most. The clock of a Kubernetes node may be behind, and no slurmd is older than
+// its pod.
+func (w *Worker) slurmdSince() time.Time {
+	if w.RunningSince.Before(w.Created) {
+		return w.Created
+	}
+	return w.RunningSince
 }
 
 // HasRegistered reports whether the slurmd that runs now was once registered with Slurm.
@@ -16,11 +25,12 @@ func (w *Worker) HasRegistered() bool {
 }
 
 // isLost reports whether Slurm lost the record of a worker that was registered: slurmctld came back
-// with an older state. The worker may have jobs that no list shows.
+// with an older state. The worker may have jobs that no list shows. A registration far in the future was seen before the clock
+// was set back.
 func (b *planRun) isLost(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
 	return b.slurm.Fresh && w.HasRegistered() && (!known || record.Future) &&
-		b.slurm.NodesReadAt.After(w.Registered)
+		(b.slurm.NodesReadAt.After(w.Registered) || w.Registered.After(b.now.Add(maxClockSkew)))
 }
 
 // reportLost reports a worker whose record Slurm lost.
@@ -44,14 +54,13 @@ const (
 // its registration.
 func (b *planRun) registrationRequest(w *Worker) time.Time {
 	record, known := b.slurm.Records[w.SlurmName]
-	due := w.RunningSince.Add(registerAgainAfter)
+	due := w.slurmdSince().Add(registerAgainAfter)
 	missing := b.slurm.Fresh && w.Running && (!known || record.Future) && !b.slurm.NodesReadAt.Before(due)
 	last := w.DrainMark.RegisterAgain
-	next := last.Add(registerAgainEvery)
 	switch {
 	case w.NoAgent, !missing && !b.isLost(w):
-	case b.now.Before(next):
-		b.requeueAt(next)
+	case isWithin(b.now, last, registerAgainEvery):
+		b.requeueAt(last.Add(registerAgainEvery))
 	default:
 		return b.now
 	}
