@@ -52,9 +52,13 @@ func (b *planRun) adoptRecords() {
 	if b.desired.Deleting {
 		return
 	}
+	renewed := map[string]bool{}
+	for _, name := range b.renewable {
+		renewed[name] = true
+	}
 	var lacking []string
 	for _, name := range slices.Sorted(maps.Keys(b.slurm.Records)) {
-		if r := b.slurm.Records[name]; r.Future && r.OwnerMissing && !slices.Contains(b.renewable, name) {
+		if r := b.slurm.Records[name]; r.Future && r.OwnerMissing && !renewed[name] {
 			lacking = append(lacking, name)
 		}
 	}
