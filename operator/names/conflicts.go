@@ -17,7 +17,7 @@ type NodeSetNames struct {
 	// Included reports that slurm.conf lists the NodeSet already, so that jobs may use its partition.
 	Included bool
 	// Prefix and Padding make the Slurm node names of the ordinals below Bound. Without a prefix, the
-	// workers have KubeNames.
+	// workers have KubeNames, which are sorted.
 	Prefix    string
 	Padding   int
 	Bound     uint64
@@ -29,7 +29,8 @@ type NodeSetNames struct {
 // CouldName reports whether a worker of the NodeSet could have the Slurm node name.
 func (n NodeSetNames) CouldName(name string) bool {
 	if n.Prefix == "" {
-		return slices.Contains(n.KubeNames, name)
+		_, found := slices.BinarySearch(n.KubeNames, name)
+		return found
 	}
 	ordinal, ok := n.ordinalOf(name)
 	return ok && ordinal < n.Bound

@@ -3,6 +3,8 @@ package nodeset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // createWorker creates the claims and the pod of a worker.
@@ -22,7 +25,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if err != nil {
 		return err
 	}
-	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode}
+	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode, AvoidKubeNodes: s.kubeNodesToAvoid()}
 	if step.Slot.Ordinal != plan.NoOrdinal {
 		id.Ordinal = &step.Slot.Ordinal
 		id.KubeNode = pinnedKubeNode(s, step.Slot.Ordinal)
@@ -43,7 +46,15 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if err := r.createClaims(ctx, s, from, id); err != nil {
 		return r.reportCreateFailure(s, err)
 	}
+	cluster, _ := refs.ClusterKeyOf(s.nodeSet)
+	name := observed.SlurmName(pod)
+	if name != "" && !r.claimedNames.Claim(cluster, name, s.nodeSet.UID, r.now()) {
+		return errNotAsSeen // another NodeSet has just created a worker of that name
+	}
 	err = r.client.Create(ctx, pod, client.FieldOwner(FieldManager))
+	if err != nil {
+		r.claimedNames.Release(cluster, name, s.nodeSet.UID)
+	}
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return r.reportNameTaken(ctx, s, pod.Name)
@@ -55,6 +66,42 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	r.metrics.countStep(s, step, r.now())
 	s.rememberCreated(pod)
 	return nil
+}
+
+// maxAvoidedKubeNodes bounds the pods: those on a further one are deleted before their slurmd starts.
+const maxAvoidedKubeNodes = 256
+
+// kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, those of Slurm nodes of others. A worker that has the
+// name of its Kubernetes node must not be scheduled there: its slurmd would take over that Slurm node.
+func (s *observation) kubeNodesToAvoid() []string {
+	if !s.template.Spec.HostNetwork {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.avoidKubeNodes != nil {
+		return s.avoidKubeNodes
+	}
+	s.avoidKubeNodes = []string{}
+	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
+		if s.mayBelongToOthers(name) && desired.CanRunOn(&s.template.Spec, s.kubeNodes[name]) &&
+			len(s.avoidKubeNodes) < maxAvoidedKubeNodes {
+			s.avoidKubeNodes = append(s.avoidKubeNodes, name)
+		}
+	}
+	return s.avoidKubeNodes
+}
+
+// mayBelongToOthers reports whether a Slurm node belongs, or may belong, to others than the NodeSet.
+func (s *observation) mayBelongToOthers(name string) bool {
+	if s.desired.ReservedNames[name] != "" || s.slurm.OwnedByOthers[name] != "" {
+		return true
+	}
+	record, there := s.slurm.Records[name]
+	if !there || record.OwnerUID == string(s.nodeSet.UID) {
+		return false
+	}
+	return record.OwnerUID != "" || record.ForeignComment || !record.Future && !record.Down
 }
 
 // reportCreateFailure delays further creations, and reports the first failure of the round.

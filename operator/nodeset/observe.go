@@ -64,15 +64,17 @@ type observation struct {
 	deletionsLocked bool
 	// surplus are the records that the plan does not want.
 	surplus       plan.Surplus
-	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder and requeue
+	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder, avoidKubeNodes and requeue
 	pods          map[string]*corev1.Pod
 	created       []*corev1.Pod
 	pendingEvents map[workerEvent][]eventSubject
 	eventOrder    []workerEvent // in order of their arrival
 	requeue       time.Duration // besides that of the plan, 0 for never
 	kubeNodes     map[string]*corev1.Node
-	claims        map[string]*corev1.PersistentVolumeClaim
-	workers       []plan.Worker
+	// avoidKubeNodes is the result of kubeNodesToAvoid, nil before.
+	avoidKubeNodes []string
+	claims         map[string]*corev1.PersistentVolumeClaim
+	workers        []plan.Worker
 
 	desired plan.Desired
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.

@@ -76,6 +76,7 @@ type Reconciler struct {
 	planner       *plan.Planner
 	freshness     reading.Freshness
 	expectations  *expectations.Store
+	claimedNames  *expectations.ClaimedNames
 	metrics       *Metrics
 	keyHashes     sync.Map
 	// deletions are the *sync.Mutex of record deletions, by the ClusterKey.
@@ -94,8 +95,8 @@ func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) rea
 			Namespaces: cfg.DaemonNamespaces}, recorder, now),
 		client: c, gate: kube.NewGate(c, FieldManager, now), uncached: direct, slurmClusters: slurms, events: recorder, now: now, cfg: cfg,
 		planner: plan.New(cfg.Plan), freshness: reading.Freshness{StaleAfter: cfg.StaleAfter},
-		expectations: expectations.New(),
-		metrics:      metrics,
+		expectations: expectations.New(), claimedNames: expectations.NewClaimedNames(),
+		metrics: metrics,
 	}
 }
 

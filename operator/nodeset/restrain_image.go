@@ -42,12 +42,13 @@ func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
 }
 
 // appliedImage returns the image that the newest workers were given, empty if there were none: that of the newest pod of
-// the newest revision, or that which the revision names, or else the one that the status records.
+// the newest revision, or of all pods if the status does not know that revision (it was lost, or the pods were adopted), or
+// that which the revision names, or else the one that the status records.
 func (s *observation) appliedImage() string {
 	newest := s.nodeSet.Status.NodeSetHash
 	var pod *corev1.Pod
 	for _, p := range s.pods {
-		if p.Labels[render.LabelRevision] == newest && p.DeletionTimestamp == nil && (pod == nil || isNewer(p, pod)) {
+		if (newest == "" || p.Labels[render.LabelRevision] == newest) && p.DeletionTimestamp == nil && (pod == nil || isNewer(p, pod)) {
 			pod = p
 		}
 	}

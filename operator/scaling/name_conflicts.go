@@ -7,6 +7,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
@@ -52,9 +53,10 @@ func NamesOf(
 ) names.NodeSetNames {
 	out := names.NodeSetNames{Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time, Prefix: names.WorkerPrefix(n),
 		Padding: n.Spec.OrdinalPadding, Bound: max(MaxWorkers(n, hpas), uint64(max(0, n.Status.Replicas)))}
-	if out.Prefix == "" {
+	spec, err := n.Spec.Template.Spec.PodSpec()
+	if out.Prefix == "" && err == nil { // a malformed template makes no workers
 		perKubeNode := n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet
-		out.KubeNames, out.NamedWhenScheduled = kubeNames(kubeNodes, perKubeNode), !perKubeNode
+		out.KubeNames, out.NamedWhenScheduled = kubeNames(&spec, kubeNodes, perKubeNode), !perKubeNode
 	}
 	return out
 }
@@ -68,11 +70,16 @@ func isEmptyAndDeleting(n *v1beta1.NodeSet) bool {
 	return n.DeletionTimestamp != nil && n.Status.Replicas == 0
 }
 
-// kubeNames returns the Slurm node names that workers on Kubernetes nodes have. perKubeNode is scaling mode
-// DaemonSet; otherwise they share the network of the Kubernetes node.
-func kubeNames(kubeNodes []*corev1.Node, perKubeNode bool) []string {
+// kubeNames returns the Slurm node names, sorted, that workers on the Kubernetes nodes have which the pod selects. Taints do not
+// matter, since the operator adds tolerations. perKubeNode is scaling mode DaemonSet; otherwise they share the network of the
+// Kubernetes node.
+func kubeNames(spec *corev1.PodSpec, kubeNodes []*corev1.Node, perKubeNode bool) []string {
 	var out []string
+	required := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec})
 	for i := range kubeNodes {
+		if selected, err := required.Match(kubeNodes[i]); err == nil && !selected {
+			continue
+		}
 		name := kubeNodes[i].Name
 		if perKubeNode {
 			short, _, _ := strings.Cut(name, ".")
@@ -80,6 +87,7 @@ func kubeNames(kubeNodes []*corev1.Node, perKubeNode bool) []string {
 		}
 		out = append(out, name)
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -216,3 +216,26 @@ func TestNothingIsLookedUpForASlurmctldOutside(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptedWorkersKeepTheirRelease: the NodeSet was deleted without its pods, and made again with an image of a newer release than
+// that of slurmctld. Its status knows no revision.
+func TestAdoptedWorkersKeepTheirRelease(t *testing.T) {
+	rolling := func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling }
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withImage("slurmd:24.11"), rolling))
+	r.setSlurmctld("24.11")
+	r.startWorkers()
+	n := r.nodeSet()
+	n.Finalizers = nil
+	r.must(r.Update(t.Context(), n))
+	r.must(client.IgnoreNotFound(r.Client.Delete(t.Context(), n)))
+	for _, p := range r.pods() {
+		p.OwnerReferences = nil
+		r.must(r.Update(t.Context(), p))
+	}
+	again := nodesettest.NewNodeSet(2, withImage("slurmd:26.05"), rolling)
+	again.UID = "uid-again"
+	r.createObject(again)
+	if got := r.settleRelease(); got != "slurmd:24.11 slurmd:24.11" {
+		t.Errorf("the workers have %s while slurmctld is 24.11", got)
+	}
+}

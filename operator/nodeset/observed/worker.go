@@ -89,7 +89,7 @@ func RequiredKubeNode(pod *corev1.Pod) string {
 	}
 	for _, term := range required.NodeSelectorTerms {
 		for _, field := range term.MatchFields {
-			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
+			if field.Key == metav1.ObjectNameField && field.Operator == corev1.NodeSelectorOpIn && len(field.Values) == 1 {
 				return field.Values[0]
 			}
 		}

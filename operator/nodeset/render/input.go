@@ -43,6 +43,9 @@ type Identity struct {
 	// KubeNode is the name of the Kubernetes node that the worker must run on: always set in
 	// scaling mode DaemonSet, otherwise for pinned workers only. Empty means any node.
 	KubeNode string
+	// AvoidKubeNodes are the names of Kubernetes nodes on which a worker with their network must not run, if it may run on
+	// any.
+	AvoidKubeNodes []string
 	// Facts are those of KubeNode; zero while they are not known.
 	Facts KubeNodeFacts
 	// Revision is the Hash of the worker's Revision.

@@ -46,7 +46,9 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	}
 	setConf(&pod.Spec, in, id.Facts)
 	if id.KubeNode != "" {
-		requireKubeNode(&pod.Spec, id.KubeNode)
+		requireKubeNode(&pod.Spec, corev1.NodeSelectorOpIn, id.KubeNode)
+	} else if pod.Spec.HostNetwork {
+		requireKubeNode(&pod.Spec, corev1.NodeSelectorOpNotIn, id.AvoidKubeNodes...)
 	}
 	for _, c := range claims {
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: workers.Claim(c.Name, id.ID())}
@@ -100,9 +102,12 @@ func setConf(spec *corev1.PodSpec, in Input, facts KubeNodeFacts) {
 	}
 }
 
-// requireKubeNode restricts the pod to a Kubernetes node, by name because the hostname label may
+// requireKubeNode restricts the pod to a Kubernetes node, or to others than some, by name because the hostname label may
 // differ. The restriction applies in addition to the user's.
-func requireKubeNode(spec *corev1.PodSpec, kubeNode string) {
+func requireKubeNode(spec *corev1.PodSpec, operator corev1.NodeSelectorOperator, kubeNodes ...string) {
+	if len(kubeNodes) == 0 {
+		return
+	}
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}
 	}
@@ -119,8 +124,10 @@ func requireKubeNode(spec *corev1.PodSpec, kubeNode string) {
 	}
 	for i := range required.NodeSelectorTerms { // one matching term suffices, so each needs the restriction
 		term := &required.NodeSelectorTerms[i]
-		term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
-			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{kubeNode}})
+		for _, name := range kubeNodes { // Kubernetes allows one value in each
+			term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
+				Key: metav1.ObjectNameField, Operator: operator, Values: []string{name}})
+		}
 	}
 }
 

@@ -1,0 +1,71 @@
+package behaviour
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+)
+
+// withPodTemplate sets the pod's spec.
+func withPodTemplate(spec string) func(n *v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(spec) }
+}
+
+// TestAWorkerWithTheNetworkOfItsNodeAvoidsNodesWithTheNamesOfOthers: worker gpu-0 has a job, on another Kubernetes node than the
+// one with its name.
+func TestAWorkerWithTheNetworkOfItsNodeAvoidsNodesWithTheNamesOfOthers(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1), nodesettest.NewKubeNode("gpu-0"), nodesettest.NewKubeNode("gpu-7"))
+	r.startWorkers()
+	r.slurm.Start(7, "gpu-0")
+	other := nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`))
+	other.Name, other.UID = "zzz", "zzz-uid"
+	r.createObject(other)
+	r.pollAndReconcile()
+	r.reconcileOther("zzz")
+	pod := r.pod("zzz-0")
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		t.Fatalf("the pod may run on any Kubernetes node: %+v", pod.Spec.Affinity)
+	}
+	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		if len(term.MatchFields) != 1 || term.MatchFields[0].Operator != corev1.NodeSelectorOpNotIn || term.MatchFields[0].Values[0] != "gpu-0" {
+			t.Errorf("the pod requires %+v of its Kubernetes node", term.MatchFields)
+		}
+	}
+}
+
+// TestANodeSetTakesNoNamesOfKubernetesNodesThatItDoesNotSelect: the Kubernetes nodes have the names of workers.
+func TestANodeSetTakesNoNamesOfKubernetesNodesThatItDoesNotSelect(t *testing.T) {
+	for what, template := range map[string]string{
+		"other nodes": `{"hostNetwork": true, "nodeSelector": {"pool": "mpi"}}`, "malformed": `{"containers": 7}`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			other := nodesettest.NewNodeSet(0)
+			other.Name, other.UID = "zzz", "zzz-uid"
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(4)), other, nodesettest.NewKubeNode("gpu-0"),
+				nodesettest.NewKubeNode("gpu-1"), nodesettest.NewKubeNode("gpu-2"))
+			r.startWorkers()
+			r.must(r.Get(t.Context(), client.ObjectKeyFromObject(other), other))
+			withPodTemplate(template)(other)
+			r.must(r.Update(t.Context(), other))
+			for range 60 {
+				r.now = r.now.Add(30 * time.Second)
+				r.pollAndReconcile()
+			}
+			if len(r.slurm.Nodes) != 4 {
+				t.Errorf("there are %d records, want 4", len(r.slurm.Nodes))
+			}
+			r.scale(3)
+			for range 10 {
+				r.pollAndReconcile()
+			}
+			if got := r.podNames(); got != "gpu-0 gpu-1 gpu-2" {
+				t.Errorf("the pods are %q", got)
+			}
+		})
+	}
+}

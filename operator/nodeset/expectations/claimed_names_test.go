@@ -1,0 +1,43 @@
+package expectations
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/refs"
+)
+
+func TestClaimedNames(t *testing.T) {
+	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	alpha, beta := refs.ClusterKey{Name: "alpha"}, refs.ClusterKey{Name: "beta"}
+	c := NewClaimedNames()
+	for _, step := range []struct {
+		what    string
+		cluster refs.ClusterKey
+		nodeSet string
+		at      time.Duration
+		want    bool
+	}{
+		{"the first", alpha, "a", 0, true},
+		{"the same NodeSet again", alpha, "a", time.Second, true},
+		{"another NodeSet", alpha, "b", 2 * time.Second, false},
+		{"another cluster", beta, "b", 2 * time.Second, true},
+		{"another NodeSet before the claim is over", alpha, "b", claimKept, false},
+		{"another NodeSet when the claim is over", alpha, "b", claimKept + time.Second, true},
+		{"the clock was set back", alpha, "a", -time.Hour, true},
+	} {
+		if got := c.Claim(step.cluster, "x-0", types.UID(step.nodeSet), noon.Add(step.at)); got != step.want {
+			t.Errorf("%s: claimed %v, want %v", step.what, got, step.want)
+		}
+	}
+	c.Release(alpha, "x-0", "b") // not its claim
+	if c.Claim(alpha, "x-0", "b", noon.Add(-time.Hour)) {
+		t.Error("a NodeSet released the claim of another one")
+	}
+	c.Release(alpha, "x-0", "a")
+	if !c.Claim(alpha, "x-0", "b", noon.Add(-time.Hour)) {
+		t.Error("a released name is still claimed")
+	}
+}
