@@ -267,47 +267,6 @@ func formatWorkers(n int) string {
 	return fmt.Sprintf("%d workers are", n)
 }
 
-// submittableCondition is empty where it does not apply.
-func submittableCondition(s *Observation) metav1.Condition {
-	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return newCondition(v1beta1.ConditionSubmittable, status, reason, format, args...)
-	}
-	switch {
-	case s.Desired.PerKubeNode || s.Desired.Deleting || s.Problem.Reason != "":
-		return metav1.Condition{}
-	case s.Desired.MaxWorkers == nil:
-		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum,
-			"neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
-	case s.Desired.SlurmName(0) == "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown,
-			"with hostNetwork workers are named after Kubernetes nodes")
-	case !s.Desired.CanCreateRecords:
-		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown,
-			"neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
-	case !s.Slurm.Fresh:
-		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.Slurm.Problem)
-	}
-	missing := 0
-	for i := range *s.Desired.MaxWorkers {
-		name := s.Desired.SlurmName(i)
-		if _, there := s.Slurm.Records[name]; !there && s.Slurm.OwnedByOthers[name] == "" && name != "" {
-			missing++
-		}
-	}
-	switch {
-	case missing > 0 && s.RecordsProblem != "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.RecordsProblem)
-	case missing > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing,
-			*s.Desired.MaxWorkers)
-	}
-	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.Desired.MaxWorkers)
-	if s.RequestedMax != nil && int(*s.RequestedMax) > *s.Desired.MaxWorkers {
-		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.RequestedMax)
-	}
-	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)
-}
-
 // FormatOwnedByOthers lists the Slurm nodes that belong to other NodeSets or are listed in slurm.conf.
 func FormatOwnedByOthers(taken map[string]string) string {
 	by := map[string][]string{}

@@ -163,6 +163,18 @@ func TestConditions(t *testing.T) {
 		return func(s *Observation) { s.NodeSet.Spec.UpdateStrategy = u }
 	}
 	fewer := func(s *Observation) { delete(s.Slurm.Records, "gpu-1") }
+	future := func(s *Observation) { s.Slurm.Records["gpu-1"] = plan.Record{Name: "gpu-1", Future: true} }
+	reserved := func(name string) func(*Observation) {
+		return func(s *Observation) { s.Desired.ReservedNames = map[string]string{name: "NodeSet " + name} }
+	}
+	owned := func(names ...string) func(*Observation) {
+		return func(s *Observation) {
+			s.Slurm.OwnedByOthers = map[string]string{}
+			for _, name := range names {
+				s.Slurm.OwnedByOthers[name] = plan.OwnerSlurmConf
+			}
+		}
+	}
 	failed := func(s *Observation) { s.RecordsProblem = "creating records of gpu-1: no" }
 	both := func(a, b func(*Observation)) func(*Observation) { return func(s *Observation) { a(s); b(s) } }
 	serves := plan.Actions{Available: 2}
@@ -236,6 +248,19 @@ func TestConditions(t *testing.T) {
 			"creating records of gpu-1: no"},
 		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady",
 			"Slurm accepts jobs for 2 workers"},
+		{"a name that NodeSet gpu-1 has", both(fewer, reserved("gpu-1")), serves, "Submittable", "True", "RecordsReady",
+			"Slurm accepts jobs for 1 worker; no worker gpu-1 is created, because NodeSet gpu-1 has that name"},
+		{"a FUTURE record with a name that NodeSet gpu-1 has", both(future, reserved("gpu-1")), serves, "Submittable", "True", "RecordsReady",
+			"Slurm accepts jobs for 1 worker; no worker gpu-1 is created, because NodeSet gpu-1 has that name"},
+		{"a worker with a name that NodeSet gpu-1 has", reserved("gpu-1"), serves, "Submittable", "True", "RecordsReady",
+			"Slurm accepts jobs for 2 workers"},
+		{"a record that is missing beside a name of others", both(fewer, reserved("gpu-2")), serves, "Submittable", "False", "RecordsMissing",
+			"1 of 2 records do not exist yet"},
+		{"a name that slurm.conf has", both(fewer, owned("gpu-1")), serves, "Submittable", "True", "RecordsReady",
+			"Slurm accepts jobs for 1 worker; no worker gpu-1 is created, because slurm.conf has that name"},
+		{"names that slurm.conf has", both(func(s *Observation) { s.Slurm.Records = nil }, owned("gpu-0", "gpu-1")), serves, "Submittable",
+			"False", "RecordsMissing",
+			"Slurm accepts jobs for no worker; no worker gpu-0 is created, because slurm.conf has that name, and 1 more names belong to others"},
 		{"a NodeSet that is being deleted takes no jobs", deleting, serves, "Submittable", "", "", ""},
 		{"one worker per Kubernetes node has no maximum", func(s *Observation) { s.Desired.PerKubeNode = true }, serves,
 			"Submittable", "", "", ""},
