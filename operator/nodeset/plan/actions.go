@@ -197,10 +197,10 @@ type Actions struct {
 	// Outdated counts the workers of an old revision, Leaving those that are removed for good, and
 	// Available those in service.
 	Outdated, Leaving, Available int
-	// OutdatedNodes are the Slurm nodes of the workers that Outdated counts.
-	OutdatedNodes []string
-	// WithoutSuccessor are the outdated workers that are not updated, since others have the names of the workers that would take
-	// their places. SuccessorOwner is one of these.
+	// NodesToUpdate are the Slurm nodes of the outdated workers, except those in WithoutSuccessor.
+	NodesToUpdate []string
+	// WithoutSuccessor are the Slurm nodes of the outdated workers that are not updated, since others have the names of the workers
+	// that would take their places. SuccessorOwner is one of these.
 	WithoutSuccessor []string
 	SuccessorOwner   string
 	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them

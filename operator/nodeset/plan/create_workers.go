@@ -131,7 +131,7 @@ func (b *planRun) freeOrdinals(count int) []int {
 
 // ordinalsEnd returns the first ordinal that no worker gets. Names that cannot be used are replaced by further ones.
 func (b *planRun) ordinalsEnd() int {
-	return b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)+b.oldShapesKept)
+	return b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)+b.oldShapesKept+b.namesOfOthers)
 }
 
 // checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records

@@ -80,8 +80,8 @@ type planRun struct {
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
-	// freeName is whether a worker could get the name of another ordinal, once that is known.
-	freeName struct{ known, exists bool }
+	// spare are the names for successors of outdated workers, nil until they are needed.
+	spare *spareNames
 	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
 	// the shape of the workers.
 	wantedNames map[string]bool
@@ -92,9 +92,9 @@ type planRun struct {
 	recordsMissing bool
 	surplus        []string
 	// renewable are the records that may be created again because of their shape. oldShapesKept counts the names that
-	// no worker gets because of the shape of a record that must stay.
-	renewable     []string
-	oldShapesKept int
+	// no worker gets because of the shape of a record that must stay, namesOfOthers those that others own.
+	renewable                    []string
+	oldShapesKept, namesOfOthers int
 }
 
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
@@ -266,59 +266,25 @@ func (b *planRun) isAvailable(w *Worker) bool {
 	return !b.now.Before(since)
 }
 
-// findSuccessorOwner returns who owns the name of the worker that would take the place of an outdated one, empty if one could. An
-// update of a worker that cannot come back would only remove it.
-func (b *planRun) findSuccessorOwner(w *Worker) string {
-	if b.desired.PerKubeNode || b.hasOtherMode(w) {
-		if w.Slot.KubeNode == "" {
-			return ""
-		}
-		return b.rules.ReservedFor(b.desired, b.desired.SlurmNameOn(w.Slot.KubeNode))
-	}
-	owner := b.rules.ReservedFor(b.desired, b.desired.SlurmName(w.Slot.Ordinal))
-	if owner == "" {
-		return ""
-	}
-	if !b.freeName.known { // the same for all workers
-		b.freeName.known, b.freeName.exists = true, b.hasFreeName()
-	}
-	if b.freeName.exists {
-		return ""
-	}
-	return owner
-}
-
-// hasFreeName reports whether a worker could get the name of another ordinal.
-func (b *planRun) hasFreeName() bool {
-	for i := range b.ordinalsEnd() {
-		if name := b.desired.SlurmName(i); b.rules.ReservedFor(b.desired, name) == "" && !b.usedSlurmNames[name] {
-			return true
-		}
-	}
-	return false
-}
-
 // chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share,
 // bounds how many are chosen at a time, whatever a reading shows of the others. An update takes
 // further workers out of service only while the budget covers them and those already out of
 // service.
 func (b *planRun) chooseUpdates() {
 	var c updateCandidates
+	var outdated []*Worker
 	for _, w := range b.active {
-		up := b.isAvailable(w)
-		if up {
+		if b.isAvailable(w) {
 			c.availableCount++
 		}
-		if b.causes[w.Pod] != "" || !b.isOutdated(w) {
-			continue
+		if b.causes[w.Pod] == "" && b.isOutdated(w) {
+			outdated = append(outdated, w)
 		}
-		b.actions.Outdated++
-		b.actions.OutdatedNodes = append(b.actions.OutdatedNodes, w.SlurmName)
-		if owner := b.findSuccessorOwner(w); owner != "" {
-			b.actions.WithoutSuccessor, b.actions.SuccessorOwner = append(b.actions.WithoutSuccessor, w.SlurmName), owner
-		} else if b.desired.Update.Allowed {
-			c.add(w, up)
-		}
+	}
+	b.actions.Outdated = len(outdated)
+	b.sortForSuccessors(outdated)
+	for _, w := range outdated {
+		b.addOutdated(w, &c)
 	}
 	b.actions.Available = c.availableCount
 	for _, w := range c.chosen {
@@ -326,6 +292,19 @@ func (b *planRun) chooseUpdates() {
 	}
 	if b.slurm.Fresh && !b.desired.Deleting {
 		b.limitUpdates(&c)
+	}
+}
+
+// addOutdated makes an outdated worker a candidate if it may be updated now. One whose successor has no name stays as it is.
+func (b *planRun) addOutdated(w *Worker, c *updateCandidates) {
+	exists, owner := b.findSuccessor(w)
+	if owner != "" {
+		b.actions.WithoutSuccessor, b.actions.SuccessorOwner = append(b.actions.WithoutSuccessor, w.SlurmName), owner
+		return
+	}
+	b.actions.NodesToUpdate = append(b.actions.NodesToUpdate, w.SlurmName)
+	if exists && b.desired.Update.Allowed {
+		c.add(w, b.isAvailable(w))
 	}
 }
 

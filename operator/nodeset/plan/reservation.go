@@ -42,7 +42,7 @@ func planReservation(now time.Time, desired *Desired, observed *Observation, act
 		return ReservationChange{}
 	}
 	name, have := findReservation(desired, &observed.Slurm, read.List)
-	want := desiredReservation(now, desired, observed, name, actions.OutdatedNodes)
+	want := desiredReservation(now, desired, observed, name, actions.NodesToUpdate)
 	switch reservationStepOf(now, have, want, isUnderWay(have, actions.Waits)) {
 	case setReservation:
 		if have != nil && hasBegun(now, have) { // slurmctld refuses any start for it
@@ -116,16 +116,16 @@ func (s *SlurmReading) isOfOthers(r *slurm.Reservation) bool {
 }
 
 // desiredReservation returns the reservation that a scheduled update needs, nil for none: from when
-// workers are known to be outdated until the end of its window. A node leaves it with its outdated worker, since a record in a
+// workers are known to need an update until the end of its window. A node leaves it with its outdated worker, since a record in a
 // reservation that has begun cannot be created again with another shape.
 func desiredReservation(now time.Time, desired *Desired, observed *Observation, name string,
-	outdated []string) *slurm.ReservationRequest {
+	toUpdate []string) *slurm.ReservationRequest {
 	u := desired.ScheduledUpdate
 	if u == nil || desired.Deleting {
 		return nil
 	}
 	var names []string
-	for _, node := range outdated {
+	for _, node := range toUpdate {
 		if _, known := observed.Slurm.Records[node]; known {
 			names = append(names, node)
 		}

@@ -48,3 +48,25 @@ func TestNamesThatSlurmConfGivesToOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherOrdinalsReplaceNamesOfOthers: also without a maximum, as many as there are desired workers.
+func TestOtherOrdinalsReplaceNamesOfOthers(t *testing.T) {
+	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "other", Future: true} })
+	static := withRecord(0, func(r *Record) { r.Dynamic, r.Down = false, true })
+	for name, tc := range map[string]struct {
+		set  *planInput
+		want []string
+	}{
+		"one replica, and slurm.conf has its name":   {newInput(1, 0, withoutMaximum, withReserved("n-0")), []string{"create 1"}},
+		"one replica, and a FUTURE record of others": {newInput(1, 0, withoutMaximum, future), []string{"create 1"}},
+		"one replica, and a static node":             {newInput(1, 0, withoutMaximum, static), []string{"create 1"}},
+		"one replica, and a node without an owner":   {newInput(1, 0, withoutMaximum, withUnknownOwner(0)), []string{"create 1"}},
+		"others have the first two names":            {newInput(2, 0, withoutMaximum, withReserved("n-0"), withOwned("n-1")), []string{"create 2", "create 3"}},
+		"others have more names than there are replicas": {newInput(2, 0, withoutMaximum, withReserved("n-0", "n-1"), withOwned("n-2")),
+			[]string{"create 3"}},
+		"others have all names that are searched": {newInput(1, 0, withoutMaximum, withReserved("n-0", "n-1")), nil},
+		"no ordinal is above the maximum":         {newInput(1, 0, withMost(1), withReserved("n-0")), nil},
+	} {
+		t.Run(name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
+	}
+}

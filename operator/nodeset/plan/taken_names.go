@@ -92,12 +92,12 @@ func (b *planRun) countAwaited() int {
 
 // isNameFree reports whether a worker may be created with the name of a Slurm node. It records why not.
 func (b *planRun) isNameFree(name string) bool {
-	switch {
-	case b.slurm.OwnedByOthers[name] != "":
+	switch unknown := b.isOwnerUnknown(name); {
+	case b.slurm.OwnedByOthers[name] != "", b.rules.ReservedFor(b.desired, name) != "":
+		b.namesOfOthers++
 		return false
-	case b.rules.ReservedFor(b.desired, name) != "":
-		return false
-	case b.isOwnerUnknown(name):
+	case unknown:
+		b.namesOfOthers++
 		b.actions.OwnerUnknown = append(b.actions.OwnerUnknown, name)
 		return false
 	}
