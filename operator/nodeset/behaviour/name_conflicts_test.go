@@ -40,6 +40,39 @@ func TestANodeSetWithTheNameOfAWorker(t *testing.T) {
 	r.expectReady("Available: 2 of 2 workers are in service; no worker gpu-0 is created, because NodeSet gpu-0 has that name")
 }
 
+// TestOneReplicaBesideANodeSetOfItsName: also without a maximum it has another ordinal.
+func TestOneReplicaBesideANodeSetOfItsName(t *testing.T) {
+	other := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu-0", UID: "a"}}
+	other.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
+	r := newTestEnv(t, nodesettest.NewNodeSet(1), other)
+	for range 3 {
+		r.startWorkers()
+	}
+	if got := r.podNames(); got != "gpu-1" {
+		t.Errorf("pods = %q, want gpu-1", got)
+	}
+}
+
+func TestSubmittableBesideANodeSetWithTheNameOfAWorker(t *testing.T) {
+	other := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu-0", UID: "a"}}
+	other.Spec.ControllerRef = &corev1.LocalObjectReference{Name: "slurm"}
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(4)), other)
+	for range 3 {
+		r.startWorkers()
+	}
+	r.expectCondition("Submittable", "True", "RecordsReady")
+}
+
+func TestNamesOfStaticNodesAreNotSubmittable(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(2)))
+	for _, name := range []string{"gpu-0", "gpu-1"} {
+		r.slurm.Nodes[name] = nodesettest.NewSlurmNode(name, "IDLE")
+		r.slurm.Nodes[name].State.Flags = 0 // not dynamic
+	}
+	r.startWorkers()
+	r.expectCondition("Submittable", "False", "RecordsMissing")
+}
+
 // TestANodeSetThatIsLeftOut has no worker, and its deletion ends.
 func TestANodeSetThatIsLeftOut(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(2))

@@ -68,10 +68,11 @@ func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
 	for _, tc := range []struct {
 		name, slurmNode string
 		set             *v1beta1.NodeSet
+		pods            string
 	}{
-		{"with a maximum", "gpu-0", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1))},
-		{"without one", "gpu-0", nodesettest.NewNodeSet(1)},
-		{"one on each Kubernetes node", "kube-0", nodesettest.NewNodeSet(0, onKube0)},
+		{"with a maximum", "gpu-0", nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(1)), ""},
+		{"without one", "gpu-0", nodesettest.NewNodeSet(1), "gpu-1"},
+		{"one on each Kubernetes node", "kube-0", nodesettest.NewNodeSet(0, onKube0), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newTestEnv(t, tc.set)
@@ -82,8 +83,8 @@ func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
 			for range 4 {
 				r.pollAndReconcile()
 			}
-			if r.podNames() != "" || len(r.slurm.Calls) > 0 {
-				t.Errorf("the pods are %q, the writes to Slurm %q", r.podNames(), r.slurm.Calls)
+			if r.podNames() != tc.pods || len(r.slurm.Calls) > 0 {
+				t.Errorf("the pods are %q, want %q, the writes to Slurm %q", r.podNames(), tc.pods, r.slurm.Calls)
 			}
 			if c := r.expectCondition("Ready", "False", "SlurmNodesTaken"); !strings.Contains(c.Message, tc.slurmNode) {
 				t.Errorf("the condition says %q", c.Message)
