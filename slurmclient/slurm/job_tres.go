@@ -70,19 +70,29 @@ func (j *Job) countRequestedGPUs() (uint64, bool) {
 }
 
 // ParseGRESRequest parses the generic resources of a job's request, such as "gres/gpu:h100:2,gres/shard=1,license/x:1", each under
-// its name and under its name with type. It ignores other resources. If it cannot read an item, it returns the rest and an error.
+// its name and under its name with type. Of items with one name and type the largest counts, as for slurmctld: "gpu:2,gpu:3" are 3
+// (measured, docs/development/slurm.md, "Counts of generic resources"). It ignores other resources. If it cannot read an item, it
+// returns the rest and an error.
 func ParseGRESRequest(text string) (map[string]uint64, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var list []string
+	var largest map[string]uint64
+	var bad error
 	for item := range strings.SplitSeq(text, ",") {
 		rest, isGRES := strings.CutPrefix(item, "gres")
-		if isGRES && rest != "" && (rest[0] == '/' || rest[0] == ':') {
-			list = append(list, strings.ReplaceAll(rest[1:], "=", ":"))
+		if !isGRES || rest == "" || rest[0] != '/' && rest[0] != ':' {
+			continue
+		}
+		name, count, err := parseGRESItem(strings.ReplaceAll(rest[1:], "=", ":"))
+		if err != nil {
+			bad = fmt.Errorf("reading GRES %q: %w", text, err)
+		} else if name != "" {
+			setCount(&largest, name, max(largest[name], count))
 		}
 	}
-	return ParseGRES(strings.Join(list, ","))
+	var out map[string]uint64
+	for name, count := range largest {
+		addWithBase(&out, name, count)
+	}
+	return out, bad
 }
 
 // FormatGRES returns generic resources as text of TRES, such as "gres/gpu=4,gres/gpu:h100=4".

@@ -1,6 +1,9 @@
 package slurm
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 // TestGPUsOfJobs: the texts are those of a Slurm with the default AccountingStorageTRES, unless they name gres.
 func TestGPUsOfJobs(t *testing.T) {
@@ -43,6 +46,21 @@ func TestGPUsOfJobs(t *testing.T) {
 		allocated, known := tc.job.AllocatedTRES()
 		if allocated != tc.allocated || known != tc.known {
 			t.Errorf("%s: %q is allocated, known: %v", name, allocated, known)
+		}
+	}
+}
+
+// TestRepeatedGRESRequests has what slurmctld counts (docs/development/slurm.md, "Counts of generic resources").
+func TestRepeatedGRESRequests(t *testing.T) {
+	for text, want := range map[string]map[string]uint64{
+		"gres/gpu:2,gres/gpu:1":                             {"gpu": 2},
+		"gres/gpu:1,gres/gpu:3":                             {"gpu": 3},
+		"gres/gpu:h100:1,gres/gpu:h100:2":                   {"gpu": 2, "gpu:h100": 2},
+		"gres/gpu:h100:1,gres/gpu:2080ti:2,gres/gpu:h100:3": {"gpu": 5, "gpu:h100": 3, "gpu:2080ti": 2},
+		"gres/gpu:2,license/x:1,cpu=4,gres/nic":             {"gpu": 2, "nic": 1},
+	} {
+		if got, err := ParseGRESRequest(text); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
 	}
 }

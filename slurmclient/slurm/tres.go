@@ -84,28 +84,32 @@ func ParseGRES(text string) (map[string]uint64, error) {
 	var out map[string]uint64
 	var bad error
 	for _, item := range splitOutsideParens(text) {
-		item = strings.ReplaceAll(item, ":(null)", "")
-		item, _, _ = strings.Cut(item, "(")
-		if item == "" || item == "N/A" {
-			continue
-		}
 		name, count, err := parseGRESItem(item)
 		if err != nil {
 			bad = fmt.Errorf("reading GRES %q: %w", text, err)
-			continue
+		} else if name != "" {
+			addWithBase(&out, name, count)
 		}
-		if base, _, typed := strings.Cut(name, ":"); typed {
-			addCount(&out, name, count)
-			name = base
-		}
-		addCount(&out, name, count)
 	}
 	return out, bad
 }
 
-// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. An item without a count counts 1, and what sbatch does not read as a
-// count is a type, such as 2080ti and 3g.20gb. Of three parts the last one must be a count.
+// addWithBase adds a count under its name, such as gpu:h100, and under the name without the type.
+func addWithBase(to *map[string]uint64, name string, count uint64) {
+	if base, _, typed := strings.Cut(name, ":"); typed {
+		addCount(to, base, count)
+	}
+	addCount(to, name, count)
+}
+
+// parseGRESItem splits "gpu:h100:4(S:0-1)" into "gpu:h100" and 4. An item without a count counts 1, and what sbatch does not read as
+// a count is a type, such as 2080ti and 3g.20gb. Of three parts the last one must be a count. The name is empty for no resource.
 func parseGRESItem(item string) (name string, count uint64, err error) {
+	item = strings.ReplaceAll(item, ":(null)", "")
+	item, _, _ = strings.Cut(item, "(")
+	if item == "" || item == "N/A" {
+		return "", 0, nil
+	}
 	name, last, ok := cutLast(item, ':')
 	count, isCount := parseGRESCount(last)
 	switch {

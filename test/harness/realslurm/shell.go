@@ -44,7 +44,7 @@ func (c *Cluster) OpenShell(ctx context.Context) (*Shell, error) {
 // Run runs a script and returns its standard output and standard error. It returns an error if the
 // last command of the script fails.
 func (s *Shell) Run(script string) (string, error) {
-	if _, err := fmt.Fprintf(s.stdin, "{ %s\n} 2>&1 </dev/null; echo; echo %s $?\n", script, shellMark); err != nil {
+	if _, err := fmt.Fprintf(s.stdin, "{ %s\n} 2>&1 </dev/null; status=$?; echo; echo %s $status\n", script, shellMark); err != nil {
 		return "", fmt.Errorf("writing to the shell: %w", err)
 	}
 	var out strings.Builder
