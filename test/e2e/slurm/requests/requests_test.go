@@ -15,7 +15,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "seed of the random requests")
-	count = flag.Int("requests", 250, "how many requests are submitted to each release")
+	count = flag.Int("requests", 60, "how many requests are submitted to each release")
 )
 
 // TestRequestsAreReadAsSlurmReadsThem compares random requests in every version of slurmrestd's API.
