@@ -67,42 +67,6 @@ func (g Gate) Open(ctx context.Context) error {
 	return errors.Join(g.Conf.Apply(ctx), g.closed().Restore(ctx))
 }
 
-// A gate that is closed for longer than forgottenAfter was closed by an agent that has ended.
-const (
-	forgottenAfter = time.Minute
-	watchInterval  = 5 * time.Second
-)
-
-// Watch opens a gate that an agent has left closed, and gives partitions new states in slurm.conf with which slurmctld has
-// started, until the context ends.
-func (g Gate) Watch(ctx context.Context) { g.openForgotten(ctx, watchInterval, forgottenAfter) }
-
-func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Duration) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	hasStates := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := g.closed().RestoreLost(ctx); err != nil && ctx.Err() == nil {
-			g.Log.Error("partitions may be DOWN as they were during a reconfigure", "err", err)
-		}
-		// Once: of several agents the last one to get a revision would take the states of the first one back.
-		hasStates = hasStates || g.Conf.Apply(ctx) == nil
-		if age, closed := g.closed().Age(); !closed || age < forgotten {
-			continue
-		}
-		if err := g.Open(ctx); err == nil {
-			g.Log.Warn("partitions that were DOWN for a reconfigure are UP again")
-		} else if ctx.Err() == nil {
-			g.Log.Error("partitions are still DOWN for a reconfigure", "err", err)
-		}
-	}
-}
-
 // awaitLaunches waits until slurmctld has nothing more to send to nodes and no job waits for its nodes or their prolog, which
 // come before its launch.
 func (g Gate) awaitLaunches(ctx context.Context) {

@@ -79,9 +79,10 @@ func (c *cluster) writeFile(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		c.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		c.Fatal(err)
-	}
+	// Watch may read it meanwhile.
+	temporary := filepath.Join(c.dir, ".new")
+	c.must(os.WriteFile(temporary, []byte(text), 0o700))
+	c.must(os.Rename(temporary, path))
 }
 
 // setAsAdministrator sets a partition's state, as an administrator does.

@@ -38,18 +38,27 @@ type ConfStates struct {
 // errNoConf reports that slurm.conf is missing.
 var errNoConf = errors.New("there is no slurm.conf")
 
-// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied.
-func (c ConfStates) Apply(ctx context.Context) error {
+// Wanted returns the states in slurm.conf by partition.
+func (c ConfStates) Wanted() (map[string]string, error) {
 	files, err := configagent.ReadFiles(c.Live)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, has := files["slurm.conf"]; !has {
-		return errNoConf
+		return nil, errNoConf
 	}
-	wanted := map[string]string{}
+	out := map[string]string{}
 	for _, p := range slurmconf.PartitionsOf(Settings(files)) {
-		wanted[p.Name] = p.State
+		out[p.Name] = p.State
+	}
+	return out, nil
+}
+
+// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied.
+func (c ConfStates) Apply(ctx context.Context) error {
+	wanted, err := c.Wanted()
+	if err != nil {
+		return err
 	}
 	applied, err := record(c.File).read()
 	if err != nil && !errors.Is(err, errDamaged) {
