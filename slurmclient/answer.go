@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,6 +66,34 @@ type answer struct {
 	json    bool
 	body    []byte
 	outline wire.Outline
+	// redirect is where the server redirects to, without a path, empty for nowhere. retryAfter is how long it asks to wait.
+	redirect   string
+	retryAfter time.Duration
+}
+
+// newAnswer returns the answer with the body. Its outline is not read yet.
+func newAnswer(resp *http.Response, body []byte) *answer {
+	a := &answer{status: resp.StatusCode, body: body, retryAfter: retryAfterOf(resp, time.Now())}
+	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
+		a.redirect = to.Scheme + "://" + to.Host
+	}
+	return a
+}
+
+// retryAfterOf returns how long an overloaded server asks to wait (RFC 9110, 10.2.3), 0 for no time.
+func retryAfterOf(resp *http.Response, now time.Time) time.Duration {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second //nolint:gosec // 31 bits
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Sub(now))
 }
 
 // exchange sends one request and reads its whole answer. An error means that no usable answer
@@ -88,7 +117,7 @@ func (c *Client) exchange(
 		return nil, &Error{Code: CodeUnavailable, Op: op, Status: resp.StatusCode,
 			Message: fmt.Sprintf("the answer is larger than %d MiB", most>>20)}
 	}
-	ans := &answer{status: resp.StatusCode, body: body}
+	ans := newAnswer(resp, body)
 	if isJSON(resp) && len(body) > 0 {
 		ans.outline, ans.json = wire.ReadOutline(body)
 		c.recordServer(ans.outline.Server)
@@ -137,6 +166,9 @@ func (a *answer) problem(op string) error {
 	case a.status == http.StatusOK:
 		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
 			Message: "the answer is not JSON: is this a slurmrestd?"}
+	case a.redirect != "":
+		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
+			Message: "the server redirects to " + a.redirect + ", where no token is sent: use the URL of slurmrestd itself"}
 	}
 	// The error quotes nothing: the server may be anything, and people who see the error may
 	// not be allowed to see its answers.
@@ -144,7 +176,7 @@ func (a *answer) problem(op string) error {
 	if a.isMissingPath() {
 		code = CodeUnsupported
 	}
-	return &Error{Code: code, Op: op, Status: a.status}
+	return &Error{Code: code, Op: op, Status: a.status, RetryAfter: a.retryAfter}
 }
 
 // isMissingPath reports whether slurmrestd itself answered that it has no such path: "Unable find requested URL" (24.11), or

@@ -34,7 +34,7 @@ type Config struct {
 	TLS *tls.Config
 	// Timeout is the deadline of one request including its answer; 0 means 30 s. For lists of
 	// nodes and jobs it restarts with every chunk that arrives, so that a long list does not
-	// time out.
+	// time out before 15 minutes.
 	Timeout time.Duration
 	// Observer is called for every request and poll; nil means none.
 	Observer Observer
@@ -67,6 +67,8 @@ type Client struct {
 	intern *wire.Interner
 	// maxQueryBytes is the longest query that a request may have.
 	maxQueryBytes int
+	// listDeadline limits a list with its whole answer.
+	listDeadline time.Duration
 
 	mu          sync.Mutex
 	version     string
@@ -108,6 +110,7 @@ func New(cfg Config) (*Client, error) {
 		http:          &http.Client{Transport: transport.New(tc), CheckRedirect: noRedirect},
 		intern:        wire.NewInterner(),
 		maxQueryBytes: transport.MaxQueryBytes(base, socket),
+		listDeadline:  pollDeadline,
 	}, nil
 }
 

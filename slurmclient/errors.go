@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // Code is the kind of failure that an Error reports. Callers compare codes and never text.
@@ -49,6 +50,8 @@ type Error struct {
 	Number int
 	// Message is Slurm's text or a description of what went wrong.
 	Message string
+	// RetryAfter is how long the server asks to wait before the next request, 0 when it does not.
+	RetryAfter time.Duration
 	// Err is the cause, when there is one.
 	Err error
 }

@@ -36,7 +36,8 @@ type listCall[T any] struct {
 // run sends the request and calls yield for each record. A record is only valid during the call. If
 // run returns an error, the caller must discard all records.
 func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (out wire.Outline, err error) {
-	ctx = transport.WithOp(ctx, l.name)
+	ctx, cancel := context.WithTimeoutCause(transport.WithOp(ctx, l.name), c.listDeadline, errDeadline)
+	defer cancel()
 	err = c.renegotiate(ctx, l.bind, func(b wire.Binding) (err error) {
 		out, err = l.attempt(ctx, c, b, yield)
 		return err
@@ -97,7 +98,7 @@ func (l listCall[T]) readRefusal(ctx context.Context, c *Client, resp *http.Resp
 	if err != nil {
 		return requestError(ctx, l.op, err)
 	}
-	ans := &answer{status: resp.StatusCode, body: body}
+	ans := newAnswer(resp, body)
 	if isJSON(resp) && len(body) > 0 {
 		ans.outline, ans.json = wire.ReadOutline(body)
 		c.recordServer(ans.outline.Server)

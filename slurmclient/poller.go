@@ -2,6 +2,7 @@ package slurmclient
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -145,7 +146,7 @@ func (p *poller) publishPoll(
 		if err == nil && got.exceptional {
 			spent = 0
 		}
-		pause = pacing.PauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
+		pause = max(pacing.PauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures), requestedPause(err))
 		poll.Period = pause
 		poll.Round = time.Duration(got.round) * (pause + took)
 	})
@@ -159,6 +160,18 @@ func (p *poller) publishPoll(
 		}
 	}
 	return pacing.AddJitter(pause), err
+}
+
+// maxRequestedPause limits how long a server can have polls wait.
+const maxRequestedPause = 5 * time.Minute
+
+// requestedPause returns how long the server asks to wait, 0 for no time.
+func requestedPause(err error) time.Duration {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return min(e.RetryAfter, maxRequestedPause)
 }
 
 // writePoll writes the result of a poll into a snapshot that is not published yet, and returns why the

@@ -77,6 +77,7 @@ func (a *authTransport) anotherToken(refused string) (string, bool) {
 
 func (a *authTransport) send(req *http.Request, token string) (*http.Response, error) {
 	req = req.Clone(req.Context())
+	req.Header.Set("Cache-Control", "no-cache") // a proxy may keep answers (RFC 9111, 5.2.1.4)
 	if a.userName != "" {
 		req.Header.Set("X-SLURM-USER-NAME", a.userName)
 	}

@@ -62,7 +62,9 @@ func newBaseTransport(cfg Config) *http.Transport {
 		WriteBufferSize: 64 << 10,
 		ReadBufferSize:  64 << 10,
 	}
-	if cfg.Socket != "" {
+	if cfg.Socket == "" {
+		t.Proxy = http.ProxyFromEnvironment // HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as for the API server of Kubernetes
+	} else {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", cfg.Socket)
 		}

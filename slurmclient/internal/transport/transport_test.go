@@ -277,3 +277,12 @@ func TestQueriesFitTheirLimit(t *testing.T) {
 		t.Errorf("%d ids are sent where one is too long, want 1", n)
 	}
 }
+
+// TestProxies: a socket has none. net/http reads the environment once, so that a test cannot set it.
+func TestProxies(t *testing.T) {
+	for socket, want := range map[string]bool{"": true, "/run/slurmrestd.sock": false} {
+		if got := newBaseTransport(Config{Socket: socket}).Proxy != nil; got != want {
+			t.Errorf("socket %q: asks for a proxy %v, want %v", socket, got, want)
+		}
+	}
+}
