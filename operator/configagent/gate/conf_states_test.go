@@ -2,8 +2,10 @@ package gate
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -62,4 +64,48 @@ func TestAnAgentWithOlderFilesTakesNoStateBackForGood(t *testing.T) {
 		c.writeFile("standby/slurm.conf", "PartitionName=a State=DRAIN\n")
 	})
 	c.expectStates("once both agents have the revision", "a=DRAIN")
+}
+
+// TestAPartitionThatSlurmctldKeepsHasItsNewState: revision 2 removes a partition while slurmctld is away, which starts with revision 3 and keeps
+// the partition.
+func TestAPartitionThatSlurmctldKeepsHasItsNewState(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")
+	c.must(c.Conf.Apply(t.Context()))
+	c.writeFile("slurm.conf", "PartitionName=b\n")
+	c.must(c.closeAndOpen())
+	c.writeFile("slurm.conf", "PartitionName=a State=DRAIN\nPartitionName=b\n")
+	c.must(c.closeAndOpen())
+	c.expectStates("with revision 3", "a=DRAIN", "b=UP")
+	c.writeFile("slurm.conf", "PartitionName=b\n")
+	c.must(c.Close(t.Context()))
+	c.must(os.Remove(filepath.Join(c.dir, "partitions", "a")))
+	c.must(c.Open(t.Context()))
+	c.setAsAdministrator("a=DOWN") // slurmctld creates it with the state in slurm.conf, and somebody changes that
+	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")
+	c.must(c.closeAndOpen())
+	c.expectStates("removed and created again,", "a=DOWN", "b=UP")
+}
+
+// TestAPartitionThatCannotBeSetLeavesNoOtherOpen: somebody has deleted one with scontrol, and scontrol refuses another one.
+func TestAPartitionThatCannotBeSetLeavesNoOtherOpen(t *testing.T) {
+	c := newCluster(t, "b=UP", "c=UP", "d=DRAIN", "e=UP")
+	c.writeFile("scontrol", strings.Replace(fmt.Sprintf(fakePrograms["scontrol"], c.dir), "[ -e ../refuses ]", "[ -e ../refuses-${2#*=} ]", 1))
+	c.writeFile("refuses-b", "")
+	const rest = "PartitionName=c\nPartitionName=e\n"
+	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\nPartitionName=d State=DRAIN\n"+rest)
+	c.must(c.Conf.Apply(t.Context()))
+	c.writeFile("slurm.conf", "PartitionName=a State=DRAIN\nPartitionName=b State=DRAIN\nPartitionName=d\n"+rest)
+	if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "PartitionName=b") || strings.Contains(err.Error(), "PartitionName=a") {
+		t.Errorf("the error of Close is %v", err)
+	}
+	c.expectStates("closed,", "b=UP", "c=DOWN", "d=DOWN", "e=DOWN")
+	c.setAsAdministrator("b=DOWN") // scontrol refuses to set it UP as well
+	if err := c.Open(t.Context()); err == nil {
+		t.Error("a partition that stays DOWN is no error")
+	}
+	c.expectStates("open,", "b=DOWN", "c=UP", "d=UP", "e=UP")
+	c.must(os.Remove(filepath.Join(c.dir, "refuses-b")))
+	c.must(c.Open(t.Context()))
+	c.expectStates("allowed to,", "b=DRAIN", "c=UP", "d=UP", "e=UP")
 }

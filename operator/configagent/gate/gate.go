@@ -36,23 +36,21 @@ func (g Gate) closed() partition.Override {
 		States: map[string]string{partition.Up: partition.Down}}
 }
 
-// Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started before have reached their nodes,
-// or have taken longer than launchDelay. After an error the gate may be closed in part; Open opens it.
+// Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started
+// before have reached their nodes, or have taken longer than launchDelay. After an error all partitions are DOWN that could be set; Open opens them.
 func (g Gate) Close(ctx context.Context) error {
 	// First: a partition that slurmctld has lost is DOWN, and would not be opened again.
-	if err := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx)); err != nil {
-		return err
-	}
+	failed := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx))
 	states, err := g.Programs.States(ctx)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	defer g.KeepClosed(ctx)()
-	if err := g.closed().Set(ctx, slices.Sorted(maps.Keys(states))); err != nil {
-		return err
+	failed = errors.Join(failed, g.closed().Set(ctx, slices.Sorted(maps.Keys(states))))
+	if _, closed := g.closed().Age(); closed {
+		g.awaitLaunches(ctx)
 	}
-	g.awaitLaunches(ctx)
-	return nil
+	return failed
 }
 
 // KeepClosed keeps any Watch from opening the gate as a forgotten one until stop is called: a slow slurmctld, with a call of scontrol

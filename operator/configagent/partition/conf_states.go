@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -54,7 +53,8 @@ func (c ConfStates) Wanted() (map[string]string, error) {
 	return out, nil
 }
 
-// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied.
+// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied. One that cannot be set stays
+// due, and the others are set nevertheless.
 func (c ConfStates) Apply(ctx context.Context) error {
 	wanted, err := c.Wanted()
 	if err != nil {
@@ -67,19 +67,46 @@ func (c ConfStates) Apply(ctx context.Context) error {
 	if maps.Equal(wanted, applied) {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		// slurmctld takes the state of a new partition from slurm.conf itself.
-		if last := applied[name]; last == "" || last == wanted[name] {
-			continue
-		}
-		if err := c.Programs.SetState(ctx, name, wanted[name]); err != nil {
-			return err
-		}
-		if err := c.forgetOverridden(name); err != nil {
-			return err
+	next, err := c.setChanged(ctx, wanted, applied)
+	if maps.Equal(next, applied) {
+		return err
+	}
+	return errors.Join(err, record(c.File).write(next))
+}
+
+// setChanged sets the partitions whose wanted state differs from the applied one, and returns the states that are applied then.
+func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]string) (map[string]string, error) {
+	next := maps.Clone(wanted) // slurmctld takes the state of a new partition from slurm.conf itself
+	maps.Copy(next, applied)
+	if maps.Equal(next, wanted) {
+		return next, nil
+	}
+	states, err := c.Programs.States(ctx)
+	if err != nil {
+		return next, err
+	}
+	changed := map[string]string{}
+	for name := range applied {
+		state, isWanted := wanted[name]
+		_, exists := states[name]
+		switch {
+		case !isWanted && !exists:
+			delete(next, name)
+		case isWanted && !exists:
+			next[name] = state // it is a new one
+		case isWanted && state != applied[name]:
+			changed[name] = state
 		}
 	}
-	return record(c.File).write(wanted)
+	set, err := c.Programs.SetStates(ctx, changed)
+	for name, state := range set {
+		if failed := c.forgetOverridden(name); failed != nil {
+			err = errors.Join(err, failed)
+			continue // it is set once more
+		}
+		next[name] = state
+	}
+	return next, err
 }
 
 // forgetOverridden removes a partition from Overridden. A damaged file stays.

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,7 +12,13 @@ import (
 // TestAStateThatCouldNotBeSetIsNotForgotten: Restore must still give the partition its own state back.
 func TestAStateThatCouldNotBeSetIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
-	c := ConfStates{Programs: Programs{Scontrol: "/bin/false"}, Live: filepath.Join(dir, "live"),
+	programs := Programs{Execute: func(_ context.Context, _ string, args ...string) (string, error) {
+		if args[0] == "update" {
+			return "", errors.New("access/permission denied")
+		}
+		return "PartitionName=a AllowGroups=ALL State=UP TotalCPUs=4\n", nil
+	}}
+	c := ConfStates{Programs: programs, Live: filepath.Join(dir, "live"),
 		File: filepath.Join(dir, "states"), Overridden: filepath.Join(dir, "drained")}
 	if err := os.Mkdir(c.Live, 0o700); err != nil {
 		t.Fatal(err)
@@ -27,7 +35,9 @@ func TestAStateThatCouldNotBeSetIsNotForgotten(t *testing.T) {
 	if err := c.Apply(t.Context()); err == nil {
 		t.Error("a scontrol that fails is no error")
 	}
-	if got, err := record(c.Overridden).read(); err != nil || !maps.Equal(got, was) {
-		t.Errorf("the overridden partitions are %v, %v", got, err)
+	for _, file := range []string{c.File, c.Overridden} {
+		if got, err := record(file).read(); err != nil || !maps.Equal(got, was) {
+			t.Errorf("%s has %v, %v", filepath.Base(file), got, err)
+		}
 	}
 }

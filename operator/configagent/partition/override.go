@@ -39,7 +39,7 @@ type Override struct {
 // ErrExcluded reports that another Override is at work.
 var ErrExcluded = errors.New("partitions are closed for a reconfigure")
 
-// Set overrides those of the named partitions that have one of the States. After an error some may be overridden; Restore
+// Set overrides those of the named partitions that have one of the States. After an error the others may be overridden; Restore
 // gives them their state back.
 func (o Override) Set(ctx context.Context, names []string) error {
 	// The states come first: a partition that another agent has overridden before is in the file that is read then.
@@ -58,23 +58,19 @@ func (o Override) Set(ctx context.Context, names []string) error {
 		return err
 	}
 	isRecent := o.isWrittenSince(o.Since)
-	var changed []string
+	changed := map[string]string{}
 	for _, name := range names {
 		_, was := set[name]
-		if _, has := o.States[states[name]]; has && !(was && isRecent) {
-			changed = append(changed, name)
+		if other, has := o.States[states[name]]; has && !(was && isRecent) {
+			changed[name] = other
 			set[name] = states[name]
 		}
 	}
 	if err := errors.Join(o.noteHolder(names), record(o.File).write(set), o.forgetRestored()); err != nil {
 		return err
 	}
-	for _, name := range changed {
-		if err := o.Programs.SetState(ctx, name, o.States[set[name]]); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = o.Programs.SetStates(ctx, changed)
+	return err
 }
 
 // isWrittenSince reports whether File was written after a file of this machine that exists. Their volumes may have different clocks.
@@ -119,17 +115,18 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if err != nil {
 		return err
 	}
-	left := maps.Clone(set)
-	for _, name := range slices.Sorted(maps.Keys(set)) {
+	left, changed := maps.Clone(set), map[string]string{}
+	for name, own := range set {
 		if slices.Contains(keep, name) {
 			continue
 		}
-		if other, has := o.States[set[name]]; has && states[name] == other {
-			if err := o.Programs.SetState(ctx, name, set[name]); err != nil {
-				return err
-			}
+		if other, has := o.States[own]; has && states[name] == other {
+			changed[name] = own
 		}
 		delete(left, name)
+	}
+	if _, err := o.Programs.SetStates(ctx, changed); err != nil {
+		return err // File has all of them still
 	}
 	if len(left) == 0 {
 		o.forgetHolders()

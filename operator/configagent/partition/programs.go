@@ -1,13 +1,16 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +53,29 @@ func (p Programs) States(ctx context.Context) (map[string]string, error) {
 func (p Programs) SetState(ctx context.Context, partition, state string) error {
 	_, err := p.Run(ctx, "scontrol", "update", "PartitionName="+partition, "State="+state)
 	return err
+}
+
+// SetStates sets the states of partitions, and returns those that it has set. One that cannot be set is an error, and the others
+// are set nevertheless while slurmctld answers.
+func (p Programs) SetStates(ctx context.Context, states map[string]string) (set map[string]string, err error) {
+	set = map[string]string{}
+	failed := 0
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		refused := p.SetState(ctx, name, states[name])
+		if refused == nil {
+			set[name] = states[name]
+			continue
+		}
+		failed++
+		err = cmp.Or(err, refused)
+		if _, away := p.States(ctx); away != nil {
+			break
+		}
+	}
+	if failed > 1 {
+		err = fmt.Errorf("%d partitions are not set, the first one for: %w", failed, err)
+	}
+	return set, err
 }
 
 // shownHidden is the option Hidden of a partition, in a line as that of shownPartition.

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -157,18 +155,16 @@ func (o Override) restoreAgain(ctx context.Context, kept restored) error {
 		return err
 	}
 	lost := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(kept.States)) {
-		if other, has := o.States[kept.States[name]]; !has || states[name] != other {
-			continue
+	for name, own := range kept.States {
+		if other, has := o.States[own]; has && states[name] == other {
+			lost[name] = own
 		}
-		lost[name] = kept.States[name]
-		err = errors.Join(err, o.Programs.SetState(ctx, name, lost[name]))
 	}
-	switch {
-	case err != nil:
-		return err
-	case len(lost) == 0:
+	if len(lost) == 0 {
 		return o.forgetRestored()
+	}
+	if _, err := o.Programs.SetStates(ctx, lost); err != nil {
+		return err
 	}
 	return o.keepRestored(restored{kept.Started, lost})
 }
