@@ -109,3 +109,35 @@ func TestAPartitionThatCannotBeSetLeavesNoOtherOpen(t *testing.T) {
 	c.must(c.Open(t.Context()))
 	c.expectStates("allowed to,", "b=DRAIN", "c=UP", "d=UP", "e=UP")
 }
+
+// TestDownInSlurmConfStays: an agent has ended while the gate was closed, and slurm.conf then gives a partition the state that it has
+// in a closed gate.
+func TestDownInSlurmConfStays(t *testing.T) {
+	for name, apply := range map[string]func(c *cluster){
+		"slurmctld is given the revision":    func(c *cluster) { c.must(c.closeAndOpen()) },
+		"slurmctld starts with the revision": func(c *cluster) { c.watchWhile(func() {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "a=UP", "b=UP")
+			c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")
+			c.must(c.Close(t.Context()))
+			c.must(c.Conf.Apply(t.Context()))
+			c.writeFile("slurm.conf", "PartitionName=a State=DOWN\nPartitionName=b\n")
+			apply(c)
+			c.expectStates("with State=DOWN", "a=DOWN", "b=UP")
+		})
+	}
+}
+
+// TestDownInSlurmConfStaysAfterAKill: slurmctld is killed before it has saved what Open has set: b is DOWN again.
+func TestDownInSlurmConfStaysAfterAKill(t *testing.T) {
+	c := newCluster(t, "a=UP", "b=UP")
+	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")
+	c.must(c.closeAndOpen())
+	c.writeFile("slurm.conf", "PartitionName=a State=DOWN\nPartitionName=b\n")
+	c.must(c.Conf.Apply(t.Context(), c.closed())) // as Watch does
+	c.hasStarted(time.Now())
+	c.setAsAdministrator("b=DOWN")
+	c.restoreLost()
+	c.expectStates("after the kill", "a=DOWN", "b=UP")
+}

@@ -40,7 +40,7 @@ func (g Gate) closed() partition.Override {
 // before have reached their nodes, or have taken longer than launchDelay. After an error all partitions are DOWN that could be set; Open opens them.
 func (g Gate) Close(ctx context.Context) error {
 	// First: a partition that slurmctld has lost is DOWN, and would not be opened again.
-	failed := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx))
+	failed := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx, g.closed()))
 	states, err := g.Programs.States(ctx)
 	if err != nil {
 		return errors.Join(failed, err)
@@ -62,7 +62,7 @@ func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
 // Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not, but for new
 // states in slurm.conf that Close could not give to partitions.
 func (g Gate) Open(ctx context.Context) error {
-	return errors.Join(g.Conf.Apply(ctx), g.closed().Restore(ctx))
+	return errors.Join(g.Conf.Apply(ctx, g.closed()), g.closed().Restore(ctx))
 }
 
 // awaitLaunches waits until slurmctld has nothing more to send to nodes and no job waits for its nodes or their prolog, which

@@ -29,8 +29,7 @@ type ConfStates struct {
 	Live string
 	// File remembers the states in slurm.conf that partitions were given. It is in StateSaveLocation.
 	File string
-	// Overridden is the File of an Override, empty for none. It forgets a partition that slurm.conf gives a new state, which
-	// Restore would take for the overriding one.
+	// Overridden is the File of an Override, empty for none. Apply has it forget partitions.
 	Overridden string
 }
 
@@ -54,8 +53,9 @@ func (c ConfStates) Wanted() (map[string]string, error) {
 }
 
 // Apply sets the partitions whose state in slurm.conf differs from the last one that was applied. One that cannot be set stays
-// due, and the others are set nevertheless.
-func (c ConfStates) Apply(ctx context.Context) error {
+// due, and the others are set nevertheless. The overrides, and Overridden, forget a partition that it sets: Restore would take
+// its new state for the overriding one.
+func (c ConfStates) Apply(ctx context.Context, overrides ...Override) error {
 	wanted, err := c.Wanted()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c ConfStates) Apply(ctx context.Context) error {
 	if maps.Equal(wanted, applied) {
 		return nil
 	}
-	next, err := c.setChanged(ctx, wanted, applied)
+	next, err := c.setChanged(ctx, wanted, applied, overrides)
 	if maps.Equal(next, applied) {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c ConfStates) Apply(ctx context.Context) error {
 }
 
 // setChanged sets the partitions whose wanted state differs from the applied one, and returns the states that are applied then.
-func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]string) (map[string]string, error) {
+func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]string, overrides []Override) (map[string]string, error) {
 	next := maps.Clone(wanted) // slurmctld takes the state of a new partition from slurm.conf itself
 	maps.Copy(next, applied)
 	if maps.Equal(next, wanted) {
@@ -99,28 +99,11 @@ func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]s
 		}
 	}
 	set, err := c.Programs.SetStates(ctx, changed)
-	for name, state := range set {
-		if failed := c.forgetOverridden(name); failed != nil {
-			err = errors.Join(err, failed)
-			continue // it is set once more
+	for _, o := range append(overrides, Override{File: c.Overridden}) {
+		if failed := o.forget(set); failed != nil {
+			return next, errors.Join(err, failed) // they are set once more
 		}
-		next[name] = state
 	}
+	maps.Copy(next, set)
 	return next, err
-}
-
-// forgetOverridden removes a partition from Overridden. A damaged file stays.
-func (c ConfStates) forgetOverridden(name string) error {
-	set, err := record(c.Overridden).read()
-	if _, has := set[name]; !has {
-		if errors.Is(err, errDamaged) {
-			return nil
-		}
-		return err
-	}
-	delete(set, name)
-	if len(set) == 0 {
-		return record(c.Overridden).remove()
-	}
-	return record(c.Overridden).write(set)
 }

@@ -1,0 +1,57 @@
+package partition
+
+import (
+	"errors"
+	"maps"
+	"os"
+)
+
+// forget has neither Restore nor RestoreLost give the named partitions their state back. A damaged File stays.
+func (o Override) forget(names map[string]string) error {
+	if o.File == "" || len(names) == 0 {
+		return nil
+	}
+	set, err := record(o.File).read()
+	if err != nil && !errors.Is(err, errDamaged) {
+		return err
+	}
+	left := without(set, names)
+	switch {
+	case len(left) == len(set):
+	case len(left) == 0:
+		o.forgetHolders()
+		err = record(o.File).remove()
+	default:
+		err = record(o.File).write(left)
+	}
+	if err != nil && !errors.Is(err, errDamaged) {
+		return err
+	}
+	return o.forgetRestoredOf(names)
+}
+
+// forgetRestoredOf forgets what Restore keeps of the named partitions.
+func (o Override) forgetRestoredOf(names map[string]string) error {
+	if o.Saved == "" {
+		return nil
+	}
+	kept, at, err := o.readRestored()
+	left := without(kept.States, names)
+	if err != nil || len(left) == len(kept.States) {
+		return err
+	}
+	if len(left) == 0 {
+		return o.forgetRestored()
+	}
+	if err := o.keepRestored(restored{kept.Started, left}); err != nil {
+		return err
+	}
+	return os.Chtimes(o.restoredFile(), at, at) // the others were set then
+}
+
+// without returns the states of those partitions that others does not have.
+func without(states, others map[string]string) map[string]string {
+	out := maps.Clone(states)
+	maps.DeleteFunc(out, func(name, _ string) bool { _, has := others[name]; return has })
+	return out
+}
