@@ -2,8 +2,10 @@ package inuse
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,5 +39,25 @@ func TestADrainInSlurmConfStays(t *testing.T) {
 	stop()
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
 	c.watchFor(400*time.Millisecond, 100*time.Millisecond)
+	c.expectStates("a:DRAIN b:UP closed:DOWN")
+}
+
+// TestADrainInSlurmConfStaysBesideWatch: the partition was drained by an agent that has ended, slurmctld starts with State=DRAIN, and
+// both Watches of the next agent look at the same time. scontrol is slow.
+func TestADrainInSlurmConfStaysBesideWatch(t *testing.T) {
+	c := newCluster(t, "")
+	conf := partition.ConfStates{Programs: c.Programs, Live: c.Live, File: filepath.Join(c.dir, "states"), Overridden: c.File}
+	c.write("live/slurm.conf", "PartitionName=a\n")
+	if err := errors.Join(conf.Apply(t.Context()), c.shutFor("").Set(t.Context(), []string{"a"})); err != nil {
+		t.Fatal(err)
+	}
+	c.write("live/slurm.conf", "PartitionName=a State=DRAIN\n")
+	c.write("scontrol", strings.Replace(fmt.Sprintf(fakePrograms["scontrol"], c.dir), "update*)", "update*) sleep 0.3;", 1))
+	applied := make(chan error, 1)
+	go func() { applied <- conf.Apply(t.Context()) }()
+	time.Sleep(200 * time.Millisecond)
+	if err := errors.Join(c.shutFor("").Restore(t.Context()), <-applied); err != nil {
+		t.Fatal(err)
+	}
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
 }

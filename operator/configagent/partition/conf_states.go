@@ -56,6 +56,11 @@ func (c ConfStates) Wanted() (map[string]string, error) {
 // due, and the others are set nevertheless. The overrides, and Overridden, forget a partition that it sets: Restore would take
 // its new state for the overriding one.
 func (c ConfStates) Apply(ctx context.Context, overrides ...Override) error {
+	end, err := takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	wanted, err := c.Wanted()
 	if err != nil {
 		return err

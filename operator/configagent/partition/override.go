@@ -42,6 +42,11 @@ var ErrExcluded = errors.New("partitions are closed for a reconfigure")
 // Set overrides those of the named partitions that have one of the States. After an error the others may be overridden; Restore
 // gives them their state back.
 func (o Override) Set(ctx context.Context, names []string) error {
+	end, err := takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	// The states come first: a partition that another agent has overridden before is in the file that is read then.
 	states, err := o.exclusiveStates(ctx)
 	if err != nil {
@@ -103,6 +108,11 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if _, err := os.Stat(o.File); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	end, err := takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if o.isHeldByAnother() {
 		return nil
 	}
@@ -115,17 +125,9 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if err != nil {
 		return err
 	}
-	left, changed := maps.Clone(set), map[string]string{}
-	for name, own := range set {
-		if slices.Contains(keep, name) {
-			continue
-		}
-		if other, has := o.States[own]; has && states[name] == other {
-			changed[name] = own
-		}
-		delete(left, name)
-	}
-	if _, err := o.Programs.SetStates(ctx, changed); err != nil {
+	left := maps.Clone(set)
+	maps.DeleteFunc(left, func(name, _ string) bool { return !slices.Contains(keep, name) })
+	if _, err := o.Programs.SetStates(ctx, o.stillOverridden(without(set, left), states)); err != nil {
 		return err // File has all of them still
 	}
 	if len(left) == 0 {
@@ -140,6 +142,16 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 		return record(o.File).write(left)
 	}
 	return nil
+}
+
+// stillOverridden returns the own states of those partitions that have the overriding one.
+func (o Override) stillOverridden(own, states map[string]string) map[string]string {
+	out := maps.Clone(own)
+	maps.DeleteFunc(out, func(name, state string) bool {
+		other, has := o.States[state]
+		return !has || states[name] != other
+	})
+	return out
 }
 
 // remembered returns the states that overridden partitions had, nil if none is overridden. If the file is damaged, these are

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,11 +88,7 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	if started.Equal(kept.Started) {
 		return nil
 	}
-	for name, own := range kept.States {
-		if other, has := o.States[own]; has && states[name] == other {
-			set[name] = own
-		}
-	}
+	maps.Copy(set, o.stillOverridden(kept.States, states))
 	return nil
 }
 
@@ -102,6 +99,11 @@ func (o Override) RestoreLost(ctx context.Context) error {
 	if o.isOverridden() {
 		return nil
 	}
+	end, err := takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	kept, at, err := o.readRestored()
 	if err != nil || len(kept.States) == 0 {
 		return err
@@ -154,12 +156,7 @@ func (o Override) restoreAgain(ctx context.Context, kept restored) error {
 	if err != nil {
 		return err
 	}
-	lost := map[string]string{}
-	for name, own := range kept.States {
-		if other, has := o.States[own]; has && states[name] == other {
-			lost[name] = own
-		}
-	}
+	lost := o.stillOverridden(kept.States, states)
 	if len(lost) == 0 {
 		return o.forgetRestored()
 	}
