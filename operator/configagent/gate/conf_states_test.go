@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,4 +141,21 @@ func TestDownInSlurmConfStaysAfterAKill(t *testing.T) {
 	c.setAsAdministrator("b=DOWN")
 	c.restoreLost()
 	c.expectStates("after the kill", "a=DOWN", "b=UP")
+}
+
+// TestADamagedRecordIsLogged: partitions keep their states, which administrators may have set.
+func TestADamagedRecordIsLogged(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	var log strings.Builder
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	c.writeFile("states", "{")
+	c.writeFile("slurm.conf", "PartitionName=a State=DRAIN\n")
+	c.must(c.closeAndOpen())
+	c.expectStates("with a damaged record", "a=UP")
+	if strings.Count(log.String(), "level=ERROR") != 1 || !strings.Contains(log.String(), "partitions may lack a state") {
+		t.Errorf("the log is %q", log.String())
+	}
+	c.writeFile("slurm.conf", "PartitionName=a State=INACTIVE\n")
+	c.must(c.closeAndOpen())
+	c.expectStates("with a new state", "a=INACTIVE")
 }

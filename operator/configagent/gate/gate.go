@@ -40,7 +40,7 @@ func (g Gate) closed() partition.Override {
 // before have reached their nodes, or have taken longer than launchDelay. After an error all partitions are DOWN that could be set; Open opens them.
 func (g Gate) Close(ctx context.Context) error {
 	// First: a partition that slurmctld has lost is DOWN, and would not be opened again.
-	failed := errors.Join(g.closed().RestoreLost(ctx), g.Conf.Apply(ctx, g.closed()))
+	failed := errors.Join(g.closed().RestoreLost(ctx), g.applyStates(ctx))
 	states, err := g.Programs.States(ctx)
 	if err != nil {
 		return errors.Join(failed, err)
@@ -53,6 +53,14 @@ func (g Gate) Close(ctx context.Context) error {
 	return failed
 }
 
+// applyStates gives partitions new states in slurm.conf.
+func (g Gate) applyStates(ctx context.Context) error {
+	if err := g.Conf.CheckRecord(); err != nil {
+		g.Log.Error("partitions may lack a state that has changed in slurm.conf: compare it with scontrol show partitions", "err", err)
+	}
+	return g.Conf.Apply(ctx, g.closed())
+}
+
 // KeepClosed keeps any Watch from opening the gate as a forgotten one until stop is called: a slow slurmctld, with a call of scontrol
 // for each partition, takes longer than forgottenAfter to get a configuration.
 func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
@@ -62,7 +70,7 @@ func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
 // Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not, but for new
 // states in slurm.conf that Close could not give to partitions.
 func (g Gate) Open(ctx context.Context) error {
-	return errors.Join(g.Conf.Apply(ctx, g.closed()), g.closed().Restore(ctx))
+	return errors.Join(g.applyStates(ctx), g.closed().Restore(ctx))
 }
 
 // awaitLaunches waits until slurmctld has nothing more to send to nodes and no job waits for its nodes or their prolog, which

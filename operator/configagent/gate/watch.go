@@ -50,7 +50,7 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 // the first one back.
 func (g Gate) applyChanged(ctx context.Context, applied map[string]string) map[string]string {
 	wanted, err := g.Conf.Wanted()
-	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.Conf.Apply(ctx, g.closed()) != nil {
+	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.applyStates(ctx) != nil {
 		return applied
 	}
 	return wanted

@@ -52,6 +52,15 @@ func (c ConfStates) Wanted() (map[string]string, error) {
 	return out, nil
 }
 
+// CheckRecord returns an error if File is damaged. Apply replaces it, and does not know which states in slurm.conf have changed
+// since it was written.
+func (c ConfStates) CheckRecord() error {
+	if _, err := record(c.File).read(); errors.Is(err, errDamaged) {
+		return err
+	}
+	return nil
+}
+
 // Apply sets the partitions whose state in slurm.conf differs from the last one that was applied. One that cannot be set stays
 // due, and the others are set nevertheless. The overrides, and Overridden, forget a partition that it sets: Restore would take
 // its new state for the overriding one.
