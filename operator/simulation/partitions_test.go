@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -243,6 +244,20 @@ func (w *simulation) watchPartitions(p *simPod) {
 	}
 }
 
+// isControllerPod reports whether a pod is one of those that slurmctld's StatefulSet wants.
+func (w *simulation) isControllerPod(name string) bool {
+	set := find[*appsv1.StatefulSet](w.api, names.ControllerStatefulSet(ctldName))
+	if set == nil {
+		return false
+	}
+	for i := range *set.Spec.Replicas {
+		if name == names.ControllerPod(ctldName, int(i)) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkHeldIsTold holds the condition ConfigApplied to what the agents wait for.
 func (w *simulation) checkHeldIsTold(kind string, conditions []metav1.Condition) {
 	config := find[*corev1.ConfigMap](w.api, names.ControllerConfigMap(ctldName))
@@ -250,7 +265,7 @@ func (w *simulation) checkHeldIsTold(kind string, conditions []metav1.Condition)
 		return
 	}
 	for name, p := range w.pods {
-		if p.held != nil && !p.silent && p.wanted == config.Data[slurmconf.RevisionFile] &&
+		if w.isControllerPod(name) && p.held != nil && !p.silent && p.wanted == config.Data[slurmconf.RevisionFile] &&
 			meta.IsStatusConditionTrue(conditions, v1beta1.ConditionConfigApplied) {
 			w.failf("the revision of %s is held, and ConfigApplied is True", name)
 		}

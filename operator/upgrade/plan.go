@@ -154,8 +154,11 @@ func (d *Decision) judge(o Observation, applied string) {
 		d.Image = applied
 		d.StaysStopped = o.Daemon.HasState() && isRestoring(o)
 	}
-	if d.IsDeferred && o.Applied == "" && !isRestoring(o) { // no pod can get it yet; the record would mean that one may have it
+	if d.IsDeferred && o.Applied == "" && !isRestoring(o) { // no pod can get it yet; the records would mean that one may have it
 		d.Verdict, d.Status.NextImage = releases.Verdict{}, o.Last.NextImage
+		d.Status.ImageReleases = slices.DeleteFunc(d.Status.ImageReleases, func(known v1beta1.ImageRelease) bool {
+			return known.Image == o.Wanted && !slices.Contains(o.Last.ImageReleases, known)
+		})
 	}
 	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !restoredRelease(o).IsKnown() {
 		d.Verdict.Message += fmt.Sprintf("; annotation %s: %q names no release of Slurm, such as 24.11",

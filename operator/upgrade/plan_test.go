@@ -78,6 +78,12 @@ func TestPlan(t *testing.T) {
 			o.HasReady, o.Complete = false, false
 		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11",
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"its workload was deleted, and a third image waited before: what is not given is not recorded", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = "slurm:25.05", []v1beta1.ImageRelease{oldKnown}
+			o.Applied, o.HasReady, o.Complete, o.IsRecorded = "", false, false, false
+			o.Answers[imageNew] = Answer{Release: newRelease}
+		}, imageOld, "", "", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: "slurm:25.05",
+			ImageReleases: []v1beta1.ImageRelease{oldKnown}}},
 		{"its workload is deleted while the pods get it, and the old image is wanted again", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageNew, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied, o.Wanted, o.HasReady, o.Complete = "", imageOld, false, false
