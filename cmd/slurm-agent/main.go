@@ -97,7 +97,8 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 	o.slurmctld.Log = log
 	o.slurmctld.Gate = gate.Gate{Programs: programs, Log: log, File: state("closed_partitions"),
 		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states"),
-			Overridden: state("drained_partitions")}}
+			Overridden: state("drained_partitions")},
+		Serves: o.slurmctld.CheckServes}
 	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
 		GateFile: o.slurmctld.Gate.File, Log: log}
 }

@@ -2,11 +2,13 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -65,6 +67,26 @@ func TestAnAgentWithOlderFilesTakesNoStateBackForGood(t *testing.T) {
 		c.writeFile("standby/slurm.conf", "PartitionName=a State=DRAIN\n")
 	})
 	c.expectStates("once both agents have the revision", "a=DRAIN")
+}
+
+// TestTheAgentOfAStandbyChangesNoStates until its slurmctld takes over.
+func TestTheAgentOfAStandbyChangesNoStates(t *testing.T) {
+	c := newCluster(t, "a=UP")
+	c.writeFile("slurm.conf", "PartitionName=a\n")
+	c.must(c.closeAndOpen())
+	c.writeFile("slurm.conf", "PartitionName=a State=DRAIN\n")
+	var serves atomic.Bool
+	c.Serves = func(context.Context) error {
+		if serves.Load() {
+			return nil
+		}
+		return errors.New("a standby")
+	}
+	c.watchWhile(func() { time.Sleep(300 * time.Millisecond) })
+	c.expectStates("a standby", "a=UP")
+	serves.Store(true)
+	c.watchWhile(func() { time.Sleep(300 * time.Millisecond) })
+	c.expectStates("once it serves", "a=DRAIN")
 }
 
 // TestAPartitionThatSlurmctldKeepsHasItsNewState: revision 2 removes a partition while slurmctld is away, which starts with revision 3 and keeps

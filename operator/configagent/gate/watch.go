@@ -46,11 +46,11 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 }
 
 // applyChanged gives partitions the states in slurm.conf if these differ from the applied ones, nil for none, and returns those
-// that are applied. Without a change it does nothing: of several agents the last one to get a revision would take the states of
-// the first one back.
+// that are applied. Without a change, or beside a standby, it does nothing: of several agents the last one to get a revision would
+// take the states of the first one back.
 func (g Gate) applyChanged(ctx context.Context, applied map[string]string) map[string]string {
 	wanted, err := g.Conf.Wanted()
-	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.applyStates(ctx) != nil {
+	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.Serves != nil && g.Serves(ctx) != nil || g.applyStates(ctx) != nil {
 		return applied
 	}
 	return wanted
