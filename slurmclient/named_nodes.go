@@ -11,16 +11,15 @@ import (
 // snapshot expand.
 const maxNamedNodes = 1 << 22
 
-// checkNamedNodes returns an error if the jobs or reservations of a snapshot name too many nodes. Lists that cannot be read
-// name none.
+// checkNamedNodes returns an error if the jobs or reservations of a snapshot have too many nodes. Lists that cannot be read
+// name none. The nodes that jobs require or exclude do not count: any user may name all nodes in each of many jobs, and those who
+// expand these lists have bounds of their own.
 func checkNamedNodes(s *Snapshot, changed Resource) error {
 	c := nodeCounter{seen: map[string]bool{}}
 	switch changed {
 	case Jobs:
 		for _, j := range s.Jobs.Value {
 			c.countNodes(j.Nodes)
-			c.countNodes(j.RequiredNodes)
-			c.countNodes(j.ExcludedNodes)
 			c.countNodes(j.ScheduledNodes)
 		}
 	case Reservations:

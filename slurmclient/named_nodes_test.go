@@ -15,7 +15,7 @@ func TestObjectsThatNameTooManyNodesAreNoReading(t *testing.T) {
 	for name, update := range map[string]func(*Snapshot){
 		"too many nodes": func(s *Snapshot) {
 			for id := range 10 {
-				s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), ExcludedNodes: fmt.Sprintf("x%d-[0-1048000]", id)})
+				s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("x%d-[0-1048000]", id)})
 			}
 		},
 		"a panic": func(*Snapshot) { panic("halfway") },
@@ -44,11 +44,23 @@ func TestObjectsThatNameTooManyNodesAreNoReading(t *testing.T) {
 	}
 }
 
-// TestEqualListsNameTheirNodesOnce: many jobs exclude the same nodes.
+// TestUsersWhoNameManyNodesHideNoJobs: each job excludes all nodes but one, and those who expand the lists have bounds.
+func TestUsersWhoNameManyNodesHideNoJobs(t *testing.T) {
+	s := &Snapshot{}
+	for id := range 1_000 {
+		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), RequiredNodes: fmt.Sprintf("n%d", id),
+			ExcludedNodes: fmt.Sprintf("n[0-%d],n[%d-9999]", id, id+2)})
+	}
+	if err := checkNamedNodes(s, Jobs); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEqualListsNameTheirNodesOnce: many jobs are planned on the same nodes.
 func TestEqualListsNameTheirNodesOnce(t *testing.T) {
 	s := &Snapshot{}
 	for id := range 100_000 {
-		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("n%d", id%10_000), ExcludedNodes: "n[0-9999]"})
+		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("n%d", id%10_000), ScheduledNodes: "n[0-9999]"})
 	}
 	if err := checkNamedNodes(s, Jobs); err != nil {
 		t.Error(err)

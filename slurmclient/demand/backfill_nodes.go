@@ -23,7 +23,7 @@ func (s *simRun) keepNodesFor(t attempt) {
 	s.workLeft -= len(s.simNodes)
 	for i := range s.simNodes {
 		if c.isInPartition(i) && s.meets(t.request, s.simNodes[i].shape) &&
-			!t.request.ExcludedNodes[s.simNodes[i].name] {
+			!t.request.ExcludedNodes.Has(s.simNodes[i].name) {
 			s.keptNodes[i] = true
 		}
 	}
@@ -93,7 +93,7 @@ func (h *simulation) canRunLater(t attempt) bool {
 		m := &h.Nodes[i]
 		sh := &h.Shapes[m.Shape]
 		if !m.Use.Usable() || !slices.Contains(sh.Partitions, t.partition) || !h.meets(r, m.Shape) ||
-			r.ExcludedNodes[m.Node.Name] {
+			r.ExcludedNodes.Has(m.Node.Name) {
 			continue
 		}
 		n := sh.Room.Fits(r.chunk)

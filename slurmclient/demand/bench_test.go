@@ -63,6 +63,20 @@ func BenchmarkComputeLargeCluster(b *testing.B) {
 	}
 }
 
+// BenchmarkComputeUnlikeExcludes: 1,700 jobs differ, and each excludes all nodes but one.
+func BenchmarkComputeUnlikeExcludes(b *testing.B) {
+	s := largeSnapshot()
+	s.Jobs.Value = s.Jobs.Value[:1700]
+	for i, j := range s.Jobs.Value {
+		j.Reason, j.State.Base = "Resources", slurm.JobPending
+		j.ExcludedNodes = fmt.Sprintf("n[00000-%05d],n[%05d-09999]", i, i+2)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		demand.Compute(time.Unix(1_000_000, 0), s)
+	}
+}
+
 func BenchmarkComputeOneLargeArray(b *testing.B) {
 	s := largeSnapshot()
 	s.Jobs.Value = []*slurm.Job{{

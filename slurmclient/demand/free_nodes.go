@@ -106,10 +106,14 @@ func (p *planner) nodesNamedByJobs() map[string]bool {
 		for _, name := range p.requests[i].RequiredNodes {
 			out[name] = true
 		}
-		for name := range p.requests[i].ExcludedNodes {
-			out[name] = true
-		}
 	}
+	p.nodeNames.Union(out, func(yield func(*model.NameSet) bool) {
+		for i := range p.requests {
+			if !yield(p.requests[i].ExcludedNodes) {
+				return
+			}
+		}
+	})
 	return out
 }
 

@@ -13,7 +13,7 @@ func (c *nodeChoice) offeredCPUs(i int) uint64 {
 	r, s := c.request, &c.simNodes[i]
 	sh := &c.Shapes[s.shape]
 	if !c.isUp(i) || c.avoidedNodes[i] || c.keptNodes != nil && c.keptNodes[i] || !c.isInPartition(i) ||
-		!c.meets(r, s.shape) || r.ExcludedNodes[s.name] {
+		!c.meets(r, s.shape) || r.ExcludedNodes.Has(s.name) {
 		return 0
 	}
 	if r.Exclusive && !c.empty[i] || !c.empty[i] && c.exclusiveTo[i] != nil && c.exclusiveTo[i] != r ||

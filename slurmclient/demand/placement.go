@@ -168,16 +168,14 @@ func (p *planner) maxNodesOfJobIn(at, pool int) uint64 {
 
 // countExcluded returns how many of the pool's workers the request's jobs exclude. Existing or not,
 // they count towards the Max of the pool.
-func (p *planner) countExcluded(r *request, pool int) (count uint64) {
-	if pool == model.NoPool || p.Pools[pool].Spec.Max == 0 {
+func (p *planner) countExcluded(r *request, pool int) uint64 {
+	if r.ExcludedNodes == nil || pool == model.NoPool || p.Pools[pool].Spec.Max == 0 {
 		return 0
 	}
-	for name := range r.ExcludedNodes {
-		if ordinal, ok := p.Pools[pool].Spec.OrdinalOf(name); ok && ordinal < p.Pools[pool].Spec.Max {
-			count++
-		}
+	if p.namedWorkers == nil {
+		p.namedWorkers = p.nodeNames.WorkersByPool(p.Pools)
 	}
-	return count
+	return r.ExcludedNodes.CountOf(p.namedWorkers[pool])
 }
 
 // tryWorker returns why the job cannot have the named future worker.

@@ -21,6 +21,9 @@ type planner struct {
 	requests []request
 	// nodeByName has the index of every node, if jobs name any.
 	nodeByName map[string]int
+	// nodeNames are the names in the jobs' node lists. namedWorkers are the IDs of those of workers by pool, nil until needed.
+	nodeNames    *model.NodeNames
+	namedWorkers [][]int32
 	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
 	// limits are enforced.
 	limitsNodes, enforcementUnknown bool
@@ -54,17 +57,20 @@ type assignment struct {
 
 // newPlanner parses what the eligible groups request.
 func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
-	p := &planner{Cluster: c, groups: groups, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
+	p := &planner{Cluster: c, groups: groups, nodeNames: model.NewNodeNames(), Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
 	p.ReadSelection(s)
 	names := map[string]bool{}
 	for _, g := range groups {
 		if g.Class != pending.ClassCapacity {
 			continue
 		}
-		r := request{JobGroup: g, jobs: g.Jobs, Requirements: model.ParseRequirements(&g.JobSpec),
+		r := request{JobGroup: g, jobs: g.Jobs, Requirements: model.ParseRequirements(&g.JobSpec, p.nodeNames),
 			partitions: c.PartitionsOf(g.Partition), assignment: assignment{target: -1}}
 		if p.GuessesNodes {
 			r.DropGuessedMaximum()
+		}
+		if r.TooManyNames {
+			r.Deviations |= model.NamesTooMany
 		}
 		if g.Features != "" || r.TmpDisk > 0 {
 			r.meetsByShape = make([]uint8, len(c.Shapes))

@@ -50,6 +50,7 @@ const (
 	DeviationFederation          = model.DeviationFederation
 	DeviationUpcomingReservation = model.DeviationUpcomingReservation
 	DeviationSockets             = model.DeviationSockets
+	DeviationNames               = model.DeviationNames
 )
 
 // Deviations returns every deviation, in display order.

@@ -50,6 +50,9 @@ const (
 	DeviationUpcomingReservation Deviation = "upcoming_reservation"
 	// DeviationSockets is a request of generic resources per socket.
 	DeviationSockets Deviation = "sockets"
+	// DeviationNames is a job that requires or excludes nodes by name, where the lists of all jobs are too long together. Its
+	// lists do not count.
+	DeviationNames Deviation = "names"
 )
 
 // Deviations returns every deviation, in display order.
@@ -58,7 +61,7 @@ func Deviations() []Deviation {
 		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES,
 		DeviationHeterogeneous,
 		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
-		DeviationEnforcement,
+		DeviationEnforcement, DeviationNames,
 	}
 }
 
@@ -103,6 +106,7 @@ const (
 	IsFederated
 	OverlapsReservation
 	MayBeUnenforced
+	NamesTooMany
 )
 
 // AddUnmodelled counts jobs with the deviations.

@@ -32,22 +32,27 @@ type Requirements struct {
 	// Readable is whether the constraint and the generic resources could be parsed. Otherwise no node runs the job.
 	Readable      bool
 	RequiredNodes []string
-	ExcludedNodes map[string]bool
+	ExcludedNodes *NameSet
+	// TooManyNames is whether its node lists exceed the bounds of NodeNames, so that they do not count.
+	TooManyNames bool
 	// Exclusive is whether the job has its nodes to itself. ExclusiveToGroup is whether it shares
 	// them only with jobs of its group, which have the same user.
 	Exclusive, ExclusiveToGroup bool
 }
 
-// ParseRequirements parses the record of a job. It never fails: malformed generic resources and a malformed constraint clear
-// Readable.
-func ParseRequirements(a *JobSpec) Requirements {
+// ParseRequirements parses the record of a job, with the names of all jobs. It never fails: malformed generic resources and a
+// malformed constraint clear Readable.
+func ParseRequirements(a *JobSpec, names *NodeNames) Requirements {
+	required, ok := names.readList(a.requiredNodes)
+	excluded, alsoOK := names.readSet(a.excludedNodes)
 	n := Requirements{
 		Nodes: max(a.nodes, 1), MaxNodes: a.maxNodes,
 		CPUs: max(a.CPUs, 1), Tasks: a.tasks, CPUsPerTask: max(a.CPUsPerTask, 1),
 		MinCPUs: max(a.minCPUs, 1), TmpDisk: a.tmpDisk,
 		MemoryPerNode: a.memoryPerNode, MemoryPerCPU: a.memoryPerCPU,
 		ThreadsPerCore: a.threadsPerCore, WholeMemory: a.wholeMemory,
-		TasksPerNode: a.tasksPerNode, RequiredNodes: expandHostlist(a.requiredNodes),
+		TasksPerNode: a.tasksPerNode, RequiredNodes: required, ExcludedNodes: excluded,
+		TooManyNames: !ok || !alsoOK,
 	}
 	if a.memoryPerTRES != "" {
 		n.MemoryPerNode = 0 // slurmctld reports the memory of one unit of the resource
@@ -59,9 +64,6 @@ func ParseRequirements(a *JobSpec) Requirements {
 	n.Nodes = max(n.Nodes, uint64(len(n.RequiredNodes)))
 	n.preferredNodes = max(n.preferredNodes, n.Nodes)
 	n.constraint, n.Readable = constraint.Parse(a.Features)
-	if a.excludedNodes != "" {
-		n.ExcludedNodes = ExpandHostlists([]string{a.excludedNodes})
-	}
 	for mode := range strings.SplitSeq(a.shared, ",") {
 		n.Exclusive = n.Exclusive || mode == "none" || mode == "topo"
 		n.ExclusiveToGroup = n.ExclusiveToGroup || mode == "user" || mode == "mcs"
@@ -199,7 +201,7 @@ func (n *Requirements) Meets(s *NodeShape) bool {
 
 // ExcludesNode reports whether the job excludes a node by name.
 func (n *Requirements) ExcludesNode(node string) bool {
-	return n.ExcludedNodes[node] || (len(n.RequiredNodes) > 0 && slices.Contains(n.RequiredNodes, node))
+	return n.ExcludedNodes.Has(node) || (len(n.RequiredNodes) > 0 && slices.Contains(n.RequiredNodes, node))
 }
 
 // MaxNodesWithin returns how many nodes the job can have under the limit. PreferredNodesWithin
