@@ -24,6 +24,16 @@ func All(expr string) (iter.Seq[string], error) {
 	return list.allNames(), nil
 }
 
+// Bytes returns an iterator over the names that Expand would return. Each one is valid until the next one, and must not be
+// modified.
+func Bytes(expr string) (iter.Seq[[]byte], error) {
+	list, err := parseExpression(expr)
+	if err != nil {
+		return nil, err
+	}
+	return list.allBytes(), nil
+}
+
 // Count returns the number of names that Expand would return, without expanding them.
 func Count(expr string) (int, error) {
 	list, err := parseExpression(expr)
@@ -32,6 +42,16 @@ func Count(expr string) (int, error) {
 
 func (l expression) allNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
+		for name := range l.allBytes() {
+			if !yield(string(name)) {
+				return
+			}
+		}
+	}
+}
+
+func (l expression) allBytes() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
 		name := make([]byte, 0, MaxNameLength)
 		for _, e := range l.elements {
 			if !e.yieldNames(name, yield) {
@@ -43,9 +63,9 @@ func (l expression) allNames() iter.Seq[string] {
 
 // yieldNames yields every name that begins with name and continues with the element. It reports
 // whether the caller wants more names.
-func (e element) yieldNames(name []byte, yield func(string) bool) bool {
+func (e element) yieldNames(name []byte, yield func([]byte) bool) bool {
 	if len(e) == 0 {
-		return yield(string(name))
+		return yield(name)
 	}
 	first, rest := e[0], e[1:]
 	if first.ranges == nil {

@@ -173,17 +173,17 @@ func (n *NodeNames) readIDs(list string) (ids []int32, ok bool) {
 		n.namesLeft = 0
 		return nil, false
 	}
-	names, _ := hostlist.All(list)
+	names, _ := hostlist.Bytes(list)
 	ids = make([]int32, 0, min(count, maxDistinctNames))
 	for name := range names {
-		id, known := n.ids[name]
+		id, known := n.ids[string(name)]
 		if !known {
 			if len(n.names) == maxDistinctNames {
 				return nil, false
 			}
 			id = int32(len(n.names)) //nolint:gosec // below maxDistinctNames
-			n.ids[name] = id
-			n.names = append(n.names, name)
+			n.names = append(n.names, string(name))
+			n.ids[n.names[id]] = id
 		}
 		ids = append(ids, id)
 	}
