@@ -156,6 +156,28 @@ func BenchmarkComputePoolsOfUnlikeJobs(b *testing.B) {
 	}
 }
 
+// BenchmarkComputeUnlikeJobsOfOnePartition has no two jobs alike, and all pools in one partition.
+func BenchmarkComputeUnlikeJobsOfOnePartition(b *testing.B) {
+	for _, count := range []int{20, 200, 1000} {
+		b.Run(fmt.Sprintf("pools=%d", count), func(b *testing.B) {
+			s := largeSnapshot()
+			for i, j := range s.Jobs.Value {
+				j.Partition, j.MemoryPerCPU = "p00", slurm.Num(uint64(1000+i))
+			}
+			var pools []demand.Pool
+			for i := range count {
+				feature := fmt.Sprintf("pool-%04d", i)
+				pools = append(pools, demand.Pool{Name: "ns/" + feature, Feature: feature, WorkerPrefix: feature + "-", Max: 100,
+					Partitions: []string{"p00"}, Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4"}})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				demand.Compute(time.Unix(1_000_000, 0), s, pools...)
+			}
+		})
+	}
+}
+
 // BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with alternating nodes
 // and without a Shape.
 func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
