@@ -11,8 +11,10 @@ import (
 type packer struct {
 	*planner
 	bins []bin
-	// openBins are the bins with room, by shape.
+	// openBins are the bins with room, by shape. openRoom is, for each shape, at least the largest room for each resource on them, so
+	// that a chunk that it has no room for fits on none.
 	openBins [][]int
+	openRoom []model.Amounts
 }
 
 // assignPools assigns the request's jobs to the pools that could run them, as many to each pool as
@@ -84,16 +86,33 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 		return sum
 	}
 	for _, shape := range b.candidateShapes(r) {
-		if !b.meets(r, shape) {
+		if !b.mayFit(r, shape) || !b.meets(r, shape) {
 			continue
 		}
+		before := sum
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
 			chunks := min(have.room.Fits(r.chunk), r.maxChunksPerNode(jobs))
 			sum = saturating.Add(sum, saturating.Mul(chunks, have.count))
 		}
+		if sum == before {
+			b.measureOpenRoom(shape)
+		}
 	}
 	return sum
+}
+
+// mayFit reports whether a chunk of the request may fit on an open bin of the shape.
+func (b *packer) mayFit(r *request, shape int) bool {
+	return len(b.openBins[shape]) > 0 && b.openRoom[shape].Fits(r.chunk) > 0
+}
+
+// measureOpenRoom determines the largest room on the open bins of a shape.
+func (b *packer) measureOpenRoom(shape int) {
+	clear(b.openRoom[shape])
+	for _, i := range b.openBins[shape] {
+		b.openRoom[shape].Raise(b.bins[i].room)
+	}
 }
 
 // chunkCount returns the number of chunks of a job, not counting the nodes that it names.
@@ -147,14 +166,16 @@ func (b *packer) packRequest(r *request) {
 // one node, and returns how many are left.
 func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
 	for _, shape := range b.candidateShapes(r) {
-		if !b.meets(r, shape) {
+		if left == 0 {
+			break
+		}
+		if !b.mayFit(r, shape) || !b.meets(r, shape) {
 			continue
 		}
 		for _, i := range slices.Clone(b.openBins[shape]) {
-			if left == 0 {
-				return 0
+			if left > 0 {
+				left -= b.fillBin(i, r, left)
 			}
-			left -= b.fillBin(i, r, left)
 		}
 		b.openBins[shape] = slices.DeleteFunc(b.openBins[shape], func(i int) bool {
 			return b.bins[i].room[model.AmountCPUs] == 0
@@ -209,6 +230,10 @@ func (b *packer) pushBin(n bin) {
 	if n.shape < 0 || n.room[model.AmountCPUs] == 0 {
 		return
 	}
+	if b.openRoom[n.shape] == nil {
+		b.openRoom[n.shape] = make(model.Amounts, len(n.room))
+	}
+	b.openRoom[n.shape].Raise(n.room)
 	b.openBins[n.shape] = append(b.openBins[n.shape], len(b.bins)-1)
 	b.openBins[n.shape] = b.openBins[n.shape][max(0, len(b.openBins[n.shape])-maxOpenBins):]
 }

@@ -31,6 +31,13 @@ func (a Amounts) Fits(v Amounts) uint64 {
 	return n
 }
 
+// Raise raises each resource of a to at least that of v.
+func (a Amounts) Raise(v Amounts) {
+	for i, x := range v {
+		a[i] = max(a[i], x)
+	}
+}
+
 // Take subtracts v from a n times. The caller ensures that a is large enough.
 func (a Amounts) Take(v Amounts, n uint64) {
 	for i, x := range v {
