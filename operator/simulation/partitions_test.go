@@ -247,7 +247,7 @@ func (w *simulation) watchPartitions(p *simPod) {
 // isControllerPod reports whether a pod is one of those that slurmctld's StatefulSet wants.
 func (w *simulation) isControllerPod(name string) bool {
 	set := find[*appsv1.StatefulSet](w.api, names.ControllerStatefulSet(ctldName))
-	if set == nil {
+	if set == nil || set.Spec.Replicas == nil { // somebody else's
 		return false
 	}
 	for i := range *set.Spec.Replicas {
