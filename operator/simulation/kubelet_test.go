@@ -81,8 +81,11 @@ func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 		return
 	}
 	kind := kindsOfDaemons[p.daemon]
-	w.checkStart(kind, release)
-	w.hasRun[kind] = true
+	// What starts before the operator deletes the objects of a daemon outside is forgotten with it.
+	if a, isAccounting := w.objectOf(kind).(*v1beta1.Accounting); !isAccounting || !a.Spec.External {
+		w.checkStart(kind, release)
+		w.hasRun[kind] = true
+	}
 	w.addresses++
 	change(w.api, pod.Name, func(pod *corev1.Pod) { pod.Status.PodIP = fmt.Sprint("10.0.0.", w.addresses) })
 	if p.started, p.keys = true, w.writtenKeys(); p.daemon == "login" {
