@@ -52,9 +52,6 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 		return errNotAsSeen // another NodeSet has just created a worker of that name
 	}
 	err = r.client.Create(ctx, pod, client.FieldOwner(FieldManager))
-	if err != nil {
-		r.claimedNames.Release(cluster, name, s.nodeSet.UID)
-	}
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return r.reportNameTaken(ctx, s, pod.Name)

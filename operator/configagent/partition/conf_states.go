@@ -114,7 +114,7 @@ func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]s
 	}
 	set, err := c.Programs.SetStates(ctx, changed)
 	for _, o := range append(overrides, Override{File: c.Overridden}) {
-		if failed := o.forget(set); failed != nil {
+		if failed := o.forgetPartitions(set); failed != nil {
 			return next, errors.Join(err, failed) // they are set once more
 		}
 	}

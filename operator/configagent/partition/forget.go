@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// forget has neither Restore nor RestoreLost give the named partitions their state back. A damaged File stays.
-func (o Override) forget(names map[string]string) error {
+// forgetPartitions has neither Restore nor RestoreLost give the named partitions their state back. A damaged File stays.
+func (o Override) forgetPartitions(names map[string]string) error {
 	if o.File == "" || len(names) == 0 {
 		return nil
 	}
@@ -15,7 +15,7 @@ func (o Override) forget(names map[string]string) error {
 	if err != nil && !errors.Is(err, errDamaged) {
 		return err
 	}
-	left := without(set, names)
+	left := withoutPartitions(set, names)
 	switch {
 	case len(left) == len(set):
 	case len(left) == 0:
@@ -36,7 +36,7 @@ func (o Override) forgetRestoredOf(names map[string]string) error {
 		return nil
 	}
 	kept, at, err := o.readRestored()
-	left := without(kept.States, names)
+	left := withoutPartitions(kept.States, names)
 	if err != nil || len(left) == len(kept.States) {
 		return err
 	}
@@ -49,8 +49,8 @@ func (o Override) forgetRestoredOf(names map[string]string) error {
 	return os.Chtimes(o.restoredFile(), at, at) // the others were set then
 }
 
-// without returns the states of those partitions that others does not have.
-func without(states, others map[string]string) map[string]string {
+// withoutPartitions returns the states of those partitions that others does not have.
+func withoutPartitions(states, others map[string]string) map[string]string {
 	out := maps.Clone(states)
 	maps.DeleteFunc(out, func(name, _ string) bool { _, has := others[name]; return has })
 	return out

@@ -127,7 +127,7 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	}
 	left := maps.Clone(set)
 	maps.DeleteFunc(left, func(name, _ string) bool { return !slices.Contains(keep, name) })
-	if _, err := o.Programs.SetStates(ctx, o.stillOverridden(without(set, left), states)); err != nil {
+	if _, err := o.Programs.SetStates(ctx, o.stillOverridden(withoutPartitions(set, left), states)); err != nil {
 		return err // File has all of them still
 	}
 	if len(left) == 0 {

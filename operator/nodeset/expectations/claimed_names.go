@@ -37,7 +37,8 @@ func (c nameClaim) isOver(now time.Time) bool { return now.Sub(c.at) >= claimKep
 // NewClaimedNames returns no claims.
 func NewClaimedNames() *ClaimedNames { return &ClaimedNames{claims: map[claimedName]nameClaim{}} }
 
-// Claim claims a name for a worker of a NodeSet, and reports whether no other NodeSet has it.
+// Claim claims a name for a worker of a NodeSet, and reports whether no other NodeSet has it. A claim stays also when the pod could
+// not be created, since a request that fails may have created it.
 func (c *ClaimedNames) Claim(cluster refs.ClusterKey, name string, nodeSet types.UID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,13 +52,4 @@ func (c *ClaimedNames) Claim(cluster refs.ClusterKey, name string, nodeSet types
 	}
 	c.claims[key] = nameClaim{nodeSet, now}
 	return true
-}
-
-// Release gives up a name whose pod was not created.
-func (c *ClaimedNames) Release(cluster refs.ClusterKey, name string, nodeSet types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if key := (claimedName{cluster, name}); c.claims[key].nodeSet == nodeSet {
-		delete(c.claims, key)
-	}
 }

@@ -66,8 +66,8 @@ func startCluster(t *testing.T, release string) *testCluster {
 	return &testCluster{cluster, t, shell, map[string][]string{}}
 }
 
-// run runs a command in the cluster and returns its output. ok is false if it fails.
-func (c *testCluster) run(argv ...string) (text string, ok bool) {
+// runCommand runs a command in the cluster and returns its output. ok is false if it fails.
+func (c *testCluster) runCommand(argv ...string) (text string, ok bool) {
 	for i, word := range argv {
 		argv[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
@@ -75,12 +75,12 @@ func (c *testCluster) run(argv ...string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// submit submits random requests, held so that none starts, and returns those that slurmctld accepts.
-func (c *testCluster) submit(g generator, count int) []*submittedJob {
+// submitRequests submits random requests, held so that none starts, and returns those that slurmctld accepts.
+func (c *testCluster) submitRequests(g generator, count int) []*submittedJob {
 	var out []*submittedJob
 	for range count {
 		j := &submittedJob{request: g.newRequest()}
-		text, ok := c.run(append([]string{"sbatch", "--parsable", "--hold", "--wrap=sleep 1"}, j.args...)...)
+		text, ok := c.runCommand(append([]string{"sbatch", "--parsable", "--hold", "--wrap=sleep 1"}, j.args...)...)
 		if !ok {
 			continue
 		}
@@ -102,12 +102,12 @@ func (c *testCluster) askSlurm(jobs []*submittedJob) {
 	byID := map[string]*submittedJob{}
 	for _, j := range jobs {
 		byID[fmt.Sprint(j.id)] = j
-		j.requiredNodes, j.excludedNodes = c.hostnames(j.required), c.hostnames(j.excluded)
+		j.requiredNodes, j.excludedNodes = c.expandHostlist(j.required), c.expandHostlist(j.excluded)
 		if j.constraint != "" && j.constrainsSingleNodes {
 			j.meetingNodes = c.nodesThatMeet(j.constraint)
 		}
 	}
-	text, ok := c.run("scontrol", "-o", "show", "job")
+	text, ok := c.runCommand("scontrol", "-o", "show", "job")
 	if !ok {
 		c.t.Fatal(text)
 	}
@@ -120,7 +120,7 @@ func (c *testCluster) askSlurm(jobs []*submittedJob) {
 			j.shown = shown
 		}
 	}
-	text, ok = c.run("squeue", "-a", "-r", "-h", "-o", "%F")
+	text, ok = c.runCommand("squeue", "-a", "-r", "-h", "-o", "%F")
 	if !ok {
 		c.t.Fatal(text)
 	}
@@ -146,12 +146,12 @@ func (c *testCluster) countTasks(id uint32) int {
 	return len(strings.Fields(text))
 }
 
-// hostnames returns the names of a hostlist, sorted, each once.
-func (c *testCluster) hostnames(list string) []string {
+// expandHostlist returns the names of a hostlist, sorted, each once.
+func (c *testCluster) expandHostlist(list string) []string {
 	if list == "" {
 		return nil
 	}
-	text, ok := c.run("scontrol", "show", "hostnames", list)
+	text, ok := c.runCommand("scontrol", "show", "hostnames", list)
 	if !ok {
 		c.t.Fatal(text)
 	}
@@ -185,7 +185,7 @@ func (c *testCluster) nodesThatRun(constraint string) []string {
 func (c *testCluster) nodesOfTestOnly(constraint string) []string {
 	var out []string
 	for _, node := range slices.Sorted(maps.Keys(nodeFeatures())) {
-		if _, ok := c.run("sbatch", "--test-only", "--wrap=sleep 1", "--nodes=1", "--nodelist="+node, "--constraint="+constraint); ok {
+		if _, ok := c.runCommand("sbatch", "--test-only", "--wrap=sleep 1", "--nodes=1", "--nodelist="+node, "--constraint="+constraint); ok {
 			out = append(out, node)
 		}
 	}

@@ -28,7 +28,7 @@ func TestRequestsAreReadAsSlurmReadsThem(t *testing.T) {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, release)
-			jobs := c.submit(generator{rand.New(rand.NewPCG(*seed, 0))}, *count)
+			jobs := c.submitRequests(generator{rand.New(rand.NewPCG(*seed, 0))}, *count)
 			if len(jobs) < *count/4 {
 				t.Fatalf("slurmctld accepted only %d of %d requests", len(jobs), *count)
 			}
