@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"math"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
@@ -15,6 +16,20 @@ type packer struct {
 	// that a chunk that it has no room for fits on none.
 	openBins [][]int
 	openRoom []model.Amounts
+	// indexes are the indexes of the partitions, nil until needed. members are the pools' places in them.
+	indexes []*roomIndex
+	members [][]sourceInIndex
+	// anyRoom is room for anything. The others are scratch.
+	anyRoom, scratchRoom, least model.Amounts
+	chunks                      []model.Amounts
+}
+
+func newPacker(p *planner) *packer {
+	resources := model.AmountGRES + len(p.GresNames)
+	return &packer{planner: p, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
+		indexes: make([]*roomIndex, len(p.Partitions)), members: make([][]sourceInIndex, len(p.Pools)),
+		anyRoom:     slices.Repeat(model.Amounts{math.MaxUint64}, resources),
+		scratchRoom: make(model.Amounts, resources), least: make(model.Amounts, resources)}
 }
 
 // assignPools assigns the request's jobs to the pools that could run them, as many to each pool as
@@ -26,9 +41,6 @@ func (b *packer) assignPools(r *request) uint64 {
 		if n == rest.jobs {
 			b.packRequest(rest)
 			return 0
-		}
-		if n == 0 {
-			b.markFull(rest.pool)
 		}
 		if n > 0 {
 			some := *rest
@@ -70,13 +82,6 @@ func (b *packer) countAllowed(r *request) uint64 {
 	return 0
 }
 
-// markFull records whether the pool has no room left for any job.
-func (b *packer) markFull(pool int) {
-	p := &b.Pools[pool]
-	p.Full = p.NewLeft == 0 &&
-		!slices.ContainsFunc(p.Shapes, func(shape int) bool { return len(b.openBins[shape]) > 0 })
-}
-
 // chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room
 // and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
 // takes at most one chunk of each job.
@@ -92,11 +97,15 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 		before := sum
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
+			if !have.room.Covers(r.chunk) {
+				continue
+			}
 			chunks := min(have.room.Fits(r.chunk), r.maxChunksPerNode(jobs))
 			sum = saturating.Add(sum, saturating.Mul(chunks, have.count))
 		}
 		if sum == before {
 			b.measureOpenRoom(shape)
+			b.updateIndexes(r.pool)
 		}
 	}
 	return sum
@@ -104,7 +113,7 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 
 // mayFit reports whether a chunk of the request may fit on an open bin of the shape.
 func (b *packer) mayFit(r *request, shape int) bool {
-	return len(b.openBins[shape]) > 0 && b.openRoom[shape].Fits(r.chunk) > 0
+	return len(b.openBins[shape]) > 0 && b.openRoom[shape].Covers(r.chunk)
 }
 
 // measureOpenRoom determines the largest room on the open bins of a shape.
@@ -160,6 +169,7 @@ func (b *packer) packRequest(r *request) {
 		left = b.fillOpenBins(r, left)
 	}
 	b.addBins(r, left)
+	b.updateIndexes(r.pool)
 }
 
 // fillOpenBins packs chunks of the request's jobs where there is room, no two chunks of one job on

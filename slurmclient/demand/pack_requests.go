@@ -81,7 +81,7 @@ func (p *planner) countClaimed(s *freeNodes) {
 //
 // Jobs for which every pool has reached its Max come last, in the first pool that could run them.
 func (p *planner) packNewNodes() []bin {
-	b := packer{openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)), planner: p}
+	b := newPacker(p)
 	var capped []*request
 	for _, r := range p.requestsByPriority() {
 		if rest := b.assignPools(r); rest > 0 {

@@ -26,25 +26,6 @@ type placement struct {
 // sourcePosition is an index in the partitions of a request, and in the sources of that partition.
 type sourcePosition struct{ partition, source int }
 
-// placeFrom returns how a partition of the request could run its jobs: by the first source from the
-// position on that could run them and is not full.
-func (p *planner) placeFrom(r *request, from sourcePosition) (placement, sourcePosition, model.Misfit) {
-	at := r.partitions[from.partition]
-	worst := model.MisfitNone
-	for n := len(p.Partitions[at].Sources); from.source < n; from.source++ {
-		source := &p.Partitions[at].Sources[from.source]
-		if source.Pool != model.NoPool && p.Pools[source.Pool].Full {
-			continue
-		}
-		how, f := p.trySource(r, at, source)
-		if f == model.MisfitNone {
-			return how, from, f
-		}
-		worst = max(worst, f)
-	}
-	return placement{}, from, worst
-}
-
 // nextAssignment finds the first assignment after the current one: another pool that could run the
 // request's jobs. The number of nodes outside pools is fixed.
 func (p *planner) nextAssignment(r *request) (assignment, bool) {
@@ -54,12 +35,12 @@ func (p *planner) nextAssignment(r *request) (assignment, bool) {
 	to := sourcePosition{r.from.partition, r.from.source + 1}
 	for ; to.partition < len(r.partitions); to = (sourcePosition{partition: to.partition + 1}) {
 		at := r.partitions[to.partition]
-		if r.misfits[to.partition] != model.MisfitNone || to.source == len(p.Partitions[at].Sources) {
+		if r.misfits[to.partition] != model.MisfitNone {
 			continue
 		}
-		if how, from, f := p.placeFrom(r, to); f == model.MisfitNone && from.source < len(p.Partitions[at].Sources) &&
+		if how, source, f := p.firstSource(r, at, to.source); f == model.MisfitNone && source < len(p.Partitions[at].Sources) &&
 			how.pool != model.NoPool {
-			return assignment{at, how, from}, true
+			return assignment{at, how, sourcePosition{to.partition, source}}, true
 		}
 	}
 	return assignment{}, false
@@ -67,23 +48,10 @@ func (p *planner) nextAssignment(r *request) (assignment, bool) {
 
 // trySource returns how new nodes of the source could run the request's jobs in the partition.
 func (p *planner) trySource(r *request, at int, from *model.NodeSource) (placement, model.Misfit) {
-	pt := &p.Partitions[at]
-	if !pt.Open {
-		return placement{}, model.MisfitClosed
-	}
-	if !r.Readable {
-		return placement{}, model.MisfitUnreadable
-	}
-	if r.CutsTasks(pt.MaxCPUs) {
-		return placement{}, model.MisfitTasks
-	}
-	if p.FillsNodes && r.Tasks == 1 && r.TasksPerNode > 1 && !r.Exclusive {
-		return placement{}, model.MisfitTasks // slurmctld searches room for all tasks, and allocates that of one
+	if f := p.misfitOfPartition(r, at); f != model.MisfitNone {
+		return placement{}, f
 	}
 	most := r.MaxSpread(p.nodeLimit(r, at))
-	if most < r.Nodes {
-		return placement{}, model.MisfitNodes
-	}
 	if len(r.RequiredNodes) > 0 {
 		return p.tryNamedNodes(r, at, from, most)
 	}
@@ -91,6 +59,24 @@ func (p *planner) trySource(r *request, at int, from *model.NodeSource) (placeme
 		return p.placeOnUnknownNodes(r), model.MisfitNone
 	}
 	return p.tryShapes(r, at, from, most)
+}
+
+// misfitOfPartition returns why the request's jobs cannot run in the partition, whatever its nodes.
+func (p *planner) misfitOfPartition(r *request, at int) model.Misfit {
+	pt := &p.Partitions[at]
+	switch {
+	case !pt.Open:
+		return model.MisfitClosed
+	case !r.Readable:
+		return model.MisfitUnreadable
+	case r.CutsTasks(pt.MaxCPUs):
+		return model.MisfitTasks
+	case p.FillsNodes && r.Tasks == 1 && r.TasksPerNode > 1 && !r.Exclusive:
+		return model.MisfitTasks // slurmctld searches room for all tasks, and allocates that of one
+	case r.MaxSpread(p.nodeLimit(r, at)) < r.Nodes:
+		return model.MisfitNodes
+	}
+	return model.MisfitNone
 }
 
 // nodeLimit returns how many nodes the partition allows a job of the request; 0 for any number.
@@ -113,43 +99,37 @@ func (p *planner) placeOnUnknownNodes(r *request) placement {
 // tryShapes selects the shape that needs the fewest nodes, among the source's shapes of the lowest
 // weight that could run the job.
 func (p *planner) tryShapes(r *request, at int, from *model.NodeSource, most uint64) (placement, model.Misfit) {
-	best, worst := placement{shape: -1}, model.MisfitFeatures
-	v := make(model.Amounts, model.AmountGRES+len(p.GresNames))
+	best, bestShape, worst := (*spread)(nil), -1, model.MisfitFeatures
 	maxCPUs := p.Partitions[at].MaxCPUs
 	for _, i := range from.Shapes {
 		s := &p.Shapes[i]
-		if !p.meets(r, i) || (best.shape >= 0 && s.Weight > p.Shapes[best.shape].Weight) {
+		if !p.meets(r, i) || (best != nil && s.Weight > p.Shapes[bestShape].Weight) {
 			continue
 		}
-		spread, f := p.spreadOver(r, v, s, maxCPUs, most)
-		if r.CutsWholeNode(s, maxCPUs) {
-			f = model.MisfitWholeNode
-		}
-		if f == model.MisfitNone && spread > saturating.Sub(p.maxNodesOfJobIn(at, from.Pool),
-			p.countExcluded(r, from.Pool)) {
+		on := p.spreadOn(r, i, maxCPUs, most)
+		f := on.misfit
+		if f == model.MisfitNone && on.nodesPerJob > p.maxNodesFor(r, at, from.Pool) {
 			f = model.MisfitMaximum
 		}
 		if f != model.MisfitNone {
 			worst = max(worst, f)
 			continue
 		}
-		how := placement{pool: from.Pool, shape: i, chunk: v, nodesPerJob: spread,
-			scattered: p.Scatters(&r.Requirements, s, most)}
-		if how.scattered {
-			r.PerTask(v)
-		}
-		if !p.TakesMemory {
-			v[model.AmountMemory] = 0
-		}
-		how.chunksPerEmptyNode = chunksOnEmptyNode(r, v, s, maxCPUs)
-		if best.shape < 0 || s.Weight < p.Shapes[best.shape].Weight || how.isCheaperThan(best, r.Tasks) {
-			best, v = how, make(model.Amounts, len(v))
+		if best == nil || s.Weight < p.Shapes[bestShape].Weight || on.isCheaperThan(best.placement, r.Tasks) {
+			best, bestShape = on, i
 		}
 	}
-	if best.shape < 0 {
+	if best == nil {
 		return placement{}, worst
 	}
-	return best, model.MisfitNone
+	how := best.placement
+	how.pool, how.shape, how.chunk = from.Pool, bestShape, slices.Clone(best.chunk)
+	return how, model.MisfitNone
+}
+
+// maxNodesFor returns the maximum number of nodes of a job of the request in the partition when the new ones come from the pool.
+func (p *planner) maxNodesFor(r *request, at, pool int) uint64 {
+	return saturating.Sub(p.maxNodesOfJobIn(at, pool), p.countExcluded(r, pool))
 }
 
 // maxNodesOfJobIn returns the maximum number of nodes of one job in the partition when the new ones

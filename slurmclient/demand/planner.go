@@ -24,6 +24,12 @@ type planner struct {
 	// nodeNames are the names in the jobs' node lists. namedWorkers are the IDs of those of workers by pool, nil until needed.
 	nodeNames    *model.NodeNames
 	namedWorkers [][]int32
+	// kinds has the kind of every shape, see spread. spreads are the last answers by kind.
+	kinds   []int
+	spreads []spread
+	filters map[filterKey]*shapeFilter
+	// alikeNodes are the nodes of the partitions' sources, nil until needed, see alikeNodesOf.
+	alikeNodes [][][]nodesOfSource
 	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
 	// limits are enforced.
 	limitsNodes, enforcementUnknown bool
@@ -41,8 +47,8 @@ type request struct {
 	assignment
 	// hetMisfit is why a heterogeneous job cannot run although this component could.
 	hetMisfit model.Misfit
-	// meetsByShape caches meets: 0 unknown, 1 yes, 2 no. nil when every shape is accepted.
-	meetsByShape []uint8
+	// filter caches meets, nil when every shape is accepted.
+	filter *shapeFilter
 	// freeNode and chunksOnFreeNode count the chunks on the current free node, see bin.moveChunks.
 	freeNode, chunksOnFreeNode uint64
 }
@@ -57,9 +63,10 @@ type assignment struct {
 
 // newPlanner parses what the eligible groups request.
 func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
-	p := &planner{Cluster: c, groups: groups, nodeNames: model.NewNodeNames(), Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
+	p := &planner{Cluster: c, groups: groups, nodeNames: model.NewNodeNames(), filters: map[filterKey]*shapeFilter{}, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
 	p.ReadSelection(s)
 	names := map[string]bool{}
+	p.requests = make([]request, 0, len(groups))
 	for _, g := range groups {
 		if g.Class != pending.ClassCapacity {
 			continue
@@ -72,9 +79,7 @@ func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGr
 		if r.TooManyNames {
 			r.Deviations |= model.NamesTooMany
 		}
-		if g.Features != "" || r.TmpDisk > 0 {
-			r.meetsByShape = make([]uint8, len(c.Shapes))
-		}
+		r.filter = p.filterOf(&r)
 		for name := range r.GresPerNode {
 			names[name] = true
 		}
@@ -90,6 +95,7 @@ func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGr
 	for i := range c.Shapes {
 		c.Shapes[i].Room = p.RoomOf(&c.Shapes[i])
 	}
+	p.indexKinds()
 	p.indexNodes()
 	return p
 }
@@ -125,10 +131,10 @@ func (p *planner) assignRequests() {
 		r := &p.requests[i]
 		r.misfits = make([]model.Misfit, len(r.partitions))
 		for k := range r.partitions {
-			how, at, f := p.placeFrom(r, sourcePosition{partition: k})
+			how, source, f := p.firstSource(r, r.partitions[k], 0)
 			r.misfits[k] = f
 			if f == model.MisfitNone && r.target < 0 {
-				r.assignment = assignment{r.partitions[k], how, at}
+				r.assignment = assignment{r.partitions[k], how, sourcePosition{k, source}}
 			}
 		}
 		if r.HetJobID != 0 && r.target < 0 {
@@ -176,21 +182,21 @@ func (p *planner) measureFootprint(r *request) {
 		if r.misfits[k] != model.MisfitNone {
 			continue
 		}
-		for _, from := range p.Partitions[at].Sources {
-			for _, shape := range from.Shapes {
-				one := model.NodeSource{Pool: from.Pool, Shapes: []int{shape}}
-				how, f := p.tryShapes(r, at, &one, r.MaxSpread(p.nodeLimit(r, at)))
-				if f != model.MisfitNone {
-					continue
-				}
-				s := &p.Shapes[shape]
-				nodes := how.minNodes(r.Tasks)
-				if r.Exclusive {
-					takes.GRES = minGRES(takes.GRES, p.ParseGRES(s.GresText()), nodes)
-				}
-				takes.CPUs, takes.Nodes = min(takes.CPUs, p.cpusOn(r, s)), min(takes.Nodes, nodes)
-				takes.CPUsOfNode = max(takes.CPUsOfNode, s.Room[model.AmountCPUs])
+		most := r.MaxSpread(p.nodeLimit(r, at))
+		for _, alike := range p.alikeNodesOf(at) {
+			s := &p.Shapes[alike[0].shape]
+			on := p.spreadOn(r, alike[0].shape, p.Partitions[at].MaxCPUs, most)
+			if on.misfit != model.MisfitNone || !slices.ContainsFunc(alike, func(n nodesOfSource) bool {
+				return p.meets(r, n.shape) && on.nodesPerJob <= p.maxNodesFor(r, at, n.pool)
+			}) {
+				continue
 			}
+			nodes := on.minNodes(r.Tasks)
+			if r.Exclusive {
+				takes.GRES = minGRES(takes.GRES, p.ParseGRES(s.GresText()), nodes)
+			}
+			takes.CPUs, takes.Nodes = min(takes.CPUs, p.cpusOn(r, s)), min(takes.Nodes, nodes)
+			takes.CPUsOfNode = max(takes.CPUsOfNode, s.Room[model.AmountCPUs])
 		}
 	}
 	if takes.CPUsOfNode > 0 {
@@ -285,18 +291,4 @@ func (p *planner) findOversizedHets(hets map[uint32]model.Misfit) {
 			hets[of.het] = max(hets[of.het], model.MisfitMaximum)
 		}
 	}
-}
-
-// meets is requirements.meets with a cache.
-func (p *planner) meets(r *request, shape int) bool {
-	if r.meetsByShape == nil {
-		return r.Readable
-	}
-	if r.meetsByShape[shape] == 0 {
-		r.meetsByShape[shape] = 2
-		if r.Requirements.Meets(&p.Shapes[shape]) {
-			r.meetsByShape[shape] = 1
-		}
-	}
-	return r.meetsByShape[shape] == 1
 }

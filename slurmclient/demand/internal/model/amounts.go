@@ -31,6 +31,16 @@ func (a Amounts) Fits(v Amounts) uint64 {
 	return n
 }
 
+// Covers reports whether v fits into a at least once.
+func (a Amounts) Covers(v Amounts) bool {
+	for i, x := range v {
+		if x > a[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // Raise raises each resource of a to at least that of v.
 func (a Amounts) Raise(v Amounts) {
 	for i, x := range v {

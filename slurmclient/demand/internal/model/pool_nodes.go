@@ -27,8 +27,6 @@ type PoolState struct {
 	IsSimulated          bool
 	// KeepsAllFree is whether any of the idle and booting workers could be needed.
 	KeepsAllFree bool
-	// Full is whether the pool has no room left even on the workers that it can add.
-	Full bool
 	// NamedWorkers is how many workers the pool needs to include those that jobs name. reservedNew
 	// is how many future workers a reservation would keep from jobs.
 	NamedWorkers, reservedNew uint64
