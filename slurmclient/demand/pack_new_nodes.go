@@ -19,17 +19,20 @@ type packer struct {
 	// indexes are the indexes of the partitions, nil until needed. members are the pools' places in them.
 	indexes []*roomIndex
 	members [][]sourceInIndex
-	// anyRoom is room for anything. The others are scratch.
-	anyRoom, scratchRoom, least model.Amounts
-	chunks                      []model.Amounts
+	// anyRoom is room for anything. scratch and needs are reused.
+	anyRoom, scratch poolAmounts
+	needs            []poolAmounts
 }
 
 func newPacker(p *planner) *packer {
-	resources := model.AmountGRES + len(p.GresNames)
-	return &packer{planner: p, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
+	amounts := 2*(model.AmountGRES+len(p.GresNames)) + 1
+	needs := make([]poolAmounts, maxIndexedKinds)
+	for i := range needs {
+		needs[i] = make(poolAmounts, amounts)
+	}
+	return &packer{planner: p, needs: needs, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
 		indexes: make([]*roomIndex, len(p.Partitions)), members: make([][]sourceInIndex, len(p.Pools)),
-		anyRoom:     slices.Repeat(model.Amounts{math.MaxUint64}, resources),
-		scratchRoom: make(model.Amounts, resources), least: make(model.Amounts, resources)}
+		anyRoom: slices.Repeat(poolAmounts{math.MaxUint64}, amounts), scratch: make(poolAmounts, amounts)}
 }
 
 // assignPools assigns the request's jobs to the pools that could run them, as many to each pool as

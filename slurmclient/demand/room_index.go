@@ -4,17 +4,26 @@ import (
 	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
+	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
 // roomIndex finds the pools of a partition that may have room for a job, without trying every pool. It is a binary tree whose leaves are
-// the partition's sources: each inner node has, for each resource, the largest room below it.
+// the partition's sources: each inner node has, for each amount, the largest below it.
 type roomIndex struct {
 	size int // number of leaves, a power of 2
 	// room has the amounts of every tree node, of the root at 1. The leaf of a source is at size plus its index.
-	room []model.Amounts
+	room []poolAmounts
 	// kinds are the kinds of nodes of the sources, each by one shape of it; nil if they are too many.
 	kinds []int
 }
+
+// poolAmounts are what all open bins of a pool have together, or what a job needs of them: the largest amounts on one node, the sums over
+// the nodes, and the number of nodes.
+type poolAmounts = model.Amounts
+
+// onNode and inSum are the parts of poolAmounts.
+func onNode(a poolAmounts) model.Amounts { return a[:len(a)/2] }
+func inSum(a poolAmounts) model.Amounts  { return a[len(a)/2 : len(a)-1] }
 
 // maxIndexedKinds bounds for how many kinds of nodes a job's chunk is computed before it is known which pools have room.
 const maxIndexedKinds = 8
@@ -22,21 +31,21 @@ const maxIndexedKinds = 8
 // maxListedSources is for how many sources a list is faster than the tree.
 const maxListedSources = 16
 
-// newRoomIndex returns an index of that many sources without room.
-func newRoomIndex(sources, resources int) *roomIndex {
+// newRoomIndex returns an index of that many sources without room, by that many amounts.
+func newRoomIndex(sources, amounts int) *roomIndex {
 	x := &roomIndex{size: 1}
 	for x.size < sources {
 		x.size *= 2
 	}
-	all := make(model.Amounts, 2*x.size*resources)
+	all := make(poolAmounts, 2*x.size*amounts)
 	for i := range 2 * x.size {
-		x.room = append(x.room, all[i*resources:][:resources:resources])
+		x.room = append(x.room, all[i*amounts:][:amounts:amounts])
 	}
 	return x
 }
 
 // set sets the room of a source.
-func (x *roomIndex) set(source int, room model.Amounts) {
+func (x *roomIndex) set(source int, room poolAmounts) {
 	i := x.size + source
 	if slices.Equal(x.room[i], room) {
 		return
@@ -55,23 +64,23 @@ func (x *roomIndex) set(source int, room model.Amounts) {
 	}
 }
 
-// next returns the first source from the index on that may have room for one of the chunks and that accept accepts, -1 for none.
-func (x *roomIndex) next(from int, chunks []model.Amounts, accept func(source int) bool) int {
-	return x.search(1, 0, x.size, from, chunks, accept)
+// next returns the first source from the index on that may have room for one of the needs and that accept accepts, -1 for none.
+func (x *roomIndex) next(from int, needs []poolAmounts, accept func(source int) bool) int {
+	return x.search(1, 0, x.size, from, needs, accept)
 }
 
 // nextOf is next for a few sources.
-func (x *roomIndex) nextOf(sources []int, from int, chunks []model.Amounts, accept func(source int) bool) int {
+func (x *roomIndex) nextOf(sources []int, from int, needs []poolAmounts, accept func(source int) bool) int {
 	for _, k := range sources {
-		if k >= from && slices.ContainsFunc(chunks, x.room[x.size+k].Covers) && accept(k) {
+		if k >= from && slices.ContainsFunc(needs, x.room[x.size+k].Covers) && accept(k) {
 			return k
 		}
 	}
 	return -1
 }
 
-func (x *roomIndex) search(at, low, high, from int, chunks []model.Amounts, accept func(source int) bool) int {
-	if high <= from || !slices.ContainsFunc(chunks, x.room[at].Covers) {
+func (x *roomIndex) search(at, low, high, from int, needs []poolAmounts, accept func(source int) bool) int {
+	if high <= from || !slices.ContainsFunc(needs, x.room[at].Covers) {
 		return -1
 	}
 	if high-low == 1 {
@@ -81,10 +90,10 @@ func (x *roomIndex) search(at, low, high, from int, chunks []model.Amounts, acce
 		return -1
 	}
 	middle := (low + high) / 2
-	if found := x.search(2*at, low, middle, from, chunks, accept); found >= 0 {
+	if found := x.search(2*at, low, middle, from, needs, accept); found >= 0 {
 		return found
 	}
-	return x.search(2*at+1, middle, high, from, chunks, accept)
+	return x.search(2*at+1, middle, high, from, needs, accept)
 }
 
 // indexOf returns the index of the partition's sources.
@@ -93,7 +102,7 @@ func (b *packer) indexOf(part int) *roomIndex {
 		return b.indexes[part]
 	}
 	sources := b.Partitions[part].Sources
-	x := newRoomIndex(len(sources), model.AmountGRES+len(b.GresNames))
+	x := newRoomIndex(len(sources), len(b.anyRoom))
 	b.indexes[part] = x
 	seen := make(map[int]bool, maxIndexedKinds)
 	for k := range sources {
@@ -120,19 +129,29 @@ type sourceInIndex struct {
 	source int
 }
 
-// roomOfPool returns, for each resource, at least the largest room on a node that the pool has or can add. The caller does not keep it.
-func (b *packer) roomOfPool(pool int) model.Amounts {
+// roomOfPool returns what the nodes of the pool have left, everything where it can add one. The caller does not keep it.
+func (b *packer) roomOfPool(pool int) poolAmounts {
 	p := &b.Pools[pool]
 	if !p.Limited || p.NewLeft > 0 {
 		return b.anyRoom
 	}
-	clear(b.scratchRoom)
+	clear(b.scratch)
+	sum, nodes := inSum(b.scratch), &b.scratch[len(b.scratch)-1]
 	for _, shape := range p.Shapes {
-		if len(b.openBins[shape]) > 0 {
-			b.scratchRoom.Raise(b.openRoom[shape])
+		if len(b.openBins[shape]) == 0 {
+			continue
+		}
+		b.measureOpenRoom(shape)
+		onNode(b.scratch).Raise(b.openRoom[shape])
+		for _, i := range b.openBins[shape] {
+			have := &b.bins[i]
+			*nodes = saturating.Add(*nodes, have.count)
+			for k, x := range have.room {
+				sum[k] = saturating.Add(sum[k], saturating.Mul(x, have.count))
+			}
 		}
 	}
-	return b.scratchRoom
+	return b.scratch
 }
 
 // updateIndexes updates the room of the pool in the indexes.
@@ -146,27 +165,59 @@ func (b *packer) updateIndexes(pool int) {
 	}
 }
 
-// smallestChunks returns chunks of which a node of the partition has to have room for one, if it is to run a job of the request.
-func (b *packer) smallestChunks(r *request, part int, x *roomIndex) []model.Amounts {
-	b.chunks = b.chunks[:0]
+// leastNeeds returns of which amounts a pool of the partition has to have one, if it is to run a job of the request. They are valid until
+// the next call.
+func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
+	b.needs = b.needs[:0]
 	if r.keepsOthersOff() {
-		return append(b.chunks, b.anyRoom) // only new nodes
+		copy(b.addNeed(), b.anyRoom) // only new nodes
+		return b.needs
 	}
 	maxCPUs, most := b.Partitions[part].MaxCPUs, r.MaxSpread(b.nodeLimit(r, part))
 	if x.kinds == nil {
-		b.PerNode(&r.Requirements, b.least, nil, max(most, 1))
-		if !b.TakesMemory {
-			b.least[model.AmountMemory] = 0
-		}
-		return append(b.chunks, b.least)
+		b.setLeastNeed(b.addNeed(), r, most)
+		return b.needs
 	}
 	for _, shape := range x.kinds {
 		on := b.spreadOn(r, shape, maxCPUs, most)
-		if on.misfit == model.MisfitNone && !slices.ContainsFunc(b.chunks, func(v model.Amounts) bool { return slices.Equal(v, on.chunk) }) {
-			b.chunks = append(b.chunks, on.chunk)
+		if on.misfit != model.MisfitNone {
+			continue
+		}
+		need := b.addNeed()
+		copy(onNode(need), on.chunk)
+		for k, amount := range on.chunk {
+			inSum(need)[k] = saturating.Mul(amount, on.chunkCount(r.Tasks))
+		}
+		need[len(need)-1] = 1
+		if !on.scattered {
+			need[len(need)-1] = on.nodesPerJob
+		}
+		if last := len(b.needs) - 1; slices.ContainsFunc(b.needs[:last], func(n poolAmounts) bool { return slices.Equal(n, need) }) {
+			b.needs = b.needs[:last]
 		}
 	}
-	return b.chunks
+	return b.needs
+}
+
+// addNeed adds amounts to needs, and returns them. Their content is undefined.
+func (b *packer) addNeed() poolAmounts {
+	b.needs = b.needs[:len(b.needs)+1]
+	return b.needs[len(b.needs)-1]
+}
+
+// setLeastNeed sets what a job of the request needs at least, on nodes of any kind: it is spread over at most that many.
+func (b *packer) setLeastNeed(need poolAmounts, r *request, most uint64) {
+	chunk, sum := onNode(need), inSum(need)
+	b.PerNode(&r.Requirements, chunk, nil, max(most, 1))
+	sum[model.AmountCPUs] = max(chunk[model.AmountCPUs], r.CPUs)
+	sum[model.AmountMemory] = max(chunk[model.AmountMemory], saturating.Mul(r.MemoryPerCPU, r.CPUs))
+	for k, name := range b.GresNames {
+		sum[model.AmountGRES+k] = max(chunk[model.AmountGRES+k], r.GresPerJob[name])
+	}
+	if !b.TakesMemory {
+		chunk[model.AmountMemory], sum[model.AmountMemory] = 0, 0
+	}
+	need[len(need)-1] = 1
 }
 
 // nextAssignment is planner.nextAssignment, but leaves out pools that have no room for any job of the request.
@@ -187,12 +238,12 @@ func (b *packer) nextAssignment(r *request) (assignment, bool) {
 			how, f = b.trySource(r, at, &b.Partitions[at].Sources[source])
 			return f == model.MisfitNone
 		}
-		chunks := b.smallestChunks(r, at, x)
+		needs := b.leastNeeds(r, at, x)
 		var found int
 		if some, all := b.sourcesFor(r, at); !all && len(some) <= maxListedSources {
-			found = x.nextOf(some, to.source, chunks, canRun)
+			found = x.nextOf(some, to.source, needs, canRun)
 		} else {
-			found = x.next(to.source, chunks, canRun)
+			found = x.next(to.source, needs, canRun)
 		}
 		if found >= 0 {
 			return assignment{at, how, sourcePosition{to.partition, found}}, true
