@@ -172,6 +172,9 @@ func BenchmarkComputeUnlikeJobsOfOnePartition(b *testing.B) {
 		{name: "alternatives", change: func(i, pools int, j *slurm.Job) {
 			j.Features = fmt.Sprintf("pool-%04d|pool-%04d", i%pools, i*7%pools)
 		}},
+		{name: "unlike constraints", change: func(i, pools int, j *slurm.Job) {
+			j.Features = fmt.Sprintf("pool-%04d|pool-%04d|pool-%04d", i%pools, i/pools%pools, i/pools/pools%pools)
+		}},
 		{name: "exclusive", change: func(_, _ int, j *slurm.Job) { j.Shared = "none" }},
 		{name: "threads", pool: func(_ int, p *demand.Pool) { p.Shape.ThreadsPerCore = 2 }},
 		{name: "unlike", pool: func(i int, p *demand.Pool) { p.Shape.CPUs, p.Shape.Weight = uint64(32+i), uint32(1+i%5) }},

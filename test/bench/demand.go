@@ -46,12 +46,73 @@ func benchDemand(ctx context.Context) ([]figure, error) {
 	if required == 0 {
 		return nil, fmt.Errorf("no node is required")
 	}
-	return []figure{
+	figures := []figure{
 		{"demand_jobs", float64(len(snapshot.Jobs.Value)), "records", ""},
 		{"demand_nodes", float64(len(snapshot.Nodes.Value)), "nodes", ""},
 		{"demand_pools", poolCount, "pools", ""}, {"demand_required", float64(required), "nodes", ""},
 		{"demand_compute_p50", median(took), "ms", "under 100"}, {"demand_compute_max", slices.Max(took), "ms", ""},
-	}, nil
+	}
+	for _, of := range unlikeQueues {
+		took, err := timeUnlikeQueue(snapshot, of.pools, of.excludes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", of.name, err)
+		}
+		figures = append(figures, figure{of.name, took, "s", of.aim})
+	}
+	return figures, nil
+}
+
+// unlikeQueues are queues in which no two jobs are alike, of one partition with many pools.
+var unlikeQueues = []struct {
+	name     string
+	pools    int
+	excludes bool
+	aim      string
+}{
+	{"demand_unlike_200_pools_p50", 200, false, "0.5 or less"},
+	{"demand_unlike_1000_pools_p50", 1000, false, "2 or less"},
+	{"demand_unlike_200_pools_excludes_p50", 200, true, "0.5 or less"},
+	{"demand_unlike_1000_pools_excludes_p50", 1000, true, "2 or less"},
+}
+
+// unlikeRuns is how often the demand of an unlike queue is computed.
+const unlikeRuns = 5
+
+// timeUnlikeQueue returns the median time in seconds that Compute takes for the pending jobs of the snapshot when each requests another
+// amount of memory in one partition and, if asked, excludes 51 workers.
+func timeUnlikeQueue(s *slurmclient.Snapshot, poolCount int, excludes bool) (float64, error) {
+	var jobs []*slurm.Job
+	part := s.Partitions.Value[0].Name
+	for i, j := range s.Jobs.Value {
+		unlike := *j
+		unlike.Partition, unlike.MemoryPerNode, unlike.MemoryPerCPU = part, slurm.Num(0), slurm.Num(uint64(1000+i))
+		if excludes {
+			unlike.ExcludedNodes = fmt.Sprintf("pool-%04d-[%d-%d]", i%poolCount, i%50, 50+i%50)
+		}
+		jobs = append(jobs, &unlike)
+	}
+	of := *s
+	of.Jobs.Value = jobs
+	var pools []demand.Pool
+	for i := range poolCount {
+		feature := fmt.Sprintf("pool-%04d", i)
+		pools = append(pools, demand.Pool{Name: "hpc/" + feature, Feature: feature, WorkerPrefix: feature + "-", Max: 100,
+			Partitions: []string{part}, Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4"}})
+	}
+	var took []float64
+	for range unlikeRuns {
+		begin := time.Now()
+		d := demand.Compute(time.Now(), &of, pools...)
+		took = append(took, time.Since(begin).Seconds())
+		var required uint64
+		for _, p := range d.Pools {
+			required += p.Required
+		}
+		if required == 0 {
+			return 0, fmt.Errorf("no node is required")
+		}
+	}
+	return median(took), nil
 }
 
 // readSnapshot polls nodes, jobs and partitions once.
