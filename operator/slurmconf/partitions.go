@@ -1,6 +1,7 @@
 package slurmconf
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -31,13 +32,21 @@ func PartitionsOf(settings []Setting) []Partition {
 		if r.kind != "partitionname" || strings.EqualFold(r.name, defaultRecord) {
 			continue
 		}
-		state := strings.ToUpper(r.options["state"])
-		if state == "" {
-			state = "UP"
-		}
-		out = append(out, Partition{r.name, state, r.options})
+		out = append(out, Partition{r.name, partitionState(r.options["state"]), r.options})
 	}
 	return out
+}
+
+// partitionState returns the state that slurmctld reads from a value of State. It reads the beginning alone, such as DRAIN in
+// "drained", while scontrol refuses that. One that it does not know is returned as it is.
+func partitionState(value string) string {
+	value = strings.ToUpper(strings.Trim(value, `"`))
+	for _, state := range []string{"DOWN", "UP", "DRAIN", "INACTIVE"} {
+		if strings.HasPrefix(value, state) {
+			return state
+		}
+	}
+	return cmp.Or(value, "UP")
 }
 
 // defaultRecord is the name, in any case, of records whose options hold for those after it.

@@ -46,3 +46,12 @@ func TestPartitionsOfIncludedFiles(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPartitionStates: slurmctld reads the beginning of a word alone (measured on 26.05).
+func TestPartitionStates(t *testing.T) {
+	for value, want := range map[string]string{"Drained": "DRAIN", "DOWN*": "DOWN", "Upper": "UP", "inactives": "INACTIVE", `"down"`: "DOWN", "odd": "ODD"} {
+		if got := Partitions("PartitionName=a State=" + value)[0].State; got != want {
+			t.Errorf("State=%s is read as %s, want %s", value, got, want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func newWorkload(object client.Object, container string) (workload, bool) {
 		replicas := replicasOf(o.Spec.Replicas)
 		out.template, out.hasReady = &o.Spec.Template, o.Status.ReadyReplicas > 0
 		out.isComplete = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas >= replicas &&
-			o.Status.ReadyReplicas >= replicas
+			o.Status.ReadyReplicas >= replicas && o.Status.Replicas <= replicas // one that goes may be the only new one
 	case *appsv1.Deployment:
 		replicas := replicasOf(o.Spec.Replicas)
 		out.template, out.hasReady = &o.Spec.Template, o.Status.ReadyReplicas > 0
