@@ -56,8 +56,12 @@ func (g Gate) Close(ctx context.Context) error {
 	return failed
 }
 
-// applyStates gives partitions new states in slurm.conf.
+// applyStates gives partitions new states in slurm.conf. Beside a standby it does nothing: of several agents the last one to get a
+// revision would take the states of the first one back.
 func (g Gate) applyStates(ctx context.Context) error {
+	if g.Serves != nil && g.Serves(ctx) != nil {
+		return nil
+	}
 	if err := g.Conf.CheckRecord(); err != nil {
 		g.Log.Error("partitions may lack a state that has changed in slurm.conf: compare it with scontrol show partitions", "err", err)
 	}

@@ -20,20 +20,26 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	var applied map[string]string
+	var failed error
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if err := g.closed().RestoreLost(ctx); err != nil && ctx.Err() == nil {
+		err := g.closed().RestoreLost(ctx)
+		if err != nil && ctx.Err() == nil {
 			g.Log.Error("partitions may be DOWN as they were during a reconfigure", "err", err)
 		}
 		age, closed := g.closed().Age()
 		if closed && age < forgotten {
 			continue // a reconfigure is in progress, and a state could open a partition
 		}
-		applied = g.applyChanged(ctx, applied)
+		applied, err = g.applyChanged(ctx, applied)
+		if err != nil && ctx.Err() == nil && (failed == nil || err.Error() != failed.Error()) {
+			g.Log.Warn("partitions do not have their states in slurm.conf yet", "err", err)
+		}
+		failed = err
 		if !closed {
 			continue
 		}
@@ -46,12 +52,14 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 }
 
 // applyChanged gives partitions the states in slurm.conf if these differ from the applied ones, nil for none, and returns those
-// that are applied. Without a change, or beside a standby, it does nothing: of several agents the last one to get a revision would
-// take the states of the first one back.
-func (g Gate) applyChanged(ctx context.Context, applied map[string]string) map[string]string {
+// that are applied. Beside a standby it does nothing.
+func (g Gate) applyChanged(ctx context.Context, applied map[string]string) (map[string]string, error) {
 	wanted, err := g.Conf.Wanted()
-	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.Serves != nil && g.Serves(ctx) != nil || g.applyStates(ctx) != nil {
-		return applied
+	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.Serves != nil && g.Serves(ctx) != nil {
+		return applied, nil
 	}
-	return wanted
+	if err := g.applyStates(ctx); err != nil {
+		return applied, err
+	}
+	return wanted, nil
 }

@@ -112,7 +112,7 @@ func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]s
 			changed[name] = state
 		}
 	}
-	set, err := c.Programs.SetStates(ctx, changed)
+	set, err := c.Programs.SetStates(ctx, changed, nil) // a change of slurm.conf is later than that of an administrator
 	for _, o := range append(overrides, Override{File: c.Overridden}) {
 		if failed := o.forgetPartitions(set); failed != nil {
 			return next, errors.Join(err, failed) // they are set once more

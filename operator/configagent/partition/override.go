@@ -74,7 +74,7 @@ func (o Override) Set(ctx context.Context, names []string) error {
 	if err := errors.Join(o.noteHolder(names), record(o.File).write(set), o.forgetRestored()); err != nil {
 		return err
 	}
-	_, err = o.Programs.SetStates(ctx, changed)
+	_, err = o.Programs.SetStates(ctx, changed, states)
 	return err
 }
 
@@ -125,23 +125,45 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if err != nil {
 		return err
 	}
+	if set == nil {
+		return nil // another agent has
+	}
+	if err := o.adoptLost(ctx, states, set); err != nil { // of a Restore that has failed
+		return err
+	}
 	left := maps.Clone(set)
 	maps.DeleteFunc(left, func(name, _ string) bool { return !slices.Contains(keep, name) })
-	if _, err := o.Programs.SetStates(ctx, o.stillOverridden(withoutPartitions(set, left), states)); err != nil {
-		return err // File has all of them still
+	due := o.stillOverridden(withoutPartitions(set, left), states)
+	if done, err := o.Programs.SetStates(ctx, due, states); err != nil {
+		return errors.Join(err, o.noteProgress(started, left, due, done))
 	}
 	if len(left) == 0 {
 		o.forgetHolders()
 	}
 	switch {
 	case len(left) == 0 && len(set) > 0 && o.Saved != "":
-		return errors.Join(o.keepRestored(restored{started, set}), record(o.File).remove())
+		return errors.Join(o.addRestored(started, set), record(o.File).remove())
 	case len(left) == 0:
 		return errors.Join(o.forgetRestored(), record(o.File).remove())
 	case len(left) < len(set):
 		return record(o.File).write(left)
 	}
 	return nil
+}
+
+// noteProgress keeps the partitions that a Restore which failed has left, of those that were due and those to keep. One that somebody
+// closes after it was restored stays closed so. File does not look younger: Watch goes on at once.
+func (o Override) noteProgress(started time.Time, left, due, done map[string]string) error {
+	if len(done) == 0 {
+		return nil
+	}
+	rest := withoutPartitions(due, done)
+	maps.Copy(rest, left)
+	info, err := os.Stat(o.File)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.addRestored(started, done), record(o.File).write(rest), os.Chtimes(o.File, info.ModTime(), info.ModTime()))
 }
 
 // stillOverridden returns the own states of those partitions that have the overriding one.

@@ -55,12 +55,27 @@ func (p Programs) SetState(ctx context.Context, partition, state string) error {
 	return err
 }
 
+// statesPerRead is how many partitions SetStates sets until it reads their states again. A call of scontrol takes 20 ms.
+const statesPerRead = 16
+
 // SetStates sets the states of partitions, and returns those that it has set. One that cannot be set is an error, and the others
-// are set nevertheless while slurmctld answers.
-func (p Programs) SetStates(ctx context.Context, states map[string]string) (set map[string]string, err error) {
+// are set nevertheless while slurmctld answers. If it is given the states from which partitions are changed, it leaves those alone
+// that somebody changes while it sets others.
+func (p Programs) SetStates(ctx context.Context, states, from map[string]string) (set map[string]string, err error) {
 	set = map[string]string{}
-	failed := 0
-	for _, name := range slices.Sorted(maps.Keys(states)) {
+	failed, now := 0, from
+	for i, name := range slices.Sorted(maps.Keys(states)) {
+		if i > 0 && i%statesPerRead == 0 && from != nil {
+			latest, away := p.States(ctx)
+			if away != nil {
+				err = cmp.Or(err, away)
+				break
+			}
+			now = latest
+		}
+		if now[name] != from[name] {
+			continue
+		}
 		refused := p.SetState(ctx, name, states[name])
 		if refused == nil {
 			set[name] = states[name]

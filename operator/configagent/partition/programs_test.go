@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -34,10 +35,39 @@ func TestSetStatesEndsWithSlurmctld(t *testing.T) {
 				}
 				return "", nil
 			}}
-			got, err := p.SetStates(t.Context(), map[string]string{"a": Down, "b": Down, "c": Down, "d": Down})
+			got, err := p.SetStates(t.Context(), map[string]string{"a": Down, "b": Down, "c": Down, "d": Down}, nil)
 			if !maps.Equal(got, tc.want) || err == nil || !strings.Contains(err.Error(), tc.err) || updates != tc.updates {
 				t.Errorf("SetStates sets %v with %d calls, want %v with %d; the error is %v", got, updates, tc.want, tc.updates, err)
 			}
 		})
+	}
+}
+
+// TestSetStatesLeavesAloneWhatSomebodyChanges: an administrator drains the last of many partitions while the first ones are set.
+func TestSetStatesLeavesAloneWhatSomebodyChanges(t *testing.T) {
+	states := map[string]string{}
+	for i := range 3 * statesPerRead {
+		states[fmt.Sprintf("p%02d", i)] = Up
+	}
+	wanted, last := map[string]string{}, fmt.Sprintf("p%02d", len(states)-1)
+	for name := range states {
+		wanted[name] = Down
+	}
+	from := maps.Clone(states)
+	p := Programs{Execute: func(_ context.Context, _ string, args ...string) (string, error) {
+		if args[0] == "update" {
+			states[strings.TrimPrefix(args[1], "PartitionName=")] = strings.TrimPrefix(args[2], "State=")
+			states[last] = Drain
+			return "", nil
+		}
+		var out strings.Builder
+		for name, state := range states {
+			fmt.Fprintf(&out, "PartitionName=%s AllowGroups=ALL State=%s\n", name, state)
+		}
+		return out.String(), nil
+	}}
+	set, err := p.SetStates(t.Context(), wanted, from)
+	if err != nil || len(set) != len(wanted)-1 || states[last] != Drain {
+		t.Errorf("SetStates sets %d of %d partitions, and the last one is %s; the error is %v", len(set), len(wanted), states[last], err)
 	}
 }

@@ -62,6 +62,20 @@ func (o Override) readRestored() (out restored, at time.Time, err error) {
 	return out, info.ModTime(), err
 }
 
+// addRestored keeps states that Restore has set, beside those that it has set before it failed.
+func (o Override) addRestored(started time.Time, states map[string]string) error {
+	if o.Saved == "" {
+		return nil
+	}
+	kept, _, err := o.readRestored()
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(states)
+	maps.Copy(all, kept.States)
+	return o.keepRestored(restored{started, all})
+}
+
 // forgetRestored forgets what Restore keeps.
 func (o Override) forgetRestored() error {
 	if o.Saved == "" {
@@ -160,7 +174,7 @@ func (o Override) restoreAgain(ctx context.Context, kept restored) error {
 	if len(lost) == 0 {
 		return o.forgetRestored()
 	}
-	if _, err := o.Programs.SetStates(ctx, lost); err != nil {
+	if _, err := o.Programs.SetStates(ctx, lost, states); err != nil {
 		return err
 	}
 	return o.keepRestored(restored{kept.Started, lost})
