@@ -100,7 +100,7 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 			Overridden: state("drained_partitions")},
 		Serves: o.slurmctld.CheckServes}
 	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
-		GateFile: o.slurmctld.Gate.File, Log: log}
+		GateFile: o.slurmctld.Gate.File, Silence: inuse.NewSilence(o.slurmctld.IsRunning, time.Now), Log: log}
 }
 
 // serve applies configuration until the context ends.

@@ -68,9 +68,9 @@ type Agent struct {
 	handOut handOut
 	// started reports whether the live folder is complete, so that the daemon can start.
 	started bool
-	// givenEarlierAt is when this agent found files that an earlier one had given to the daemon, which may serve with them. It
-	// is zero once they are in force or replaced.
-	givenEarlierAt time.Time
+	// mayServeSince is when the daemon was given inForce.Given, or when this agent found that an earlier one had given them, as
+	// long as the daemon may serve with them. It is zero once they are in force, or the daemon cannot serve with them.
+	mayServeSince time.Time
 	// restoreHeld is the reason that was logged last why the files in force are not restored.
 	restoreHeld string
 	// keepsKeySet reports whether the daemon keeps a key set that is not wanted any more.
@@ -82,7 +82,7 @@ func New(cfg Config) *Agent {
 	a := &Agent{cfg: cfg, write: newFileWriter()}
 	a.inForce, a.started = loadInForce(cfg.Live, cfg.Daemon.Conf)
 	if a.started && a.inForce.Given != nil {
-		a.givenEarlierAt = cfg.Now()
+		a.mayServeSince = cfg.Now()
 	}
 	return a
 }

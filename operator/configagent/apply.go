@@ -14,6 +14,13 @@ type StartingError struct{ Message string }
 
 func (e *StartingError) Error() string { return e.Message }
 
+// UnsureError reports that the daemon runs and was not seen to read the files that it was given, but may do so.
+type UnsureError struct{ Err error }
+
+func (e *UnsureError) Error() string { return e.Err.Error() }
+
+func (e *UnsureError) Unwrap() error { return e.Err }
+
 // look takes the next step towards the wanted files.
 func (a *Agent) look(ctx context.Context) {
 	wanted, err := ReadFiles(a.cfg.Wanted)
@@ -36,7 +43,9 @@ func (a *Agent) look(ctx context.Context) {
 			}
 			a.settle(wanted)
 		case stepTry:
-			a.try(ctx, wanted, files, assembling)
+			if !a.followsAnother(ctx, wanted) {
+				a.try(ctx, wanted, files, assembling)
+			}
 		case stepConfirm:
 			a.confirm(ctx)
 		case stepRestore:
@@ -119,7 +128,7 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	a.update(func() {
 		a.inForce, a.last.awaited, a.last.givenAt = record, awaits, a.cfg.Now()
 		if awaits == awaitsWanted {
-			a.givenEarlierAt = time.Time{}
+			a.mayServeSince = a.cfg.Now()
 		}
 		if isDue {
 			a.handOut = handOut{}
@@ -196,6 +205,10 @@ func (a *Agent) finish(ctx context.Context, err error) {
 		a.cfg.Log.Error("what was in force before is not in force again", "err", err)
 		a.update(func() { a.last.awaited, a.last.givenAt = awaitsNothing, a.cfg.Now() })
 	default:
+		var unsure *UnsureError
+		if !errors.As(err, &unsure) && ctx.Err() == nil {
+			a.update(func() { a.mayServeSince = time.Time{} })
+		}
 		a.fail(ctx, err, true)
 	}
 }
@@ -216,7 +229,7 @@ func (a *Agent) setInForce(restored bool) error {
 		a.note(err)
 		return &StartingError{err.Error()}
 	}
-	a.update(func() { a.inForce, a.givenEarlierAt = record, time.Time{} })
+	a.update(func() { a.inForce, a.mayServeSince = record, time.Time{} })
 	return nil
 }
 

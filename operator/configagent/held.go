@@ -21,7 +21,7 @@ type Held struct {
 }
 
 // hold returns what Hold says of files that would replace those in force: those that the daemon has or may have
-// from an earlier agent, those that its users have, and those that another pod of it has applied last, such as a slurmctld of the
+// although it has not confirmed them, those that its users have, and those that another pod of it has applied last, such as a slurmctld of the
 // same state.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
@@ -36,7 +36,7 @@ func (a *Agent) hold(ctx context.Context, files Files) error {
 	if own == nil {
 		replaced = []Files{accepted.Files} // a start hands nothing out
 	}
-	if !a.givenEarlierAt.IsZero() && !a.inForce.Given.Equal(files) {
+	if !a.inForce.Given.Equal(files) && a.mayServe(ctx) {
 		replaced = append(replaced, a.inForce.Given)
 	}
 	for i, before := range replaced {
@@ -50,22 +50,51 @@ func (a *Agent) hold(ctx context.Context, files Files) error {
 	return nil
 }
 
-// holdRestore returns an error while the files in force must not be restored: the daemon has files of an earlier agent and may have
-// served with them, so that jobs depend on them. A daemon that does not answer for undoDelay gets the files in force.
-func (a *Agent) holdRestore(ctx context.Context, files Files) error {
-	if a.givenEarlierAt.IsZero() || a.cfg.Hold == nil || a.inForce.Given.Equal(files) {
+// followsAnother reports whether the daemon is in standby and the one that serves has not got the wanted revision: jobs may depend on
+// what the revision takes away until then, and would end if this one took over. A daemon that starts has its files at once.
+func (a *Agent) followsAnother(ctx context.Context, wanted Files) bool {
+	if !a.started || a.cfg.CheckServes == nil || !errors.Is(a.cfg.CheckServes(ctx), ErrStandby) {
+		return false
+	}
+	accepted, err := a.readAccepted()
+	return err == nil && accepted.Files != nil && !accepted.Files.hasRevisionOf(wanted)
+}
+
+// mayServe reports whether the daemon may serve with files that it was given and has not confirmed. One that has not answered for
+// undoDelay hangs.
+func (a *Agent) mayServe(ctx context.Context) bool {
+	if a.mayServeSince.IsZero() {
+		return false
+	}
+	err := a.answer(ctx)
+	return err == nil || a.mayStillAnswer(err)
+}
+
+// answer returns what Confirm does of a daemon that may serve with files that it was given.
+func (a *Agent) answer(ctx context.Context) error {
+	if a.cfg.Confirm == nil {
 		return nil
 	}
-	var answer error
-	if a.cfg.Confirm != nil {
-		answer = a.cfg.Confirm(ctx, a.givenEarlierAt)
-	}
+	return a.cfg.Confirm(ctx, a.mayServeSince)
+}
+
+// mayStillAnswer reports whether an error of Confirm is one of a daemon that may start yet.
+func (a *Agent) mayStillAnswer(err error) bool {
 	var starting *StartingError
-	switch {
-	case answer == nil:
+	return errors.As(err, &starting) && a.cfg.Now().Before(a.mayServeSince.Add(undoDelay))
+}
+
+// holdRestore returns an error while the files in force must not be restored: the daemon may serve with those that it was given
+// later, so that jobs depend on them. A daemon that does not answer for undoDelay gets the files in force.
+func (a *Agent) holdRestore(ctx context.Context, files Files) error {
+	if a.mayServeSince.IsZero() || a.cfg.Hold == nil || a.inForce.Given.Equal(files) {
+		return nil
+	}
+	switch err := a.answer(ctx); {
+	case err == nil:
 		return a.cfg.Hold(ctx, a.inForce.Given, files)
-	case errors.As(answer, &starting) && a.cfg.Now().Before(a.givenEarlierAt.Add(undoDelay)):
-		return answer
+	case a.mayStillAnswer(err):
+		return err
 	}
 	return nil // the daemon has ended, or hangs
 }

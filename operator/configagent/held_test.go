@@ -1,6 +1,7 @@
 package configagent
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -72,15 +73,44 @@ func TestAMovedPodHoldsToo(t *testing.T) {
 func TestWhatAnotherPodAppliedCounts(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
-	other := Files{slurmconf.RevisionFile: {[]byte("2"), 0o444}, "slurm.conf": {[]byte("TreeWidth=2"), 0o444}}
-	if err := newFileWriter().writeAccepted(e.cfg.Accepted, other, nil); err != nil {
-		t.Fatal(err)
-	}
+	e.acceptByAnother("2", "TreeWidth=2", nil)
 	e.want("3", "TreeWidth=3")
 	e.check("3", "", "TreeWidth=3")
 	if want := []string{"2>3", "1>3"}; !slices.Equal(e.holds, want) {
 		t.Errorf("Hold was asked %v, want %v", e.holds, want)
 	}
+}
+
+// acceptByAnother has another daemon of the same state apply a revision, which still has to hand it out to users that have handedOut.
+func (e *env) acceptByAnother(revision, conf string, handedOut Files) {
+	e.t.Helper()
+	files := Files{slurmconf.RevisionFile: {[]byte(revision), 0o444}, "slurm.conf": {[]byte(conf), 0o444}}
+	if err := newFileWriter().writeAccepted(e.cfg.Accepted, files, handedOut); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// TestAStandbyFollowsTheOneThatServes: jobs may depend until then on what the revision takes away, and would end in a takeover.
+func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
+	e := newEnv(t)
+	var standby error
+	e.cfg.CheckServes = func(context.Context) error { return standby }
+	e.agent = New(e.cfg)
+	e.want("1", "TreeWidth=1")
+	standby = ErrStandby
+	e.want("2", "TreeWidth=2")
+	e.check("1", "", "TreeWidth=1")
+	if len(e.holds) > 0 || e.checks != 1 {
+		t.Errorf("Hold was asked %v, and there were %d checks", e.holds, e.checks)
+	}
+	e.acceptByAnother("2", "TreeWidth=2", nil)
+	e.agent.look(t.Context())
+	e.check("2", "", "TreeWidth=2")
+	e.want("3", "TreeWidth=3")
+	e.check("2", "", "TreeWidth=2")
+	standby = nil // it has taken over
+	e.agent.look(t.Context())
+	e.check("3", "", "TreeWidth=3")
 }
 
 // TestUndecidedFilesWait: nobody knows whether they cost jobs.

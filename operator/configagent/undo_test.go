@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -384,4 +385,58 @@ func TestWhatIsInForceIsNotUndone(t *testing.T) {
 		e.want("C", "broken")
 		e.check("B", "line 1: broken", "TreeWidth=2")
 	})
+}
+
+// TestAnUndoIsJudged: slurmctld read revision 2 after scontrol had given up waiting for it, and jobs depend on it.
+func TestAnUndoIsJudged(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.applyError, e.failingConf = &UnsureError{errors.New("Socket timed out")}, "PartitionName=new"
+	e.held, e.heldRevision = &HeldError{"PartitionInUse", "partition new has job 5"}, "1"
+	e.want("2", "TreeWidth=1\nPartitionName=new")
+	e.check("", "Socket timed out", "TreeWidth=1\nPartitionName=new")
+	e.held, e.now = nil, e.now.Add(retryDelay)
+	e.agent.look(t.Context())
+	e.check("1", "Socket timed out", "TreeWidth=1")
+	if want := []string{"1>2", "2>1", "2>1"}; !slices.Equal(e.holds, want) {
+		t.Errorf("Hold was asked %v, want %v", e.holds, want)
+	}
+}
+
+// TestAnUndoOfWhatNeverServedIsNotJudged: the daemon has ended with it.
+func TestAnUndoOfWhatNeverServedIsNotJudged(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.applyError, e.failingConf = errors.New("slurmctld ends when it starts"), "PartitionName=new"
+	e.held, e.heldRevision = &HeldError{"PartitionInUse", "partition new has job 5"}, "1"
+	e.want("2", "TreeWidth=1\nPartitionName=new")
+	e.check("1", "slurmctld ends when it starts", "TreeWidth=1")
+}
+
+// TestTheNextRevisionIsJudgedByTheGivenOne: slurmctld serves with revision 2 by the time revision 3 is wanted, and did not confirm it
+// in time.
+func TestTheNextRevisionIsJudgedByTheGivenOne(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.applyError, e.failingConf = &StartingError{"it starts"}, "NodeName=new"
+	e.confirmed = &StartingError{"no answer within 10s"}
+	e.want("2", "TreeWidth=1\nNodeName=new")
+	e.want("3", "TreeWidth=3")
+	if want := []string{"1>2", "1>3", "2>3"}; !slices.Equal(e.holds, want) {
+		t.Errorf("Hold was asked %v, want %v", e.holds, want)
+	}
+}
+
+// TestADaemonThatNeverAnsweredHoldsNothing: after a while it hangs.
+func TestADaemonThatNeverAnsweredHoldsNothing(t *testing.T) {
+	e := newEnv(t)
+	e.want("1", "TreeWidth=1")
+	e.applyError, e.failingConf = &StartingError{"it starts"}, "NodeName=new"
+	e.confirmed = &StartingError{"no answer within 10s"}
+	e.want("2", "TreeWidth=1\nNodeName=new")
+	e.now = e.now.Add(undoDelay)
+	e.want("3", "TreeWidth=3")
+	if want := []string{"1>2", "1>3"}; !slices.Equal(e.holds, want) {
+		t.Errorf("Hold was asked %v, want %v", e.holds, want)
+	}
 }

@@ -59,10 +59,12 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	case slurmconf.NeedsReconfigure:
 		return s.reconfigure(ctx)
 	case slurmconf.NeedsRestart:
-		if !s.isRunning() {
+		if !s.IsRunning() {
 			return errNotRunning
 		}
-		defer s.closeGate(ctx)()
+		if s.CheckServes(ctx) == nil { // in standby it starts no jobs
+			defer s.closeGate(ctx)()
+		}
 		if err := s.end(ctx, s.Timeout); err != nil {
 			return err
 		}
@@ -81,7 +83,7 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 		return s.startAgain(ctx)
 	}
 	if areOnlyOthersUp(ping, s.Host) {
-		if !s.isRunning() {
+		if !s.IsRunning() {
 			return errNotRunning
 		}
 		if err := s.awaitAnswer(ctx); err != nil {
@@ -91,13 +93,16 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 	s.awaitSlurmdbd(ctx)
 	defer s.closeGate(ctx)()
 	before, _ := readPid("slurmctld", s.PidFile)
-	if err := s.run(ctx, "reconfigure"); err != nil {
-		if !s.isRunning() {
-			return errNotRunning
-		}
-		return err
+	started := s.startTime(ctx)
+	refused := s.run(ctx, "reconfigure")
+	if refused != nil && !s.IsRunning() {
+		return errNotRunning
 	}
-	if err := s.awaitAnswer(ctx); err != nil {
+	err := s.awaitAnswer(ctx)
+	switch {
+	case refused != nil && (err != nil || !s.hasStartedSince(ctx, started)):
+		return &configagent.UnsureError{Err: refused} // it may read them yet
+	case err != nil:
 		return s.endHanging(ctx, err)
 	}
 	// In the foreground it keeps its process id. scontrol exits with 0 also if it ends.
@@ -105,6 +110,24 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 		return configagent.ErrNotHandedOut
 	}
 	return nil
+}
+
+// startTime returns when slurmctld has started or executed itself, zero if it does not say.
+func (s Slurmctld) startTime(ctx context.Context) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	at, err := s.Gate.Programs.StartTime(ctx)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// hasStartedSince reports whether slurmctld has executed itself since an earlier startTime: it has read its configuration although
+// scontrol gave up waiting for it, as it does after MessageTimeout.
+func (s Slurmctld) hasStartedSince(ctx context.Context, earlier time.Time) bool {
+	now := s.startTime(ctx)
+	return !earlier.IsZero() && !now.IsZero() && !now.Equal(earlier)
 }
 
 // endHanging ends a slurmctld that runs and has not answered, as the error of awaitAnswer says, and returns any other error.
@@ -142,7 +165,7 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 	case err == nil:
 		s.saveFirstState(ctx)
 		return nil
-	case !s.isRunning() && time.Since(given) > s.Timeout:
+	case !s.IsRunning() && time.Since(given) > s.Timeout:
 		return err
 	}
 	return &configagent.StartingError{Message: err.Error()}
@@ -180,13 +203,13 @@ func (s Slurmctld) saveFirstState(ctx context.Context) {
 	}
 }
 
-// isRunning reports whether a slurmctld runs.
-func (s Slurmctld) isRunning() bool {
+// IsRunning reports whether a slurmctld runs.
+func (s Slurmctld) IsRunning() bool {
 	pid, err := readPid("slurmctld", s.PidFile)
 	return err == nil && isAlive(pid)
 }
 
-// openDelay is how long opening the gate may take when the agent ends.
+// openDelay is how long opening the gate may take once the agent ends.
 const openDelay = 10 * time.Second
 
 // closeGate keeps jobs from starting until the returned function is called. A gate that does not close is only logged: the
@@ -198,12 +221,19 @@ func (s Slurmctld) closeGate(ctx context.Context) (open func()) {
 	}
 	return func() {
 		defer stop()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openDelay)
+		ctx, cancel := outlive(ctx, openDelay)
 		defer cancel()
 		if err := s.Gate.Open(ctx); err != nil {
 			s.Log.Error("partitions are still DOWN for a reconfigure", "err", err)
 		}
 	}
+}
+
+// outlive returns a context that ends a delay after its parent.
+func outlive(parent context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(delay, cancel) })
+	return ctx, func() { stop(); cancel() }
 }
 
 // end ends slurmctld, which Kubernetes starts again, with SIGKILL if SIGTERM has not ended it after a delay.

@@ -116,7 +116,7 @@ echo "Slurmctld(backup) at ctl2 is UP"
 		if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); err == nil || errors.Is(err, configagent.ErrNotHandedOut) {
 			t.Errorf("Apply ends with %v", err)
 		}
-		if s.isRunning() {
+		if s.IsRunning() {
 			t.Error("it still runs")
 		}
 		check(t, s, false)

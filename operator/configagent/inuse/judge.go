@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -13,12 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Judge decides whether a revision may be applied. All fields are required.
+// Judge decides whether a revision may be applied. All fields but Silence are required.
 type Judge struct {
 	// Programs ask slurmctld.
 	Programs partition.Programs
@@ -27,7 +29,9 @@ type Judge struct {
 	// File remembers the partitions that are drained, and GateFile those that are closed for a reconfigure (package gate). They
 	// are in StateSaveLocation.
 	File, GateFile string
-	Log            *slog.Logger
+	// Silence is that of slurmctld. nil means that it does not run when it does not answer.
+	Silence *Silence
+	Log     *slog.Logger
 }
 
 // drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
@@ -61,7 +65,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 		return err
 	}
 	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted),
-		j.checkOverTimeLimit(ctx, inForce, wanted)); err != nil {
+		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)
@@ -77,6 +81,9 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	switch {
 	case lost.isNone() && unknown == nil:
 		return j.restoreAll(ctx, revision)
+	case lost.isNone() && j.Silence.isShort():
+		return &configagent.HeldError{Reason: v1beta1.ReasonPartitionInUse, Message: fmt.Sprintf("slurmctld runs and does not say which "+
+			"partitions somebody has created, which it would forget with their jobs: %v", unknown)}
 	case lost.isNone():
 		return nil
 	case unknown != nil:
@@ -135,7 +142,9 @@ func (j Judge) states(ctx context.Context) (map[string]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return j.Programs.States(ctx)
+	out, err := j.Programs.States(ctx)
+	j.Silence.note(err == nil)
+	return out, err
 }
 
 // ask returns what a program prints of the running slurmctld.

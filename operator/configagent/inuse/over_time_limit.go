@@ -66,9 +66,9 @@ const timesFormat = "JobArrayID:0|,Partition:0|,TimeUsed:0|,TimeLimit:0|"
 func endedJobs(printed string, before, after overTimeLimits) ([]string, error) {
 	var out []string
 	for line := range strings.Lines(printed) {
-		fields := strings.Split(strings.TrimSpace(line), "|")
-		if len(fields) != strings.Count(timesFormat, "|")+1 {
-			return nil, fmt.Errorf("squeue printed %q", line)
+		fields, err := splitLine(line, timesFormat, 1)
+		if err != nil {
+			return nil, err
 		}
 		name, limit := fields[1], fields[3]
 		if after.limitOf(name) >= before.limitOf(name) || limit == "UNLIMITED" {

@@ -38,9 +38,9 @@ const jobFormat = "JobArrayID:0|,State:0|,Partition:0|,ReqNodes:0|,NodeList:0|,t
 func parseJobs(printed string) (jobList, error) {
 	var out jobList
 	for line := range strings.Lines(printed) {
-		fields := strings.Split(strings.TrimSpace(line), "|")
-		if len(fields) != strings.Count(jobFormat, "|")+1 {
-			return out, fmt.Errorf("squeue printed %q", line)
+		fields, err := splitLine(line, jobFormat, 2)
+		if err != nil {
+			return out, err
 		}
 		out.count++
 		if slices.Contains(finishedStates, fields[1]) {
@@ -63,6 +63,17 @@ func parseJobs(printed string) (jobList, error) {
 		out.unfinished = append(out.unfinished, j)
 	}
 	return out, nil
+}
+
+// splitLine returns the fields of a line that squeue prints in a format. The field at an index is a partition, whose name may
+// contain the separator.
+func splitLine(line, format string, partition int) ([]string, error) {
+	fields := strings.Split(strings.TrimRight(line, "\n"), "|")
+	more := len(fields) - strings.Count(format, "|") - 1
+	if more < 0 {
+		return nil, fmt.Errorf("squeue printed %q", line)
+	}
+	return slices.Replace(fields, partition, partition+more+1, strings.Join(fields[partition:partition+more+1], "|")), nil
 }
 
 // gresTypes returns the kinds of GRES in lists such as "gres/gpu:h100:1,gres/shard=2".
