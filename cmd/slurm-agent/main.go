@@ -111,7 +111,7 @@ func (o *options) serve(ctx context.Context) error {
 	agent := configagent.New(configagent.Config{
 		Daemon: o.daemon, Wanted: o.wantedDir, Live: o.liveDir, Accepted: o.acceptedDir, Interval: o.interval,
 		Check: o.checkFiles, Hold: o.hold(judge), BeforeStart: o.beforeStart, Apply: o.apply(judge), Confirm: o.confirm(),
-		HandOut: o.handOut(judge), CheckServes: o.checkServes(),
+		HandOut: o.handOut(judge), CheckServes: o.checkServes(), IsStandby: o.isStandby(),
 		Accounts: o.newAccountsAgent(log), CountSessions: o.countSessions(), StateRelease: o.stateRelease(), Log: log, Now: time.Now,
 	})
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.address)

@@ -249,6 +249,14 @@ func (o *options) checkServes() func(context.Context) error {
 	return o.slurmctld.CheckServes
 }
 
+// isStandby reports whether the slurmctld beside the agent is in standby, nil beside other daemons.
+func (o *options) isStandby() func(context.Context) bool {
+	if o.daemonName != "slurmctld" {
+		return nil
+	}
+	return o.slurmctld.IsStandby
+}
+
 // checkFiles returns an error if the daemon would not start with files.
 func (o *options) checkFiles(ctx context.Context, files configagent.Files) error {
 	if o.reloader.Daemon != "" {

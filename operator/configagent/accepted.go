@@ -1,6 +1,7 @@
 package configagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -95,6 +96,23 @@ func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err er
 		handedOut = record.HandedOut
 	}
 	return files, handedOut, nil
+}
+
+// followServing returns the wanted files, or those of the daemon that serves while this one is in standby and does not have the same:
+// jobs depend on what that one has, and would end if this one took over with anything else. The kubelet may bring the wanted files to one of
+// them minutes later. A daemon that starts has its files at once.
+func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
+	if !a.started || a.cfg.IsStandby == nil {
+		return wanted
+	}
+	serving, _, err := a.recordOfEarlierPod(wanted)
+	if err != nil || serving == nil || serving.hasRevisionOf(wanted) || !a.cfg.IsStandby(ctx) {
+		return wanted
+	}
+	if serving.hasRevisionOf(a.inForce.Files) {
+		return a.inForce.Files
+	}
+	return serving // with the keys of the wanted ones
 }
 
 // isOfKeys reports whether a file belongs to the keys although it is no secret.

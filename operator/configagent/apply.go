@@ -30,7 +30,7 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
 	delete(wanted, slurmconf.StateFile)          // StateGuard does
-	wanted = a.keepKeySet(wanted)
+	wanted = a.keepKeySet(a.followServing(ctx, wanted))
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
 	_ = a.keepForOtherPods() // stepSettle has the error
 	for range 3 {            // a failed attempt is undone at once
@@ -43,9 +43,7 @@ func (a *Agent) look(ctx context.Context) {
 			}
 			a.settle(wanted)
 		case stepTry:
-			if !a.followsAnother(ctx, wanted) {
-				a.try(ctx, wanted, files, assembling)
-			}
+			a.try(ctx, wanted, files, assembling)
 		case stepConfirm:
 			a.confirm(ctx)
 		case stepRestore:

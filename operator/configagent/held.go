@@ -50,16 +50,6 @@ func (a *Agent) hold(ctx context.Context, files Files) error {
 	return nil
 }
 
-// followsAnother reports whether the daemon is in standby and the one that serves has not got the wanted revision: jobs may depend on
-// what the revision takes away until then, and would end if this one took over. A daemon that starts has its files at once.
-func (a *Agent) followsAnother(ctx context.Context, wanted Files) bool {
-	if !a.started || a.cfg.CheckServes == nil || !errors.Is(a.cfg.CheckServes(ctx), ErrStandby) {
-		return false
-	}
-	accepted, err := a.readAccepted()
-	return err == nil && accepted.Files != nil && !accepted.Files.hasRevisionOf(wanted)
-}
-
 // mayServe reports whether the daemon may serve with files that it was given and has not confirmed. One that has not answered for
 // undoDelay hangs.
 func (a *Agent) mayServe(ctx context.Context) bool {

@@ -93,11 +93,11 @@ func (e *env) acceptByAnother(revision, conf string, handedOut Files) {
 // TestAStandbyFollowsTheOneThatServes: jobs may depend until then on what the revision takes away, and would end in a takeover.
 func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	e := newEnv(t)
-	var standby error
-	e.cfg.CheckServes = func(context.Context) error { return standby }
+	standby := false
+	e.cfg.IsStandby = func(context.Context) bool { return standby }
 	e.agent = New(e.cfg)
 	e.want("1", "TreeWidth=1")
-	standby = ErrStandby
+	standby = true
 	e.want("2", "TreeWidth=2")
 	e.check("1", "", "TreeWidth=1")
 	if len(e.holds) > 0 || e.checks != 1 {
@@ -108,9 +108,25 @@ func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	e.check("2", "", "TreeWidth=2")
 	e.want("3", "TreeWidth=3")
 	e.check("2", "", "TreeWidth=2")
-	standby = nil // it has taken over
+	standby = false // it has taken over
 	e.agent.look(t.Context())
 	e.check("3", "", "TreeWidth=3")
+	standby = true
+	e.acceptByAnother("4", "TreeWidth=4", nil)
+	e.applyError, e.confirmed = &StartingError{"it starts"}, &StartingError{"it starts"}
+	e.agent.look(t.Context()) // the kubelet is away
+	e.agent.look(t.Context())
+	e.applyError, e.confirmed = nil, nil
+	e.agent.look(t.Context())
+	e.check("4", "", "TreeWidth=4")
+	if len(e.effects) != 3 {
+		t.Errorf("the effects are %v", e.effects)
+	}
+	if live, err := ReadFiles(e.cfg.Live); err != nil || live.text("slurm.key") != "key of 3" {
+		t.Errorf("the key is %q, %v", live.text("slurm.key"), err)
+	}
+	e.want("4", "TreeWidth=4")
+	e.check("4", "", "TreeWidth=4")
 }
 
 // TestUndecidedFilesWait: nobody knows whether they cost jobs.

@@ -190,6 +190,9 @@ func (s Slurmctld) CheckServes(ctx context.Context) error {
 	return nil
 }
 
+// IsStandby reports whether a slurmctld before this one serves.
+func (s Slurmctld) IsStandby(ctx context.Context) bool { return isStandby(s.ping(ctx), s.Host) }
+
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
 // reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start
 // again (docs/development/slurm.md, "A killed slurmctld").
