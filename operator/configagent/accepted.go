@@ -106,7 +106,13 @@ func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 		return wanted
 	}
 	serving, _, err := a.recordOfEarlierPod(wanted)
-	if err != nil || serving == nil || serving.hasRevisionOf(wanted) || !a.cfg.IsStandby(ctx) {
+	if err != nil || serving == nil || serving.hasRevisionOf(wanted) {
+		return wanted
+	}
+	if a.last.awaited == awaitsWanted && serving.hasRevisionOf(a.last.wanted) {
+		return a.last.wanted // while it starts nobody knows whether it is in standby
+	}
+	if !a.cfg.IsStandby(ctx) {
 		return wanted
 	}
 	if serving.hasRevisionOf(a.inForce.Files) {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,8 @@ type Slurmctld struct {
 	Gate gate.Gate
 	// Timeout is how long slurmctld may take to answer again.
 	Timeout time.Duration
+	// InStandby remembers that the slurmctld which was ended last was in standby. nil remembers nothing.
+	InStandby *atomic.Bool
 	// Log is where a slurmctld that had to be ended is reported.
 	Log *slog.Logger
 }
@@ -62,9 +65,11 @@ func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {
 		if !s.IsRunning() {
 			return errNotRunning
 		}
-		if s.CheckServes(ctx) == nil { // in standby it starts no jobs
+		serves := s.CheckServes(ctx) == nil
+		if serves { // in standby it starts no jobs
 			defer s.closeGate(ctx)()
 		}
+		s.noteStandby(!serves)
 		if err := s.end(ctx, s.Timeout); err != nil {
 			return err
 		}
@@ -80,6 +85,7 @@ var errNotRunning = &configagent.StartingError{Message: "slurmctld does not run 
 func (s Slurmctld) reconfigure(ctx context.Context) error {
 	ping := s.ping(ctx)
 	if isStandby(ping, s.Host) {
+		s.noteStandby(true)
 		return s.startAgain(ctx)
 	}
 	if areOnlyOthersUp(ping, s.Host) {
@@ -90,6 +96,7 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 			return s.endHanging(ctx, err)
 		}
 	}
+	s.noteStandby(false)
 	s.awaitSlurmdbd(ctx)
 	defer s.closeGate(ctx)()
 	before, _ := readPid("slurmctld", s.PidFile)
@@ -137,8 +144,27 @@ func (s Slurmctld) endHanging(ctx context.Context, err error) error {
 		return err
 	}
 	s.Log.Error("slurmctld hangs and is ended", "err", err)
+	s.noteStandby(false)
 	return s.startAgain(ctx)
 }
+
+// noteStandby remembers whether the slurmctld that is ended is in standby.
+func (s Slurmctld) noteStandby(is bool) {
+	if s.InStandby != nil {
+		s.InStandby.Store(is)
+	}
+}
+
+// startDelay is how long slurmctld may take to run again after it was ended. Kubernetes waits for up to five minutes before it starts
+// one again that was ended several times, as each step of a rotation ends one in standby. Meanwhile another one serves.
+func (s Slurmctld) startDelay() time.Duration {
+	if s.InStandby != nil && s.InStandby.Load() {
+		return standbyStartDelay
+	}
+	return s.Timeout
+}
+
+const standbyStartDelay = 6 * time.Minute
 
 // startAgain ends slurmctld, and returns configagent.ErrNotHandedOut when the next one answers.
 func (s Slurmctld) startAgain(ctx context.Context) error {
@@ -163,9 +189,10 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 	err := s.askForAnswer(limited)
 	switch {
 	case err == nil:
+		s.noteStandby(false)
 		s.saveFirstState(ctx)
 		return nil
-	case !s.IsRunning() && time.Since(given) > s.Timeout:
+	case !s.IsRunning() && time.Since(given) > s.startDelay():
 		return err
 	}
 	return &configagent.StartingError{Message: err.Error()}
@@ -301,7 +328,7 @@ func (s Slurmctld) awaitAnswer(ctx context.Context) error {
 		select {
 		case <-limited.Done():
 			err = fmt.Errorf("slurmctld does not answer %s after it was given the configuration: %w", s.Timeout, err)
-			if runs && ctx.Err() == nil {
+			if ctx.Err() == nil && (runs || s.startDelay() > s.Timeout) {
 				return &configagent.StartingError{Message: err.Error()}
 			}
 			return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,4 +138,35 @@ echo "Slurmctld(backup) at ctl2 is UP"
 		}
 		check(t, s, false)
 	})
+}
+
+// TestAStandbyThatKubernetesStartsLater: each step of a rotation ends it once more, and Kubernetes waits longer each time. It has not failed.
+func TestAStandbyThatKubernetesStartsLater(t *testing.T) {
+	s, _ := startSlurmctld(t, obedient)
+	s.Host, s.InStandby = "ctl2", new(atomic.Bool)
+	script := fmt.Sprintf(`#!/bin/sh
+[ $1 = ping ] || exit 1
+kill -0 "$(cat %s)" 2>/dev/null || { echo "failed to connect to any sack sockets" >&2; exit 1; }
+echo 'Slurmctld(primary) at ctl is UP'
+echo 'Slurmctld(backup) at ctl2 is UP'
+`, s.PidFile)
+	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	var starting *configagent.StartingError
+	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.As(err, &starting) {
+		t.Fatalf("Apply ends with %v", err)
+	}
+	if err := s.Confirm(t.Context(), time.Now().Add(-5*time.Minute)); !errors.As(err, &starting) {
+		t.Errorf("Confirm ends with %v after 5 minutes", err)
+	}
+	if err := s.Confirm(t.Context(), time.Now().Add(-7*time.Minute)); err == nil || errors.As(err, &starting) {
+		t.Errorf("Confirm ends with %v after 7 minutes", err)
+	}
+	if err := os.WriteFile(s.PidFile, fmt.Append(nil, os.Getpid()), 0o600); err != nil { // it runs again
+		t.Fatal(err)
+	}
+	if err := s.Confirm(t.Context(), time.Now()); err != nil || s.InStandby.Load() {
+		t.Errorf("Confirm ends with %v", err)
+	}
 }
