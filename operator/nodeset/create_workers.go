@@ -25,10 +25,10 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if err != nil {
 		return err
 	}
-	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode, AvoidKubeNodes: s.kubeNodesToAvoid()}
+	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode, AvoidKubeNodes: s.kubeNodesToAvoid(&from.template.Spec)}
 	if step.Slot.Ordinal != plan.NoOrdinal {
 		id.Ordinal = &step.Slot.Ordinal
-		id.KubeNode = pinnedKubeNode(s, step.Slot.Ordinal)
+		id.KubeNode = pinnedKubeNode(s, &from.template.Spec, step.Slot.Ordinal)
 	}
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
@@ -70,8 +70,8 @@ const maxAvoidedKubeNodes = 256
 
 // kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, those of Slurm nodes of others. A worker that has the
 // name of its Kubernetes node must not be scheduled there: its slurmd would take over that Slurm node.
-func (s *observation) kubeNodesToAvoid() []string {
-	if !s.template.Spec.HostNetwork {
+func (s *observation) kubeNodesToAvoid(spec *corev1.PodSpec) []string {
+	if !spec.HostNetwork {
 		return nil
 	}
 	s.mu.Lock()
@@ -81,8 +81,8 @@ func (s *observation) kubeNodesToAvoid() []string {
 	}
 	s.avoidKubeNodes = []string{}
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
-		if s.mayBelongToOthers(name) && desired.CanRunOn(&s.template.Spec, s.kubeNodes[name]) &&
-			len(s.avoidKubeNodes) < maxAvoidedKubeNodes {
+		// Whether the pod can run there does not matter: cordons, taints and labels change while it is pending.
+		if s.mayBelongToOthers(name) && len(s.avoidKubeNodes) < maxAvoidedKubeNodes {
 			s.avoidKubeNodes = append(s.avoidKubeNodes, name)
 		}
 	}
@@ -149,14 +149,14 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 }
 
 // pinnedKubeNode returns the Kubernetes node to which an ordinal is pinned, empty for none. A pin
-// ends when the node is gone or does not fit any more.
-func pinnedKubeNode(s *observation, ordinal int) string {
+// ends when the node is gone or does not fit any more, or when the worker would have its name, which belongs to others.
+func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	if !s.nodeSet.Spec.PinToNode {
 		return ""
 	}
 	name := s.nodeSet.Status.OrdinalToNode[fmt.Sprint(ordinal)]
 	node := s.kubeNodes[name]
-	if node == nil || !desired.CanRunOn(&s.template.Spec, node) {
+	if node == nil || !desired.CanRunOn(spec, node) || spec.HostNetwork && s.mayBelongToOthers(name) {
 		return ""
 	}
 	return name

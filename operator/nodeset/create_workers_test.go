@@ -21,9 +21,9 @@ func TestPins(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"0": "kube-0", "4": "kube-4"}, ordinalPins(s)); diff != "" {
 		t.Errorf("pins follow workers, and stay without one while the Kubernetes node is there: %s", diff)
 	}
-	got := []string{pinnedKubeNode(s, 4), pinnedKubeNode(s, 5), pinnedKubeNode(s, 7)}
+	got := []string{pinnedKubeNode(s, &s.template.Spec, 4), pinnedKubeNode(s, &s.template.Spec, 5), pinnedKubeNode(s, &s.template.Spec, 7)}
 	s.kubeNodes["kube-4"].Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoExecute}}
-	if diff := cmp.Diff([]string{"kube-4", "", "", ""}, append(got, pinnedKubeNode(s, 4))); diff != "" {
+	if diff := cmp.Diff([]string{"kube-4", "", "", ""}, append(got, pinnedKubeNode(s, &s.template.Spec, 4))); diff != "" {
 		t.Errorf("a pin falls when the Kubernetes node is gone or fits no more: %s", diff)
 	}
 	s.nodeSet.Spec.PinToNode = false

@@ -1,9 +1,11 @@
 package nodeset
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -192,6 +194,13 @@ func (s *observation) possibleSlurmNames() []string {
 	return out
 }
 
+// mayHaveHostNetwork reports whether a worker of the newest or of a kept revision may have the network of its Kubernetes node.
+func (s *observation) mayHaveHostNetwork() bool {
+	return s.template.Spec.HostNetwork || slices.ContainsFunc(s.revisions, func(r appsv1.ControllerRevision) bool {
+		return bytes.Contains(r.Data.Raw, []byte(`"hostNetwork"`))
+	})
+}
+
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	if key, ok := refs.ClusterKeyOf(s.nodeSet); ok {
@@ -207,6 +216,11 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	}
 	for _, name := range s.possibleSlurmNames() {
 		mine[name] = true
+	}
+	if s.mayHaveHostNetwork() { // a worker may get the name of any Kubernetes node
+		for name := range s.kubeNodes {
+			mine[name] = true
+		}
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }

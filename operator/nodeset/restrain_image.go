@@ -46,13 +46,7 @@ func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
 // that which the revision names, or else the one that the status records.
 func (s *observation) appliedImage() string {
 	newest := s.nodeSet.Status.NodeSetHash
-	var pod *corev1.Pod
-	for _, p := range s.pods {
-		if (newest == "" || p.Labels[render.LabelRevision] == newest) && p.DeletionTimestamp == nil && (pod == nil || isNewer(p, pod)) {
-			pod = p
-		}
-	}
-	if pod != nil {
+	if pod := s.newestPod(newest); pod != nil {
 		return render.SlurmdImage(pod.Spec.Containers)
 	}
 	for i := range s.revisions {
@@ -66,7 +60,21 @@ func (s *observation) appliedImage() string {
 	if last.NextImage != "" && meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed) {
 		return last.NextImage
 	}
+	if pod := s.newestPod(""); last.Image == "" && pod != nil {
+		return render.SlurmdImage(pod.Spec.Containers) // of another operator, which had just begun an update
+	}
 	return last.Image
+}
+
+// newestPod returns the newest pod of a revision, or of any if that is empty; nil if there is none.
+func (s *observation) newestPod(revision string) *corev1.Pod {
+	var out *corev1.Pod
+	for _, p := range s.pods {
+		if (revision == "" || p.Labels[render.LabelRevision] == revision) && p.DeletionTimestamp == nil && (out == nil || isNewer(p, out)) {
+			out = p
+		}
+	}
+	return out
 }
 
 // isNewer orders pods by their creation, and those of the same second by their names.

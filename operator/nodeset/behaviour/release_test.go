@@ -239,3 +239,22 @@ func TestAdoptedWorkersKeepTheirRelease(t *testing.T) {
 		t.Errorf("the workers have %s while slurmctld is 24.11", got)
 	}
 }
+
+// TestWorkersOfAnUpdateThatHadJustBegunKeepTheirRelease: another operator's status has the new revision, which no worker has, when ours
+// takes the NodeSet over.
+func TestWorkersOfAnUpdateThatHadJustBegunKeepTheirRelease(t *testing.T) {
+	r := newTakenOver(t, "newer", "5d9c7", "5d9c7")
+	for _, p := range r.pods() {
+		p.Spec.Containers = []corev1.Container{{Name: "slurmd", Image: "slurmd:24.11"}}
+		r.must(r.Update(t.Context(), p))
+	}
+	r.setSlurmctld("24.11")
+	r.change(withImage("slurmd:26.05"))
+	r.settleRelease()
+	r.slurm.End(7)
+	r.settleRelease()
+	r.scale(3)
+	if got := r.settleRelease(); strings.Contains(got, "26.05") {
+		t.Errorf("the workers have %s while slurmctld is 24.11", got)
+	}
+}

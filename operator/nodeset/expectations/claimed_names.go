@@ -32,7 +32,8 @@ type nameClaim struct {
 	at      time.Time
 }
 
-func (c nameClaim) isOver(now time.Time) bool { return now.Sub(c.at) >= claimKept || now.Before(c.at) }
+// isOver reports whether a claim is over. One of a moment later is not: reconciliations read the clock before they wait for each other.
+func (c nameClaim) isOver(now time.Time) bool { return now.Sub(c.at).Abs() >= claimKept }
 
 // NewClaimedNames returns no claims.
 func NewClaimedNames() *ClaimedNames { return &ClaimedNames{claims: map[claimedName]nameClaim{}} }
@@ -42,7 +43,7 @@ func NewClaimedNames() *ClaimedNames { return &ClaimedNames{claims: map[claimedN
 func (c *ClaimedNames) Claim(cluster refs.ClusterKey, name string, nodeSet types.UID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now.Sub(c.swept) >= claimKept || now.Before(c.swept) {
+	if now.Sub(c.swept).Abs() >= claimKept {
 		maps.DeleteFunc(c.claims, func(_ claimedName, claim nameClaim) bool { return claim.isOver(now) })
 		c.swept = now
 	}

@@ -33,3 +33,19 @@ func TestClaimedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestAClaimOfAnEarlierClock: reconciliations read the clock before they wait for each other, so that the one that read it first may claim
+// last.
+func TestAClaimOfAnEarlierClock(t *testing.T) {
+	now := time.Now()
+	claims, cluster := NewClaimedNames(), refs.ClusterKey{Kind: "Controller", Namespace: "a", Name: "slurm"}
+	if !claims.Claim(cluster, "x-0", "later", now.Add(time.Microsecond)) {
+		t.Fatal("the first claim is refused")
+	}
+	if claims.Claim(cluster, "x-0", "earlier", now) {
+		t.Error("two NodeSets have claimed x-0 at the same moment")
+	}
+	if !claims.Claim(cluster, "x-0", "later", now.Add(-claimKept)) {
+		t.Error("a clock that was set back keeps a claim")
+	}
+}

@@ -101,7 +101,7 @@ func RequiredKubeNode(pod *corev1.Pod) string {
 // started, as far as the pod's spec shows it, since anybody may edit the label.
 func SlurmName(pod *corev1.Pod) string {
 	for i := range pod.Spec.Containers {
-		if name := render.SlurmNameIn(&pod.Spec.Containers[i]); name != "" {
+		if name, isShown := render.SlurmNameIn(pod, &pod.Spec.Containers[i]); isShown {
 			return name
 		}
 	}

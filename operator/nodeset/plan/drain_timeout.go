@@ -6,13 +6,31 @@ import "time"
 // if that is not known. A reading that is not fresh, or lacks the node, changes nothing.
 func (b *planRun) drainedSince(w *Worker) time.Time {
 	record, ok := b.registeredRecord(w)
-	switch since := w.DrainMark.Drained; {
+	switch since := b.boundDrained(w); {
 	case !ok || record.Drain && !since.IsZero():
 		return since
 	case record.Drain:
 		return b.now
 	}
 	return time.Time{}
+}
+
+// boundDrained returns the time in a worker's annotation, which anybody can write. It is not before the worker was chosen, and a later
+// one than now is now: a clock was ahead.
+func (b *planRun) boundDrained(w *Worker) time.Time {
+	since := w.DrainMark.Drained
+	if since.IsZero() {
+		return since
+	}
+	if b.now.Before(since) {
+		return b.now
+	}
+	for _, least := range []time.Time{w.DrainMark.Since, w.Created} {
+		if since.Before(least) && !b.now.Before(least) {
+			since = least
+		}
+	}
+	return since
 }
 
 // timeoutSince returns when the timeout of the drain policy began for a worker that was chosen, zero if

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name.
+// Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name. Without a name it has none that is valid.
 type Namesake struct{ KubeNode, Owner, SlurmName string }
 
 // nameOwners returns the Kubernetes node that each Slurm node name belongs to in scaling mode DaemonSet:
-// the node of the worker that has the name, else the node that last had it, else the first of KubeNodes,
+// the node of the worker that has the name, else the node that last had it, else the first of KubeNodes without a pod,
 // which is the oldest. So names like gpu1.rack-a and gpu1.rack-b never share a Slurm node.
 func (b *planRun) nameOwners() map[string]string {
 	out := map[string]string{}
@@ -25,9 +25,12 @@ func (b *planRun) nameOwners() map[string]string {
 			out[name] = n
 		}
 	}
-	for _, n := range b.desired.KubeNodes {
-		if name := b.desired.SlurmNameOn(n); out[name] == "" {
-			out[name] = n
+	held := b.heldKubeNodes()
+	for _, mayBeHeld := range []bool{false, true} { // one with a worker, of another name, can keep that
+		for _, n := range b.desired.KubeNodes {
+			if name := b.desired.SlurmNameOn(n); out[name] == "" && (mayBeHeld || !held[n]) {
+				out[name] = n
+			}
 		}
 	}
 	return out
@@ -38,12 +41,72 @@ func (b *planRun) findNamesakes() {
 	if !b.desired.PerKubeNode {
 		return
 	}
-	owners := b.nameOwners()
+	owners, held := b.nameOwners(), b.heldKubeNodes()
 	for _, n := range b.desired.KubeNodes {
-		if name := b.desired.SlurmNameOn(n); name != "" && owners[name] != n {
+		if name := b.desired.SlurmNameOn(n); name == "" && !held[n] || name != "" && owners[name] != n {
 			b.actions.Namesakes = append(b.actions.Namesakes, Namesake{KubeNode: n, Owner: owners[name], SlurmName: name})
 		}
 	}
+}
+
+// newNameOwner returns the Kubernetes node whose successor gets a Slurm node name in scaling mode DaemonSet: the one of the worker that has
+// it already, else the one that last had it, else one without a worker, else the first of those that it names.
+func (b *planRun) newNameOwner(name string) string {
+	if b.newNameOwners == nil {
+		b.newNameOwners = map[string]string{}
+		ranks, current := map[string]int{}, map[string]string{}
+		for _, w := range b.active {
+			current[cmp.Or(w.Slot.KubeNode, w.KubeNode)] = w.SlurmName
+		}
+		for _, n := range b.desired.KubeNodes {
+			name, rank := b.desired.SlurmNameOn(n), 1
+			switch has, hasWorker := current[n]; {
+			case hasWorker && has == name:
+				rank = 4
+			case b.slurm.Records[name].KubeNode == n:
+				rank = 3
+			case !hasWorker:
+				rank = 2
+			}
+			if rank > ranks[name] {
+				b.newNameOwners[name], ranks[name] = n, rank
+			}
+		}
+	}
+	return b.newNameOwners[name]
+}
+
+// canTakeName reports whether a worker on a Kubernetes node could have the name that the node has now, in scaling mode DaemonSet, once no
+// other worker has it.
+func (b *planRun) canTakeName(kubeNode string) bool {
+	name := b.desired.SlurmNameOn(kubeNode)
+	_, taken := slices.BinarySearch(b.actions.Taken, name)
+	return name != "" && !taken && b.newNameOwner(name) == kubeNode
+}
+
+// countNameless counts the wanted workers that can have no name, because others own so many.
+func (b *planRun) countNameless() int {
+	count := 0
+	if b.desired.PerKubeNode {
+		held := b.heldKubeNodes()
+		for _, n := range b.desired.KubeNodes {
+			if !held[n] && b.ownsName(n) && b.nameOwner(b.desired.SlurmNameOn(n)) != "" {
+				count++
+			}
+		}
+		return count
+	}
+	held := map[int]bool{}
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.Ordinal] = true
+	}
+	end := b.ordinalsEnd()
+	for i := range end {
+		if !held[i] && b.nameOwner(b.desired.SlurmName(i)) != "" {
+			count++
+		}
+	}
+	return max(0, b.desired.WorkerCount()-(end-count))
 }
 
 // countUncovered counts the Kubernetes nodes that have no worker and get none because of their Slurm node name.

@@ -82,6 +82,8 @@ type planRun struct {
 	usedSlurmNames map[string]bool
 	// spare are the names for successors of outdated workers, nil until they are needed.
 	spare *spareNames
+	// newNameOwners are the Kubernetes nodes by the names that their next workers get, nil until they are needed.
+	newNameOwners map[string]string
 	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
 	// the shape of the workers.
 	wantedNames map[string]bool
@@ -250,7 +252,7 @@ func (b *planRun) isOutdated(w *Worker) bool {
 // Slurm node, whose name a replacement could use.
 func (b *planRun) hasOldName(w *Worker) bool {
 	name := b.desired.SlurmNameOn(w.Slot.KubeNode)
-	return name != "" && name != w.SlurmName && !b.mayBelongToOther(name) &&
+	return name != w.SlurmName && b.canTakeName(w.Slot.KubeNode) && !b.mayBelongToOther(name) &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
 }
 
@@ -343,7 +345,11 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 			b.causes[w.Pod] = ""
 		}
 	}
-	out := limit - max(0, b.desired.WorkerCount()-b.countUncovered()-c.availableCount)
+	absent := b.desired.WorkerCount() - b.countUncovered() - c.availableCount
+	if absent > 0 && len(c.available) > 0 {
+		absent -= b.countNameless()
+	}
+	out := limit - max(0, absent)
 	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), b.slurm.sorted(c.available)) {
 		serving := i >= len(c.unavailable)
 		if left <= 0 || serving && out <= 0 {

@@ -28,7 +28,7 @@ func (b *planRun) findSuccessor(w *Worker) (exists bool, owner string) {
 		if kubeNode := cmp.Or(w.Slot.KubeNode, w.KubeNode); kubeNode != "" {
 			owner = b.nameOwner(b.desired.SlurmNameOn(kubeNode))
 		}
-		return owner == "", owner
+		return owner == "" && (b.hasOtherMode(w) || b.canTakeName(w.Slot.KubeNode)), owner
 	}
 	isOrdinal := !b.hasOtherMode(w) && w.Slot.Ordinal < b.successorsEnd()
 	name := w.SlurmName

@@ -78,14 +78,20 @@ func setSlurmName(spec *corev1.PodSpec, name string) {
 	}
 }
 
-// SlurmNameIn returns the name of the Slurm node with which a container starts slurmd, empty if its spec does not show it.
-func SlurmNameIn(c *corev1.Container) string {
+// SlurmNameIn returns the name of the Slurm node with which a container of a pod starts slurmd, and reports whether the spec shows it: a
+// value, or the Kubernetes node, whose name is empty before the pod is scheduled.
+func SlurmNameIn(pod *corev1.Pod, c *corev1.Container) (name string, isShown bool) {
 	for _, variable := range c.Env {
-		if c.Name == ContainerSlurmd && variable.Name == EnvHostname {
-			return variable.Value
+		if c.Name != ContainerSlurmd || variable.Name != EnvHostname {
+			continue
 		}
+		from := variable.ValueFrom
+		if from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "spec.nodeName" {
+			return pod.Spec.NodeName, true
+		}
+		return variable.Value, variable.Value != ""
 	}
-	return ""
+	return "", false
 }
 
 // setConf adds the known facts of the Kubernetes node to slurmd's --conf, unless the user set the

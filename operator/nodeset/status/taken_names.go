@@ -27,6 +27,9 @@ func formatNamesakes(namesakes []plan.Namesake) string {
 		return ""
 	}
 	first := namesakes[0]
+	if first.SlurmName == "" {
+		return fmt.Sprintf("; Kubernetes node %s gets no worker until its annotation %s is a valid name", first.KubeNode, v1beta1.AnnotationHostnameOverride)
+	}
 	text := fmt.Sprintf("; Kubernetes nodes %s and %s have the same Slurm node name %s, which belongs to %s: %s gets no worker until its annotation %s gives it another name",
 		first.Owner, first.KubeNode, first.SlurmName, first.Owner, first.KubeNode, v1beta1.AnnotationHostnameOverride)
 	if more := len(namesakes) - 1; more > 0 {

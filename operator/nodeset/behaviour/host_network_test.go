@@ -1,0 +1,142 @@
+package behaviour
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// startOnKubeNodes schedules pods to the Kubernetes node of their index, first, and starts their slurmd under the name that it gets there.
+func (r *testEnv) startOnKubeNodes() {
+	r.t.Helper()
+	for _, pod := range r.pods() {
+		if pod.Labels[v1beta1.LabelAppName] == v1beta1.AppReleaseLookup || pod.Spec.NodeName != "" {
+			continue
+		}
+		pod.Spec.NodeName = "kube-" + pod.Labels[v1beta1.LabelPodIndex]
+		r.must(r.Update(r.t.Context(), pod))
+		nodesettest.SetRunning(pod, r.now)
+		r.must(r.Status().Update(r.t.Context(), pod))
+		name := observed.SlurmName(pod)
+		if n := r.slurm.Nodes[name]; n == nil {
+			r.slurm.Nodes[name] = nodesettest.NewSlurmNode(name, "IDLE")
+		} else if n.State.Base == slurm.NodeFuture {
+			n.State.Base = slurm.NodeIdle
+		}
+	}
+}
+
+// avoidsKubeNodes reports whether a pod is kept off Kubernetes nodes by name.
+func avoidsKubeNodes(pod *corev1.Pod) bool {
+	return pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil
+}
+
+// TestALabelNamesNoWorkerWithTheNetworkOfItsNode: slurmd has the name of the Kubernetes node, whatever somebody writes into the label.
+func TestALabelNamesNoWorkerWithTheNetworkOfItsNode(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(`{"hostNetwork": true}`)))
+	for range 4 {
+		r.pollAndReconcile()
+		r.startOnKubeNodes()
+	}
+	r.slurm.Start(7, "kube-1") // worker gpu-1
+	r.pollAndReconcile()
+	pod := r.pod("gpu-1")
+	pod.Labels[v1beta1.LabelPodHostname] = "kube-0"
+	r.must(r.Update(t.Context(), pod))
+	r.scale(0)
+	for range 60 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+	}
+	if !strings.Contains(r.podNames(), "gpu-1") {
+		t.Error("gpu-1 was deleted while job 7 runs on kube-1")
+	}
+}
+
+// TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes: the Slurm node x-0 of others has a job, and there is a Kubernetes node x-0.
+func TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes(t *testing.T) {
+	cordoned := func(n *corev1.Node) {
+		n.Spec.Unschedulable = true
+		n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for what, change := range map[string]func(*slurm.Node){
+		"slurm.conf": func(n *slurm.Node) { n.State = slurm.ParseNodeState("IDLE") },
+		"another namespace": func(n *slurm.Node) {
+			n.Comment = `{"namespace":"team-b","podName":"x-0","node":"kube-5","nodeSetName":"x","nodeSetUID":"uid-x"}`
+		},
+		"by hand": func(n *slurm.Node) { n.Comment = "bought in 2019" },
+	} {
+		t.Run(what, func(t *testing.T) {
+			// It is cordoned now, and may not be when the pod is scheduled.
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`)), nodesettest.NewKubeNode("x-0", cordoned))
+			x := nodesettest.NewSlurmNode("x-0", "IDLE")
+			change(x)
+			r.slurm.Nodes["x-0"] = x
+			r.slurm.Start(7, "x-0")
+			r.pollAndReconcile()
+			r.pollAndReconcile()
+			if !avoidsKubeNodes(r.pod("gpu-0")) {
+				t.Error("the worker may run on x-0, whose name has job 7")
+			}
+		})
+	}
+}
+
+// TestAKeptRevisionAvoidsKubernetesNodesToo: ordinal 0 keeps a revision with the network of its Kubernetes node, and the newest has its own.
+func TestAKeptRevisionAvoidsKubernetesNodesToo(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`), func(n *v1beta1.NodeSet) {
+		n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling
+		n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(1))}
+	}), nodesettest.NewKubeNode("x-0"))
+	for range 4 {
+		r.pollAndReconcile()
+		r.startOnKubeNodes()
+	}
+	x := nodesettest.NewSlurmNode("x-0", "IDLE")
+	x.Comment = `{"namespace":"slurm","podName":"x-0","node":"kube-5","nodeSetName":"x","nodeSetUID":"uid-x"}`
+	r.slurm.Nodes["x-0"] = x
+	r.slurm.Start(7, "x-0")
+	r.change(withPodTemplate(`{}`))
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	r.loseWorker("gpu-0", observed.SlurmName(r.pod("gpu-0")))
+	for range 20 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+		if r.podNames() != "" {
+			break
+		}
+	}
+	if pod := r.pod("gpu-0"); pod.Spec.HostNetwork && !avoidsKubeNodes(pod) {
+		t.Error("the worker of the old revision may run on x-0, whose name has job 7")
+	}
+}
+
+// TestAPinToANameOfOthersEnds: a worker of zzz was once on the Kubernetes node gpu-0. Since then another NodeSet's worker has got that name.
+func TestAPinToANameOfOthersEnds(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1), nodesettest.NewKubeNode("gpu-0"))
+	r.startWorkers()
+	r.slurm.Start(7, "gpu-0") // on kube-0
+	other := nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`), func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true })
+	other.Name, other.UID = "zzz", "zzz-uid"
+	r.createObject(other)
+	other.Status.OrdinalToNode = map[string]string{"0": "gpu-0"}
+	r.must(r.Status().Update(t.Context(), other))
+	for range 12 {
+		r.pollAndReconcile()
+		r.reconcileOther("zzz")
+	}
+	for _, p := range r.pods() {
+		if p.Name == "zzz-0" && observed.RequiredKubeNode(p) == "gpu-0" {
+			t.Error("pod zzz-0 must run on gpu-0, as the Slurm node that has job 7")
+		}
+	}
+}
