@@ -3,8 +3,7 @@ package nodeset
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +24,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if err != nil {
 		return err
 	}
-	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode, AvoidKubeNodes: s.kubeNodesToAvoid(&from.template.Spec)}
+	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode, AvoidKubeNodes: s.kubeNodesToAvoid(from).names}
 	if step.Slot.Ordinal != plan.NoOrdinal {
 		id.Ordinal = &step.Slot.Ordinal
 		id.KubeNode = pinnedKubeNode(s, &from.template.Spec, step.Slot.Ordinal)
@@ -63,42 +62,6 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	r.metrics.countStep(s, step, r.now())
 	s.rememberCreated(pod)
 	return nil
-}
-
-// maxAvoidedKubeNodes bounds the pods: those on a further one are deleted before their slurmd starts.
-const maxAvoidedKubeNodes = 256
-
-// kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, those of Slurm nodes of others. A worker that has the
-// name of its Kubernetes node must not be scheduled there: its slurmd would take over that Slurm node.
-func (s *observation) kubeNodesToAvoid(spec *corev1.PodSpec) []string {
-	if !spec.HostNetwork {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.avoidKubeNodes != nil {
-		return s.avoidKubeNodes
-	}
-	s.avoidKubeNodes = []string{}
-	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
-		// Whether the pod can run there does not matter: cordons, taints and labels change while it is pending.
-		if s.mayBelongToOthers(name) && len(s.avoidKubeNodes) < maxAvoidedKubeNodes {
-			s.avoidKubeNodes = append(s.avoidKubeNodes, name)
-		}
-	}
-	return s.avoidKubeNodes
-}
-
-// mayBelongToOthers reports whether a Slurm node belongs, or may belong, to others than the NodeSet.
-func (s *observation) mayBelongToOthers(name string) bool {
-	if s.desired.ReservedNames[name] != "" || s.slurm.OwnedByOthers[name] != "" {
-		return true
-	}
-	record, there := s.slurm.Records[name]
-	if !there || record.OwnerUID == string(s.nodeSet.UID) {
-		return false
-	}
-	return record.OwnerUID != "" || record.ForeignComment || !record.Future && !record.Down
 }
 
 // reportCreateFailure delays further creations, and reports the first failure of the round.
@@ -154,13 +117,16 @@ func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	if !s.nodeSet.Spec.PinToNode {
 		return ""
 	}
-	name := s.nodeSet.Status.OrdinalToNode[fmt.Sprint(ordinal)]
+	name := s.nodeSet.Status.OrdinalToNode[formatOrdinal(ordinal)]
 	node := s.kubeNodes[name]
 	if node == nil || !desired.CanRunOn(spec, node) || spec.HostNetwork && s.mayBelongToOthers(name) {
 		return ""
 	}
 	return name
 }
+
+// formatOrdinal returns an ordinal as status.ordinalToNode has it.
+func formatOrdinal(ordinal int) string { return strconv.Itoa(ordinal) }
 
 // ordinalPins returns the Kubernetes node of each ordinal that has run, also of ordinals without a
 // worker at present.
@@ -176,7 +142,7 @@ func ordinalPins(s *observation) map[string]string {
 	}
 	for i := range s.workers {
 		if w := &s.workers[i]; w.KubeNode != "" && w.DeletedAt.IsZero() {
-			out[fmt.Sprint(w.Slot.Ordinal)] = w.KubeNode
+			out[formatOrdinal(w.Slot.Ordinal)] = w.KubeNode
 		}
 	}
 	return out

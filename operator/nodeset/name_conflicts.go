@@ -117,8 +117,15 @@ func (r *Reconciler) reservePodNames(
 		return fmt.Errorf("listing the pods of NodeSet %s: %w", other.Name, err)
 	}
 	for i := range pods.Items {
-		if name := observed.SlurmName(&pods.Items[i]); name != "" {
-			shared[name] = names.OwnerNodeSet(other.Name)
+		pod := &pods.Items[i]
+		name := observed.SlurmName(pod)
+		if name == "" {
+			continue
+		}
+		shared[name] = names.OwnerNodeSet(other.Name)
+		hasEnded := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if pod.Spec.HostNetwork && !hasEnded && name == pod.Spec.NodeName {
+			s.servedKubeNodes[name] = true
 		}
 	}
 	return nil

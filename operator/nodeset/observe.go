@@ -1,11 +1,9 @@
 package nodeset
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -66,17 +64,19 @@ type observation struct {
 	deletionsLocked bool
 	// surplus are the records that the plan does not want.
 	surplus       plan.Surplus
-	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder, avoidKubeNodes and requeue
+	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder, avoidedKubeNodes and requeue
 	pods          map[string]*corev1.Pod
 	created       []*corev1.Pod
 	pendingEvents map[workerEvent][]eventSubject
 	eventOrder    []workerEvent // in order of their arrival
 	requeue       time.Duration // besides that of the plan, 0 for never
 	kubeNodes     map[string]*corev1.Node
-	// avoidKubeNodes is the result of kubeNodesToAvoid, nil before.
-	avoidKubeNodes []string
-	claims         map[string]*corev1.PersistentVolumeClaim
-	workers        []plan.Worker
+	// avoidedKubeNodes are the results of kubeNodesToAvoid, by revision.
+	avoidedKubeNodes map[string]avoidedKubeNodes
+	// servedKubeNodes are those where a worker of another NodeSet has their network, so that they have no room for a second one.
+	servedKubeNodes map[string]bool
+	claims          map[string]*corev1.PersistentVolumeClaim
+	workers         []plan.Worker
 
 	desired plan.Desired
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
@@ -101,7 +101,8 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	now := r.now()
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
 	s := &observation{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{},
-		expectations: r.expectations.ForNodeSet(name, now)}
+		servedKubeNodes: map[string]bool{},
+		expectations:    r.expectations.ForNodeSet(name, now)}
 	if err := r.observeReferences(ctx, s); err != nil {
 		return nil, err
 	}
@@ -127,6 +128,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
+	s.observeExposedWorkers()
 	return s, nil
 }
 
@@ -194,13 +196,6 @@ func (s *observation) possibleSlurmNames() []string {
 	return out
 }
 
-// mayHaveHostNetwork reports whether a worker of the newest or of a kept revision may have the network of its Kubernetes node.
-func (s *observation) mayHaveHostNetwork() bool {
-	return s.template.Spec.HostNetwork || slices.ContainsFunc(s.revisions, func(r appsv1.ControllerRevision) bool {
-		return bytes.Contains(r.Data.Raw, []byte(`"hostNetwork"`))
-	})
-}
-
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	if key, ok := refs.ClusterKeyOf(s.nodeSet); ok {
@@ -216,11 +211,6 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	}
 	for _, name := range s.possibleSlurmNames() {
 		mine[name] = true
-	}
-	if s.mayHaveHostNetwork() { // a worker may get the name of any Kubernetes node
-		for name := range s.kubeNodes {
-			mine[name] = true
-		}
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
@@ -283,6 +273,6 @@ func (s *observation) statusObservation() *status.Observation {
 		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, ExternalController: s.externalController,
 		Problem: s.problem, Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
-		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions,
+		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
@@ -139,4 +141,71 @@ func TestAPinToANameOfOthersEnds(t *testing.T) {
 			t.Error("pod zzz-0 must run on gpu-0, as the Slurm node that has job 7")
 		}
 	}
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(other), other))
+	want := "ordinal 0 is no longer pinned to Kubernetes node gpu-0, because others have the Slurm node gpu-0"
+	if c := meta.FindStatusCondition(other.Status.Conditions, "Ready"); c == nil || !strings.Contains(c.Message, want) {
+		t.Errorf("Ready = %+v, want %q", c, want)
+	}
+}
+
+// TestAPendingWorkerIsCreatedAgainToAvoidAName: others get the name of a Kubernetes node, or a node with their name joins, while the worker
+// waits for its Kubernetes node.
+func TestAPendingWorkerIsCreatedAgainToAvoidAName(t *testing.T) {
+	taken := func(r *testEnv) {
+		r.slurm.Nodes["x-0"] = nodesettest.NewSlurmNode("x-0", "IDLE")
+		r.slurm.Nodes["x-0"].Comment = `{"namespace":"b","podName":"x-0","node":"kube-5","nodeSetName":"x","nodeSetUID":"uid-x"}`
+		r.slurm.Start(7, "x-0")
+	}
+	joined := func(r *testEnv) { r.createObject(nodesettest.NewKubeNode("x-0")) }
+	for what, tc := range map[string]struct {
+		before, after []func(*testEnv)
+		isNew         bool
+	}{
+		"others get the name":                 {[]func(*testEnv){joined}, []func(*testEnv){taken}, true},
+		"the Kubernetes node joins":           {[]func(*testEnv){taken}, []func(*testEnv){joined}, false}, // avoided before it exists
+		"it joins, and others get the name":   {nil, []func(*testEnv){joined, taken}, true},
+		"others get the name of no such node": {nil, []func(*testEnv){taken}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`)))
+			for _, change := range tc.before {
+				change(r)
+			}
+			r.pollAndReconcile()
+			first := r.pod("gpu-0").UID
+			for _, change := range tc.after {
+				change(r)
+			}
+			for range 4 {
+				r.pollAndReconcile()
+			}
+			pod := r.pod("gpu-0")
+			if isNew := pod.UID != first; isNew != tc.isNew {
+				t.Errorf("created again: %v, want %v", isNew, tc.isNew)
+			}
+			joins := r.Get(t.Context(), client.ObjectKey{Name: "x-0"}, &corev1.Node{}) == nil
+			if joins && !avoidsKubeNodes(pod) {
+				t.Error("the pending worker may be scheduled to x-0, whose name has job 7")
+			}
+			r.clearWrites()
+			for range 3 {
+				r.pollAndReconcile()
+			}
+			if len(r.writes) > 0 {
+				t.Errorf("the worker is not left alone: %q", r.writes)
+			}
+		})
+	}
+}
+
+// TestNamesThatNoWorkerGetsDoNotMatter: Slurm nodes of others have the names of other Kubernetes nodes.
+func TestNamesThatNoWorkerGetsDoNotMatter(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`)))
+	r.slurm.Nodes["kube-5"] = nodesettest.NewSlurmNode("kube-5", "IDLE")
+	r.slurm.Nodes["kube-5"].Comment = `{"namespace":"b","podName":"x","node":"kube-5","nodeSetName":"x","nodeSetUID":"uid-x"}`
+	for range 6 {
+		r.pollAndReconcile()
+		r.startOnKubeNodes()
+	}
+	r.expectReady("Available: 1 of 1 workers are in service")
 }

@@ -248,6 +248,9 @@ func canStayOn(spec *corev1.PodSpec, node *corev1.Node) bool {
 	return fits(spec, node, corev1.TaintEffectNoExecute)
 }
 
+// Matches reports whether a Kubernetes node has what a pod requires of it, whatever its taints.
+func Matches(spec *corev1.PodSpec, node *corev1.Node) bool { return fits(spec, node) }
+
 // fits reports whether a Kubernetes node matches a pod, which tolerates its taints of the effects.
 func fits(spec *corev1.PodSpec, node *corev1.Node, effects ...corev1.TaintEffect) bool {
 	pod := &corev1.Pod{Spec: *spec}

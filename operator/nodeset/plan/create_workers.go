@@ -67,7 +67,7 @@ const (
 // else took out of service come last, after those whose record has another shape and must stay. It waits for a
 // terminating pod, whose name another will use, but not forever.
 func (b *planRun) createOrdinals() {
-	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers) - len(b.displaced)
+	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers) - len(b.displaced) - len(b.exposed)
 	for _, w := range b.deleting {
 		if end := w.DeletedAt.Add(b.rules.Config.PodGoneWithin); b.now.Before(end) {
 			missing--

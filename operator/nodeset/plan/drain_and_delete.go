@@ -152,6 +152,10 @@ func (b *planRun) deletePods() {
 		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
 			Reason: "its Slurm node belongs to " + b.slurm.OwnedByOthers[w.SlurmName] + ", and its slurmd has not run yet"})
 	}
+	for _, w := range b.exposed {
+		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+			Reason: "it is not scheduled, and does not avoid Kubernetes node " + w.ExposedTo + ", whose name others have"})
+	}
 	left, grows := b.rules.Config.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)

@@ -101,3 +101,34 @@ func TestTheTimeOfADrainIsBounded(t *testing.T) {
 	}
 	t.Errorf("a timeout of an hour has not passed after 4 hours: %+v", future.observed.Workers[0].DrainMark)
 }
+
+// TestAPendingWorkerThatDoesNotAvoidANameIsDeleted: it is created again with the name among those that it avoids.
+func TestAPendingWorkerThatDoesNotAvoidANameIsDeleted(t *testing.T) {
+	pending := withWorker(0, func(w *Worker) {
+		w.ExposedTo, w.KubeNode, w.SlurmName, w.Running, w.Ready, w.NeverStarted = "x-0", "", "", false, false, true
+	})
+	scheduled := withWorker(0, func(w *Worker) { w.KubeNode = "x-0" })
+	frozen := func(s *planInput) { s.desired.Frozen = true }
+	for name, tc := range map[string]struct {
+		set  *planInput
+		want bool
+	}{
+		"pending":              {newInput(1, 1, pending), true},
+		"it was scheduled":     {newInput(1, 1, pending, scheduled), false},
+		"the reading is stale": {newInput(1, 1, pending, withStaleReading), false},
+		"the NodeSet cannot create another worker": {newInput(1, 1, pending, frozen), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := false
+			for _, step := range tc.set.runPlanner().Steps {
+				got = got || step.Verb == DeletePod && step.Pod == "n-0"
+				if step.Verb == CreatePod {
+					t.Errorf("a worker is created before the pod is gone: %+v", step)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("deleted: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

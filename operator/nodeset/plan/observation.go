@@ -139,6 +139,9 @@ type Worker struct {
 	Finished bool
 	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
 	DeletedAt time.Time
+	// ExposedTo is a Kubernetes node to which the worker may be scheduled although others have the Slurm node name that it would
+	// get there; empty for none.
+	ExposedTo string
 	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
 	// drainReason; empty if neither does.
 	CordonReason string

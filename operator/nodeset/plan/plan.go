@@ -76,6 +76,8 @@ type planRun struct {
 	ownedByOthers []*Worker
 	// displaced are the workers whose slurmd has never run and would take over the Slurm node of somebody else.
 	displaced []*Worker
+	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else.
+	exposed []*Worker
 	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
@@ -113,6 +115,8 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
+		case b.isExposed(w):
+			b.exposed = append(b.exposed, w)
 		case b.isDisplaced(w):
 			b.displaced = append(b.displaced, w)
 		case b.isOwnedByOther(w), desired.PerKubeNode && !desired.Deleting && sharesName(oldest, w):

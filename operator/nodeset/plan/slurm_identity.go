@@ -129,6 +129,11 @@ func (b *planRun) isDisplaced(w *Worker) bool {
 		!b.slurm.mayServe(w)
 }
 
+// isExposed reports whether a worker must be created again before it is scheduled. Nothing of it runs.
+func (b *planRun) isExposed(w *Worker) bool {
+	return w.ExposedTo != "" && w.KubeNode == "" && b.slurm.Fresh && !b.desired.Deleting && !b.desired.Frozen
+}
+
 // mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the Slurm node of others
 // is in service. A slurmd that is older than the pod runs elsewhere, and so does one of a pod in the owner's comment. An owner's
 // node must show a younger slurmd.

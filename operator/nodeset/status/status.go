@@ -43,6 +43,8 @@ type Observation struct {
 	RecordsProblem string
 	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
+	// EndedPins are the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal.
+	EndedPins map[string]string
 }
 
 // Of computes the status of a NodeSet. Conditions of other controllers, and the transition
@@ -141,7 +143,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		}
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions) + formatExcess(s)
+		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}

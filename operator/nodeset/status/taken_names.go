@@ -2,6 +2,8 @@ package status
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
@@ -36,6 +38,19 @@ func formatNamesakes(namesakes []plan.Namesake) string {
 		text += fmt.Sprintf("; %d more Kubernetes nodes have names of others", more)
 	}
 	return text
+}
+
+// formatEndedPins names a Kubernetes node to which a worker is no longer pinned; empty for none.
+func formatEndedPins(s *Observation) string {
+	for _, ordinal := range slices.Sorted(maps.Keys(s.EndedPins)) {
+		kubeNode := s.EndedPins[ordinal]
+		text := fmt.Sprintf("; ordinal %s is no longer pinned to Kubernetes node %s, because others have the Slurm node %s", ordinal, kubeNode, kubeNode)
+		if more := len(s.EndedPins) - 1; more > 0 {
+			text += fmt.Sprintf("; %d more pins have ended", more)
+		}
+		return text
+	}
+	return ""
 }
 
 // formatExcess reports that spec.replicas exceeds what Slurm supports; empty if it does not.

@@ -1,0 +1,151 @@
+package nodeset
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// A worker with the network of its Kubernetes node has the name of that node in Slurm, which only the scheduler chooses. If a Slurm node
+// of others has the name, slurmd would take over that Slurm node, and slurmctld would end the jobs there. So the worker avoids
+// such Kubernetes nodes.
+
+// maxAvoidedKubeNodes bounds the pods: those on a further one are deleted before their slurmd starts.
+const maxAvoidedKubeNodes = 256
+
+// avoidedKubeNodes are the names of Kubernetes nodes that the workers of a revision avoid, at most maxAvoidedKubeNodes.
+type avoidedKubeNodes struct {
+	// names begins with the matching ones.
+	names []string
+	// matching are the Kubernetes nodes that the template matches, whatever their taints: these change while a pod is pending.
+	matching []string
+}
+
+// kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, those of Slurm nodes of others. Nodes that do not exist
+// come last: they may join while the pod is pending.
+func (s *observation) kubeNodesToAvoid(from workerSource) avoidedKubeNodes {
+	if !from.template.Spec.HostNetwork {
+		return avoidedKubeNodes{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if out, known := s.avoidedKubeNodes[from.hash]; known {
+		return out
+	}
+	var matching, others []string
+	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
+		switch {
+		case !s.mayBelongToOthers(name):
+		case desired.Matches(&from.template.Spec, s.kubeNodes[name]):
+			matching = append(matching, name)
+		default:
+			others = append(others, name)
+		}
+	}
+	out := avoidedKubeNodes{matching: matching[:min(len(matching), maxAvoidedKubeNodes)]}
+	out.names = slices.Concat(out.matching, others)
+	if left := maxAvoidedKubeNodes - len(out.names); left > 0 {
+		out.names = append(out.names, s.absentKubeNodesToAvoid(left)...)
+	}
+	out.names = out.names[:min(len(out.names), maxAvoidedKubeNodes)]
+	if s.avoidedKubeNodes == nil {
+		s.avoidedKubeNodes = map[string]avoidedKubeNodes{}
+	}
+	s.avoidedKubeNodes[from.hash] = out
+	return out
+}
+
+// absentKubeNodesToAvoid returns up to count Slurm nodes of others whose names a Kubernetes node could have, and none has.
+func (s *observation) absentKubeNodesToAvoid(count int) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.slurmNodes)) {
+		if len(out) == count {
+			break
+		}
+		if s.kubeNodes[name] == nil && len(validation.IsDNS1123Subdomain(name)) == 0 && s.mayBelongToOthers(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// mayBelongToOthers reports whether a Slurm node belongs, or may belong, to others than the NodeSet. It also knows the nodes that
+// the plan does not see: they concern only workers that would get their names.
+func (s *observation) mayBelongToOthers(name string) bool {
+	if s.desired.ReservedNames[name] != "" || s.slurm.OwnedByOthers[name] != "" {
+		return true
+	}
+	record, there := s.slurm.Records[name]
+	if n := s.slurmNodes[name]; !there && n != nil {
+		if !s.mayWrite(n) {
+			return true
+		}
+		record, there = observed.Record(n, func(string) bool { return true }, nil), true
+	}
+	if !there || record.OwnerUID != "" || s.hasScheduledWorker(name) { // the owner of a new worker's node is not written yet
+		return false
+	}
+	return record.ForeignComment || !record.Future && !record.Down
+}
+
+// hasScheduledWorker reports whether a worker of the NodeSet that has been scheduled has a Slurm node name.
+func (s *observation) hasScheduledWorker(name string) bool {
+	return slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return w.SlurmName == name && w.KubeNode != "" })
+}
+
+// observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name has been
+// given, or the node has joined, since the pod was created.
+func (s *observation) observeExposedWorkers() {
+	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil || !s.slurm.Fresh {
+		return
+	}
+	for i := range s.workers {
+		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
+		if pod.Spec.HostNetwork && w.KubeNode == "" && w.Slot.Ordinal != plan.NoOrdinal && w.DeletedAt.IsZero() {
+			w.ExposedTo = s.exposedTo(pod, w.Revision)
+		}
+	}
+}
+
+// exposedTo returns a Kubernetes node to which a pod of a revision may be scheduled although its workers avoid it, empty for none.
+func (s *observation) exposedTo(pod *corev1.Pod, revision string) string {
+	from, err := s.workerSourceOf(revision)
+	if err != nil { // of another operator, or deleted: its worker is outdated
+		return ""
+	}
+	for _, name := range s.kubeNodesToAvoid(from).matching {
+		if !s.servedKubeNodes[name] && desired.Matches(&pod.Spec, s.kubeNodes[name]) {
+			return name
+		}
+	}
+	return ""
+}
+
+// endedPins returns the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal. It names
+// those of the wanted workers that do not run yet.
+func (s *observation) endedPins() map[string]string {
+	if !s.nodeSet.Spec.PinToNode || !s.template.Spec.HostNetwork || s.desired.PerKubeNode {
+		return nil
+	}
+	runs := map[string]bool{}
+	for i := range s.workers {
+		if w := &s.workers[i]; w.KubeNode != "" {
+			runs[formatOrdinal(w.Slot.Ordinal)] = true
+		}
+	}
+	out := map[string]string{}
+	for i := range s.desired.WorkerCount() {
+		ordinal := formatOrdinal(i)
+		name := s.nodeSet.Status.OrdinalToNode[ordinal]
+		if name != "" && !runs[ordinal] && s.kubeNodes[name] != nil && s.mayBelongToOthers(name) {
+			out[ordinal] = name
+		}
+	}
+	return out
+}
