@@ -97,17 +97,18 @@ func checkAccountingKey(c *v1beta1.Controller, accountings []v1beta1.Accounting,
 	if c.Spec.AccountingRef == nil {
 		return nil
 	}
-	for _, a := range accountings {
-		if a.Name != c.Spec.AccountingRef.Name || isSameKey(kind.ofAccounting(&a), kind.ofController(c)) {
-			continue
-		}
-		if a.Spec.External {
-			return newExternalError(v1beta1.KindAccounting, a.Name)
-		}
-		return problem.New(v1beta1.ReasonInvalidSpec, "Accounting %s of Controller %s refers to another Secret or key, so "+
-			"that its slurmdbd would not get the new key; let both refer to the same one", a.Name, c.Name)
+	i := slices.IndexFunc(accountings, func(a v1beta1.Accounting) bool { return a.Name == c.Spec.AccountingRef.Name })
+	switch {
+	case i < 0: // slurmctld goes on with another one, whose slurmdbd may have the key
+		return problem.New(v1beta1.ReasonReferenceNotFound, "Accounting %s of Controller %s does not exist, so that it is unknown which "+
+			"slurmdbd needs the new key", c.Spec.AccountingRef.Name, c.Name)
+	case isSameKey(kind.ofAccounting(&accountings[i]), kind.ofController(c)):
+		return nil
+	case accountings[i].Spec.External:
+		return newExternalError(v1beta1.KindAccounting, accountings[i].Name)
 	}
-	return nil
+	return problem.New(v1beta1.ReasonInvalidSpec, "Accounting %s of Controller %s refers to another Secret or key, so "+
+		"that its slurmdbd would not get the new key; let both refer to the same one", accountings[i].Name, c.Name)
 }
 
 func isSameKey(a, b *corev1.SecretKeySelector) bool {

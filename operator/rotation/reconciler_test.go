@@ -253,6 +253,25 @@ func TestARotationStopsWhileSlurmdbdWouldNotGetTheKey(t *testing.T) {
 	e.check(v1beta1.ReasonInvalidSpec, "Accounting db of Controller slurm refers to another Secret", "first*,new")
 }
 
+// TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey: the Controller refers to an Accounting that does not exist, and slurmctld goes
+// on with that of before, which refers elsewhere.
+func TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "given the key new", "first*,new")
+	a := kubetest.Get(t, e.store, "db", &v1beta1.Accounting{})
+	a.Spec.SlurmKeyRef = keyOf("gone")
+	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
+	c.Spec.AccountingRef = &corev1.LocalObjectReference{Name: "gone"}
+	for _, o := range []client.Object{a, c} {
+		if err := e.store.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.load("first*,new")
+	e.keys["10.0.0.2"] = ""
+	e.check(v1beta1.ReasonReferenceNotFound, "Accounting gone of Controller slurm does not exist", "first*,new")
+}
+
 // TestTheOperatorIsKilledAtEveryWrite lets the daemons load what is written before each pass.
 func TestTheOperatorIsKilledAtEveryWrite(t *testing.T) {
 	e := newEnv(t)
