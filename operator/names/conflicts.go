@@ -39,21 +39,24 @@ func (n NodeSetNames) CouldName(name string) bool {
 // ordinalOf returns the ordinal in the Slurm node name of a worker, and whether the NodeSet forms such names.
 func (n NodeSetNames) ordinalOf(name string) (uint64, bool) {
 	digits, has := strings.CutPrefix(name, n.Prefix)
+	if !has || n.Prefix == "" {
+		return 0, false
+	}
 	ordinal, err := strconv.ParseUint(digits, 10, 32)
-	return ordinal, n.Prefix != "" && has && err == nil && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
+	return ordinal, err == nil && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
 }
 
 // SharedWorkerName returns why a worker of the NodeSet must not have a Slurm node name, empty if it may: one of a NodeSet that
 // was created earlier may get it, or one whose name the scheduler chooses. Two slurmds of one name would end each other's jobs.
 // NodeSets whose workers have the names of Kubernetes nodes share none, since Kubernetes runs one worker on each.
 func (n NodeSetNames) SharedWorkerName(others []NodeSetNames, name string) string {
+	_, formed := n.ordinalOf(name) // the same for all: there are many names and NodeSets
 	for _, other := range others {
 		isLater := compareAges(other, n) > 0 && !other.NamedWhenScheduled
 		if other.UID == n.UID || isLater || other.Prefix == "" && n.Prefix == "" {
 			continue
 		}
 		isSame := other.Prefix == n.Prefix && other.Padding == n.Padding // whatever the maxima, since both begin at 0
-		_, formed := n.ordinalOf(name)
 		if isSame && formed || other.CouldName(name) {
 			return OwnerNodeSet(other.Name)
 		}

@@ -151,3 +151,19 @@ func TestSharedWorkerName(t *testing.T) {
 		})
 	}
 }
+
+// TestASharedNameIsReadOnce: a reconciliation asks for thousands of names, beside hundreds of NodeSets.
+func TestASharedNameIsReadOnce(t *testing.T) {
+	own := nodeSetNames("gpu", 1)
+	others := []NodeSetNames{own}
+	allocations := func() float64 {
+		return testing.AllocsPerRun(10, func() { own.SharedWorkerName(others, "gpu-7") })
+	}
+	one := allocations()
+	for i := range 200 {
+		others = append(others, nodeSetNames("cpu"+strings.Repeat("x", i), 2))
+	}
+	if many := allocations(); many != one {
+		t.Errorf("%v allocations beside 200 NodeSets, want %v", many, one)
+	}
+}
