@@ -1,10 +1,15 @@
 package behaviour
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -77,4 +82,29 @@ func TestAWorkerBelowThePartitionGetsTheRecordOfItsShape(t *testing.T) {
 	if got := confOf(r.pod("gpu-1")); got != "CPUs=8" {
 		t.Errorf("the worker has %s", got)
 	}
+}
+
+// TestTheWorkerThatKeepsTheNameOfAnotherIsNamed: ordinal 0 keeps its old name n10 below the partition, and ordinal 10 would get it.
+func TestTheWorkerThatKeepsTheNameOfAnotherIsNamed(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(11, nodesettest.WithMaxReplicas(11), withHostname("n1"), func(n *v1beta1.NodeSet) {
+		n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling
+		n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(1))}
+	}), nodesettest.NewKubeNode("kube-10"))
+	r.startWorkers()
+	r.change(withHostname("n"))
+	settle := func() {
+		for range 60 {
+			r.now = r.now.Add(30 * time.Second)
+			r.pollAndReconcile()
+			r.startOnKubeNodes()
+		}
+	}
+	settle()
+	if c := meta.FindStatusCondition(r.nodeSet().Status.Conditions, v1beta1.ConditionUpdated); c == nil ||
+		!strings.Contains(c.Message, "because worker gpu-0 keeps the name n10") {
+		t.Errorf("Updated = %+v", c)
+	}
+	r.loseWorker("gpu-10", observed.SlurmName(r.pod("gpu-10")))
+	settle()
+	r.expectReady("ordinal 10 gets no worker, because worker gpu-0 keeps the name n10")
 }

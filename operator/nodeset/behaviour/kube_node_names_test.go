@@ -69,3 +69,16 @@ func TestANodeSetTakesNoNamesOfKubernetesNodesThatItDoesNotSelect(t *testing.T) 
 		})
 	}
 }
+
+// TestAnInvalidNameOfAKubernetesNodeIsReported: it gets no worker.
+func TestAnInvalidNameOfAKubernetesNodeIsReported(t *testing.T) {
+	node := nodesettest.NewKubeNode("kube-x")
+	node.Annotations[v1beta1.AnnotationHostnameOverride] = "Rack_1"
+	r := newTestEnv(t, nodesettest.NewNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }), node)
+	r.pollAndReconcile()
+	r.pollAndReconcile()
+	r.expectReady("Kubernetes node kube-x gets no worker until its annotation " + v1beta1.AnnotationHostnameOverride + " is a valid name")
+	if got := len(r.pods()); got != 10 {
+		t.Errorf("%d workers, want 10", got)
+	}
+}

@@ -188,6 +188,12 @@ type Wait struct {
 	Until       time.Time
 }
 
+// KeptName is the Slurm node name of an ordinal that the worker of another ordinal has, and keeps.
+type KeptName struct {
+	Ordinal        int
+	SlurmName, Pod string
+}
+
 // Actions is the result of a plan.
 type Actions struct {
 	// Steps are in order. When a step fails, later steps for the same pod or Slurm node are
@@ -199,10 +205,10 @@ type Actions struct {
 	Outdated, Leaving, Available int
 	// NodesToUpdate are the Slurm nodes of the outdated workers, except those in WithoutSuccessor.
 	NodesToUpdate []string
-	// WithoutSuccessor are the Slurm nodes of the outdated workers that are not updated, since others have the names of the workers
-	// that would take their places. SuccessorOwner is one of these.
+	// WithoutSuccessor are the Slurm nodes of the outdated workers that are not updated, since the workers that would take their places
+	// can have no name. SuccessorProblem is why, of one of them.
 	WithoutSuccessor []string
-	SuccessorOwner   string
+	SuccessorProblem string
 	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
 	// at all. They may have jobs that slurmctld lost, so they stay.
 	UnknownToSlurm []string
@@ -223,6 +229,10 @@ type Actions struct {
 	Reserved []string
 	// Namesakes are the Kubernetes nodes without a worker whose Slurm node name belongs to another one.
 	Namesakes []Namesake
+	// InvalidNames are the Kubernetes nodes without a worker whose Slurm node name is invalid.
+	InvalidNames []string
+	// KeptNames are the names with which workers cannot be created, because workers of other ordinals keep them.
+	KeptNames []KeptName
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool

@@ -22,7 +22,7 @@ func (b *planRun) createWorkers() {
 func (b *planRun) createPerKubeNode() {
 	held := b.heldKubeNodes()
 	for _, n := range b.desired.KubeNodes {
-		if name := b.desired.SlurmNameOn(n); !held[n] && b.ownsName(n) && !b.usedSlurmNames[name] && b.isNameFree(name) {
+		if name := b.desired.SlurmNameOn(n); name != "" && !held[n] && b.ownsName(n) && !b.usedSlurmNames[name] && b.isNameFree(name) {
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
@@ -110,8 +110,12 @@ func (b *planRun) freeOrdinals(count int) []int {
 		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
 	var good, oldShape, drained []int
+	var kept []KeptName
 	for i := 0; i < b.ordinalsEnd() && len(good) < count; i++ {
 		name := b.desired.SlurmName(i)
+		if !held[i] && b.isKept(name) {
+			kept = append(kept, KeptName{Ordinal: i, SlurmName: name, Pod: b.holders[name].Pod})
+		}
 		if held[i] || b.usedSlurmNames[name] || chosen[name] || !b.isNameFree(name) {
 			continue
 		}
@@ -126,6 +130,9 @@ func (b *planRun) freeOrdinals(count int) []int {
 		}
 	}
 	free := slices.Concat(good, oldShape, drained)
+	if len(free) < count {
+		b.actions.KeptNames = kept
+	}
 	return free[:min(count, len(free))]
 }
 

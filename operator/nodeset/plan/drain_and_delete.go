@@ -17,10 +17,10 @@ func sortedByName(workers []Worker) []*Worker {
 	return out
 }
 
-// chosenSince returns when the worker was chosen for its cause.
+// chosenSince returns when the worker was chosen for its cause. A time in the future is now: a clock was ahead.
 func (b *planRun) chosenSince(w *Worker) time.Time {
 	if w.DrainMark.Cause != "" && !w.DrainMark.Since.IsZero() {
-		return w.DrainMark.Since
+		return earlier(w.DrainMark.Since, b.now)
 	}
 	return b.now
 }

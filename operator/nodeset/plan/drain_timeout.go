@@ -15,22 +15,32 @@ func (b *planRun) drainedSince(w *Worker) time.Time {
 	return time.Time{}
 }
 
-// boundDrained returns the time in a worker's annotation, which anybody can write. It is not before the worker was chosen, and a later
-// one than now is now: a clock was ahead.
+// boundDrained returns the time in a worker's annotation, which anybody can write: not before the worker was chosen and its pod was
+// created. A time in the future is now: a clock was ahead.
 func (b *planRun) boundDrained(w *Worker) time.Time {
-	since := w.DrainMark.Drained
-	if since.IsZero() {
-		return since
+	if w.DrainMark.Drained.IsZero() {
+		return time.Time{}
 	}
-	if b.now.Before(since) {
-		return b.now
+	return earlier(later(w.DrainMark.Drained, b.boundChosen(w)), b.now)
+}
+
+// boundChosen returns when a worker was chosen, not before its pod was created.
+func (b *planRun) boundChosen(w *Worker) time.Time {
+	return earlier(later(b.chosenSince(w), w.Created), b.now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	for _, least := range []time.Time{w.DrainMark.Since, w.Created} {
-		if since.Before(least) && !b.now.Before(least) {
-			since = least
-		}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
 	}
-	return since
+	return a
 }
 
 // timeoutSince returns when the timeout of the drain policy began for a worker that was chosen, zero if
@@ -40,7 +50,7 @@ func (b *planRun) boundDrained(w *Worker) time.Time {
 func (b *planRun) timeoutSince(w *Worker) time.Time {
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Connected || b.slurm.Fresh && (record.Future || !known && !w.Running) {
-		return b.chosenSince(w)
+		return b.boundChosen(w)
 	}
 	return b.drainedSince(w)
 }

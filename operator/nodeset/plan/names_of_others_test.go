@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,13 +54,34 @@ func TestAnUpdateNeedsTheNewNameOfItsKubernetesNode(t *testing.T) {
 		"two swap their names in an update of their own": newInput(0, 2, withBudget(1), withKubeNodes(2), withNewNames("n-%d"), withNames(swapNames)),
 	} {
 		t.Run(name, func(t *testing.T) {
+			withKubeNodeSlots(s)
 			before := len(s.observed.Workers)
-			for i := range before {
-				withKubeNodeSlot(i)(s)
-			}
 			actions, names := s.playUpdate()
 			if len(s.observed.Workers) != before || len(actions.Steps) > 0 {
 				t.Errorf("%d workers are left of %d: %s; the next steps are %v", len(s.observed.Workers), before, names, formatSteps(actions))
+			}
+			if actions.Outdated > 0 && actions.SuccessorProblem == "" && len(actions.Taken) == 0 {
+				t.Errorf("%d of %s are outdated without a reason", actions.Outdated, names)
+			}
+		})
+	}
+}
+
+// TestAChangeOfTheModeNeedsValidAndFreeNames: a worker of the other mode stays as long as its Kubernetes node can get none.
+func TestAChangeOfTheModeNeedsValidAndFreeNames(t *testing.T) {
+	for name, change := range map[string]func(*planInput){
+		"an invalid name": func(s *planInput) {
+			s.desired.SlurmNameOn = func(kubeNode string) string { return map[string]string{"k-n-1": "n-1"}[kubeNode] }
+		},
+		"a slurmd without a pod has it": func(s *planInput) {
+			s.desired.SlurmNameOn = func(kubeNode string) string { return "m-" + kubeNode[4:] }
+			withNode("m-0", func(r *Record) { r.Busy = true })(s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(0, 2, withBudget(2), withKubeNodes(2), change)
+			if actions, names := s.playUpdate(); len(s.observed.Workers) != 2 || actions.Outdated != 1 || !strings.Contains(names, "n-0") {
+				t.Errorf("workers are %s, %d outdated", names, actions.Outdated)
 			}
 		})
 	}
@@ -64,6 +89,94 @@ func TestAnUpdateNeedsTheNewNameOfItsKubernetesNode(t *testing.T) {
 
 func swapNames(kubeNode string) string {
 	return map[string]string{"k-n-0": "n-1", "k-n-1": "n-0"}[kubeNode]
+}
+
+// TestRandomNamesOfKubernetesNodesLoseNoWorker: each Kubernetes node gets another name, often one that another still has.
+func TestRandomNamesOfKubernetesNodesLoseNoWorker(t *testing.T) {
+	for seed := range uint64(1000) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		count := 1 + rnd.IntN(5)
+		s := newInput(0, count, withBudget(1+rnd.IntN(count)), withKubeNodes(count))
+		withKubeNodeSlots(s)
+		if rnd.IntN(2) == 0 {
+			withNewNames("n-%d")(s)
+		}
+		pool := rnd.Perm(2 * count)
+		s.desired.SlurmNameOn = func(kubeNode string) string {
+			i := 0
+			_, _ = fmt.Sscanf(kubeNode, "k-n-%d", &i)
+			return fmt.Sprintf("n-%d", pool[i])
+		}
+		if actions, names := s.playUpdate(); len(s.observed.Workers) != count || len(actions.Steps) > 0 ||
+			actions.Outdated > 0 && actions.SuccessorProblem == "" {
+			t.Errorf("seed %d: %d of %d workers are left: %s; %d are outdated because %q; the next steps are %v", seed, len(s.observed.Workers),
+				count, names, actions.Outdated, actions.SuccessorProblem, formatSteps(actions))
+		}
+	}
+}
+
+// TestAKubernetesNodeWithAnInvalidNameGetsNoWorker, and does not stop the updates of others.
+func TestAKubernetesNodeWithAnInvalidNameGetsNoWorker(t *testing.T) {
+	s := newInput(0, 1, withKubeNodes(2), withKubeNodeSlots, withNewNames("n-%d"), func(s *planInput) {
+		s.desired.SlurmNameOn = func(kubeNode string) string { return map[string]string{"k-n-0": "n-0"}[kubeNode] }
+	})
+	actions := expectSteps(t, s, "annotate n-0 Update", "drain n-0")
+	if !slices.Equal(actions.InvalidNames, []string{"k-n-1"}) {
+		t.Errorf("InvalidNames = %v, want k-n-1", actions.InvalidNames)
+	}
+}
+
+// withShiftedNames has ordinal 0 keep the name below the partition that ordinal 1 would get now.
+func withShiftedNames(s *planInput) {
+	s.desired.Update.Partition = 1
+	shifted := newInput(3, 4)
+	s.observed.Slurm.Records = shifted.observed.Slurm.Records
+	for i := range s.observed.Workers {
+		s.observed.Workers[i].SlurmName, s.observed.Workers[i].Revision = fmt.Sprintf("n-%d", i+1), "old"
+	}
+	delete(s.observed.Slurm.Records, "n-0")
+	s.desired.SlurmNameIn = func(_ string, i int) string { return fmt.Sprintf("n-%d", i+1) }
+	s.observed.Revisions = []Revision{{Hash: "old", Name: "r-old", Number: 1}, {Hash: "new", Name: "r-new", Number: 2}}
+}
+
+// TestANameThatAnotherOrdinalKeeps stops the update of a worker, and the creation of a missing one, for a reason.
+func TestANameThatAnotherOrdinalKeeps(t *testing.T) {
+	actions, names := newInput(3, 3, withMost(3), withBudget(3), withShiftedNames).playUpdate()
+	if want := "worker n-0 keeps the name n-1"; actions.SuccessorProblem != want || names != "n-1 n-2 n-3" {
+		t.Errorf("workers %s stay because %q, want %q", names, actions.SuccessorProblem, want)
+	}
+	missing := newInput(3, 3, withMost(3), withShiftedNames, withLostPod(1), func(s *planInput) {
+		delete(s.observed.Slurm.Records, "n-2")
+	})
+	want := []KeptName{{Ordinal: 1, SlurmName: "n-1", Pod: "n-0"}}
+	if got := missing.runPlanner().KeptNames; !slices.Equal(got, want) {
+		t.Errorf("KeptNames = %v, want %v", got, want)
+	}
+}
+
+// TestASpareNameNeedsARecordThatAcceptsTheWorker: the record of the only spare name has more than workers report, and must stay.
+func TestASpareNameNeedsARecordThatAcceptsTheWorker(t *testing.T) {
+	withSpare := func(references map[string]string) func(*planInput) {
+		return func(s *planInput) {
+			s.desired.CanCreateRecords = true
+			s.observed.Slurm.Records["n-2"] = Record{Name: "n-2", Dynamic: true, Future: true, OwnerUID: "set", OtherShape: true, ExceedsShape: true}
+			s.observed.Slurm.References = references
+		}
+	}
+	for name, tc := range map[string]struct {
+		references map[string]string
+		want       []string
+	}{
+		"a job names it":   {map[string]string{"n-2": "job 7"}, []string{"n-0"}},
+		"nothing names it": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInput(2, 2, withMost(3), withBudget(2), withNewNames("n-%d"), withReserved("n-0"), withSpare(tc.references))
+			if got := s.runPlanner().WithoutSuccessor; !slices.Equal(got, tc.want) {
+				t.Errorf("WithoutSuccessor = %v, want %v", got, tc.want)
+			}
+		})
+	}
 }
 
 // TestTheTimeOfADrainIsBounded: anybody can write the annotation, and clocks are set.
@@ -87,6 +200,14 @@ func TestTheTimeOfADrainIsBounded(t *testing.T) {
 	}
 	if isDeleted(input(time.Time{}, noon.AddDate(-1, 0, 0), 24*time.Hour)) {
 		t.Error("a worker is deleted under its job for a time before it was chosen")
+	}
+	forged := input(time.Time{}, noon.AddDate(-1, 0, 0), 24*time.Hour)
+	forged.observed.Workers[0].DrainMark.Cause = ""
+	if isDeleted(forged) {
+		t.Error("a worker is deleted in the moment in which it is chosen")
+	}
+	if isDeleted(input(noon.AddDate(-1, 0, 0), noon.AddDate(-1, 0, 0), 24*time.Hour)) {
+		t.Error("a worker is deleted for a time before its pod was created")
 	}
 	future := input(noon.AddDate(1, 0, 0), noon.AddDate(1, 0, 0), time.Hour)
 	for now := noon; now.Before(noon.Add(4 * time.Hour)); now = now.Add(10 * time.Minute) {

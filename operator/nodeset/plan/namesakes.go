@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name. Without a name it has none that is valid.
+// Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name.
 type Namesake struct{ KubeNode, Owner, SlurmName string }
 
 // nameOwners returns the Kubernetes node that each Slurm node name belongs to in scaling mode DaemonSet:
@@ -43,45 +43,57 @@ func (b *planRun) findNamesakes() {
 	}
 	owners, held := b.nameOwners(), b.heldKubeNodes()
 	for _, n := range b.desired.KubeNodes {
-		if name := b.desired.SlurmNameOn(n); name == "" && !held[n] || name != "" && owners[name] != n {
+		switch name := b.desired.SlurmNameOn(n); {
+		case name == "" && !held[n]:
+			b.actions.InvalidNames = append(b.actions.InvalidNames, n)
+		case name != "" && owners[name] != n:
 			b.actions.Namesakes = append(b.actions.Namesakes, Namesake{KubeNode: n, Owner: owners[name], SlurmName: name})
 		}
 	}
 }
 
-// newNameOwner returns the Kubernetes node whose successor gets a Slurm node name in scaling mode DaemonSet: the one of the worker that has
-// it already, else the one that last had it, else one without a worker, else the first of those that it names.
-func (b *planRun) newNameOwner(name string) string {
-	if b.newNameOwners == nil {
-		b.newNameOwners = map[string]string{}
-		ranks, current := map[string]int{}, map[string]string{}
-		for _, w := range b.active {
-			current[cmp.Or(w.Slot.KubeNode, w.KubeNode)] = w.SlurmName
+// newNames are the names that the next workers get in scaling mode DaemonSet.
+type newNames struct {
+	// byKubeNode has a name for each Kubernetes node that is to have a worker, empty if it is invalid.
+	byKubeNode map[string]string
+	// owners are the Kubernetes nodes whose next workers get the names: the one of the worker that has a name already, else the one
+	// that last had it, else one without a worker, else the first of those that it names.
+	owners map[string]string
+}
+
+// findNewNames determines the names of the next workers.
+func (b *planRun) findNewNames() *newNames {
+	if b.newNames != nil {
+		return b.newNames
+	}
+	b.newNames = &newNames{map[string]string{}, map[string]string{}}
+	ranks, current := map[string]int{}, map[string]string{}
+	for _, w := range b.active {
+		current[cmp.Or(w.Slot.KubeNode, w.KubeNode)] = w.SlurmName
+	}
+	for _, n := range b.desired.KubeNodes {
+		name, rank := b.desired.SlurmNameOn(n), 1
+		b.newNames.byKubeNode[n] = name
+		switch has, hasWorker := current[n]; {
+		case hasWorker && has == name:
+			rank = 4
+		case b.slurm.Records[name].KubeNode == n:
+			rank = 3
+		case !hasWorker:
+			rank = 2
 		}
-		for _, n := range b.desired.KubeNodes {
-			name, rank := b.desired.SlurmNameOn(n), 1
-			switch has, hasWorker := current[n]; {
-			case hasWorker && has == name:
-				rank = 4
-			case b.slurm.Records[name].KubeNode == n:
-				rank = 3
-			case !hasWorker:
-				rank = 2
-			}
-			if rank > ranks[name] {
-				b.newNameOwners[name], ranks[name] = n, rank
-			}
+		if rank > ranks[name] {
+			b.newNames.owners[name], ranks[name] = n, rank
 		}
 	}
-	return b.newNameOwners[name]
+	return b.newNames
 }
 
 // canTakeName reports whether a worker on a Kubernetes node could have the name that the node has now, in scaling mode DaemonSet, once no
 // other worker has it.
 func (b *planRun) canTakeName(kubeNode string) bool {
 	name := b.desired.SlurmNameOn(kubeNode)
-	_, taken := slices.BinarySearch(b.actions.Taken, name)
-	return name != "" && !taken && b.newNameOwner(name) == kubeNode
+	return name != "" && !b.isTakenName(name) && b.findNewNames().owners[name] == kubeNode
 }
 
 // countNameless counts the wanted workers that can have no name, because others own so many.
@@ -111,7 +123,7 @@ func (b *planRun) countNameless() int {
 
 // countUncovered counts the Kubernetes nodes that have no worker and get none because of their Slurm node name.
 func (b *planRun) countUncovered() int {
-	count, held := 0, b.heldKubeNodes()
+	count, held := len(b.actions.InvalidNames), b.heldKubeNodes()
 	for _, n := range b.actions.Namesakes {
 		if !held[n.KubeNode] {
 			count++

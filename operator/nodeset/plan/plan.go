@@ -84,8 +84,9 @@ type planRun struct {
 	usedSlurmNames map[string]bool
 	// spare are the names for successors of outdated workers, nil until they are needed.
 	spare *spareNames
-	// newNameOwners are the Kubernetes nodes by the names that their next workers get, nil until they are needed.
-	newNameOwners map[string]string
+	// newNames are the names in scaling mode DaemonSet, nil until they are needed. holders are the active workers by their names.
+	newNames *newNames
+	holders  map[string]*Worker
 	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
 	// the shape of the workers.
 	wantedNames map[string]bool
@@ -104,7 +105,7 @@ type planRun struct {
 func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observation) *planRun {
 	kept := keptRevisions(desired, observed)
 	b := &planRun{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm,
-		causes: map[string]string{}, usedSlurmNames: map[string]bool{}, wantedNames: map[string]bool{},
+		causes: map[string]string{}, holders: map[string]*Worker{}, usedSlurmNames: map[string]bool{}, wantedNames: map[string]bool{},
 		keptRevisions: kept, keptByName: keptByName(desired, kept)}
 	workers := sortedByName(observed.Workers)
 	oldest := oldestByName(workers)
@@ -123,6 +124,9 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.ownedByOthers = append(b.ownedByOthers, w)
 		default:
 			b.active = append(b.active, w)
+			if w.SlurmName != "" {
+				b.holders[w.SlurmName] = w
+			}
 			b.causes[w.Pod] = ""
 		}
 	}
@@ -256,8 +260,7 @@ func (b *planRun) isOutdated(w *Worker) bool {
 // Slurm node, whose name a replacement could use.
 func (b *planRun) hasOldName(w *Worker) bool {
 	name := b.desired.SlurmNameOn(w.Slot.KubeNode)
-	return name != w.SlurmName && b.canTakeName(w.Slot.KubeNode) && !b.mayBelongToOther(name) &&
-		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
+	return name != w.SlurmName && b.canTakeName(w.Slot.KubeNode) && !b.mayBelongToOther(name) && b.holders[name] == nil
 }
 
 // isAvailable reports whether a fresh reading shows the worker in service.
@@ -303,9 +306,9 @@ func (b *planRun) chooseUpdates() {
 
 // addOutdated makes an outdated worker a candidate if it may be updated now. One whose successor has no name stays as it is.
 func (b *planRun) addOutdated(w *Worker, c *updateCandidates) {
-	exists, owner := b.findSuccessor(w)
-	if owner != "" {
-		b.actions.WithoutSuccessor, b.actions.SuccessorOwner = append(b.actions.WithoutSuccessor, w.SlurmName), owner
+	exists, problem := b.findSuccessor(w)
+	if problem != "" {
+		b.actions.WithoutSuccessor, b.actions.SuccessorProblem = append(b.actions.WithoutSuccessor, w.SlurmName), problem
 		return
 	}
 	b.actions.NodesToUpdate = append(b.actions.NodesToUpdate, w.SlurmName)

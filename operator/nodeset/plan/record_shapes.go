@@ -55,6 +55,12 @@ func (b *planRun) awaitsNewShape(name string) bool {
 	return reason == "" || !accepted || b.isInUpdate(name)
 }
 
+// keepsRefusedShape reports whether no worker can be created with a name, because its record must stay and Slurm refuses the worker.
+func (b *planRun) keepsRefusedShape(name string) bool {
+	r := b.slurm.Records[name]
+	return b.hasOldShape(name) && !b.rules.AcceptsWorker(r) && b.keepsShape(r) != ""
+}
+
 // isInUpdate reports whether nothing but the reservation of the NodeSet's scheduled update refers to a Slurm node.
 func (b *planRun) isInUpdate(name string) bool {
 	return slices.Contains([]string{"reservation " + shortReservation(b.desired), "reservation " + longReservation(b.desired)},

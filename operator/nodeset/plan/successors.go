@@ -17,24 +17,21 @@ type spareNames struct {
 	count int
 	// released are the names of ordinals that become free with the worker that has the name.
 	released map[string]bool
-	// owner owns one of the names that no worker gets, empty if nobody owns any.
-	owner string
+	// problem is why no worker gets one of the names, empty if others have none.
+	problem string
 }
 
-// findSuccessor reports whether a worker could take the place of an outdated one. If not, it returns who owns the name
-// of that worker; empty if the NodeSet does, so that the name may become free.
-func (b *planRun) findSuccessor(w *Worker) (exists bool, owner string) {
+// findSuccessor reports whether a worker could take the place of an outdated one. If not, it returns why that worker can have no
+// name; empty if the name may become free.
+func (b *planRun) findSuccessor(w *Worker) (exists bool, problem string) {
 	if b.desired.PerKubeNode {
-		if kubeNode := cmp.Or(w.Slot.KubeNode, w.KubeNode); kubeNode != "" {
-			owner = b.nameOwner(b.desired.SlurmNameOn(kubeNode))
-		}
-		return owner == "" && (b.hasOtherMode(w) || b.canTakeName(w.Slot.KubeNode)), owner
+		return b.findSuccessorOnKubeNode(w)
 	}
 	isOrdinal := !b.hasOtherMode(w) && w.Slot.Ordinal < b.successorsEnd()
 	name := w.SlurmName
 	if isOrdinal {
 		name = b.desired.SlurmName(w.Slot.Ordinal)
-		if owner = b.nameOwner(name); owner == "" && (name == w.SlurmName || b.isUnused(name)) {
+		if problem = b.nameProblem(name); problem == "" && (name == w.SlurmName || b.isUnused(name)) {
 			return true, ""
 		}
 	}
@@ -47,9 +44,101 @@ func (b *planRun) findSuccessor(w *Worker) (exists bool, owner string) {
 		spare.count--
 		return true, ""
 	case !isOrdinal:
-		owner = spare.owner
+		problem = spare.problem
+	case problem == "" && name != w.SlurmName && b.isKept(name):
+		problem = b.keptBy(name)
 	}
-	return false, owner
+	return false, problem
+}
+
+// findSuccessorOnKubeNode does so in scaling mode DaemonSet: the worker would come to the Kubernetes node of the outdated one.
+func (b *planRun) findSuccessorOnKubeNode(w *Worker) (exists bool, problem string) {
+	names := b.findNewNames()
+	kubeNode := cmp.Or(w.Slot.KubeNode, w.KubeNode)
+	name, wanted := names.byKubeNode[kubeNode]
+	if !wanted { // there is to be no worker
+		return true, ""
+	}
+	if name == "" {
+		return false, "the Slurm node name of Kubernetes node " + kubeNode + " is invalid"
+	}
+	if problem = b.nameProblem(name); problem != "" {
+		return false, problem
+	}
+	switch owner := names.owners[name]; {
+	case b.isTakenName(name):
+		return false, ""
+	case b.hasOtherMode(w): // a change of the mode also removes the workers of Kubernetes nodes without a name of their own
+		return true, ""
+	case owner != kubeNode:
+		return false, "Kubernetes node " + owner + " has the name of the worker that would take its place"
+	case name == w.SlurmName:
+		return true, ""
+	}
+	switch b.futureOf(name, w) {
+	case nameStays:
+		return false, b.keptBy(name)
+	case nameWaitsForItself:
+		return true, ""
+	}
+	return !b.usedSlurmNames[name], ""
+}
+
+// nameFuture is what becomes of a name that an outdated worker's successor needs, in scaling mode DaemonSet.
+type nameFuture int
+
+const (
+	// nameBecomesFree: its worker leaves it, if it has one.
+	nameBecomesFree nameFuture = iota
+	// nameStays: its worker, or one for whose name that waits, cannot leave it.
+	nameStays
+	// nameWaitsForItself: its worker waits for the name of the outdated worker, directly or through others. One of them must go first.
+	nameWaitsForItself
+)
+
+// futureOf returns what becomes of the name that the successor of a worker needs.
+func (b *planRun) futureOf(name string, w *Worker) nameFuture {
+	for range b.active {
+		holder := b.holders[name]
+		switch {
+		case holder == nil, b.causes[holder.Pod] != "":
+			return nameBecomesFree
+		case holder == w:
+			return nameWaitsForItself
+		case !b.isOutdated(holder):
+			return nameStays
+		}
+		kubeNode := cmp.Or(holder.Slot.KubeNode, holder.KubeNode)
+		next, wanted := b.findNewNames().byKubeNode[kubeNode]
+		switch {
+		case !wanted, b.hasOtherMode(holder):
+			return nameBecomesFree
+		case next == "", b.findNewNames().owners[next] != kubeNode, b.nameOwner(next) != "":
+			return nameStays
+		}
+		name = next
+	}
+	return nameBecomesFree // others wait for each other, and one of them goes first
+}
+
+// isKept reports whether a worker has a name and is to stay with it.
+func (b *planRun) isKept(name string) bool {
+	holder := b.holders[name]
+	return holder != nil && b.causes[holder.Pod] == "" && !b.isOutdated(holder)
+}
+
+// keptBy names the worker that keeps a name.
+func (b *planRun) keptBy(name string) string {
+	return "worker " + b.holders[name].Pod + " keeps the name " + name
+}
+
+// nameProblem returns who else has the name of a worker, empty for nobody.
+func (b *planRun) nameProblem(name string) string {
+	owner := b.nameOwner(name)
+	if owner == "" {
+		return ""
+	}
+	return owner + " has the name of the worker that would take its place"
 }
 
 // nameOwner returns who else owns a Slurm node name, or may own it, empty for nobody.
@@ -64,9 +153,12 @@ func (b *planRun) nameOwner(name string) string {
 }
 
 // isUnused reports whether neither a pod nor a slurmd without a pod has a name.
-func (b *planRun) isUnused(name string) bool {
+func (b *planRun) isUnused(name string) bool { return !b.isTakenName(name) && !b.usedSlurmNames[name] }
+
+// isTakenName reports whether a slurmd without a pod may have a name.
+func (b *planRun) isTakenName(name string) bool {
 	_, taken := slices.BinarySearch(b.actions.Taken, name)
-	return !taken && !b.usedSlurmNames[name]
+	return taken
 }
 
 // successorsEnd returns the first ordinal that no successor gets, whatever names cannot be used: when all outdated workers are gone,
@@ -90,15 +182,16 @@ func (b *planRun) findSpareNames() *spareNames {
 	}
 	for i := range b.successorsEnd() {
 		name := b.desired.SlurmName(i)
-		owner := b.nameOwner(name)
-		b.spare.owner = cmp.Or(b.spare.owner, owner)
-		if held[i] || owner != "" || seen[name] {
+		problem := b.nameProblem(name)
+		b.spare.problem = cmp.Or(b.spare.problem, problem)
+		if held[i] || problem != "" || seen[name] {
 			continue
 		}
 		seen[name] = name != ""
-		if _, taken := slices.BinarySearch(b.actions.Taken, name); used[name] {
+		switch {
+		case used[name]:
 			b.spare.released[name] = true
-		} else if !taken {
+		case !b.isTakenName(name) && !b.awaitsJobs(name) && !b.keepsRefusedShape(name):
 			b.spare.count++
 		}
 	}

@@ -147,8 +147,8 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			actions, names := tc.set.playUpdate()
-			if len(actions.WithoutSuccessor) != tc.stay || (tc.stay > 0) != (actions.SuccessorOwner != "") {
-				t.Errorf("%v stay, because of %q, want %d", actions.WithoutSuccessor, actions.SuccessorOwner, tc.stay)
+			if len(actions.WithoutSuccessor) != tc.stay || (tc.stay > 0) != (actions.SuccessorProblem != "") {
+				t.Errorf("%v stay, because %q, want %d", actions.WithoutSuccessor, actions.SuccessorProblem, tc.stay)
 			}
 			if names != tc.want {
 				t.Errorf("workers are %s, want %s", names, tc.want)

@@ -142,6 +142,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", observed.CleanReason(hostlist.Compress(actions.UnknownToSlurm)))
 		}
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
+			formatInvalidNames(actions.InvalidNames) + formatKeptNames(actions.KeptNames) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
 		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s)
 		if len(actions.OwnerUnknown) > 0 {
@@ -255,8 +256,7 @@ func updatedCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 	}
 	text := formatWorkers(actions.Outdated) + " of an old revision"
 	if kept := actions.WithoutSuccessor; len(kept) > 0 {
-		text += fmt.Sprintf("; %s stays, because %s has the name of the worker that would take its place",
-			observed.CleanReason(hostlist.Compress(kept)), actions.SuccessorOwner)
+		text += fmt.Sprintf("; %s stays, because %s", observed.CleanReason(hostlist.Compress(kept)), actions.SuccessorProblem)
 	}
 	return newCondition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s", text)
 }

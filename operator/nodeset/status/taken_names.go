@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
@@ -29,13 +30,34 @@ func formatNamesakes(namesakes []plan.Namesake) string {
 		return ""
 	}
 	first := namesakes[0]
-	if first.SlurmName == "" {
-		return fmt.Sprintf("; Kubernetes node %s gets no worker until its annotation %s is a valid name", first.KubeNode, v1beta1.AnnotationHostnameOverride)
-	}
 	text := fmt.Sprintf("; Kubernetes nodes %s and %s have the same Slurm node name %s, which belongs to %s: %s gets no worker until its annotation %s gives it another name",
 		first.Owner, first.KubeNode, first.SlurmName, first.Owner, first.KubeNode, v1beta1.AnnotationHostnameOverride)
 	if more := len(namesakes) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more Kubernetes nodes have names of others", more)
+	}
+	return text
+}
+
+// formatInvalidNames names the Kubernetes nodes without a worker whose Slurm node name is invalid; empty for none.
+func formatInvalidNames(kubeNodes []string) string {
+	switch len(kubeNodes) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; Kubernetes node %s gets no worker until its annotation %s is a valid name", kubeNodes[0], v1beta1.AnnotationHostnameOverride)
+	}
+	return fmt.Sprintf("; Kubernetes nodes %s get no worker until their annotations %s are valid names",
+		observed.CleanReason(strings.Join(kubeNodes, ", ")), v1beta1.AnnotationHostnameOverride)
+}
+
+// formatKeptNames names a worker that has the name of another ordinal; empty for none.
+func formatKeptNames(kept []plan.KeptName) string {
+	if len(kept) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; ordinal %d gets no worker, because worker %s keeps the name %s", kept[0].Ordinal, kept[0].Pod, kept[0].SlurmName)
+	if more := len(kept) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more names are kept", more)
 	}
 	return text
 }
