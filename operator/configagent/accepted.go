@@ -109,10 +109,10 @@ func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 	if err != nil || serving == nil || serving.hasRevisionOf(wanted) {
 		return wanted
 	}
-	if a.last.awaited == awaitsWanted && serving.hasRevisionOf(a.last.wanted) {
+	if a.follows && a.last.awaited == awaitsWanted && serving.hasRevisionOf(a.last.wanted) {
 		return a.last.wanted // while it starts nobody knows whether it is in standby
 	}
-	if !a.cfg.IsStandby(ctx) {
+	if a.follows = a.cfg.IsStandby(ctx); !a.follows {
 		return wanted
 	}
 	if serving.hasRevisionOf(a.inForce.Files) {

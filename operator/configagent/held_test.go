@@ -129,6 +129,25 @@ func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	e.check("4", "", "TreeWidth=4")
 }
 
+// TestADaemonThatHangsGetsItsCorrection: the only slurmctld does not answer with the revision that an earlier pod had.
+func TestADaemonThatHangsGetsItsCorrection(t *testing.T) {
+	e := newEnv(t)
+	e.cfg.IsStandby = func(context.Context) bool { return false }
+	e.agent = New(e.cfg)
+	e.want("1", "TreeWidth=1")
+	e.agent.look(t.Context())
+	if err := os.RemoveAll(e.cfg.Live); err != nil {
+		t.Fatal(err)
+	}
+	e.confirmed, e.agent = &StartingError{"no answer"}, New(e.cfg)
+	e.agent.look(t.Context())
+	e.want("2", "TreeWidth=2")
+	live, err := ReadFiles(e.cfg.Live)
+	if err != nil || live.text("slurm.conf") != "TreeWidth=2" {
+		t.Errorf("slurm.conf is %q, %v", live.text("slurm.conf"), err)
+	}
+}
+
 // TestUndecidedFilesWait: nobody knows whether they cost jobs.
 func TestUndecidedFilesWait(t *testing.T) {
 	e := newEnv(t)
