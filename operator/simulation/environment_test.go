@@ -97,7 +97,8 @@ func (w *simulation) createPod(workload client.Object, name string, template *co
 	}
 	pod.Spec.Containers = []corev1.Container{{Name: main.Name, Image: main.Image}}
 	w.api.put(pod)
-	w.pods[name] = &simPod{daemon: main.Name, image: main.Image, template: templateOf(template)}
+	w.pods[name] = &simPod{daemon: main.Name, image: main.Image, template: templateOf(template),
+		outside: w.isOutside(main.Name)}
 }
 
 // daemonContainers are those whose image has the release of a daemon.

@@ -36,6 +36,8 @@ type simPod struct {
 	// held is what the wanted revision waits for, nil if for nothing.
 	held     *configagent.Held
 	sessions int
+	// outside says that the pod is that of a slurmdbd that has run elsewhere since, whose state is forgotten.
+	outside bool
 }
 
 // kindsOfDaemons are the kinds whose daemons have these containers.
@@ -82,7 +84,7 @@ func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 	}
 	kind := kindsOfDaemons[p.daemon]
 	// What starts before the operator deletes the objects of a daemon outside is forgotten with it.
-	if a, isAccounting := w.objectOf(kind).(*v1beta1.Accounting); !isAccounting || !a.Spec.External {
+	if !p.outside && !w.isOutside(p.daemon) {
 		w.checkStart(kind, release)
 		w.hasRun[kind] = true
 	}
@@ -92,6 +94,12 @@ func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 		p.sessions = w.rand.IntN(3)
 	}
 	w.syncConfig(p)
+}
+
+// isOutside reports whether a daemon is a slurmdbd that runs elsewhere now.
+func (w *simulation) isOutside(daemon string) bool {
+	a, isAccounting := w.objectOf(kindsOfDaemons[daemon]).(*v1beta1.Accounting)
+	return isAccounting && a.Spec.External
 }
 
 // syncConfig brings the configuration of its daemon to a pod.

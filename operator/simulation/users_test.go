@@ -288,6 +288,9 @@ func (w *simulation) setExternal() {
 		if a, isAccounting := o.(*v1beta1.Accounting); isAccounting {
 			w.logf("slurmdbd is external: %t", !a.Spec.External)
 			w.forget(v1beta1.KindAccounting)
+			for _, p := range w.pods {
+				p.outside = p.outside || p.daemon == "slurmdbd"
+			}
 			w.setSpec(a)
 			if a.Spec.External = !a.Spec.External; a.Spec.External {
 				a.Spec.ExternalConfig, a.Spec.Accounts = &v1beta1.ExternalConfig{Host: "dbd"}, nil
