@@ -1,25 +1,22 @@
 package wire
 
 import (
+	"hash/maphash"
 	"sync"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxInterned limits how many different texts are kept, and maxInternedText how long one is: a longer one is hardly repeated.
-// The table is cleared when it is full, so that an endless stream of new texts cannot exhaust the memory.
-const (
-	maxInterned     = 1 << 17
-	maxInternedText = 1 << 10
-)
+// maxInternedText is how long an interned text is at most, in bytes: a longer one is hardly repeated.
+const maxInternedText = 1 << 10
 
 // Interner keeps one copy of every text that occurs repeatedly, such as the names of users, accounts,
 // partitions and features. It also keeps the decoders from one answer to the next. Several goroutines
 // may use it concurrently.
 type Interner struct {
 	mu    sync.Mutex
-	texts map[string]string
-	lists map[string][]string
+	texts internTable[string]
+	lists internTable[[]string]
 
 	jobs  decoderCache[slurm.Job]
 	nodes decoderCache[slurm.Node]
@@ -27,7 +24,8 @@ type Interner struct {
 
 // NewInterner returns an empty Interner.
 func NewInterner() *Interner {
-	return &Interner{texts: map[string]string{}, lists: map[string][]string{}}
+	seed := maphash.MakeSeed()
+	return &Interner{texts: internTable[string]{seed: seed}, lists: internTable[[]string]{seed: seed}}
 }
 
 func (in *Interner) text(b []byte) string {
@@ -36,21 +34,18 @@ func (in *Interner) text(b []byte) string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if s, ok := in.texts[string(b)]; ok {
-		return s
+	s, ok := in.texts.find(b)
+	if !ok {
+		s = string(b)
+		in.texts.add(b, s)
 	}
-	if len(in.texts) >= maxInterned {
-		clear(in.texts)
-	}
-	s := string(b)
-	in.texts[s] = s
 	return s
 }
 
 // list interns an array of strings by its raw JSON.
 func (in *Interner) list(raw []byte) []string {
 	in.mu.Lock()
-	l, ok := in.lists[string(raw)]
+	l, ok := in.lists.find(raw)
 	in.mu.Unlock()
 	if ok {
 		return l
@@ -61,9 +56,63 @@ func (in *Interner) list(raw []byte) []string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.lists) >= maxInterned {
-		clear(in.lists)
-	}
-	in.lists[string(raw)] = l
+	in.lists.add(raw, l)
 	return l
+}
+
+const (
+	// maxInternedBytes limits the memory of a generation of a table, in bytes.
+	maxInternedBytes = 8 << 20
+	// internOverhead is about what a map needs for an entry beside its text, in bytes.
+	internOverhead = 64
+	// seenSlots is for how many texts that occurred once a table remembers that they did.
+	seenSlots = 1 << 16
+)
+
+// internTable keeps values by text within bounded memory, however many texts come by. A text is kept from the second time on
+// that it occurs, so that what never repeats (times, health reports) displaces nothing. A full
+// generation becomes the old one, and what is used of an old one moves to the next.
+type internTable[V any] struct {
+	seed       maphash.Seed
+	young, old map[string]V
+	// bytes is about the memory of the young generation.
+	bytes int
+	// seen has hashes of texts that occurred, by some of their bits.
+	seen []uint32
+}
+
+// find returns the value that is kept of a text.
+func (t *internTable[V]) find(text []byte) (V, bool) {
+	if v, ok := t.young[string(text)]; ok {
+		return v, true
+	}
+	v, ok := t.old[string(text)]
+	if ok {
+		t.keep(string(text), v)
+	}
+	return v, ok
+}
+
+// add keeps the value of a text that find has not found, if the text occurred before.
+func (t *internTable[V]) add(text []byte, v V) {
+	if t.seen == nil {
+		t.seen = make([]uint32, seenSlots)
+	}
+	hash := maphash.Bytes(t.seed, text)
+	slot, rest := &t.seen[hash%seenSlots], uint32(hash>>32)|1 // 0 is an empty slot
+	if *slot != rest {
+		*slot = rest
+		return
+	}
+	t.keep(string(text), v)
+}
+
+// keep puts a value into the young generation.
+func (t *internTable[V]) keep(text string, v V) {
+	size := len(text) + internOverhead
+	if t.bytes+size > maxInternedBytes || t.young == nil {
+		t.young, t.old, t.bytes = map[string]V{}, t.young, 0
+	}
+	t.young[text] = v
+	t.bytes += size
 }
