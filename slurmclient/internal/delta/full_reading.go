@@ -95,10 +95,10 @@ const (
 	byList   method = "list"
 )
 
-// cheaperMethod decides how everything is read. Cheap states are preferred, since the estimate does not
-// count records that wait for anything but nodes.
-func (q queueSize) cheaperMethod() method {
-	states := statesCost(q.tasks)
+// cheaperMethod decides how everything is read. known records need not be read after the states, and recordTime is how long each of
+// the others takes. Cheap states are preferred, since the estimate does not count records that wait for anything but nodes.
+func (q queueSize) cheaperMethod(known int, recordTime time.Duration) method {
+	states := statesCost(q.tasks) + time.Duration(max(0, int64(q.records)-int64(known)))*recordTime
 	if states > cheapStates && q.records <= maxListedRecords && listCost(q.records) < states {
 		return byList
 	}
@@ -115,8 +115,9 @@ func (m method) alternative() method {
 
 // readFull reads all jobs by the cheaper method. After a failure the next poll uses the other
 // method, and so on until one of them succeeds.
-func (d *Reader) readFull(ctx context.Context, p *poll, stats *slurm.Stats) (by method, err error) {
-	by = queueSizeOf(p.old, stats).cheaperMethod()
+func (d *Reader) readFull(ctx context.Context, p *poll, stats *slurm.Stats, roundTrip time.Duration) (by method, err error) {
+	known := max(len(p.old), len(d.kept.jobs))
+	by = queueSizeOf(p.old, stats).cheaperMethod(known, d.inFlight.recordTime(roundTrip))
 	if d.useAlternative {
 		by = by.alternative()
 	}

@@ -44,8 +44,27 @@ func TestCheaperMethod(t *testing.T) {
 		"known jobs count after the counters were reset": {[]*slurm.Job{jobIn(5, "PENDING",
 			arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, byList},
 	} {
-		if got := queueSizeOf(c.known, c.stats).cheaperMethod(); got != c.want {
+		if got := queueSizeOf(c.known, c.stats).cheaperMethod(len(c.known), leastRecordTime); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestADistantServerIsAskedForAList: reading each record takes longer there.
+func TestADistantServerIsAskedForAList(t *testing.T) {
+	queue := queueSize{records: 5000, tasks: 5000}
+	near, far := inFlight{limit: 6, shortest: 2 * time.Millisecond}, newInFlight()
+	for _, c := range []struct {
+		known      int
+		recordTime time.Duration
+		want       method
+	}{
+		{0, near.recordTime(time.Millisecond), byStates},
+		{0, far.recordTime(21 * time.Millisecond), byList},
+		{5000, far.recordTime(21 * time.Millisecond), byStates},
+	} {
+		if got := queue.cheaperMethod(c.known, c.recordTime); got != c.want {
+			t.Errorf("of %d known records, at %v for each: %s", c.known, c.recordTime, got)
 		}
 	}
 }

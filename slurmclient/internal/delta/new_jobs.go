@@ -33,18 +33,29 @@ func (d *Reader) readArrays(
 	ctx context.Context, p *poll, submitted uint64,
 ) (next uint32, missing uint64, err error) {
 	next, missing = d.cursor+1, submitted
-	for absent := 0; missing > maxExpandedTasks && absent < maxMissingIDs && next <= maxJobID; next++ {
-		if err := d.readRecord(ctx, p, next); err != nil {
+	for absent := 0; missing > maxExpandedTasks && absent < maxMissingIDs && next <= maxJobID; {
+		var ids []uint32
+		for range d.inFlight.limit {
+			if next <= maxJobID {
+				ids = append(ids, next)
+				next++
+			}
+		}
+		if err := d.readRecords(ctx, p, ids, nothingNext); err != nil {
 			return next, missing, err
 		}
-		if !p.markArrived(next) {
-			absent++
-			continue
+		for _, id := range ids {
+			if !p.markArrived(id) {
+				absent++
+				continue
+			}
+			missing -= min(missing, p.submittedAs(id))
 		}
-		missing -= min(missing, p.submittedAs(next))
 	}
 	return next, missing, nil
 }
+
+func nothingNext(uint32) (uint32, bool) { return 0, false }
 
 // readWindow reads the states of ids starting with first. It ends when a whole window has no job and
 // it has checked as many ids as may have been taken since the last poll, since jobs that were
@@ -110,10 +121,8 @@ func (d *Reader) readMissed(ctx context.Context, p *poll, stats *slurm.Stats) er
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if err := d.readRecord(ctx, p, id); err != nil {
-			return err
-		}
+	if err := d.readRecords(ctx, p, ids, nothingNext); err != nil {
+		return err
 	}
 	p.newestComplete = top
 	return nil

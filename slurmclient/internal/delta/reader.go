@@ -92,6 +92,8 @@ type Reader struct {
 	// last good poll began.
 	doubts   doubts
 	lastPoll time.Time
+	inFlight inFlight
+	kept     keptRecords
 	// released are the jobs that another job may have released and that slurmctld has not
 	// updated yet.
 	released releasedJobs
@@ -120,12 +122,13 @@ const (
 // NewReader returns a Reader that has read nothing yet. now is the clock. progress is called with the
 // number of records that a poll has read and will read.
 func NewReader(source Source, now func() time.Time, progress func(done, total int)) *Reader {
-	return &Reader{source: source, now: now, progress: progress}
+	return &Reader{source: source, now: now, progress: progress, inFlight: newInFlight()}
 }
 
 // Reset makes the next poll start from the known jobs only, because another reader read in between.
 func (d *Reader) Reset() {
-	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative}
+	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative,
+		inFlight: d.inFlight}
 }
 
 // Read polls once. old are the jobs of the last snapshot, sorted by id, which were right at asOf.
@@ -139,10 +142,12 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 		}
 	}
 	// diag is read just before the window, so that it counts a large array whose id is in there.
+	asked := d.now()
 	stats, err := d.source.Stats(ctx)
 	if err != nil {
 		return Reading{}, err
 	}
+	roundTrip := d.now().Sub(asked)
 	didRestart := d.stats != nil && hasRestarted(d.stats, stats)
 	full = full || didRestart
 	if !full {
@@ -154,7 +159,7 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	}
 	if full {
 		p = newPoll(old)
-		if by, err = d.readFull(ctx, p, stats); err != nil {
+		if by, err = d.readFull(ctx, p, stats, roundTrip); err != nil {
 			return Reading{}, err
 		}
 		p.wantLargeArrays()
@@ -165,14 +170,18 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	}
 	due := p.dueIDs(d.lastDue, part)
 	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf), p.unevaluated(stats.At))
+	stale, staleSince := d.useKept(p, stats), d.kept.since
 	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
+		d.kept.add(p, stats, begin)
 		return Reading{}, err
 	}
 	if !full {
 		if err := d.readMissed(ctx, p, stats); err != nil {
+			d.kept.add(p, stats, begin)
 			return Reading{}, err
 		}
 	}
+	d.kept = keptRecords{}
 	d.outdated = max(0, d.outdated-len(due))
 	if didRestart {
 		d.outdated = len(old)
@@ -182,6 +191,9 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	d.commit(p, stats, due, full)
 	d.doubts.raiseSameLimit(p, begin)
 	d.doubts.settle(p)
+	for _, id := range stale {
+		d.doubts.raise(id, staleSince)
+	}
 	d.lastPoll = begin
 	jobs, changed := p.mergeJobs()
 	return Reading{Jobs: jobs, Changed: changed, ServerTime: stats.At, Exceptional: rare,
@@ -245,37 +257,16 @@ func (d *Reader) readKnown(ctx context.Context, p *poll) error {
 
 // readDetails reads the records that the poll wants, those in doubt and those that are due.
 func (d *Reader) readDetails(ctx context.Context, p *poll, doubtful, due []uint32) error {
-	wanted := p.wantedRecords()
-	done, total := 0, len(wanted)+len(doubtful)+len(due)
-	for _, ids := range [][]uint32{wanted, doubtful, due} {
-		for _, id := range ids {
-			d.progress(done, total)
-			done++
-			if err := d.readRecord(ctx, p, id); err != nil {
-				return err
-			}
-			// A request for an array's id returns the records of all its split tasks, so it is
-			// sent as soon as the first new split task appears.
-			if array, ok := p.shrunkArray(id); ok {
-				if err := d.readRecord(ctx, p, array); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (d *Reader) readRecord(ctx context.Context, p *poll, id uint32) error {
-	if p.hasRead(id) {
-		return nil
-	}
-	jobs, err := d.source.Job(ctx, id)
-	if err != nil {
-		return err
-	}
-	p.addRecords(id, jobs)
-	return nil
+	ids := slices.Concat(p.wantedRecords(), doubtful, due)
+	done := 0
+	d.progress(done, len(ids))
+	return d.readRecords(ctx, p, ids, func(id uint32) (uint32, bool) {
+		done = min(done+1, len(ids))
+		d.progress(done, len(ids))
+		// A request for an array's id returns the records of all its split tasks, so it is sent as soon as the first new
+		// split task appears.
+		return p.shrunkArray(id)
+	})
 }
 
 // hasRestarted reports whether slurmctld reset its counters or its clock went back. slurmctld also

@@ -2,29 +2,54 @@ package wire
 
 import (
 	"io"
-	"sync/atomic"
+	"sync"
 )
 
-// decoderCache keeps the decoder of the last answer for the next one. Clients request single records
-// by the hundred, and each resembles the previous one. With a kept decoder these records are compared
+// decoderCache keeps the decoders of the last answers for the next ones. Clients request single records by the hundred, several at a
+// time, and each resembles the previous one. With a kept decoder these records are compared
 // instead of parsed as well, and need no allocations.
 type decoderCache[T any] struct {
-	cached atomic.Pointer[recordDecoder[T]]
+	mu     sync.Mutex
+	cached []*recordDecoder[T]
 }
 
-// decodeList decodes an answer with the cached decoder, or with a fresh one while that is in use.
+// maxCachedDecoders limits how many decoders are kept: as many as are in use at a time.
+const maxCachedDecoders = 16
+
+// decodeList decodes an answer with a cached decoder, or with a fresh one while all are in use.
 func (s *decoderCache[T]) decodeList(
 	r io.Reader, key string, yield func(*T) error, fresh func() *recordDecoder[T],
 ) (Envelope, error) {
-	rec := s.cached.Swap(nil)
+	rec := s.take()
 	if rec == nil {
 		rec = fresh()
 	}
 	env, err := decodeList(r, key, rec, yield)
 	if err == nil && rec.memoryBytes() <= maxCachedBytes {
-		s.cached.Store(rec)
+		s.put(rec)
 	}
 	return env, err
+}
+
+// take returns the decoder that was used last, nil if all are in use.
+func (s *decoderCache[T]) take() *recordDecoder[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.cached) - 1
+	if last < 0 {
+		return nil
+	}
+	rec := s.cached[last]
+	s.cached = s.cached[:last]
+	return rec
+}
+
+func (s *decoderCache[T]) put(rec *recordDecoder[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.cached) < maxCachedDecoders {
+		s.cached = append(s.cached, rec)
+	}
 }
 
 // maxCachedBytes limits the memory of a cached decoder.

@@ -146,7 +146,9 @@ func (r *recordDecoder[T]) decodeAnyShape(b []byte, i int, dst *T) (int, error) 
 		}
 		if empty {
 			r.pattern = nil
-			r.kept += kept
+			if len(pattern) > 0 {
+				return 0, syntaxError("no key follows a comma")
+			}
 			return m.next, nil
 		}
 		key := string(m.key)

@@ -1,0 +1,51 @@
+package delta
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// keptRecords are the records that polls have read which failed later, so that the next poll need not read them again. With a
+// distant server, a poll that had to begin from nothing might never end.
+type keptRecords struct {
+	jobs map[uint32]*slurm.Job
+	// stats are those of the first of these polls, which began at since.
+	stats *slurm.Stats
+	since time.Time
+}
+
+// add keeps what a poll has read that failed after its stats.
+func (k *keptRecords) add(p *poll, stats *slurm.Stats, begin time.Time) {
+	if k.stats == nil || hasRestarted(k.stats, stats) {
+		*k = keptRecords{jobs: map[uint32]*slurm.Job{}, stats: stats, since: begin}
+	}
+	for id, j := range p.read {
+		if j != nil {
+			k.jobs[id] = j
+		}
+	}
+}
+
+// useKept takes the records that a poll wants from the kept ones, if their states are the same. It returns the ids of those that
+// may have changed nevertheless since they were read: all that are pending if somebody updated some job, and otherwise those
+// that wait for a limit or another job.
+func (d *Reader) useKept(p *poll, stats *slurm.Stats) (doubtful []uint32) {
+	k := &d.kept
+	if k.stats == nil || hasRestarted(k.stats, stats) {
+		*k = keptRecords{}
+		return nil
+	}
+	isUpdated := stats.JobUpdates() != k.stats.JobUpdates()
+	for _, id := range p.wantedRecords() {
+		j, row := k.jobs[id], p.rows[id]
+		if j == nil || row == nil || p.hasRead(id) || p.hasChanged(j, row) {
+			continue
+		}
+		p.addRecords(id, []*slurm.Job{j})
+		if j.State.Base == slurm.JobPending && (isUpdated || j.Dependency != "" || heldByLimit(j)) {
+			doubtful = append(doubtful, id)
+		}
+	}
+	return doubtful
+}
