@@ -25,6 +25,7 @@ var benchmarks = []struct {
 	{"scrape", benchScrape},
 	{"memory", benchMemory},
 	{"restd", benchRestd},
+	{"distance", benchDistance},
 	{"demand", benchDemand},
 	{"adapter", benchAdapter},
 	{"reaction", benchReaction},

@@ -16,6 +16,7 @@ var titles = map[string]string{
 	"scrape":   "Scraping all native collectors at that size",
 	"memory":   "Memory of slurm-exporter at that size",
 	"restd":    fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queueSize),
+	"distance": fmt.Sprintf("Polling %d jobs of a slurmrestd that is %v away", distantJobs, 2*distantDelay),
 	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", totalJobs, poolCount),
 	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpaCount),
 	"reaction": "From sbatch to a changed spec.replicas",

@@ -18,10 +18,11 @@ import (
 type doubts map[uint32]time.Time
 
 const (
-	// One poll reads 1/doubtDivisor of the jobs, and at least minDoubtBatch records, because they
-	// are in doubt.
+	// One poll reads 1/doubtDivisor of the jobs, at least minDoubtBatch records, and at least as many as take doubtTime, because
+	// they are in doubt.
 	doubtDivisor  = 6
 	minDoubtBatch = 1000
+	doubtTime     = 3 * time.Second
 	// maxUnevaluated is how many new jobs that the scheduler has not evaluated one poll reads
 	// again. newJobSeconds is how long a job counts as new, in seconds.
 	maxUnevaluated = 256
@@ -53,14 +54,14 @@ func (d doubts) settle(p *poll) {
 	})
 }
 
-// nextBatch lists the jobs in doubt that one poll reads, those longest in doubt first. Reading an
+// nextBatch lists the jobs in doubt that one poll reads, each of which takes recordTime, those longest in doubt first. Reading an
 // array returns the records of its split tasks too, which count against the batch.
-func (d doubts) nextBatch(p *poll) []uint32 {
+func (d doubts) nextBatch(p *poll, recordTime time.Duration) []uint32 {
 	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
 		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
 	})
 	split := p.splitTasks()
-	budget := max(minDoubtBatch, len(p.old)/doubtDivisor)
+	budget := max(minDoubtBatch, len(p.old)/doubtDivisor, int(doubtTime/max(leastRecordTime, recordTime)))
 	for i, id := range ids {
 		if budget -= 1 + split[id]; budget < 0 && i > 0 {
 			return ids[:i]

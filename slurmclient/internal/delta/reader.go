@@ -55,7 +55,7 @@ type Reading struct {
 //     and of pending jobs in doubt. A job is in doubt when its record may have changed without a
 //     change of state: somebody updated some job (diag counts these requests), a job that it
 //     depends on changed, or a limit that holds it back may have room. One poll reads a sixth of
-//     the jobs, and at least 1,000 records, for that reason, so a doubt lasts seven polls at most.
+//     the jobs, and at least 1,000 records or 3 s, for that reason, so a doubt lasts seven polls at most.
 //     Until then the reading is as old as its oldest doubt (Reading.Oldest). slurmctld may
 //     report only later that the end of a job released another one: see releasedJobs.
 //  5. A few more records in turn, each at least every 128 polls or so. These contain changes that
@@ -169,7 +169,7 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 		part = restartDueDivisor
 	}
 	due := p.dueIDs(d.lastDue, part)
-	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf), p.unevaluated(stats.At))
+	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf, d.inFlight.recordTime(roundTrip)), p.unevaluated(stats.At))
 	stale, staleSince := d.useKept(p, stats), d.kept.since
 	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
 		d.kept.add(p, stats, begin)
@@ -202,14 +202,14 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 
 // updateDoubts puts jobs in doubt according to what the poll has read so far, and lists the jobs that
 // the poll reads again. Doubts raised by a poll that failed remain.
-func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time) []uint32 {
+func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time, recordTime time.Duration) []uint32 {
 	if d.doubts == nil {
 		d.doubts = doubts{}
 	}
 	if d.stats == nil {
 		// Another reader was in use, and nobody compared the counters of updates meanwhile.
 		d.doubts.raiseAll(p, asOf)
-		return d.doubts.nextBatch(p)
+		return d.doubts.nextBatch(p, recordTime)
 	}
 	if stats.JobUpdates() != d.stats.JobUpdates() {
 		d.doubts.raiseAll(p, d.lastPoll)
@@ -222,7 +222,7 @@ func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time) []uin
 	for id := range d.released {
 		d.doubts.raise(id, d.lastPoll)
 	}
-	return d.doubts.nextBatch(p)
+	return d.doubts.nextBatch(p, recordTime)
 }
 
 // commit stores the state for the next poll. Until a poll has succeeded as a whole, this state does

@@ -1,0 +1,89 @@
+// Package distance provides a TCP proxy that delays what it forwards, as a distant network does: each byte arrives later, and
+// none wait for each other. It stands in for netem(8), which needs a kernel module.
+package distance
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxChunks is how many chunks may be under way in one direction.
+const maxChunks = 1024
+
+// Listen starts a proxy on a free port of the loopback interface, in front of the TCP server at target, until the context
+// ends. delay is that of one direction, so a round trip takes twice as long. It returns the address of the proxy.
+func Listen(ctx context.Context, target string, delay time.Duration) (address string, err error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go forward(ctx, near, target, delay)
+		}
+	}()
+	return listener.Addr().String(), nil
+}
+
+// forward connects a connection with the target until one of them or the context ends.
+func forward(ctx context.Context, near net.Conn, target string, delay time.Duration) {
+	var dialer net.Dialer
+	far, err := dialer.DialContext(ctx, "tcp", target)
+	if err != nil {
+		_ = near.Close()
+		return
+	}
+	closeBoth := sync.OnceFunc(func() { _, _ = near.Close(), far.Close() })
+	stop := context.AfterFunc(ctx, closeBoth)
+	var directions sync.WaitGroup
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		directions.Go(func() {
+			copyDelayed(way[1], way[0], delay)
+			closeBoth()
+		})
+	}
+	directions.Wait()
+	stop()
+}
+
+// chunk is what was read at once, and when it arrives.
+type chunk struct {
+	bytes []byte
+	due   time.Time
+}
+
+// copyDelayed copies until an end or an error of either.
+func copyDelayed(to io.Writer, from io.Reader, delay time.Duration) {
+	chunks, done := make(chan chunk, maxChunks), make(chan struct{})
+	go func() {
+		defer close(chunks)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buf)
+			select {
+			case chunks <- chunk{append([]byte(nil), buf[:n]...), time.Now().Add(delay)}:
+			case <-done:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	defer close(done)
+	for c := range chunks {
+		time.Sleep(time.Until(c.due))
+		if _, err := to.Write(c.bytes); err != nil {
+			return
+		}
+	}
+}
