@@ -5,16 +5,22 @@ import (
 	"time"
 )
 
-// silenceDelay is how long a slurmctld that runs may not answer until it counts as one that hangs.
-const silenceDelay = 7 * time.Minute
+// silenceDelay is how long a slurmctld that runs may not answer until it counts as one that hangs. A silence ends when slurmctld is not
+// asked for silenceGap: a revision that waits is judged again within a minute, which may take twice askTimeout.
+const (
+	silenceDelay = 7 * time.Minute
+	silenceGap   = 2*time.Minute + 10*time.Second
+)
 
-// Silence is how long a slurmctld that runs has not answered. NewSilence returns one. It is safe for concurrent use.
+// Silence is how long a slurmctld that runs has not answered. Nobody asks it between revisions, so that a question without an answer says
+// nothing of one days later. NewSilence returns one. It is safe for concurrent use.
 type Silence struct {
 	runs func() bool
 	now  func() time.Time
 
-	mu    sync.Mutex
-	since time.Time
+	mu sync.Mutex
+	// since is when the silence began, and noted when slurmctld was asked last.
+	since, noted time.Time
 }
 
 // NewSilence returns the silence of a slurmctld. runs reports whether it runs.
@@ -29,12 +35,11 @@ func (s *Silence) note(answered bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case answered:
-		s.since = time.Time{}
-	case s.since.IsZero():
-		s.since = s.now()
+	now := s.now()
+	if answered || !s.runs() || now.Sub(s.noted).Abs() > silenceGap {
+		s.since = now
 	}
+	s.noted = now
 }
 
 // isShort reports whether a slurmctld that has not answered runs and may answer yet.
