@@ -46,7 +46,8 @@ type Config struct {
 	HandOut func(context.Context) error
 	// CheckServes returns ErrStandby while HandOut would, so that Hold is not asked in vain, which may drain partitions. It may be nil.
 	CheckServes func(context.Context) error
-	// IsStandby reports whether another daemon serves as long as it runs, even though this one runs as well. It may be nil.
+	// IsStandby reports whether another daemon of the same state serves, whether this one runs or not: jobs depend on what that one
+	// has. It may be nil.
 	IsStandby func(context.Context) bool
 	// Accounts applies accounts beside slurmdbd.
 	Accounts *AccountsAgent

@@ -217,8 +217,10 @@ func (s Slurmctld) CheckServes(ctx context.Context) error {
 	return nil
 }
 
-// IsStandby reports whether a slurmctld before this one serves.
-func (s Slurmctld) IsStandby(ctx context.Context) bool { return isStandby(s.ping(ctx), s.Host) }
+// IsStandby reports whether another slurmctld serves. This one may not run.
+func (s Slurmctld) IsStandby(ctx context.Context) bool {
+	return isServedByAnother(s.ping(ctx), s.Host, lastHeartbeat(s.State, time.Now()))
+}
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
 // reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start

@@ -32,6 +32,20 @@ func areOnlyOthersUp(ping, host string) bool {
 	return isDown && isAnotherUp
 }
 
+// isServedByAnother reports whether another slurmctld than that of a host serves: one before it is up, or another one has sent the
+// last heartbeat (lastHeartbeat) and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
+// while the one that serves executes itself again, nor a first one that starts after a takeover from one that executes itself again.
+func isServedByAnother(ping, host string, heartbeat int) bool {
+	own, isAnyUp := -1, false
+	for i, line := range pingLine.FindAllStringSubmatch(ping, -1) {
+		if line[1] == host {
+			own = i
+		}
+		isAnyUp = isAnyUp || line[2] == "UP"
+	}
+	return isStandby(ping, host) || own >= 0 && isAnyUp && heartbeat != noHeartbeat && heartbeat != own
+}
+
 // hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.
 func hasAnswered(ping, host string) bool {
 	lines := pingLine.FindAllStringSubmatch(ping, -1)
