@@ -67,8 +67,15 @@ func (w fileWriter) writeAccepted(dir string, files, handedOut Files) error {
 }
 
 // writeAccepted keeps the files of a record for other pods, and what is to be handed out. Nothing is if another daemon of the same
-// state has handed the same revision out.
-func (a *Agent) writeAccepted(record inForce) error {
+// state has handed the same revision out. While another one serves, only its agent keeps files, on which jobs depend: ErrStandby reports
+// that it has kept others.
+func (a *Agent) writeAccepted(ctx context.Context, record inForce) error {
+	if a.isStandby(ctx) {
+		if accepted, err := a.readAccepted(); err != nil || !accepted.Files.hasRevisionOf(record.Files) {
+			return ErrStandby
+		}
+		return nil
+	}
 	files, handedOut := record.Files, record.HandedOut
 	if handedOut != nil && a.isHandedOutByAnother(record) {
 		handedOut = nil
@@ -77,6 +84,21 @@ func (a *Agent) writeAccepted(record inForce) error {
 		files = files.withoutKeys()
 	}
 	return a.write.writeAccepted(a.cfg.Accepted, files, handedOut)
+}
+
+// keep keeps a record for other pods, and returns it with Unkept. The daemon has its files, whether that is possible or not.
+func (a *Agent) keep(ctx context.Context, record inForce) inForce {
+	err := a.writeAccepted(ctx, record)
+	if err != nil && !errors.Is(err, ErrStandby) {
+		a.cfg.Log.Error("the configuration that is in force is not kept for other pods", "err", err)
+	}
+	record.Unkept = err != nil
+	return record
+}
+
+// isStandby reports whether another daemon of the same state serves.
+func (a *Agent) isStandby(ctx context.Context) bool {
+	return a.cfg.IsStandby != nil && a.cfg.IsStandby(ctx)
 }
 
 // recordOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, and those that it had handed out

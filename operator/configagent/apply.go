@@ -32,11 +32,11 @@ func (a *Agent) look(ctx context.Context) {
 	delete(wanted, slurmconf.StateFile)          // StateGuard does
 	wanted = a.keepKeySet(a.followServing(ctx, wanted))
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
-	_ = a.keepForOtherPods() // stepSettle has the error
-	for range 3 {            // a failed attempt is undone at once
+	_ = a.keepForOtherPods(ctx) // stepSettle has the error
+	for range 3 {               // a failed attempt is undone at once
 		switch nextStep(a.cfg.Now(), a.inForce, a.last, wanted, files, a.started) {
 		case stepSettle:
-			if err := a.keepForOtherPods(); err != nil {
+			if err := a.keepForOtherPods(ctx); err != nil {
 				a.note(err)
 				a.handOutFiles(ctx)
 				return
@@ -132,7 +132,7 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 			a.handOut = handOut{}
 		}
 	})
-	a.keepHandedOut(record)
+	a.keepHandedOut(ctx, record)
 	if err := a.write.writeFolder(a.cfg.Live, files); err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
@@ -175,7 +175,7 @@ func (a *Agent) confirm(ctx context.Context) {
 // that stays in force should the others fail.
 func (a *Agent) confirmEarlier(ctx context.Context) {
 	if a.last.awaited != awaitsNothing && a.cfg.Confirm != nil && a.cfg.Confirm(ctx, a.last.givenAt) == nil {
-		_ = a.setInForce(a.last.awaited == awaitsRestored) // the next attempt has the error
+		_ = a.setInForce(ctx, a.last.awaited == awaitsRestored) // the next attempt has the error
 	}
 }
 
@@ -183,7 +183,7 @@ func (a *Agent) confirmEarlier(ctx context.Context) {
 func (a *Agent) finish(ctx context.Context, err error) {
 	restored := a.last.awaited == awaitsRestored
 	if err == nil {
-		err = a.setInForce(restored)
+		err = a.setInForce(ctx, restored)
 	}
 	var starting *StartingError
 	switch {
@@ -213,15 +213,12 @@ func (a *Agent) finish(ctx context.Context, err error) {
 
 // setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
 // that ends in between repeats it. If they cannot, the daemon has the files nevertheless.
-func (a *Agent) setInForce(restored bool) error {
+func (a *Agent) setInForce(ctx context.Context, restored bool) error {
 	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now(), HandedOut: a.inForce.HandedOut}
 	if restored {
 		record.Files = a.inForce.Files
 	}
-	if err := a.writeAccepted(record); err != nil {
-		a.cfg.Log.Error("the configuration that is in force is not kept for other pods", "err", err)
-		record.Unkept = true
-	}
+	record = a.keep(ctx, record)
 	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		err = fmt.Errorf("keeping the configuration that is in force: %w", err)
 		a.note(err)
@@ -231,14 +228,17 @@ func (a *Agent) setInForce(restored bool) error {
 	return nil
 }
 
-// keepForOtherPods keeps the files in force for other pods if that was not possible before.
-func (a *Agent) keepForOtherPods() error {
+// keepForOtherPods keeps the files in force for other pods if that was not possible before, such as those of a standby that took over.
+func (a *Agent) keepForOtherPods(ctx context.Context) error {
 	if !a.inForce.Unkept {
 		return nil
 	}
 	record := a.inForce
 	record.Unkept = false
-	err := a.writeAccepted(record)
+	err := a.writeAccepted(ctx, record)
+	if errors.Is(err, ErrStandby) {
+		return nil
+	}
 	if err == nil {
 		err = a.write.writeRecord(a.cfg.Live, record)
 	}

@@ -36,8 +36,8 @@ func filesOfUsers(record inForce) Files {
 
 // keepHandedOut keeps HandedOut of a record for other pods before the daemon gets new files. It does not replace files that another
 // daemon of the same state has applied. Errors are only logged: setInForce writes it again.
-func (a *Agent) keepHandedOut(record inForce) {
-	if record.HandedOut == nil {
+func (a *Agent) keepHandedOut(ctx context.Context, record inForce) {
+	if record.HandedOut == nil || a.isStandby(ctx) {
 		return
 	}
 	accepted, err := a.readAccepted()
@@ -104,7 +104,7 @@ func (e *undecidedError) Unwrap() error { return e.error }
 // tryToHandOut returns nil if the files in force are handed out, by this daemon or by another one of the same state.
 func (a *Agent) tryToHandOut(ctx context.Context) error {
 	if !a.inForce.Unkept && a.isHandedOutByAnother(a.inForce) {
-		return a.noteHandedOut()
+		return a.noteHandedOut(ctx)
 	}
 	if a.cfg.CheckServes != nil {
 		if err := a.cfg.CheckServes(ctx); err != nil {
@@ -124,17 +124,14 @@ func (a *Agent) tryToHandOut(ctx context.Context) error {
 	if err := a.cfg.HandOut(ctx); err != nil {
 		return err
 	}
-	return a.noteHandedOut()
+	return a.noteHandedOut(ctx)
 }
 
 // noteHandedOut notes that nothing is to be handed out any more, for the next agent of the pod and for other pods.
-func (a *Agent) noteHandedOut() error {
+func (a *Agent) noteHandedOut(ctx context.Context) error {
 	record := a.inForce
 	record.HandedOut = nil
-	if err := a.writeAccepted(record); err != nil {
-		a.cfg.Log.Error("what is handed out is not kept for other pods", "err", err)
-		record.Unkept = true
-	}
+	record = a.keep(ctx, record)
 	if err := a.write.writeRecord(a.cfg.Live, record); err != nil {
 		return fmt.Errorf("keeping what is handed out: %w", err)
 	}

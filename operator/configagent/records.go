@@ -16,7 +16,7 @@ type inForce struct {
 	// Given are files that the daemon was given later and has not confirmed, nil if there are none. While they are given or
 	// taken back, the daemon has one or the other.
 	Given Files `json:"given,omitempty"`
-	// Unkept says that Files could not be kept for other pods yet.
+	// Unkept says that Files could not be kept for other pods yet, or differ from those of another daemon that served then.
 	Unkept bool `json:"unkept,omitempty"`
 	// Since is when the daemon confirmed Files.
 	Since time.Time `json:"since,omitzero"`

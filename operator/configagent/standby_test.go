@@ -1,0 +1,117 @@
+package configagent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// The revisions of a pair. Each one adds a partition.
+const confA, confB, confC = "PartitionName=a", "PartitionName=a\nPartitionName=b", "PartitionName=a\nPartitionName=b\nPartitionName=c"
+
+// newPair returns the agents of two slurmctlds of one state, which have revision A. The first one serves.
+func newPair(t *testing.T) (serving, standby *env) {
+	t.Helper()
+	serving, standby = newEnv(t), newEnv(t)
+	standby.cfg.Accepted = serving.cfg.Accepted
+	serving.cfg.IsStandby = func(context.Context) bool { return false }
+	standby.cfg.IsStandby = func(context.Context) bool { return true }
+	serving.agent, standby.agent = New(serving.cfg), New(standby.cfg)
+	serving.want("A", confA)
+	standby.want("A", confA)
+	return serving, standby
+}
+
+// expectAccepted checks which revision other pods find.
+func (e *env) expectAccepted(want string) {
+	e.t.Helper()
+	if got := readAccepted(e.cfg.Accepted, "slurm.conf").text(slurmconf.RevisionFile); got != want {
+		e.t.Errorf("other pods find revision %q, want %q", got, want)
+	}
+}
+
+// TestAStandbyKeepsNothingForOtherPods: it gets revision B while the slurmctld that serves has C already, on whose partitions jobs depend.
+func TestAStandbyKeepsNothingForOtherPods(t *testing.T) {
+	checkC := func(t *testing.T, serving, standby *env) {
+		t.Helper()
+		for range 40 {
+			standby.want("C", confC)
+			serving.expectAccepted("C")
+			standby.now = standby.now.Add(retryDelay)
+		}
+		standby.check("C", "", confC)
+	}
+	// startLate has each start of the standby be confirmed after a number of questions.
+	startLate := func(e *env, questions int) {
+		left := 0
+		e.agent.cfg.Apply = func(context.Context, slurmconf.Effect) error {
+			left = questions
+			return &StartingError{"CrashLoopBackOff"}
+		}
+		e.agent.cfg.Confirm = func(context.Context, time.Time) error {
+			if left--; left >= 0 {
+				return &StartingError{"CrashLoopBackOff"}
+			}
+			return nil
+		}
+	}
+	t.Run("it takes long to apply B", func(t *testing.T) {
+		serving, standby := newPair(t)
+		serving.want("B", confB)
+		apply := standby.cfg.Apply
+		standby.agent.cfg.Apply = func(ctx context.Context, effect slurmconf.Effect) error {
+			standby.agent.cfg.Apply = apply
+			serving.want("C", confC)
+			return errors.Join(apply(ctx, effect), ErrNotHandedOut)
+		}
+		standby.want("B", confB)
+		checkC(t, serving, standby)
+	})
+	t.Run("Kubernetes starts it later with B", func(t *testing.T) {
+		for questions := 1; questions < 8; questions++ {
+			serving, standby := newPair(t)
+			serving.want("B", confB)
+			startLate(standby, questions)
+			standby.want("B", confB)
+			serving.want("C", confC)
+			checkC(t, serving, standby)
+		}
+	})
+	t.Run("its volume was full", func(t *testing.T) {
+		serving, standby := newPair(t)
+		serving.want("B", confB)
+		write := standby.agent.write
+		standby.agent.write.replace = func(prepared, path string) error {
+			if path == standby.cfg.Accepted+"/"+inForceFile {
+				return errors.New("no space left on device")
+			}
+			return write.replace(prepared, path)
+		}
+		standby.want("B", confB)
+		serving.want("C", confC)
+		standby.agent.write = write
+		startLate(standby, 4)
+		checkC(t, serving, standby)
+	})
+}
+
+// TestAStandbyThatTakesOverKeepsWhatItHas: it had confirmed B late, and serves with it from now on.
+func TestAStandbyThatTakesOverKeepsWhatItHas(t *testing.T) {
+	serving, standby := newPair(t)
+	serving.want("B", confB)
+	apply := standby.cfg.Apply
+	standby.agent.cfg.Apply = func(ctx context.Context, effect slurmconf.Effect) error {
+		serving.want("C", confC)
+		return apply(ctx, effect)
+	}
+	standby.want("B", confB)
+	standby.expectAccepted("C")
+	standby.agent.cfg.IsStandby = func(context.Context) bool { return false }
+	standby.held, standby.heldRevision = &HeldError{"PartitionInUse", "a job"}, "C"
+	standby.want("C", confC)
+	standby.expectAccepted("B")
+	checkHeld(t, standby, &Held{"PartitionInUse", "a job"})
+}
