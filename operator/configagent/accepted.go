@@ -108,39 +108,49 @@ func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err er
 	if err != nil || record.Files == nil {
 		return nil, nil, err
 	}
-	files = maps.Clone(record.Files)
-	for name, file := range wanted {
-		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
-			files[name] = file
-		}
-	}
 	if a.cfg.HandOut != nil {
 		handedOut = record.HandedOut
 	}
-	return files, handedOut, nil
+	return a.withKeysOf(record.Files, wanted), handedOut, nil
 }
 
-// followServing returns the wanted files, or those of the daemon that serves while this one is in standby and does not have the same:
-// jobs depend on what that one has, and would end if this one took over with anything else. The kubelet may bring the wanted files to one of
-// them minutes later. A daemon that starts has its files at once.
+// withKeysOf returns accepted files with the keys of the wanted ones, and with the files that belong to them.
+func (a *Agent) withKeysOf(accepted, wanted Files) Files {
+	out := maps.Clone(accepted)
+	if !a.cfg.Daemon.KeepsKeys { // what describes keys is accepted without them
+		delete(out, slurmconf.KeySetFile)
+		delete(out, slurmconf.JWTKeysFile)
+	}
+	for name, file := range wanted {
+		if (IsKey(name) || isOfKeys(name)) && name != a.cfg.Daemon.Conf {
+			out[name] = file
+		}
+	}
+	return out
+}
+
+// followServing returns the wanted files, or those of the daemon that serves while this one does not and has others: jobs depend on what
+// that one has, and would end if this one took over with anything else. The kubelet may bring the wanted files to one of them minutes
+// later. They have the keys of the wanted ones. A daemon that starts has its files at once.
 func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 	if !a.started || a.cfg.IsStandby == nil {
 		return wanted
 	}
-	serving, _, err := a.recordOfEarlierPod(wanted)
+	assembled, err := a.cfg.Daemon.Assemble(wanted)
+	if err != nil {
+		return wanted // look has the error
+	}
+	serving, _, err := a.recordOfEarlierPod(assembled)
 	if err != nil || serving == nil || serving.hasRevisionOf(wanted) {
 		return wanted
 	}
 	if a.follows && a.last.awaited == awaitsWanted && serving.hasRevisionOf(a.last.wanted) {
 		return a.last.wanted // while it starts nobody knows whether it is in standby
 	}
-	if a.follows = a.cfg.IsStandby(ctx); !a.follows {
+	if a.follows = a.isStandby(ctx); !a.follows {
 		return wanted
 	}
-	if serving.hasRevisionOf(a.inForce.Files) {
-		return a.inForce.Files
-	}
-	return serving // with the keys of the wanted ones
+	return serving
 }
 
 // isOfKeys reports whether a file belongs to the keys although it is no secret.

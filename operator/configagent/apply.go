@@ -30,7 +30,7 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
 	delete(wanted, slurmconf.StateFile)          // StateGuard does
-	wanted = a.keepKeySet(a.followServing(ctx, wanted))
+	wanted = a.followServing(ctx, a.keepKeySet(wanted))
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
 	_ = a.keepForOtherPods(ctx) // stepSettle has the error
 	for range 3 {               // a failed attempt is undone at once

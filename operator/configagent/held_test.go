@@ -96,9 +96,10 @@ func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	standby := false
 	e.cfg.IsStandby = func(context.Context) bool { return standby }
 	e.agent = New(e.cfg)
-	e.want("1", "TreeWidth=1")
+	want := func(revision string) { e.want(revision, "TreeWidth="+revision, "slurm.key", "k") }
+	want("1")
 	standby = true
-	e.want("2", "TreeWidth=2")
+	want("2")
 	e.check("1", "", "TreeWidth=1")
 	if len(e.holds) > 0 || e.checks != 1 {
 		t.Errorf("Hold was asked %v, and there were %d checks", e.holds, e.checks)
@@ -106,7 +107,7 @@ func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	e.acceptByAnother("2", "TreeWidth=2", nil)
 	e.agent.look(t.Context())
 	e.check("2", "", "TreeWidth=2")
-	e.want("3", "TreeWidth=3")
+	want("3")
 	e.check("2", "", "TreeWidth=2")
 	standby = false // it has taken over
 	e.agent.look(t.Context())
@@ -122,10 +123,10 @@ func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	if len(e.effects) != 3 {
 		t.Errorf("the effects are %v", e.effects)
 	}
-	if live, err := ReadFiles(e.cfg.Live); err != nil || live.text("slurm.key") != "key of 3" {
+	if live, err := ReadFiles(e.cfg.Live); err != nil || live.text("slurm.key") != "k" {
 		t.Errorf("the key is %q, %v", live.text("slurm.key"), err)
 	}
-	e.want("4", "TreeWidth=4")
+	want("4")
 	e.check("4", "", "TreeWidth=4")
 }
 

@@ -3,6 +3,7 @@ package configagent
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -114,4 +115,47 @@ func TestAStandbyThatTakesOverKeepsWhatItHas(t *testing.T) {
 	standby.want("C", confC)
 	standby.expectAccepted("B")
 	checkHeld(t, standby, &Held{"PartitionInUse", "a job"})
+}
+
+// TestAStandbyThatFollowsGetsTheWantedKeys: it would take over without them, and the rotation goes on by what it says.
+func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
+	const bridge, users = `{"keys":[{"kid":"bridge"}]}`, `{"keys":[{"kid":"users"}]}`
+	firstKeys := []string{slurmconf.KeySetFile, "k1*", "slurm.jwks", "{}"}
+	secondKeys := []string{slurmconf.KeySetFile, "k1,k2*", "slurm.jwks", `{"keys":[]}`}
+	firstJWT := []string{slurmconf.RotatedJWTKeyFile, "k", slurmconf.JWTKeysFile, "first"}
+	secondJWT := []string{slurmconf.RotatedJWTKeyFile, "k", slurmconf.JWTKeysFile, "first,b1", slurmconf.BridgeJWKSFile, bridge}
+	usersJWT := []string{slurmconf.JWKSFile, users}
+	for _, tc := range []struct {
+		name          string
+		before, after []string
+		// status and jwks are what the agent says of the keys, and the file jwks.json in the live folder.
+		status, jwks string
+	}{
+		{"a key set", firstKeys, secondKeys, "k1,k2* ", `{"keys":[]}`},
+		{"a key set whose Secret was deleted", firstKeys, nil, "k1* ", `{"keys":[]}`},
+		{"the bridge of auth/jwt", firstJWT, secondJWT, " first,b1", bridge},
+		{"the bridge beside the keys of users", slices.Concat(firstJWT, usersJWT), slices.Concat(secondJWT, usersJWT), " first,b1",
+			`{"keys":[{"kid":"users"},{"kid":"bridge"}]}`},
+		{"a bridge that is retired", secondJWT, firstJWT, " first", `{"keys":[]}`},
+		{"the keys of users again", secondJWT, nil, " ", `{"keys":[]}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			serving, standby := newPair(t)
+			for _, e := range []*env{serving, standby} {
+				e.want("A", confA, tc.before...)
+			}
+			standby.want("B", confB, tc.after...) // B waits beside the slurmctld that serves
+			live, err := ReadFiles(standby.cfg.Live)
+			s := standby.agent.Status()
+			if got := s.Keys + " " + s.JWTKeys; got != tc.status || live.text(slurmconf.JWKSFile) != tc.jwks || err != nil {
+				t.Errorf("the agent says %q, and the keys are %s, %v", got, live.text(slurmconf.JWKSFile), err)
+			}
+			standby.check("A", "", confA)
+			starts := len(standby.effects)
+			standby.agent.look(t.Context())
+			if len(standby.effects) != starts {
+				t.Error("it is started again for the same keys")
+			}
+		})
+	}
 }
