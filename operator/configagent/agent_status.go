@@ -65,6 +65,14 @@ func (a *Agent) Status() Status {
 	return out
 }
 
+// Problem returns why Wanted is not applied, or not handed out: Error, or the message of Held. It is empty if nothing is wrong.
+func (s Status) Problem() string {
+	if s.Held != nil {
+		return s.Held.Message
+	}
+	return s.Error
+}
+
 // maxText is how many bytes of an error the status has at most: Slurm quotes lines of any length.
 const maxText = 8 << 10
 

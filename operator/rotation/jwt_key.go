@@ -155,7 +155,7 @@ func (r *Reconciler) observeVerifiers(ctx context.Context, namespace string, all
 	for _, a := range answers {
 		daemon := plan.JWTDaemon{Name: a.name, Loaded: a.status.JWTKeys, Problem: a.problem}
 		if daemon.Problem != "" || daemon.Loaded != written {
-			daemon.Problem = cmp.Or(daemon.Problem, a.status.Error)
+			daemon.Problem = cmp.Or(daemon.Problem, a.status.Problem())
 			if err := r.requestSync(ctx, a.pod); err != nil {
 				return nil, err
 			}

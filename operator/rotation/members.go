@@ -136,7 +136,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sha
 			if m.Loaded, err = plan.ParseKeySet(a.status.Keys); err != nil {
 				m.Problem = err.Error()
 			} else if !m.Loaded.Equal(written) {
-				m.Problem = a.status.Error
+				m.Problem = a.status.Problem()
 			}
 		}
 		if m.Problem != "" || !m.Loaded.Equal(written) {
@@ -235,7 +235,7 @@ func (r *Reconciler) askAgent(ctx context.Context, pod *corev1.Pod) answer {
 	case err != nil:
 		out.problem = "it does not say which keys it has"
 	case out.status.AppliedAt.IsZero():
-		out.problem = cmp.Or(out.status.Error, "it has no keys yet")
+		out.problem = cmp.Or(out.status.Problem(), "it has no keys yet")
 	}
 	return out
 }

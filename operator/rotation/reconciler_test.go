@@ -36,8 +36,9 @@ type env struct {
 	keys map[string]string
 	// jwtKeys are the keys of auth/jwt that they have.
 	jwtKeys map[string]string
-	// faults are what agents report, by the same addresses.
+	// faults are what agents report, and held what their revisions wait for, by the same addresses.
 	faults map[string]string
+	held   map[string]*configagent.Held
 	// slurm is the reading of the Slurm cluster, and slurmProblem why there is no newer one.
 	slurm        *slurmclients.Reading
 	slurmProblem string
@@ -97,7 +98,7 @@ func (e *env) reconcile(store *kubetest.Store) error {
 			return configagent.Status{}, errors.New("no route to " + podIP)
 		}
 		return configagent.Status{Keys: keys, JWTKeys: e.jwtKeys[podIP], AppliedAt: kubetest.Noon(),
-			Error: e.faults[podIP]}, nil
+			Error: e.faults[podIP], Held: e.held[podIP]}, nil
 	}
 	r := New(store, store, read, func(refs.ClusterKey) SlurmCluster { return e }, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
 	r.newKeyID = func(time.Time) (string, error) { return cmp.Or(e.newKeyID, "new"), nil }
@@ -155,6 +156,10 @@ func TestARotationInSteps(t *testing.T) {
 	e.load("first*,new")
 	e.faults["10.0.0.2"], e.keys["10.0.0.2"] = "slurmdbd does not end", ""
 	e.check(v1beta1.ReasonDistributingKey, "waiting for db-accounting-0 (slurmdbd does not end)", "first*,new")
+	e.load("first*,new")
+	e.held, e.keys["10.0.0.1"] = map[string]*configagent.Held{"10.0.0.1": {Reason: "PartitionInUse", Message: "partition a has job 5"}}, "first*"
+	e.check(v1beta1.ReasonDistributingKey, "waiting for slurm-controller-0 (partition a has job 5)", "first*,new")
+	e.held = nil
 	e.load("first*,new")
 	delete(e.keys, "10.0.0.3")
 	e.check(v1beta1.ReasonDistributingKey, "waiting for w-0 (it does not say which keys it has)", "first*,new")
