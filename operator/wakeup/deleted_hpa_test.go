@@ -96,7 +96,7 @@ func TestHistoryOfZeros(t *testing.T) {
 		{"a zero by hand", []any{other, up, down}, scalingHistory{"", now, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l := newScalingHistories()
+			l := newScalingHistories(func() time.Time { return now })
 			for _, o := range tc.seen {
 				switch o := o.(type) {
 				case *v1beta1.NodeSet:

@@ -17,6 +17,7 @@ type observation struct {
 	// hpas are those that scale the NodeSet and are not being deleted.
 	hpas    []autoscalingv2.HorizontalPodAutoscaler
 	history scalingHistory
+	changes replicaChanges
 	// demand is nil until it was read.
 	demand *demandReading
 	// idle is the period in which every reading showed no demand.
@@ -38,8 +39,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (obs
 	if err != nil {
 		return observation{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet),
-		history: r.histories.historyOf(client.ObjectKeyFromObject(nodeSet))}
+	key := client.ObjectKeyFromObject(nodeSet)
+	out := observation{nodeSet: nodeSet, idle: r.idle.of(nodeSet), history: r.histories.historyOf(key),
+		changes: r.histories.changesOf(key)}
 	for _, hpa := range list.Items {
 		if hpa.DeletionTimestamp.IsZero() {
 			out.hpas = append(out.hpas, hpa)

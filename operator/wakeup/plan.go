@@ -67,10 +67,16 @@ func (c Config) plan(now time.Time, s observation) actions {
 	if err != nil {
 		return actions{condition: conditionUnknown(v1beta1.ReasonInvalidAnnotation, "%v", err)}
 	}
+	out := actions{}
 	if scaling.SpecReplicas(s.nodeSet) == 0 {
-		return c.planAtZero(now, s, w)
+		out = c.planAtZero(now, s, w)
+	} else {
+		out = c.planAboveZero(now, s, w)
 	}
-	return c.planAboveZero(now, s, w)
+	if w.scalesUpAtOnce && w.wake != v1beta1.WakeNever {
+		out = c.planScaleUp(now, s, out)
+	}
+	return out
 }
 
 // planWithoutAutoscaler reports that a NodeSet is not woken or scaled to zero, if its annotations or
@@ -133,7 +139,7 @@ func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) a
 	hpa := &s.hpas[0]
 	awake := conditionFalse(v1beta1.ReasonNotNeeded, "it has replicas")
 	if was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp); was != nil &&
-		was.Reason == v1beta1.ReasonWoken {
+		(was.Reason == v1beta1.ReasonWoken || was.Reason == v1beta1.ReasonScaledUp) {
 		awake = &wakeUpCondition{was.Status, was.Reason, was.Message} // it is still what happened last
 	}
 	switch {

@@ -23,6 +23,9 @@ type Config struct {
 	PollInterval time.Duration
 	// StaleAfter is the age from which demand counts as unknown.
 	StaleAfter time.Duration
+	// ScaleUpInterval is the pause between two readings for a NodeSet that is to be scaled up at once, and FreshFor the age up
+	// to which demand counts for that.
+	ScaleUpInterval, FreshFor time.Duration
 	// ReadTimeout is the longest that one reading of demand may take.
 	ReadTimeout time.Duration
 }
@@ -30,9 +33,11 @@ type Config struct {
 // DefaultConfig returns the defaults of the program.
 func DefaultConfig() Config {
 	return Config{
-		PollInterval: 5 * time.Second,
-		StaleAfter:   2 * time.Minute,
-		ReadTimeout:  5 * time.Second,
+		PollInterval:    5 * time.Second,
+		StaleAfter:      2 * time.Minute,
+		ScaleUpInterval: time.Second,
+		FreshFor:        30 * time.Second,
+		ReadTimeout:     5 * time.Second,
 	}
 }
 
@@ -53,7 +58,7 @@ type Reconciler struct {
 func New(c client.Client, demand DemandSource, recorder events.EventRecorder, now func() time.Time,
 	cfg Config) *Reconciler {
 	return &Reconciler{client: c, demand: demand, events: recorder, now: now, cfg: cfg, idle: newIdleTimes(),
-		histories: newScalingHistories()}
+		histories: newScalingHistories(now)}
 }
 
 // Reconcile wakes one NodeSet or scales it to zero if that is due. It may be called concurrently

@@ -47,18 +47,27 @@ func (h scalingHistory) withNodeSet(nodeSet *v1beta1.NodeSet) scalingHistory {
 
 // scalingHistories are the histories of NodeSets.
 type scalingHistories struct {
+	now       func() time.Time
 	mu        sync.Mutex
 	histories map[types.NamespacedName]scalingHistory
+	changes   map[types.NamespacedName]replicaChanges
 }
 
-func newScalingHistories() *scalingHistories {
-	return &scalingHistories{histories: map[types.NamespacedName]scalingHistory{}}
+func newScalingHistories(now func() time.Time) *scalingHistories {
+	return &scalingHistories{now: now, histories: map[types.NamespacedName]scalingHistory{},
+		changes: map[types.NamespacedName]replicaChanges{}}
 }
 
 func (l *scalingHistories) historyOf(nodeSet types.NamespacedName) scalingHistory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.histories[nodeSet]
+}
+
+func (l *scalingHistories) changesOf(nodeSet types.NamespacedName) replicaChanges {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes[nodeSet]
 }
 
 // recordHPA records the state of an HPA, or the last known state of a deleted one.
@@ -77,7 +86,15 @@ func (l *scalingHistories) recordNodeSet(obj client.Object) {
 	if nodeSet, ok := obj.(*v1beta1.NodeSet); ok {
 		l.changeHistory(client.ObjectKeyFromObject(nodeSet),
 			func(h scalingHistory) scalingHistory { return h.withNodeSet(nodeSet) })
+		l.recordReplicas(nodeSet)
 	}
+}
+
+func (l *scalingHistories) recordReplicas(nodeSet *v1beta1.NodeSet) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := client.ObjectKeyFromObject(nodeSet)
+	l.changes[key] = l.changes[key].with(l.now(), scaling.SpecReplicas(nodeSet))
 }
 
 func (l *scalingHistories) changeHistory(nodeSet types.NamespacedName, by func(scalingHistory) scalingHistory) {
@@ -91,4 +108,5 @@ func (l *scalingHistories) forgetHistory(nodeSet client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.histories, client.ObjectKeyFromObject(nodeSet))
+	delete(l.changes, client.ObjectKeyFromObject(nodeSet))
 }

@@ -13,6 +13,8 @@ type wakeAnnotations struct {
 	wake string
 	// zeroAfter is 0 if the annotation is not set.
 	zeroAfter time.Duration
+	// scalesUpAtOnce is whether the operator does not wait for the next sync of the HPA.
+	scalesUpAtOnce bool
 }
 
 func parseWakeAnnotations(nodeSet *v1beta1.NodeSet) (wakeAnnotations, error) {
@@ -22,6 +24,14 @@ func parseWakeAnnotations(nodeSet *v1beta1.NodeSet) (wakeAnnotations, error) {
 	default:
 		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be %q or %q",
 			v1beta1.AnnotationWake, w.wake, v1beta1.WakeAlways, v1beta1.WakeNever)
+	}
+	switch up := nodeSet.Annotations[v1beta1.AnnotationScaleUp]; up {
+	case "":
+	case v1beta1.ScaleUpImmediate:
+		w.scalesUpAtOnce = true
+	default:
+		return wakeAnnotations{}, fmt.Errorf("the annotation %s is %q: it must be %q", v1beta1.AnnotationScaleUp, up,
+			v1beta1.ScaleUpImmediate)
 	}
 	text := nodeSet.Annotations[v1beta1.AnnotationZeroAfter]
 	if text == "" {

@@ -37,6 +37,9 @@ Before Kubernetes 1.35 HPAs ignore differences below 10 %: they do not scale fro
 {{- with .idleTime }}
 nodeset.slinky.slurm.net/idle-grace: {{ . | quote }}
 {{- end }}
+{{- if .scaleUpImmediately }}
+nodeset.slinky.slurm.net/scale-up: immediate
+{{- end }}
 {{- if and (eq (int .minReplicas) 0) (not (include "slurm.hpaScalesToZero" $.root)) }}
 nodeset.slinky.slurm.net/zero-after: {{ .idleTime | default "10m" | quote }}
 {{- end }}

@@ -73,6 +73,9 @@ const (
 	// ReasonWoken (True): the NodeSet was asleep at zero and had demand. The operator set its replicas,
 	// and the HPA continues from there.
 	ReasonWoken = "Woken"
+	// ReasonScaledUp (True): jobs needed more workers, and the operator set the replicas that the HPA would have set at its next
+	// sync (AnnotationScaleUp).
+	ReasonScaledUp = "ScaledUp"
 	// ReasonNotNeeded (False): the NodeSet has replicas, has no demand, or has an HPA that wakes it.
 	ReasonNotNeeded = "NotNeeded"
 	// ReasonPaused (False): somebody set the NodeSet to zero through the scale subresource to keep it

@@ -19,6 +19,9 @@ const (
 	// AnnotationZeroAfter is a Go duration. The operator sets a NodeSet whose HPA has minReplicas 1 to
 	// zero when it has been idle for that long.
 	AnnotationZeroAfter = NodeSetPrefix + "zero-after"
+	// AnnotationScaleUp is ScaleUpImmediate for a NodeSet whose replicas the operator raises as soon as jobs need more, to what its
+	// HPA would set at its next sync. If absent, the HPA does.
+	AnnotationScaleUp = NodeSetPrefix + "scale-up"
 	// AnnotationIdleGrace is a Go duration. Idle nodes count as required for that long. The metrics
 	// adapter reads it too.
 	AnnotationIdleGrace = NodeSetPrefix + "idle-grace"
@@ -33,6 +36,9 @@ const (
 	WakeAlways = "always"
 	WakeNever  = "never"
 )
+
+// ScaleUpImmediate is the value of AnnotationScaleUp.
+const ScaleUpImmediate = "immediate"
 
 // AnnotationSlurmToken is an annotation, or a label, that marks the content of a Secret as a Slurm token,
 // which may be sent to the slurmrestd of a Cluster. Its value is SlurmTokenAnyServer or, in the
