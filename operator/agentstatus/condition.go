@@ -54,17 +54,19 @@ type Agent struct {
 	Err error
 }
 
-// IsSettled reports whether every agent has applied and handed out, or refused, the newest configuration, so that nothing
-// is to be expected before somebody changes something. Without a configuration nothing is settled.
+// IsSettled reports whether every agent has applied and handed out, or refused, the newest configuration, or follows one that has
+// refused it, so that nothing is to be expected before somebody changes something. Without a configuration nothing is settled.
 func (o Observation) IsSettled() bool {
 	if o.Revision == "" || len(o.Agents) < o.Replicas {
 		return false
 	}
+	isApplied := slices.ContainsFunc(o.Agents, func(a Agent) bool { return a.Err == nil && a.Status.Applied == o.Revision })
 	for _, agent := range o.Agents {
 		s := agent.Status
-		refused := s.Wanted == o.Revision && s.Error != "" && s.RetryAt.IsZero()
+		refused := s.Wanted == o.Revision && s.Following == "" && s.Error != "" && s.RetryAt.IsZero()
 		waits := s.Wanted == o.Revision && (s.Held != nil || !s.RetryAt.IsZero())
-		decided := s.Applied == o.Revision && !waits || refused && s.Given == ""
+		follows := s.Wanted == o.Revision && s.Following != "" && s.Following == s.Applied && !isApplied
+		decided := s.Applied == o.Revision && !waits || refused && s.Given == "" || follows && !waits
 		if agent.Err != nil || !decided {
 			return false
 		}
@@ -78,7 +80,7 @@ func (o Observation) RequeueAfter() time.Duration {
 	case o.IsSettled():
 		return resyncInterval
 	case slices.ContainsFunc(o.Agents, func(a Agent) bool {
-		return a.Err == nil && a.Status.Applied != o.Revision && a.Status.Held == nil && a.Status.RetryAt.IsZero()
+		return a.Err == nil && a.Status.Applied != o.Revision && a.Status.Held == nil && a.Status.RetryAt.IsZero() && a.Status.Following == ""
 	}):
 		return settlingInterval
 	}
@@ -95,13 +97,15 @@ func (o Observation) ConfigApplied() metav1.Condition {
 			Message: "the configuration of " + o.Daemon + " is being written"}
 	}
 	unknown := metav1.Condition{}
-	applied := 0
+	applied, follows := 0, ""
 	for _, agent := range o.Agents {
 		s := agent.Status
 		switch {
 		case agent.Err != nil:
 			unknown = metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotObserved,
 				Message: fmt.Sprintf("the agent of pod %s does not answer", agent.Pod)}
+		case s.Wanted == o.Revision && s.Following != "":
+			follows = "; " + o.following(agent)
 		case s.Wanted == o.Revision && s.Held != nil:
 			return o.notApplied(s, s.Held.Reason, s.Held.Message+o.wayOut(s.Held.Reason))
 		case s.Wanted == o.Revision && s.Error != "" && s.RetryAt.IsZero():
@@ -117,10 +121,19 @@ func (o Observation) ConfigApplied() metav1.Condition {
 		return unknown
 	case applied < len(o.Agents) || len(o.Agents) == 0:
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonApplying,
-			Message: fmt.Sprintf("revision %s is being checked and applied", o.Revision)}
+			Message: fmt.Sprintf("revision %s is being checked and applied%s", o.Revision, follows)}
 	}
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonApplied,
 		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
+}
+
+// following says which revision an agent applies instead of the newest one, and what that waits for.
+func (o Observation) following(agent Agent) string {
+	out := fmt.Sprintf("pod %s follows revision %s of the %s that serves", agent.Pod, agent.Status.Following, o.Daemon)
+	if why := agent.Status.Problem(); why != "" {
+		out += ", which waits: " + why
+	}
+	return out
 }
 
 // wayOut returns how to force a revision that is held for a reason, empty if it cannot be forced.

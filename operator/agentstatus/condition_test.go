@@ -55,6 +55,7 @@ func TestConfigApplied(t *testing.T) {
 	agent := func(wanted, applied, refusal string) Agent {
 		return Agent{Pod: "slurm-controller-0", Status: configagent.Status{Wanted: wanted, Applied: applied, Error: refusal}}
 	}
+	follower := Agent{Pod: "slurm-controller-1", Status: configagent.Status{Wanted: "new", Applied: "old", Following: "old"}}
 	for _, tc := range []struct {
 		name    string
 		problem *problem.Error
@@ -99,6 +100,22 @@ func TestConfigApplied(t *testing.T) {
 		{"it is in force, and its hand-out is tried again", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "new",
 			Error: "no answer", RetryAt: time.Unix(1, 0)}}}, metav1.Condition{Status: "False", Reason: "Retrying",
 			Message: "revision new is in force, but: no answer"}, false},
+		{"the one that serves holds it, and the other one follows", nil, []Agent{follower, {Status: configagent.Status{Wanted: "new",
+			Applied: "old", Held: &configagent.Held{Reason: "NameTaken", Message: "node w-0"}}}}, metav1.Condition{Status: "False",
+			Reason: "NameTaken", Message: "revision new is not applied: node w-0; revision old stays in force"}, false},
+		{"the one that serves refuses it, and the other one follows", nil, []Agent{agent("new", "old", "line 3"), follower},
+			metav1.Condition{Status: "False", Reason: "Refused",
+				Message: "revision new is not applied: line 3; revision old stays in force"}, true},
+		{"the one that serves has not got it, and the other one follows", nil, []Agent{agent("old", "old", ""), follower},
+			metav1.Condition{Status: "False", Reason: "Applying", Message: "revision new is being checked and applied; " +
+				"pod slurm-controller-1 follows revision old of the slurmctld that serves"}, false},
+		{"the other one cannot follow", nil, []Agent{agent("new", "new", ""), {Pod: "slurm-controller-1", Status: configagent.Status{
+			Wanted: "new", Applied: "older", Following: "old", Error: "the disk is full", RetryAt: time.Unix(1, 0)}}},
+			metav1.Condition{Status: "False", Reason: "Applying", Message: "revision new is being checked and applied; pod " +
+				"slurm-controller-1 follows revision old of the slurmctld that serves, which waits: the disk is full"}, false},
+		{"it is in force, and the other one is about to get it", nil, []Agent{agent("new", "new", ""), follower},
+			metav1.Condition{Status: "False", Reason: "Applying", Message: "revision new is being checked and applied; " +
+				"pod slurm-controller-1 follows revision old of the slurmctld that serves"}, false},
 		{"it cannot be rendered", &problem.Error{Reason: "InvalidSpec", Message: "no"}, []Agent{agent("new", "new", "")}, metav1.Condition{
 			Status: "False", Reason: "InvalidSpec", Message: "no"}, true},
 	} {
@@ -167,6 +184,8 @@ func TestRequeueAfter(t *testing.T) {
 			silentInterval},
 		{"one does not hand it out yet", []Agent{{Status: configagent.Status{Applied: "new"}},
 			{Status: configagent.Status{Wanted: "new", Applied: "new", Held: &configagent.Held{}}}}, silentInterval},
+		{"one follows the other one, which holds it", []Agent{{Status: configagent.Status{Wanted: "new", Held: &configagent.Held{}}},
+			{Status: configagent.Status{Wanted: "new", Applied: "old", Following: "old"}}}, silentInterval},
 		{"both have it", []Agent{{Status: configagent.Status{Applied: "new"}}, {Status: configagent.Status{Applied: "new"}}},
 			resyncInterval},
 	} {

@@ -76,6 +76,8 @@ type Agent struct {
 	mayServeSince time.Time
 	// restoreHeld is the reason that was logged last why the files in force are not restored.
 	restoreHeld string
+	// brought is the revision that the kubelet has brought.
+	brought string
 	// follows reports whether the daemon was in standby when it was last asked, see followServing.
 	follows bool
 	// keepsKeySet reports whether the daemon keeps a key set that is not wanted any more.

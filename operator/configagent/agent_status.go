@@ -10,12 +10,15 @@ import (
 
 // Status is what the agent has done. It contains no secret.
 type Status struct {
-	// Wanted is the revision of the files that the agent has last seen, and Applied the revision that the daemon has. Both
+	// Wanted is the revision of the files that the kubelet has brought last, and Applied the revision that the daemon has. Both
 	// are empty if there is none; Applied is empty as well while Given is not.
 	Wanted  string `json:"wanted"`
 	Applied string `json:"applied"`
 	// Given is the revision that the daemon was given and has not confirmed. It may still have an earlier one.
 	Given string `json:"given,omitempty"`
+	// Following is the revision that the agent applies instead of Wanted: that of another daemon, which serves. It is empty if the
+	// agent applies Wanted. Error and Held are those of Following then.
+	Following string `json:"following,omitempty"`
 	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
 	// empty for a slurm.key.
 	Keys string `json:"keys,omitempty"`
@@ -78,7 +81,10 @@ const maxText = 8 << 10
 
 // newStatus returns the status that follows from the agent's two records.
 func newStatus(f inForce, last attempt) Status {
-	out := Status{Wanted: last.revision}
+	out := Status{Wanted: last.brought}
+	if last.revision != last.brought {
+		out.Following = last.revision
+	}
 	if f.Given != nil {
 		out.Given = f.Given.text(slurmconf.RevisionFile)
 	} else if f.Files != nil {

@@ -30,7 +30,13 @@ func (a *Agent) look(ctx context.Context) {
 	}
 	delete(wanted, slurmconf.ForcedRevisionFile) // Hold reads it itself
 	delete(wanted, slurmconf.StateFile)          // StateGuard does
+	brought := wanted.text(slurmconf.RevisionFile)
 	wanted = a.followServing(ctx, a.keepKeySet(wanted))
+	a.update(func() {
+		if a.brought = brought; wanted.Equal(a.last.wanted) {
+			a.last.brought = brought
+		}
+	})
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
 	_ = a.keepForOtherPods(ctx) // stepSettle has the error
 	for range 3 {               // a failed attempt is undone at once
@@ -63,7 +69,7 @@ func (a *Agent) settle(wanted Files) {
 	if a.last.revision != revision || a.last.err != nil {
 		a.cfg.Log.Info("configuration is in force", "revision", revision)
 	}
-	a.update(func() { a.last = attempt{wanted: wanted, revision: revision} })
+	a.update(func() { a.last = attempt{wanted: wanted, revision: revision, brought: a.brought} })
 }
 
 // try checks the wanted files and gives them to the daemon.
@@ -71,7 +77,9 @@ func (a *Agent) try(ctx context.Context, wanted, files Files, assembling error) 
 	if a.last.wanted == nil || !wanted.Equal(a.last.wanted) {
 		a.confirmEarlier(ctx)
 		revision := wanted.text(slurmconf.RevisionFile)
-		a.update(func() { a.last = attempt{wanted: wanted, revision: revision, accepted: a.last.accepted} })
+		a.update(func() {
+			a.last = attempt{wanted: wanted, revision: revision, brought: a.brought, accepted: a.last.accepted}
+		})
 	}
 	err := assembling
 	if err == nil && !a.started {

@@ -27,9 +27,11 @@ type inForce struct {
 
 // attempt is the second record: the last attempt to give the daemon what is wanted.
 type attempt struct {
-	// wanted are the files, as the kubelet brought them, and revision is their revision.
+	// wanted are the files, as the kubelet brought them or as the daemon that serves has them, and revision is their revision.
 	wanted   Files
 	revision string
+	// brought is the revision that the kubelet has brought.
+	brought string
 	// accepted are the files made of them that Check has accepted, nil if it has not.
 	accepted Files
 	// err says why they are not in force, nil if nothing is wrong.

@@ -159,3 +159,24 @@ func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestAStandbyTellsWhatItFollows, and the kubelet need not bring the wanted revision again.
+func TestAStandbyTellsWhatItFollows(t *testing.T) {
+	serving, standby := newPair(t)
+	expect := func(wanted, applied, following string) {
+		t.Helper()
+		standby.agent.look(t.Context())
+		if s := standby.agent.Status(); s.Wanted != wanted || s.Applied != applied || s.Following != following {
+			t.Errorf("the status is %+v, want %s wanted, %s applied, %q followed", s, wanted, applied, following)
+		}
+	}
+	expect("A", "A", "")
+	standby.want("B", confB)
+	expect("B", "A", "A")
+	standby.want("C", confC, "slurm.key", "key of B") // the files that it follows are the same
+	expect("C", "A", "A")
+	serving.want("B", confB)
+	expect("C", "B", "B")
+	serving.want("C", confC)
+	expect("C", "C", "")
+}
