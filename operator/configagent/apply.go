@@ -273,7 +273,7 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 		return
 	}
 	if err := a.holdRestore(ctx, files); err != nil {
-		a.noteHeldRestore(err)
+		a.noteHeldRestore(ctx, err)
 		return
 	}
 	a.cfg.Log.Warn("the daemon gets what was in force before", "revision", files.text(slurmconf.RevisionFile))

@@ -89,11 +89,28 @@ func (a *Agent) holdRestore(ctx context.Context, files Files) error {
 	return nil // the daemon has ended, or hangs
 }
 
-// noteHeldRestore has the files in force restored later. The status keeps the error of the wanted files.
-func (a *Agent) noteHeldRestore(err error) {
+// noteHeldRestore has the files in force restored later. The status keeps the error of the wanted files. If jobs depend on those that the
+// daemon was given later, other pods get these: the next one, and a standby, would end the jobs with the files in force.
+func (a *Agent) noteHeldRestore(ctx context.Context, err error) {
+	var held *HeldError
+	if errors.As(err, &held) {
+		a.keepGiven(ctx)
+	}
 	if a.restoreHeld != err.Error() {
 		a.restoreHeld = err.Error()
 		a.cfg.Log.Warn("what was in force before is not restored yet", "err", err)
 	}
 	a.update(func() { a.last.givenAt = a.cfg.Now() })
+}
+
+// keepGiven keeps for other pods what the daemon was given, instead of the files in force. setInForce ends it.
+func (a *Agent) keepGiven(ctx context.Context) {
+	record := inForce{Files: a.inForce.Given, HandedOut: a.inForce.HandedOut}
+	accepted, err := a.readAccepted()
+	if err == nil && !accepted.Files.hasRevisionOf(record.Files) {
+		err = a.writeAccepted(ctx, record)
+	}
+	if err != nil && !errors.Is(err, ErrStandby) {
+		a.cfg.Log.Error("what jobs depend on is not kept for other pods", "err", err)
+	}
 }

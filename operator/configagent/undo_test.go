@@ -440,3 +440,44 @@ func TestADaemonThatNeverAnsweredHoldsNothing(t *testing.T) {
 		t.Errorf("Hold was asked %v, want %v", e.holds, want)
 	}
 }
+
+// TestWhatMayServeIsKeptForOtherPods: slurmctld read revision B after scontrol had given up waiting for it, and job 7 runs in its
+// partition, so that A does not come back before it has ended.
+func TestWhatMayServeIsKeptForOtherPods(t *testing.T) {
+	serve := func(t *testing.T) (serving, standby *env) {
+		t.Helper()
+		serving, standby = newPair(t)
+		serving.applyError, serving.failingConf = &UnsureError{errors.New("Socket timed out")}, "PartitionName=b"
+		serving.held, serving.heldRevision = &HeldError{"PartitionInUse", "partition b has job 7"}, "A"
+		serving.want("B", confB)
+		serving.want("A", confA) // the administrator goes back
+		serving.lookEveryMinute(20)
+		checkHeld(t, serving, &Held{"PartitionInUse", "partition b has job 7"})
+		serving.expectAccepted("B")
+		return serving, standby
+	}
+	t.Run("the next pod starts with it", func(t *testing.T) {
+		serving, _ := serve(t)
+		serving.applyError = nil
+		serving.movePod()
+		serving.want("A", confA)
+		serving.check("B", "", confB)
+		serving.held = nil
+		serving.lookEveryMinute(1)
+		serving.check("A", "", confA)
+	})
+	t.Run("a standby follows", func(t *testing.T) {
+		_, standby := serve(t)
+		standby.want("A", confA)
+		standby.check("B", "", confB)
+	})
+	t.Run("job 7 ends", func(t *testing.T) {
+		serving, standby := serve(t)
+		serving.held = nil
+		serving.lookEveryMinute(1)
+		serving.check("A", "", confA)
+		serving.expectAccepted("A")
+		standby.want("A", confA)
+		standby.check("A", "", confA)
+	})
+}
