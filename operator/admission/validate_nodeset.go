@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/sshd"
 )
@@ -68,7 +69,7 @@ func checkClusterUnchanged(f *findings, at *field.Path, old, now v1beta1.NodeSet
 // checkWorkers checks the pods and their names.
 func checkWorkers(f *findings, at *field.Path, n *v1beta1.NodeSet) {
 	s := n.Spec
-	f.checkContainer(at.Child("slurmd"), s.Slurmd)
+	checkSlurmd(f, at.Child("slurmd"), s.Slurmd)
 	f.checkContainer(at.Child("logfile"), s.Logfile)
 	pod, readable := f.checkTemplate(at.Child("template"), s.Template)
 	const ordinal = "0"
@@ -85,6 +86,17 @@ func checkWorkers(f *findings, at *field.Path, n *v1beta1.NodeSet) {
 		if name, value, ok := strings.Cut(word, "="); ok && value == "" {
 			f.warn(at.Child("extraConf"), name+"= has no value: the next option would become its value")
 		}
+	}
+}
+
+// checkSlurmd checks the overlay of slurmd's container, and that it does not name the Slurm node of all workers.
+func checkSlurmd(f *findings, at *field.Path, r v1beta1.Raw) {
+	slurmd, readable := checkOpenField(f, at, r, v1beta1.Raw.Container)
+	if len(slurmd.Command) == 0 {
+		slurmd.Command = []string{"slurmd"}
+	}
+	if err := podspec.CheckSlurmdName(slurmd); readable && err != nil {
+		f.invalid(at, field.OmitValueType{}, err.Error())
 	}
 }
 

@@ -66,6 +66,8 @@ func TestNodeSets(t *testing.T) {
 			errs: one("spec.slurmd.image: Invalid value: must be a string, not number")},
 		{name: "logfile with a malformed limit", new: c + "logfile: {resources: {limits: {cpu: many}}}",
 			errs: one("spec.logfile.resources.limits.cpu: Invalid value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")},
+		{name: "slurmd with a name of its own", new: c + "slurmd: {args: [-v, -N, foo]}",
+			errs: one(`spec.slurmd: Invalid value: argument -N "foo" names the Slurm node, and all workers would have that name`)},
 		{name: "a misspelt field of slurmd", new: c + "slurmd: {imag: slurmd}",
 			warnings: one(`spec.slurmd: unknown field "imag"`)},
 		{name: "a template with a list instead of an object", new: c + "template: {spec: {nodeSelector: []}}",

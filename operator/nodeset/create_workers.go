@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -39,7 +40,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	if err != nil {
 		return fmt.Errorf("rendering a worker: %w", err)
 	}
-	if step.SlurmName != "" && observed.SlurmName(pod) != step.SlurmName {
+	if observed.SlurmName(pod) != cmp.Or(step.SlurmName, id.KubeNode) {
 		return errNotAsSeen // the plan has checked another name, and a second slurmd would take over the node of this one
 	}
 	if err := r.createClaims(ctx, s, from, id); err != nil {

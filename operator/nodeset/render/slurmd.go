@@ -8,13 +8,14 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // Environment variables of the slurmd container.
 const (
 	// EnvHostname is the name of the Slurm node.
-	EnvHostname = "POD_HOSTNAME"
+	EnvHostname = podspec.EnvSlurmName
 	// EnvConf is slurmd's --conf.
 	EnvConf = "SLURMD_CONF"
 	// EnvCPUs and EnvMemory (MiB) are the limits of the worker if it has any, rounded up.
@@ -83,10 +84,14 @@ func defaultReadinessProbe() *corev1.Probe {
 // slurmNameSource returns the source of the Slurm node's name: the pod's label or, with the network
 // of the Kubernetes node, that node's name, which the scheduler chooses.
 func slurmNameSource(user userParts) *corev1.EnvVarSource {
-	path := "metadata.labels['" + v1beta1.LabelPodHostname + "']"
 	if user.pod.HostNetwork && !user.perKubeNode {
-		path = "spec.nodeName"
+		return fieldSource("spec.nodeName")
 	}
+	return fieldSource("metadata.labels['" + v1beta1.LabelPodHostname + "']")
+}
+
+// fieldSource returns a field of the pod as the source of a variable.
+func fieldSource(path string) *corev1.EnvVarSource {
 	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}
 }
 

@@ -1,9 +1,13 @@
 package render
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Template returns the pod template that all workers of a NodeSet share. Of its metadata only
@@ -21,6 +25,9 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err
 	}
+	if err := checkSlurmName(spec.ExtraConf, out.Spec.Containers); err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
 	if spec.HasSSH() {
 		useSlurmdImage(&out.Spec)
 	}
@@ -28,4 +35,20 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 	out.Labels = podspec.MergeMaps(meta.Labels, in.sharedLabels())
 	out.Annotations = podspec.MergeMaps(meta.Annotations, in.Hashes)
 	return out, nil
+}
+
+// checkSlurmName returns an error if extraConf or slurmd's arguments name the Slurm node: all workers would have that name.
+func checkSlurmName(extraConf string, containers []corev1.Container) error {
+	if slurmconf.ParseOptions(extraConf).HasAny("NodeName") {
+		return v1beta1.InField("spec.extraConf", errors.New("NodeName names the Slurm node, and all workers would have that name"))
+	}
+	for _, c := range containers {
+		if c.Name != ContainerSlurmd {
+			continue
+		}
+		if err := podspec.CheckSlurmdName(c); err != nil {
+			return v1beta1.InField(fieldSlurmd, err)
+		}
+	}
+	return nil
 }

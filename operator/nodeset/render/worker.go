@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,16 +66,22 @@ func workerLabels(workers names.Workers, id Identity) map[string]string {
 	return out
 }
 
-// setSlurmName sets the name with which slurmd starts, unless only the scheduler chooses it. The template takes it from the
-// pod's label, which can be edited before a container starts again.
+// setSlurmName sets the name with which slurmd starts, whatever the user's env has: the given one or, without one, that of the
+// Kubernetes node, which the scheduler chooses. The template takes it from the pod's label, which can be edited before a container
+// starts again.
 func setSlurmName(spec *corev1.PodSpec, name string) {
+	want := corev1.EnvVar{Name: EnvHostname, Value: name}
+	if name == "" {
+		want.ValueFrom = fieldSource("spec.nodeName")
+	}
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
-		for j := range c.Env {
-			if name != "" && c.Name == ContainerSlurmd && c.Env[j].Name == EnvHostname {
-				c.Env[j] = corev1.EnvVar{Name: EnvHostname, Value: name}
-			}
+		if c.Name != ContainerSlurmd {
+			continue
 		}
+		is := func(v corev1.EnvVar) bool { return v.Name == EnvHostname }
+		at := max(0, slices.IndexFunc(c.Env, is))
+		c.Env = slices.Insert(slices.DeleteFunc(c.Env, is), at, want) // first if the user has removed it: others may refer to it
 	}
 }
 
