@@ -23,9 +23,8 @@ type Config struct {
 	PollInterval time.Duration
 	// StaleAfter is the age from which demand counts as unknown.
 	StaleAfter time.Duration
-	// ScaleUpInterval is the pause between two readings for a NodeSet that is to be scaled up at once, and FreshFor the age up
-	// to which demand counts for that.
-	ScaleUpInterval, FreshFor time.Duration
+	// ScaleUpInterval is the pause between two readings for a NodeSet that is to be scaled up at once.
+	ScaleUpInterval time.Duration
 	// ReadTimeout is the longest that one reading of demand may take.
 	ReadTimeout time.Duration
 }
@@ -36,7 +35,6 @@ func DefaultConfig() Config {
 		PollInterval:    5 * time.Second,
 		StaleAfter:      2 * time.Minute,
 		ScaleUpInterval: time.Second,
-		FreshFor:        30 * time.Second,
 		ReadTimeout:     5 * time.Second,
 	}
 }

@@ -40,7 +40,7 @@ func (c Config) planScaleUp(now time.Time, s observation, otherwise actions) act
 	}
 	otherwise = c.lookSoon(explainNoScaleUp(otherwise, ""))
 	required, why := c.knownDemand(now, s.demand)
-	if why != "" || now.Sub(s.demand.at) > c.FreshFor {
+	if why != "" {
 		return otherwise // the HPA decides what to do without demand
 	}
 	was := scaling.SpecReplicas(s.nodeSet)

@@ -128,7 +128,7 @@ func TestReplicasAreRaisedToWhatTheHPAWouldSet(t *testing.T) {
 			options: []option{func(s *observation) { s.hpas[0].Generation++ }}},
 		{name: "not before the periods of the policies were seen", required: 7, why: "has not seen yet",
 			options: []option{func(s *observation) { s.changes.since = now.Add(-10 * time.Second) }}},
-		{name: "not without demand of late", required: 7, options: []option{func(s *observation) { s.demand.at = now.Add(-time.Minute) }}},
+		{name: "not on stale demand", required: 7, options: []option{func(s *observation) { s.demand.at = now.Add(-time.Hour) }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newObservation(append([]option{withScaleUp, withDemand(tc.required, 0)}, tc.options...)...)

@@ -9,7 +9,7 @@ import (
 const (
 	// newJobsShare is the largest fraction of time that polls of jobs outside their period may
 	// take. If polls take long, new jobs wait for the next regular poll.
-	newJobsShare = 0.05
+	newJobsShare = 0.2
 	// evaluationDelay is the time after which the jobs are read again once a new job was found.
 	// By then slurmctld has evaluated the job and set the reason why it waits.
 	evaluationDelay = 3 * time.Second
