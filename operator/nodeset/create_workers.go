@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -113,12 +116,10 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 }
 
 // pinnedKubeNode returns the Kubernetes node to which an ordinal is pinned, empty for none. A pin
-// ends when the node is gone or does not fit any more, or when the worker would have its name, which belongs to others.
+// ends when the node is gone, does not fit any more or is another worker's, or when the worker would have its name, which belongs to
+// others.
 func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
-	if !s.nodeSet.Spec.PinToNode {
-		return ""
-	}
-	name := s.nodeSet.Status.OrdinalToNode[formatOrdinal(ordinal)]
+	name := s.pins()[formatOrdinal(ordinal)]
 	node := s.kubeNodes[name]
 	if node == nil || !desired.CanRunOn(spec, node) || spec.HostNetwork && s.mayBelongToOthers(name) {
 		return ""
@@ -129,22 +130,44 @@ func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 // formatOrdinal returns an ordinal as status.ordinalToNode has it.
 func formatOrdinal(ordinal int) string { return strconv.Itoa(ordinal) }
 
+// pins returns ordinalPins, which it determines once.
+func (s *observation) pins() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ordinalPins == nil {
+		s.ordinalPins = ordinalPins(s)
+	}
+	return s.ordinalPins
+}
+
 // ordinalPins returns the Kubernetes node of each ordinal that has run, also of ordinals without a
-// worker at present.
+// worker at present. Where workers cannot share a Kubernetes node, each has one ordinal: that of its worker, else the lowest.
 func ordinalPins(s *observation) map[string]string {
 	if !s.nodeSet.Spec.PinToNode || s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return nil
 	}
-	out := map[string]string{}
-	for ordinal, name := range s.nodeSet.Status.OrdinalToNode {
-		if s.kubeNodes[name] != nil {
-			out[ordinal] = name
+	out, used := map[string]string{}, map[string]bool{}
+	for i := range s.workers {
+		w := &s.workers[i]
+		kubeNode := w.KubeNode
+		if s.kubeNodes[w.PinnedTo] != nil { // it is not scheduled yet
+			kubeNode = w.PinnedTo
+		}
+		if kubeNode != "" && w.DeletedAt.IsZero() {
+			out[formatOrdinal(w.Slot.Ordinal)], used[kubeNode] = kubeNode, true
 		}
 	}
-	for i := range s.workers {
-		if w := &s.workers[i]; w.KubeNode != "" && w.DeletedAt.IsZero() {
-			out[formatOrdinal(w.Slot.Ordinal)] = w.KubeNode
+	canShare := s.nodeSet.Spec.OversubscribeNode && !s.template.Spec.HostNetwork
+	for _, ordinal := range slices.SortedFunc(maps.Keys(s.nodeSet.Status.OrdinalToNode), compareOrdinals) {
+		kubeNode := s.nodeSet.Status.OrdinalToNode[ordinal]
+		if out[ordinal] == "" && s.kubeNodes[kubeNode] != nil && (canShare || !used[kubeNode]) {
+			out[ordinal], used[kubeNode] = kubeNode, true
 		}
 	}
 	return out
+}
+
+// compareOrdinals compares ordinals as status.ordinalToNode has them.
+func compareOrdinals(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -31,3 +31,31 @@ func TestPins(t *testing.T) {
 		t.Errorf("without pinning there are pins: %v", got)
 	}
 }
+
+// TestPinsToOneKubeNode: ordinal 1 got the Kubernetes node of ordinal 0 while that one had no worker, and somebody edited the others.
+func TestPinsToOneKubeNode(t *testing.T) {
+	for what, tc := range map[string]struct {
+		change func(*observation)
+		want   map[string]string
+	}{
+		"a worker runs there":            {func(s *observation) {}, map[string]string{"1": "kube-0", "2": "kube-2"}},
+		"a pinned worker waits for it":   {func(s *observation) { s.workers[0].KubeNode, s.workers[0].PinnedTo = "", "kube-0" }, map[string]string{"1": "kube-0", "2": "kube-2"}},
+		"no worker is there":             {func(s *observation) { s.workers = nil }, map[string]string{"0": "kube-0", "2": "kube-2"}},
+		"workers share Kubernetes nodes": {func(s *observation) { s.nodeSet.Spec.OversubscribeNode = true }, map[string]string{"0": "kube-0", "1": "kube-0", "2": "kube-2", "10": "kube-2"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newObservation(1, func(s *observation) {
+				s.nodeSet.Spec.PinToNode = true
+				s.nodeSet.Status.OrdinalToNode = map[string]string{"0": "kube-0", "2": "kube-2", "10": "kube-2"}
+				for _, name := range []string{"kube-0", "kube-2"} {
+					s.kubeNodes[name] = nodesettest.NewKubeNode(name)
+				}
+				s.workers[0].Slot.Ordinal = 1
+			})
+			tc.change(s)
+			if diff := cmp.Diff(tc.want, ordinalPins(s)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

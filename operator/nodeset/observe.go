@@ -64,7 +64,8 @@ type observation struct {
 	deletionsLocked bool
 	// surplus are the records that the plan does not want.
 	surplus       plan.Surplus
-	mu            sync.Mutex // guards lastLook, pods, created, pendingEvents, eventOrder, avoidedKubeNodes and requeue
+	mu            sync.Mutex        // guards lastLook, ordinalPins, pods, created, pendingEvents, eventOrder, avoidedKubeNodes and requeue
+	ordinalPins   map[string]string // of pins
 	pods          map[string]*corev1.Pod
 	created       []*corev1.Pod
 	pendingEvents map[workerEvent][]eventSubject

@@ -20,7 +20,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	}
 	written := s.nodeSet.DeepCopy()
 	written.Status = status.Of(r.now(), s.statusObservation(), actions)
-	written.Status.OrdinalToNode = ordinalPins(s)
+	written.Status.OrdinalToNode = s.pins()
 	s.release.Record(written, r.now())
 	r.emitWaitEvents(s, actions)
 	r.emitMismatchEvent(s)

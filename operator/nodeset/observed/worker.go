@@ -39,6 +39,9 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 	}
 	if n, ok := names.ParseOrdinal(pod.Labels); ok {
 		w.Slot.Ordinal = n
+		if w.KubeNode == "" {
+			w.PinnedTo = RequiredKubeNode(pod)
+		}
 	} else {
 		w.Slot.KubeNode = RequiredKubeNode(pod)
 	}

@@ -123,6 +123,8 @@ type Worker struct {
 	Created   time.Time
 	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled.
 	KubeNode string
+	// PinnedTo is the only Kubernetes node to which a worker with an ordinal may be scheduled, empty for any, and once it is scheduled.
+	PinnedTo string
 	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of
 	// the pod condition Ready.
 	Running      bool

@@ -144,7 +144,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatInvalidNames(actions.InvalidNames) + formatKeptNames(actions.KeptNames) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s)
+		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}

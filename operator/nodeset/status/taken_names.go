@@ -75,6 +75,26 @@ func formatEndedPins(s *Observation) string {
 	return ""
 }
 
+// formatPinned names a worker that waits for the only Kubernetes node on which it may run; empty for none.
+func formatPinned(workers []plan.Worker) string {
+	var pinned []plan.Worker
+	for _, w := range workers {
+		if w.PinnedTo != "" && w.DeletedAt.IsZero() {
+			pinned = append(pinned, w)
+		}
+	}
+	if len(pinned) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(pinned, func(a, b plan.Worker) int { return strings.Compare(a.Pod, b.Pod) })
+	text := fmt.Sprintf("; worker %s is pinned to Kubernetes node %s, and is not scheduled there: "+
+		"to let it run elsewhere, cordon that node and delete the pod", first.Pod, first.PinnedTo)
+	if more := len(pinned) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more pinned workers are not scheduled", more)
+	}
+	return text
+}
+
 // formatExcess reports that spec.replicas exceeds what Slurm supports; empty if it does not.
 func formatExcess(s *Observation) string {
 	if n := scaling.SpecReplicas(s.NodeSet); n > scaling.MaxNodes && !s.Desired.PerKubeNode {

@@ -1,0 +1,76 @@
+package behaviour
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func withPins(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }
+
+// startOn schedules a pod to a Kubernetes node and starts its slurmd.
+func (r *testEnv) startOn(name, kubeNode string) {
+	r.t.Helper()
+	pod := r.pod(name)
+	pod.Spec.NodeName = kubeNode
+	r.must(r.Update(r.t.Context(), pod))
+	nodesettest.SetRunning(pod, r.now)
+	r.must(r.Status().Update(r.t.Context(), pod))
+	name = observed.SlurmName(pod)
+	if n := r.slurm.Nodes[name]; n == nil {
+		r.slurm.Nodes[name] = nodesettest.NewSlurmNode(name, "IDLE")
+	} else if n.State.Base == slurm.NodeFuture {
+		n.State.Base = slurm.NodeIdle
+	}
+}
+
+// TestAPinEndsWhenAnotherWorkerIsThere: gpu-0 is drained by a person, so that gpu-1 takes its place, on its Kubernetes node.
+func TestAPinEndsWhenAnotherWorkerIsThere(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPins, nodesettest.WithMaxReplicas(4)))
+	r.pollAndReconcile()
+	r.startOn("gpu-0", "kube-0")
+	r.pollAndReconcile()
+	drained := r.slurm.Nodes["gpu-0"]
+	drained.State.Flags |= slurm.NodeDrain
+	drained.Reason = "bad fan"
+	for _, replicas := range []int32{0, 1} {
+		r.scale(replicas)
+		for range 5 {
+			r.pollAndReconcile()
+		}
+	}
+	r.startOn("gpu-1", "kube-0")
+	r.pollAndReconcile()
+	drained.State.Flags &^= slurm.NodeDrain
+	drained.State.Base, drained.Reason = slurm.NodeDown, "Not responding"
+	r.scale(2)
+	for range 5 {
+		r.pollAndReconcile()
+	}
+	if got := observed.RequiredKubeNode(r.pod("gpu-0")); got != "" {
+		t.Errorf("gpu-0 must run on %s, where gpu-1 runs", got)
+	}
+}
+
+// TestAWorkerThatWaitsForItsPinIsNamed: the Kubernetes node has no room for the successor of an update.
+func TestAWorkerThatWaitsForItsPinIsNamed(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPins, func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling }))
+	r.startWorkers()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=2" })
+	for range 10 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+	}
+	waits := ""
+	for _, pod := range r.pods() {
+		if pod.Spec.NodeName == "" {
+			waits = pod.Name
+		}
+	}
+	r.expectReady("Progressing: 1 of 2 workers are in service; worker " + waits + " is pinned to Kubernetes node kube-" + waits[len("gpu-"):] +
+		", and is not scheduled there: to let it run elsewhere, cordon that node and delete the pod")
+}
