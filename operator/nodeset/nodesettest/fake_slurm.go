@@ -209,7 +209,9 @@ func (f *FakeSlurm) changeNode(change func(n *slurm.Node)) func(string) error {
 // Drain sets a node to DRAIN.
 func (f *FakeSlurm) Drain(_ context.Context, name, reason string) error {
 	return f.write("drain", name, ": "+reason,
-		f.changeNode(func(n *slurm.Node) { n.State.Flags, n.Reason = n.State.Flags|slurm.NodeDrain, reason }))
+		f.changeNode(func(n *slurm.Node) {
+			n.State.Flags, n.Reason, n.ReasonAt = n.State.Flags|slurm.NodeDrain, reason, slurm.At(f.now())
+		}))
 }
 
 // Undrain clears DRAIN.

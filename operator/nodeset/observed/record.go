@@ -27,6 +27,9 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 		DownByOthers:  isDownByOthers(n),
 		Partitions:    n.Partitions, Features: n.Features,
 	}
+	if r.OurReason && n.ReasonAt.IsSet() {
+		r.OurReasonAt = n.ReasonAt.Time()
+	}
 	if n.SlurmdStartTime.IsSet() {
 		r.SlurmdStarted = n.SlurmdStartTime.Time()
 	}

@@ -15,13 +15,13 @@ func (b *planRun) drainedSince(w *Worker) time.Time {
 	return time.Time{}
 }
 
-// boundDrained returns the time in a worker's annotation, which anybody can write: not before the worker was chosen and its pod was
-// created. A time in the future is now: a clock was ahead.
+// boundDrained returns the time in a worker's annotation, which anybody can write: not before the worker was chosen, its pod was
+// created and the operator drained its Slurm node, as Slurm has it. A time in the future is now: a clock was ahead.
 func (b *planRun) boundDrained(w *Worker) time.Time {
 	if w.DrainMark.Drained.IsZero() {
 		return time.Time{}
 	}
-	return earlier(later(w.DrainMark.Drained, b.boundChosen(w)), b.now)
+	return earlier(later(later(w.DrainMark.Drained, b.boundChosen(w)), b.slurm.Records[w.SlurmName].OurReasonAt), b.now)
 }
 
 // boundChosen returns when a worker was chosen, not before its pod was created.

@@ -190,8 +190,9 @@ type Record struct {
 	NotResponding bool
 	// Drain reports that the node accepts no new jobs.
 	Drain bool
-	// OurReason reports that the operator set the reason for its drain or DOWN.
-	OurReason bool
+	// OurReason reports that the operator set the reason for its drain or DOWN, at OurReasonAt; that is zero if it is not known.
+	OurReason   bool
+	OurReasonAt time.Time
 	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
 	// reason of their own.
 	DownByOthers bool
