@@ -111,9 +111,13 @@ func (b *planRun) futureOf(name string, w *Worker) nameFuture {
 		kubeNode := cmp.Or(holder.Slot.KubeNode, holder.KubeNode)
 		next, wanted := b.findNewNames().byKubeNode[kubeNode]
 		switch {
-		case !wanted, b.hasOtherMode(holder):
+		case !wanted:
 			return nameBecomesFree
-		case next == "", b.findNewNames().owners[next] != kubeNode, b.nameOwner(next) != "":
+		case next == "", b.nameOwner(next) != "":
+			return nameStays
+		case b.hasOtherMode(holder):
+			return nameBecomesFree
+		case b.findNewNames().owners[next] != kubeNode:
 			return nameStays
 		}
 		name = next

@@ -112,6 +112,12 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 	kubeNodeNames := func(s *planInput) {
 		s.desired.SlurmNameOn = func(kubeNode string) string { return strings.Replace(kubeNode, "k-n-", "m-", 1) }
 	}
+	newKubeNodeNames := func(first, second string) func(*planInput) {
+		return func(s *planInput) {
+			names := map[string]string{"k-n-0": first, "k-n-1": second}
+			s.desired.SlurmNameOn = func(kubeNode string) string { return names[kubeNode] }
+		}
+	}
 	for name, tc := range map[string]struct {
 		set  *planInput
 		want string
@@ -129,6 +135,10 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 			withReserved("m-0", "m-1")), "m-2 n-0 n-1", 2},
 		"others have the names of Kubernetes nodes, in Slurm": {newInput(0, 3, withBudget(3), withKubeNodes(3), kubeNodeNames,
 			withOwned("m-0", "m-1", "m-2")), "n-0 n-1 n-2", 3},
+		"the worker of another mode that has the name gets an invalid one": {newInput(0, 2, withBudget(2), withKubeNodes(2), old,
+			withKubeNodeSlot(0), newKubeNodeNames("n-1", "")), "n-0 n-1", 2},
+		"the worker of another mode that has the name gets one of others": {newInput(0, 2, withBudget(2), withKubeNodes(2), old,
+			withKubeNodeSlot(0), newKubeNodeNames("n-1", "m-1"), withReserved("m-1")), "n-0 n-1", 2},
 		"a rename to names that others have in Slurm": {newInput(3, 3, withMost(3), withBudget(3), withNewNames("x-%d"),
 			withOwned("x-0", "x-1", "x-2")), "n-0 n-1 n-2", 3},
 		"a rename to names of which others have one": {newInput(3, 3, withMost(3), withBudget(3), withNewNames("x-%d"),
