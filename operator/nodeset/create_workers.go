@@ -87,6 +87,12 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 		return fmt.Errorf("rendering claims: %w", err)
 	}
 	for _, claim := range claims {
+		switch known := s.claims[claim.Name]; {
+		case known != nil && known.DeletionTimestamp != nil:
+			return fmt.Errorf("creating claim %s: the one of that name is being deleted", claim.Name)
+		case known != nil:
+			continue
+		}
 		setRetention(s.nodeSet, claim, claimRetentionOf(s.nodeSet))
 		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil &&
 			!apierrors.IsAlreadyExists(err) {
@@ -94,6 +100,35 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 		}
 	}
 	return nil
+}
+
+// restoreClaims creates the claims that workers lack which wait to be scheduled: somebody deleted them.
+func (r *Reconciler) restoreClaims(ctx context.Context, s *observation) error {
+	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
+		return nil
+	}
+	for i := range s.workers {
+		w := &s.workers[i]
+		from, err := s.workerSourceOf(w.Revision)
+		if err != nil || w.KubeNode != "" || !w.DeletedAt.IsZero() || w.Finished || !s.lacksClaim(s.pod(w.Pod)) {
+			continue
+		}
+		id := render.Identity{Revision: from.hash, KubeNode: w.Slot.KubeNode}
+		if w.Slot.Ordinal != plan.NoOrdinal {
+			id.Ordinal = &w.Slot.Ordinal
+		}
+		if err := r.createClaims(ctx, s, from, id); err != nil {
+			return r.reportCreateFailure(s, err)
+		}
+	}
+	return nil
+}
+
+// lacksClaim reports whether a claim of a pod does not exist.
+func (s *observation) lacksClaim(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && s.claims[v.PersistentVolumeClaim.ClaimName] == nil
+	})
 }
 
 // nameTakenRetry is how soon a worker is created again whose pod name somebody else has: the end of a pod of others does not

@@ -132,7 +132,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.metrics.setWaiting(observed, &actions)
 	err = errors.Join(r.apply(ctx, observed, &actions), r.applyReservation(ctx, observed, actions.Reservation),
 		r.applyCordons(ctx, observed, actions.Cordons), r.recordCluster(ctx, observed, actions.SlurmCluster),
-		r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
+		r.restoreClaims(ctx, observed), r.applyClaims(ctx, observed, actions.Claims), r.patchStatus(ctx, observed, &actions),
 		r.patchPodConditions(ctx, observed, &actions))
 	if err == nil && actions.DeletionDone {
 		err = r.releaseSharedObjects(ctx, observed)

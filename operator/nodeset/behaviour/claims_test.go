@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
@@ -46,5 +49,37 @@ func TestClaimsThatWereKeptOutliveAChangeOfPolicy(t *testing.T) {
 	scale(1)
 	if got := have(); got != "data-gpu-00 data-gpu-20" {
 		t.Errorf("after scale-in they are %s", got)
+	}
+}
+
+func TestAClaimOfAPendingWorkerIsCreatedAgain(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, setClaims))
+	r.pollAndReconcile()
+	claim, key := &corev1.PersistentVolumeClaim{}, client.ObjectKey{Namespace: "slurm", Name: "data-gpu-0"}
+	r.must(r.Get(t.Context(), key, claim))
+	r.must(r.Client.Delete(t.Context(), claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}))
+	r.pollAndReconcile()
+	r.must(r.Get(t.Context(), key, claim))
+}
+
+// TestAWorkerWaitsForTheEndOfItsOldClaim: the garbage collector, or the kubelet, has not released it yet.
+func TestAWorkerWaitsForTheEndOfItsOldClaim(t *testing.T) {
+	labels := names.NodeSetSelector("gpu", "slurm")
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-gpu-0", Namespace: "slurm", Labels: labels,
+		Finalizers: []string{"kubernetes.io/pvc-protection"}}}
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, setClaims), claim)
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(claim), claim))
+	r.must(r.Client.Delete(t.Context(), claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}))
+	if _, err := r.Reconcile(t.Context(), request); err == nil || r.podNames() != "" {
+		t.Errorf("err = %v, pods %q; a worker was created with a claim that is about to vanish", err, r.podNames())
+	}
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(claim), claim))
+	claim.Finalizers = nil
+	r.must(r.Update(t.Context(), claim))
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	if r.podNames() != "gpu-0" {
+		t.Errorf("pods %q", r.podNames())
 	}
 }
