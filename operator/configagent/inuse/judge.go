@@ -65,7 +65,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 		return err
 	}
 	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted),
-		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted)); err != nil {
+		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkReservationOverRun(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)

@@ -52,6 +52,8 @@ type reservation struct {
 	of map[string][]string
 	// licenses are the numbers of its licenses.
 	licenses map[string]uint64
+	// isActive reports whether it has begun and not ended.
+	isActive bool
 }
 
 // loses returns the first of the removed things that the reservation needs, in words, and is empty if it needs none. It may
@@ -72,7 +74,7 @@ func (r reservation) loses(removed map[string][]string, remaining map[string]uin
 
 // shownReservation is an option of a line of "scontrol --oneliner show reservations". The comment, which may look like
 // others, comes after them.
-var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses)=(\S+)`)
+var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses|State)=(\S+)`)
 
 // parseReservations returns the reservations that scontrol shows.
 func parseReservations(shown string) []reservation {
@@ -102,6 +104,8 @@ func (r *reservation) add(name, value string) {
 		r.of["node"] = expand(value)
 	case "PartitionName", "AllowedPartitions":
 		r.of["partition"] = append(r.of["partition"], slurmconf.SplitList(value)...)
+	case "State":
+		r.isActive = value == "ACTIVE"
 	case "Licenses":
 		r.licenses = countLicenses(value)
 		r.of["license"] = slices.Sorted(maps.Keys(r.licenses))
