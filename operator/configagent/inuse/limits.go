@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -42,31 +43,63 @@ func hasAssociations(settings []slurmconf.Setting) bool {
 	return out
 }
 
-// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld enforce limits: it ends those
-// beyond MaxTRESMins of their association within a minute (measured: docs/development/slurm.md), and does not say which.
+// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld enforce limits, or give their
+// partition another QOS whose limits it enforces: it ends those beyond MaxTRESMins within a minute (measured:
+// docs/development/slurm.md), and does not say which.
 func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)
-	if enforcesLimits(before) || !enforcesLimits(after) || !hasAssociations(before) {
+	if !enforcesLimits(after) || !hasAssociations(before) {
 		return nil
 	}
-	const what = "it makes slurmctld enforce limits (AccountingStorageEnforce), and slurmctld would end jobs that have used more"
-	held := func(format string, args ...any) error {
-		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: what + fmt.Sprintf(format, args...)}
+	if !enforcesLimits(before) {
+		return j.holdForRunning(ctx, "it makes slurmctld enforce limits (AccountingStorageEnforce), and slurmctld would end jobs that "+
+			"have used more", func(job) bool { return true })
 	}
+	changed := partitionsWithOtherQOS(before, after)
+	if len(changed) == 0 {
+		return nil
+	}
+	return j.holdForRunning(ctx, "it gives another QOS to the partitions "+limitList(changed)+", and slurmctld would end jobs that have "+
+		"used more than its limits allow", func(running job) bool {
+		return slices.ContainsFunc(running.partitions, func(name string) bool { return slices.Contains(changed, name) })
+	})
+}
+
+// partitionsWithOtherQOS returns the partitions that have a QOS after that they did not have before, sorted.
+func partitionsWithOtherQOS(before, after []slurmconf.Setting) []string {
+	had := map[string]string{}
+	for _, p := range slurmconf.PartitionsOf(before) {
+		had[p.Name] = strings.Trim(p.Value("QOS"), `"`)
+	}
+	var out []string
+	for _, p := range slurmconf.PartitionsOf(after) {
+		if qos := strings.Trim(p.Value("QOS"), `"`); qos != "" && qos != had[p.Name] {
+			out = append(out, p.Name)
+		}
+	}
+	return slices.Sorted(slices.Values(out))
+}
+
+// holdForRunning returns *configagent.HeldError if jobs run that count, or it is unknown whether they do. what is the change, in words.
+func (j Judge) holdForRunning(ctx context.Context, what string, counts func(job) bool) error {
 	printed, err := j.ask(ctx, "squeue", "--all", "--array", "--noheader", "--states=running,suspended", "--Format="+jobFormat)
-	if err != nil {
-		return held(", and slurmctld does not say which jobs there are: %v", err)
+	var jobs jobList
+	if err == nil {
+		jobs, err = parseJobs(printed)
 	}
-	jobs, err := parseJobs(printed)
 	if err != nil {
-		return held(", and slurmctld does not say which jobs there are: %v", err)
-	}
-	if len(jobs.unfinished) == 0 {
-		return nil
+		return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse,
+			Message: fmt.Sprintf("%s, and slurmctld does not say which jobs there are: %v", what, err)}
 	}
 	var ids []string
-	for _, job := range jobs.unfinished {
-		ids = append(ids, job.id)
+	for _, running := range jobs.unfinished {
+		if counts(running) {
+			ids = append(ids, running.id)
+		}
 	}
-	return held(": %s; it is applied when these jobs have ended", limitList(ids))
+	if len(ids) == 0 {
+		return nil
+	}
+	return &configagent.HeldError{Reason: v1beta1.ReasonNodeInUse, Message: what + ": " + limitList(ids) +
+		"; it is applied when these jobs have ended"}
 }
