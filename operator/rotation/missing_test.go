@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // keySetSecret returns the Secret with the key set.
@@ -62,6 +63,48 @@ func TestADeletedKeySet(t *testing.T) {
 			e.check(v1beta1.ReasonRotated, "", "new*")
 		})
 	}
+}
+
+// TestAnEmptiedKeySet counts as a deleted one.
+func TestAnEmptiedKeySet(t *testing.T) {
+	for name, ask := range map[string]string{"of a rotation that is asked for": "monday", "unasked": "",
+		"while another is asked for": "tuesday"} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.rotateOnce()
+			full, emptied := e.keySetSecret().Data, e.keySetSecret()
+			emptied.Data = nil
+			if err := e.store.Update(t.Context(), emptied); err != nil {
+				t.Fatal(err)
+			}
+			e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = ask })
+			e.checkCondition(v1beta1.ReasonKeySetMissing, "db-accounting-0 has the key set new*")
+			restored := e.keySetSecret()
+			restored.Data = full
+			if err := e.store.Update(t.Context(), restored); err != nil {
+				t.Fatal(err)
+			}
+			if ask != "tuesday" {
+				e.check(v1beta1.ReasonRotated, "", "new*")
+			}
+		})
+	}
+	t.Run("all daemons have the key of the user again", func(t *testing.T) {
+		e := newEnv(t)
+		e.rotateOnce()
+		emptied := e.keySetSecret()
+		delete(emptied.Data, slurmconf.KeySetFile)
+		if err := e.store.Update(t.Context(), emptied); err != nil {
+			t.Fatal(err)
+		}
+		e.load("")
+		e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = "tuesday" })
+		e.checkCondition(v1beta1.ReasonKeySetMissing, "has no key set: restore it from a backup, or delete it")
+		if err := e.store.Delete(t.Context(), e.keySetSecret()); err != nil {
+			t.Fatal(err)
+		}
+		e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	})
 }
 
 // TestAKeySetThatIsGivenUp: all daemons have the key of the user again, such as after a restart of all pods.

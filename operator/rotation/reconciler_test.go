@@ -110,6 +110,15 @@ func (e *env) reconcile(store *kubetest.Store) error {
 // check reconciles and checks the condition KeysRotated and the written key set.
 func (e *env) check(reason, message, written string) {
 	e.t.Helper()
+	e.checkCondition(reason, message)
+	if got := e.written(e.store); got != written {
+		e.t.Errorf("the key set %q is written, not %q", got, written)
+	}
+}
+
+// checkCondition reconciles and checks the condition KeysRotated.
+func (e *env) checkCondition(reason, message string) {
+	e.t.Helper()
 	if err := e.reconcile(e.store); err != nil {
 		e.t.Fatal(err)
 	}
@@ -117,9 +126,6 @@ func (e *env) check(reason, message, written string) {
 	condition := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if condition == nil || condition.Reason != reason || !strings.Contains(condition.Message, message) {
 		e.t.Errorf("the condition is %+v, want %s %q", condition, reason, message)
-	}
-	if got := e.written(e.store); got != written {
-		e.t.Errorf("the key set %q is written, not %q", got, written)
 	}
 }
 

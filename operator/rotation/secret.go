@@ -1,6 +1,7 @@
 package rotation
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // keySize is the size in bytes of a new key.
@@ -52,6 +54,11 @@ func (r *Reconciler) readSecret(ctx context.Context, namespace, name string) (ro
 // isImmutable reports whether somebody has made the Secret immutable.
 func (s rotationSecret) isImmutable() bool {
 	return s.live != nil && s.live.Immutable != nil && *s.live.Immutable
+}
+
+// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied it.
+func (s rotationSecret) hasKeySet() bool {
+	return len(bytes.TrimSpace(s.data(slurmconf.KeySetFile))) > 0
 }
 
 // data returns the value of a key, nil if there is none.

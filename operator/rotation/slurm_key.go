@@ -80,6 +80,10 @@ func (r *Reconciler) writeKeySet(ctx context.Context, c *v1beta1.Controller, s s
 // readKeys returns the present keys by their ids.
 func (r *Reconciler) readKeys(ctx context.Context, c *v1beta1.Controller, from keySecret) (map[string][]byte, error) {
 	if from.live != nil {
+		if !from.hasKeySet() {
+			return nil, problem.New(v1beta1.ReasonKeySetMissing, "Secret %s has no key set: restore it from a backup, or delete it to "+
+				"begin with the key of spec.slurmKeyRef, which all daemons have", from.live.Name)
+		}
 		keys, err := keyfile.Decode(from.live.Data[podspec.SlurmJWKSFile])
 		if err != nil {
 			return nil, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %v", from.live.Name, err)

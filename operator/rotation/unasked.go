@@ -26,12 +26,14 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 		return false, 0, err // nobody waits for what is reported
 	}
 	last := meta.FindStatusCondition(c.Status.Conditions, k.condition)
+	isOfSlurmKey := k.condition == v1beta1.ConditionKeysRotated
+	isMissing := secret.live == nil || isOfSlurmKey && !secret.hasKeySet()
 	switch {
-	case secret.live == nil && k.condition == v1beta1.ConditionKeysRotated && hasHadKeySet(c):
+	case isMissing && isOfSlurmKey && hasHadKeySet(c):
 		return r.missesKeySet(ctx, c, k)
-	case secret.live == nil && last != nil:
+	case isMissing && last != nil:
 		return false, 0, r.removeCondition(ctx, c, k)
-	case secret.live == nil:
+	case isMissing:
 		return false, 0, nil
 	case unfinished, last == nil, last.Status != metav1.ConditionTrue:
 		return true, 0, nil
