@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -44,6 +45,10 @@ type env struct {
 	slurmProblem string
 	// newKeyID is the id of the next key, "new" if it is empty.
 	newKeyID string
+	// forbidden is the name of a Secret that the operator may not read.
+	forbidden string
+	// again is when the operator looks again, after reconcile.
+	again time.Duration
 	// later is how long after noon it is.
 	later time.Duration
 }
@@ -67,6 +72,19 @@ func newEnv(t *testing.T, more ...client.Object) *env {
 		newPod("other-0", "10.0.0.9", names.WorkerSelector("other"))}, more...)
 	return &env{t: t, slurm: readingOf(nil), store: kubetest.NewStore(t, c, objects...), recorder: events.NewFakeRecorder(1000),
 		faults: map[string]string{}, jwtKeys: map[string]string{}, keys: map[string]string{"10.0.0.1": "", "10.0.0.2": "", "10.0.0.3": "", "10.0.0.4": ""}}
+}
+
+// forbiddingReader may not read the Secret of a name.
+type forbiddingReader struct {
+	client.Reader
+	secret string
+}
+
+func (r forbiddingReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, is := into.(*corev1.Secret); is && key.Name == r.secret {
+		return apierrors.NewForbidden(corev1.Resource("secrets"), key.Name, errors.New("no"))
+	}
+	return r.Reader.Get(ctx, key, into, options...)
 }
 
 // Reading and Problem implement SlurmCluster.
@@ -103,7 +121,9 @@ func (e *env) reconcile(store *kubetest.Store) error {
 	r := New(store, store, read, func(refs.ClusterKey) SlurmCluster { return e }, e.recorder, func() time.Time { return kubetest.Noon().Add(e.later) }, nil)
 	r.newKeyID = func(time.Time) (string, error) { return cmp.Or(e.newKeyID, "new"), nil }
 	r.newBridge = func() (*rsa.PrivateKey, error) { return bridge, nil }
-	_, err := r.Reconcile(e.t.Context(), kubetest.Request("slurm"))
+	r.Uncached = forbiddingReader{store, e.forbidden}
+	result, err := r.Reconcile(e.t.Context(), kubetest.Request("slurm"))
+	e.again = result.RequeueAfter
 	return err
 }
 

@@ -112,7 +112,7 @@ func (r *Reconciler) renderSecret(ctx context.Context, from rotationSecret, c *v
 	out.Annotations = podspec.MergeMaps(out.Annotations, map[string]string{v1beta1.AnnotationRotatedFor: string(done)})
 	out.Data = data
 	anchor, err := r.anchorOf(ctx, c.Namespace, from)
-	out.OwnerReferences = append(all.owners(), anchor)
+	out.OwnerReferences = withOwners(out.OwnerReferences, append(all.owners(), anchor))
 	return out, err
 }
 

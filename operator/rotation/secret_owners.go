@@ -96,16 +96,23 @@ func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sh
 		return err
 	}
 	next := from.live.DeepCopy()
-	for _, owner := range append(all.owners(), anchor) {
-		has := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
-		if !slices.ContainsFunc(next.OwnerReferences, has) {
-			next.OwnerReferences = append(next.OwnerReferences, owner)
-		}
-	}
+	next.OwnerReferences = withOwners(next.OwnerReferences, append(all.owners(), anchor))
 	if len(next.OwnerReferences) == len(from.live.OwnerReferences) {
 		return nil
 	}
 	return r.writeSecret(ctx, from, next)
+}
+
+// withOwners returns the owners and those of more that are not among them. One that refers to another key since stays: its daemons have
+// this one as long as the other key is missing, or their pods are old.
+func withOwners(owners, more []metav1.OwnerReference) []metav1.OwnerReference {
+	out := slices.Clone(owners)
+	for _, owner := range more {
+		if !slices.ContainsFunc(out, func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
+			out = append(out, owner)
+		}
+	}
+	return out
 }
 
 // ReleaseSecrets removes a Controller that is being deleted, and whose daemons are gone, from the owners of the Secrets with

@@ -21,11 +21,17 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 	if key == nil || c.Spec.External || !r.MayRunIn(c.Namespace) {
 		return false, 0, nil
 	}
-	secret, unfinished, err := k.isUnfinished(ctx, c.Namespace, *key)
-	if reported, err := problem.Split(err); reported != nil || err != nil {
-		return false, 0, err // nobody waits for what is reported
-	}
 	last := meta.FindStatusCondition(c.Status.Conditions, k.condition)
+	secret, unfinished, err := k.isUnfinished(ctx, c.Namespace, *key)
+	reported, err := problem.Split(err)
+	switch {
+	case err != nil:
+		return false, 0, err
+	case reported != nil && last != nil && last.Status != metav1.ConditionTrue:
+		return true, 0, nil // its next step reports the problem, and looks again
+	case reported != nil: // nobody waits for it, but the rotation may have begun
+		return false, secretInterval, nil
+	}
 	isOfSlurmKey := k.condition == v1beta1.ConditionKeysRotated
 	isMissing := secret.live == nil || isOfSlurmKey && !secret.hasKeySet()
 	switch {

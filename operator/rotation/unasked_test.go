@@ -187,6 +187,47 @@ func TestTheSecretsHaveAnAnchor(t *testing.T) {
 	}
 }
 
+// TestAStepKeepsOwnersOfBefore: the daemons of an Accounting that refers to another key since may go on with this one.
+func TestAStepKeepsOwnersOfBefore(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	e.load("first*,new")
+	a := kubetest.Get(t, e.store, "db", &v1beta1.Accounting{})
+	a.Spec.SlurmKeyRef = keyOf("gone")
+	if err := e.store.Update(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+	e.recreateController()
+	if got := e.written(e.store); got != "first,new*" {
+		t.Errorf("without the last Controller that refers to the key, its key set is %q", got)
+	}
+}
+
+// TestAForbiddenReadDoesNotEndARotation that no annotation asks for any more.
+func TestAForbiddenReadDoesNotEndARotation(t *testing.T) {
+	e := newEnv(t)
+	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
+	e.load("first*,new")
+	e.changeController(func(c *v1beta1.Controller) { delete(c.Annotations, v1beta1.AnnotationRotateKeys) })
+	e.forbidden = names.KeySetSecret("auth", "slurm.key")
+	e.checkCondition(v1beta1.ReasonForbidden, "may not read Secret")
+	if e.again == 0 {
+		t.Error("nobody looks again")
+	}
+	e.forbidden = ""
+	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+	e.load("first,new*")
+	e.check(v1beta1.ReasonRetiringKey, "", "new*")
+	e.load("new*")
+	e.check(v1beta1.ReasonRotated, "", "new*")
+	e.forbidden = names.KeySetSecret("auth", "slurm.key")
+	e.checkCondition(v1beta1.ReasonRotated, "") // it is over
+	if e.again == 0 {
+		t.Error("nobody looks again whether the Secret exists")
+	}
+}
+
 // TestTheSecretOutlivesAChangedReference: slurmdbd of an Accounting whose slurmKeyRef was changed meanwhile, and cannot be followed,
 // still has the keys. A Controller that is made again needs them.
 func TestTheSecretOutlivesAChangedReference(t *testing.T) {
