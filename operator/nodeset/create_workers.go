@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -41,7 +42,7 @@ func (r *Reconciler) createWorker(ctx context.Context, s *observation, step plan
 	}
 	pod, err := render.Worker(from.input, from.template, id)
 	if err != nil {
-		return fmt.Errorf("rendering a worker: %w", err)
+		return r.reportCreateFailure(s, fmt.Errorf("rendering a worker: %w", err))
 	}
 	if observed.SlurmName(pod) != cmp.Or(step.SlurmName, id.KubeNode) {
 		return errNotAsSeen // the plan has checked another name, and a second slurmd would take over the node of this one
@@ -156,7 +157,11 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	name := s.pins()[formatOrdinal(ordinal)]
 	node := s.kubeNodes[name]
-	if node == nil || !desired.CanRunOn(spec, node) || spec.HostNetwork && s.mayBelongToOthers(name) {
+	if node == nil || !desired.CanRunOn(spec, node) {
+		return ""
+	}
+	isLabel := len(validation.IsValidLabelValue(name)) == 0 // as the label with the worker's name
+	if spec.HostNetwork && (!isLabel || s.mayBelongToOthers(name)) {
 		return ""
 	}
 	return name

@@ -74,3 +74,19 @@ func TestAWorkerThatWaitsForItsPinIsNamed(t *testing.T) {
 	r.expectReady("Progressing: 1 of 2 workers are in service; worker " + waits + " is pinned to Kubernetes node kube-" + waits[len("gpu-"):] +
 		", and is not scheduled there: to let it run elsewhere, cordon that node and delete the pod")
 }
+
+// TestAWorkerIsNotPinnedToALongName: with the network of its Kubernetes node, the worker would have a name that is too long for a label.
+func TestAWorkerIsNotPinnedToALongName(t *testing.T) {
+	long := "ip-10-0-0-1.very-long-availability-zone-name.of-some-region.compute.internal.example.com"
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPins, withPodTemplate(`{"hostNetwork": true}`)), nodesettest.NewKubeNode(long))
+	r.pollAndReconcile()
+	r.startOn("gpu-0", long)
+	r.pollAndReconcile()
+	r.loseWorker("gpu-0", long)
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	if r.podNames() != "gpu-0" {
+		t.Errorf("pods %q, want gpu-0", r.podNames())
+	}
+}
