@@ -13,8 +13,8 @@ import (
 )
 
 // A worker with the network of its Kubernetes node has the name of that node in Slurm, which only the scheduler chooses. If a Slurm node
-// of others has the name, slurmd would take over that Slurm node, and slurmctld would end the jobs there. So the worker avoids
-// such Kubernetes nodes.
+// of others or another slurmd of the NodeSet has the name, slurmd would take over that Slurm node, and slurmctld would end the jobs
+// there. So the worker avoids such Kubernetes nodes.
 
 // maxAvoidedKubeNodes bounds the pods: those on a further one are deleted before their slurmd starts.
 const maxAvoidedKubeNodes = 256
@@ -41,7 +41,7 @@ func (s *observation) kubeNodesToAvoid(from workerSource) avoidedKubeNodes {
 	var matching, others []string
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
 		switch {
-		case !s.mayBelongToOthers(name):
+		case !s.mustAvoid(name):
 		case desired.Matches(&from.template.Spec, s.kubeNodes[name]):
 			matching = append(matching, name)
 		default:
@@ -61,14 +61,50 @@ func (s *observation) kubeNodesToAvoid(from workerSource) avoidedKubeNodes {
 	return out
 }
 
+// knownSlurmNames returns the names of all Slurm nodes and pods, sorted.
+func (s *observation) knownSlurmNames() []string {
+	out := map[string]bool{}
+	for name := range s.slurmNodes {
+		out[name] = true
+	}
+	for name := range s.desired.ReservedNames {
+		out[name] = true
+	}
+	for i := range s.workers {
+		out[s.workers[i].SlurmName] = true
+	}
+	return slices.Sorted(maps.Keys(out))
+}
+
+// mustAvoid reports whether a worker must not run on the Kubernetes node of a name: others have, or may have, the name in Slurm, or a
+// slurmd of the NodeSet on another Kubernetes node.
+func (s *observation) mustAvoid(name string) bool {
+	return s.mayBelongToOthers(name) || s.runsElsewhere(name)
+}
+
+// runsElsewhere reports whether a slurmd of the NodeSet has, or may have, a name and is not on the Kubernetes node of that name. It has
+// a pod, or it outlived its pod.
+func (s *observation) runsElsewhere(name string) bool {
+	hasPod := false
+	for i := range s.workers {
+		w := &s.workers[i]
+		if w.SlurmName == name && w.KubeNode != name {
+			return true
+		}
+		hasPod = hasPod || w.SlurmName == name
+	}
+	record, there := s.slurm.Records[name]
+	return there && !hasPod && record.KubeNode != name && plan.IsTaken(&s.slurm, name)
+}
+
 // absentKubeNodesToAvoid returns up to count Slurm nodes of others whose names a Kubernetes node could have, and none has.
 func (s *observation) absentKubeNodesToAvoid(count int) []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(s.slurmNodes)) {
+	for _, name := range s.knownSlurmNames() {
 		if len(out) == count {
 			break
 		}
-		if s.kubeNodes[name] == nil && len(validation.IsDNS1123Subdomain(name)) == 0 && s.mayBelongToOthers(name) {
+		if s.kubeNodes[name] == nil && len(validation.IsDNS1123Subdomain(name)) == 0 && s.mustAvoid(name) {
 			out = append(out, name)
 		}
 	}
@@ -100,17 +136,29 @@ func (s *observation) hasScheduledWorker(name string) bool {
 }
 
 // observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name has been
-// given, or the node has joined, since the pod was created.
+// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs.
 func (s *observation) observeExposedWorkers() {
-	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil || !s.slurm.Fresh {
+	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return
 	}
 	for i := range s.workers {
 		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
 		if pod.Spec.HostNetwork && w.KubeNode == "" && w.Slot.Ordinal != plan.NoOrdinal && w.DeletedAt.IsZero() {
-			w.ExposedTo = s.exposedTo(pod, w.Revision)
+			w.ExposedTo, w.WaitsForName = s.exposedTo(pod, w.Revision), s.waitsForName(w.Revision)
 		}
 	}
+}
+
+// waitsForName reports whether workers of a revision avoid a Kubernetes node whose name an outdated worker has.
+func (s *observation) waitsForName(revision string) bool {
+	from, err := s.workerSourceOf(revision)
+	if err != nil {
+		return false
+	}
+	avoided := s.kubeNodesToAvoid(from).matching
+	return slices.ContainsFunc(s.workers, func(w plan.Worker) bool {
+		return w.Revision != revision && w.KubeNode != w.SlurmName && slices.Contains(avoided, w.SlurmName)
+	})
 }
 
 // exposedTo returns a Kubernetes node to which a pod of a revision may be scheduled although its workers avoid it, empty for none.
@@ -143,7 +191,7 @@ func (s *observation) endedPins() map[string]string {
 	for i := range s.desired.WorkerCount() {
 		ordinal := formatOrdinal(i)
 		name := s.nodeSet.Status.OrdinalToNode[ordinal]
-		if name != "" && !runs[ordinal] && s.kubeNodes[name] != nil && s.mayBelongToOthers(name) {
+		if name != "" && !runs[ordinal] && s.kubeNodes[name] != nil && s.mustAvoid(name) {
 			out[ordinal] = name
 		}
 	}

@@ -152,8 +152,8 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 }
 
 // pinnedKubeNode returns the Kubernetes node to which an ordinal is pinned, empty for none. A pin
-// ends when the node is gone, does not fit any more or is another worker's, or when the worker would have its name, which belongs to
-// others.
+// ends when the node is gone, does not fit any more or is another worker's, or when the worker would have its name, which another
+// slurmd has.
 func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	name := s.pins()[formatOrdinal(ordinal)]
 	node := s.kubeNodes[name]
@@ -161,7 +161,7 @@ func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 		return ""
 	}
 	isLabel := len(validation.IsValidLabelValue(name)) == 0 // as the label with the worker's name
-	if spec.HostNetwork && (!isLabel || s.mayBelongToOthers(name)) {
+	if spec.HostNetwork && (!isLabel || s.mustAvoid(name)) {
 		return ""
 	}
 	return name

@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
@@ -78,18 +80,15 @@ func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) err
 	if err != nil {
 		return fmt.Errorf("listing NodeSets and HorizontalPodAutoscalers: %w", err)
 	}
-	if len(list.Items) < 2 {
-		return nil
+	pods, err := r.listWorkers(ctx, s, list.Items)
+	if err != nil {
+		return err
 	}
+	shared := s.namesOfOtherPods(pods)
 	kubeNodes := slices.Collect(maps.Values(s.kubeNodes))
 	var all []names.NodeSetNames
-	shared := map[string]string{}
 	for i := range list.Items {
-		other := &list.Items[i]
-		all = append(all, scaling.NamesOf(other, hpas.Items, kubeNodes))
-		if err := r.reservePodNames(ctx, s, other, shared); err != nil {
-			return err
-		}
+		all = append(all, scaling.NamesOf(&list.Items[i], hpas.Items, kubeNodes))
 	}
 	own := scaling.NamesOf(s.nodeSet, hpas.Items, kubeNodes)
 	for _, name := range s.possibleSlurmNames() {
@@ -104,31 +103,59 @@ func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) err
 	return nil
 }
 
-// reservePodNames adds the Slurm node names of another NodeSet's pods.
-func (r *Reconciler) reservePodNames(
-	ctx context.Context, s *observation, other *v1beta1.NodeSet, shared map[string]string,
-) error {
-	if other.UID == s.nodeSet.UID {
-		return nil
+// listWorkers lists the workers of the cluster: those with its labels, also of NodeSets that are gone, and those of the given NodeSets,
+// whose labels anybody may remove. Debugging copies of workers are none.
+func (r *Reconciler) listWorkers(ctx context.Context, s *observation, nodeSets []v1beta1.NodeSet) (map[string]*corev1.Pod, error) {
+	selections := []client.ListOption{client.MatchingLabels(names.WorkerSelector(s.clusterRef))}
+	for i := range nodeSets {
+		selections = append(selections, client.MatchingFields{nodeSetField: nodeSets[i].Name})
 	}
-	pods := &corev1.PodList{}
-	if err := r.client.List(ctx, pods, client.InNamespace(other.Namespace),
-		client.MatchingFields{nodeSetField: other.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the pods of NodeSet %s: %w", other.Name, err)
+	out := map[string]*corev1.Pod{}
+	for _, selection := range selections {
+		pods := &corev1.PodList{}
+		if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), selection, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("listing the workers of %s: %w", s.clusterRef, err)
+		}
+		for i := range pods.Items {
+			if pod := &pods.Items[i]; nodeSetOf(pod) != "" {
+				out[pod.Name] = pod
+			}
+		}
 	}
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		name := observed.SlurmName(pod)
-		if name == "" {
+	return out, nil
+}
+
+// namesOfOtherPods returns the owners of the Slurm node names that pods of other NodeSets have, and records which of the NodeSet's
+// workers have a namesake.
+func (s *observation) namesOfOtherPods(pods map[string]*corev1.Pod) map[string]string {
+	out, own := map[string]string{}, map[string][]*plan.Worker{}
+	for i := range s.workers {
+		own[s.workers[i].SlurmName] = append(own[s.workers[i].SlurmName], &s.workers[i])
+	}
+	for _, pod := range pods {
+		other := observed.Worker(pod, nil, nil)
+		if other.SlurmName == "" {
 			continue
 		}
-		shared[name] = names.OwnerNodeSet(other.Name)
-		hasEnded := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if pod.Spec.HostNetwork && !hasEnded && name == pod.Spec.NodeName {
-			s.servedKubeNodes[name] = true
+		if s.pods[pod.Name] == nil && nodeSetOf(pod) != s.nodeSet.Name {
+			out[other.SlurmName] = names.OwnerNodeSet(nodeSetOf(pod))
+			if pod.Spec.HostNetwork && !other.Finished && other.SlurmName == pod.Spec.NodeName {
+				s.servedKubeNodes[other.SlurmName] = true
+			}
+		}
+		for _, w := range own[other.SlurmName] {
+			if w.Pod != other.Pod && !other.Finished && goesFirst(&other, w) {
+				w.Namesake = "pod " + other.Pod
+			}
 		}
 	}
-	return nil
+	return out
+}
+
+// goesFirst reports whether of two pods of one Slurm node name the first keeps it: its slurmd has run, or else it is older.
+func goesFirst(a, b *plan.Worker) bool {
+	hasRun := a.KubeNode != "" && (!a.NeverStarted || !a.Registered.IsZero())
+	return hasRun || cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod)) < 0
 }
 
 // includesFiles reports whether lines of slurm.conf include files, which may name nodes.

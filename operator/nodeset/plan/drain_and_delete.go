@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -150,7 +151,7 @@ func (b *planRun) deletePods() {
 	b.actions.Displaced = len(b.displaced) > 0
 	for _, w := range b.displaced { // its replacement comes once it is gone
 		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
-			Reason: "its Slurm node belongs to " + b.slurm.OwnedByOthers[w.SlurmName] + ", and its slurmd has not run yet"})
+			Reason: "its Slurm node belongs to " + cmp.Or(b.slurm.OwnedByOthers[w.SlurmName], w.Namesake) + ", and its slurmd has not run yet"})
 	}
 	for _, w := range b.exposed {
 		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,

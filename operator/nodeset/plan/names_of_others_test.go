@@ -236,7 +236,7 @@ func TestAPendingWorkerThatDoesNotAvoidANameIsDeleted(t *testing.T) {
 	}{
 		"pending":              {newInput(1, 1, pending), true},
 		"it was scheduled":     {newInput(1, 1, pending, scheduled), false},
-		"the reading is stale": {newInput(1, 1, pending, withStaleReading), false},
+		"the reading is stale": {newInput(1, 1, pending, withStaleReading), true},
 		"the NodeSet cannot create another worker": {newInput(1, 1, pending, frozen), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -144,6 +144,10 @@ type Worker struct {
 	// ExposedTo is a Kubernetes node to which the worker may be scheduled although others have the Slurm node name that it would
 	// get there; empty for none.
 	ExposedTo string
+	// Namesake is a pod with the worker's Slurm node name that goes first: it is older, or its slurmd has run. Empty for none.
+	Namesake string
+	// WaitsForName reports that the worker has no Kubernetes node yet and avoids one whose name an outdated worker of the NodeSet has.
+	WaitsForName bool
 	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
 	// drainReason; empty if neither does.
 	CordonReason string

@@ -356,6 +356,7 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	if absent > 0 && len(c.available) > 0 {
 		absent -= b.countNameless()
 	}
+	absent -= b.countWaitingForNames() // else a worker would wait for the update of another, and that for the worker
 	out := limit - max(0, absent)
 	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), b.slurm.sorted(c.available)) {
 		serving := i >= len(c.unavailable)

@@ -122,16 +122,16 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 	return r.ForeignComment || !r.Future && !r.Down && !r.OurReason
 }
 
-// isDisplaced reports whether a fresh reading shows that the worker's Slurm node belongs to somebody else, before slurmd
-// has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
+// isDisplaced reports whether another pod has the worker's name, or a fresh reading shows that its Slurm node belongs to somebody else,
+// before slurmd has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
 func (b *planRun) isDisplaced(w *Worker) bool {
-	return w.hasNeverRun() && b.slurm.Fresh && !b.desired.Deleting && b.rules.OwnedByOther(b.slurm, w.SlurmName) != "" &&
-		!b.slurm.mayServe(w)
+	isOthers := b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
+	return w.hasNeverRun() && !b.desired.Deleting && (w.Namesake != "" || isOthers) && !b.slurm.mayServe(w)
 }
 
 // isExposed reports whether a worker must be created again before it is scheduled. Nothing of it runs.
 func (b *planRun) isExposed(w *Worker) bool {
-	return w.ExposedTo != "" && w.KubeNode == "" && b.slurm.Fresh && !b.desired.Deleting && !b.desired.Frozen
+	return w.ExposedTo != "" && w.KubeNode == "" && !b.desired.Deleting && !b.desired.Frozen
 }
 
 // mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the Slurm node of others

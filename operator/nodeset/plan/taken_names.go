@@ -10,6 +10,9 @@ import (
 // over the Slurm node, and slurmctld ends the jobs of the first. So the name of a Slurm node without a
 // pod is taken until readings show that it has no work and gets none.
 
+// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
+func IsTaken(s *SlurmReading, name string) bool { return isTaken(s, name) }
+
 // isTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod. A node
 // that does not respond may respond again and get a job, unless it is drained or DOWN.
 func isTaken(s *SlurmReading, name string) bool {
