@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -137,17 +138,34 @@ func (s *observation) lacksClaim(pod *corev1.Pod) bool {
 const nameTakenRetry = time.Minute
 
 // reportNameTaken handles a pod that already exists. Usually the cache does not show it yet. If
-// somebody else took the name, it records an event and tries again later.
+// somebody else took the name, it records an event and tries again later. A worker without the label by which the cache knows workers
+// gets it back.
 func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name string) error {
 	pod := &corev1.Pod{}
 	if err := r.uncached.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
 		return ignoreNotFound(fmt.Errorf("reading pod %s: %w", name, err))
 	}
-	if nodeSetOf(pod) != s.nodeSet.Name {
+	switch {
+	case nodeSetOf(pod) == s.nodeSet.Name && pod.Labels[v1beta1.LabelAppName] != v1beta1.AppSlurmd:
+		return r.restoreAppLabel(ctx, s, pod)
+	case nodeSetOf(pod) != s.nodeSet.Name:
 		s.requeueAfter(nameTakenRetry)
 		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create",
 			"pod %s already exists and does not belong to this NodeSet", name)
 	}
+	return nil
+}
+
+// restoreAppLabel gives a worker the label back that somebody has changed or removed.
+func (r *Reconciler) restoreAppLabel(ctx context.Context, s *observation, pod *corev1.Pod) error {
+	before := pod.DeepCopy()
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1beta1.LabelAppName, v1beta1.AppSlurmd)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, pod, patch, client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("giving pod %s its label back: %w", pod.Name, err)
+	}
+	r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "WorkerLabeled", "Label", "worker %s has the label %s=%s again, without which "+
+		"it is no worker", pod.Name, v1beta1.LabelAppName, v1beta1.AppSlurmd)
 	return nil
 }
 
