@@ -22,7 +22,7 @@ func jobResource() *resource[slurm.Job] {
 		key:       func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
 		withKey:   jobWithKey,
 		compare:   func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
-		same:      (*slurm.Job).Same,
+		same:      isSameJob,
 		isPrivate: func(p PrivateData) bool { return p.Jobs },
 		owner:     jobOwner,
 		attributes: map[attribute]attributeValues[slurm.Job]{
@@ -120,4 +120,12 @@ func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]strin
 		pairs[v1alpha1.LabelNode] = j.Nodes
 	}
 	return labelsOf(pairs, partitions)
+}
+
+// isSameJob reports whether two records of a job are equal but for the time of the scheduler's last evaluation, which
+// changes for every pending job at each of its rounds and tells nothing of the job.
+func isSameJob(a, b *slurm.Job) bool {
+	c := *a
+	c.LastSchedEval = b.LastSchedEval
+	return c.Same(b)
 }

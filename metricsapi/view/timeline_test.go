@@ -44,6 +44,8 @@ func formatChanges(changes []change[slurm.Job]) string {
 
 func TestFramesDifferByWhatClientsSee(t *testing.T) {
 	one, two, three := newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending), newJob(10, slurm.JobPending)
+	evaluated := newJob(2, slurm.JobPending)
+	evaluated.LastSchedEval = two.LastSchedEval + 30
 	red, blue := clusterRef("a", "red"), clusterRef("b", "blue")
 	for _, tc := range []struct {
 		name     string
@@ -55,6 +57,7 @@ func TestFramesDifferByWhatClientsSee(t *testing.T) {
 			[]Source{sourceOf(red, 2, newJob(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
 		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)},
 			[]Source{sourceOf(red, 1, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending))}, ""},
+		{"the scheduler evaluates a job again", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, one, evaluated)}, ""},
 		{"a new connection has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unreadSource(red)}, ""},
 		{"a cluster is added", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)},
 			"+blue.2"},
