@@ -67,7 +67,7 @@ func (c Config) plan(now time.Time, s observation) actions {
 	if err != nil {
 		return actions{condition: conditionUnknown(v1beta1.ReasonInvalidAnnotation, "%v", err)}
 	}
-	out := actions{}
+	var out actions
 	if scaling.SpecReplicas(s.nodeSet) == 0 {
 		out = c.planAtZero(now, s, w)
 	} else {

@@ -30,8 +30,9 @@ func (c replicaChanges) with(now time.Time, replicas int32) replicaChanges {
 	case replicas == c.last:
 		return c
 	}
-	recent := slices.DeleteFunc(slices.Clone(c.all), func(r replicaChange) bool { return now.Sub(r.at) > maxPolicyPeriod })
-	c.all, c.last = append(recent, replicaChange{now, replicas - c.last}), replicas
+	c.all = append(slices.Clone(c.all), replicaChange{now, replicas - c.last})
+	c.all = slices.DeleteFunc(c.all, func(r replicaChange) bool { return now.Sub(r.at) > maxPolicyPeriod })
+	c.last = replicas
 	return c
 }
 

@@ -64,15 +64,16 @@ func formatKeptNames(kept []plan.KeptName) string {
 
 // formatEndedPins names a Kubernetes node to which a worker is no longer pinned; empty for none.
 func formatEndedPins(s *Observation) string {
-	for _, ordinal := range slices.Sorted(maps.Keys(s.EndedPins)) {
-		kubeNode := s.EndedPins[ordinal]
-		text := fmt.Sprintf("; ordinal %s is no longer pinned to Kubernetes node %s, because others have the Slurm node %s", ordinal, kubeNode, kubeNode)
-		if more := len(s.EndedPins) - 1; more > 0 {
-			text += fmt.Sprintf("; %d more pins have ended", more)
-		}
-		return text
+	if len(s.EndedPins) == 0 {
+		return ""
 	}
-	return ""
+	ordinal := slices.Min(slices.Collect(maps.Keys(s.EndedPins)))
+	kubeNode := s.EndedPins[ordinal]
+	text := fmt.Sprintf("; ordinal %s is no longer pinned to Kubernetes node %s, because others have the Slurm node %s", ordinal, kubeNode, kubeNode)
+	if more := len(s.EndedPins) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more pins have ended", more)
+	}
+	return text
 }
 
 // formatPinned names a worker that waits for the only Kubernetes node on which it may run; empty for none.
