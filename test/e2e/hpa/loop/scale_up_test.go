@@ -33,7 +33,7 @@ func awaitHPAStatus(t *testing.T, l *loop.Loop, field, want string, limit time.D
 // TestANodeSetIsScaledUpAtOnce: between two syncs of the HPA, which then finds its own number and reverts nothing.
 func TestANodeSetIsScaledUpAtOnce(t *testing.T) {
 	t.Parallel()
-	const sync = 45 * time.Second
+	const sync = 30 * time.Second
 	l := startLoop(t, loop.Config{Replicas: 1, SyncPeriod: sync}, "required-nodes")
 	awaitHPAStatus(t, l, `conditions[?(@.type=="ScalingActive")].status`, "True", 2*sync+slack)
 	_, err := l.Kube.Kubectl(t.Context(), "annotate", "nodeset", "--namespace", loop.Namespace, loop.NodeSet,
