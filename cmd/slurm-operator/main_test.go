@@ -79,7 +79,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 	if m := o.metrics(); m.SecureServing || m.FilterProvider != nil {
 		t.Error("metrics are secure")
 	}
-	want := wakeup.Config{PollInterval: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second}
+	want := wakeup.Config{PollInterval: time.Second, ScaleUpInterval: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second}
 	if diff := cmp.Diff(want, o.wakeup); diff != "" {
 		t.Error(diff)
 	}
