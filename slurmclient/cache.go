@@ -23,7 +23,7 @@ type CacheConfig struct {
 	// Period if that is longer.
 	Slow time.Duration
 	// NewJobsInterval is the pause between checks for new or changed jobs. A check is one
-	// cheap request to diag; if it finds any, jobs are polled at once. 0 disables the checks.
+	// cheap request to diag; if it finds any, nodes and jobs are polled at once. 0 disables the checks.
 	NewJobsInterval time.Duration
 	// Share is the largest fraction of time that polling one resource may take. The pauses
 	// grow when polls take long. 0 means 0.25.
@@ -105,7 +105,7 @@ func (c *Cache) Run(ctx context.Context) {
 		wg.Go(func() { p.run(ctx) })
 	}
 	if p := c.pollerOf(Jobs); p != nil && c.cfg.NewJobsInterval > 0 {
-		wg.Go(func() { (&newJobsChecker{cache: c, stats: c.client.Stats, jobs: p}).run(ctx) })
+		wg.Go(func() { (&newJobsChecker{cache: c, stats: c.client.Stats, jobs: p, nodes: c.pollerOf(Nodes)}).run(ctx) })
 	}
 	wg.Wait()
 	close(c.stopped)

@@ -277,12 +277,13 @@ func (p *poller) requestPoll() func(context.Context) error {
 }
 
 // newJobsChecker checks for new jobs between the polls. It reads diag, which costs slurmrestd a
-// millisecond regardless of the length of the queue, and requests a poll of the jobs if jobs were
+// millisecond regardless of the length of the queue, and requests polls of nodes and jobs if jobs were
 // submitted or updated.
 type newJobsChecker struct {
 	cache   *Cache
 	stats   func(context.Context) (*slurm.Stats, error)
 	jobs    *poller
+	nodes   *poller // nil if nodes are not polled
 	newJobs pacing.NewJobs
 	failing bool
 }
@@ -322,15 +323,23 @@ func (l *newJobsChecker) checkForJobs(ctx context.Context) (err error) {
 		if stats, err = l.stats(ctx); err != nil {
 			return
 		}
-		last := l.cache.Snapshot().Jobs.Poll
-		if l.newJobs.ShouldPoll(l.cache.cfg.Now(), stats, pacing.LastPoll{
-			Succeeded: last.Known && last.Err == nil, ReadAt: last.ReadAt, Took: last.Took,
-		}) {
-			_ = l.jobs.requestPoll()(ctx) // the poll reports its own failure
+		now, s := l.cache.cfg.Now(), l.cache.Snapshot()
+		if !l.newJobs.ShouldPoll(now, stats, lastPollOf(s.Jobs.Poll)) {
+			return
 		}
+		// The nodes first: a node that an older reading has as idle may have got the job before, and would seem to have room for
+		// the new one. Polls report their own failures.
+		if l.nodes != nil && lastPollOf(s.Nodes.Poll).MayPollEarly(now) {
+			_ = l.nodes.requestPoll()(ctx)
+		}
+		_ = l.jobs.requestPoll()(ctx)
 	})
 	if panicked != nil {
 		return panicked
 	}
 	return err
+}
+
+func lastPollOf(p Poll) pacing.LastPoll {
+	return pacing.LastPoll{Succeeded: p.Known && p.Err == nil, ReadAt: p.ReadAt, Took: p.Took}
 }

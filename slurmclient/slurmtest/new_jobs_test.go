@@ -31,6 +31,32 @@ func TestCacheReadsANewJobBetweenPolls(t *testing.T) {
 	}
 }
 
+// TestNodesAreReadBeforeANewJob: the job before it may have got a node since.
+func TestNodesAreReadBeforeANewJob(t *testing.T) {
+	c := newLongQueue(t, 3)
+	k := slurmclient.NewCache(newClient(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour,
+		NewJobsInterval: 10 * time.Millisecond, Resources: []slurmclient.Resource{slurmclient.Jobs, slurmclient.Nodes}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { k.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	must(t, k.Refresh(ctx, slurmclient.Jobs, slurmclient.Nodes))
+	awaitDiagReads(t, c)
+	before := k.Snapshot().Nodes.ReadAt
+	id := submitJob(t, c, func(s *slurmtest.JobSpec) { s.Hold = true })
+	seen, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	s := k.Snapshot()
+	for s.Job(id) == nil {
+		next, err := k.Next(seen, s.Sequence)
+		must(t, err)
+		s = next
+	}
+	if !s.Nodes.ReadAt.After(before) {
+		t.Errorf("the nodes are of %v, before the job", s.Nodes.ReadAt)
+	}
+}
+
 // awaitDiagReads waits until the cache has read diag twice since the call.
 func awaitDiagReads(t *testing.T, c *slurmtest.Cluster) {
 	t.Helper()

@@ -25,7 +25,7 @@ type NewJobs struct {
 	pollPending bool
 }
 
-// LastPoll is the last poll of the jobs.
+// LastPoll is the last poll of a resource.
 type LastPoll struct {
 	// Succeeded is false if it failed or there was none.
 	Succeeded bool
@@ -42,14 +42,16 @@ func (l *NewJobs) ShouldPoll(now time.Time, stats *slurm.Stats, jobs LastPoll) b
 	if !l.rereadAt.IsZero() && !now.Before(l.rereadAt) {
 		l.pollPending, l.rereadAt = true, time.Time{}
 	}
-	if !l.pollPending || !jobs.Succeeded {
-		return false
-	}
-	if now.Sub(jobs.ReadAt) < time.Duration(float64(jobs.Took)/newJobsShare) {
+	if !l.pollPending || !jobs.MayPollEarly(now) {
 		return false
 	}
 	l.pollPending = false
 	return true
+}
+
+// MayPollEarly reports whether a resource may be polled again before its period ends.
+func (p LastPoll) MayPollEarly(now time.Time) bool {
+	return p.Succeeded && now.Sub(p.ReadAt) >= time.Duration(float64(p.Took)/newJobsShare)
 }
 
 // hasJobChanges reports whether jobs were submitted or updated between two readings of diag.
