@@ -22,8 +22,8 @@ type replicaChange struct {
 	by int32
 }
 
-// with returns the changes after the replicas were seen. It does not change the receiver's.
-func (c replicaChanges) with(now time.Time, replicas int32) replicaChanges {
+// withReplicas returns the changes after the replicas were seen. It does not change the receiver's.
+func (c replicaChanges) withReplicas(now time.Time, replicas int32) replicaChanges {
 	switch {
 	case c.since.IsZero():
 		return replicaChanges{since: now, last: replicas}

@@ -186,7 +186,7 @@ func TestTheRateOfThePoliciesIsKept(t *testing.T) {
 			if d := cfg.plan(at, s); d.replicas != nil {
 				raised++
 				withReplicas(*d.replicas)(&s)
-				s.changes = s.changes.with(at, *d.replicas)
+				s.changes = s.changes.withReplicas(at, *d.replicas)
 			}
 			n := scaling.SpecReplicas(s.nodeSet)
 			for _, before := range points {

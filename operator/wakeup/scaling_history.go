@@ -94,7 +94,7 @@ func (l *scalingHistories) recordReplicas(nodeSet *v1beta1.NodeSet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := client.ObjectKeyFromObject(nodeSet)
-	l.changes[key] = l.changes[key].with(l.now(), scaling.SpecReplicas(nodeSet))
+	l.changes[key] = l.changes[key].withReplicas(l.now(), scaling.SpecReplicas(nodeSet))
 }
 
 func (l *scalingHistories) changeHistory(nodeSet types.NamespacedName, by func(scalingHistory) scalingHistory) {

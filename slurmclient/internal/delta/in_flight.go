@@ -35,8 +35,8 @@ type inFlight struct {
 
 func newInFlight() inFlight { return inFlight{limit: firstInFlight} }
 
-// record adds the time that an answer took.
-func (f *inFlight) record(took time.Duration) {
+// recordAnswer adds the time that an answer took.
+func (f *inFlight) recordAnswer(took time.Duration) {
 	if f.count++; f.count <= 0 {
 		return
 	}
@@ -110,7 +110,7 @@ func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead 
 			}
 			asked[id] = true
 			running++
-			go func() { answers <- d.ask(ctx, id) }()
+			go func() { answers <- d.requestRecord(ctx, id) }()
 		}
 		if running == 0 {
 			return failure
@@ -131,7 +131,7 @@ func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead 
 			cancel()
 			continue
 		}
-		d.inFlight.record(a.took)
+		d.inFlight.recordAnswer(a.took)
 		p.addRecords(a.id, a.jobs)
 		if id, ok := onRead(a.id); ok {
 			first = append(first, id)
@@ -139,8 +139,8 @@ func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead 
 	}
 }
 
-// ask requests the record of an id. It returns a panic instead of ending the process.
-func (d *Reader) ask(ctx context.Context, id uint32) (out answer) {
+// requestRecord requests the record of an id. It returns a panic instead of ending the process.
+func (d *Reader) requestRecord(ctx context.Context, id uint32) (out answer) {
 	begin := time.Now()
 	out.id = id
 	defer func() { out.took, out.panic = time.Since(begin), recover() }()

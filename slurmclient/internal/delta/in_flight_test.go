@@ -186,7 +186,7 @@ func TestHowManyRequestsAreInFlight(t *testing.T) {
 		tc, f := servers[name], newInFlight()
 		for range 10000 {
 			waiting := max(1, float64(f.limit)/float64(tc.parallel))
-			f.record(max(tc.roundTrip+tc.service, time.Duration(waiting*float64(tc.service))))
+			f.recordAnswer(max(tc.roundTrip+tc.service, time.Duration(waiting*float64(tc.service))))
 		}
 		if f.limit < tc.least || f.limit > tc.most {
 			t.Errorf("%s: %d", name, f.limit)
@@ -194,10 +194,10 @@ func TestHowManyRequestsAreInFlight(t *testing.T) {
 	}
 	slow := newInFlight()
 	for range 100 {
-		slow.record(time.Millisecond)
+		slow.recordAnswer(time.Millisecond)
 	}
 	for range 60 {
-		slow.record(time.Second)
+		slow.recordAnswer(time.Second)
 	}
 	if slow.limit > firstInFlight {
 		t.Errorf("of a server that became a thousand times slower: %d", slow.limit)

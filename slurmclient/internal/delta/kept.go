@@ -15,8 +15,8 @@ type keptRecords struct {
 	since time.Time
 }
 
-// add keeps what a poll has read that failed after its stats.
-func (k *keptRecords) add(p *poll, stats *slurm.Stats, begin time.Time) {
+// addPoll keeps what a poll has read that failed after its stats.
+func (k *keptRecords) addPoll(p *poll, stats *slurm.Stats, begin time.Time) {
 	if k.stats == nil || hasRestarted(k.stats, stats) {
 		*k = keptRecords{jobs: map[uint32]*slurm.Job{}, stats: stats, since: begin}
 	}

@@ -172,12 +172,12 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf, d.inFlight.recordTime(roundTrip)), p.unevaluated(stats.At))
 	stale, staleSince := d.useKept(p, stats), d.kept.since
 	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
-		d.kept.add(p, stats, begin)
+		d.kept.addPoll(p, stats, begin)
 		return Reading{}, err
 	}
 	if !full {
 		if err := d.readMissed(ctx, p, stats); err != nil {
-			d.kept.add(p, stats, begin)
+			d.kept.addPoll(p, stats, begin)
 			return Reading{}, err
 		}
 	}

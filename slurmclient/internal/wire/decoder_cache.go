@@ -20,19 +20,19 @@ const maxCachedDecoders = 16
 func (s *decoderCache[T]) decodeList(
 	r io.Reader, key string, yield func(*T) error, fresh func() *recordDecoder[T],
 ) (Envelope, error) {
-	rec := s.take()
+	rec := s.takeDecoder()
 	if rec == nil {
 		rec = fresh()
 	}
 	env, err := decodeList(r, key, rec, yield)
 	if err == nil && rec.memoryBytes() <= maxCachedBytes {
-		s.put(rec)
+		s.putDecoder(rec)
 	}
 	return env, err
 }
 
-// take returns the decoder that was used last, nil if all are in use.
-func (s *decoderCache[T]) take() *recordDecoder[T] {
+// takeDecoder returns the decoder that was used last, nil if all are in use.
+func (s *decoderCache[T]) takeDecoder() *recordDecoder[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.cached) - 1
@@ -44,7 +44,7 @@ func (s *decoderCache[T]) take() *recordDecoder[T] {
 	return rec
 }
 
-func (s *decoderCache[T]) put(rec *recordDecoder[T]) {
+func (s *decoderCache[T]) putDecoder(rec *recordDecoder[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.cached) < maxCachedDecoders {

@@ -34,10 +34,10 @@ func (in *Interner) text(b []byte) string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	s, ok := in.texts.find(b)
+	s, ok := in.texts.findText(b)
 	if !ok {
 		s = string(b)
-		in.texts.add(b, s)
+		in.texts.addText(b, s)
 	}
 	return s
 }
@@ -45,7 +45,7 @@ func (in *Interner) text(b []byte) string {
 // list interns an array of strings by its raw JSON.
 func (in *Interner) list(raw []byte) []string {
 	in.mu.Lock()
-	l, ok := in.lists.find(raw)
+	l, ok := in.lists.findText(raw)
 	in.mu.Unlock()
 	if ok {
 		return l
@@ -56,7 +56,7 @@ func (in *Interner) list(raw []byte) []string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.lists.add(raw, l)
+	in.lists.addText(raw, l)
 	return l
 }
 
@@ -81,20 +81,20 @@ type internTable[V any] struct {
 	seen []uint32
 }
 
-// find returns the value that is kept of a text.
-func (t *internTable[V]) find(text []byte) (V, bool) {
+// findText returns the value that is kept of a text.
+func (t *internTable[V]) findText(text []byte) (V, bool) {
 	if v, ok := t.young[string(text)]; ok {
 		return v, true
 	}
 	v, ok := t.old[string(text)]
 	if ok {
-		t.keep(string(text), v)
+		t.keepText(string(text), v)
 	}
 	return v, ok
 }
 
-// add keeps the value of a text that find has not found, if the text occurred before.
-func (t *internTable[V]) add(text []byte, v V) {
+// addText keeps the value of a text that findText has not found, if the text occurred before.
+func (t *internTable[V]) addText(text []byte, v V) {
 	if t.seen == nil {
 		t.seen = make([]uint32, seenSlots)
 	}
@@ -104,11 +104,11 @@ func (t *internTable[V]) add(text []byte, v V) {
 		*slot = rest
 		return
 	}
-	t.keep(string(text), v)
+	t.keepText(string(text), v)
 }
 
-// keep puts a value into the young generation.
-func (t *internTable[V]) keep(text string, v V) {
+// keepText puts a value into the young generation.
+func (t *internTable[V]) keepText(text string, v V) {
 	size := len(text) + internOverhead
 	if t.bytes+size > maxInternedBytes || t.young == nil {
 		t.young, t.old, t.bytes = map[string]V{}, t.young, 0

@@ -28,14 +28,14 @@ func Listen(ctx context.Context, target string, delay time.Duration) (address st
 			if err != nil {
 				return
 			}
-			go forward(ctx, near, target, delay)
+			go forwardConnection(ctx, near, target, delay)
 		}
 	}()
 	return listener.Addr().String(), nil
 }
 
-// forward connects a connection with the target until one of them or the context ends.
-func forward(ctx context.Context, near net.Conn, target string, delay time.Duration) {
+// forwardConnection connects a connection with the target until one of them or the context ends.
+func forwardConnection(ctx context.Context, near net.Conn, target string, delay time.Duration) {
 	var dialer net.Dialer
 	far, err := dialer.DialContext(ctx, "tcp", target)
 	if err != nil {
