@@ -82,7 +82,10 @@ func (p *planner) candidateBins(queues, own [][]*bin, s *freeNodes) []*bin {
 		}
 		queues[at] = q
 		for _, b := range q[:min(len(q), maxOpenBins)] {
-			if b.count > 0 && !slices.Contains(out, b) && p.canReplace(s, b) {
+			if b.count == 0 || b.triedFor == s {
+				continue
+			}
+			if b.triedFor = s; p.canReplace(s, b) {
 				out = append(out, b)
 			}
 		}

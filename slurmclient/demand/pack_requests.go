@@ -27,6 +27,8 @@ type bin struct {
 	// nodes.
 	runIndex  int
 	runOffset uint64
+	// triedFor are the free nodes that were last compared with the bin.
+	triedFor *freeNodes
 }
 
 // maxOpenBins bounds how many kinds of nodes with room are tried for one request, so that the cost

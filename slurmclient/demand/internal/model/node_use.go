@@ -153,10 +153,19 @@ func ExpandHostlists(lists []string) map[string]bool {
 	if len(lists) == 0 {
 		return nil
 	}
-	out := map[string]bool{}
+	out := make(map[string]bool, len(lists))
 	for _, list := range lists {
-		for _, name := range expandHostlist(list) {
-			out[name] = true
+		if out[list] {
+			continue // one name, which is known
+		}
+		names, err := hostlist.Bytes(list)
+		if err != nil {
+			continue
+		}
+		for name := range names {
+			if !out[string(name)] {
+				out[string(name)] = true
+			}
 		}
 	}
 	return out
