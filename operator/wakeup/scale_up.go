@@ -123,24 +123,39 @@ func scaleUpRules(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HPA
 	return hpa.Spec.Behavior.ScaleUp
 }
 
+func scaleDownRules(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HPAScalingRules {
+	if hpa.Spec.Behavior == nil {
+		return nil
+	}
+	return hpa.Spec.Behavior.ScaleDown
+}
+
+// toleranceOf returns the tolerance of the rules, which may be nil.
+func toleranceOf(rules *autoscalingv2.HPAScalingRules) float64 {
+	if rules == nil || rules.Tolerance == nil {
+		return defaultTolerance
+	}
+	return rules.Tolerance.AsApproximateFloat64()
+}
+
 // nextReplicas returns the replicas that an HPA would set if it were evaluated now, which are no fewer than the present ones, or why
 // they are not known.
 func nextReplicas(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet *v1beta1.NodeSet, required int64,
 	changes replicaChanges) (n int32, why string) {
 	current, target := scaling.SpecReplicas(nodeSet), requiredNodesTarget(hpa, nodeSet.Name)
-	tolerance, rules := defaultTolerance, scaleUpRules(hpa)
-	if rules != nil && rules.Tolerance != nil {
-		tolerance = rules.Tolerance.AsApproximateFloat64()
-	}
 	usage := float64(required) * 1000 / float64(target)
-	if pods := float64(max(0, nodeSet.Status.Replicas)); pods > 0 && usage/pods <= 1+tolerance {
-		return current, ""
+	wanted := math.Ceil(usage)
+	// Within the tolerance, the HPA keeps what runs, with the workers that leave.
+	if pods := float64(max(0, nodeSet.Status.Replicas)); pods > 0 && usage/pods >= 1-toleranceOf(scaleDownRules(hpa)) &&
+		usage/pods <= 1+toleranceOf(scaleUpRules(hpa)) {
+		wanted = pods
 	}
-	wanted := min(math.Ceil(usage), float64(*scaling.MaxReplicas(nodeSet, hpa)))
+	wanted = min(wanted, float64(*scaling.MaxReplicas(nodeSet, hpa)))
 	if wanted <= float64(current) {
 		return current, ""
 	}
-	limit, isKnown := scaleUpLimit(now, hpa, current, changes)
+	// The NodeSet may be newer than the changes, which another goroutine notes.
+	limit, isKnown := scaleUpLimit(now, hpa, current, changes.withReplicas(now, current))
 	if !isKnown {
 		return current, "the operator has not seen yet what changed within the periods of the scaleUp policies"
 	}

@@ -44,6 +44,9 @@ func withPolicies(p ...autoscalingv2.HPAScalingPolicy) option {
 	return withRules(func(r *autoscalingv2.HPAScalingRules) { r.Policies = p })
 }
 
+// withRunning lets n workers run, also those that leave.
+func withRunning(n int32) option { return func(s *observation) { s.nodeSet.Status.Replicas = n } }
+
 func withoutBehavior(s *observation) { s.hpas[0].Spec.Behavior = nil }
 
 // withChange adds a change of the replicas.
@@ -63,6 +66,7 @@ func TestReplicasAreRaisedToWhatTheHPAWouldSet(t *testing.T) {
 		return autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: n, PeriodSeconds: seconds}
 	}
 	takesLeast := withRules(func(r *autoscalingv2.HPAScalingRules) { r.SelectPolicy = new(autoscalingv2.MinChangePolicySelect) })
+	seen := func(s *observation) { s.changes.last = *s.nodeSet.Spec.Replicas }
 	many := func(s *observation) { s.hpas[0].Spec.MaxReplicas = 1000 }
 	for _, tc := range []struct {
 		name     string
@@ -80,10 +84,18 @@ func TestReplicasAreRaisedToWhatTheHPAWouldSet(t *testing.T) {
 		{name: "by the value of the metric's target", options: []option{withMetric(func(m *autoscalingv2.ObjectMetricSource) {
 			m.Target.AverageValue = new(resource.MustParse("2"))
 		})}, required: 7, want: 4},
-		{name: "not within the tolerance", options: []option{withReplicas(100), func(s *observation) { s.nodeSet.Status.Replicas = 100 }, many,
+		{name: "not within the tolerance", options: []option{withReplicas(100), withRunning(100), seen, many,
 			withRules(func(r *autoscalingv2.HPAScalingRules) { r.Tolerance = nil })}, required: 109},
-		{name: "beyond the tolerance", options: []option{withReplicas(100), func(s *observation) { s.nodeSet.Status.Replicas = 100 }, many,
+		{name: "beyond the tolerance", options: []option{withReplicas(100), withRunning(100), seen, many,
 			withRules(func(r *autoscalingv2.HPAScalingRules) { r.Tolerance = nil })}, required: 111, want: 111},
+		{name: "to what runs, with the workers that leave", options: []option{withRunning(10)}, required: 10, want: 10},
+		{name: "to what runs, within the tolerance", options: []option{withRunning(10)}, required: 9, want: 10},
+		{name: "to what jobs need, below the tolerance", options: []option{withRunning(10)}, required: 8, want: 8},
+		{name: "by the tolerance of scaleDown below what runs", options: []option{withRunning(10), func(s *observation) {
+			s.hpas[0].Spec.Behavior.ScaleDown = &autoscalingv2.HPAScalingRules{Tolerance: new(resource.MustParse("0"))}
+		}}, required: 9, want: 9},
+		{name: "what was added and not noted yet counts", options: []option{withPolicies(pods(2, 60)), withReplicas(4), withRunning(4)},
+			required: 9},
 		{name: "as its policy allows", options: []option{withPolicies(pods(3, 60))}, required: 9, want: 5},
 		{name: "less what was added in its period", options: []option{withPolicies(pods(3, 60)), withChange(2, 50*time.Second)},
 			required: 9, want: 3},
@@ -96,10 +108,10 @@ func TestReplicasAreRaisedToWhatTheHPAWouldSet(t *testing.T) {
 		{name: "by the smaller of two policies", options: []option{withPolicies(pods(1, 15), percent(250, 15)), takesLeast},
 			required: 9, want: 3},
 		{name: "without behavior, to four", options: []option{withoutBehavior}, required: 9, want: 4},
-		{name: "without behavior, to twice as many", options: []option{withoutBehavior, withReplicas(5)}, required: 11, want: 10},
-		{name: "without behavior, once per sync", options: []option{withoutBehavior, withReplicas(4), withChange(2, time.Second)},
+		{name: "without behavior, to twice as many", options: []option{withoutBehavior, withReplicas(5), seen}, required: 11, want: 10},
+		{name: "without behavior, once per sync", options: []option{withoutBehavior, withReplicas(4), seen, withChange(2, time.Second)},
 			required: 9},
-		{name: "from a zero of the HPA", options: []option{withReplicas(0), withAwakeHPA, withClaim,
+		{name: "from a zero of the HPA", options: []option{withReplicas(0), seen, withAwakeHPA, withClaim,
 			func(s *observation) { s.nodeSet.Status.Replicas = 0 }}, required: 7, want: 7},
 		{name: "not from a pause", options: []option{withReplicas(0), withoutOwner}, required: 7},
 		{name: "not against the annotation wake", options: []option{withAnnotation(v1beta1.AnnotationWake, v1beta1.WakeNever)},
