@@ -3,13 +3,13 @@ package configagent
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestCheck runs trials with a program that stands for slurmctld.
@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			program := filepath.Join(dir, "slurmctld")
-			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\n"), 0o700); err != nil {
+			if err := process.WriteProgram(program, []byte("#!/bin/sh\n"+tc.script+"\n")); err != nil {
 				t.Fatal(err)
 			}
 			checker := Checker{Daemon: trial.Slurmctld(), Program: program, TempDir: dir, Timeout: 5 * time.Second}
@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 func TestAnInterruptedCheckIsNoRefusal(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "slurmctld")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+	if err := process.WriteProgram(program, []byte("#!/bin/sh\nexec sleep 60\n")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

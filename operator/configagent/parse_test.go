@@ -2,13 +2,13 @@ package configagent
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestCheckParsesTheUnchangedFiles runs a program that stands for scontrol before the trial, which would accept everything.
@@ -36,7 +36,7 @@ scontrol: fatal: Unable to process configuration file" >&2; exit 1`, "", "parsin
 			dir := t.TempDir()
 			for name, script := range map[string]string{"scontrol": tc.scontrol,
 				"slurmctld": `echo "slurmctld: Running as primary controller" >&2; exec sleep 60`} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+				if err := process.WriteProgram(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n")); err != nil {
 					t.Fatal(err)
 				}
 			}

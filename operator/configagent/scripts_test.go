@@ -1,11 +1,12 @@
 package configagent
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestCheckScripts(t *testing.T) {
@@ -61,7 +62,7 @@ func TestScriptFaultAgreesWithLinux(t *testing.T) {
 		{"nothing", "", false},
 	} {
 		path := filepath.Join(dir, "script")
-		if err := os.WriteFile(path, []byte(tc.text), 0o700); err != nil { //nolint:gosec // it is executed
+		if err := process.WriteProgram(path, []byte(tc.text)); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), path)

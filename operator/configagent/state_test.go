@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // newState returns a folder with the state of a release and a slurmctld of another one.
@@ -20,7 +22,7 @@ func newState(t *testing.T, protocol, slurmctld string) StateGuard {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o700); err != nil { //nolint:gosec // one is a program
+		if err := process.WriteProgram(path, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
 	}

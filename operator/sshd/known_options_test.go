@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestKnownOptions: an sshd before 9.8 does not start with PerSourcePenalties, so it must not get it.
@@ -25,7 +27,7 @@ func TestKnownOptions(t *testing.T) {
 			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.sshd+"\n"), 0o700); err != nil {
+			if err := process.WriteProgram(program, []byte("#!/bin/sh\n"+tc.sshd+"\n")); err != nil {
 				t.Fatal(err)
 			}
 			script := strings.ReplaceAll(KnownOptions, "/usr/sbin/sshd", program) + "known_options " + config

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // startScript starts the script with a daemon that adds its process id to the returned file, and then runs a command.
@@ -17,7 +19,7 @@ func startScript(t *testing.T, command string) (*exec.Cmd, string) {
 	t.Helper()
 	dir := t.TempDir()
 	daemon, started := filepath.Join(dir, "slurmdbd"), filepath.Join(dir, "started")
-	if err := os.WriteFile(daemon, fmt.Appendf(nil, "#!/bin/sh\necho $$ >>%s\n%s\n", started, command), 0o700); err != nil {
+	if err := process.WriteProgram(daemon, fmt.Appendf(nil, "#!/bin/sh\necho $$ >>%s\n%s\n", started, command)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-c", slurmdbdScript, daemon, "-D")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // fake is a sacctmgr that writes down how it is called.
@@ -37,7 +38,7 @@ func newFake(t *testing.T, answers ...answer) *fake {
 			a.status)
 	}
 	script += `load\ file=*) cp "${2#file=}" ` + f.dir + "/loaded ;;\nesac\n"
-	if err := os.WriteFile(filepath.Join(f.dir, "sacctmgr"), []byte(script), 0o700); err != nil {
+	if err := process.WriteProgram(filepath.Join(f.dir, "sacctmgr"), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -213,7 +214,7 @@ func TestASlurmdbdThatIsLostMeanwhile(t *testing.T) {
 	}
 	gone := strings.Replace(string(script), "case ",
 		"grep -q load "+f.dir+"/calls && [ \"$2\" = show ] && exit 1\ncase ", 1)
-	if err := os.WriteFile(lost, []byte(gone), 0o700); err != nil {
+	if err := process.WriteProgram(lost, []byte(gone)); err != nil {
 		t.Fatal(err)
 	}
 	var waiting *WaitingError

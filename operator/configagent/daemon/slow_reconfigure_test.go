@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // TestAReconfigureThatScontrolDoesNotWaitFor: scontrol gives up after MessageTimeout, and slurmctld may execute itself nevertheless.
@@ -40,7 +40,7 @@ esac
 `, s.Live)
 			for path, text := range map[string]string{s.Scontrol: script, filepath.Join(s.Live, "boot"): "2030-01-01T00:00:00",
 				filepath.Join(s.Live, "sdiag"): "#!/bin/sh\n", filepath.Join(s.Live, "squeue"): "#!/bin/sh\n"} {
-				if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+				if err := process.WriteProgram(path, []byte(text)); err != nil {
 					t.Fatal(err)
 				}
 			}

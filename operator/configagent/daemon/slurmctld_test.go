@@ -17,6 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // fakeScontrol answers a ping unless a slurmctld hangs: the one whose process id is in the file pid.
@@ -54,7 +55,7 @@ func startSlurmctld(t *testing.T, script string) (Slurmctld, <-chan struct{}) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	for name, text := range map[string]string{s.Scontrol: fmt.Sprintf(fakeScontrol, dir),
 		s.PidFile: fmt.Sprint(cmd.Process.Pid), filepath.Join(dir, "slurm.conf"): "ClusterName=c\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+		if err := process.WriteProgram(name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestASlurmctldThatHangsIsEnded(t *testing.T) {
 func TestASlurmctldThatCrashesInAReconfigure(t *testing.T) {
 	s, _ := startSlurmctld(t, obedient)
 	script := fmt.Sprintf("#!/bin/sh\n[ $1 = reconfigure ] && echo %d >%s\necho 'Slurmctld(primary) at ctl is UP'\n", os.Getpid(), s.PidFile)
-	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil {
+	if err := process.WriteProgram(s.Scontrol, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.Is(err, configagent.ErrNotHandedOut) {
@@ -125,7 +126,7 @@ func TestAnAgentThatEndsEndsNoSlurmctld(t *testing.T) {
 func TestJobsDoNotStartInAReconfigure(t *testing.T) {
 	s, _ := startSlurmctld(t, obedient)
 	for name, text := range map[string]string{"partition": "UP", "sdiag": "#!/bin/sh\n", "squeue": "#!/bin/sh\n"} {
-		if err := os.WriteFile(filepath.Join(s.Live, name), []byte(text), 0o700); err != nil { //nolint:gosec // programs
+		if err := process.WriteProgram(filepath.Join(s.Live, name), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

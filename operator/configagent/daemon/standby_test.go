@@ -12,6 +12,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 func TestStandby(t *testing.T) {
@@ -66,7 +67,7 @@ func TestASlurmctldInStandbyIsStartedAgain(t *testing.T) {
 	s, ended := startSlurmctld(t, obedient)
 	s.Host = "ctl2"
 	script := "#!/bin/sh\n[ $1 = ping ] || exit 1\necho 'Slurmctld(primary) at ctl is UP'\necho 'Slurmctld(backup) at ctl2 is UP'\n"
-	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil {
+	if err := process.WriteProgram(s.Scontrol, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.HandOut(t.Context()); !errors.Is(err, configagent.ErrStandby) {
@@ -89,7 +90,7 @@ echo "Slurmctld(backup) at ctl2 is UP"
 	start := func(t *testing.T) Slurmctld {
 		s, _ := startSlurmctld(t, obedient)
 		s.Host = "ctl"
-		if err := os.WriteFile(s.Scontrol, fmt.Appendf(nil, script, s.Live), 0o700); err != nil { //nolint:gosec // a program
+		if err := process.WriteProgram(s.Scontrol, fmt.Appendf(nil, script, s.Live)); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -150,7 +151,7 @@ kill -0 "$(cat %s)" 2>/dev/null || { echo "failed to connect to any sack sockets
 echo 'Slurmctld(primary) at ctl is UP'
 echo 'Slurmctld(backup) at ctl2 is UP'
 `, s.PidFile)
-	if err := os.WriteFile(s.Scontrol, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	if err := process.WriteProgram(s.Scontrol, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	var starting *configagent.StartingError

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // fakePrograms are programs of Slurm that keep each partition's state in a file, and that have messages to send, or a job
@@ -81,7 +82,7 @@ func (c *cluster) writeFile(name, text string) {
 	}
 	// Watch may read it meanwhile.
 	temporary := filepath.Join(c.dir, ".new")
-	c.must(os.WriteFile(temporary, []byte(text), 0o700))
+	c.must(process.WriteProgram(temporary, []byte(text)))
 	c.must(os.Rename(temporary, path))
 }
 

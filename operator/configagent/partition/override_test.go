@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 // newOverride returns an Override of partitions whose states are in files of a folder.
@@ -22,7 +24,7 @@ update) echo "${3#State=}" >"${2#PartitionName=}" ;;
 *) for p in *; do echo "PartitionName=$p AllowGroups=ALL State=$(cat "$p") TotalCPUs=4"; done ;;
 esac
 `, dir)
-	err := errors.Join(os.WriteFile(o.Programs.Scontrol, []byte(script), 0o700), //nolint:gosec // a program
+	err := errors.Join(process.WriteProgram(o.Programs.Scontrol, []byte(script)),
 		os.Mkdir(filepath.Join(dir, "partitions"), 0o700))
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestZombiesDoNotRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o700); err != nil {
+		if err := WriteProgram(filepath.Join(folder, name), content); err != nil {
 			t.Fatal(err)
 		}
 	}

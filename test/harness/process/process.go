@@ -48,10 +48,19 @@ func Build(ctx context.Context, dir, name string) (string, error) {
 		return "", fmt.Errorf("copying %s: %w", name, err)
 	}
 	program := filepath.Join(dir, name)
-	if err := os.WriteFile(program, content, 0o755); err != nil { //nolint:gosec // a program
+	if err := WriteProgram(program, content); err != nil {
 		return "", fmt.Errorf("copying %s: %w", name, err)
 	}
 	return program, nil
+}
+
+// WriteProgram writes a program that can be started at once. While the file is open, this process starts no other:
+// until it calls exec, a child has the file open for writing too, and the kernel starts no such file
+// ("text file busy", https://go.dev/issue/22315).
+func WriteProgram(path string, content []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, content, 0o755) //nolint:gosec // a program
 }
 
 // FindModuleRoot returns the root of the module that contains the working directory.

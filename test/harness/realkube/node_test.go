@@ -157,7 +157,7 @@ func testLoadImage(t *testing.T, c *Cluster) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "echo"), content, 0o755); err != nil {
+	if err := process.WriteProgram(filepath.Join(folder, "echo"), content); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.LoadImage(t.Context(), "localhost/made:1", folder, "/echo", "made"); err != nil {

@@ -5,7 +5,6 @@ package accounts
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func newEnv(t *testing.T, release string) *env {
 	script := fmt.Sprintf("#!/bin/bash\nexec %[1]s/bin/sacctmgr \"${@//%[2]s//inst}\"\n", cluster.Dir,
 		strings.ReplaceAll(cluster.Dir, "/", `\/`))
 	program := filepath.Join(t.TempDir(), "sacctmgr")
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := process.WriteProgram(program, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	return &env{t, cluster, accounts.Loader{Sacctmgr: program, TempDir: filepath.Join(cluster.Dir, "scratch"), User: "slurm",

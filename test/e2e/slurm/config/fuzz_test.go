@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	configtrial "github.com/slurmtide/slurmtide/operator/configagent/trial"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 var (
@@ -55,7 +56,7 @@ func TestNoAcceptedLineEndsSlurmctld(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "config.test"), content, 0o755); err != nil {
+		if err := process.WriteProgram(filepath.Join(dir, "config.test"), content); err != nil {
 			t.Fatal(err)
 		}
 		out, err := tr.cluster.Run(t.Context(), "", "unshare", "-m", "bash", "-c", insideScript, "fuzz",

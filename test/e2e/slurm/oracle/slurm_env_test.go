@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
@@ -87,7 +88,7 @@ func addAccounts(cluster string) string {
 }
 
 func (l *slurmEnv) setUp(ctx context.Context) (err error) {
-	if err = os.WriteFile(filepath.Join(l.cluster.Dir, "bin", "gate"), []byte(prologScript), 0o755); err != nil {
+	if err = process.WriteProgram(filepath.Join(l.cluster.Dir, "bin", "gate"), []byte(prologScript)); err != nil {
 		return err
 	}
 	base, err := os.ReadFile(l.confPath())
