@@ -3,6 +3,7 @@ package podspec
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func CheckSlurmdName(c corev1.Container) error {
 		if word == "--conf" {
 			conf, isConf = next, true
 		}
-		if isConf && slurmconf.ParseOptions(conf).HasAny("NodeName") {
+		if conf = expandVariables(conf, literalVariables(c.Env)); isConf && slurmconf.ParseOptions(conf).HasAny("NodeName") {
 			return fmt.Errorf("argument --conf %q names the Slurm node, and all workers would have that name", conf)
 		}
 		option, value, takesNext := cutSlurmdOption(word)
@@ -44,6 +45,34 @@ func CheckSlurmdName(c corev1.Container) error {
 		}
 	}
 	return nil
+}
+
+// variableReference matches what the kubelet replaces in an argument: $(NAME), and $$ for a dollar sign.
+var variableReference = regexp.MustCompile(`\$\$|\$\([^()]+\)`)
+
+// expandVariables replaces the references to known variables in a text, as the kubelet does
+// (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
+func expandVariables(text string, values map[string]string) string {
+	return variableReference.ReplaceAllStringFunc(text, func(reference string) string {
+		if reference == "$$" {
+			return "$"
+		}
+		if value, known := values[reference[2:len(reference)-1]]; known {
+			return value
+		}
+		return reference
+	})
+}
+
+// literalVariables returns the variables whose values do not come from elsewhere. Each may refer to those before it.
+func literalVariables(env []corev1.EnvVar) map[string]string {
+	out := map[string]string{}
+	for _, v := range env {
+		if v.ValueFrom == nil {
+			out[v.Name] = expandVariables(v.Value, out)
+		}
+	}
+	return out
 }
 
 // cutSlurmdOption returns the last short option of an argument, such as L in -DL/var/log/slurmd.log, and its value. takesNext reports

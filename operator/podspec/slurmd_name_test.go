@@ -20,13 +20,17 @@ func TestCheckSlurmdName(t *testing.T) {
 		{"an option without its value", "slurmd", "-N", `-N ""`},
 		{"a name in --conf", "slurmd", "--conf nodename=foo", "--conf"},
 		{"a name in --conf=", "slurmd", "--conf=NodeName=foo", "--conf"},
+		{"a name in a variable of --conf", "slurmd", "--conf $(ME)", "--conf"},
+		{"a name in a variable that another one has", "slurmd", "--conf=$(INDIRECT)", "--conf"},
+		{"a name that is no reference", "slurmd", "--conf $$(ME)", ""},
 		{"no name in --conf", "slurmd", "--conf CPUs=4", ""},
 		{"an option of another program", "numactl -N 0 /usr/sbin/slurmd -D", "-N $(POD_HOSTNAME)", ""},
 		{"a name after another program", "numactl -N 0 /usr/sbin/slurmd -D", "-N foo", `-N "foo"`},
 		{"a program that is not known", "/entrypoint", "-N 4", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := CheckSlurmdName(corev1.Container{Command: strings.Fields(tc.command), Args: strings.Fields(tc.args)})
+			err := CheckSlurmdName(corev1.Container{Command: strings.Fields(tc.command), Args: strings.Fields(tc.args),
+				Env: []corev1.EnvVar{{Name: "ME", Value: "NodeName=big"}, {Name: "INDIRECT", Value: "CPUs=4 $(ME)"}}})
 			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v, want one with %q", err, tc.want)
 			}
