@@ -104,33 +104,55 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 	return nil
 }
 
-// restoreClaims creates the claims that workers lack which wait to be scheduled: somebody deleted them.
+// restoreClaims creates the claims that workers lack which wait to be scheduled: somebody deleted them. What fails is tried again after
+// some time, and keeps no other worker from being created.
 func (r *Reconciler) restoreClaims(ctx context.Context, s *observation) error {
 	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return nil
 	}
+	if wait := r.expectations.ClaimsWait(s.expectations, r.now()); wait > 0 {
+		s.requeueAfter(wait)
+		return nil
+	}
+	var first error
 	for i := range s.workers {
 		w := &s.workers[i]
 		from, err := s.workerSourceOf(w.Revision)
-		if err != nil || w.KubeNode != "" || !w.DeletedAt.IsZero() || w.Finished || !s.lacksClaim(s.pod(w.Pod)) {
+		if err != nil || w.KubeNode != "" || !w.DeletedAt.IsZero() || w.Finished || s.isOfOtherMode(w) || !s.lacksClaim(from, w) {
 			continue
 		}
-		id := render.Identity{Revision: from.hash, KubeNode: w.Slot.KubeNode}
-		if w.Slot.Ordinal != plan.NoOrdinal {
-			id.Ordinal = &w.Slot.Ordinal
-		}
-		if err := r.createClaims(ctx, s, from, id); err != nil {
-			return r.reportCreateFailure(s, err)
+		if err := r.createClaims(ctx, s, from, identityOf(from, w)); err != nil && first == nil {
+			first = err
 		}
 	}
-	return nil
+	if first == nil {
+		r.expectations.ForgetClaimsFailures(s.expectations)
+		return nil
+	}
+	wait := r.expectations.DelayClaims(s.expectations, r.now())
+	s.requeueAfter(wait)
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; the next attempt is in %s", first, wait)
+	return first
 }
 
-// lacksClaim reports whether a claim of a pod does not exist.
-func (s *observation) lacksClaim(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil && s.claims[v.PersistentVolumeClaim.ClaimName] == nil
-	})
+// identityOf returns the identity from which a worker was rendered.
+func identityOf(from workerSource, w *plan.Worker) render.Identity {
+	id := render.Identity{Revision: from.hash, KubeNode: w.Slot.KubeNode}
+	if w.Slot.Ordinal != plan.NoOrdinal {
+		id.Ordinal = &w.Slot.Ordinal
+	}
+	return id
+}
+
+// isOfOtherMode reports whether a worker was created in the other scaling mode.
+func (s *observation) isOfOtherMode(w *plan.Worker) bool {
+	return (w.Slot.Ordinal == plan.NoOrdinal) != s.desired.PerKubeNode
+}
+
+// lacksClaim reports whether a claim that the operator makes for a worker does not exist.
+func (s *observation) lacksClaim(from workerSource, w *plan.Worker) bool {
+	claims, err := render.Claims(from.input, identityOf(from, w))
+	return err == nil && slices.ContainsFunc(claims, func(c *corev1.PersistentVolumeClaim) bool { return s.claims[c.Name] == nil })
 }
 
 // nameTakenRetry is how soon a worker is created again whose pod name somebody else has: the end of a pod of others does not

@@ -1,9 +1,11 @@
 package behaviour
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +62,43 @@ func TestAClaimOfAPendingWorkerIsCreatedAgain(t *testing.T) {
 	r.must(r.Client.Delete(t.Context(), claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}))
 	r.pollAndReconcile()
 	r.must(r.Get(t.Context(), key, claim))
+}
+
+// TestAClaimThatIsRefusedStopsNoOtherWorker: somebody deleted the claim of a pending worker, and the quota is used up by now.
+func TestAClaimThatIsRefusedStopsNoOtherWorker(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(3, setClaims))
+	r.pollAndReconcile()
+	r.startOn("gpu-0", "kube-0")
+	r.startOn("gpu-1", "kube-1")
+	r.pollAndReconcile()
+	claim := &corev1.PersistentVolumeClaim{}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "data-gpu-2"}, claim))
+	r.must(r.Client.Delete(t.Context(), claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}))
+	r.fail["create PersistentVolumeClaim data-gpu-2"] = errors.New("exceeded quota")
+	poll := func() {
+		r.now = r.now.Add(10 * time.Second)
+		r.slurm.Poll()
+		_, _ = r.Reconcile(t.Context(), request)
+	}
+	for range 20 {
+		poll()
+	}
+	r.loseWorker("gpu-0", "gpu-0")
+	r.takeEvents()
+	for range 180 {
+		poll()
+	}
+	if len(r.pods()) != 3 {
+		t.Errorf("half an hour after gpu-0 was lost, there are only %s", r.podNames())
+	}
+	if n := len(r.takeEvents()); n > 20 {
+		t.Errorf("%d events in half an hour", n)
+	}
+	delete(r.fail, "create PersistentVolumeClaim data-gpu-2")
+	for range 40 {
+		poll()
+	}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "data-gpu-2"}, claim))
 }
 
 // TestAWorkerWaitsForTheEndOfItsOldClaim: the garbage collector, or the kubelet, has not released it yet.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -176,5 +177,38 @@ func TestAPendingWorkerWithHostNetworkBlocksNoOthers(t *testing.T) {
 	r.pollAndReconcile()
 	if got := r.podNames(); got != "gpu-0 gpu-1 gpu-2" {
 		t.Errorf("pods = %q while gpu-0 is Pending", got)
+	}
+}
+
+// TestClaimsOfTheOtherScalingModeStopNoWorker: a worker that waits for a Kubernetes node stays after a change of the scaling mode, mounts a
+// claim of the user's own, and claims cannot be rendered for it any more.
+func TestClaimsOfTheOtherScalingModeStopNoWorker(t *testing.T) {
+	labelled := func(n *corev1.Node) { n.Labels = map[string]string{"x": "y"} }
+	for _, to := range []v1beta1.ScalingMode{v1beta1.ScalingModeDaemonSet, v1beta1.ScalingModeStatefulSet} {
+		t.Run(string(to), func(t *testing.T) {
+			from := v1beta1.ScalingModeStatefulSet
+			if to == from {
+				from = v1beta1.ScalingModeDaemonSet
+			}
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, setClaims, func(n *v1beta1.NodeSet) {
+				n.Spec.ScalingMode, n.Spec.UpdateStrategy.Type = from, v1beta1.UpdateOnDelete
+				n.Spec.Template.Spec.Raw = []byte(
+					`{"volumes":[{"name":"home","persistentVolumeClaim":{"claimName":"home"}}],"nodeSelector":{"x":"y"}}`)
+			}), nodesettest.NewKubeNode("one", labelled))
+			r.pollAndReconcile()
+			r.change(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Spec.Replicas = to, new(int32(3)) })
+			for range 20 {
+				r.now = r.now.Add(30 * time.Second)
+				r.pollAndReconcile()
+			}
+			before := len(r.pods())
+			r.createObject(nodesettest.NewKubeNode("new", labelled))
+			r.change(func(n *v1beta1.NodeSet) { n.Spec.Replicas = new(int32(4)) })
+			r.now = r.now.Add(time.Minute)
+			r.pollAndReconcile()
+			if len(r.pods()) != before+1 {
+				t.Errorf("the workers are still %s", r.podNames())
+			}
+		})
 	}
 }

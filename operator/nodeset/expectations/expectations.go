@@ -39,6 +39,9 @@ type NodeSet struct {
 	// failures in this round. No worker is created before CreateAfter.
 	createFailures, roundFailures int
 	CreateAfter                   time.Time
+	// claimsFailures counts the consecutive failures to restore claims, which is not tried before claimsAfter.
+	claimsFailures int
+	claimsAfter    time.Time
 	// ReportedWaits are the waits that were reported, by pod.
 	ReportedWaits map[string]ReportedWait
 	// SurplusSince is since when FUTURE records have been surplus, by Slurm node.
@@ -180,6 +183,30 @@ func (m *Store) RecordCreateFailure(s *NodeSet, at time.Time) bool {
 	s.CreateAfter = at.Add(min(createRetry<<min(s.createFailures, 10), createRetryMost))
 	s.createFailures++
 	return true
+}
+
+// ClaimsWait returns how long no claims of workers that exist are created.
+func (m *Store) ClaimsWait(s *NodeSet, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(0, s.claimsAfter.Sub(now))
+}
+
+// DelayClaims remembers that claims of workers that exist could not be created, and returns how long it is not tried again.
+func (m *Store) DelayClaims(s *NodeSet, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wait := min(createRetry<<min(s.claimsFailures, 10), createRetryMost)
+	s.claimsFailures++
+	s.claimsAfter = now.Add(wait)
+	return wait
+}
+
+// ForgetClaimsFailures ends the series of failures.
+func (m *Store) ForgetClaimsFailures(s *NodeSet) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.claimsFailures = 0
 }
 
 // HasTooManyFailures reports whether so many creations failed in this round that the others are
