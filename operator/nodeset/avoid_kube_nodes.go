@@ -82,13 +82,13 @@ func (s *observation) mustAvoid(name string) bool {
 	return s.mayBelongToOthers(name) || s.runsElsewhere(name)
 }
 
-// runsElsewhere reports whether a slurmd of the NodeSet has, or may have, a name and is not on the Kubernetes node of that name. It has
-// a pod, or it outlived its pod.
+// runsElsewhere reports whether a slurmd of the NodeSet has, or may have, a name and is not on the Kubernetes node of that name, nor
+// pinned to it. It has a pod, or it outlived its pod.
 func (s *observation) runsElsewhere(name string) bool {
 	hasPod := false
 	for i := range s.workers {
 		w := &s.workers[i]
-		if w.SlurmName == name && w.KubeNode != name {
+		if w.SlurmName == name && w.KubeNode != name && w.PinnedTo != name {
 			return true
 		}
 		hasPod = hasPod || w.SlurmName == name
@@ -144,21 +144,23 @@ func (s *observation) observeExposedWorkers() {
 	for i := range s.workers {
 		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
 		if pod.Spec.HostNetwork && w.KubeNode == "" && w.Slot.Ordinal != plan.NoOrdinal && w.DeletedAt.IsZero() {
-			w.ExposedTo, w.WaitsForName = s.exposedTo(pod, w.Revision), s.waitsForName(w.Revision)
+			w.ExposedTo = s.exposedTo(pod, w.Revision)
 		}
 	}
+	s.observeBlockedKubeNodes()
 }
 
-// waitsForName reports whether workers of a revision avoid a Kubernetes node whose name an outdated worker has.
-func (s *observation) waitsForName(revision string) bool {
-	from, err := s.workerSourceOf(revision)
-	if err != nil {
-		return false
+// observeBlockedKubeNodes determines the outdated workers whose names keep newer workers from Kubernetes nodes.
+func (s *observation) observeBlockedKubeNodes() {
+	from, err := s.workerSourceOf(s.revision.Hash)
+	if err != nil || s.desired.PerKubeNode {
+		return
 	}
 	avoided := s.kubeNodesToAvoid(from).matching
-	return slices.ContainsFunc(s.workers, func(w plan.Worker) bool {
-		return w.Revision != revision && w.KubeNode != w.SlurmName && slices.Contains(avoided, w.SlurmName)
-	})
+	for i := range s.workers {
+		w := &s.workers[i]
+		w.BlocksKubeNode = w.Revision != from.hash && w.KubeNode != w.SlurmName && slices.Contains(avoided, w.SlurmName)
+	}
 }
 
 // exposedTo returns a Kubernetes node to which a pod of a revision may be scheduled although its workers avoid it, empty for none.

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +209,26 @@ func TestNamesThatNoWorkerGetsDoNotMatter(t *testing.T) {
 		r.startOnKubeNodes()
 	}
 	r.expectReady("Available: 1 of 1 workers are in service")
+}
+
+// TestUpdatesToHostNetworkKeepTheBudget: one of eight workers has the name of a Kubernetes node, and no Kubernetes node has room for
+// successors.
+func TestUpdatesToHostNetworkKeepTheBudget(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(8, func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling }),
+		nodesettest.NewKubeNode("gpu-7"))
+	r.startWorkers()
+	r.change(withPodTemplate(`{"hostNetwork": true}`))
+	for range 40 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+	}
+	var running []string
+	for _, p := range r.pods() {
+		if p.Spec.NodeName != "" {
+			running = append(running, p.Name)
+		}
+	}
+	if len(running) != 6 || slices.Contains(running, "gpu-7") {
+		t.Errorf("%v run, want six of eight, without the one that keeps others from Kubernetes node gpu-7", running)
+	}
 }

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,5 +89,33 @@ func TestAWorkerIsNotPinnedToALongName(t *testing.T) {
 	}
 	if r.podNames() != "gpu-0" {
 		t.Errorf("pods %q, want gpu-0", r.podNames())
+	}
+}
+
+// TestAPendingWorkerKeepsItsPin: with the network of its Kubernetes node it has the name of the node that it waits for.
+func TestAPendingWorkerKeepsItsPin(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPins, withPodTemplate(`{"hostNetwork": true}`)))
+	r.pollAndReconcile()
+	r.startOn("gpu-0", "kube-0")
+	r.pollAndReconcile()
+	r.loseWorker("gpu-0", "kube-0")
+	for range 4 {
+		r.now = r.now.Add(time.Minute)
+		r.pollAndReconcile()
+	}
+	r.clearWrites()
+	for range 6 {
+		r.now = r.now.Add(time.Minute)
+		r.pollAndReconcile()
+	}
+	for _, w := range r.writes {
+		if strings.HasPrefix(w, "delete Pod") {
+			t.Errorf("a worker that waits for its Kubernetes node: %s", w)
+		}
+	}
+	for _, c := range r.nodeSet().Status.Conditions {
+		if strings.Contains(c.Message, "no longer pinned") {
+			t.Error(c.Message)
+		}
 	}
 }

@@ -81,6 +81,8 @@ const (
 	PreconditionUndrainable Precondition = "undrainable"
 	// PreconditionOurReason: the node is out of service with our reason.
 	PreconditionOurReason Precondition = "our reason"
+	// PreconditionNotServed: the slurmd of the node does not run in the pod.
+	PreconditionNotServed Precondition = "not served by the pod"
 	// PreconditionLeftoverReason: the node is in service and still has our reason.
 	PreconditionLeftoverReason Precondition = "leftover reason"
 )
@@ -145,6 +147,8 @@ type Step struct {
 	SlurmName    string
 	DrainMark    DrainMark
 	Precondition Precondition
+	// PodCreated is when the pod was created, for PreconditionNotServed.
+	PodCreated time.Time
 	// FaultAt is when the fault was set that a Resume ends, zero for other steps.
 	FaultAt time.Time
 	// Reason is the text for an event. For a drain it is Slurm's drainReason.
@@ -158,6 +162,9 @@ type Step struct {
 func (s *Step) IsMetBy(r *Record) bool {
 	if r != nil && r.ForeignComment && s.Pod == "" {
 		return false
+	}
+	if s.Precondition == PreconditionNotServed {
+		return r == nil || !r.mayBeServedBy(s.Pod, s.PodCreated)
 	}
 	return s.Precondition.IsMetBy(r) && (s.FaultAt.IsZero() || r != nil && r.FaultAt.Equal(s.FaultAt))
 }

@@ -150,7 +150,11 @@ func (b *planRun) deletePods() {
 	}
 	b.actions.Displaced = len(b.displaced) > 0
 	for _, w := range b.displaced { // its replacement comes once it is gone
-		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
+		precondition := NoPrecondition
+		if w.KubeNode != "" && b.rules.OwnedByOther(b.slurm, w.SlurmName) == "" { // its kubelet may have started slurmd since
+			precondition = PreconditionNotServed
+		}
+		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: precondition, PodCreated: w.Created,
 			Reason: "its Slurm node belongs to " + cmp.Or(b.slurm.OwnedByOthers[w.SlurmName], w.Namesake) + ", and its slurmd has not run yet"})
 	}
 	for _, w := range b.exposed {

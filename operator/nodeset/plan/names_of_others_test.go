@@ -253,3 +253,62 @@ func TestAPendingWorkerThatDoesNotAvoidANameIsDeleted(t *testing.T) {
 		})
 	}
 }
+
+// TestAWorkerThatServesStaysBesideANamesake: the kubelet may be late to report slurmd, whose jobs would end with the pod.
+func TestAWorkerThatServesStaysBesideANamesake(t *testing.T) {
+	now := noon
+	created := now.Add(-time.Hour)
+	serving := Record{Name: "gpu-0", Dynamic: true, Busy: true, OwnerUID: "uid", Pod: "gpu-0", SlurmdStarted: created.Add(time.Minute)}
+	with := func(change func(*Record)) *Record {
+		r := serving
+		change(&r)
+		return &r
+	}
+	for _, tc := range []struct {
+		name     string
+		record   *Record
+		kubeNode string
+		stale    bool
+		want     bool // the pod is deleted
+	}{
+		{name: "it serves", record: &serving, kubeNode: "kube-0"},
+		{name: "it serves, and is not known to be the owner yet", kubeNode: "kube-0",
+			record: with(func(r *Record) { r.OwnerUID, r.Pod = "", "" })},
+		{name: "another pod serves", kubeNode: "kube-0", record: with(func(r *Record) { r.Pod = "other-0" }), want: true},
+		{name: "a slurmd that is older serves", kubeNode: "kube-0", want: true,
+			record: with(func(r *Record) { r.SlurmdStarted = created.Add(-time.Hour) })},
+		{name: "nothing serves", kubeNode: "kube-0", record: with(func(r *Record) { r.Future, r.Busy = true, false }), want: true},
+		{name: "Slurm does not know it", kubeNode: "kube-0", want: true},
+		{name: "nothing was read", kubeNode: "kube-0", stale: true},
+		{name: "it is not scheduled", stale: true, want: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := Worker{Pod: "gpu-0", UID: "u", SlurmName: "gpu-0", KubeNode: tc.kubeNode, Revision: "r", NeverStarted: true,
+				Created: created, Namesake: "pod other-0"}
+			slurm := SlurmReading{Connected: true, Known: true, Fresh: !tc.stale, NodesReadAt: now, JobsReadAt: now,
+				Records: map[string]Record{}}
+			if tc.record != nil {
+				slurm.Records["gpu-0"] = *tc.record
+			}
+			actions := New(DefaultConfig()).Plan(now, Desired{UID: "uid", Name: "gpu", Revision: "r", Replicas: 1,
+				SlurmName: func(int) string { return "gpu-0" }}, Observation{Workers: []Worker{w}, Slurm: slurm})
+			deleted := false
+			for i := range actions.Steps {
+				s := &actions.Steps[i]
+				if s.Verb != DeletePod {
+					continue
+				}
+				deleted = true
+				if got := s.IsMetBy(&serving); got != (tc.kubeNode == "") {
+					t.Errorf("that slurmd of the pod has registered since keeps the pod: %t", !got)
+				}
+				if !s.IsMetBy(tc.record) {
+					t.Error("what was read does not meet the precondition")
+				}
+			}
+			if deleted != tc.want {
+				t.Errorf("deleted: %t, want %t", deleted, tc.want)
+			}
+		})
+	}
+}

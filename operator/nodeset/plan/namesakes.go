@@ -121,17 +121,6 @@ func (b *planRun) countNameless() int {
 	return max(0, b.desired.WorkerCount()-(end-count))
 }
 
-// countWaitingForNames counts the workers that wait for the names of outdated ones.
-func (b *planRun) countWaitingForNames() int {
-	count := 0
-	for _, w := range b.active {
-		if w.WaitsForName {
-			count++
-		}
-	}
-	return count
-}
-
 // countUncovered counts the Kubernetes nodes that have no worker and get none because of their Slurm node name.
 func (b *planRun) countUncovered() int {
 	count, held := len(b.actions.InvalidNames), b.heldKubeNodes()

@@ -146,8 +146,9 @@ type Worker struct {
 	ExposedTo string
 	// Namesake is a pod with the worker's Slurm node name that goes first: it is older, or its slurmd has run. Empty for none.
 	Namesake string
-	// WaitsForName reports that the worker has no Kubernetes node yet and avoids one whose name an outdated worker of the NodeSet has.
-	WaitsForName bool
+	// BlocksKubeNode reports that the worker is outdated and that newer ones avoid the Kubernetes node that has the worker's Slurm node
+	// name, on which it does not run.
+	BlocksKubeNode bool
 	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
 	// drainReason; empty if neither does.
 	CordonReason string

@@ -356,9 +356,14 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	if absent > 0 && len(c.available) > 0 {
 		absent -= b.countNameless()
 	}
-	absent -= b.countWaitingForNames() // else a worker would wait for the update of another, and that for the worker
 	out := limit - max(0, absent)
-	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), b.slurm.sorted(c.available)) {
+	available := b.slurm.sorted(c.available)
+	rank := map[bool]int{true: -1} // those that block a Kubernetes node go first
+	slices.SortStableFunc(available, func(x, y *Worker) int { return rank[x.BlocksKubeNode] - rank[y.BlocksKubeNode] })
+	if out == 0 && len(available) > 0 && available[0].BlocksKubeNode {
+		out = 1 // else a worker would wait for the update of another, and that for the worker
+	}
+	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), available) {
 		serving := i >= len(c.unavailable)
 		if left <= 0 || serving && out <= 0 {
 			return

@@ -123,10 +123,12 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 }
 
 // isDisplaced reports whether another pod has the worker's name, or a fresh reading shows that its Slurm node belongs to somebody else,
-// before slurmd has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there.
+// before slurmd has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there. The kubelet may be
+// late to report a slurmd, so a scheduled worker needs a fresh reading.
 func (b *planRun) isDisplaced(w *Worker) bool {
 	isOthers := b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
-	return w.hasNeverRun() && !b.desired.Deleting && (w.Namesake != "" || isOthers) && !b.slurm.mayServe(w)
+	hasNamesake := w.Namesake != "" && (b.slurm.Fresh || w.KubeNode == "")
+	return w.hasNeverRun() && !b.desired.Deleting && (hasNamesake || isOthers) && !b.slurm.mayServe(w)
 }
 
 // isExposed reports whether a worker must be created again before it is scheduled. Nothing of it runs.
@@ -134,21 +136,34 @@ func (b *planRun) isExposed(w *Worker) bool {
 	return w.ExposedTo != "" && w.KubeNode == "" && !b.desired.Deleting && !b.desired.Frozen
 }
 
-// mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the Slurm node of others
-// is in service. A slurmd that is older than the pod runs elsewhere, and so does one of a pod in the owner's comment. An owner's
+// mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the worker's Slurm node, or that
+// of others, is in service. A slurmd that is older than the pod runs elsewhere, and so does one of a pod in the owner's comment. An owner's
 // node must show a younger slurmd.
 func (s *SlurmReading) mayServe(w *Worker) bool {
+	if w.KubeNode == "" {
+		return false
+	}
+	if own, there := s.Records[w.SlurmName]; there && own.mayBeServedBy(w.Pod, w.Created) {
+		return true
+	}
 	r, commented := s.Commented[w.SlurmName]
 	if !commented {
 		r = s.Owned[w.SlurmName]
 	}
-	if w.KubeNode == "" || r.Future || r.Down || r.Pod != "" {
+	if r.Future || r.Down || r.Pod != "" {
 		return false
 	}
 	if r.SlurmdStarted.IsZero() {
 		return commented
 	}
 	return !r.SlurmdStarted.Before(w.Created.Add(-maxClockSkew))
+}
+
+// mayBeServedBy reports whether the slurmd of a record of the NodeSet may run in a pod: the node is in service, names no other pod, and
+// shows no slurmd that is older than the pod.
+func (r *Record) mayBeServedBy(pod string, created time.Time) bool {
+	return !r.Future && !r.Down && (r.Pod == "" || r.Pod == pod) &&
+		(r.SlurmdStarted.IsZero() || !r.SlurmdStarted.Before(created.Add(-maxClockSkew)))
 }
 
 // maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ: MUNGE and auth/slurm refuse messages
