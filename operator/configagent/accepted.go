@@ -101,6 +101,12 @@ func (a *Agent) isStandby(ctx context.Context) bool {
 	return a.cfg.IsStandby != nil && a.cfg.IsStandby(ctx)
 }
 
+// doesDaemonAnswer reports whether the daemon answers. While it does not, isStandby may be false although another one serves: the programs
+// that ask about the others need this one.
+func (a *Agent) doesDaemonAnswer(ctx context.Context) bool {
+	return a.started && (a.cfg.Confirm == nil || a.cfg.Confirm(ctx, a.last.givenAt) == nil)
+}
+
 // recordOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, and those that it had handed out
 // last (inForce). They are nil if there are none.
 func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err error) {

@@ -237,8 +237,9 @@ func (a *Agent) setInForce(ctx context.Context, restored bool) error {
 }
 
 // keepForOtherPods keeps the files in force for other pods if that was not possible before, such as those of a standby that took over.
+// The daemon must have them, and answer.
 func (a *Agent) keepForOtherPods(ctx context.Context) error {
-	if !a.inForce.Unkept {
+	if !a.inForce.Unkept || a.inForce.Given != nil || a.last.awaited != awaitsNothing || !a.doesDaemonAnswer(ctx) {
 		return nil
 	}
 	record := a.inForce

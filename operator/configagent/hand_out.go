@@ -35,9 +35,9 @@ func filesOfUsers(record inForce) Files {
 }
 
 // keepHandedOut keeps HandedOut of a record for other pods before the daemon gets new files. It does not replace files that another
-// daemon of the same state has applied. Errors are only logged: setInForce writes it again.
+// daemon of the same state has applied, so the daemon must answer. Errors are only logged: setInForce writes it again.
 func (a *Agent) keepHandedOut(ctx context.Context, record inForce) {
-	if record.HandedOut == nil || a.isStandby(ctx) {
+	if record.HandedOut == nil || !a.doesDaemonAnswer(ctx) || a.isStandby(ctx) {
 		return
 	}
 	accepted, err := a.readAccepted()

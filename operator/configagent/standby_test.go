@@ -99,6 +99,64 @@ func TestAStandbyKeepsNothingForOtherPods(t *testing.T) {
 	})
 }
 
+// TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods: it has confirmed B beside the slurmctld that serves with C. While it does not
+// run, nothing says that the other one serves.
+func TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods(t *testing.T) {
+	// newLatePair returns such a pair, and whether the standby runs.
+	newLatePair := func(t *testing.T) (serving, standby *env, runs *bool) {
+		serving, standby = newPair(t)
+		runs = new(true)
+		standby.cfg.IsStandby = func(context.Context) bool { return *runs }
+		standby.cfg.Confirm = func(context.Context, time.Time) error {
+			if !*runs {
+				return &StartingError{"CrashLoopBackOff"}
+			}
+			return nil
+		}
+		serving.want("B", confB)
+		apply := standby.cfg.Apply
+		standby.cfg.Apply = func(ctx context.Context, effect slurmconf.Effect) error {
+			if readAccepted(serving.cfg.Accepted, "slurm.conf").text(slurmconf.RevisionFile) == "C" {
+				*runs = false
+				return &StartingError{"CrashLoopBackOff"}
+			}
+			serving.want("C", confC)
+			return errors.Join(apply(ctx, effect), ErrNotHandedOut)
+		}
+		standby.agent = New(standby.cfg)
+		standby.want("B", confB)
+		serving.expectAccepted("C")
+		return serving, standby, runs
+	}
+	t.Run("Kubernetes starts it later with C", func(t *testing.T) {
+		serving, standby, runs := newLatePair(t)
+		for i := range 10 {
+			*runs = *runs || i == 6
+			standby.want("C", confC)
+			serving.expectAccepted("C")
+			standby.now = standby.now.Add(retryDelay)
+		}
+		standby.check("C", "", confC)
+	})
+	t.Run("its agent starts first", func(t *testing.T) {
+		serving, standby, runs := newLatePair(t)
+		*runs = false
+		standby.agent = New(standby.cfg)
+		standby.agent.look(t.Context())
+		serving.expectAccepted("C")
+	})
+	t.Run("it would hand out what is handed out", func(t *testing.T) {
+		serving, standby := newPair(t)
+		standby.agent.cfg.IsStandby = func(context.Context) bool { return false }
+		standby.agent.cfg.Confirm = func(context.Context, time.Time) error { return &StartingError{"CrashLoopBackOff"} }
+		standby.agent.cfg.Apply = func(context.Context, slurmconf.Effect) error { return &StartingError{"CrashLoopBackOff"} }
+		standby.want("B", confB)
+		if accepted, err := readAcceptedRecord(serving.cfg.Accepted, "slurm.conf"); accepted.HandedOut != nil || err != nil {
+			t.Errorf("other pods hand out what comes after revision %q, %v", accepted.HandedOut.text(slurmconf.RevisionFile), err)
+		}
+	})
+}
+
 // TestAStandbyThatTakesOverKeepsWhatItHas: it had confirmed B late, and serves with it from now on.
 func TestAStandbyThatTakesOverKeepsWhatItHas(t *testing.T) {
 	serving, standby := newPair(t)
