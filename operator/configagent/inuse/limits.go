@@ -13,21 +13,19 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// enforcesLimits reports whether slurmctld with the settings ends jobs beyond the limits of associations and QOS: safe and all
-// include limits (slurm.conf(5), AccountingStorageEnforce).
-func enforcesLimits(settings []slurmconf.Setting) bool {
+// endsAtLimits reports whether slurmctld with the settings ends running jobs beyond the limits of associations and QOS. With safe, which
+// all includes, it starts only jobs that can end within the limits, and ends none.
+func endsAtLimits(settings []slurmconf.Setting) bool {
 	out := false
 	for _, setting := range settings {
 		if !strings.EqualFold(setting.Name, "AccountingStorageEnforce") {
 			continue
 		}
-		out = false
-		for word := range strings.SplitSeq(strings.ToLower(setting.Value), ",") {
-			switch strings.TrimSpace(word) {
-			case "limits", "safe", "all", "1":
-				out = true
-			}
+		words := strings.Split(strings.ToLower(setting.Value), ",")
+		for i := range words {
+			words[i] = strings.TrimSpace(words[i])
 		}
+		out = slices.Contains(words, "limits") && !slices.Contains(words, "safe") && !slices.Contains(words, "all")
 	}
 	return out
 }
@@ -43,17 +41,17 @@ func hasAssociations(settings []slurmconf.Setting) bool {
 	return out
 }
 
-// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld enforce limits, or give their
-// partition another QOS whose limits it enforces: it ends those beyond MaxTRESMins within a minute (measured:
-// docs/development/slurm.md), and does not say which.
+// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld end jobs at limits, or give their
+// partition another QOS while it does: it ends those beyond MaxTRESMins within a minute (measured: docs/development/slurm.md), and does
+// not say which.
 func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)
-	if !enforcesLimits(after) || !hasAssociations(before) {
+	if !endsAtLimits(after) || !hasAssociations(before) {
 		return nil
 	}
-	if !enforcesLimits(before) {
-		return j.holdForRunning(ctx, "it makes slurmctld enforce limits (AccountingStorageEnforce), and slurmctld would end jobs that "+
-			"have used more", func(job) bool { return true })
+	if !endsAtLimits(before) {
+		return j.holdForRunning(ctx, "it makes slurmctld end jobs at limits (AccountingStorageEnforce with limits, without safe), and "+
+			"slurmctld would end jobs that have used more", func(job) bool { return true })
 	}
 	changed := partitionsWithOtherQOS(before, after)
 	if len(changed) == 0 {

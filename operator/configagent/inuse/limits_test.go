@@ -9,13 +9,19 @@ import (
 // TestLimitsThatAreEnforcedFromNowOn: slurmctld ends a running job beyond MaxTRESMins of its association within a minute.
 func TestLimitsThatAreEnforcedFromNowOn(t *testing.T) {
 	const running = "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n"
-	const waiting = "NodeInUse: it makes slurmctld enforce limits (AccountingStorageEnforce), and slurmctld would end jobs that have used more: 5"
+	const waiting = "NodeInUse: it makes slurmctld end jobs at limits (AccountingStorageEnforce with limits, without safe), and slurmctld " +
+		"would end jobs that have used more: 5"
 	for _, tc := range []struct{ name, before, after, jobs, want string }{
 		{"limits", "associations", "associations,limits", running, waiting},
-		{"safe", "qos", "QOS,Safe", running, waiting},
-		{"all", "associations", "all", running, waiting},
+		{"safe, which ends no job", "qos", "QOS,Safe", running, ""},
+		{"limits and safe", "associations", "limits,safe", running, ""},
+		{"all, which includes safe", "associations", "all", running, ""},
+		{"safe is removed", "associations,Limits,Safe", "associations,limits", running, waiting},
+		{"limits in place of safe", "safe", "limits", running, waiting},
+		{"limits in place of all", "all,nojobs", "associations,limits,qos", running, waiting},
+		{"in quotes", "associations", "\"associations,limits\"", running, waiting},
 		{"no job runs", "associations", "limits", "", ""},
-		{"they are enforced already", "safe", "limits", running, ""},
+		{"jobs end at them already", "limits", "limits,qos", running, ""},
 		{"something else", "associations", "associations,qos", running, ""},
 		{"slurmctld says something else", "associations", "limits", "?", "slurmctld does not say which jobs there are"},
 	} {
@@ -36,11 +42,12 @@ func TestAnotherQOSOfAPartition(t *testing.T) {
 	const waiting = "NodeInUse: it gives another QOS to the partitions a, and slurmctld would end jobs that have used more than its limits allow: 5; "
 	for _, tc := range []struct{ name, enforce, before, after, jobs, want string }{
 		{"its first", "limits", "", " QOS=tiny", running, waiting},
-		{"another", "safe", " QOS=large", " qos=tiny", running, waiting},
+		{"another", "limits", " QOS=large", " qos=tiny", running, waiting},
 		{"the same, in quotes", "limits", " QOS=tiny", " QOS=\"tiny\"", running, ""},
 		{"none any more", "limits", " QOS=tiny", "", running, ""},
 		{"jobs run elsewhere", "limits", "", " QOS=tiny", "6|RUNNING|b||n1|N/A|N/A|N/A|N/A|\n", ""},
 		{"limits are not enforced", "associations", "", " QOS=tiny", running, ""},
+		{"no job ends at limits", "safe", "", " QOS=tiny", running, ""},
 		{"slurmctld says something else", "limits", "", " QOS=tiny", "?", "slurmctld does not say which jobs there are"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
