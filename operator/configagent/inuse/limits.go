@@ -3,6 +3,7 @@ package inuse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,9 +42,9 @@ func hasAssociations(settings []slurmconf.Setting) bool {
 	return out
 }
 
-// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld end jobs at limits, or give their
-// partition another QOS while it does: it ends those beyond MaxTRESMins within a minute (measured: docs/development/slurm.md), and does
-// not say which.
+// checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld end jobs at limits, or change or
+// remove the QOS of their partition while it does: it ends those beyond MaxTRESMins within a minute (measured:
+// docs/development/slurm.md), and does not say which.
 func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)
 	if !endsAtLimits(after) || !hasAssociations(before) {
@@ -57,25 +58,34 @@ func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent
 	if len(changed) == 0 {
 		return nil
 	}
-	return j.holdForRunning(ctx, "it gives another QOS to the partitions "+limitList(changed)+", and slurmctld would end jobs that have "+
-		"used more than its limits allow", func(running job) bool {
+	return j.holdForRunning(ctx, "it changes or removes the QOS of the partitions "+limitList(changed)+", and slurmctld would end jobs that "+
+		"have used more than the limits that apply then", func(running job) bool {
 		return slices.ContainsFunc(running.partitions, func(name string) bool { return slices.Contains(changed, name) })
 	})
 }
 
-// partitionsWithOtherQOS returns the partitions that have a QOS after that they did not have before, sorted.
+// partitionsWithOtherQOS returns the partitions that have another QOS after than before, or none any more, sorted: the QOS of a partition
+// hides smaller limits of the QOS and the association of a job. A partition that is removed or added counts if it has a QOS.
 func partitionsWithOtherQOS(before, after []slurmconf.Setting) []string {
-	had := map[string]string{}
-	for _, p := range slurmconf.PartitionsOf(before) {
-		had[p.Name] = strings.Trim(p.Value("QOS"), `"`)
-	}
-	var out []string
-	for _, p := range slurmconf.PartitionsOf(after) {
-		if qos := strings.Trim(p.Value("QOS"), `"`); qos != "" && qos != had[p.Name] {
-			out = append(out, p.Name)
+	had, has := partitionQOS(before), partitionQOS(after)
+	out := map[string]bool{}
+	for _, side := range []map[string]string{had, has} {
+		for name := range side {
+			if had[name] != has[name] {
+				out[name] = true
+			}
 		}
 	}
-	return slices.Sorted(slices.Values(out))
+	return slices.Sorted(maps.Keys(out))
+}
+
+// partitionQOS returns the QOS of partitions by name, empty for none.
+func partitionQOS(settings []slurmconf.Setting) map[string]string {
+	out := map[string]string{}
+	for _, p := range slurmconf.PartitionsOf(settings) {
+		out[p.Name] = strings.Trim(p.Value("QOS"), `"`)
+	}
+	return out
 }
 
 // holdForRunning returns *configagent.HeldError if jobs run that count, or it is unknown whether they do. what is the change, in words.

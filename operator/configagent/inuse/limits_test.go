@@ -39,12 +39,14 @@ func TestLimitsThatAreEnforcedFromNowOn(t *testing.T) {
 // TestAnotherQOSOfAPartition: slurmctld ends a running job beyond MaxTRESMins of the QOS of its partition within a minute.
 func TestAnotherQOSOfAPartition(t *testing.T) {
 	const running = "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n6|RUNNING|b||n1|N/A|N/A|N/A|N/A|\n"
-	const waiting = "NodeInUse: it gives another QOS to the partitions a, and slurmctld would end jobs that have used more than its limits allow: 5; "
+	const waiting = "NodeInUse: it changes or removes the QOS of the partitions a, and slurmctld would end jobs that have used more than " +
+		"the limits that apply then: 5; "
 	for _, tc := range []struct{ name, enforce, before, after, jobs, want string }{
 		{"its first", "limits", "", " QOS=tiny", running, waiting},
 		{"another", "limits", " QOS=large", " qos=tiny", running, waiting},
 		{"the same, in quotes", "limits", " QOS=tiny", " QOS=\"tiny\"", running, ""},
-		{"none any more", "limits", " QOS=tiny", "", running, ""},
+		{"none any more", "limits", " QOS=large", "", running, waiting}, // it has hidden the limits of other QOS
+		{"none any more, and no job ends at limits", "limits,safe", " QOS=large", "", running, ""},
 		{"jobs run elsewhere", "limits", "", " QOS=tiny", "6|RUNNING|b||n1|N/A|N/A|N/A|N/A|\n", ""},
 		{"limits are not enforced", "associations", "", " QOS=tiny", running, ""},
 		{"no job ends at limits", "safe", "", " QOS=tiny", running, ""},
