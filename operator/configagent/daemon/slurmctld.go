@@ -46,9 +46,9 @@ const slurmdbdDelay = 10 * time.Second
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
 //
-// scontrol reaches the active slurmctld alone. One in standby would take over with the keys with which it started, so it is
-// started again instead, which interrupts nothing. One that does not answer while another one does is waited for, and then
-// ended.
+// scontrol reaches the active slurmctld alone, and waits for one that executes itself again. One in standby would take over with
+// the keys with which it started, so it is started again instead, which interrupts nothing. One that does not answer while
+// another one does is waited for, and then ended.
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
@@ -84,17 +84,17 @@ var errNotRunning = &configagent.StartingError{Message: "slurmctld does not run 
 // very slurmctld has ended, and configagent.ErrNotHandedOut if it was started again instead and answers.
 func (s Slurmctld) reconfigure(ctx context.Context) error {
 	ping := s.ping(ctx)
-	if isStandby(ping, s.Host) {
-		s.noteStandby(true)
-		return s.startAgain(ctx)
-	}
-	if areOnlyOthersUp(ping, s.Host) {
+	switch {
+	case areOnlyOthersUp(ping, s.Host) && !isStandby(ping, s.Host): // it takes the control back when it has started
 		if !s.IsRunning() {
 			return errNotRunning
 		}
 		if err := s.awaitAnswer(ctx); err != nil {
 			return s.endHanging(ctx, err)
 		}
+	case s.isServedByAnother(ping):
+		s.noteStandby(true)
+		return s.startAgain(ctx)
 	}
 	s.noteStandby(false)
 	s.awaitSlurmdbd(ctx)
@@ -211,7 +211,7 @@ func (s Slurmctld) HandOut(ctx context.Context) error {
 
 // CheckServes returns configagent.ErrStandby if another slurmctld serves.
 func (s Slurmctld) CheckServes(ctx context.Context) error {
-	if ping := s.ping(ctx); isStandby(ping, s.Host) || areOnlyOthersUp(ping, s.Host) {
+	if ping := s.ping(ctx); s.isServedByAnother(ping) || areOnlyOthersUp(ping, s.Host) {
 		return configagent.ErrStandby
 	}
 	return nil
@@ -219,7 +219,12 @@ func (s Slurmctld) CheckServes(ctx context.Context) error {
 
 // IsStandby reports whether another slurmctld serves. This one may not run.
 func (s Slurmctld) IsStandby(ctx context.Context) bool {
-	return isServedByAnother(s.ping(ctx), s.Host, lastHeartbeat(s.State, time.Now()))
+	return s.isServedByAnother(s.ping(ctx))
+}
+
+// isServedByAnother reports whether another slurmctld serves, as a ping and the last heartbeat tell.
+func (s Slurmctld) isServedByAnother(ping string) bool {
+	return isServedByAnother(ping, s.Host, lastHeartbeat(s.State, time.Now()))
 }
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
@@ -227,7 +232,7 @@ func (s Slurmctld) IsStandby(ctx context.Context) bool {
 // again (docs/development/slurm.md, "A killed slurmctld").
 func (s Slurmctld) saveFirstState(ctx context.Context) {
 	_, err := os.Stat(filepath.Join(s.State, "assoc_usage"))
-	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || isStandby(s.ping(ctx), s.Host) {
+	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || s.IsStandby(ctx) {
 		return
 	}
 	if err := s.reconfigure(ctx); err != nil {

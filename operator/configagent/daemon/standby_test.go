@@ -141,6 +141,57 @@ echo "Slurmctld(backup) at ctl2 is UP"
 	})
 }
 
+// TestAStandbyBesideASlurmctldThatExecutesItself: scontrol ping calls the one that serves DOWN, and a reconfigure waits for it and
+// reaches it.
+func TestAStandbyBesideASlurmctldThatExecutesItself(t *testing.T) {
+	start := func(t *testing.T) (Slurmctld, <-chan struct{}) {
+		s, ended := startSlurmctld(t, obedient)
+		s.Host, s.State, s.InStandby = "ctl2", t.TempDir(), new(atomic.Bool)
+		script := "#!/bin/sh\necho \"$*\" >>" + s.Live + "/log\n[ $1 = ping ] || exit 0\n" +
+			"echo 'Slurmctld(primary) at ctl is DOWN'\necho 'Slurmctld(backup) at ctl2 is UP'\n"
+		err := errors.Join(process.WriteProgram(s.Scontrol, []byte(script)),
+			os.WriteFile(filepath.Join(s.State, "heartbeat"), heartbeatOf(0, time.Now()), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, ended
+	}
+	isReconfigured := func(s Slurmctld) bool {
+		log, _ := os.ReadFile(filepath.Join(s.Live, "log"))
+		return strings.Contains(string(log), "reconfigure")
+	}
+	t.Run("it gets other files", func(t *testing.T) {
+		s, ended := start(t)
+		if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.Is(err, configagent.ErrNotHandedOut) || isReconfigured(s) {
+			t.Fatalf("Apply ends with %v, reconfigured: %t", err, isReconfigured(s))
+		}
+		<-ended
+	})
+	t.Run("it is started again", func(t *testing.T) {
+		s, ended := start(t)
+		if err := s.Apply(t.Context(), slurmconf.NeedsRestart); err != nil || !s.InStandby.Load() {
+			t.Fatalf("Apply ends with %v, in standby: %t", err, s.InStandby.Load())
+		}
+		<-ended
+	})
+	t.Run("it is asked to hand out", func(t *testing.T) {
+		s, _ := start(t)
+		if err := s.HandOut(t.Context()); !errors.Is(err, configagent.ErrStandby) || isReconfigured(s) {
+			t.Errorf("HandOut ends with %v, reconfigured: %t", err, isReconfigured(s))
+		}
+	})
+	t.Run("no state was saved yet", func(t *testing.T) {
+		s, _ := start(t)
+		conf := "AccountingStorageType=accounting_storage/slurmdbd\n"
+		if err := os.WriteFile(filepath.Join(s.Live, "slurm.conf"), []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Confirm(t.Context(), time.Now()); err != nil || isReconfigured(s) {
+			t.Errorf("Confirm ends with %v, reconfigured: %t", err, isReconfigured(s))
+		}
+	})
+}
+
 // TestAStandbyThatKubernetesStartsLater: each step of a rotation ends it once more, and Kubernetes waits longer each time. It has not failed.
 func TestAStandbyThatKubernetesStartsLater(t *testing.T) {
 	s, _ := startSlurmctld(t, obedient)
