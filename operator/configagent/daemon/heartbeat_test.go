@@ -67,6 +67,8 @@ func TestIsServedByAnother(t *testing.T) {
 		{"the second one starts", secondDown, "ctl-1", 0, true},
 		{"none runs, and the second one has served", bothDown, "ctl-0", 1, false}, // it may need a correction
 		{"the only one", "Slurmctld(primary) at ctl-0 is UP\n", "ctl-0", noHeartbeat, false},
+		{"the only one, after the second one has served and was removed", "Slurmctld(primary) at ctl-0 is UP\n", "ctl-0", 1, false},
+		{"the second one takes over, after the third one has served and was removed", firstDown, "ctl-1", 2, false},
 		{"a host of which Slurm does not know", firstDown, "node", 1, false},
 		{"nothing is said", "", "ctl-0", 1, false},
 	} {

@@ -35,15 +35,18 @@ func areOnlyOthersUp(ping, host string) bool {
 // isServedByAnother reports whether another slurmctld than that of a host serves: one before it is up, or another one has sent the
 // last heartbeat (lastHeartbeat) and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
 // while the one that serves executes itself again, nor a first one that starts after a takeover from one that executes itself again.
+// A heartbeat may be that of a slurmctld that was removed from slurm.conf since.
 func isServedByAnother(ping, host string, heartbeat int) bool {
+	lines := pingLine.FindAllStringSubmatch(ping, -1)
 	own, isAnyUp := -1, false
-	for i, line := range pingLine.FindAllStringSubmatch(ping, -1) {
+	for i, line := range lines {
 		if line[1] == host {
 			own = i
 		}
 		isAnyUp = isAnyUp || line[2] == "UP"
 	}
-	return isStandby(ping, host) || own >= 0 && isAnyUp && heartbeat != noHeartbeat && heartbeat != own
+	isOfAnother := heartbeat != noHeartbeat && heartbeat != own && heartbeat < len(lines)
+	return isStandby(ping, host) || own >= 0 && isAnyUp && isOfAnother
 }
 
 // hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.
