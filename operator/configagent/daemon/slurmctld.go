@@ -353,9 +353,18 @@ func (s Slurmctld) askForAnswer(ctx context.Context) error {
 	return fmt.Errorf("scontrol ping: %s", cmp.Or(strings.Join(strings.Fields(string(out)), " "), fmt.Sprint(err)))
 }
 
-// ping returns what scontrol says of all slurmctlds, empty if it says nothing. It also fails if one is down.
+// pingTimeout is how long scontrol ping may take. It waits for each slurmctld for MessageTimeout, which is 10 s by default and may be
+// minutes. Several pings and questions must come within inuse.silenceGap.
+const pingTimeout = 15 * time.Second
+
+// ping returns what scontrol says of all slurmctlds, empty if it does not end within pingTimeout. It also fails if one is down.
 func (s Slurmctld) ping(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
 	out, _ := s.scontrol(ctx, "ping").Output()
+	if ctx.Err() != nil {
+		return "" // those of which it has not spoken may be up
+	}
 	return string(out)
 }
 

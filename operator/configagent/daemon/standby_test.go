@@ -222,3 +222,21 @@ echo 'Slurmctld(backup) at ctl2 is UP'
 		t.Errorf("Confirm ends with %v", err)
 	}
 }
+
+// TestAPingOfASlurmctldThatHangs: with MessageTimeout=100 scontrol waits for 100 s, and the agent would judge too rarely to see the
+// silence of slurmctld (inuse.Silence).
+func TestAPingOfASlurmctldThatHangs(t *testing.T) {
+	t.Parallel()
+	s, _ := startSlurmctld(t, obedient)
+	script := "#!/bin/sh\necho 'Slurmctld(primary) at ctl is UP'\nexec sleep 100\n"
+	if err := process.WriteProgram(s.Scontrol, []byte(script)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if got := s.ping(t.Context()); got != "" {
+		t.Errorf("ping() = %q", got)
+	}
+	if took := time.Since(began); took > 2*pingTimeout {
+		t.Errorf("ping() took %s, want %s", took, pingTimeout)
+	}
+}

@@ -6,7 +6,7 @@ import (
 )
 
 // silenceDelay is how long a slurmctld that runs may not answer until it counts as one that hangs. A silence ends when slurmctld is not
-// asked for silenceGap: a revision that waits is judged again within a minute, which may take twice askTimeout.
+// asked for silenceGap: a revision that waits is judged again within a minute, which may take twice askTimeout and a few pings.
 const (
 	silenceDelay = 7 * time.Minute
 	silenceGap   = 2*time.Minute + 10*time.Second

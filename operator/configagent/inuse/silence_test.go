@@ -52,3 +52,16 @@ func TestAPartitionWithTheSeparatorInItsName(t *testing.T) {
 	c.set("x|y=UP")
 	c.expect(c.hold(inForce), "x|y (job 7)")
 }
+
+// TestASilenceLastsBetweenSlowQuestions: each time that the agent judges, scontrol ping has waited for 15 s in three places.
+func TestASilenceLastsBetweenSlowQuestions(t *testing.T) {
+	const betweenQuestions = 3*15*time.Second + 2*askTimeout + 10*time.Second
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := NewSilence(func() bool { return true }, func() time.Time { return now })
+	for began := now; now.Sub(began) <= silenceDelay+betweenQuestions; now = now.Add(betweenQuestions) {
+		s.note(false)
+	}
+	if s.isShort() {
+		t.Errorf("the silence is short after %s with a question every %s", silenceDelay+betweenQuestions, betweenQuestions)
+	}
+}
