@@ -94,6 +94,9 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 		}
 	case s.isServedByAnother(ping):
 		s.noteStandby(true)
+		if !s.IsRunning() {
+			return errNotRunning
+		}
 		return s.startAgain(ctx)
 	}
 	s.noteStandby(false)
@@ -222,9 +225,14 @@ func (s Slurmctld) IsStandby(ctx context.Context) bool {
 	return s.isServedByAnother(s.ping(ctx))
 }
 
-// isServedByAnother reports whether another slurmctld serves, as a ping and the last heartbeat tell.
+// isServedByAnother reports whether another slurmctld serves, as a ping and the last heartbeat tell. While this one does not run, scontrol
+// has no socket to authenticate by and says nothing, and a fresh heartbeat tells alone.
 func (s Slurmctld) isServedByAnother(ping string) bool {
-	return isServedByAnother(ping, s.Host, lastHeartbeat(s.State, time.Now()))
+	now := time.Now()
+	if pingLine.MatchString(ping) {
+		return isServedByAnother(ping, s.Host, lastHeartbeat(s.State, now))
+	}
+	return isHeartbeatOfAnother(heartbeatSince(s.State, now.Add(-freshHeartbeatAge)), slurmctldHosts(s.Live), s.Host)
 }
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a

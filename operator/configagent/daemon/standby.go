@@ -1,6 +1,14 @@
 package daemon
 
-import "regexp"
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
 
 // pingLine is a line of scontrol ping, such as "Slurmctld(backup) at slurm-controller-1 is UP".
 var pingLine = regexp.MustCompile(`(?m)^Slurmctld\([^)]*\) at (\S+) is (\S+)`)
@@ -35,18 +43,36 @@ func areOnlyOthersUp(ping, host string) bool {
 // isServedByAnother reports whether another slurmctld than that of a host serves: one before it is up, or another one has sent the
 // last heartbeat (lastHeartbeat) and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
 // while the one that serves executes itself again, nor a first one that starts after a takeover from one that executes itself again.
-// A heartbeat may be that of a slurmctld that was removed from slurm.conf since.
 func isServedByAnother(ping, host string, heartbeat int) bool {
-	lines := pingLine.FindAllStringSubmatch(ping, -1)
-	own, isAnyUp := -1, false
-	for i, line := range lines {
-		if line[1] == host {
-			own = i
-		}
-		isAnyUp = isAnyUp || line[2] == "UP"
+	var hosts []string
+	isAnyUp := false
+	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
+		hosts, isAnyUp = append(hosts, line[1]), isAnyUp || line[2] == "UP"
 	}
-	isOfAnother := heartbeat != noHeartbeat && heartbeat != own && heartbeat < len(lines)
-	return isStandby(ping, host) || own >= 0 && isAnyUp && isOfAnother
+	return isStandby(ping, host) || isAnyUp && isHeartbeatOfAnother(heartbeat, hosts, host)
+}
+
+// isHeartbeatOfAnother reports whether a heartbeat is that of another one of several slurmctlds than that of a host, which is among them.
+// It may be that of a slurmctld that was removed from slurm.conf since.
+func isHeartbeatOfAnother(heartbeat int, hosts []string, host string) bool {
+	own := slices.Index(hosts, host)
+	return own >= 0 && heartbeat != noHeartbeat && heartbeat != own && heartbeat < len(hosts)
+}
+
+// slurmctldHosts returns the names of slurmctlds in the slurm.conf of a folder, the first one first.
+func slurmctldHosts(live string) []string {
+	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf")) //nolint:gosec // see Slurmctld
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, setting := range slurmconf.ParseSettings(string(conf)) {
+		if strings.EqualFold(setting.Name, "SlurmctldHost") {
+			name, _, _ := strings.Cut(setting.Value, "(")
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.

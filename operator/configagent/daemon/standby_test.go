@@ -192,6 +192,44 @@ func TestAStandbyBesideASlurmctldThatExecutesItself(t *testing.T) {
 	})
 }
 
+// TestASlurmctldThatDoesNotRunKnowsWhetherAnotherServes: scontrol ping says nothing, since auth/slurm needs a socket of slurmctld.
+func TestASlurmctldThatDoesNotRunKnowsWhetherAnotherServes(t *testing.T) {
+	const pair = "SlurmctldHost=ctl(10.0.0.1)\nSlurmctldHost=ctl2(10.0.0.2)\n"
+	for _, tc := range []struct {
+		name, conf, host string
+		number           uint64
+		age              time.Duration
+		want             bool
+	}{
+		{"the first one serves", pair, "ctl2", 0, 20 * time.Second, true},
+		{"the second one has taken over", pair, "ctl", 1, 20 * time.Second, true},
+		{"it has served itself", pair, "ctl", 0, 20 * time.Second, false},
+		{"none has served for minutes", pair, "ctl2", 0, 2 * time.Minute, false}, // it may need a correction
+		{"the other one was removed", "SlurmctldHost=ctl(10.0.0.1)\n", "ctl", 1, 20 * time.Second, false},
+		{"it is not in slurm.conf", pair, "ctl3", 0, 20 * time.Second, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, ended := startSlurmctld(t, obedient)
+			s.Host, s.State = tc.host, t.TempDir()
+			script := "#!/bin/sh\necho \"$*\" >>" + s.Live + "/log\necho 'scontrol: error: failed to connect to any sack sockets' >&2\nexit 1\n"
+			err := errors.Join(process.WriteProgram(s.Scontrol, []byte(script)), s.end(t.Context(), time.Minute),
+				os.WriteFile(filepath.Join(s.Live, "slurm.conf"), []byte(tc.conf), 0o600),
+				os.WriteFile(filepath.Join(s.State, "heartbeat"), heartbeatOf(tc.number, time.Now().Add(-tc.age)), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			if got := s.IsStandby(t.Context()); got != tc.want {
+				t.Errorf("IsStandby() = %t, want %t", got, tc.want)
+			}
+			var starting *configagent.StartingError
+			if err := s.Apply(t.Context(), slurmconf.NeedsReconfigure); !errors.As(err, &starting) {
+				t.Errorf("Apply ends with %v", err)
+			}
+		})
+	}
+}
+
 // TestAStandbyThatKubernetesStartsLater: each step of a rotation ends it once more, and Kubernetes waits longer each time. It has not failed.
 func TestAStandbyThatKubernetesStartsLater(t *testing.T) {
 	s, _ := startSlurmctld(t, obedient)
