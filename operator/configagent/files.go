@@ -82,8 +82,13 @@ func (f Files) text(name string) string { return string(f[name].Content) }
 // jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
 func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
 
-// keySet returns the ids of the keys in slurm.jwks, empty if there is none.
-func (f Files) keySet() string { return strings.TrimSpace(f.text(slurmconf.KeySetFile)) }
+// keySet returns the ids of the keys in slurm.jwks, empty if there is none or it is empty.
+func (f Files) keySet() string {
+	if strings.TrimSpace(f.text("slurm.jwks")) == "" {
+		return ""
+	}
+	return strings.TrimSpace(f.text(slurmconf.KeySetFile))
+}
 
 // mainFiles are the files without which no daemon starts.
 var mainFiles = []string{"slurm.key", "slurmdbd.conf", "slurm.conf"}

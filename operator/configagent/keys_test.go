@@ -51,6 +51,35 @@ func TestADeletedKeySetBringsBackNoRetiredKey(t *testing.T) {
 	checkKeys(t, e, "new*,newer", "")
 }
 
+// TestAKeySetWithoutOneOfItsFiles counts as a deleted one: without slurm.jwks slurmd would have the retired key alone.
+func TestAKeySetWithoutOneOfItsFiles(t *testing.T) {
+	set := `{"keys":["new"]}`
+	for name, left := range map[string][]string{
+		"slurm.jwks is missing":     {slurmconf.KeySetFile, "new*"},
+		"slurm.jwks is empty":       {"slurm.jwks", "", slurmconf.KeySetFile, "new*"},
+		"slurmtide.keys is missing": {"slurm.jwks", set},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.cfg.Daemon, e.cfg.Check, e.cfg.Confirm = KeysDaemon("slurmd"), CheckKeys, nil
+			e.agent = New(e.cfg)
+			e.wantFiles("slurm.key", "retired", "slurm.jwks", set, slurmconf.KeySetFile, "new*")
+			e.wantFiles(append([]string{"slurm.key", "retired"}, left...)...)
+			checkKeys(t, e, "new*", "")
+			if live, err := ReadFiles(e.cfg.Live); err != nil || live.text("slurm.jwks") != set {
+				t.Errorf("slurmd has the keys %q, %v", live.text("slurm.jwks"), err)
+			}
+		})
+	}
+	t.Run("slurmd has had none", func(t *testing.T) {
+		e := newEnv(t)
+		e.cfg.Daemon, e.cfg.Check, e.cfg.Confirm = KeysDaemon("slurmd"), CheckKeys, nil
+		e.agent = New(e.cfg)
+		e.wantFiles("slurm.key", "retired", slurmconf.KeySetFile, "new*")
+		checkKeys(t, e, "", "")
+	})
+}
+
 // TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet: a deleted Secret holds up nothing else.
 func TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet(t *testing.T) {
 	e := newEnv(t)

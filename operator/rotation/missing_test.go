@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
+	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -87,6 +88,27 @@ func TestAnEmptiedKeySet(t *testing.T) {
 			if ask != "tuesday" {
 				e.check(v1beta1.ReasonRotated, "", "new*")
 			}
+		})
+	}
+	for name, empty := range map[string]func(map[string][]byte){
+		"slurm.jwks is missing": func(data map[string][]byte) { delete(data, podspec.SlurmJWKSFile) },
+		"slurm.jwks is empty":   func(data map[string][]byte) { data[podspec.SlurmJWKSFile] = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			e.rotateOnce()
+			full, emptied := e.keySetSecret().Data, e.keySetSecret()
+			empty(emptied.Data)
+			if err := e.store.Update(t.Context(), emptied); err != nil {
+				t.Fatal(err)
+			}
+			e.checkCondition(v1beta1.ReasonKeySetMissing, "has the key set new*")
+			restored := e.keySetSecret()
+			restored.Data = full
+			if err := e.store.Update(t.Context(), restored); err != nil {
+				t.Fatal(err)
+			}
+			e.check(v1beta1.ReasonRotated, "", "new*")
 		})
 	}
 	t.Run("all daemons have the key of the user again", func(t *testing.T) {

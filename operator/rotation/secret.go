@@ -56,9 +56,10 @@ func (s rotationSecret) isImmutable() bool {
 	return s.live != nil && s.live.Immutable != nil && *s.live.Immutable
 }
 
-// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied it.
+// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied it: daemons without slurm.jwks have
+// the retired slurm.key alone, whatever slurmtide.keys says.
 func (s rotationSecret) hasKeySet() bool {
-	return len(bytes.TrimSpace(s.data(slurmconf.KeySetFile))) > 0
+	return len(bytes.TrimSpace(s.data(slurmconf.KeySetFile))) > 0 && len(bytes.TrimSpace(s.data(podspec.SlurmJWKSFile))) > 0
 }
 
 // data returns the value of a key, nil if there is none.

@@ -33,6 +33,9 @@ func (r *Reconciler) readKeySecret(ctx context.Context, namespace string, key co
 		return keySecret{}, err
 	}
 	out := keySecret{rotationSecret: secret}
+	if !secret.hasKeySet() {
+		return out, nil
+	}
 	if out.set, err = plan.ParseKeySet(string(secret.data(slurmconf.KeySetFile))); err != nil {
 		return out, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %v", secret.name, err)
 	}
