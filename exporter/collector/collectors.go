@@ -49,6 +49,7 @@ func All() []exposition.Collector {
 		fairshareCollector(),
 		schedulerCollector(),
 		rpcCollector(),
+		rpcUsersCollector(),
 		slinkyCollector(),
 		openmetricsCollector(),
 		vpensoCollector(),

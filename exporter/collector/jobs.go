@@ -65,6 +65,17 @@ func jobsCollector() exposition.Collector {
 				Values: readAllJobs(func(t *tally.Jobs, out *exposition.Samples) {
 					putGPUs(t, out)
 				})},
+			{Name: "slurm_pending_gpus", Kind: exposition.Gauge,
+				Help:   "GPUs that pending jobs request, by type; the type is empty for those that accept any.",
+				Labels: []string{"type"},
+				Values: func(v *tally.View, out *exposition.Samples) {
+					if v.JobTotals == nil || v.JobTotals.All.Pending.HasUnknownGPUs {
+						return
+					}
+					for _, kind := range slices.Sorted(maps.Keys(v.JobTotals.PendingGPUs)) {
+						out.AddCount(v.JobTotals.PendingGPUs[kind], kind)
+					}
+				}},
 			{Name: "slurm_jobs_memory_bytes", Kind: exposition.Gauge, Help: "Memory that jobs have or request.",
 				Labels: []string{"state"},
 				Values: readAllJobs(func(t *tally.Jobs, out *exposition.Samples) {

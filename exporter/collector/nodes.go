@@ -52,6 +52,16 @@ func nodeSumFamilies() []exposition.Family {
 					putUsage(out, *t.GPUs[kind], 1, kind)
 				}
 			})},
+		{Name: "slurm_reservation_nodes_by_state", Kind: exposition.Gauge,
+			Help:   "Nodes of active reservations by state as sinfo shows it.",
+			Labels: []string{"reservation", "state"}, Values: func(v *tally.View, out *exposition.Samples) {
+				if v.NodeTotals == nil {
+					return
+				}
+				for _, name := range slices.Sorted(maps.Keys(v.NodeTotals.ByReservation)) {
+					putWords(v.NodeTotals.ByReservation[name], out, name)
+				}
+			}},
 	}
 }
 
@@ -144,6 +154,18 @@ func nodeResourceFamilies() []exposition.Family {
 			func(n *tally.NodeFacts, out *exposition.Samples) {
 				for _, g := range n.GPUs {
 					out.AddCount(g.Used, n.Name, g.Kind)
+				}
+			}),
+		labelledNodeFamily("slurm_node_gres", "Generic resources of the node other than GPUs, such as shard or mps, by type.",
+			[]string{"gres", "type"}, func(n *tally.NodeFacts, out *exposition.Samples) {
+				for _, g := range n.OtherGRES {
+					out.AddCount(g.Total, n.Name, g.Name, g.Kind)
+				}
+			}),
+		labelledNodeFamily("slurm_node_gres_allocated", "Allocated generic resources of the node other than GPUs, by type.",
+			[]string{"gres", "type"}, func(n *tally.NodeFacts, out *exposition.Samples) {
+				for _, g := range n.OtherGRES {
+					out.AddCount(g.Used, n.Name, g.Name, g.Kind)
 				}
 			}),
 		nodeFamily("slurm_node_weight", "Scheduling weight of the node; nodes with lower weight are allocated first.",

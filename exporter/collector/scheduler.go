@@ -1,8 +1,10 @@
 package collector
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 	"github.com/slurmtide/slurmtide/exporter/tally"
@@ -210,4 +212,43 @@ func rpcCollector() exposition.Collector {
 				})},
 		},
 	}
+}
+
+// rpcUsersCollector is opt-in: it tells who uses Slurm.
+func rpcUsersCollector() exposition.Collector {
+	byUser := func(name, help string, put func(r slurm.RPC, out *exposition.Samples)) exposition.Family {
+		return exposition.Family{Name: name, Kind: exposition.Counter, Help: help, Labels: []string{"user"},
+			Values: func(v *tally.View, out *exposition.Samples) {
+				readStats(func(s *slurm.Stats, out *exposition.Samples) {
+					for _, r := range busiestUsers(s.RPCsByUser, v.Limits.Users) {
+						put(r, out)
+					}
+				})(v, out)
+			}}
+	}
+	return exposition.Collector{
+		Name: "rpc_users", Set: exposition.Native, OptIn: true,
+		Help:  "remote procedure calls to slurmctld by user, as in sdiag",
+		Needs: []slurmclient.Resource{slurmclient.Stats},
+		Families: []exposition.Family{
+			byUser("slurm_rpc_user_requests_total", "Remote procedure calls of the user to slurmctld since it reset its statistics.",
+				func(r slurm.RPC, out *exposition.Samples) { out.AddCount(r.Count, r.Name) }),
+			byUser("slurm_rpc_user_seconds_total", "Total time of the user's remote procedure calls to slurmctld.",
+				func(r slurm.RPC, out *exposition.Samples) { out.Add(secondsOfMicros(r.TotalMicros), r.Name) }),
+		},
+	}
+}
+
+// busiestUsers returns the users with the most calls, in the order of their names; limit 0 returns all. A sum of the others would
+// fall, which a counter must not.
+func busiestUsers(all []slurm.RPC, limit int) []slurm.RPC {
+	out := slices.Clone(all)
+	slices.SortFunc(out, func(a, b slurm.RPC) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
+	}
+	slices.SortFunc(out, func(a, b slurm.RPC) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }

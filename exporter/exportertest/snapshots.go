@@ -141,7 +141,7 @@ func smallNodes() []*slurm.Node {
 	}
 	return []*slurm.Node{
 		node("g1", "gpu", slurm.ParseNodeState("MIXED", "DRAIN"), func(n *slurm.Node) {
-			n.GRES, n.GRESUsed = "gpu:h100:4(S:0-1)", "gpu:h100:1(IDX:0)"
+			n.GRES, n.GRESUsed = "gpu:h100:4(S:0-1),shard:h100:16", "gpu:h100:1(IDX:0),shard:h100:2(2/4,-/4,-/4,-/4)"
 			n.AllocCPUs, n.IdleCPUs, n.AllocMemoryMiB = 4, 12, 32000
 			n.Reason, n.ReasonBy, n.ReasonAt = `fan "3" is \broken\`, "root", 1_799_990_000
 		}),
@@ -150,7 +150,7 @@ func smallNodes() []*slurm.Node {
 		node("n2", "cpu", slurm.ParseNodeState("IDLE"),
 			func(n *slurm.Node) { n.FreeMemoryMiB, n.Load = slurm.Unset(), slurm.UnsetFloat() }),
 		node("n3", "cpu", slurm.ParseNodeState("DOWN", "NOT_RESPONDING"),
-			func(n *slurm.Node) { n.Reason = "not responding" }),
+			func(n *slurm.Node) { n.Reason, n.Reservation = "not responding", "maint" }),
 		node("n4", "cpu", slurm.ParseNodeState("FUTURE"), func(*slurm.Node) {}),
 	}
 }
@@ -186,6 +186,9 @@ func smallJobs() []*slurm.Job {
 			j.TRESAllocated = "cpu=4,mem=31.25G,node=1,billing=4,gres/gpu=1,gres/gpu:h100=1"
 		}),
 		NewJob(3, func(j *slurm.Job) { j.Partition = "cpu,gpu" }),
+		NewJob(9, func(j *slurm.Job) {
+			j.Partition, j.TRESPerNode, j.TRESRequested = "gpu", "gres/gpu:h100:2", "cpu=4,mem=400M,node=1,billing=4,gres/gpu=2"
+		}),
 		NewJob(4, func(j *slurm.Job) { j.Hold, j.Reason, j.Priority = true, "JobHeldUser", slurm.Num(0) }),
 		NewJob(5, func(j *slurm.Job) {
 			j.ArrayJobID, j.ArrayTaskID, j.ArrayTasks, j.ArrayMaxRunning = 5, slurm.Unset(), "1-10%2", 2
@@ -223,6 +226,7 @@ func smallStats() *slurm.Stats {
 		},
 		RPCsByType: []slurm.RPC{{Name: "REQUEST_PING", ID: 1008, Count: 12, TotalMicros: 3000, Queued: slurm.Num(0),
 			Dropped: slurm.Num(2)}},
+		RPCsByUser:  []slurm.RPC{{Name: "root", Count: 11, TotalMicros: 21512}, {Name: "alice", ID: 3001, Count: 2, TotalMicros: 4823}},
 		PendingRPCs: []slurm.RPC{{Name: "REQUEST_TERMINATE_JOB", ID: 6011, Count: 3}},
 	}
 }

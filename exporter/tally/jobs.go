@@ -121,10 +121,13 @@ type JobTotals struct {
 	ByPartition, ByUser, ByAccount, ByQOS map[string]*Jobs
 	UserID                                map[string]uint32
 	ByReason                              map[string]uint64 // pending jobs only
+	// PendingGPUs are the GPUs that pending jobs request, by type, empty for any. They are not known if All.Pending.HasUnknownGPUs.
+	PendingGPUs map[string]uint64
 	// inexact is true if slurmctld truncated the task list of an array.
 	inexact bool
 
 	tresByText       map[string]slurm.TRES
+	gpusByRequest    map[gpuRequest]map[string]uint64
 	partitionsByText map[string][]string
 }
 
@@ -133,13 +136,13 @@ func TotalJobs(jobs []*slurm.Job) *JobTotals {
 	t := &JobTotals{
 		ByPartition: map[string]*Jobs{}, ByUser: map[string]*Jobs{},
 		ByAccount: map[string]*Jobs{}, ByQOS: map[string]*Jobs{},
-		UserID: map[string]uint32{}, ByReason: map[string]uint64{},
-		tresByText: map[string]slurm.TRES{}, partitionsByText: map[string][]string{},
+		UserID: map[string]uint32{}, ByReason: map[string]uint64{}, PendingGPUs: map[string]uint64{},
+		tresByText: map[string]slurm.TRES{}, gpusByRequest: map[gpuRequest]map[string]uint64{}, partitionsByText: map[string][]string{},
 	}
 	for _, j := range jobs {
 		t.add(j)
 	}
-	t.tresByText, t.partitionsByText = nil, nil
+	t.tresByText, t.gpusByRequest, t.partitionsByText = nil, nil, nil
 	return t
 }
 
@@ -152,6 +155,7 @@ func (t *JobTotals) add(j *slurm.Job) {
 		c.isHeld = pending.Held(j)
 		if !j.State.Has(slurm.JobRevoked) {
 			t.ByReason[reasonText(j.Reason)] += n
+			t.addPendingGPUs(j, n)
 		}
 	}
 	t.Records++
@@ -163,6 +167,25 @@ func (t *JobTotals) add(j *slurm.Job) {
 	t.UserID[j.UserName] = j.UserID
 	valueAt(t.ByAccount, j.Account).add(j, c)
 	valueAt(t.ByQOS, j.QOS).add(j, c)
+}
+
+// gpuRequest is what the GPUs of a job by type follow from.
+type gpuRequest struct {
+	requested, perJob, perNode, perTask, perSocket string
+	nodes, tasks                                   slurm.Number
+}
+
+// addPendingGPUs counts the GPUs that each of a number of jobs like j requests.
+func (t *JobTotals) addPendingGPUs(j *slurm.Job, times uint64) {
+	of := gpuRequest{j.TRESRequested, j.TRESPerJob, j.TRESPerNode, j.TRESPerTask, j.TRESPerSocket, j.NodeCount, j.Tasks}
+	byType, known := t.gpusByRequest[of]
+	if !known {
+		byType, _ = j.RequestedGPUTypes()
+		t.gpusByRequest[of] = byType
+	}
+	for kind, n := range byType {
+		t.PendingGPUs[kind] += n * times
+	}
 }
 
 func reasonText(r string) string {

@@ -85,6 +85,12 @@ type GPUCount struct {
 	Total, Used uint64
 }
 
+// GRESCount counts one generic resource of a node other than its GPUs, such as shard; Kind is its type, empty for none.
+type GRESCount struct {
+	Name, Kind  string
+	Total, Used uint64
+}
+
 // NodeFacts is a node with values derived once from its record.
 type NodeFacts struct {
 	*slurm.Node
@@ -92,6 +98,8 @@ type NodeFacts struct {
 	// Usable is true if a job could use the idle resources.
 	Usable bool
 	GPUs   []GPUCount
+	// OtherGRES is sorted by name and type.
+	OtherGRES []GRESCount
 }
 
 func factsOf(n *slurm.Node, gres map[string]map[string]uint64) *NodeFacts {
@@ -101,7 +109,7 @@ func factsOf(n *slurm.Node, gres map[string]map[string]uint64) *NodeFacts {
 		n.State.Base == slurm.NodeUnknown || n.State.Base == slurm.NodeFuture
 	f.Usable = !unusable
 	has, used := parseGRES(n.GRES, gres), parseGRES(n.GRESUsed, gres)
-	f.GPUs = gpusOf(has, used)
+	f.GPUs, f.OtherGRES = gpusOf(has, used), otherGRESOf(has, used)
 	return f
 }
 
@@ -129,6 +137,30 @@ func gpusOf(has, used map[string]uint64) []GPUCount {
 	return out
 }
 
+// otherGRESOf returns the generic resources that are no GPUs. Slurm counts one with types also without its type.
+func otherGRESOf(has, used map[string]uint64) []GRESCount {
+	var out []GRESCount
+	for _, text := range slices.Sorted(maps.Keys(has)) {
+		name, kind, typed := strings.Cut(text, ":")
+		if name == "gpu" {
+			continue
+		}
+		c := GRESCount{name, kind, has[text], used[text]}
+		if !typed { // what is left beside the types
+			for other, n := range has {
+				if strings.HasPrefix(other, name+":") {
+					c.Total, c.Used = c.Total-min(c.Total, n), c.Used-min(c.Used, used[other])
+				}
+			}
+			if c.Total == 0 && has[text] > 0 {
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 func sumUsed(list []GPUCount) (n uint64) {
 	for _, g := range list {
 		n += g.Used
@@ -141,11 +173,13 @@ type NodeTotals struct {
 	Nodes       []*NodeFacts // sorted by name
 	All         Nodes
 	ByPartition map[string]*Nodes
+	// ByReservation has the active reservations with nodes.
+	ByReservation map[string]*Nodes
 }
 
 // TotalNodes returns the sums over the nodes, which must be sorted by name.
 func TotalNodes(nodes []*slurm.Node) *NodeTotals {
-	t := &NodeTotals{ByPartition: map[string]*Nodes{}}
+	t := &NodeTotals{ByPartition: map[string]*Nodes{}, ByReservation: map[string]*Nodes{}}
 	gres := map[string]map[string]uint64{}
 	for _, n := range nodes {
 		f := factsOf(n, gres)
@@ -153,6 +187,9 @@ func TotalNodes(nodes []*slurm.Node) *NodeTotals {
 		t.All.add(f)
 		for _, p := range n.Partitions {
 			valueAt(t.ByPartition, p).add(f)
+		}
+		if n.Reservation != "" {
+			valueAt(t.ByReservation, n.Reservation).add(f)
 		}
 	}
 	return t

@@ -47,9 +47,16 @@ func (j *Job) requestsGPUs() bool {
 // countRequestedGPUs returns the GPUs of the job as slurmctld counts them in its text: those of the whole job, or else those of its
 // least number of nodes or of its tasks.
 func (j *Job) countRequestedGPUs() (uint64, bool) {
+	counts, times, ok := j.gpuRequest()
+	hi, gpus := bits.Mul64(TRES{GRES: counts}.GPUs(), times)
+	return gpus, ok && hi == 0 && times > 0
+}
+
+// gpuRequest returns the generic resources of the request for GPUs that counts, and how often the job has them.
+func (j *Job) gpuRequest() (counts map[string]uint64, times uint64, ok bool) {
 	t, err := ParseTRES(j.TRESRequested)
 	if err != nil {
-		return 0, false
+		return nil, 0, false
 	}
 	nodes, tasks := t.Nodes, j.Tasks.Or(0)
 	if nodes == 0 {
@@ -58,15 +65,64 @@ func (j *Job) countRequestedGPUs() (uint64, bool) {
 	for _, request := range []struct {
 		text  string
 		times uint64
-	}{{j.TRESPerJob, 1}, {j.TRESPerNode, nodes}, {j.TRESPerTask, tasks}} {
-		if !strings.Contains(request.text, "gpu") {
-			continue
+	}{{j.TRESPerJob, 1}, {j.TRESPerNode, nodes}, {j.TRESPerTask, tasks}, {j.TRESPerSocket, 0}} {
+		if strings.Contains(request.text, "gpu") {
+			counts, err = ParseGRESRequest(request.text)
+			return counts, request.times, err == nil
 		}
-		counts, err := ParseGRESRequest(request.text)
-		hi, gpus := bits.Mul64(TRES{GRES: counts}.GPUs(), request.times)
-		return gpus, err == nil && hi == 0 && request.times > 0
 	}
-	return 0, false
+	return nil, 0, false
+}
+
+// RequestedGPUTypes divides the GPUs that the job requests by their types. The type is empty for GPUs of any type, and for
+// all of them if the text of slurmctld has another number than the job's requests of several types. ok is false if the number is not
+// known.
+func (j *Job) RequestedGPUTypes() (byType map[string]uint64, ok bool) {
+	text, ok := j.RequestedTRES()
+	if !ok || !strings.Contains(text, "gpu") {
+		return nil, ok
+	}
+	t, err := ParseTRES(text)
+	if err != nil {
+		return nil, false
+	}
+	total := t.GPUs()
+	if byType = typesOfGPUs(t.GRES, total); len(byType) != 1 || byType[""] == 0 {
+		return byType, true // slurmctld counts types
+	}
+	counts, times, ok := j.gpuRequest()
+	if !ok {
+		return byType, true
+	}
+	requested := TRES{GRES: counts}.GPUs()
+	types := typesOfGPUs(counts, requested)
+	if len(types) == 1 {
+		for kind := range types {
+			return map[string]uint64{kind: total}, true
+		}
+	}
+	if hi, all := bits.Mul64(requested, times); hi != 0 || all != total {
+		return byType, true
+	}
+	for kind := range types {
+		types[kind] *= times
+	}
+	return types, true
+}
+
+// typesOfGPUs divides a number of GPUs by type, with "" for those of no type.
+func typesOfGPUs(gres map[string]uint64, total uint64) map[string]uint64 {
+	out := map[string]uint64{}
+	for name, n := range gres {
+		if kind, typed := strings.CutPrefix(name, "gpu:"); typed && n > 0 {
+			out[kind] = n
+			total -= min(total, n)
+		}
+	}
+	if total > 0 {
+		out[""] = total
+	}
+	return out
 }
 
 // ParseGRESRequest parses the generic resources of a job's request, such as "gres/gpu:h100:2,gres/shard=1,license/x:1", each under

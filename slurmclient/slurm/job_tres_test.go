@@ -64,3 +64,39 @@ func TestRepeatedGRESRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestedGPUTypes: slurmctld's text has no types unless AccountingStorageTRES lists them (measured on 26.05).
+func TestRequestedGPUTypes(t *testing.T) {
+	const plain = "cpu=2,mem=200M,node=2,billing=2"
+	for _, tc := range []struct {
+		name    string
+		job     Job
+		want    map[string]uint64
+		unknown bool
+	}{
+		{name: "none", job: Job{TRESRequested: plain}},
+		{name: "any", job: Job{TRESRequested: plain + ",gres/gpu=4", TRESPerNode: "gres/gpu:2"}, want: map[string]uint64{"": 4}},
+		{name: "of a type", job: Job{TRESRequested: plain + ",gres/gpu=4", TRESPerNode: "gres/gpu:h100:2"},
+			want: map[string]uint64{"h100": 4}},
+		{name: "of a type, which slurmctld counts", job: Job{TRESRequested: plain + ",gres/gpu=4,gres/gpu:h100=4",
+			TRESPerNode: "gres/gpu:h100:2"}, want: map[string]uint64{"h100": 4}},
+		{name: "of a type, and slurmctld counts none", job: Job{TRESRequested: plain, TRESPerNode: "gres/gpu:h100:2"},
+			want: map[string]uint64{"h100": 4}},
+		{name: "of a type per socket", job: Job{TRESRequested: plain + ",gres/gpu=8", TRESPerSocket: "gres/gpu:h100:2"},
+			want: map[string]uint64{"h100": 8}},
+		{name: "of two types", job: Job{TRESRequested: plain + ",gres/gpu=6", TRESPerNode: "gres/gpu:h100:2,gres/gpu:l40s:1"},
+			want: map[string]uint64{"h100": 4, "l40s": 2}},
+		{name: "of two types, in another number", job: Job{TRESRequested: plain + ",gres/gpu=7",
+			TRESPerNode: "gres/gpu:h100:2,gres/gpu:l40s:1"}, want: map[string]uint64{"": 7}},
+		{name: "for each task", job: Job{TRESRequested: plain + ",gres/gpu=3", TRESPerTask: "gres/gpu:h100:1", Tasks: Num(3)},
+			want: map[string]uint64{"h100": 3}},
+		{name: "per socket, and slurmctld counts none", job: Job{TRESRequested: plain, TRESPerSocket: "gres/gpu:2"}, unknown: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, ok := tc.job.RequestedGPUTypes()
+			if ok == tc.unknown || !maps.Equal(got, tc.want) {
+				t.Errorf("%v (known: %t), want %v", got, ok, tc.want)
+			}
+		})
+	}
+}
