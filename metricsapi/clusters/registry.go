@@ -98,6 +98,8 @@ type Registry struct {
 
 	mu       sync.Mutex // held by Apply
 	clusters map[refs.ClusterKey]*cluster
+	// ending are the removed clusters that have not stopped yet, such as one whose demand is being computed.
+	ending map[refs.ClusterKey]*cluster
 }
 
 // state is what queries read. It is immutable.
@@ -113,7 +115,8 @@ func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, notifier: newNotifier(), clusters: map[refs.ClusterKey]*cluster{}}
+	r := &Registry{cfg: cfg, notifier: newNotifier(), clusters: map[refs.ClusterKey]*cluster{},
+		ending: map[refs.ClusterKey]*cluster{}}
 	r.state.Store(&state{})
 	return r
 }
@@ -132,6 +135,7 @@ func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe fun
 	}
 }
 
+// forgetCluster tells the observers that a cluster is gone.
 func (r *Registry) forgetCluster(k refs.ClusterKey) {
 	for _, o := range r.cfg.Observers {
 		o.ForgetCluster(k)
@@ -139,19 +143,15 @@ func (r *Registry) forgetCluster(k refs.ClusterKey) {
 }
 
 // Apply starts new clusters, stops removed ones, and reconnects clusters whose server, token or
-// certificates have changed. Clusters run until ctx ends.
+// certificates have changed. It waits for none of them: a cluster that takes long to stop delays only its own successor. Clusters run
+// until ctx ends.
 func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := planInventory(objects, r.cfg.Fixed, r.cfg.Pools)
 	for k, c := range r.clusters {
 		if t, ok := next.targets[k]; !ok || t != c.target {
-			c.cancel()
-			<-c.done
-			delete(r.clusters, k)
-			if !ok {
-				r.forgetCluster(k)
-			}
+			r.endCluster(k, c)
 		}
 	}
 	for k, t := range next.targets {
@@ -166,11 +166,37 @@ func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.notifier.notify()
 }
 
+// startCluster starts a cluster, once its predecessor with the same key has stopped: both have the same observers.
 func (r *Registry) startCluster(ctx context.Context, k refs.ClusterKey, t refs.Endpoint) *cluster {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cluster{key: k, target: t, cfg: &r.cfg, notifier: r.notifier, cancel: cancel, done: make(chan struct{})}
-	go c.run(ctx)
+	former := r.ending[k]
+	go func() {
+		if former != nil {
+			<-former.done
+		}
+		c.run(ctx)
+	}()
 	return c
+}
+
+// endCluster lets a cluster stop. Once the last one with its key has, and no other one has begun, its observers forget the key.
+func (r *Registry) endCluster(k refs.ClusterKey, c *cluster) {
+	c.cancel()
+	delete(r.clusters, k)
+	r.ending[k] = c
+	go func() {
+		<-c.done
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ending[k] != c {
+			return
+		}
+		delete(r.ending, k)
+		if r.clusters[k] == nil {
+			r.forgetCluster(k)
+		}
+	}()
 }
 
 // stop stops every cluster and waits for them.
@@ -180,8 +206,10 @@ func (r *Registry) stop() {
 	for _, c := range r.clusters {
 		c.cancel()
 	}
-	for _, c := range r.clusters {
-		<-c.done
+	for _, all := range []map[refs.ClusterKey]*cluster{r.clusters, r.ending} {
+		for _, c := range all {
+			<-c.done
+		}
 	}
 }
 

@@ -163,11 +163,53 @@ func TestClustersAreAddedAndRemovedSeparately(t *testing.T) {
 	if _, err := r.idleNodes(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
 		t.Errorf("the error for a removed cluster is %v, want not found", err)
 	}
-	if n := r.attachedTo(red); n != 0 {
-		t.Errorf("a removed cluster has %d attached connections", n)
+	waitUntil(t, "the removed cluster has no attached connection", func() bool { return r.attachedTo(red) == 0 })
+	waitUntil(t, "the observer is notified of the removed cluster", func() bool { return !r.hasReading(red) })
+}
+
+// TestAClusterThatStopsSlowlyDelaysNoOther: such as one whose demand is being computed. Its successor begins after it.
+func TestAClusterThatStopsSlowlyDelaysNoOther(t *testing.T) {
+	_, small := startSlurm(t, "n[1-2]")
+	_, large := startSlurm(t, "n[1-5]")
+	r := newTestRegistry(t)
+	slow := make(chan struct{})
+	end := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(end)
+	attach := r.cfg.Attach
+	r.cfg.Attach = func(k refs.ClusterKey) Attachment {
+		of := attach(k)
+		return Attachment{Run: func(ctx context.Context, to Connected) {
+			of.Run(ctx, to)
+			if k == red {
+				<-slow
+			}
+		}}
 	}
-	if r.hasReading(red) {
-		t.Error("the observer was not notified of the removed cluster")
+	is := func(namespace, name string, want int64) func() bool {
+		return func() bool {
+			got, err := r.idleNodes(metricsapi.Clusters(), namespace, name)
+			return err == nil && got == want
+		}
+	}
+	two := aCluster("lab", "red", large)
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{aCluster("team", "red", small)}})
+	waitUntil(t, "the first is read", is("team", "red", 2))
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{two}})
+	waitUntil(t, "the second is read", is("lab", "red", 5))
+	if !r.hasReading(red) {
+		t.Error("the first was forgotten before it stopped")
+	}
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{aCluster("team", "red", large), two}})
+	if n := r.attachedTo(red); n != 0 {
+		t.Errorf("its successor has begun: %d attached connections", n)
+	}
+	if err := r.Settled(); err == nil {
+		t.Error("the successor counts as read")
+	}
+	end()
+	waitUntil(t, "the successor is read", is("team", "red", 5))
+	if !r.hasReading(red) {
+		t.Error("the successor was forgotten with the first")
 	}
 }
 
