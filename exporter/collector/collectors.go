@@ -41,6 +41,8 @@ func All() []exposition.Collector {
 		partitionsCollector(),
 		demandCollector(),
 		jobsCollector(),
+		jobUsageCollector(),
+		userUsageCollector(),
 		usersCollector(),
 		accountsCollector(),
 		qosCollector(),

@@ -1,0 +1,100 @@
+package collector
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/exporter/exportertest"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// jobReading returns a snapshot of jobs that were read at a second of noon.
+func jobReading(second int, jobs ...*slurm.Job) *slurmclient.Snapshot {
+	s := &slurmclient.Snapshot{}
+	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Enabled: true, Known: true, Cluster: "alpha", Sequence: uint64(second),
+		Period: 5 * time.Second, ReadAt: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(second) * time.Second)}
+	s.Jobs.Value = jobs
+	return s
+}
+
+// runningJob returns a job with 4 CPUs and the GPUs that runs.
+func runningJob(id uint32, account string, gpus int) *slurm.Job {
+	return exportertest.NewJob(id, func(j *slurm.Job) {
+		exportertest.SetRunning(j)
+		j.Account, j.TRESAllocated = account, fmt.Sprintf("cpu=4,mem=1G,node=1,gres/gpu=%d", gpus)
+	})
+}
+
+func recordUsage(t *testing.T, readings ...*slurmclient.Snapshot) map[string]float64 {
+	t.Helper()
+	o := newJobUsage(accountsOfJobs(), qosOfJobs())
+	for _, s := range readings {
+		o.Record(s)
+	}
+	families, err := o.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName() + seriesLabels(m)
+			if h := m.GetHistogram(); h != nil {
+				out[name] = float64(h.GetSampleCount())
+			} else {
+				out[name] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	return out
+}
+
+func TestJobUsage(t *testing.T) {
+	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "hpc" })
+	started := runningJob(3, "hpc", 1)
+	unknown := runningJob(4, "ml", 0)
+	unknown.TRESPerSocket, unknown.TRESAllocated = "gres/gpu:1", "cpu=4,mem=1G,node=1"
+	for _, tc := range []struct {
+		name     string
+		readings []*slurmclient.Snapshot
+		want     map[string]float64
+	}{
+		{"a job that runs and ends", []*slurmclient.Snapshot{jobReading(0, runningJob(1, "ml", 2)), jobReading(5, runningJob(1, "ml", 2)),
+			jobReading(10), jobReading(15)},
+			map[string]float64{"slurm_account_cpu_seconds_total ml": 40, "slurm_account_gpu_seconds_total ml": 20,
+				"slurm_qos_cpu_seconds_total normal": 40, "slurm_qos_gpu_seconds_total normal": 20}},
+		{"a job that starts", []*slurmclient.Snapshot{jobReading(0, pending), jobReading(5, started), jobReading(10, started)},
+			map[string]float64{"slurm_account_cpu_seconds_total hpc": 20, "slurm_account_gpu_seconds_total hpc": 5,
+				"slurm_account_job_start_wait_seconds hpc": 1,
+				"slurm_qos_cpu_seconds_total normal":       20, "slurm_qos_gpu_seconds_total normal": 5,
+				"slurm_qos_job_start_wait_seconds normal": 1}},
+		{"a gap", []*slurmclient.Snapshot{jobReading(0, runningJob(1, "ml", 2)), jobReading(600, runningJob(1, "ml", 2))},
+			map[string]float64{"slurm_account_cpu_seconds_total ml": 0, "slurm_account_gpu_seconds_total ml": 0,
+				"slurm_qos_cpu_seconds_total normal": 0, "slurm_qos_gpu_seconds_total normal": 0}},
+		{"GPUs that are not known", []*slurmclient.Snapshot{jobReading(0, runningJob(1, "hpc", 1), unknown),
+			jobReading(5, runningJob(1, "hpc", 1), unknown)},
+			map[string]float64{"slurm_account_cpu_seconds_total hpc": 20, "slurm_account_gpu_seconds_total hpc": 5,
+				"slurm_account_cpu_seconds_total ml": 20, "slurm_qos_cpu_seconds_total normal": 40}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, recordUsage(t, tc.readings...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOwnersBeyondTheMostAreSummed(t *testing.T) {
+	var jobs []*slurm.Job
+	for i := range maxOwners + 2 {
+		jobs = append(jobs, runningJob(uint32(i+1), fmt.Sprint("a", i), 1))
+	}
+	got := recordUsage(t, jobReading(0, jobs...), jobReading(5, jobs...))
+	if n := got["slurm_account_cpu_seconds_total _rest"]; n != 2*4*5 {
+		t.Errorf("the rest has %v s", n)
+	}
+}
