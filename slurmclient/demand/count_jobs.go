@@ -17,14 +17,7 @@ func (p *planner) countJobs() {
 			p.addTotals(&a)
 			a = p.newListTotals(g.Partition)
 		}
-		for _, at := range a.pools {
-			p.Pools[at].Result.AddUnmodelled(g.Deviations, g.Jobs)
-			p.Pools[at].Result.AddUnmodelled(model.IsLimited, g.Unmodelled)
-			p.Pools[at].Result.AddUnmodelled(model.OverlapsReservation, g.OverlapsReservation)
-			if p.enforcementUnknown {
-				p.Pools[at].Result.AddUnmodelled(model.MayBeUnenforced, g.Limited)
-			}
-		}
+		p.addDeviations(g, a.pools)
 		if g.Class != pending.ClassCapacity {
 			a.addJobs(g, g.Class, g.Jobs)
 			p.countIneligible(g, a.pools)
@@ -46,6 +39,24 @@ func (p *planner) countJobs() {
 		}
 	}
 	p.addTotals(&a)
+}
+
+// addDeviations counts in the pools the jobs of which the estimate leaves something out.
+func (p *planner) addDeviations(g *model.JobGroup, pools []int) {
+	unenforced := uint64(0)
+	if p.enforcementUnknown {
+		unenforced = g.Limited
+	}
+	if g.Deviations == 0 && g.Unmodelled == 0 && g.OverlapsReservation == 0 && unenforced == 0 {
+		return
+	}
+	for _, at := range pools {
+		d := &p.Pools[at].Result
+		d.AddUnmodelled(g.Deviations, g.Jobs)
+		d.AddUnmodelled(model.IsLimited, g.Unmodelled)
+		d.AddUnmodelled(model.OverlapsReservation, g.OverlapsReservation)
+		d.AddUnmodelled(model.MayBeUnenforced, unenforced)
+	}
 }
 
 // countIneligible counts jobs that more nodes would not help. For unsatisfiable jobs it also
@@ -111,11 +122,9 @@ func (p *planner) addTotals(a *listTotals) {
 func (p *planner) refuseInPool(at int, r *request) {
 	worst := model.MisfitNone
 	for _, i := range r.partitions {
-		for k := range p.Partitions[i].Sources {
-			if from := &p.Partitions[i].Sources[k]; from.Pool == at {
-				_, f := p.trySource(r, i, from)
-				worst = max(worst, cmp.Or(f, r.hetMisfit))
-			}
+		for _, k := range p.sourcesOfPool(i, at) {
+			_, f := p.trySource(r, i, &p.Partitions[i].Sources[k])
+			worst = max(worst, cmp.Or(f, r.hetMisfit))
 		}
 	}
 	pl := &p.Pools[at]
@@ -127,6 +136,21 @@ func (p *planner) refuseInPool(at int, r *request) {
 	}
 	pl.Result.AddJobs(pending.ClassUnsatisfiable, r.jobs)
 	model.AddUnsatisfiable(pl.UnsatisfiableByReason, r.JobGroup, r.jobs, worst)
+}
+
+// sourcesOfPool returns the indexes of a pool's sources in a partition.
+func (p *planner) sourcesOfPool(partition, pool int) []int {
+	if p.poolSources == nil {
+		p.poolSources = make([]map[int][]int, len(p.Partitions))
+	}
+	if p.poolSources[partition] == nil {
+		p.poolSources[partition] = map[int][]int{}
+		for k := range p.Partitions[partition].Sources {
+			of := p.Partitions[partition].Sources[k].Pool
+			p.poolSources[partition][of] = append(p.poolSources[partition][of], k)
+		}
+	}
+	return p.poolSources[partition][pool]
 }
 
 // addRequest counts the jobs of a request in a partition, by what keeps them from running there.

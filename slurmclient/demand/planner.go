@@ -30,6 +30,8 @@ type planner struct {
 	filters map[filterKey]*shapeFilter
 	// alikeNodes are the nodes of the partitions' sources, nil until needed, see alikeNodesOf.
 	alikeNodes [][][]nodesOfSource
+	// poolSources has the sources of the partitions by pool, nil until needed, see sourcesOfPool.
+	poolSources []map[int][]int
 	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
 	// limits are enforced.
 	limitsNodes, enforcementUnknown bool

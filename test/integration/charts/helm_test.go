@@ -134,7 +134,7 @@ func flagsOf(t *testing.T, program string) map[string]bool {
 		t.Fatalf("%s --help: %v\n%s", program, err, help)
 	}
 	flags := map[string]bool{}
-	for _, match := range regexp.MustCompile(`(?m)^ +(?:-., )?--(\[no-\])?([a-z0-9][-.a-z0-9]*)`).FindAllSubmatch(
+	for _, match := range regexp.MustCompile(`(?m)^ +(?:-., )?--(\[no-\])?([a-z0-9][-._a-z0-9]*)`).FindAllSubmatch(
 		help, -1) {
 		flags[string(match[2])] = true
 		if len(match[1]) > 0 {
