@@ -140,6 +140,10 @@ const stateSigns = "*~#!%$@^-+"
 const unavailableSigns = "*~#!%@^"
 
 func (c *Commands) addNodeStates() {
+	reservations := map[string]string{}
+	for _, f := range c.showRecords("node") {
+		reservations[f["NodeName"]] = f["ReservationName"]
+	}
 	seen := map[string]bool{}
 	for _, f := range c.rows("sinfo", "-a", "-h", "-N", "-o", "%N|%R|%T") {
 		word := strings.TrimRight(f[2], stateSigns)
@@ -150,6 +154,9 @@ func (c *Commands) addNodeStates() {
 		if !seen[f[0]] {
 			seen[f[0]] = true
 			c.add(1, "slurm_nodes", "state", word)
+			if r := reservations[f[0]]; r != "" {
+				c.add(1, "slurm_reservation_nodes_by_state", "reservation", r, "state", word)
+			}
 		}
 	}
 	for _, f := range c.rows("sinfo", "-a", "-h", "-o", "%R|%C") {
@@ -227,6 +234,20 @@ func (c *Commands) addNodes() {
 			c.add(n, "slurm_node_gpus_allocated", "node", f[0], "type", kind)
 			c.add(n, "slurm_gpus_allocated", "type", kind)
 		}
+		c.addOtherGRES(f[1], "slurm_node_gres", f[0])
+		c.addOtherGRES(f[2], "slurm_node_gres_allocated", f[0])
+	}
+}
+
+// gresPattern matches one generic resource in a GRES column: its name, its type and its count.
+var gresPattern = regexp.MustCompile(`(?:^|,)([a-z]\w*):(?:(\(null\)|[a-zA-Z]\w*):)?(\d+)`)
+
+// addOtherGRES adds the generic resources of a GRES column that are no GPUs.
+func (c *Commands) addOtherGRES(column, name, node string) {
+	for _, m := range gresPattern.FindAllStringSubmatch(column, -1) {
+		if m[1] != "gpu" {
+			c.add(c.parseNumber(m[3]), name, "node", node, "gres", m[1], "type", strings.TrimPrefix(m[2], "(null)"))
+		}
 	}
 }
 
@@ -278,7 +299,18 @@ func (c *Commands) addStatistics() {
 		"slurm_backfill_jobs_total")
 	c.add(c.parseNumber(findSubmatch(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)),
 		"slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
+	for _, m := range userCallsPattern.FindAllStringSubmatch(text, -1) {
+		calls := c.parseNumber(m[2])
+		if m[1] == "root" || m[1] == "slurm" {
+			calls = math.NaN() // the comparison itself calls slurmctld, and so does slurmrestd
+		}
+		c.add(calls, "slurm_rpc_user_requests_total", "user", m[1])
+	}
 }
+
+// userCallsPattern matches a row of sdiag's calls by user, whose uid is in brackets, unlike the number of a type of call: only
+// types are in capital letters.
+var userCallsPattern = regexp.MustCompile(`(?m)^\t([a-z][-\w]*)\s*\(\s*\d+\) count:(\d+)`)
 
 func findSubmatch(t testing.TB, text, pattern string) string {
 	t.Helper()
