@@ -312,3 +312,19 @@ func TestAWorkerThatServesStaysBesideANamesake(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUpdateGivesTheNameOfAFreeKubernetesNode: the Kubernetes nodes have the names of the workers, and a worker that waits may have only
+// the free one, n-1. With another name, two workers would wait and the update would never end.
+func TestAnUpdateGivesTheNameOfAFreeKubernetesNode(t *testing.T) {
+	changes := []func(*planInput){withWorker(3, func(w *Worker) {
+		*w = Worker{Pod: w.Pod, UID: w.UID, Slot: w.Slot, Revision: "new", Created: noon.Add(-time.Minute), NeverStarted: true,
+			DrainMark: w.DrainMark}
+	})}
+	for ordinal, kubeNode := range []string{"n-3", "n-2", "n-0"} {
+		changes = append(changes, withWorker(ordinal, func(w *Worker) {
+			w.Revision, w.KubeNode, w.BlocksKubeNode = "old", kubeNode, true
+		}))
+	}
+	changes = append(changes, func(s *planInput) { delete(s.observed.Slurm.Records, "n-3") }, withMost(4))
+	expectSteps(t, newInput(4, 4, changes...), "annotate n-1 Update", "drain n-1")
+}

@@ -358,8 +358,8 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	}
 	out := limit - max(0, absent)
 	available := b.slurm.sorted(c.available)
-	rank := map[bool]int{true: -1} // those that block a Kubernetes node go first
-	slices.SortStableFunc(available, func(x, y *Worker) int { return rank[x.BlocksKubeNode] - rank[y.BlocksKubeNode] })
+	held := b.heldKubeNodes()
+	slices.SortStableFunc(available, func(x, y *Worker) int { return blockingRank(x, held) - blockingRank(y, held) })
 	if out == 0 && len(available) > 0 && available[0].BlocksKubeNode {
 		out = 1 // else a worker would wait for the update of another, and that for the worker
 	}
@@ -374,4 +374,17 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 			out--
 		}
 	}
+}
+
+// blockingRank orders the outdated workers in service: first those whose names keep newer workers from Kubernetes nodes without a worker.
+// A waiting worker goes to such a node as soon as the name is free. One that waits for a Kubernetes node with a worker would wait for a
+// second update.
+func blockingRank(w *Worker, held map[string]bool) int {
+	switch {
+	case !w.BlocksKubeNode:
+		return 2
+	case held[w.SlurmName]:
+		return 1
+	}
+	return 0
 }
