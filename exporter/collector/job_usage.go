@@ -51,7 +51,7 @@ type jobUsage struct {
 // ownerKind are the counters of one kind of owners of jobs.
 type ownerKind struct {
 	label, noun string
-	// ownerOf returns the owner of a job, and amounts those of all jobs.
+	// ownerOf returns the owner of a job. amounts returns what the jobs of each owner have.
 	ownerOf func(j *slurm.Job) string
 	amounts func(t *tally.JobTotals) map[string]*tally.Jobs
 	// hasWaits is whether there is a histogram of waiting times.
@@ -83,12 +83,12 @@ func usersOfJobs() *ownerKind {
 func newJobUsage(kinds ...*ownerKind) *jobUsage {
 	o := &jobUsage{registry: prometheus.NewRegistry(), kinds: kinds}
 	for _, k := range kinds {
-		k.register(o.registry)
+		k.registerMetrics(o.registry)
 	}
 	return o
 }
 
-func (k *ownerKind) register(to *prometheus.Registry) {
+func (k *ownerKind) registerMetrics(to *prometheus.Registry) {
 	k.known, k.unknownGPUs = map[string]bool{}, map[string]bool{}
 	counter := func(name, help string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "slurm_" + k.label + name, Help: help}, []string{k.label})
@@ -165,6 +165,7 @@ func (k *ownerKind) setRunning(jobs map[string]*tally.Jobs) {
 	k.addSeconds(0)
 }
 
+// addSeconds adds a time to the counters of the owners whose jobs ran in the last snapshot.
 func (k *ownerKind) addSeconds(took time.Duration) {
 	for series, a := range k.running {
 		k.cpus.WithLabelValues(series).Add(float64(a.CPUs) * took.Seconds())

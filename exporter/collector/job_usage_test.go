@@ -35,22 +35,7 @@ func recordUsage(t *testing.T, readings ...*slurmclient.Snapshot) map[string]flo
 	for _, s := range readings {
 		o.Record(s)
 	}
-	families, err := o.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			name := f.GetName() + seriesLabels(m)
-			if h := m.GetHistogram(); h != nil {
-				out[name] = float64(h.GetSampleCount())
-			} else {
-				out[name] = m.GetCounter().GetValue()
-			}
-		}
-	}
-	return out
+	return gatherSeries(t, o.registry)
 }
 
 func TestJobUsage(t *testing.T) {

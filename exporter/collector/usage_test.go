@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -32,15 +33,26 @@ func nodeReading(second int, nodes ...*slurm.Node) *slurmclient.Snapshot {
 // countedSeconds returns the counters that are not 0, by name and label values.
 func countedSeconds(t *testing.T, o *NodeTime) map[string]float64 {
 	t.Helper()
-	families, err := o.registry.Gather()
+	out := gatherSeries(t, o.registry)
+	maps.DeleteFunc(out, func(_ string, v float64) bool { return v == 0 })
+	return out
+}
+
+// gatherSeries returns the values of counters, and the counts of histograms, by name and label values.
+func gatherSeries(t *testing.T, from prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if v := m.GetCounter().GetValue(); v != 0 {
-				out[f.GetName()+seriesLabels(m)] = v
+			name := f.GetName() + seriesLabels(m)
+			if h := m.GetHistogram(); h != nil {
+				out[name] = float64(h.GetSampleCount())
+			} else {
+				out[name] = m.GetCounter().GetValue()
 			}
 		}
 	}

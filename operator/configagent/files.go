@@ -82,7 +82,7 @@ func (f Files) text(name string) string { return string(f[name].Content) }
 // jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
 func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
 
-// keySet returns the ids of the keys in slurm.jwks, empty if there is none or it is empty.
+// keySet returns the ids of the keys in slurm.jwks, empty without keys.
 func (f Files) keySet() string {
 	if strings.TrimSpace(f.text("slurm.jwks")) == "" {
 		return ""

@@ -110,7 +110,7 @@ func (j *Job) RequestedGPUTypes() (byType map[string]uint64, ok bool) {
 	return types, true
 }
 
-// typesOfGPUs divides a number of GPUs by type, with "" for those of no type.
+// typesOfGPUs divides a number of GPUs by type. GPUs without a type are under "".
 func typesOfGPUs(gres map[string]uint64, total uint64) map[string]uint64 {
 	out := map[string]uint64{}
 	for name, n := range gres {

@@ -371,7 +371,7 @@ func (s Slurmctld) ping(ctx context.Context) string {
 	defer cancel()
 	out, _ := s.scontrol(ctx, "ping").Output()
 	if ctx.Err() != nil {
-		return "" // those of which it has not spoken may be up
+		return "" // the slurmctlds that it has not named may be up
 	}
 	return string(out)
 }

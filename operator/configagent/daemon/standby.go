@@ -52,8 +52,8 @@ func isServedByAnother(ping, host string, heartbeat int) bool {
 	return isStandby(ping, host) || isAnyUp && isHeartbeatOfAnother(heartbeat, hosts, host)
 }
 
-// isHeartbeatOfAnother reports whether a heartbeat is that of another one of several slurmctlds than that of a host, which is among them.
-// It may be that of a slurmctld that was removed from slurm.conf since.
+// isHeartbeatOfAnother reports whether another of several slurmctlds wrote the heartbeat than the one on a host, which is one of them. A
+// slurmctld that slurm.conf does not name any more counts as none.
 func isHeartbeatOfAnother(heartbeat int, hosts []string, host string) bool {
 	own := slices.Index(hosts, host)
 	return own >= 0 && heartbeat != noHeartbeat && heartbeat != own && heartbeat < len(hosts)

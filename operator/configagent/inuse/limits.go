@@ -15,7 +15,7 @@ import (
 )
 
 // endsAtLimits reports whether slurmctld with the settings ends running jobs beyond the limits of associations and QOS. With safe, which
-// all includes, it starts only jobs that can end within the limits, and ends none.
+// all includes, it starts only jobs that can end within the limits, and ends none. 2 is another word for limits.
 func endsAtLimits(settings []slurmconf.Setting) bool {
 	out := false
 	for _, setting := range settings {
@@ -26,7 +26,8 @@ func endsAtLimits(settings []slurmconf.Setting) bool {
 		for i := range words {
 			words[i] = strings.TrimSpace(words[i])
 		}
-		out = slices.Contains(words, "limits") && !slices.Contains(words, "safe") && !slices.Contains(words, "all")
+		has := func(word string) bool { return slices.Contains(words, word) }
+		out = (has("limits") || has("2")) && !has("safe") && !has("all")
 	}
 	return out
 }

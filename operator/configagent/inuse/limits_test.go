@@ -13,6 +13,8 @@ func TestLimitsThatAreEnforcedFromNowOn(t *testing.T) {
 		"would end jobs that have used more: 5"
 	for _, tc := range []struct{ name, before, after, jobs, want string }{
 		{"limits", "associations", "associations,limits", running, waiting},
+		{"limits, by their number", "associations", "2", running, waiting},
+		{"associations, by their number", "none", "1", running, ""},
 		{"safe, which ends no job", "qos", "QOS,Safe", running, ""},
 		{"limits and safe", "associations", "limits,safe", running, ""},
 		{"all, which includes safe", "associations", "all", running, ""},
