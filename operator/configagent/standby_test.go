@@ -100,7 +100,7 @@ func TestAStandbyKeepsNothingForOtherPods(t *testing.T) {
 }
 
 // TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods: it has confirmed B beside the slurmctld that serves with C. While it does not
-// run, nothing says that the other one serves.
+// run, nothing shows that the other one serves.
 func TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods(t *testing.T) {
 	// newLatePair returns such a pair, and whether the standby runs.
 	newLatePair := func(t *testing.T) (serving, standby *env, runs *bool) {

@@ -145,7 +145,7 @@ func (s *observation) namesOfOtherPods(pods map[string]*corev1.Pod) map[string]s
 		}
 		for _, w := range own[other.SlurmName] {
 			if w.Pod != other.Pod && !other.Finished && goesFirst(&other, w) {
-				w.Namesake = "pod " + other.Pod
+				w.Namesake, w.NamesakeHasRun = "pod "+other.Pod, w.NamesakeHasRun || hasRun(&other)
 			}
 		}
 	}
@@ -154,8 +154,12 @@ func (s *observation) namesOfOtherPods(pods map[string]*corev1.Pod) map[string]s
 
 // goesFirst reports whether of two pods of one Slurm node name the first keeps it: its slurmd has run, or else it is older.
 func goesFirst(a, b *plan.Worker) bool {
-	hasRun := a.KubeNode != "" && (!a.NeverStarted || !a.Registered.IsZero())
-	return hasRun || cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod)) < 0
+	return hasRun(a) || cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod)) < 0
+}
+
+// hasRun reports whether slurmd has run in a pod.
+func hasRun(w *plan.Worker) bool {
+	return w.KubeNode != "" && (!w.NeverStarted || !w.Registered.IsZero())
 }
 
 // includesFiles reports whether lines of slurm.conf include files, which may name nodes.

@@ -151,7 +151,7 @@ func (b *planRun) deletePods() {
 	b.actions.Displaced = len(b.displaced) > 0
 	for _, w := range b.displaced { // its replacement comes once it is gone
 		precondition := NoPrecondition
-		if w.KubeNode != "" && b.rules.OwnedByOther(b.slurm, w.SlurmName) == "" { // its kubelet may have started slurmd since
+		if w.KubeNode != "" && b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) == "" { // its kubelet may have started slurmd since
 			precondition = PreconditionNotServed
 		}
 		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: precondition, PodCreated: w.Created,

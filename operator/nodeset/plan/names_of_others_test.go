@@ -269,6 +269,7 @@ func TestAWorkerThatServesStaysBesideANamesake(t *testing.T) {
 		record   *Record
 		kubeNode string
 		stale    bool
+		hasRun   bool // the other pod's slurmd has run
 		want     bool // the pod is deleted
 	}{
 		{name: "it serves", record: &serving, kubeNode: "kube-0"},
@@ -280,11 +281,13 @@ func TestAWorkerThatServesStaysBesideANamesake(t *testing.T) {
 		{name: "nothing serves", kubeNode: "kube-0", record: with(func(r *Record) { r.Future, r.Busy = true, false }), want: true},
 		{name: "Slurm does not know it", kubeNode: "kube-0", want: true},
 		{name: "nothing was read", kubeNode: "kube-0", stale: true},
+		{name: "nothing was read, and the other pod may have jobs", kubeNode: "kube-0", stale: true, hasRun: true, want: true},
+		{name: "it serves, by the last reading, and the other pod has run", record: &serving, kubeNode: "kube-0", stale: true, hasRun: true},
 		{name: "it is not scheduled", stale: true, want: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := Worker{Pod: "gpu-0", UID: "u", SlurmName: "gpu-0", KubeNode: tc.kubeNode, Revision: "r", NeverStarted: true,
-				Created: created, Namesake: "pod other-0"}
+				Created: created, Namesake: "pod other-0", NamesakeHasRun: tc.hasRun}
 			slurm := SlurmReading{Connected: true, Known: true, Fresh: !tc.stale, NodesReadAt: now, JobsReadAt: now,
 				Records: map[string]Record{}}
 			if tc.record != nil {
@@ -299,7 +302,7 @@ func TestAWorkerThatServesStaysBesideANamesake(t *testing.T) {
 					continue
 				}
 				deleted = true
-				if got := s.IsMetBy(&serving); got != (tc.kubeNode == "") {
+				if got := s.IsMetBy(&serving); got != (tc.kubeNode == "" || tc.stale) {
 					t.Errorf("that slurmd of the pod has registered since keeps the pod: %t", !got)
 				}
 				if !s.IsMetBy(tc.record) {

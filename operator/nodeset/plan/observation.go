@@ -146,6 +146,8 @@ type Worker struct {
 	ExposedTo string
 	// Namesake is a pod with the worker's Slurm node name that goes first: it is older, or its slurmd has run. Empty for none.
 	Namesake string
+	// NamesakeHasRun reports that slurmd has run in such a pod, and may have jobs.
+	NamesakeHasRun bool
 	// BlocksKubeNode reports that the worker is outdated and that newer ones avoid the Kubernetes node that has the worker's Slurm node
 	// name, on which it does not run.
 	BlocksKubeNode bool

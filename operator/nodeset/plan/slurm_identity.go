@@ -124,10 +124,10 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 
 // isDisplaced reports whether another pod has the worker's name, or a fresh reading shows that its Slurm node belongs to somebody else,
 // before slurmd has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there. The kubelet may be
-// late to report a slurmd, so a scheduled worker needs a fresh reading.
+// late to report a slurmd, so a scheduled worker needs a fresh reading, unless the other pod may have jobs that its slurmd would end.
 func (b *planRun) isDisplaced(w *Worker) bool {
 	isOthers := b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
-	hasNamesake := w.Namesake != "" && (b.slurm.Fresh || w.KubeNode == "")
+	hasNamesake := w.Namesake != "" && (b.slurm.Fresh || w.KubeNode == "" || w.NamesakeHasRun)
 	return w.hasNeverRun() && !b.desired.Deleting && (hasNamesake || isOthers) && !b.slurm.mayServe(w)
 }
 
