@@ -44,7 +44,7 @@ func jobResource() *resource[slurm.Job] {
 			v1alpha1.FieldName: byName, v1alpha1.FieldJobID: byJobID, v1alpha1.FieldArrayJobID: byArrayJobID,
 		},
 		newObject: func(s placement, j *slurm.Job) runtime.Object { return jobObject(s, j) },
-		newList: func(matches []match[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
+		newList: func(matches []match[slurm.Job], meta metav1.ListMeta, version version) runtime.Object {
 			out := &v1alpha1.SlurmJobList{ListMeta: meta, Items: make([]v1alpha1.SlurmJob, len(matches))}
 			for i, m := range matches {
 				out.Items[i] = *jobObject(m.cluster.placement(version), m.record)

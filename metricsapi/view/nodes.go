@@ -36,7 +36,7 @@ func nodeResource() *resource[slurm.Node] {
 			v1alpha1.FieldNode: byNode, v1alpha1.FieldName: byName,
 		},
 		newObject: func(s placement, n *slurm.Node) runtime.Object { return nodeObject(s, n) },
-		newList: func(matches []match[slurm.Node], meta metav1.ListMeta, version uint64) runtime.Object {
+		newList: func(matches []match[slurm.Node], meta metav1.ListMeta, version version) runtime.Object {
 			out := &v1alpha1.SlurmNodeList{ListMeta: meta, Items: make([]v1alpha1.SlurmNode, len(matches))}
 			for i, m := range matches {
 				out.Items[i] = *nodeObject(m.cluster.placement(version), m.record)

@@ -18,7 +18,7 @@ import (
 type placement struct {
 	ref     ClusterRef
 	prefix  string
-	version uint64
+	version version
 }
 
 // meta returns the metadata of the object with the key. born distinguishes two records that had
@@ -26,7 +26,7 @@ type placement struct {
 func (s placement) meta(kind, key string, born slurm.Time, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: s.ref.Namespace, Name: s.prefix + key, Labels: labels,
-		ResourceVersion: strconv.FormatUint(s.version, 10),
+		ResourceVersion: s.version.String(),
 		UID: uidOf(s.ref.Kind, s.ref.Namespace, s.ref.Name, kind, key,
 			strconv.FormatInt(int64(born), 10)),
 	}
@@ -65,6 +65,6 @@ func labelsOf(pairs map[string]string, partitions []string) map[string]string {
 func isLabelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }
 
 // placement returns the placement of the cluster's objects.
-func (p *clusterRecords[T]) placement(version uint64) placement {
-	return placement{p.ref, p.prefix, version}
+func (p *clusterRecords[T]) placement(v version) placement {
+	return placement{p.ref, p.prefix, v}
 }

@@ -17,11 +17,16 @@ type match[T any] struct {
 
 // continueToken is the position of a page: the record after which the next page begins.
 type continueToken struct {
-	// Version is the version of the frame; 0 means the newest.
-	Version uint64     `json:"v"`
-	Ref     ClusterRef `json:"h"`
-	Key     string     `json:"k"`
+	// Version is the list's, of the frame with which it began; 0 means the newest frame.
+	Version version `json:"v"`
+	// Others are the versions of the frames with which other replicas continue the list.
+	Others []version  `json:"o,omitempty"`
+	Ref    ClusterRef `json:"h"`
+	Key    string     `json:"k"`
 }
+
+// maxReplicas is the maximum number of replicas that continue a list.
+const maxReplicas = 16
 
 // encode returns the token as text.
 func (p continueToken) encode() string {

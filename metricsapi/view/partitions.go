@@ -35,7 +35,7 @@ func partitionResource() *resource[slurm.Partition] {
 			v1alpha1.FieldName: byName,
 		},
 		newObject: func(s placement, p *slurm.Partition) runtime.Object { return partitionObject(s, p) },
-		newList: func(matches []match[slurm.Partition], meta metav1.ListMeta, version uint64) runtime.Object {
+		newList: func(matches []match[slurm.Partition], meta metav1.ListMeta, version version) runtime.Object {
 			out := &v1alpha1.SlurmPartitionList{ListMeta: meta, Items: make([]v1alpha1.SlurmPartition, len(matches))}
 			for i, m := range matches {
 				out.Items[i] = *partitionObject(m.cluster.placement(version), m.record)

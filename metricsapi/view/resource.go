@@ -33,7 +33,7 @@ type resource[T any] struct {
 
 	newObject func(placement, *T) runtime.Object
 	// newList returns a list of records, and newEmpty an empty object.
-	newList  func([]match[T], metav1.ListMeta, uint64) runtime.Object
+	newList  func([]match[T], metav1.ListMeta, version) runtime.Object
 	newEmpty func() runtime.Object
 	table    table
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,8 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// maxItems is the maximum number of objects in a response. An unpaged list could otherwise
-// contain a hundred thousand jobs.
+// maxItems is the maximum number of objects in a page. A list without a limit contains all objects, as the fallback of client-go
+// and its informers expect, and waits for other such lists (longLists).
 const maxItems = 10_000
 
 // store serves requests for one resource.
@@ -30,6 +31,7 @@ type store[T any] struct {
 	guard     accessGuard
 	clock     func() time.Time
 	maxAge    time.Duration
+	long      longLists
 }
 
 // restStorage are the interfaces that k8s.io/apiserver requires of a store.
@@ -182,28 +184,26 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	if err != nil {
 		return nil, err
 	}
-	f, after, err := s.frameToList(a.newest, opts)
+	list, err := s.frameToList(ctx, &a, opts)
 	if err != nil {
 		return nil, err
 	}
-	if after == nil {
+	if list.after == nil {
 		s.warn(ctx, a.viewer)
 	}
-	most := maxItems
-	if opts.Limit > 0 && opts.Limit < maxItems {
-		most = int(opts.Limit)
+	most := math.MaxInt
+	if opts.Limit > 0 {
+		most = int(min(opts.Limit, maxItems))
 	}
-	matches, more := selectPage(s.resource, f, a.criteria, a.viewer, after, most)
-	if more && opts.Limit == 0 {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is the maximum for "+
-			"one response: "+
-			"request pages (limit and continue, as kubectl does by default) or use a selector", maxItems,
-			s.resource.plural))
+	f := list.frame
+	matches, more := selectPage(s.resource, f, a.criteria, a.viewer, list.after, most)
+	if err := s.long.wait(ctx, v1alpha1.Resource(s.resource.plural), len(matches)); err != nil {
+		return nil, err
 	}
-	meta := metav1.ListMeta{ResourceVersion: formatVersion(f.version)}
+	meta := metav1.ListMeta{ResourceVersion: list.version.String()}
 	if more {
 		last := matches[len(matches)-1]
-		meta.Continue = continueToken{f.version, last.cluster.ref, s.resource.key(last.record)}.encode()
+		meta.Continue = continueToken{list.version, list.others, last.cluster.ref, s.resource.key(last.record)}.encode()
 		if a.coversEverything(f) {
 			n := countRemaining(f, a.criteria, last, s.resource)
 			meta.RemainingItemCount = &n

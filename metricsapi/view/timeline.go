@@ -32,10 +32,10 @@ type clusterRecords[T any] struct {
 
 // frame contains the records of all clusters at one moment. It is immutable.
 type frame[T any] struct {
-	version  uint64
+	version  version
 	clusters []*clusterRecords[T] // sorted by ref
 	// before is the version of the frame that changes are relative to.
-	before  uint64
+	before  version
 	changes []change[T]
 }
 
@@ -52,8 +52,15 @@ type timeline[T any] struct {
 	sources  func() ([]Source, error)
 	clock    func() time.Time
 	onPanic  func(cluster string, err error)
+	replica  version
+	// maxAge is how old the facts of a cluster may be that is served.
+	maxAge time.Duration
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// factsSince is when the facts of the newest frame were last known to be right, but for clusters that are too old to be served.
+	factsSince time.Time
+	// given is the latest version that a client got.
+	given   version
 	frames  []*frame[T] // oldest first
 	changed chan struct{}
 }
@@ -67,9 +74,9 @@ const (
 	changesShare = 4
 )
 
-func newTimeline[T any](n *resource[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
-	return &timeline[T]{resource: n, sources: sources, clock: clock, onPanic: func(string, error) {},
-		changed: make(chan struct{})}
+func newTimeline[T any](n *resource[T], dir Directory, cfg Config, replica version) *timeline[T] {
+	return &timeline[T]{resource: n, sources: dir.Sources, clock: cfg.Now, onPanic: cfg.OnPanic, replica: replica,
+		maxAge: cfg.MaxAge, changed: make(chan struct{})}
 }
 
 // refresh reads the sources and returns the newest frame. It returns a ServiceUnavailable error
@@ -81,7 +88,24 @@ func (t *timeline[T]) refresh() (*frame[T], error) {
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
-	return t.advance(t.clustersOf(sources, t.newest())), nil
+	// The facts are at least as new as those of the snapshots before the records are read.
+	now := t.clock()
+	t.factsSince = oldestFact(t.resource, sources, now, t.maxAge)
+	return t.advance(t.clustersOf(sources, t.newest()), now), nil
+}
+
+// oldestFact returns when the oldest fact of the clusters was last known to be right, now if there is none. Clusters whose facts are
+// older than maxAge do not count, because requests for them are refused.
+func oldestFact[T any](n *resource[T], sources []Source, now time.Time, maxAge time.Duration) time.Time {
+	oldest := now
+	for _, s := range sources {
+		if snapshot, err := s.Snapshot(); err == nil {
+			if _, poll := n.read(snapshot); poll.Known && poll.Age(now) <= maxAge && poll.AsOf().Before(oldest) {
+				oldest = poll.AsOf()
+			}
+		}
+	}
+	return oldest
 }
 
 func (t *timeline[T]) newest() *frame[T] {
@@ -93,14 +117,14 @@ func (t *timeline[T]) newest() *frame[T] {
 
 // advance creates a frame from the clusters' records, unless the newest frame is the same for
 // clients.
-func (t *timeline[T]) advance(parts []*clusterRecords[T]) *frame[T] {
+func (t *timeline[T]) advance(parts []*clusterRecords[T], now time.Time) *frame[T] {
 	last := t.newest()
 	if last != nil && slices.Equal(parts, last.clusters) {
 		return last
 	}
-	next := &frame[T]{version: uint64(max(t.clock().UnixMicro(), 1)), clusters: parts}
+	next := &frame[T]{version: newVersion(now, t.replica, now.Sub(t.factsSince)), clusters: parts}
 	if last != nil {
-		next.version = max(next.version, last.version+1)
+		next.version = max(next.version, last.version.within().next(), t.given.within().next())
 		next.before, next.changes = last.version, changesOf(t.resource, last.clusters, parts)
 		if samePolicy(last.clusters, parts) && len(next.changes) == 0 && sameKnown(last.clusters, parts) {
 			// The slices are new but the records are the same, as after a reconnect or a poll that
@@ -116,6 +140,16 @@ func (t *timeline[T]) advance(parts []*clusterRecords[T]) *frame[T] {
 	return next
 }
 
+// latestVersion returns the latest version that a client may have seen.
+func (t *timeline[T]) latestVersion() version {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if newest := t.newest(); newest != nil {
+		return max(t.given, newest.version.within())
+	}
+	return t.given
+}
+
 // latest returns the newest frame, nil before the first one, and a channel that is closed when
 // there is a newer one.
 func (t *timeline[T]) latest() (*frame[T], <-chan struct{}) {
@@ -125,11 +159,46 @@ func (t *timeline[T]) latest() (*frame[T], <-chan struct{}) {
 }
 
 // frameAt returns the frame of a version, or nil if it is not kept.
-func (t *timeline[T]) frameAt(version uint64) *frame[T] {
+func (t *timeline[T]) frameAt(v version) *frame[T] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.frames {
-		if f.version == version {
+		if f.version == v {
+			return f
+		}
+	}
+	return nil
+}
+
+// versionOfState returns a version of a frame that is as new as possible: clients that continue from it need only the changes after
+// the last reading.
+func (t *timeline[T]) versionOfState(f *frame[T]) version {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if newest := t.newest(); newest == nil || f.version != newest.version {
+		return f.version
+	}
+	now := t.clock()
+	t.given = max(t.given, f.version, newVersion(now, t.replica, now.Sub(t.factsSince)))
+	return t.given
+}
+
+// frameToContinue returns the frame from which changes have to be sent to a client that has seen a version, or nil if it is not kept.
+// The version may be of another replica: then the frame is one whose facts are not newer than those of the version, so that
+// clients get some changes again, but miss none.
+func (t *timeline[T]) frameToContinue(seen version) *frame[T] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own, until := seen.replica() == t.replica, seen.at()
+	if !own {
+		since, known := seen.factsSince()
+		if !known {
+			return nil
+		}
+		until = since.Add(-clockSkew)
+	}
+	for _, f := range slices.Backward(t.frames) {
+		if !f.version.at().After(until) {
 			return f
 		}
 	}

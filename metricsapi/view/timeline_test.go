@@ -8,13 +8,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // newJobTimeline returns a timeline of the jobs in a directory.
 func newJobTimeline(d *fakeDirectory) *timeline[slurm.Job] {
-	return newTimeline(jobResource(), d.Sources, noon)
+	return newTimeline(jobResource(), d, Config{Now: noon, MaxAge: metricsapi.DefaultMaxAge}, 7)
 }
 
 func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
@@ -178,8 +179,8 @@ func TestVersionsGrowThoughTheClockStands(t *testing.T) {
 	d := newDirectory()
 	line := newJobTimeline(d)
 	last := refreshed(t, line).version
-	if want := uint64(noon().UnixMicro()); last != want {
-		t.Errorf("the first version is %d, want the time, %d", last, want)
+	if at := last.at(); !at.Equal(noon()) {
+		t.Errorf("the first version is of %s, want the time, %s", at, noon())
 	}
 	for i := range 3 {
 		d.set(sourceOf(clusterRef("a", "red"), uint64(i+1), newJob(uint32(i+1), slurm.JobPending)))

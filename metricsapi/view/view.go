@@ -32,6 +32,7 @@ type View struct {
 	jobs       *timeline[slurm.Job]
 	nodes      *timeline[slurm.Node]
 	partitions *timeline[slurm.Partition]
+	long       longLists
 }
 
 // New returns a View of the clusters. Watches receive changes only while Run is running.
@@ -45,12 +46,12 @@ func New(dir Directory, cfg Config) *View {
 	if cfg.OnPanic == nil {
 		cfg.OnPanic = func(string, error) {}
 	}
+	replica := newReplica()
 	v := &View{
-		cfg: cfg, directory: dir, jobs: newTimeline(jobResource(), dir.Sources, cfg.Now),
-		nodes:      newTimeline(nodeResource(), dir.Sources, cfg.Now),
-		partitions: newTimeline(partitionResource(), dir.Sources, cfg.Now),
+		cfg: cfg, directory: dir, long: newLongLists(), jobs: newTimeline(jobResource(), dir, cfg, replica),
+		nodes:      newTimeline(nodeResource(), dir, cfg, replica),
+		partitions: newTimeline(partitionResource(), dir, cfg, replica),
 	}
-	v.jobs.onPanic, v.nodes.onPanic, v.partitions.onPanic = cfg.OnPanic, cfg.OnPanic, cfg.OnPanic
 	return v
 }
 
@@ -82,6 +83,7 @@ func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
 func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
 		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
+		long: v.long,
 		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural,
 			hasOwners: line.resource.owner != nil},
 	}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -34,6 +33,9 @@ type watcher[T any] struct {
 	marksEndOfState bool // whether a bookmark follows them
 	bookmarks       bool
 	lastBookmark    time.Time
+	// has is the version that the client has; isForeign is whether another replica made it.
+	has       version
+	isForeign bool
 }
 
 // Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
@@ -48,7 +50,7 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	}
 	w := &watcher[T]{store: s, query: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
 		lastBookmark: s.clock()}
-	if err := w.start(opts); err != nil {
+	if err := w.start(ctx, opts); err != nil {
 		return nil, err
 	}
 	if w.sendsState { // otherwise the preceding list had the warning
@@ -64,27 +66,27 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 }
 
 // start determines the frame at which the watch begins.
-func (w *watcher[T]) start(opts *internalversion.ListOptions) error {
+func (w *watcher[T]) start(ctx context.Context, opts *internalversion.ListOptions) error {
 	asked, err := parseVersion(opts.ResourceVersion)
 	if err != nil {
 		return err
 	}
-	newest := w.query.newest
-	w.sent = newest
+	w.sent, w.has = w.query.newest, w.query.newest.version
 	if send := opts.SendInitialEvents; send != nil && *send {
-		if asked > newest.version {
-			return storage.NewTooLargeResourceVersionError(asked, newest.version, 1)
+		if err := w.store.waitForVersion(ctx, &w.query, asked); err != nil {
+			return err
 		}
-		w.sendsState, w.marksEndOfState = true, w.bookmarks
+		w.sent, w.has, w.sendsState, w.marksEndOfState = w.query.newest, w.query.newest.version, true, w.bookmarks
 		return nil
 	}
 	if asked == 0 {
 		w.sendsState = opts.SendInitialEvents == nil
 		return nil
 	}
-	if w.sent = w.store.timeline.frameAt(asked); w.sent == nil {
-		return newExpired(opts.ResourceVersion)
+	if w.sent = w.store.timeline.frameToContinue(asked); w.sent == nil {
+		return newExpired(asked)
 	}
+	w.has, w.isForeign = asked, asked.replica() != w.store.timeline.replica
 	return nil
 }
 
@@ -109,7 +111,13 @@ func (w *watcher[T]) run(ctx context.Context) {
 			w.send(ctx, watch.Event{Type: watch.Error, Object: statusOf(err)})
 			return
 		}
-		if !w.sendChanges(ctx, newest) {
+		if w.isForeign {
+			if !w.catchUp(ctx) {
+				return
+			}
+			continue
+		}
+		if !w.sendChanges(ctx, newest) || !w.sendBookmark(ctx) {
 			return
 		}
 		select {
@@ -119,6 +127,13 @@ func (w *watcher[T]) run(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// catchUp waits until the newest frame is as new as what the client has seen from another replica, or until the records have to be
+// checked again. Before that, the client would get states that are older than what it has. It returns false when ctx has ended.
+func (w *watcher[T]) catchUp(ctx context.Context) bool {
+	w.isForeign = !w.store.waitForFacts(ctx, &w.query, w.has.at().Add(clockSkew), recheckEvery)
+	return ctx.Err() == nil
 }
 
 // checkUsable returns an error if the watch cannot continue with the newest frame. A cluster that
@@ -172,12 +187,32 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 	if newest.before != w.sent.version {
 		changes = changesOf(w.store.resource, w.sent.clusters, newest.clusters)
 	}
+	// Only the last event has the version of the newest frame: a client whose watch breaks before it still needs the rest.
+	var last *watch.Event
 	for _, c := range changes {
-		if kind, t := w.classify(c); t != nil && !w.send(ctx, w.event(kind, c.cluster, t, newest.version)) {
+		kind, t := w.classify(c)
+		if t == nil {
+			continue
+		}
+		if last != nil && !w.send(ctx, *last) {
+			return false
+		}
+		e := w.event(kind, c.cluster, t, w.has.within())
+		last = &e
+	}
+	if last != nil {
+		setVersion(last.Object, newest.version)
+		if !w.send(ctx, *last) {
 			return false
 		}
 	}
-	w.sent = newest
+	w.sent, w.has = newest, newest.version
+	return true
+}
+
+// sendBookmark sends a bookmark if the client asked for them and it is time for one. It is sent without changes too, so that a client
+// that comes back, perhaps to another replica, has a version that is still known there.
+func (w *watcher[T]) sendBookmark(ctx context.Context) bool {
 	if now := w.store.clock(); w.bookmarks && now.Sub(w.lastBookmark) >= bookmarkEvery {
 		w.lastBookmark = now
 		return w.bookmark(ctx, nil)
@@ -209,17 +244,24 @@ func (w *watcher[T]) isShown(p *clusterRecords[T], t *T) bool {
 		t) && c.matches(p.ref, t)
 }
 
-func (w *watcher[T]) event(kind watch.EventType, p *clusterRecords[T], t *T, version uint64) watch.Event {
-	return watch.Event{Type: kind, Object: w.store.resource.newObject(p.placement(version), t)}
+func (w *watcher[T]) event(kind watch.EventType, p *clusterRecords[T], t *T, v version) watch.Event {
+	return watch.Event{Type: kind, Object: w.store.resource.newObject(p.placement(v), t)}
 }
 
 func (w *watcher[T]) bookmark(ctx context.Context, annotations map[string]string) bool {
 	o := w.store.resource.newEmpty()
 	if m, ok := o.(metav1.Object); ok {
-		m.SetResourceVersion(formatVersion(w.sent.version))
+		w.has = w.store.timeline.versionOfState(w.sent)
+		m.SetResourceVersion(w.has.String())
 		m.SetAnnotations(annotations)
 	}
 	return w.send(ctx, watch.Event{Type: watch.Bookmark, Object: o})
+}
+
+func setVersion(o runtime.Object, v version) {
+	if m, ok := o.(metav1.Object); ok {
+		m.SetResourceVersion(v.String())
+	}
 }
 
 // send reports whether the client took the event before ctx ended.

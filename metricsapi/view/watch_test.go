@@ -142,8 +142,9 @@ func TestAWatchThatBeginsWithTheState(t *testing.T) {
 	runWatchTest(t, opts, []Source{redSource(1, newJob(1, slurm.JobRunning))}, func(w *watchTest) {
 		w.expect("ADDED red.1, BOOKMARK (end of state)")
 		time.Sleep(bookmarkEvery)
+		w.expect("BOOKMARK")
 		w.dir.set(redSource(2, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending)))
-		w.expect("ADDED red.2, BOOKMARK")
+		w.expect("ADDED red.2")
 	})
 }
 
@@ -153,7 +154,7 @@ func TestAWatchFromAVersion(t *testing.T) {
 	first := refreshed(t, s.timeline)
 	d.set(redSource(2, newJob(1, slurm.JobRunning), newJob(2, slurm.JobPending)))
 	refreshed(t, s.timeline)
-	w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: formatVersion(first.version)})
+	w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: first.version.String()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,4 +197,29 @@ func TestASlowClientGetsTheSum(t *testing.T) {
 			}
 			w.expect("ADDED red.1, ADDED red.2, MODIFIED red.1, DELETED red.2, ADDED red.7")
 		})
+}
+
+// A client whose watch breaks among the changes of one frame gets the rest of them.
+func TestAWatchThatBreaksAmongChanges(t *testing.T) {
+	d := newDirectory(redSource(1))
+	s := newJobStore(d)
+	refreshed(t, s.timeline)
+	begin := s.timeline.versionOfState(refreshed(t, s.timeline))
+	d.set(redSource(2, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending), newJob(3, slurm.JobPending)))
+	refreshed(t, s.timeline)
+	seen, at := map[string]bool{}, begin.String()
+	for _, most := range []int{2, 3} {
+		w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range most {
+			o := (<-w.ResultChan()).Object.(metav1.Object)
+			seen[o.GetName()], at = true, o.GetResourceVersion()
+		}
+		w.Stop()
+	}
+	if want := refreshed(t, s.timeline).version.String(); len(seen) != 3 || at != want {
+		t.Errorf("the client has seen %v, and is at %s, want three jobs and %s", seen, at, want)
+	}
 }

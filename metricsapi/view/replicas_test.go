@@ -1,0 +1,235 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// queue is a Slurm cluster whose jobs change at random. A job's priority grows with each change.
+type queue struct {
+	rng  *rand.Rand
+	jobs map[uint32]uint64
+	born map[uint32]time.Time
+	next uint32
+}
+
+// minJobAge is how long a job is shown at least.
+const minJobAge = 30 * time.Second
+
+func (q *queue) change() {
+	for range q.rng.IntN(4) {
+		id := uint32(q.rng.IntN(int(q.next)) + 1)
+		switch _, ok := q.jobs[id]; {
+		case q.rng.IntN(3) == 0:
+			q.next++
+			q.jobs[q.next], q.born[q.next] = 1, time.Now()
+		case ok && q.rng.IntN(3) == 0 && time.Since(q.born[id]) > minJobAge:
+			delete(q.jobs, id)
+		case ok:
+			q.jobs[id]++
+		}
+	}
+}
+
+// replica is a view that reads the queue on its own.
+type replica struct {
+	store *store[slurm.Job]
+	dir   *fakeDirectory
+}
+
+// startReplica starts a replica whose clock goes wrong by skew.
+func startReplica(ctx context.Context, q *queue, period, took, skew time.Duration) *replica {
+	r := &replica{dir: newDirectory(unreadSource(clusterRef("a", "red")))}
+	now := func() time.Time { return time.Now().Add(skew) }
+	v := New(r.dir, Config{Now: now})
+	r.store = newStore(v, v.jobs, authorizer.AuthorizerFunc(authorizeRequest))
+	go v.Run(ctx)
+	go func() {
+		var last map[uint32]uint64
+		var records []any
+		for sequence := uint64(1); ctx.Err() == nil; {
+			begun := now()
+			time.Sleep(took / 2) // the state is that of a moment during the poll
+			state := maps.Clone(q.jobs)
+			time.Sleep(took / 2)
+			if !maps.Equal(state, last) {
+				records, last = nil, state
+				for _, id := range slices.Sorted(maps.Keys(state)) {
+					records = append(records, newJob(id, slurm.JobPending, func(j *slurm.Job) { j.Priority = slurm.Num(state[id]) }))
+				}
+				sequence++
+			}
+			r.dir.set(sourceReadAt(begun, sequence, records...))
+			time.Sleep(period)
+		}
+	}()
+	return r
+}
+
+func sourceReadAt(at time.Time, sequence uint64, things ...any) Source {
+	s := redSource(sequence, things...)
+	snapshot, _ := s.Snapshot()
+	changed := *snapshot
+	changed.Jobs.ReadAt = at
+	s.Snapshot = func() (*slurmclient.Snapshot, error) { return &changed, nil }
+	return s
+}
+
+// informer is a client that lists in pages and then watches, each request at a random replica. It keeps what it has seen.
+type informer struct {
+	t        *testing.T
+	rng      *rand.Rand
+	replicas []*replica
+	has      map[string]int64
+	// repeated is the number of events that show what the client has already.
+	events, repeated, handovers int
+}
+
+func (c *informer) any() *store[slurm.Job] { return c.replicas[c.rng.IntN(len(c.replicas))].store }
+
+// list returns the resourceVersion of the list.
+func (c *informer) list(ctx context.Context) string {
+	opts := internalversion.ListOptions{Limit: int64(1 + c.rng.IntN(20))}
+	has, rv, last := map[string]int64{}, "", uint32(0)
+	for {
+		got, err := c.any().List(ctx, &opts)
+		if err != nil {
+			c.t.Errorf("a list at a random replica ends with %v", err)
+			return ""
+		}
+		list := got.(*v1alpha1.SlurmJobList)
+		for _, j := range list.Items {
+			if uint32(j.Spec.JobID) <= last {
+				c.t.Errorf("job %d is listed after %d", j.Spec.JobID, last)
+			}
+			last = uint32(j.Spec.JobID)
+			has[j.Name] = *j.Status.Priority
+		}
+		if rv == "" {
+			rv = list.ResourceVersion // as client-go's pager does
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			c.has = has
+			return rv
+		}
+	}
+}
+
+// watch follows the changes for a time and returns the last resourceVersion.
+func (c *informer) watch(ctx context.Context, rv string, length time.Duration) string {
+	w, err := c.any().Watch(ctx, &internalversion.ListOptions{ResourceVersion: rv, AllowWatchBookmarks: true})
+	if err != nil {
+		c.t.Errorf("a watch at a random replica ends with %v", err)
+		return ""
+	}
+	defer w.Stop()
+	end := time.After(length)
+	for {
+		select {
+		case e := <-w.ResultChan():
+			o, ok := e.Object.(*v1alpha1.SlurmJob)
+			if !ok {
+				c.t.Errorf("the event is %s", formatEvent(e))
+				return ""
+			}
+			if next := o.ResourceVersion; len(next) < len(rv) || next < rv {
+				c.t.Errorf("resourceVersion %s follows %s", next, rv)
+			}
+			rv = o.ResourceVersion
+			c.apply(e.Type, o)
+		case <-end:
+			return rv
+		}
+	}
+}
+
+func (c *informer) apply(kind watch.EventType, o *v1alpha1.SlurmJob) {
+	if kind == watch.Bookmark {
+		return
+	}
+	c.events++
+	old, known := c.has[o.Name]
+	switch {
+	case kind == watch.Deleted:
+		if !known {
+			c.repeated++
+		}
+		delete(c.has, o.Name)
+		return
+	case known && *o.Status.Priority == old:
+		c.repeated++
+	case known && *o.Status.Priority < old && c.handovers > 0:
+		// In the first watch, a job of a page of another replica may go back for a moment.
+		c.t.Errorf("%s goes back from %d to %d", o.Name, old, *o.Status.Priority)
+	}
+	c.has[o.Name] = *o.Status.Priority
+}
+
+func names(jobs map[uint32]uint64) map[string]int64 {
+	out := map[string]int64{}
+	for id, n := range jobs {
+		out[fmt.Sprintf("red.%d", id)] = int64(n)
+	}
+	return out
+}
+
+// Lists and watches continue at any replica: no job is missed, none is listed twice, and none goes back.
+func TestAnyReplicaContinues(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(seed, 0))
+				ctx, cancel := context.WithCancel(asUser("alice"))
+				q := &queue{rng: rand.New(rand.NewPCG(seed, 1)), jobs: map[uint32]uint64{}, born: map[uint32]time.Time{}, next: 1}
+				for range 100 {
+					q.change()
+				}
+				c := &informer{t: t, rng: rng}
+				for range 2 + rng.IntN(2) {
+					c.replicas = append(c.replicas, startReplica(ctx, q, time.Duration(500+rng.IntN(6000))*time.Millisecond,
+						time.Duration(rng.IntN(2000))*time.Millisecond, time.Duration(rng.IntN(1000)-500)*time.Millisecond))
+				}
+				stop := make(chan struct{})
+				go func() {
+					for {
+						select {
+						case <-time.After(time.Duration(100+rng.IntN(400)) * time.Millisecond):
+							q.change()
+						case <-stop:
+							return
+						}
+					}
+				}()
+				time.Sleep(30 * time.Second)
+				rv := c.list(ctx)
+				for range 20 {
+					rv = c.watch(ctx, rv, time.Duration(1+c.rng.IntN(60))*time.Second)
+					c.handovers++
+				}
+				close(stop)
+				rv = c.watch(ctx, rv, time.Minute)
+				if want := names(q.jobs); !maps.Equal(c.has, want) {
+					t.Error("the client has other jobs than the queue")
+				}
+				t.Logf("%d events, %d repeated in %d handovers", c.events, c.repeated, c.handovers)
+				cancel()
+				synctest.Wait()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}

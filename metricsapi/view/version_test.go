@@ -1,0 +1,31 @@
+package view
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+func TestVersions(t *testing.T) {
+	for range 1000 {
+		at, age := time.UnixMilli(rand.Int64N(1<<42)), time.Duration(rand.Int64N(int64(20*time.Minute)))
+		replica := newReplica()
+		v := newVersion(at, replica, age)
+		if at.UnixMilli() > 0 && !v.at().Equal(at) || v.replica() != replica || int64(v) < 0 {
+			t.Errorf("the version of %s at %s is of %s at %s", at, replica, v.at(), v.replica())
+		}
+		since, known := v.factsSince()
+		if known && (since.After(at.Add(-age)) || since.Before(at.Add(-age-age/4-2*ageUnit))) {
+			t.Errorf("facts that were %s old are of %s before", age, at.Sub(since))
+		}
+		if !known && age < 10*time.Minute {
+			t.Errorf("an age of %s is unknown", age)
+		}
+		if w := v.within(); w <= v || w >= v.within().next() || w.replica() != replica || !w.at().Equal(v.at().Add(time.Millisecond)) {
+			t.Errorf("a version within %d is %d", v, w)
+		}
+		if later := newVersion(at.Add(time.Millisecond), newReplica(), 0); later <= v {
+			t.Errorf("%d is not later than %d, of another replica", later, v)
+		}
+	}
+}
