@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/homedir"
 
 	"github.com/slurmtide/slurmtide/cmd/internal/lines"
@@ -20,6 +21,7 @@ import (
 
 // kubeClients are the clients of Kubernetes.
 type kubeClients struct {
+	config  *rest.Config
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 }
@@ -45,7 +47,7 @@ func (o *options) connectKube() (kubeClients, error) {
 	if err != nil {
 		return kubeClients{}, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return kubeClients{client, dyn}, nil
+	return kubeClients{cfg, client, dyn}, nil
 }
 
 // defaultKubeConfig returns the first file of KUBECONFIG. Without it, it returns ~/.kube/config

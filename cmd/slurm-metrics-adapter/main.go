@@ -82,7 +82,7 @@ func serve(ctx context.Context, o *options, log lines.Logger) error {
 		wg.Go(func() { keeper.Run(work) })
 	}
 	provider := metricsapi.New(registry, metricsapi.Config{MaxAge: o.maxAge})
-	shown := o.view.newView(registry, o.maxAge, expo)
+	shown := o.view.newView(registry, o.maxAge, expo, o.newPeers(kube.config, keeper), log)
 	if shown != nil {
 		wg.Go(func() { shown.Run(work) })
 	}

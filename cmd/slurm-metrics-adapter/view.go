@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	customapi "sigs.k8s.io/custom-metrics-apiserver/pkg/generated/openapi/custommetrics"
 	externalapi "sigs.k8s.io/custom-metrics-apiserver/pkg/generated/openapi/externalmetrics"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/metricsapi/view"
 	viewapi "github.com/slurmtide/slurmtide/metricsapi/view/openapi"
@@ -32,6 +34,7 @@ type viewOptions struct {
 	privateData string
 	userPrefix  string
 	namespace   string
+	peers       []string
 }
 
 func (v *viewOptions) addFlags(set *pflag.FlagSet) {
@@ -43,24 +46,35 @@ func (v *viewOptions) addFlags(set *pflag.FlagSet) {
 		"Slurm, such as oidc:. Users without the prefix are unknown to Slurm.")
 	set.StringVar(&v.namespace, "view.namespace", "", "Namespace of the objects of the cluster of --slurm.url "+
 		"without --cluster-namespace. Default: the pod's namespace, or default.")
+	set.StringArrayVar(&v.peers, "view.peers", nil, "HOST:PORT of all replicas, such as a headless Service. Watches that began at "+
+		"another replica then continue here without repeated events. Repeatable.")
 }
 
 func (v *viewOptions) check() error {
 	if _, err := view.ParsePrivateData(v.privateData); err != nil {
 		return fmt.Errorf("--view.private-data: %w", err)
 	}
+	for _, peer := range v.peers {
+		if _, _, err := net.SplitHostPort(peer); err != nil {
+			return fmt.Errorf("--view.peers: %q is not HOST:PORT", peer)
+		}
+	}
 	return nil
 }
 
 // newView returns the view of the clusters, or nil if it is disabled. It reports panics to the
 // exposition.
-func (v *viewOptions) newView(registry *clusters.Registry, maxAge time.Duration, expo *exposition) *view.View {
+func (v *viewOptions) newView(registry *clusters.Registry, maxAge time.Duration, expo *exposition, peers view.Peers,
+	log lines.Logger) *view.View {
 	if !v.enabled {
 		return nil
 	}
 	unknown, _ := view.ParsePrivateData(v.privateData) // check has validated it
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
-	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix},
+	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Peers: peers,
+		OnPeerFailure: func(err error) {
+			log.Warn("no replica tells what a client has seen: its watch may repeat events", "err", err)
+		},
 		OnPanic: func(cluster string, err error) { expo.recordPanic(cluster, "view", err) }})
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,6 +76,7 @@ func (v *View) Install(
 	if err := server.InstallAPIGroup(&info); err != nil {
 		return fmt.Errorf("serving %s: %w", v1alpha1.GroupName, err)
 	}
+	server.Handler.NonGoRestfulMux.HandlePrefix(StatesPath, http.HandlerFunc(v.serveStates))
 	return nil
 }
 

@@ -18,11 +18,15 @@ import (
 func jobResource() *resource[slurm.Job] {
 	return &resource[slurm.Job]{
 		kind: v1alpha1.KindJob, plural: v1alpha1.Jobs, singular: "slurmjob", short: "sjob",
-		read:      func(s *slurmclient.Snapshot) ([]*slurm.Job, slurmclient.Poll) { return s.Jobs.Value, s.Jobs.Poll },
-		key:       func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
-		withKey:   jobWithKey,
-		compare:   func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
-		same:      isSameJob,
+		read:    func(s *slurmclient.Snapshot) ([]*slurm.Job, slurmclient.Poll) { return s.Jobs.Value, s.Jobs.Poll },
+		key:     func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
+		withKey: jobWithKey,
+		compare: func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
+		same:    isSameJob,
+		fingerprint: func(j *slurm.Job) uint64 {
+			c := shownJob(j)
+			return fingerprint(&c)
+		},
 		isPrivate: func(p PrivateData) bool { return p.Jobs },
 		owner:     jobOwner,
 		attributes: map[attribute]attributeValues[slurm.Job]{
@@ -122,10 +126,19 @@ func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]strin
 	return labelsOf(pairs, partitions)
 }
 
-// isSameJob reports whether two records of a job are equal but for the time of the scheduler's last evaluation, which
-// changes for every pending job at each of its rounds and tells nothing of the job.
+// isSameJob reports whether two records of a job are equal in what its object shows.
 func isSameJob(a, b *slurm.Job) bool {
-	c := *a
-	c.LastSchedEval = b.LastSchedEval
-	return c.Same(b)
+	c, d := shownJob(a), shownJob(b)
+	return c.Same(&d)
+}
+
+// shownJob returns a job without the fields that its object does not have, and without the time of the scheduler's last evaluation,
+// which changes for every pending job at each of its rounds and tells nothing of the job.
+func shownJob(j *slurm.Job) slurm.Job {
+	c := *j
+	c.LastSchedEval, c.AccrueTime = 0, 0
+	c.HetOffset, c.HetJobIDs = 0, ""
+	c.TasksPerNode, c.MinCPUsPerNode, c.MinTmpDiskMiB, c.ThreadsPerCore = slurm.Number{}, slurm.Number{}, slurm.Number{}, slurm.Number{}
+	c.Prefer, c.Contiguous, c.MemoryPerTRES, c.Siblings, c.Network, c.Flags = "", false, "", "", "", ""
+	return c
 }

@@ -19,10 +19,17 @@ func nodeResource() *resource[slurm.Node] {
 			return s.Nodes.Value,
 				s.Nodes.Poll
 		},
-		key:       func(n *slurm.Node) string { return n.Name },
-		withKey:   func(key string) *slurm.Node { return &slurm.Node{Name: key} },
-		compare:   func(a, b *slurm.Node) int { return cmp.Compare(a.Name, b.Name) },
-		same:      (*slurm.Node).Same,
+		key:     func(n *slurm.Node) string { return n.Name },
+		withKey: func(key string) *slurm.Node { return &slurm.Node{Name: key} },
+		compare: func(a, b *slurm.Node) int { return cmp.Compare(a.Name, b.Name) },
+		same: func(a, b *slurm.Node) bool {
+			c, d := shownNode(a), shownNode(b)
+			return c.Same(&d)
+		},
+		fingerprint: func(n *slurm.Node) uint64 {
+			c := shownNode(n)
+			return fingerprint(&c)
+		},
 		isPrivate: func(p PrivateData) bool { return p.Nodes },
 		attributes: map[attribute]attributeValues[slurm.Node]{
 			byCluster:   clusterValues[slurm.Node],
@@ -60,4 +67,12 @@ func nodeObject(s placement, n *slurm.Node) *v1alpha1.SlurmNode {
 		v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: n.State.Word(), v1alpha1.LabelNode: n.Name,
 	}, n.Partitions))
 	return convert.NodeObject(meta, s.cluster(), n)
+}
+
+// shownNode returns a node without the fields that its object does not have.
+func shownNode(n *slurm.Node) slurm.Node {
+	c := *n
+	c.Port, c.Boards, c.Sockets, c.CoresPerSocket, c.ThreadsPerCore, c.SpecializedMemoryMiB = 0, 0, 0, 0, 0, 0
+	c.NextState = 0
+	return c
 }

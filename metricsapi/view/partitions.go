@@ -2,8 +2,9 @@ package view
 
 import (
 	"cmp"
-	"reflect"
+	"encoding/json"
 
+	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -19,11 +20,12 @@ func partitionResource() *resource[slurm.Partition] {
 		read: func(s *slurmclient.Snapshot) ([]*slurm.Partition, slurmclient.Poll) {
 			return s.Partitions.Value, s.Partitions.Poll
 		},
-		key:       func(p *slurm.Partition) string { return p.Name },
-		withKey:   func(key string) *slurm.Partition { return &slurm.Partition{Name: key} },
-		compare:   func(a, b *slurm.Partition) int { return cmp.Compare(a.Name, b.Name) },
-		same:      func(a, b *slurm.Partition) bool { return reflect.DeepEqual(a, b) },
-		isPrivate: func(p PrivateData) bool { return p.Partitions },
+		key:         func(p *slurm.Partition) string { return p.Name },
+		withKey:     func(key string) *slurm.Partition { return &slurm.Partition{Name: key} },
+		compare:     func(a, b *slurm.Partition) int { return cmp.Compare(a.Name, b.Name) },
+		same:        func(a, b *slurm.Partition) bool { return shownPartition(a) == shownPartition(b) },
+		fingerprint: func(p *slurm.Partition) uint64 { return xxhash.Sum64String(shownPartition(p)) },
+		isPrivate:   func(p PrivateData) bool { return p.Partitions },
 		attributes: map[attribute]attributeValues[slurm.Partition]{
 			byCluster:   clusterValues[slurm.Partition],
 			byPartition: textValues(func(p *slurm.Partition) string { return p.Name }),
@@ -52,4 +54,10 @@ func partitionObject(s placement, p *slurm.Partition) *v1alpha1.SlurmPartition {
 		v1alpha1.LabelCluster: s.ref.Name, v1alpha1.LabelState: string(p.State),
 	}, []string{p.Name}))
 	return convert.PartitionObject(meta, s.cluster(), p)
+}
+
+// shownPartition returns what the object of a partition shows.
+func shownPartition(p *slurm.Partition) string {
+	text, _ := json.Marshal(partitionObject(placement{}, p)) // texts and numbers only
+	return string(text)
 }

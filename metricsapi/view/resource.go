@@ -22,6 +22,8 @@ type resource[T any] struct {
 	withKey func(key string) *T
 	compare func(a, b *T) int
 	same    func(a, b *T) bool
+	// fingerprint returns the same number for records that are the same, on every replica.
+	fingerprint func(*T) uint64
 	// isPrivate reports whether PrivateData covers these records. owner returns the Slurm user
 	// of a record. It is nil for records without users, which are then hidden from everyone.
 	isPrivate func(PrivateData) bool

@@ -32,6 +32,9 @@ type store[T any] struct {
 	clock     func() time.Time
 	maxAge    time.Duration
 	long      longLists
+	peers     Peers
+
+	onPeerFailure func(error)
 }
 
 // restStorage are the interfaces that k8s.io/apiserver requires of a store.

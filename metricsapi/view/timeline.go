@@ -44,6 +44,8 @@ type frame[T any] struct {
 type change[T any] struct {
 	cluster  *clusterRecords[T] // of the newer frame if it contains the cluster
 	old, now *T
+	// guessed is whether old may differ from what the client has, and may have nothing but its key.
+	guessed bool
 }
 
 // timeline keeps the frames of a resource. It is safe for concurrent use.
@@ -92,6 +94,35 @@ func (t *timeline[T]) refresh() (*frame[T], error) {
 	now := t.clock()
 	t.factsSince = oldestFact(t.resource, sources, now, t.maxAge)
 	return t.advance(t.clustersOf(sources, t.newest()), now), nil
+}
+
+// changesBetween returns the changes from an earlier frame to the newest one, and the records that have changed in between and back
+// again: a client of another replica may have seen them.
+func (t *timeline[T]) changesBetween(earlier, newest *frame[T]) []change[T] {
+	out := changesOf(t.resource, earlier.clusters, newest.clusters)
+	seen := map[*T]bool{}
+	for _, c := range out {
+		seen[c.now] = true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.frames {
+		if f.version <= earlier.version || f.version > newest.version {
+			continue
+		}
+		for _, c := range f.changes {
+			p := newest.cluster(c.cluster.ref)
+			if c.now == nil || p == nil {
+				continue
+			}
+			now, found := p.record(t.resource, t.resource.key(c.now))
+			if found && !seen[now] {
+				seen[now] = true
+				out = append(out, change[T]{cluster: p, old: now, now: now, guessed: true})
+			}
+		}
+	}
+	return out
 }
 
 // oldestFact returns when the oldest fact of the clusters was last known to be right, now if there is none. Clusters whose facts are
@@ -306,6 +337,15 @@ func (f *frame[T]) cluster(h ClusterRef) *clusterRecords[T] {
 		return nil
 	}
 	return f.clusters[i]
+}
+
+// record returns the record with a key.
+func (p *clusterRecords[T]) record(n *resource[T], key string) (*T, bool) {
+	i, found := slices.BinarySearchFunc(p.records, n.withKey(key), n.compare)
+	if !found || n.key(p.records[i]) != key {
+		return nil, false
+	}
+	return p.records[i], true
 }
 
 // sameSlice reports whether both slices share the same memory.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -15,7 +16,8 @@ func TestVersions(t *testing.T) {
 			t.Errorf("the version of %s at %s is of %s at %s", at, replica, v.at(), v.replica())
 		}
 		since, known := v.factsSince()
-		if known && (since.After(at.Add(-age)) || since.Before(at.Add(-age-age/4-2*ageUnit))) {
+		rounding := time.Duration(2*math.Sqrt(float64(age)*float64(ageUnit))) + 2*ageUnit
+		if known && (since.After(at.Add(-age)) || since.Before(at.Add(-age-rounding))) {
 			t.Errorf("facts that were %s old are of %s before", age, at.Sub(since))
 		}
 		if !known && age < 10*time.Minute {

@@ -21,6 +21,11 @@ type Config struct {
 	// the stack. The cluster is formatted by ClusterRef.String, or empty if unknown. It may be nil
 	// and must not block.
 	OnPanic func(cluster string, err error)
+	// Peers asks the other replicas what their clients have seen, so that watches that begin there continue here without repetition. It
+	// may be nil.
+	Peers Peers
+	// OnPeerFailure is called with the error of Peers. It may be nil and must not block.
+	OnPeerFailure func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -45,6 +50,9 @@ func New(dir Directory, cfg Config) *View {
 	}
 	if cfg.OnPanic == nil {
 		cfg.OnPanic = func(string, error) {}
+	}
+	if cfg.OnPeerFailure == nil {
+		cfg.OnPeerFailure = func(error) {}
 	}
 	replica := newReplica()
 	v := &View{
@@ -83,7 +91,7 @@ func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
 func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
 		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
-		long: v.long,
+		long: v.long, peers: v.cfg.Peers, onPeerFailure: v.cfg.OnPeerFailure,
 		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural,
 			hasOwners: line.resource.owner != nil},
 	}

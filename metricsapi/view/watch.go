@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -36,6 +37,8 @@ type watcher[T any] struct {
 	// has is the version that the client has; isForeign is whether another replica made it.
 	has       version
 	isForeign bool
+	// shown is what the other replica has shown to the client, nil if it is not known.
+	shown peerState
 }
 
 // Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
@@ -83,10 +86,16 @@ func (w *watcher[T]) start(ctx context.Context, opts *internalversion.ListOption
 		w.sendsState = opts.SendInitialEvents == nil
 		return nil
 	}
-	if w.sent = w.store.timeline.frameToContinue(asked); w.sent == nil {
+	w.has, w.isForeign = asked, asked.replica() != w.store.timeline.replica
+	if w.isForeign {
+		w.shown = w.store.askPeers(ctx, asked)
+	}
+	switch earlier := w.store.timeline.frameToContinue(asked); {
+	case earlier != nil:
+		w.sent = earlier
+	case w.shown == nil:
 		return newExpired(asked)
 	}
-	w.has, w.isForeign = asked, asked.replica() != w.store.timeline.replica
 	return nil
 }
 
@@ -180,13 +189,20 @@ func (w *watcher[T]) sendState(ctx context.Context) bool {
 
 // sendChanges sends the changes from the last sent frame to the newest one.
 func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
-	if newest.version == w.sent.version {
+	var changes []change[T]
+	switch {
+	case w.shown != nil:
+		changes = changesFromPeer(w.store.resource, w.shown, w.sent, newest)
+	case newest.version == w.sent.version:
 		return true
-	}
-	changes := newest.changes
-	if newest.before != w.sent.version {
+	case w.has.replica() != w.store.timeline.replica:
+		changes = w.store.timeline.changesBetween(w.sent, newest)
+	case newest.before == w.sent.version:
+		changes = newest.changes
+	default:
 		changes = changesOf(w.store.resource, w.sent.clusters, newest.clusters)
 	}
+	w.shown = nil
 	// Only the last event has the version of the newest frame: a client whose watch breaks before it still needs the rest.
 	var last *watch.Event
 	for _, c := range changes {
@@ -227,6 +243,13 @@ func (w *watcher[T]) classify(c change[T]) (watch.EventType, *T) {
 		return "", nil
 	}
 	was, is := c.old != nil && w.isShown(c.cluster, c.old), c.now != nil && w.isShown(c.cluster, c.now)
+	if c.guessed && !is {
+		// The client may have the record though neither of the two is selected, but nothing that it may not see.
+		if r := cmp.Or(c.now, c.old); w.isNamed(c.cluster, r) && w.store.sees(w.query.viewer, c.cluster, r) {
+			return watch.Deleted, r
+		}
+		return "", nil
+	}
 	switch {
 	case was && is:
 		return watch.Modified, c.now
@@ -239,9 +262,13 @@ func (w *watcher[T]) classify(c change[T]) (watch.EventType, *T) {
 }
 
 func (w *watcher[T]) isShown(p *clusterRecords[T], t *T) bool {
-	c := &w.query.criteria
-	return (c.name == "" || c.name == p.prefix+w.store.resource.key(t)) && w.store.sees(w.query.viewer, p,
-		t) && c.matches(p.ref, t)
+	return w.isNamed(p, t) && w.store.sees(w.query.viewer, p, t) && w.query.criteria.matches(p.ref, t)
+}
+
+// isNamed reports whether the query is for the name of the record's object, or for any.
+func (w *watcher[T]) isNamed(p *clusterRecords[T], t *T) bool {
+	name := w.query.criteria.name
+	return name == "" || name == p.prefix+w.store.resource.key(t)
 }
 
 func (w *watcher[T]) event(kind watch.EventType, p *clusterRecords[T], t *T, v version) watch.Event {

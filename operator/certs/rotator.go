@@ -153,6 +153,9 @@ func (k *Rotator) currentBundle() Bundle {
 // HasCertificate reports whether the Rotator has a certificate.
 func (k *Rotator) HasCertificate() bool { return len(k.currentBundle().Cert) > 0 }
 
+// CACert returns the CAs that clients of the server trust, in PEM; it is empty before there is a certificate.
+func (k *Rotator) CACert() []byte { return k.currentBundle().CACert }
+
 // Name implements dynamiccertificates.CertKeyContentProvider.
 func (k *Rotator) Name() string { return "self-made serving certificate" }
 

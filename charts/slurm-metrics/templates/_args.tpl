@@ -15,6 +15,7 @@
 {{- with .namespace }}
 - {{ printf "--view.namespace=%s" . | quote }}
 {{- end }}
+- {{ printf "--view.peers=%s.%s.svc:%d" (include "slurm-metrics.peersService" $) (include "slurm-metrics.namespace" $) (int $.Values.securePort) | quote }}
 {{- else }}
 - --no-view
 {{- end }}

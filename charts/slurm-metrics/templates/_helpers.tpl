@@ -70,6 +70,11 @@
 {{- $secrets | toJson -}}
 {{- end -}}
 
+{{/* The headless Service with the addresses of all replicas. */}}
+{{- define "slurm-metrics.peersService" -}}
+{{- printf "%s-peers" (include "slurm-metrics.fullname" . | trunc 57 | trimSuffix "-") -}}
+{{- end -}}
+
 {{/* The API versions that are served: a list of {group, version, priority}. */}}
 {{- define "slurm-metrics.apis" -}}
 {{- $apis := list -}}

@@ -172,8 +172,9 @@ func (r *run) awaitEnd() {
 			return err
 		}
 		for line := range strings.Lines(out) {
-			if strings.Contains(line, "launch failed requeued held") {
+			if strings.Contains(line, launchFailed) {
 				r.note("held by Slurm: %s", line)
+				r.noteLostStart(ctx, line)
 				_ = r.scontrolCancel(ctx, strings.Fields(line)[0])
 			}
 		}
@@ -186,6 +187,20 @@ func (r *run) awaitEnd() {
 	})
 	if err != nil {
 		r.fault("%v", err)
+	}
+}
+
+// noteLostStart notes a held job as lost if slurmctld had lost its start.
+func (r *run) noteLostStart(ctx context.Context, line string) {
+	reasons, err := r.controller(ctx, "sinfo", "-h", "-N", "-o", "%N %E")
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if isLostStart(line, reasons, r.kills) {
+		r.note("slurmctld lost the start of %s", line)
+		r.lost = append(r.lost, strings.Fields(line)[1])
 	}
 }
 

@@ -154,3 +154,23 @@ func TestASeedDrawsTheSameJobs(t *testing.T) {
 		t.Error("the jobs do not follow the seed")
 	}
 }
+
+func TestIsLostStart(t *testing.T) {
+	const held, reason = "51 s-38 PENDING launch failed requeued held\n", "cpu-0 Duplicate jobid\ncpu-1 none\n"
+	killed := []time.Time{time.Now()}
+	for name, c := range map[string]struct {
+		queued, reasons string
+		kills           []time.Time
+		want            bool
+	}{
+		"after a kill":         {held, reason, killed, true},
+		"without a kill":       {held, reason, nil, false},
+		"for another reason":   {held, "cpu-0 Prolog error\n", killed, false},
+		"a job that waits":     {"51 s-38 PENDING Resources\n", reason, killed, false},
+		"no node has a reason": {held, "", killed, false},
+	} {
+		if got := isLostStart(c.queued, c.reasons, c.kills); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

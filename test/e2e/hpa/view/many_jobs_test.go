@@ -67,9 +67,15 @@ func (s *env) testManyJobs(t *testing.T) {
 	if streamed != listed {
 		t.Errorf("the pages contain %d jobs, the watch sent %d", listed, streamed)
 	}
-	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil ||
-		!strings.Contains(err.Error(), "request pages") {
-		t.Errorf("listing all jobs in one response: %v", err)
+	begin = time.Now()
+	whole, err := readPage(t, client, url.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d jobs in one list: %v; the adapter used %d MiB before and %d MiB at its peak", len(whole.Items),
+		time.Since(begin).Round(10*time.Millisecond), before, p.memoryMiB(t, "VmHWM"))
+	if len(whole.Items) != listed {
+		t.Errorf("the list without a limit contains %d jobs, the pages %d", len(whole.Items), listed)
 	}
 }
 

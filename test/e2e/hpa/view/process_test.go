@@ -19,7 +19,13 @@ type adapter struct{ *process.Process }
 // service account, and waits until it is ready and registered with the API server.
 func (s *kubeEnv) startAdapter(t *testing.T, args ...string) adapter {
 	t.Helper()
-	secure, metrics := process.FreePort(t), process.FreeAddress(t)
+	return s.startAdapterAt(t, process.FreePort(t), args...)
+}
+
+// startAdapterAt starts an adapter that serves the API at a port. The API server uses the one that was started last.
+func (s *kubeEnv) startAdapterAt(t *testing.T, secure int, args ...string) adapter {
+	t.Helper()
+	metrics := process.FreeAddress(t)
 	s.installChart(t, secure)
 	kubeconfig := filepath.Join(s.dir, "adapter.kubeconfig")
 	if err := s.kube.WriteKubeconfig(t.Context(), "slurm-metrics", "slurm-metrics", kubeconfig); err != nil {

@@ -56,6 +56,7 @@ func TestView(t *testing.T) {
 	t.Run("Slurm is down", s.testOutage)
 	t.Run("real Slurm", s.testRealSlurm)
 	p.stop(t)
+	t.Run("two replicas", s.testReplicas)
 	t.Run("a hundred thousand jobs", s.testManyJobs)
 	t.Run("view disabled", func(t *testing.T) { s.testViewDisabled(t, args) })
 }

@@ -1,0 +1,159 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Peers returns the response of another replica to a request for a path, or an error if none of the replicas has it.
+type Peers func(ctx context.Context, path string) ([]byte, error)
+
+// StatesPath is the path under which a replica tells others which records it has shown.
+const StatesPath = "/view/states/"
+
+// peerState contains the records of a frame as one replica tells another: their keys and fingerprints.
+type peerState []peerCluster
+
+type peerCluster struct {
+	Ref          ClusterRef `json:"ref"`
+	Keys         []string   `json:"keys"`
+	Fingerprints []uint64   `json:"fingerprints"`
+}
+
+func statePath(plural string, v version) string { return StatesPath + plural + "/" + v.String() }
+
+// describe returns the state of a version that this replica has made, or nil if it is not kept.
+func (t *timeline[T]) describe(v version) peerState {
+	if v.replica() != t.replica {
+		return nil
+	}
+	f := t.frameToContinue(v)
+	if f == nil {
+		return nil
+	}
+	out := make(peerState, 0, len(f.clusters))
+	for _, p := range f.clusters {
+		c := peerCluster{Ref: p.ref, Keys: make([]string, len(p.records)), Fingerprints: make([]uint64, len(p.records))}
+		for i, r := range p.records {
+			c.Keys[i], c.Fingerprints[i] = t.resource.key(r), t.resource.fingerprint(r)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// serveStates responds to other replicas.
+func (v *View) serveStates(w http.ResponseWriter, r *http.Request) {
+	plural, text, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, StatesPath), "/")
+	asked, err := strconv.ParseUint(text, 10, 64)
+	describe := map[string]func(version) peerState{v.jobs.resource.plural: v.jobs.describe, v.nodes.resource.plural: v.nodes.describe,
+		v.partitions.resource.plural: v.partitions.describe}[plural]
+	if err != nil || describe == nil {
+		http.Error(w, fmt.Sprintf("%s has no state of %s", StatesPath, r.URL.Path), http.StatusNotFound)
+		return
+	}
+	state := describe(version(asked))
+	if state == nil {
+		http.Error(w, fmt.Sprintf("version %d is not kept, or of another replica", asked), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(state) // a client that has gone needs no response
+}
+
+// askPeers returns the state of a version of another replica, or nil if no replica tells it.
+func (s *store[T]) askPeers(ctx context.Context, v version) peerState {
+	if s.peers == nil {
+		return nil
+	}
+	var state peerState
+	body, err := s.peers(ctx, statePath(s.resource.plural, v))
+	if err == nil {
+		state, err = parsePeerState(body)
+	}
+	if err != nil {
+		s.onPeerFailure(err)
+		return nil
+	}
+	return state
+}
+
+func parsePeerState(body []byte) (peerState, error) {
+	state := peerState{}
+	if err := json.Unmarshal(body, &state); err != nil {
+		return nil, fmt.Errorf("the response of a replica: %w", err)
+	}
+	for _, c := range state {
+		if len(c.Keys) != len(c.Fingerprints) {
+			return nil, errors.New("the response of a replica has not as many fingerprints as keys")
+		}
+	}
+	return state, nil
+}
+
+// changesFromPeer returns the changes from what another replica has shown to a frame. Their old records are guessed from an earlier
+// frame, which may be nil.
+func changesFromPeer[T any](n *resource[T], shown peerState, earlier, newest *frame[T]) []change[T] {
+	var out []change[T]
+	for _, p := range newest.clusters {
+		had := shown.cluster(p.ref)
+		before := earlier.cluster(p.ref)
+		for _, r := range p.records {
+			key := n.key(r)
+			sum, ok := had[key]
+			delete(had, key)
+			switch {
+			case !ok:
+				out = append(out, change[T]{cluster: p, now: r})
+			case sum != n.fingerprint(r):
+				out = append(out, change[T]{cluster: p, old: recordOf(n, before, key), now: r, guessed: true})
+			}
+		}
+		out = append(out, deletionsOf(n, p, before, had)...)
+	}
+	for _, c := range shown {
+		if p := earlier.cluster(c.Ref); p != nil && newest.cluster(c.Ref) == nil {
+			out = append(out, deletionsOf(n, p, p, shown.cluster(c.Ref))...)
+		}
+	}
+	return out
+}
+
+// deletionsOf returns the deletions of records, by key, in their order.
+func deletionsOf[T any](n *resource[T], p, before *clusterRecords[T], gone map[string]uint64) []change[T] {
+	var out []change[T]
+	for key := range gone {
+		out = append(out, change[T]{cluster: p, old: recordOf(n, before, key), guessed: true})
+	}
+	slices.SortFunc(out, func(a, b change[T]) int { return n.compare(a.old, b.old) })
+	return out
+}
+
+// recordOf returns the record with a key, or one that has only the key.
+func recordOf[T any](n *resource[T], p *clusterRecords[T], key string) *T {
+	if p != nil {
+		if r, found := p.record(n, key); found {
+			return r
+		}
+	}
+	return n.withKey(key)
+}
+
+// cluster returns the fingerprints of a cluster's records by key.
+func (state peerState) cluster(ref ClusterRef) map[string]uint64 {
+	out := map[string]uint64{}
+	for _, c := range state {
+		if c.Ref == ref {
+			for i, key := range c.Keys {
+				out[key] = c.Fingerprints[i]
+			}
+		}
+	}
+	return out
+}
