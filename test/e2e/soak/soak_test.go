@@ -209,7 +209,7 @@ func (r *run) noteLostStart(ctx context.Context, line string) {
 func (r *run) releaseAgain(ctx context.Context, queue string) {
 	for line := range strings.Lines(queue) {
 		id, _, _ := strings.Cut(strings.Fields(line)[0], "_")
-		if r.hasLostRelease(id) && strings.HasSuffix(strings.TrimSpace(line), " JobHeldUser") {
+		if r.hasLostRelease(id) && isHeld(line) {
 			r.note("slurmctld lost the release of %s", line)
 			_, _ = r.controller(ctx, "scontrol", "release", id)
 		}

@@ -78,6 +78,12 @@ func ranAgain(job submission, records []record, kills []time.Time) bool {
 	})
 }
 
+// isHeld reports whether somebody holds a job ("%i %j %T %r" of squeue): its owner or an administrator.
+func isHeld(queued string) bool {
+	queued = strings.TrimSpace(queued)
+	return strings.HasSuffix(queued, " JobHeldUser") || strings.HasSuffix(queued, " JobHeldAdmin")
+}
+
 // launchFailed is the reason of a job whose batch script slurmd refused.
 const launchFailed = "launch failed requeued held"
 

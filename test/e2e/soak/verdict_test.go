@@ -174,3 +174,14 @@ func TestIsLostStart(t *testing.T) {
 		}
 	}
 }
+
+func TestIsHeld(t *testing.T) {
+	for queued, want := range map[string]bool{
+		"38 s-22 PENDING JobHeldUser\n": true, "52 s-38 PENDING JobHeldAdmin\n": true, "53 s-39 PENDING Resources\n": false,
+		"54 JobHeldUser RUNNING None\n": false,
+	} {
+		if got := isHeld(queued); got != want {
+			t.Errorf("%q: %t, want %t", queued, got, want)
+		}
+	}
+}

@@ -181,6 +181,8 @@ func programRights() []right {
 			"reads tokens, keys and certificates that objects reference, and its own certificate; only in rbac.secretNamespaces, or by name"},
 		{metrics, "configmaps", "get", "operator/access/secret_reader.go", "ConfigMaps(r.Namespace).Get(",
 			"reads CA bundles that Clusters and RestApis reference; only in rbac.secretNamespaces"},
+		{metrics, "/view/states/*", "get", "cmd/slurm-metrics-adapter/peers.go", "client.Do(request)",
+			"asks the other replicas which objects they have shown; only with view.enabled"},
 		{metrics, "secrets", "update", "operator/certs/secret_store.go", "secrets.Update(",
 			"stores its certificate in one Secret, by name"},
 		{metrics, "apiservices.apiregistration.k8s.io", "get,patch", "operator/certs/apiservice_announcer.go",
