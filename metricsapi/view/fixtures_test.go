@@ -65,6 +65,15 @@ func sourceOf(h ClusterRef, sequence uint64, things ...any) Source {
 	return Source{Ref: h, Snapshot: func() (*slurmclient.Snapshot, error) { return s, nil }}
 }
 
+// readAt returns the cluster with jobs that were read at a time.
+func (s Source) readAt(at time.Time) Source {
+	snapshot, _ := s.Snapshot()
+	changed := *snapshot
+	changed.Jobs.ReadAt = at
+	s.Snapshot = func() (*slurmclient.Snapshot, error) { return &changed, nil }
+	return s
+}
+
 func (s Source) withDefault(p PrivateData) Source {
 	s.Settings.Default = p
 	return s

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,8 @@ type peerCluster struct {
 
 func statePath(plural string, v version) string { return StatesPath + plural + "/" + v.String() }
 
-// describe returns the state of a version that this replica has made, or nil if it is not kept.
+// describe returns the state of a version that this replica has made, or nil if it is not kept. Records of which the client may have a
+// later state have no fingerprint.
 func (t *timeline[T]) describe(v version) peerState {
 	if v.replica() != t.replica {
 		return nil
@@ -37,15 +39,33 @@ func (t *timeline[T]) describe(v version) peerState {
 	if f == nil {
 		return nil
 	}
+	uncertain := map[ClusterRef]map[string]bool{}
+	if v != f.version {
+		for _, c := range t.changesAfter(f) {
+			if uncertain[c.cluster.ref] == nil {
+				uncertain[c.cluster.ref] = map[string]bool{}
+			}
+			uncertain[c.cluster.ref][t.resource.key(cmp.Or(c.now, c.old))] = true
+		}
+	}
 	out := make(peerState, 0, len(f.clusters))
 	for _, p := range f.clusters {
-		c := peerCluster{Ref: p.ref, Keys: make([]string, len(p.records)), Fingerprints: make([]uint64, len(p.records))}
-		for i, r := range p.records {
-			c.Keys[i], c.Fingerprints[i] = t.resource.key(r), t.resource.fingerprint(r)
-		}
-		out = append(out, c)
+		out = append(out, describeCluster(t.resource, p, uncertain[p.ref]))
 	}
 	return out
+}
+
+func describeCluster[T any](n *resource[T], p *clusterRecords[T], uncertain map[string]bool) peerCluster {
+	c := peerCluster{Ref: p.ref, Keys: make([]string, 0, len(p.records)), Fingerprints: make([]uint64, 0, len(p.records))}
+	for _, r := range p.records {
+		if key := n.key(r); !uncertain[key] {
+			c.Keys, c.Fingerprints = append(c.Keys, key), append(c.Fingerprints, n.fingerprint(r))
+		}
+	}
+	for key := range uncertain {
+		c.Keys, c.Fingerprints = append(c.Keys, key), append(c.Fingerprints, 0)
+	}
+	return c
 }
 
 // serveStates responds to other replicas.

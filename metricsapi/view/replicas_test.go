@@ -18,7 +18,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
-	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -95,20 +94,11 @@ func startReplica(ctx context.Context, q *queue, peers Peers, period, took, skew
 				}
 				sequence++
 			}
-			r.dir.set(sourceReadAt(begun, sequence, records...))
+			r.dir.set(redSource(sequence, records...).readAt(begun))
 			time.Sleep(period)
 		}
 	}()
 	return r
-}
-
-func sourceReadAt(at time.Time, sequence uint64, things ...any) Source {
-	s := redSource(sequence, things...)
-	snapshot, _ := s.Snapshot()
-	changed := *snapshot
-	changed.Jobs.ReadAt = at
-	s.Snapshot = func() (*slurmclient.Snapshot, error) { return &changed, nil }
-	return s
 }
 
 // informer is a client that lists in pages and then watches, each request at a random replica. It keeps what it has seen.

@@ -97,29 +97,35 @@ func (t *timeline[T]) refresh() (*frame[T], error) {
 }
 
 // changesBetween returns the changes from an earlier frame to the newest one, and the records that have changed in between and back
-// again: a client of another replica may have seen them.
+// again, which a client may have seen.
 func (t *timeline[T]) changesBetween(earlier, newest *frame[T]) []change[T] {
 	out := changesOf(t.resource, earlier.clusters, newest.clusters)
 	seen := map[*T]bool{}
 	for _, c := range out {
 		seen[c.now] = true
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.frames {
-		if f.version <= earlier.version || f.version > newest.version {
+	for _, c := range t.changesAfter(earlier) {
+		p := newest.cluster(c.cluster.ref)
+		if c.now == nil || p == nil {
 			continue
 		}
-		for _, c := range f.changes {
-			p := newest.cluster(c.cluster.ref)
-			if c.now == nil || p == nil {
-				continue
-			}
-			now, found := p.record(t.resource, t.resource.key(c.now))
-			if found && !seen[now] {
-				seen[now] = true
-				out = append(out, change[T]{cluster: p, old: now, now: now, guessed: true})
-			}
+		now, found := p.record(t.resource, t.resource.key(c.now))
+		if found && !seen[now] {
+			seen[now] = true
+			out = append(out, change[T]{cluster: p, old: now, now: now, guessed: true})
+		}
+	}
+	return out
+}
+
+// changesAfter returns the changes of all frames after one.
+func (t *timeline[T]) changesAfter(earlier *frame[T]) []change[T] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []change[T]
+	for _, f := range t.frames {
+		if f.version > earlier.version {
+			out = append(out, f.changes...)
 		}
 	}
 	return out

@@ -195,7 +195,7 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 		changes = changesFromPeer(w.store.resource, w.shown, w.sent, newest)
 	case newest.version == w.sent.version:
 		return true
-	case w.has.replica() != w.store.timeline.replica:
+	case w.has != w.sent.version: // it has what another replica has shown, or a part of the changes since
 		changes = w.store.timeline.changesBetween(w.sent, newest)
 	case newest.before == w.sent.version:
 		changes = newest.changes
@@ -278,7 +278,7 @@ func (w *watcher[T]) event(kind watch.EventType, p *clusterRecords[T], t *T, v v
 func (w *watcher[T]) bookmark(ctx context.Context, annotations map[string]string) bool {
 	o := w.store.resource.newEmpty()
 	if m, ok := o.(metav1.Object); ok {
-		w.has = w.store.timeline.versionOfState(w.sent)
+		w.has = max(w.has, w.store.timeline.versionOfState(w.sent))
 		m.SetResourceVersion(w.has.String())
 		m.SetAnnotations(annotations)
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -222,4 +223,54 @@ func TestAWatchThatBreaksAmongChanges(t *testing.T) {
 	if want := refreshed(t, s.timeline).version.String(); len(seen) != 3 || at != want {
 		t.Errorf("the client has seen %v, and is at %s, want three jobs and %s", seen, at, want)
 	}
+}
+
+// A client whose watch breaks after a change that is taken back gets the record again.
+func TestAWatchThatBreaksAfterAChangeThatIsTakenBack(t *testing.T) {
+	d := newDirectory(redSource(1, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending)))
+	s := newJobStore(d)
+	begin := refreshed(t, s.timeline).version
+	d.set(redSource(2, newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning)))
+	refreshed(t, s.timeline)
+	w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: begin.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := (<-w.ResultChan()).Object.(metav1.Object).GetResourceVersion() // of red.1
+	w.Stop()
+	d.set(redSource(3, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending), newJob(3, slurm.JobPending)))
+	refreshed(t, s.timeline)
+	again := map[string]*store[slurm.Job]{"the same replica": s}
+	other := New(d, Config{Now: func() time.Time { return noon().Add(time.Minute) },
+		Peers: func(ctx context.Context, path string) ([]byte, error) {
+			return json.Marshal(s.timeline.describe(mustVersion(t, at)))
+		}})
+	again["another replica"] = newStore(other, other.jobs, authorizer.AuthorizerFunc(authorizeRequest))
+	for name, s := range again {
+		w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: at})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if name == "another replica" {
+			d.set(redSource(3, newJob(1, slurm.JobPending), newJob(2, slurm.JobPending), newJob(3, slurm.JobPending)).readAt(noon().Add(time.Minute)))
+		}
+		got := map[string]bool{}
+		for range 2 {
+			e := <-w.ResultChan()
+			got[formatEvent(e)] = true
+		}
+		w.Stop()
+		if !got["MODIFIED red.1"] {
+			t.Errorf("at %s, the events are %v", name, got)
+		}
+	}
+}
+
+func mustVersion(t *testing.T, text string) version {
+	t.Helper()
+	v, err := parseVersion(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
