@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-const jobUsageNote = "Each reading of the jobs counts until the next one, so that a job counts from the first reading that shows it " +
-	"running to the first that does not. Time without a reading for more than 2 minutes, and 3 polls, is unknown and does not count. " +
+const jobUsageNote = "Time counts at each reading of the jobs, from the start of a job to its end as Slurm has them, also of jobs that " +
+	"ran between two readings. The clocks of slurmctld and the exporter must agree. Time without a reading for more than 2 minutes, and 3 polls, is unknown and does not count. " +
 	"A job whose GPUs are not known ends the series of the GPU time that it belongs to. " +
 	"Several replicas count the same time: take `max` over them, not `sum`."
 
@@ -116,24 +116,25 @@ func (o *jobUsage) Record(s *slurmclient.Snapshot) {
 	if o.last != nil {
 		took = o.last.Jobs.TimeUntil(s.Jobs.Poll)
 	}
+	var changes []slurmclient.Change[slurm.Job]
+	if o.last != nil && tally.HasChanged(o.last, s, slurmclient.Jobs) {
+		changes = slurmclient.JobChanges(o.last, s)
+	}
 	for _, k := range o.kinds {
-		k.addSeconds(took)
+		k.addSeconds(took, k.correctionsOf(changes, slurm.At(s.Jobs.ReadAt), took))
 	}
 	if tally.HasChanged(o.last, s, slurmclient.Jobs) {
 		totals := tally.TotalJobs(s.Jobs.Value)
 		for _, k := range o.kinds {
 			k.setRunning(k.amounts(totals))
 		}
-		o.recordWaits(s)
+		o.recordWaits(changes)
 	}
 	o.last = s
 }
 
-func (o *jobUsage) recordWaits(s *slurmclient.Snapshot) {
-	if o.last == nil {
-		return
-	}
-	for _, c := range slurmclient.JobChanges(o.last, s) {
+func (o *jobUsage) recordWaits(changes []slurmclient.Change[slurm.Job]) {
+	for _, c := range changes {
 		j := c.New
 		if j == nil || j.State.Has(slurm.JobRevoked) || !hasStarted(c.Old, j) {
 			continue
@@ -162,17 +163,85 @@ func (k *ownerKind) setRunning(jobs map[string]*tally.Jobs) {
 		sum.CPUs, sum.GPUs = sum.CPUs+a.CPUs, sum.GPUs+a.GPUs
 		k.running[series] = sum
 	}
-	k.addSeconds(0)
+	k.addSeconds(0, nil)
 }
 
-// addSeconds adds a time to the counters of the owners whose jobs ran in the last snapshot.
-func (k *ownerKind) addSeconds(took time.Duration) {
+// seconds are the CPU and GPU seconds of an owner.
+type seconds struct{ cpus, gpus float64 }
+
+// addSeconds adds the time since the last snapshot for the jobs that ran in it, with corrections for those that did not run all the
+// time.
+func (k *ownerKind) addSeconds(took time.Duration, corrections map[string]seconds) {
+	sums := corrections
+	if sums == nil {
+		sums = map[string]seconds{}
+	}
 	for series, a := range k.running {
-		k.cpus.WithLabelValues(series).Add(float64(a.CPUs) * took.Seconds())
+		s := sums[series]
+		s.cpus, s.gpus = s.cpus+float64(a.CPUs)*took.Seconds(), s.gpus+float64(a.GPUs)*took.Seconds()
+		sums[series] = s
+	}
+	for series, s := range sums {
+		k.cpus.WithLabelValues(series).Add(max(0, s.cpus))
 		if !k.unknownGPUs[series] {
-			k.gpus.WithLabelValues(series).Add(float64(a.GPUs) * took.Seconds())
+			k.gpus.WithLabelValues(series).Add(max(0, s.gpus))
 		}
 	}
+}
+
+// correctionsOf returns, for each owner, by how much more than the jobs of the last snapshot all jobs had in the time that a reading
+// ends.
+func (k *ownerKind) correctionsOf(changes []slurmclient.Change[slurm.Job], now slurm.Time, took time.Duration) map[string]seconds {
+	out := map[string]seconds{}
+	for _, c := range changes {
+		correction := runCorrection(c.Old, c.New, now, took)
+		if correction == 0 {
+			continue
+		}
+		j := c.New
+		if isRunning(c.Old) {
+			j = c.Old
+		}
+		a, series := tally.Allocated(j), k.seriesOf(k.ownerOf(j))
+		if a.HasUnknownGPUs {
+			k.unknownGPUs[series] = true
+			k.gpus.DeleteLabelValues(series)
+		}
+		s := out[series]
+		s.cpus, s.gpus = s.cpus+float64(a.CPUs)*correction.Seconds(), s.gpus+float64(a.GPUs)*correction.Seconds()
+		out[series] = s
+	}
+	return out
+}
+
+func isRunning(j *slurm.Job) bool {
+	return j != nil && j.State.Base == slurm.JobRunning && !j.State.Has(slurm.JobRevoked)
+}
+
+// runCorrection returns how much longer than its old state tells a job ran in the time that took until now: less than 0 if it ended
+// or was suspended, and more if it started. It is 0 if that is not known. Times have the resolution of a second.
+func runCorrection(old, j *slurm.Job, now slurm.Time, took time.Duration) time.Duration {
+	if j == nil || took <= 0 || j.State.Has(slurm.JobRevoked) {
+		return 0
+	}
+	within := func(since slurm.Time) time.Duration { return min(max(now.Sub(since), 0), took) }
+	ended := time.Duration(0) // how long ago
+	switch {
+	case isRunning(j):
+	case j.State.Base.Finished() && j.EndTime.IsSet():
+		ended = within(j.EndTime)
+	case j.State.Base == slurm.JobSuspended && j.SuspendTime.IsSet():
+		ended = within(j.SuspendTime)
+	default:
+		return 0
+	}
+	switch {
+	case isRunning(old):
+		return -ended
+	case old != nil && old.State.Base != slurm.JobPending || !j.StartTime.IsSet() || j.Nodes == "":
+		return 0
+	}
+	return max(0, within(j.StartTime)-ended)
 }
 
 // seriesOf returns the label value of an owner.
@@ -198,7 +267,7 @@ func (o *jobUsage) Example() prometheus.Gatherer {
 	e := newJobUsage(kinds...)
 	for _, k := range kinds {
 		k.running = map[string]tally.Amounts{"a": {}}
-		k.addSeconds(0)
+		k.addSeconds(0, nil)
 		if k.hasWaits {
 			k.startWait.WithLabelValues("a")
 		}

@@ -73,6 +73,48 @@ func TestJobUsage(t *testing.T) {
 	}
 }
 
+// Jobs count from their start to their end, however readings fall.
+func TestJobUsageIsThatOfAccounting(t *testing.T) {
+	noon := slurm.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "ml" })
+	running := func(start slurm.Time) *slurm.Job {
+		j := runningJob(3, "ml", 1)
+		j.SubmitTime, j.EligibleTime, j.StartTime = noon-60, noon-60, noon+start
+		return j
+	}
+	in := func(j *slurm.Job, state string, end slurm.Time) *slurm.Job {
+		j.State, j.EndTime, j.SuspendTime = slurm.ParseJobState(state), noon+end, noon+end
+		return j
+	}
+	requeued := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "ml" })
+	for _, tc := range []struct {
+		name     string
+		readings []*slurmclient.Snapshot
+		seconds  float64 // of the job
+	}{
+		{"starts and ends between readings", []*slurmclient.Snapshot{jobReading(0, pending), jobReading(5, running(3)), jobReading(10, running(3)),
+			jobReading(15, in(running(3), "COMPLETED", 12))}, 9},
+		{"runs between two readings", []*slurmclient.Snapshot{jobReading(0), jobReading(5, in(running(1), "FAILED", 4)), jobReading(10)}, 3},
+		{"ended long before it is seen", []*slurmclient.Snapshot{jobReading(600), jobReading(605, in(running(1), "COMPLETED", 4))}, 0},
+		{"is suspended", []*slurmclient.Snapshot{jobReading(0, running(-5)), jobReading(5, in(running(-5), "SUSPENDED", 2)),
+			jobReading(10, in(running(-5), "SUSPENDED", 2))}, 2},
+		{"is requeued", []*slurmclient.Snapshot{jobReading(0, running(-5)), jobReading(5, requeued), jobReading(10, requeued)}, 5},
+		{"has a record that disappears", []*slurmclient.Snapshot{jobReading(0, running(-5)), jobReading(5), jobReading(10)}, 5},
+		{"starts by a clock that is late", []*slurmclient.Snapshot{jobReading(0, pending), jobReading(5, running(7)), jobReading(10, running(7))}, 5},
+		{"starts by a clock that is early", []*slurmclient.Snapshot{jobReading(0, pending), jobReading(5, running(-3)), jobReading(10, running(-3))}, 10},
+		{"starts in a gap", []*slurmclient.Snapshot{jobReading(0, pending), jobReading(600, running(590)), jobReading(605, running(590))}, 5},
+		{"is moved to another cluster", []*slurmclient.Snapshot{jobReading(0, running(-5)), jobReading(5, in(running(-5), "REVOKED", 2))}, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := recordUsage(t, tc.readings...)
+			if cpus, gpus := got["slurm_account_cpu_seconds_total ml"], got["slurm_account_gpu_seconds_total ml"]; cpus != 4*tc.seconds ||
+				gpus != tc.seconds {
+				t.Errorf("the job had %v CPU seconds and %v GPU seconds, want %v s of 4 CPUs and 1 GPU", cpus, gpus, tc.seconds)
+			}
+		})
+	}
+}
+
 func TestOwnersBeyondTheMostAreSummed(t *testing.T) {
 	var jobs []*slurm.Job
 	for i := range maxOwners + 2 {

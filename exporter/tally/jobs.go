@@ -146,6 +146,15 @@ func TotalJobs(jobs []*slurm.Job) *JobTotals {
 	return t
 }
 
+// Allocated returns what a job has, or had when it ran.
+func Allocated(j *slurm.Job) Amounts {
+	var a Amounts
+	text, hasGPUs := j.AllocatedTRES()
+	tres, _ := slurm.ParseTRES(text)
+	a.add(jobTRES{tres, hasGPUs}, 1)
+	return a
+}
+
 func (t *JobTotals) add(j *slurm.Job) {
 	c := jobFacts{tasks: 1, requested: t.parseTRES(j.RequestedTRES()), allocated: t.parseTRES(j.AllocatedTRES())}
 	if j.State.Base == slurm.JobPending {
