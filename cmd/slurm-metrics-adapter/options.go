@@ -90,7 +90,7 @@ func (o *options) certificateFlags(set *pflag.FlagSet) {
 			"--tls-cert-file.")
 	set.StringVar(&o.certService, "certificate.service", "slurm-metrics-adapter",
 		"Service through which the API server reaches the adapter. The certificate is issued for its name, and the "+
-			"CA is written to the APIServices that refer to it.")
+			"CA is written to the APIServices that refer to it. Replicas expect its name in each other's certificates.")
 	set.StringVar(&o.certNamespace, "certificate.namespace", "", "Namespace of both. Default: the pod's namespace.")
 }
 

@@ -24,9 +24,9 @@
 - --kube.qps={{ .Values.kube.qps }}
 - --kube.burst={{ int .Values.kube.burst }}
 - --secure-port={{ int .Values.securePort }}
+- {{ printf "--certificate.service=%s" (include "slurm-metrics.fullname" .) | quote }}
 {{- if eq .Values.certificates.from "selfMade" }}
 - {{ printf "--certificate.secret=%s" (include "slurm-metrics.certificateSecret" .) | quote }}
-- {{ printf "--certificate.service=%s" (include "slurm-metrics.fullname" .) | quote }}
 {{- else }}
 - --tls-cert-file=/run/tls/tls.crt
 - --tls-private-key-file=/run/tls/tls.key
