@@ -38,7 +38,8 @@ func fixedClock() time.Time { return exportertest.Epoch }
 
 // allCollectorsConfig enables all native collectors.
 func allCollectorsConfig() Config {
-	return Config{Collectors: map[string]bool{"users": true, "rpc_users": true, "job_usage": true, "user_usage": true}, Now: fixedClock}
+	return Config{Collectors: map[string]bool{"users": true, "rpc_users": true, "job_usage": true, "user_usage": true,
+		"job_info": true}, Now: fixedClock}
 }
 
 // renderedExporter returns an exporter that has processed s.

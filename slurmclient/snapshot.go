@@ -203,11 +203,23 @@ func JobChanges(old, now *Snapshot) []Change[slurm.Job] {
 	return collectChanges(records.JobChanges(jobsOf(old), jobsOf(now)))
 }
 
+// NodeChanges is JobChanges for nodes, in order of name.
+func NodeChanges(old, now *Snapshot) []Change[slurm.Node] {
+	return collectChanges(records.NodeChanges(nodesOf(old), nodesOf(now)))
+}
+
 func collectChanges[T any](changes iter.Seq2[*T, *T]) (out []Change[T]) {
 	for old, now := range changes {
 		out = append(out, Change[T]{Old: old, New: now})
 	}
 	return out
+}
+
+func nodesOf(s *Snapshot) []*slurm.Node {
+	if s == nil {
+		return nil
+	}
+	return s.Nodes.Value
 }
 
 func jobsOf(s *Snapshot) []*slurm.Job {

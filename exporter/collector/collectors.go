@@ -43,6 +43,7 @@ func All() []exposition.Collector {
 		jobsCollector(),
 		jobUsageCollector(),
 		userUsageCollector(),
+		jobInfoCollector(),
 		usersCollector(),
 		accountsCollector(),
 		qosCollector(),

@@ -14,7 +14,7 @@ func jobsCollector() exposition.Collector {
 	return exposition.Collector{
 		Name: "jobs", Set: exposition.Native,
 		Help:  "jobs by state, the resources that they have or request, waiting times and how jobs end",
-		Needs: []slurmclient.Resource{slurmclient.Jobs}, NewHistory: func() exposition.History { return NewJobHistory() },
+		Needs: []slurmclient.Resource{slurmclient.Jobs}, NewHistory: func() exposition.History { return histories{NewJobHistory(), newPendingAges()} }, CountsTime: true,
 		Families: []exposition.Family{
 			{Name: "slurm_jobs", Kind: exposition.Gauge,
 				Help: "Jobs by state: every array task and every heterogeneous component counts; jobs " +

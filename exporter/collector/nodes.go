@@ -13,9 +13,10 @@ import (
 
 func nodesCollector() exposition.Collector {
 	return exposition.Collector{
-		Name: "nodes", Set: exposition.Native, Help: "nodes by state and their resources, in total and for each node",
-		Needs:    []slurmclient.Resource{slurmclient.Nodes},
-		Families: slices.Concat(nodeSumFamilies(), nodeResourceFamilies(), nodeDetailFamilies()),
+		Name: "nodes", Set: exposition.Native, Help: "nodes by state and their resources, in total and for each node, failures and drains",
+		Needs:      []slurmclient.Resource{slurmclient.Nodes},
+		NewHistory: func() exposition.History { return NewNodeHistory() },
+		Families:   slices.Concat(nodeSumFamilies(), nodeResourceFamilies(), nodeDetailFamilies()),
 	}
 }
 
