@@ -74,7 +74,7 @@ func TestNumbersEqualThoseOfSlurmsCommands(t *testing.T) {
 
 func compareSeries(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
 	p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile,
-		"--slurm.api-version="+version, "--slurm.jobs-reader="+reader, "--collector.users", "--collector.rpc_users")
+		"--slurm.api-version="+version, "--slurm.jobs-reader="+reader, "--collector.users", "--collector.rpc_users", "--collector.job_info")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var want, got numbers.Series

@@ -102,7 +102,7 @@ type observation struct {
 func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL,
 		"--slurm.token-file="+cluster.TokenFile,
-		"--collector.users", "--collector.rpc_users", "--compat=slinky,openmetrics,vpenso")
+		"--collector.users", "--collector.rpc_users", "--collector.job_info", "--compat=slinky,openmetrics,vpenso")
 	a := startAdapter(t, cluster, h)
 	programs := []struct {
 		name    string

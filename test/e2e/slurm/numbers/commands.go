@@ -83,15 +83,15 @@ func (c *Commands) parseNumber(text string) float64 {
 }
 
 // queueLine is the line of squeue for one job, array task or component of a heterogeneous job.
-type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes string }
+type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes, id, nodeList, name string }
 
 func (c *Commands) readQueue() []queueLine {
 	var out []queueLine
-	for _, f := range c.rows("squeue", "--local", "-a", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
+	for _, f := range c.rows("squeue", "--local", "-a", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D|%A|%N|%j") {
 		// squeue prints slurmctld's longer text if there is one; it starts with the reason.
 		reason, _, _ := strings.Cut(f[2], ",")
 		account, qos := strings.TrimPrefix(f[5], "(null)"), strings.TrimPrefix(f[6], "(null)")
-		out = append(out, queueLine{f[0], baseState(f[1]), reason, f[3], f[4], account, qos, f[7]})
+		out = append(out, queueLine{f[0], baseState(f[1]), reason, f[3], f[4], account, qos, f[7], f[8], f[9], f[10]})
 	}
 	return out
 }
@@ -126,9 +126,21 @@ func (c *Commands) addQueue() {
 		default:
 			continue
 		}
+		if j.state == "running" {
+			c.addJob(j)
+		}
 		c.add(1, "slurm_user_jobs", "user", j.user, "state", j.state)
 		c.add(1, "slurm_account_jobs", "account", j.account, "state", j.state)
 		c.add(1, "slurm_qos_jobs", "qos", j.qos, "state", j.state)
+	}
+}
+
+// addJob adds the series of a running job.
+func (c *Commands) addJob(j queueLine) {
+	c.add(1, "slurm_job_info", "job_id", j.id, "job_name", j.name, "user", j.user, "account", j.account, "qos", j.qos, "partition", j.partition)
+	c.add(c.parseNumber(j.cpus), "slurm_job_cpus", "job_id", j.id)
+	for node := range strings.FieldsSeq(c.run("scontrol", "show", "hostnames", j.nodeList)) {
+		c.add(1, "slurm_job_node_info", "job_id", j.id, "node", node)
 	}
 }
 
