@@ -121,7 +121,7 @@ func (o *jobUsage) Record(s *slurmclient.Snapshot) {
 		changes = slurmclient.JobChanges(o.last, s)
 	}
 	for _, k := range o.kinds {
-		k.addSeconds(took, k.correctionsOf(changes, slurm.At(s.Jobs.ReadAt), took))
+		k.addSeconds(took, k.correctionsOf(changes, s.Jobs.ReadAt, took))
 	}
 	if tally.HasChanged(o.last, s, slurmclient.Jobs) {
 		totals := tally.TotalJobs(s.Jobs.Value)
@@ -191,7 +191,7 @@ func (k *ownerKind) addSeconds(took time.Duration, corrections map[string]second
 
 // correctionsOf returns, for each owner, by how much more than the jobs of the last snapshot all jobs had in the time that a reading
 // ends.
-func (k *ownerKind) correctionsOf(changes []slurmclient.Change[slurm.Job], now slurm.Time, took time.Duration) map[string]seconds {
+func (k *ownerKind) correctionsOf(changes []slurmclient.Change[slurm.Job], now time.Time, took time.Duration) map[string]seconds {
 	out := map[string]seconds{}
 	for _, c := range changes {
 		correction := runCorrection(c.Old, c.New, now, took)
@@ -220,11 +220,11 @@ func isRunning(j *slurm.Job) bool {
 
 // runCorrection returns how much longer than its old state tells a job ran in the time that took until now: less than 0 if it ended
 // or was suspended, and more if it started. It is 0 if that is not known. Times have the resolution of a second.
-func runCorrection(old, j *slurm.Job, now slurm.Time, took time.Duration) time.Duration {
+func runCorrection(old, j *slurm.Job, now time.Time, took time.Duration) time.Duration {
 	if j == nil || took <= 0 || j.State.Has(slurm.JobRevoked) {
 		return 0
 	}
-	within := func(since slurm.Time) time.Duration { return min(max(now.Sub(since), 0), took) }
+	within := func(since slurm.Time) time.Duration { return min(max(now.Sub(since.Time()), 0), took) }
 	ended := time.Duration(0) // how long ago
 	switch {
 	case isRunning(j):
