@@ -203,6 +203,9 @@ func (f *front) count(r *http.Request) {
 		return
 	}
 	f.watches.Add(1)
+	if query.Get("sendInitialEvents") == "true" {
+		return // all jobs may take longer
+	}
 	query.Set("timeoutSeconds", fmt.Sprint(3+rand.IntN(6)))
 	r.URL.RawQuery = query.Encode()
 }
