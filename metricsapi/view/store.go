@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ type store[T any] struct {
 	maxAge    time.Duration
 	long      longLists
 	peers     Peers
+	asked     *singleflight.Group
 
 	onPeerFailure func(error)
 }

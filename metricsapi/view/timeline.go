@@ -65,6 +65,13 @@ type timeline[T any] struct {
 	given   version
 	frames  []*frame[T] // oldest first
 	changed chan struct{}
+
+	describing sync.Mutex
+	// described is the state that a replica was told last.
+	described struct {
+		version version
+		state   peerState
+	}
 }
 
 // maxFrames is the maximum number of kept frames. The number of changes that they contain is

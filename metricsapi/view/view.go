@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
@@ -91,7 +92,7 @@ func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
 func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
 		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
-		long: v.long, peers: v.cfg.Peers, onPeerFailure: v.cfg.OnPeerFailure,
+		long: v.long, peers: v.cfg.Peers, asked: &singleflight.Group{}, onPeerFailure: v.cfg.OnPeerFailure,
 		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural,
 			hasOwners: line.resource.owner != nil},
 	}

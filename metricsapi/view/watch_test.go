@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,4 +275,51 @@ func mustVersion(t *testing.T, text string) version {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// Watches that begin at one version at one time, as after a restart of the API server, cost one question and one answer.
+func TestAReplicaIsAskedOnceForManyWatches(t *testing.T) {
+	d := newDirectory(redSource(1, newJob(1, slurm.JobPending)))
+	first := newJobStore(d)
+	at := refreshed(t, first.timeline).version
+	if a, b := first.timeline.describe(at), first.timeline.describe(at); len(a) != 1 || &a[0] != &b[0] {
+		t.Error("the state of a frame is computed twice")
+	}
+	var asked atomic.Int32
+	release := make(chan struct{})
+	other := New(d, Config{Now: noon, Peers: func(context.Context, string) ([]byte, error) {
+		asked.Add(1)
+		<-release
+		return json.Marshal(first.timeline.describe(at))
+	}})
+	s := newStore(other, other.jobs, authorizer.AuthorizerFunc(authorizeRequest))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			w, err := s.Watch(asUser("alice"), &internalversion.ListOptions{ResourceVersion: at.String()})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			w.Stop()
+		})
+	}
+	time.Sleep(50 * time.Millisecond)
+	close(release)
+	wg.Wait()
+	if n := asked.Load(); n == 0 || n > 5 {
+		t.Errorf("for 20 watches the other replica was asked %d times", n)
+	}
+}
+
+func TestAnAnswerOfAPeerThatIsNoStateIsReported(t *testing.T) {
+	for _, answer := range []string{"", "{}", `[{"ref":{},"keys":["1"],"fingerprints":[]}]`, "<html>"} {
+		var reported error
+		v := New(newDirectory(redSource(1)), Config{Now: noon, OnPeerFailure: func(err error) { reported = err },
+			Peers: func(context.Context, string) ([]byte, error) { return []byte(answer), nil }})
+		s := newStore(v, v.jobs, authorizer.AuthorizerFunc(authorizeRequest))
+		if state := s.askPeers(asUser("alice"), newVersion(noon(), 99, 0)); state != nil || reported == nil {
+			t.Errorf("%q is read as %v, %v", answer, state, reported)
+		}
+	}
 }
