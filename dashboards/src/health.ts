@@ -34,14 +34,14 @@ const scheduler = [
     ],
   }),
   series({
-    title: 'Why cycles end', description: 'Cycles per minute by the reason for which they ended. Any reason but the end of the queue means that some jobs were not considered.', unit: 'cpm', width: 8, stacked: 'areas',
+    title: 'Why cycles end', description: 'Cycles per minute by the reason for which they ended. Any reason but the end of the queue means that some jobs were not considered.', unit: 'suffix:/min', width: 8, stacked: 'areas',
     queries: [
       { expr: `${sum(rate('slurm_scheduler_exits_total', ['reason']), ['reason'])} * 60 > 0`, legend: 'main: {{reason}}' },
       { expr: `${sum(rate('slurm_backfill_exits_total', ['reason']), ['reason'])} * 60 > 0`, legend: 'backfill: {{reason}}' },
     ],
   }),
   series({
-    title: 'Jobs through slurmctld', description: 'Jobs submitted, started, completed, cancelled and failed per minute, as slurmctld counts them.', unit: 'cpm', width: 8,
+    title: 'Jobs through slurmctld', description: 'Jobs submitted, started, completed, cancelled and failed per minute, as slurmctld counts them.', unit: 'suffix:/min', width: 8,
     queries: ['submitted', 'started', 'completed', 'canceled', 'failed'].map((what) => ({ expr: `${sum(rate(`slurm_controller_jobs_${what}_total`))} * 60`, legend: what })),
   }),
   series({
@@ -52,7 +52,7 @@ const scheduler = [
     ],
   }),
   series({
-    title: 'Started by backfill', description: 'Jobs per minute that backfill started ahead of their turn.', unit: 'cpm', width: 8,
+    title: 'Started by backfill', description: 'Jobs per minute that backfill started ahead of their turn.', unit: 'suffix:/min', width: 8,
     queries: [{ expr: `${sum(rate('slurm_backfill_jobs_total'))} * 60`, legend: 'by backfill' }],
   }),
 ];
@@ -91,7 +91,7 @@ const polls = [
     queries: [{ expr: 'max by (resource) (slurm_exporter_poll_duration_seconds{cluster=~"$cluster"})', legend: '{{resource}}' }],
   }),
   series({
-    title: 'Requests to slurmrestd', description: 'Requests per minute by HTTP status; 0 means no response, 304 means no change.', unit: 'cpm', width: 8, stacked: 'areas',
+    title: 'Requests to slurmrestd', description: 'Requests per minute by HTTP status; 0 means no response, 304 means no change.', unit: 'suffix:/min', width: 8, stacked: 'areas',
     queries: [{ expr: 'sum by (status) (rate(slurm_exporter_requests_total{cluster=~"$cluster"}[$__rate_interval])) * 60', legend: '{{status}}' }],
   }),
   series({
@@ -132,7 +132,7 @@ const stack = [
     queries: [{ expr: `rate(process_cpu_seconds_total[$__rate_interval]) ${ours}`, legend: '{{job}} {{instance}}' }],
   }),
   series({
-    title: 'Reconciliations', description: 'Reconciliations of the operator per minute, by result. Persistent errors are in its log.', unit: 'cpm', width: 8,
+    title: 'Reconciliations', description: 'Reconciliations of the operator per minute, by result. Persistent errors are in its log.', unit: 'suffix:/min', width: 8,
     queries: [{ expr: 'sum by (controller, result) (rate(controller_runtime_reconcile_total{controller=~"nodeset|wakeup|cluster|token"}[$__rate_interval])) * 60 > 0', legend: '{{controller}}: {{result}}' }],
   }),
   rows({

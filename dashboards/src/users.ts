@@ -49,15 +49,15 @@ const fairshare = (metric: string) => gauge(metric, ['account'], 'account=~"$acc
 const shares = [
   series({
     title: 'Fair-share level', description: 'Shares divided by usage among siblings (LevelFS). Below 1, an account has used more than its share. Accounts without usage have an infinite level and are not shown.', unit: 'short', width: 12, legend: ['lastNotNull'], legendAt: 'right', thresholds: steps('green', [1, 'orange']),
-    queries: [{ expr: `${fairshare('slurm_fairshare_account_level')} < Inf`, legend: '{{account}}' }],
+    queries: [{ expr: `${fairshare('slurm_fairshare_account_level')} < Inf`, legend: '{{cluster}} {{account}}' }],
   }),
   rows({
     title: 'Fair share', description: 'Shares and recent usage of each account.', width: 12,
-    labels: { account: 'Account' }, sort: { by: 'Used', descending: true },
+    labels: { cluster: 'Cluster', account: 'Account' }, sort: { by: 'Used', descending: true },
     columns: [
       { name: 'Share', expr: fairshare('slurm_fairshare_account_shares_ratio'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: calm() },
       { name: 'Used', expr: fairshare('slurm_fairshare_account_usage_ratio'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: calm() },
-      { name: 'Billing', expr: fairshare('slurm_fairshare_account_usage_seconds'), unit: 's', decimals: 1 },
+      { name: 'Billing', expr: fairshare('slurm_fairshare_account_usage_seconds'), unit: 's', decimals: 0 },
     ],
   }),
 ];
