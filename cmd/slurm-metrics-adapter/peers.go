@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
@@ -114,7 +113,6 @@ func (p *peers) get(ctx context.Context, host, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
@@ -140,12 +138,16 @@ func (p *peers) client() (*http.Client, error) {
 		return nil, errors.New("the CA of the replicas is not known yet")
 	}
 	config := rest.CopyConfig(p.kube)
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	config.Insecure, config.CAFile, config.CAData, config.ServerName = false, "", ca, p.serverName
-	client, err := rest.HTTPClientFor(config)
+	encryption, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for the replicas: %w", err)
 	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client, nil
+	// Replicas are asked rarely: no connection stays open, and no proxy is between them.
+	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{TLSClientConfig: encryption, DisableKeepAlives: true})
+	if err != nil {
+		return nil, fmt.Errorf("creating a client for the replicas: %w", err)
+	}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -53,6 +55,24 @@ func TestTheReplicaThatHasTheStateIsAsked(t *testing.T) {
 	if err != nil || string(got) != "[]" {
 		t.Errorf("the response is %q, %v", got, err)
 	}
+}
+
+func TestNoConnectionToAReplicaStays(t *testing.T) {
+	has := startPeer(t, http.StatusOK, "[]")
+	p := peersOf(t, has)
+	before := runtime.NumGoroutine()
+	for range 50 {
+		if _, err := p.ask(t.Context(), "/view/states/x/1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		if runtime.NumGoroutine() < before+10 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("there are %d goroutines after 50 requests, %d before", runtime.NumGoroutine(), before)
 }
 
 func TestWithoutAReplicaThatHasTheStateThereIsAnError(t *testing.T) {

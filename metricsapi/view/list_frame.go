@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// newerWithin is how long a list waits for facts that are as new as the client asks for, as in Kubernetes.
+	// newerWithin is how much longer than a poll a list waits for facts that are as new as the client asks for; in Kubernetes, 3 s.
 	newerWithin = 3 * time.Second
 	// pageWithin is how long a page waits for facts that are as new as the pages that another replica has served. It is less than
 	// the time limit of requests.
@@ -34,21 +34,20 @@ func (s *store[T]) frameToList(ctx context.Context, q *query[T], opts *internalv
 	if opts.Continue != "" {
 		return s.frameToContinue(ctx, q, opts.Continue)
 	}
-	newest := listFrame[T]{frame: q.newest, version: q.newest.version}
 	asked, err := parseVersion(opts.ResourceVersion)
 	if err != nil {
-		return newest, err
+		return listFrame[T]{}, err
 	}
 	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
-		if f := s.timeline.frameAt(asked); f != nil {
-			return listFrame[T]{frame: f, version: f.version}, nil
+		if f := s.timeline.ownFrame(asked); f != nil {
+			return listFrame[T]{frame: f, version: asked}, nil
 		}
-		return newest, newExpired(asked)
+		return listFrame[T]{}, newExpired(asked)
 	}
 	if err := s.waitForVersion(ctx, q, asked); err != nil {
-		return newest, err
+		return listFrame[T]{}, err
 	}
-	return listFrame[T]{frame: q.newest, version: q.newest.version}, nil
+	return listFrame[T]{frame: q.newest, version: s.timeline.versionOfState(q.newest)}, nil
 }
 
 // frameToContinue returns the frame of the next page. If another replica served the pages before, this is the newest frame, as soon
@@ -59,11 +58,11 @@ func (s *store[T]) frameToContinue(ctx context.Context, q *query[T], token strin
 		return listFrame[T]{}, err
 	}
 	if p.Version == 0 {
-		return listFrame[T]{frame: q.newest, version: q.newest.version, after: &p}, nil
+		return listFrame[T]{frame: q.newest, version: s.timeline.versionOfState(q.newest), after: &p}, nil
 	}
 	out := listFrame[T]{version: p.Version, others: p.Others, after: &p}
 	for _, v := range append([]version{p.Version}, p.Others...) {
-		if out.frame = s.timeline.frameAt(v); out.frame != nil {
+		if out.frame = s.timeline.ownFrame(v); out.frame != nil {
 			return out, nil
 		}
 		if v.replica() == s.timeline.replica {
@@ -94,7 +93,8 @@ func (s *store[T]) waitForVersion(ctx context.Context, q *query[T], seen version
 	if seen.replica() == s.timeline.replica && seen <= s.timeline.latestVersion() || seen == 0 {
 		return nil
 	}
-	if !s.waitForFacts(ctx, q, seen.at().Add(clockSkew), newerWithin) {
+	limit := min(newerWithin+s.longestPoll(q.criteria.covers), pageWithin)
+	if seen.at().After(s.clock().Add(clockSkew)) || !s.waitForFacts(ctx, q, seen.at().Add(clockSkew), limit) {
 		return storage.NewTooLargeResourceVersionError(uint64(seen), uint64(q.newest.version), 1)
 	}
 	return nil
@@ -109,10 +109,16 @@ func (s *store[T]) waitForFacts(ctx context.Context, q *query[T], since time.Tim
 		changed := s.directory.Changed()
 		if s.hasFactsSince(q.criteria.covers, since) {
 			f, err := s.timeline.refresh()
-			if err == nil {
-				q.newest = f
+			if err != nil {
+				return false
 			}
-			return err == nil
+			// PrivateData may have changed meanwhile.
+			v, err := s.viewer(ctx, f, q.criteria.covers)
+			if err != nil {
+				return false
+			}
+			q.newest, q.viewer = f, v
+			return true
 		}
 		select {
 		case <-changed:
@@ -141,4 +147,20 @@ func (s *store[T]) hasFactsSince(counts func(ClusterRef) bool, since time.Time) 
 		}
 	}
 	return true
+}
+
+// longestPoll returns how long it takes at most until the next reading of a cluster that counts accepts.
+func (s *store[T]) longestPoll(counts func(ClusterRef) bool) time.Duration {
+	longest := time.Duration(0)
+	sources, err := s.directory.Sources()
+	if err != nil {
+		return 0
+	}
+	for _, source := range sources {
+		if snapshot, err := source.Snapshot(); err == nil && counts(source.Ref) {
+			_, poll := s.resource.read(snapshot)
+			longest = max(longest, poll.Period+2*poll.Took)
+		}
+	}
+	return longest
 }

@@ -110,12 +110,15 @@ func TestPagesAreOfOneFrame(t *testing.T) {
 
 func TestAPageOfADroppedFrameIsExpired(t *testing.T) {
 	d := newDirectory(queueOf(clusterRef("a", "red"), 1, 5))
-	s := newJobStore(d)
+	at := noon()
+	v := New(d, Config{Now: func() time.Time { return at }, MaxAge: time.Hour})
+	s := newStore(v, v.jobs, authorizer.AuthorizerFunc(authorizeRequest))
 	first, err := s.List(asUser("root"), &internalversion.ListOptions{Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range maxFrames + 1 {
+		at = at.Add(keepFrames / maxFrames * 2)
 		d.set(queueOf(clusterRef("a", "red"), uint64(i+2), 6+i%2))
 		refreshed(t, s.timeline)
 	}

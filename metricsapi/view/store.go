@@ -161,7 +161,7 @@ func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 		}
 		for _, t := range findByName(s.resource, p, p.records, name) {
 			if s.sees(v, p, t) {
-				return s.resource.newObject(p.placement(f.version), t), nil
+				return s.resource.newObject(p.placement(s.timeline.versionOfState(f)), t), nil
 			}
 		}
 		s.warn(ctx, v)

@@ -37,6 +37,9 @@ type frame[T any] struct {
 	// before is the version of the frame that changes are relative to.
 	before  version
 	changes []change[T]
+
+	describeOnce sync.Once
+	state        peerState
 }
 
 // change is a record that differs between two frames: old is nil for an added record, and now is
@@ -44,8 +47,9 @@ type frame[T any] struct {
 type change[T any] struct {
 	cluster  *clusterRecords[T] // of the newer frame if it contains the cluster
 	old, now *T
-	// guessed is whether old may differ from what the client has, and may have nothing but its key.
-	guessed bool
+	// guessed is whether old may differ from what the client has, and may have nothing but its key. ownerUnknown is whether a deleted
+	// record has nothing but its key.
+	guessed, ownerUnknown bool
 }
 
 // timeline keeps the frames of a resource. It is safe for concurrent use.
@@ -65,20 +69,15 @@ type timeline[T any] struct {
 	given   version
 	frames  []*frame[T] // oldest first
 	changed chan struct{}
-
-	describing sync.Mutex
-	// described is the state that a replica was told last.
-	described struct {
-		version version
-		state   peerState
-	}
 }
 
-// maxFrames is the maximum number of kept frames. The number of changes that they contain is
+// maxFrames is the maximum number of kept frames that are older than keepFrames: with many clusters, there are several frames in a
+// second, and clients come back with the version of their last bookmark. The number of changes that all contain is
 // limited to the larger of maxChanges and a share (1/changesShare) of all records, because
 // changed records need additional memory.
 const (
 	maxFrames    = 64
+	keepFrames   = 3 * bookmarkEvery
 	maxChanges   = 20_000
 	changesShare = 4
 )
@@ -168,7 +167,7 @@ func (t *timeline[T]) advance(parts []*clusterRecords[T], now time.Time) *frame[
 	}
 	next := &frame[T]{version: newVersion(now, t.replica, now.Sub(t.factsSince)), clusters: parts}
 	if last != nil {
-		next.version = max(next.version, last.version.within().next(), t.given.within().next())
+		next.version = max(next.version, last.version.next(), t.given.next())
 		next.before, next.changes = last.version, changesOf(t.resource, last.clusters, parts)
 		if samePolicy(last.clusters, parts) && len(next.changes) == 0 && sameKnown(last.clusters, parts) {
 			// The slices are new but the records are the same, as after a reconnect or a poll that
@@ -188,10 +187,14 @@ func (t *timeline[T]) advance(parts []*clusterRecords[T], now time.Time) *frame[
 func (t *timeline[T]) latestVersion() version {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.latestGiven()
+}
+
+func (t *timeline[T]) latestGiven() version {
 	if newest := t.newest(); newest != nil {
-		return max(t.given, newest.version.within())
+		return max(t.given, newest.version).partial()
 	}
-	return t.given
+	return t.given.partial()
 }
 
 // latest returns the newest frame, nil before the first one, and a channel that is closed when
@@ -214,6 +217,14 @@ func (t *timeline[T]) frameAt(v version) *frame[T] {
 	return nil
 }
 
+// ownFrame returns the frame of a version that this replica has made, or nil if it is not kept. A partial version has no frame.
+func (t *timeline[T]) ownFrame(v version) *frame[T] {
+	if v.replica() != t.replica || v.isPartial() {
+		return nil
+	}
+	return t.frameToContinue(v)
+}
+
 // versionOfState returns a version of a frame that is as new as possible: clients that continue from it need only the changes after
 // the last reading.
 func (t *timeline[T]) versionOfState(f *frame[T]) version {
@@ -233,12 +244,12 @@ func (t *timeline[T]) versionOfState(f *frame[T]) version {
 func (t *timeline[T]) frameToContinue(seen version) *frame[T] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own, until := seen.replica() == t.replica, seen.at()
-	if !own {
-		since, known := seen.factsSince()
-		if !known {
-			return nil
-		}
+	until := seen.at()
+	since, known := seen.factsSince()
+	switch own := seen.replica() == t.replica; {
+	case !known && (seen.isPartial() || !own), own && seen > t.latestGiven():
+		return nil
+	case !own:
 		until = since.Add(-clockSkew)
 	}
 	for _, f := range slices.Backward(t.frames) {
@@ -254,7 +265,8 @@ func trimFrames[T any](frames []*frame[T]) []*frame[T] {
 	newest := frames[len(frames)-1]
 	most, held := max(maxChanges, newest.size()/changesShare), 0
 	first := len(frames) - 1
-	for ; first > 0 && len(frames)-first < maxFrames; first-- {
+	since := newest.version.at().Add(-keepFrames)
+	for ; first > 0 && (len(frames)-first < maxFrames || frames[first-1].version.at().After(since)); first-- {
 		if held += len(frames[first].changes); held > most {
 			break
 		}

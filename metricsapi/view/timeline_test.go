@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -159,7 +160,7 @@ func TestOldFramesAreDropped(t *testing.T) {
 		d.set(sourceOf(clusterRef("a", "red"), uint64(round+1), jobs...))
 		refreshed(t, line)
 	}
-	if line.frameAt(first.version) != nil || len(line.frames) > maxFrames {
+	if line.frameAt(first.version) != nil {
 		t.Errorf("%d frames are kept", len(line.frames))
 	}
 	newest, _ := line.latest()
@@ -244,5 +245,21 @@ func TestAPanicLeavesTheObjectsOfItsClusterAsTheyWere(t *testing.T) {
 	}
 	if len(failed) != 1 || failed[0] != "a/red true" {
 		t.Errorf("the reported panics are %q", failed)
+	}
+}
+
+// With many clusters there are several frames in a second.
+func TestFramesAreKeptForAWhile(t *testing.T) {
+	d := newDirectory()
+	at := noon()
+	line := newTimeline(jobResource(), d, Config{Now: func() time.Time { return at }, MaxAge: time.Hour}, 7)
+	first := refreshed(t, line)
+	for i := range 10 * maxFrames {
+		at = at.Add(keepFrames / 10 / maxFrames)
+		d.set(sourceOf(clusterRef("a", "red"), uint64(i+1), newJob(uint32(i+1), slurm.JobPending)))
+		refreshed(t, line)
+	}
+	if line.frameAt(first.version) != nil || line.frameToContinue(newVersion(at.Add(-keepFrames+time.Second), 7, 0)) == nil {
+		t.Errorf("after %s, %d frames are kept", at.Sub(noon()), len(line.frames))
 	}
 }

@@ -23,8 +23,14 @@ func TestVersions(t *testing.T) {
 		if !known && age < 10*time.Minute {
 			t.Errorf("an age of %s is unknown", age)
 		}
-		if w := v.within(); w <= v || w >= v.within().next() || w.replica() != replica || !w.at().Equal(v.at().Add(time.Millisecond)) {
-			t.Errorf("a version within %d is %d", v, w)
+		if w := v.partial(); w <= v || w >= v.next() || w != w.partial() || w.replica() != replica || !w.isPartial() || v.isPartial() ||
+			!w.at().Equal(v.at()) || w.next().isPartial() {
+			t.Errorf("the partial version of %d is %d", v, w)
+		}
+		if w := v.partial().unusable(7); w <= v.partial() || w.replica() != 7 || !w.isPartial() {
+			t.Errorf("the unusable version after %d is %d", v, w)
+		} else if _, known := w.factsSince(); known {
+			t.Errorf("the age of the unusable version %d is known", w)
 		}
 		if later := newVersion(at.Add(time.Millisecond), newReplica(), 0); later <= v {
 			t.Errorf("%d is not later than %d, of another replica", later, v)

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +40,13 @@ type watcher[T any] struct {
 	isForeign bool
 	// shown is what the other replica has shown to the client, nil if it is not known.
 	shown peerState
+	// catchUpUntil is how long the watch waits at most until it is as new as what the other replica has shown.
+	catchUpUntil time.Time
 }
+
+// catchUpWithin is how much longer than a poll a watch waits until it is as new as what another replica has shown. After that, some records
+// may go back for a moment.
+const catchUpWithin = 15 * time.Second
 
 // Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
 // ends with an error, and clients list again.
@@ -87,16 +94,37 @@ func (w *watcher[T]) start(ctx context.Context, opts *internalversion.ListOption
 		return nil
 	}
 	w.has, w.isForeign = asked, asked.replica() != w.store.timeline.replica
+	now := w.store.clock()
+	if asked.at().After(now.Add(clockSkew)) {
+		return newExpired(asked)
+	}
+	covers := w.query.criteria.covers
 	if w.isForeign {
 		w.shown = w.store.askPeers(ctx, asked)
+		w.catchUpUntil = now.Add(catchUpWithin + w.store.longestPoll(covers))
 	}
-	switch earlier := w.store.timeline.frameToContinue(asked); {
-	case earlier != nil:
+	if w.shown != nil && !w.shown.fits(w.query.newest.describe(w.store.resource), covers) {
+		return newExpired(asked)
+	}
+	earlier := w.store.timeline.frameToContinue(asked)
+	switch usable := earlier != nil && (!w.isForeign || sameClusters(earlier, w.query.newest, covers)); {
+	case usable:
 		w.sent = earlier
 	case w.shown == nil:
 		return newExpired(asked)
 	}
 	return nil
+}
+
+// sameClusters reports whether two frames have the same clusters among those that counts accepts, all read, and agree on who may see
+// their records.
+func sameClusters[T any](a, b *frame[T], counts func(ClusterRef) bool) bool {
+	for _, p := range b.clusters {
+		if q := a.cluster(p.ref); counts(p.ref) && (q == nil || q.known != p.known || q.private != p.private || q.prefix != p.prefix) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.clusters, func(p *clusterRecords[T]) bool { return counts(p.ref) && b.cluster(p.ref) == nil })
 }
 
 // Stop implements watch.Interface.
@@ -141,7 +169,8 @@ func (w *watcher[T]) run(ctx context.Context) {
 // catchUp waits until the newest frame is as new as what the client has seen from another replica, or until the records have to be
 // checked again. Before that, the client would get states that are older than what it has. It returns false when ctx has ended.
 func (w *watcher[T]) catchUp(ctx context.Context) bool {
-	w.isForeign = !w.store.waitForFacts(ctx, &w.query, w.has.at().Add(clockSkew), recheckEvery)
+	w.isForeign = !w.store.waitForFacts(ctx, &w.query, w.has.at().Add(clockSkew), recheckEvery) &&
+		w.store.clock().Before(w.catchUpUntil)
 	return ctx.Err() == nil
 }
 
@@ -194,13 +223,24 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 	case w.shown != nil:
 		changes = changesFromPeer(w.store.resource, w.shown, w.sent, newest)
 	case newest.version == w.sent.version:
+		if w.has.replica() != w.store.timeline.replica {
+			w.has = max(w.has, w.store.timeline.versionOfState(newest))
+		}
 		return true
-	case w.has != w.sent.version: // it has what another replica has shown, or a part of the changes since
+	case w.has.isPartial() || w.has.replica() != w.store.timeline.replica:
 		changes = w.store.timeline.changesBetween(w.sent, newest)
 	case newest.before == w.sent.version:
 		changes = newest.changes
 	default:
 		changes = changesOf(w.store.resource, w.sent.clusters, newest.clusters)
+	}
+	// A client that breaks among the first changes after what another replica has shown has facts of both: it lists again.
+	before, after := w.has.partial(), newest.version
+	if w.has.replica() != w.store.timeline.replica {
+		before, after = w.has.unusable(w.store.timeline.replica), w.store.timeline.versionOfState(newest)
+		if after <= before {
+			return true // there is a newer frame already
+		}
 	}
 	w.shown = nil
 	// Only the last event has the version of the newest frame: a client whose watch breaks before it still needs the rest.
@@ -213,23 +253,27 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 		if last != nil && !w.send(ctx, *last) {
 			return false
 		}
-		e := w.event(kind, c.cluster, t, w.has.within())
+		if c.ownerUnknown && c.cluster.private && !w.query.viewer.viewAll[c.cluster.ref] {
+			w.send(ctx, watch.Event{Type: watch.Error, Object: statusOf(newExpired(w.has))})
+			return false
+		}
+		e := w.event(kind, c.cluster, t, before)
 		last = &e
 	}
 	if last != nil {
-		setVersion(last.Object, newest.version)
+		setVersion(last.Object, after)
 		if !w.send(ctx, *last) {
 			return false
 		}
 	}
-	w.sent, w.has = newest, newest.version
+	w.sent, w.has = newest, after
 	return true
 }
 
 // sendBookmark sends a bookmark if the client asked for them and it is time for one. It is sent without changes too, so that a client
 // that comes back, perhaps to another replica, has a version that is still known there.
 func (w *watcher[T]) sendBookmark(ctx context.Context) bool {
-	if now := w.store.clock(); w.bookmarks && now.Sub(w.lastBookmark) >= bookmarkEvery {
+	if now := w.store.clock(); w.bookmarks && w.has.replica() == w.store.timeline.replica && now.Sub(w.lastBookmark) >= bookmarkEvery {
 		w.lastBookmark = now
 		return w.bookmark(ctx, nil)
 	}
@@ -245,7 +289,7 @@ func (w *watcher[T]) classify(c change[T]) (watch.EventType, *T) {
 	was, is := c.old != nil && w.isShown(c.cluster, c.old), c.now != nil && w.isShown(c.cluster, c.now)
 	if c.guessed && !is {
 		// The client may have the record though neither of the two is selected, but nothing that it may not see.
-		if r := cmp.Or(c.now, c.old); w.isNamed(c.cluster, r) && w.store.sees(w.query.viewer, c.cluster, r) {
+		if r := cmp.Or(c.now, c.old); w.isNamed(c.cluster, r) && (c.ownerUnknown || w.store.sees(w.query.viewer, c.cluster, r)) {
 			return watch.Deleted, r
 		}
 		return "", nil
