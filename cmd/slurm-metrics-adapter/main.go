@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
@@ -93,6 +94,15 @@ func serve(ctx context.Context, o *options, log lines.Logger) error {
 	log.Info("serving metrics to Kubernetes", "address", server.SecureServingInfo.Listener.Addr())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.PrepareRun().RunWithContext(ctx) })
+	if shown != nil {
+		// Watches would keep the server for a minute. When they end, their clients no longer find it.
+		group.Go(func() error {
+			<-ctx.Done()
+			time.Sleep(o.shutdownDelay)
+			shown.EndWatches()
+			return nil
+		})
+	}
 	group.Go(func() error { return o.serveMetrics(ctx, expo.routes(registry.Settled), log) })
 	return group.Wait()
 }

@@ -33,6 +33,7 @@ type store[T any] struct {
 	clock     func() time.Time
 	maxAge    time.Duration
 	long      longLists
+	ended     context.Context
 	peers     Peers
 	asked     *singleflight.Group
 

@@ -39,6 +39,9 @@ type View struct {
 	nodes      *timeline[slurm.Node]
 	partitions *timeline[slurm.Partition]
 	long       longLists
+	// ended is done when watches have to end.
+	ended      context.Context
+	endWatches context.CancelFunc
 }
 
 // New returns a View of the clusters. Watches receive changes only while Run is running.
@@ -61,8 +64,12 @@ func New(dir Directory, cfg Config) *View {
 		nodes:      newTimeline(nodeResource(), dir, cfg, replica),
 		partitions: newTimeline(partitionResource(), dir, cfg, replica),
 	}
+	v.ended, v.endWatches = context.WithCancel(context.Background())
 	return v
 }
+
+// EndWatches ends all watches, whose clients continue at other replicas, and those that begin later.
+func (v *View) EndWatches() { v.endWatches() }
 
 // Run keeps the timelines up to date until ctx ends.
 func (v *View) Run(ctx context.Context) {
@@ -92,7 +99,7 @@ func (v *View) stores(a authorizer.Authorizer) map[string]restStorage {
 func newStore[T any](v *View, line *timeline[T], a authorizer.Authorizer) *store[T] {
 	return &store[T]{
 		resource: line.resource, timeline: line, directory: v.directory, clock: v.cfg.Now, maxAge: v.cfg.MaxAge,
-		long: v.long, peers: v.cfg.Peers, asked: &singleflight.Group{}, onPeerFailure: v.cfg.OnPeerFailure,
+		long: v.long, ended: v.ended, peers: v.cfg.Peers, asked: &singleflight.Group{}, onPeerFailure: v.cfg.OnPeerFailure,
 		guard: accessGuard{users: v.cfg.Users, authorizer: a, resource: line.resource.plural,
 			hasOwners: line.resource.owner != nil},
 	}

@@ -67,7 +67,9 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 		s.warn(ctx, a.viewer)
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
+	endless := context.AfterFunc(s.ended, w.cancel)
 	go func() {
+		defer endless()
 		if err := slurmclient.Guard("watching "+s.resource.plural, func() { w.run(ctx) }); err != nil {
 			s.timeline.onPanic("", err)
 		}

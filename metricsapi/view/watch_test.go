@@ -323,3 +323,11 @@ func TestAnAnswerOfAPeerThatIsNoStateIsReported(t *testing.T) {
 		}
 	}
 }
+
+func TestWatchesEndWithTheServer(t *testing.T) {
+	runWatchTest(t, internalversion.ListOptions{}, []Source{redSource(1, newJob(1, slurm.JobRunning))}, func(w *watchTest) {
+		w.expect("ADDED red.1")
+		w.view.EndWatches()
+		w.expect("end")
+	})
+}

@@ -81,6 +81,9 @@ func (s *env) testReplicas(t *testing.T) {
 	if kubectl.equal.Load()+informer.equal.Load() != 0 || kubectl.events.Load() == 0 || informer.events.Load() == 0 {
 		t.Error("there are equal events, or none at all")
 	}
+	if front.watches.Load() < 3 {
+		t.Error("the informer never moved to another replica")
+	}
 	for i, r := range replicas {
 		if strings.Contains(r.Log(), "no replica tells") {
 			t.Errorf("replica %d: %s", i, r.Log())
@@ -164,6 +167,9 @@ func (s *kubeEnv) startFront(t *testing.T, ports []int) *front {
 	}
 	toKube := transportOf(t, config)
 	config.Insecure, config.CAData, config.CAFile = true, nil, ""
+	for _, port := range ports { // a server asks for no certificate before it has read whose it trusts
+		process.Await(t, func() error { return s.checkListed(t, config, port) })
+	}
 	toReplicas := transportOf(t, config)
 	f := &front{ports: ports}
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -190,6 +196,25 @@ func (s *kubeEnv) startFront(t *testing.T, ports []int) *front {
 	return f
 }
 
+// checkListed returns an error unless a replica lists jobs for a new connection.
+func (s *kubeEnv) checkListed(t *testing.T, config *rest.Config, port int) error {
+	t.Helper()
+	fresh := rest.CopyConfig(config)
+	fresh.Wrap(func(of http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) { r.Close = true; return of.RoundTrip(r) })
+	})
+	client := &http.Client{Transport: transportOf(t, fresh)}
+	resp, err := client.Get(fmt.Sprintf("https://127.0.0.1:%d/apis/view.slinky.slurm.net/v1alpha1/namespaces/team-t/slurmjobs?limit=1", port))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
 // count counts the requests of the informer and shortens its watches.
 func (f *front) count(r *http.Request) {
 	if r.UserAgent() != informerAgent {
@@ -203,10 +228,11 @@ func (f *front) count(r *http.Request) {
 		return
 	}
 	f.watches.Add(1)
+	seconds := 3 + rand.IntN(6)
 	if query.Get("sendInitialEvents") == "true" {
-		return // all jobs may take longer
+		seconds += *replicasJobs / 1000 // all jobs take longer
 	}
-	query.Set("timeoutSeconds", fmt.Sprint(3+rand.IntN(6)))
+	query.Set("timeoutSeconds", fmt.Sprint(seconds))
 	r.URL.RawQuery = query.Encode()
 }
 
