@@ -91,8 +91,8 @@ func (s *env) testReplicas(t *testing.T) {
 	}
 	// A replica goes: its clients continue at the other one without a new list.
 	listed := front.lists.Load()
-	replicas[0].stop(t)
 	front.remove(ports[0])
+	replicas[0].stop(t)
 	id, err := c.Submit(slurmtest.JobSpec{User: "bob", JobRequest: slurm.JobRequest{Name: "late", Tasks: 1}, Forever: true})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,6 @@ func (f *front) remove(port int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ports = []int{f.ports[0] + f.ports[1] - port}
-	f.CloseClientConnections()
 }
 
 func (f *front) pick() int {
