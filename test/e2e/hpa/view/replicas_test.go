@@ -71,6 +71,10 @@ func (s *env) testReplicas(t *testing.T) {
 	wg.Go(func() { c.Run(work) })
 	wg.Go(func() { changeJobs(work, t, c) })
 
+	process.Await(t, func() error { // the API server discovers the group with a delay
+		_, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-t", "--field-selector=metadata.name=none")
+		return err
+	})
 	kubectl := s.startKubectlWatch(ctx, t, front.URL)
 	informer := startInformer(ctx, t, &wg, front.URL)
 	time.Sleep(*replicasFor)
