@@ -28,7 +28,7 @@ const (
 type peers struct {
 	// addresses are the HOST:PORT of the flags.
 	addresses []string
-	// kube has the adapter's own credentials, which the other replicas check as they check those of every client.
+	// kube has the adapter's own credentials. Other replicas authenticate and authorize it like any client.
 	kube *rest.Config
 	// serverName is the name in the certificate of every replica, and ca returns the CAs that may sign it, in PEM.
 	serverName string

@@ -79,7 +79,7 @@ func jobsWithSeries(v *tally.View) (shown []*slurm.Job, left int) {
 	return limitJobs(v.Jobs.Value, maxJobSeries)
 }
 
-// limitJobs returns as many of the running jobs as have at most so many nodes, and how many are left. Jobs with more GPUs, then with
+// limitJobs returns running jobs that together have at most the given number of nodes, and the number of the others. Jobs with more GPUs, then with
 // more CPUs, then older ones come first.
 func limitJobs(jobs []*slurm.Job, most int) (shown []*slurm.Job, left int) {
 	series := 0

@@ -51,7 +51,7 @@ func (s *store[T]) frameToList(ctx context.Context, q *query[T], opts *internalv
 }
 
 // frameToContinue returns the frame of the next page. If another replica served the pages before, this is the newest frame, as soon
-// as it is as new as those pages: no record is missing or listed twice, but the records are those of either frame.
+// as it is as new as those pages: no record is missing or listed twice, but some are from one frame and some from the other.
 func (s *store[T]) frameToContinue(ctx context.Context, q *query[T], token string) (listFrame[T], error) {
 	p, err := parseContinueToken(token)
 	if err != nil {

@@ -18,9 +18,9 @@ const longListWithin = 30 * time.Second
 
 func newLongLists() longLists { return longLists{semaphore.NewWeighted(1)} }
 
-// wait returns at once if there are at most maxItems objects. Otherwise it waits until no other long list is served. The server
+// waitForTurn returns at once if there are at most maxItems objects. Otherwise it waits until no other long list is served. The server
 // cancels ctx when the response has been written, which lets the next list begin.
-func (l longLists) wait(ctx context.Context, n schema.GroupResource, items int) error {
+func (l longLists) waitForTurn(ctx context.Context, n schema.GroupResource, items int) error {
 	if items <= maxItems {
 		return nil
 	}

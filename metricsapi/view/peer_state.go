@@ -56,7 +56,7 @@ func (t *timeline[T]) describe(v version) peerState {
 	}
 	out := make(peerState, len(state))
 	for i, c := range state {
-		out[i] = c.without(uncertain[c.Ref])
+		out[i] = c.withoutFingerprints(uncertain[c.Ref])
 	}
 	return out
 }
@@ -78,8 +78,8 @@ func (f *frame[T]) describe(n *resource[T]) peerState {
 	return f.state
 }
 
-// without returns the cluster without the fingerprints of some keys, which it may not have.
-func (c peerCluster) without(uncertain map[string]bool) peerCluster {
+// withoutFingerprints returns the cluster without the fingerprints of some keys, which it may not have.
+func (c peerCluster) withoutFingerprints(uncertain map[string]bool) peerCluster {
 	if len(uncertain) == 0 {
 		return c
 	}

@@ -203,7 +203,7 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	}
 	f := list.frame
 	matches, more := selectPage(s.resource, f, a.criteria, a.viewer, list.after, most)
-	if err := s.long.wait(ctx, v1alpha1.Resource(s.resource.plural), len(matches)); err != nil {
+	if err := s.long.waitForTurn(ctx, v1alpha1.Resource(s.resource.plural), len(matches)); err != nil {
 		return nil, err
 	}
 	meta := metav1.ListMeta{ResourceVersion: list.version.String()}

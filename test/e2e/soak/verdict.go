@@ -87,7 +87,7 @@ func isHeld(queued string) bool {
 // launchFailed is the reason of a job whose batch script slurmd refused.
 const launchFailed = "launch failed requeued held"
 
-// isLostStart reports whether a killed slurmctld has lost the start of a held job ("%i %j %T %r" of squeue): it started the job again
+// isLostStart reports whether a killed slurmctld seems to have lost the start of a held job ("%i %j %T %r" of squeue): it started the job again
 // while its first start ran, and the reason of a node ("%N %E" of sinfo) tells so.
 func isLostStart(queued, reasons string, kills []time.Time) bool {
 	return len(kills) > 0 && strings.Contains(queued, launchFailed) && strings.Contains(reasons, "Duplicate jobid")
