@@ -432,6 +432,24 @@ func TestWhatIsSavedAfterTheRecoveryIsLost(t *testing.T) {
 	c.expectStates("after slurmctld has saved what it had lost,", "a=UP", "b=UP")
 }
 
+// TestAStartInTheSameSecondLeavesNoPartitionDown: slurmctld says in whole seconds when it has started, and one that is killed
+// right after Open may start again in the second of its predecessor, which was told of the states.
+func TestAStartInTheSameSecondLeavesNoPartitionDown(t *testing.T) {
+	for what, look := range map[string]func(*cluster){
+		"Watch":          (*cluster).restoreLost,
+		"the next Close": func(c *cluster) { c.must(c.Close(t.Context())); c.must(c.Open(t.Context())) },
+	} {
+		c := newCluster(t, "a=UP", "b=UP")
+		c.recovers(time.Now().Add(-200 * time.Millisecond))
+		c.must(c.Close(t.Context()))
+		c.must(c.Open(t.Context()))
+		c.recovers(time.Now().Add(400 * time.Millisecond))
+		c.setAsAdministrator("b=DOWN")
+		look(c)
+		c.expectStates("after "+what+",", "a=UP", "b=UP")
+	}
+}
+
 // TestTheNextChangeKeepsWhatAnAdministratorHasClosed: it closes nothing, since an administrator has closed all partitions or one of
 // them.
 func TestTheNextChangeKeepsWhatAnAdministratorHasClosed(t *testing.T) {

@@ -90,7 +90,7 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	if o.Saved == "" {
 		return nil
 	}
-	kept, _, err := o.readRestored()
+	kept, at, err := o.readRestored()
 	if err != nil || len(kept.States) == 0 {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	if err != nil {
 		return err
 	}
-	if started.Equal(kept.Started) {
+	if o.isOfRestore(kept, at, started) {
 		return nil
 	}
 	maps.Copy(set, o.stillOverridden(kept.States, states))
@@ -129,7 +129,7 @@ func (o Override) RestoreLost(ctx context.Context) error {
 	if o.isSaved(kept, at, started) {
 		return o.forgetRestored()
 	}
-	if started.Equal(kept.Started) {
+	if o.isOfRestore(kept, at, started) {
 		return nil
 	}
 	return o.restoreAgain(ctx, restored{started, kept.States})
@@ -145,6 +145,12 @@ func (o Override) recovered() time.Time {
 	return info.ModTime()
 }
 
+// isOfRestore reports whether the slurmctld that serves is the one that Restore has told, at a time, of the kept states. Two of them may
+// have started in one second, the precision of started.
+func (o Override) isOfRestore(kept restored, at, started time.Time) bool {
+	return started.Equal(kept.Started) && !o.recovered().After(at)
+}
+
 // isSaved reports whether the slurmctld of Restore has saved all that Restore has set. started is when the one that serves has
 // started.
 func (o Override) isSaved(kept restored, at, started time.Time) bool {
@@ -152,7 +158,7 @@ func (o Override) isSaved(kept restored, at, started time.Time) bool {
 	if err != nil || !info.ModTime().After(at) {
 		return false
 	}
-	if started.Equal(kept.Started) {
+	if o.isOfRestore(kept, at, started) {
 		return o.now().Sub(at).Abs() >= saveDelay
 	}
 	// The one that serves has lost the states itself if it has saved them since. It says when it has started to the second alone,

@@ -16,6 +16,7 @@ func TestPlugin(t *testing.T) {
 	r.submitJobs(t)
 	r.applyFile(t, "hpa.yaml")
 	process.Await(t, func() error { return r.checkReady(t, 3) })
+	process.Await(t, func() error { return r.checkScaled(t, 3) })
 	t.Run("tables and explanations", r.testTables)
 	t.Run("watch", r.testWatch)
 	t.Run("scale-in that waits for a busy worker", r.testScaleIn)
@@ -35,6 +36,18 @@ func (r *env) checkReady(t *testing.T, want int) error {
 		"jsonpath={.spec.replicas} {.status.readyReplicas} {.status.slurmAllocated}"))
 	if fmt.Sprint(out) != fmt.Sprintf("[%d %d %d]", want, want, want) {
 		return fmt.Errorf("replicas, ready and allocated are %v, not %d", out, want)
+	}
+	return nil
+}
+
+// checkScaled returns an error until the HPA gpu wants a number of workers. Until the controller manager discovers the API group of
+// NodeSets, which it does every 30 s, it scales none.
+func (r *env) checkScaled(t *testing.T, want int) error {
+	t.Helper()
+	out := r.kubectl(t, "-n", hpc, "get", "hpa", "gpu", "-o",
+		`jsonpath={.status.currentReplicas} {.status.desiredReplicas} {.status.conditions[?(@.type=="ScalingActive")].status}`)
+	if out != fmt.Sprintf("%d %d True", want, want) {
+		return fmt.Errorf("the HPA's current and desired replicas and ScalingActive are %q", out)
 	}
 	return nil
 }

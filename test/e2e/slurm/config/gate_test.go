@@ -127,6 +127,8 @@ func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 			t.Fatal(err)
 		}
 		process.Await(t, func() error { return g.Close(t.Context()) })
+		// All that follows until the next start may come in one second, by which slurmctld shows when it has started.
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		if _, err := tr.cluster.Run(t.Context(), "", "scontrol", "reconfigure"); err != nil {
 			t.Fatal(err)
 		}
