@@ -51,6 +51,9 @@ func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	if err := checkScripts(files); err != nil {
 		return &RefusedError{err.Error()}
 	}
+	if err := files.checkKeySet(); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp(c.TempDir, "trial-")
 	if err != nil {
 		return fmt.Errorf("making a folder for a trial: %w", err)

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -82,12 +84,15 @@ func (f Files) text(name string) string { return string(f[name].Content) }
 // jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
 func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
 
-// keySet returns the ids of the keys in slurm.jwks, empty without keys.
+// keySet returns the ids of the keys in slurm.jwks, empty without keys, and if the file is not that of these keys: a daemon would
+// end with it.
 func (f Files) keySet() string {
-	if strings.TrimSpace(f.text("slurm.jwks")) == "" {
+	text := strings.TrimSpace(f.text(slurmconf.KeySetFile))
+	set, err := plan.ParseKeySet(text)
+	if err != nil || keyfile.Check(f["slurm.jwks"].Content, set) != nil {
 		return ""
 	}
-	return strings.TrimSpace(f.text(slurmconf.KeySetFile))
+	return text
 }
 
 // mainFiles are the files without which no daemon starts.

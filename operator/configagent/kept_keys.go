@@ -10,7 +10,7 @@ import (
 var keySetFiles = []string{"slurm.jwks", slurmconf.KeySetFile}
 
 // keepKeySet returns the wanted files with the key set that the daemon has if they have none: its Secret was deleted, or one
-// of its files. The remaining slurm.key is from before the first rotation. Other daemons do not accept it any more, and
+// of its files was, or is damaged. The remaining slurm.key is from before the first rotation. Other daemons do not accept it any more, and
 // whoever has it must not get in again. It does not modify its argument.
 func (a *Agent) keepKeySet(wanted Files) Files {
 	had := a.inForce.Given
@@ -19,7 +19,7 @@ func (a *Agent) keepKeySet(wanted Files) Files {
 	}
 	isMissing := had.keySet() != "" && wanted.keySet() == ""
 	if isMissing && !a.keepsKeySet {
-		a.cfg.Log.Warn("the Secret with the key set of auth/slurm is missing, and the daemon keeps the set", "keys", had.keySet())
+		a.cfg.Log.Warn("the Secret with the key set of auth/slurm is missing or damaged, and the daemon keeps the set", "keys", had.keySet())
 	}
 	a.keepsKeySet = isMissing
 	if !isMissing {

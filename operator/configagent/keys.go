@@ -2,9 +2,10 @@ package configagent
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/slurmtide/slurmtide/operator/configagent/trial"
+	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -21,14 +22,27 @@ func KeysDaemon(name string) Daemon {
 		}}
 }
 
-// CheckKeys returns a *RefusedError if the files have no slurm.key, or a slurm.jwks with which no daemon starts. It
+// CheckKeys returns a *RefusedError if the files have no slurm.key, or a slurm.jwks with which a daemon ends. It
 // is a Check of an agent, and the error contains no key.
 func CheckKeys(_ context.Context, files Files) error {
 	if files.text("slurm.key") == "" {
 		return &RefusedError{"there is no slurm.key"}
 	}
-	if set, has := files["slurm.jwks"]; has && !json.Valid(set.Content) {
-		return &RefusedError{"slurm.jwks is no JSON"}
+	return files.checkKeySet()
+}
+
+// checkKeySet returns a *RefusedError if there is a slurm.jwks that is not that of the keys in slurmtide.keys.
+func (f Files) checkKeySet() error {
+	text, has := f["slurm.jwks"]
+	if !has {
+		return nil
+	}
+	set, err := plan.ParseKeySet(f.text(slurmconf.KeySetFile))
+	if err == nil {
+		err = keyfile.Check(text.Content, set)
+	}
+	if err != nil {
+		return &RefusedError{err.Error()}
 	}
 	return nil
 }

@@ -178,8 +178,7 @@ func TestAStandbyThatTakesOverKeepsWhatItHas(t *testing.T) {
 // TestAStandbyThatFollowsGetsTheWantedKeys: it would take over without them, and the rotation goes on by what it says.
 func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
 	const bridge, users = `{"keys":[{"kid":"bridge"}]}`, `{"keys":[{"kid":"users"}]}`
-	firstKeys := []string{slurmconf.KeySetFile, "k1*", "slurm.jwks", "{}"}
-	secondKeys := []string{slurmconf.KeySetFile, "k1,k2*", "slurm.jwks", `{"keys":[]}`}
+	firstKeys, secondKeys := keySetOf(t, "k1*"), keySetOf(t, "k1,k2*")
 	firstJWT := []string{slurmconf.RotatedJWTKeyFile, "k", slurmconf.JWTKeysFile, "first"}
 	secondJWT := []string{slurmconf.RotatedJWTKeyFile, "k", slurmconf.JWTKeysFile, "first,b1", slurmconf.BridgeJWKSFile, bridge}
 	usersJWT := []string{slurmconf.JWKSFile, users}

@@ -192,6 +192,30 @@ func TestARotationOfJWTKeysThatCannotBegin(t *testing.T) {
 	}
 }
 
+// TestNoJWTKeyIsReplacedByNothing: somebody removes a key from the Secret of a rotation.
+func TestNoJWTKeyIsReplacedByNothing(t *testing.T) {
+	for _, gone := range []string{"next.key", "jwt_hs256.rotated.key", "bridge.key"} {
+		t.Run(gone, func(t *testing.T) {
+			e := newJWTEnv(t)
+			id := signing.RSAKeyID(&bridge.PublicKey)
+			e.checkJWT(v1beta1.ReasonDistributingKey, "", "first,"+id)
+			e.loadJWT(e.store)
+			secret := kubetest.Get(t, e.store, names.JWTKeysSecret("jwt", "jwt.key"), &corev1.Secret{})
+			kept := secret.Data[gone]
+			delete(secret.Data, gone)
+			if err := e.store.Update(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			e.checkJWT(v1beta1.ReasonInvalidSpec, "has no "+gone, "first,"+id)
+			secret.Data[gone] = kept
+			if err := e.store.Update(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			e.checkJWT(v1beta1.ReasonReplacingTokens, "", "first,"+id)
+		})
+	}
+}
+
 // TestTheOperatorIsKilledAtEveryWriteOfJWTKeys lets the daemons load what is written before each pass. There is no Token.
 func TestTheOperatorIsKilledAtEveryWriteOfJWTKeys(t *testing.T) {
 	var e *env

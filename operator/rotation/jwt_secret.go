@@ -50,7 +50,25 @@ func parseJWTSecret(secret rotationSecret) (jwtSecret, error) {
 	if err != nil {
 		return out, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s: %s says nothing of a rotation", secret.name, stateKey)
 	}
+	for _, name := range out.requiredKeys() {
+		if len(secret.data(name)) == 0 {
+			return out, problem.New(v1beta1.ReasonInvalidSpec, "Secret %s has no %s, which the rotation needs: restore it from a backup",
+				secret.name, name)
+		}
+	}
 	return out, nil
+}
+
+// requiredKeys returns the keys of the Secret that its state requires.
+func (s jwtSecret) requiredKeys() []string {
+	out := []string{slurmconf.RotatedJWTKeyFile}
+	if s.keys.Next != "" {
+		out = append(out, nextKey)
+	}
+	if s.keys.Bridge != "" {
+		out = append(out, bridgeKey)
+	}
+	return out
 }
 
 // jwtContents are the keys of auth/jwt.

@@ -26,8 +26,8 @@ func hasHadKeySet(c *v1beta1.Controller) bool {
 	return last != nil && slices.Contains(begunReasons, last.Reason)
 }
 
-// checkKeySetExists returns a *problem.Error if there is no Secret with a key set, also if somebody has emptied it, and daemons have one,
-// or may have one according to the last condition. The key of slurmKeyRef is retired then: no rotation must begin with it.
+// checkKeySetExists returns a *problem.Error if there is no Secret with a key set, also if somebody has emptied or damaged it, and daemons have
+// one, or may have one according to the last condition. The key of slurmKeyRef is retired then: no rotation must begin with it.
 func checkKeySetExists(c *v1beta1.Controller, secret keySecret, members []plan.Member) error {
 	if secret.hasKeySet() {
 		return nil
@@ -45,7 +45,7 @@ func checkKeySetExists(c *v1beta1.Controller, secret keySecret, members []plan.M
 }
 
 func newMissingError(c *v1beta1.Controller, secret, evidence string) error {
-	return problem.New(v1beta1.ReasonKeySetMissing, "Secret %s with the key set is missing or empty, and %s. Pods that run keep the set; "+
+	return problem.New(v1beta1.ReasonKeySetMissing, "Secret %s with the key set is missing, empty or damaged, and %s. Pods that run keep the set; "+
 		"those that start have the retired key of spec.slurmKeyRef, which the others refuse. Restore the Secret from a backup, or "+
 		"from a pod of slurmctld (docs/controllers.md, \"A key set that was deleted\"), namespace %s", secret, evidence, c.Namespace)
 }

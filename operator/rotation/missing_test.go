@@ -1,6 +1,7 @@
 package rotation
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
+	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -91,8 +94,12 @@ func TestAnEmptiedKeySet(t *testing.T) {
 		})
 	}
 	for name, empty := range map[string]func(map[string][]byte){
-		"slurm.jwks is missing": func(data map[string][]byte) { delete(data, podspec.SlurmJWKSFile) },
-		"slurm.jwks is empty":   func(data map[string][]byte) { data[podspec.SlurmJWKSFile] = nil },
+		"slurm.jwks is missing":  func(data map[string][]byte) { delete(data, podspec.SlurmJWKSFile) },
+		"slurm.jwks is empty":    func(data map[string][]byte) { data[podspec.SlurmJWKSFile] = nil },
+		"slurm.jwks has no keys": func(data map[string][]byte) { data[podspec.SlurmJWKSFile] = []byte(`{"keys":[]}`) },
+		"slurm.jwks has a key of another id": func(data map[string][]byte) {
+			data[podspec.SlurmJWKSFile] = bytes.ReplaceAll(data[podspec.SlurmJWKSFile], []byte(`"new"`), []byte(`"NEW"`))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
@@ -174,4 +181,87 @@ func TestAnImmutableKeySet(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
+}
+
+// TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents: daemons compare ids alone, and would refuse one another.
+func TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents(t *testing.T) {
+	e := newEnv(t)
+	if err := e.reconcile(e.store); err != nil {
+		t.Fatal(err)
+	}
+	e.load("first*,new")
+	damaged := e.keySetSecret()
+	damaged.Data[podspec.SlurmJWKSFile] = []byte(`{"keys":[]}`)
+	if err := e.store.Update(t.Context(), damaged); err != nil {
+		t.Fatal(err)
+	}
+	e.checkCondition(v1beta1.ReasonKeySetMissing, "has the key set first*,new")
+	if text := string(e.keySetSecret().Data[podspec.SlurmJWKSFile]); text != `{"keys":[]}` {
+		t.Errorf("somebody's text is replaced by %s", text)
+	}
+}
+
+// TestAMissingKeySetIsLookedForAgain: another problem hides it for a moment, and nobody asks for a rotation.
+func TestAMissingKeySetIsLookedForAgain(t *testing.T) {
+	e := newEnv(t)
+	e.rotateOnce()
+	e.changeController(func(c *v1beta1.Controller) {
+		delete(c.Annotations, v1beta1.AnnotationRotateKeys)
+		c.Spec.AccountingRef = &corev1.LocalObjectReference{Name: "gone"}
+	})
+	if err := e.store.Delete(t.Context(), e.keySetSecret()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.reconcile(e.store); err != nil || e.again == 0 {
+		t.Errorf("the operator looks again after %v, %v", e.again, err)
+	}
+	e.changeController(func(c *v1beta1.Controller) { c.Spec.AccountingRef = &corev1.LocalObjectReference{Name: "db"} })
+	e.checkCondition(v1beta1.ReasonKeySetMissing, "has the key set new*")
+}
+
+// TestAMissingKeySetAfterARequestThatIsWithdrawn: the condition of the second rotation, which has not begun, does not show the first.
+func TestAMissingKeySetAfterARequestThatIsWithdrawn(t *testing.T) {
+	e := newEnv(t)
+	e.rotateOnce()
+	e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = "tuesday" })
+	loaded := e.keys["10.0.0.3"]
+	delete(e.keys, "10.0.0.3")
+	e.checkCondition(v1beta1.ReasonWaitingForDaemons, "")
+	e.keys["10.0.0.3"] = loaded
+	e.changeController(func(c *v1beta1.Controller) { delete(c.Annotations, v1beta1.AnnotationRotateKeys) })
+	if err := e.store.Delete(t.Context(), e.keySetSecret()); err != nil {
+		t.Fatal(err)
+	}
+	e.checkCondition(v1beta1.ReasonKeySetMissing, "has the key set new*")
+}
+
+// TestASetOfThreeKeysIsRotatedOncePerRequest: somebody has added a key by hand.
+func TestASetOfThreeKeysIsRotatedOncePerRequest(t *testing.T) {
+	e := newEnv(t)
+	e.rotateOnce()
+	secret := e.keySetSecret()
+	set, err := plan.NewKeySet("new", "new", "b", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := keyfile.Encode(set, map[string][]byte{"new": []byte("n"), "b": []byte("b"), "c": []byte("c")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Data = map[string][]byte{podspec.SlurmJWKSFile: text, slurmconf.KeySetFile: []byte(set.String())}
+	if err := e.store.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	e.newKeyID = "newer"
+	e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = "tuesday" })
+	for range 10 {
+		e.load(e.written(e.store))
+		if err := e.reconcile(e.store); err != nil {
+			t.Fatal(err)
+		}
+		if e.written(e.store) == "newer*" {
+			e.newKeyID = "newest"
+		}
+	}
+	e.check(v1beta1.ReasonRotated, "", "newer*")
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/rotation/keyfile"
+	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -56,10 +58,15 @@ func (s rotationSecret) isImmutable() bool {
 	return s.live != nil && s.live.Immutable != nil && *s.live.Immutable
 }
 
-// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied it: daemons without slurm.jwks have
-// the retired slurm.key alone, whatever slurmtide.keys says.
+// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied or damaged it: without slurm.jwks
+// daemons have the retired slurm.key alone, whatever slurmtide.keys says.
 func (s rotationSecret) hasKeySet() bool {
-	return len(bytes.TrimSpace(s.data(slurmconf.KeySetFile))) > 0 && len(bytes.TrimSpace(s.data(podspec.SlurmJWKSFile))) > 0
+	names, text := bytes.TrimSpace(s.data(slurmconf.KeySetFile)), s.data(podspec.SlurmJWKSFile)
+	set, err := plan.ParseKeySet(string(names))
+	if err != nil {
+		return true // readKeySecret reports it
+	}
+	return len(names) > 0 && keyfile.Check(text, set) == nil
 }
 
 // data returns the value of a key, nil if there is none.

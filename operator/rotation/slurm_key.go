@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,7 +70,7 @@ func (r *Reconciler) writeKeySet(ctx context.Context, c *v1beta1.Controller, s s
 		return err
 	}
 	begunFor := ""
-	if from.set.IsPlain() || len(from.set.IDs()) < len(next.IDs()) {
+	if slices.ContainsFunc(next.IDs(), func(id string) bool { return !slices.Contains(from.set.IDs(), id) }) {
 		begunFor = c.Annotations[v1beta1.AnnotationRotateKeys]
 	}
 	secret, err := r.renderSecret(ctx, from.rotationSecret, c, s, begunFor, map[string][]byte{podspec.SlurmJWKSFile: text,

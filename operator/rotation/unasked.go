@@ -35,7 +35,7 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 	isOfSlurmKey := k.condition == v1beta1.ConditionKeysRotated
 	isMissing := secret.live == nil || isOfSlurmKey && !secret.hasKeySet()
 	switch {
-	case isMissing && isOfSlurmKey && hasHadKeySet(c):
+	case isMissing && isOfSlurmKey && last != nil:
 		return r.missesKeySet(ctx, c, k)
 	case isMissing && last != nil:
 		return false, 0, r.removeCondition(ctx, c, k)
@@ -52,13 +52,18 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 	return false, secretInterval, err
 }
 
-// missesKeySet reports whether daemons have a key set whose Secret is gone. It removes the condition if all daemons have the
-// key of the user again.
+// missesKeySet reports whether daemons have a key set whose Secret is gone, and returns when to look again if that cannot be told. It
+// removes the condition if all daemons have the key of the user, and that of a rotation that could not begin.
 func (r *Reconciler) missesKeySet(ctx context.Context, c *v1beta1.Controller, k kind) (bool, time.Duration, error) {
 	_, _, err := r.rotateKey(ctx, c)
 	reported, err := problem.Split(err)
-	if err != nil || reported != nil {
-		return reported != nil && reported.Reason == v1beta1.ReasonKeySetMissing, 0, err
+	switch {
+	case err != nil:
+		return false, 0, err
+	case reported != nil && reported.Reason == v1beta1.ReasonKeySetMissing:
+		return true, 0, nil
+	case reported != nil && hasHadKeySet(c):
+		return false, secretInterval, nil
 	}
 	return false, 0, r.removeCondition(ctx, c, k)
 }

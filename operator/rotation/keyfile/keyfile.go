@@ -24,7 +24,10 @@ type webKey struct {
 	Use string `json:"use,omitempty"`
 }
 
-const useDefault = "default"
+const (
+	algorithm, keyType = "HS256", "oct"
+	useDefault         = "default"
+)
 
 // Encode returns slurm.jwks with the keys of a set. It fails if the content of a key is not given, or for a
 // slurm.key, whose key has no id.
@@ -37,7 +40,7 @@ func Encode(set plan.KeySet, keys map[string][]byte) ([]byte, error) {
 		if len(keys[id]) == 0 {
 			return nil, fmt.Errorf("there is no content of the key %q", id)
 		}
-		key := webKey{Algorithm: "HS256", Type: "oct", ID: id, Key: base64.RawURLEncoding.EncodeToString(keys[id])}
+		key := webKey{Algorithm: algorithm, Type: keyType, ID: id, Key: base64.RawURLEncoding.EncodeToString(keys[id])}
 		if id == set.Default() {
 			key.Use = useDefault
 		}
@@ -46,21 +49,66 @@ func Encode(set plan.KeySet, keys map[string][]byte) ([]byte, error) {
 	return json.Marshal(map[string]any{"keys": list})
 }
 
+// Check returns an error if slurm.jwks is not that of a set: a daemon ends with it, or has other keys than the set names
+// (docs/development/slurm.md, "Several keys of auth/slurm").
+func Check(text []byte, set plan.KeySet) error {
+	keys, err := parse(text)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	signs := ""
+	for _, key := range keys {
+		if key.Algorithm != algorithm || key.Type != keyType {
+			return errors.New("slurm.jwks has a key that is not for HS256")
+		}
+		if ids = append(ids, key.ID); key.Use == useDefault {
+			if signs != "" {
+				return errors.New("slurm.jwks has two default keys")
+			}
+			signs = key.ID
+		}
+	}
+	has, err := plan.NewKeySet(signs, ids...)
+	if err != nil {
+		return fmt.Errorf("slurm.jwks: %w", err)
+	}
+	if !has.Equal(set) {
+		return fmt.Errorf("slurm.jwks has the keys %s instead of %s", has, set)
+	}
+	return nil
+}
+
 // Decode returns the keys of slurm.jwks by their ids.
 func Decode(text []byte) (map[string][]byte, error) {
+	keys, err := parse(text)
+	out := map[string][]byte{}
+	for _, key := range keys {
+		out[key.ID] = key.content
+	}
+	return out, err
+}
+
+// parsedKey is a key of slurm.jwks with its content.
+type parsedKey struct {
+	webKey
+	content []byte
+}
+
+func parse(text []byte) ([]parsedKey, error) {
 	var set struct {
 		Keys []webKey `json:"keys"`
 	}
 	if json.Unmarshal(text, &set) != nil {
 		return nil, errors.New("slurm.jwks is no JSON Web Key Set")
 	}
-	out := map[string][]byte{}
+	var out []parsedKey
 	for _, key := range set.Keys {
 		content, err := base64.RawURLEncoding.DecodeString(key.Key)
 		if err != nil || len(content) == 0 || key.ID == "" {
 			return nil, errors.New("slurm.jwks has a key without an id or a content")
 		}
-		out[key.ID] = content
+		out = append(out, parsedKey{key, content})
 	}
 	return out, nil
 }
