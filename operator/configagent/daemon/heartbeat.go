@@ -10,29 +10,30 @@ import (
 // noHeartbeat is the number of lastHeartbeat if there is none.
 const noHeartbeat = -1
 
-// heartbeatAge is how old a heartbeat may be: of several slurmctlds the one that serves writes one at least every 30 seconds, which
-// it cannot while the disk is full.
-const heartbeatAge = 10 * time.Minute
+const (
+	// heartbeatAge is how old a heartbeat may be: of several slurmctlds the one that serves writes one at least every 30 seconds, which
+	// it cannot while the disk is full.
+	heartbeatAge = 10 * time.Minute
+	// absenceAge is how old the heartbeat of a slurmctld may be that is not up, since it executes itself again. One in standby takes
+	// over after SlurmctldTimeout, which is 2 minutes by default.
+	absenceAge = 3 * time.Minute
+	// freshHeartbeatAge is how old the heartbeat of a slurmctld may be that serves without doubt.
+	freshHeartbeatAge = time.Minute
+)
 
 // lastHeartbeat returns the number of the slurmctld that has served last, in the order of SlurmctldHost, as it writes it to
-// StateSaveLocation with the time. It returns noHeartbeat if that is older than heartbeatAge, or if there is but one slurmctld.
-func lastHeartbeat(state string, now time.Time) int {
-	return heartbeatSince(state, now.Add(-heartbeatAge))
-}
-
-// freshHeartbeatAge is how old the heartbeat of a slurmctld may be that serves without doubt.
-const freshHeartbeatAge = time.Minute
-
-// heartbeatSince returns the number of lastHeartbeat, or noHeartbeat if it is older than a time.
-func heartbeatSince(state string, earliest time.Time) int {
+// StateSaveLocation with the time. It returns noHeartbeat if that is older than age, if its time is so far ahead that it says nothing,
+// or if there is but one slurmctld.
+func lastHeartbeat(state string, now time.Time, age time.Duration) int {
 	// slurmctld removes the file before it gives the new one its name.
 	for _, name := range []string{"heartbeat", "heartbeat.new", "heartbeat"} {
 		text, err := os.ReadFile(filepath.Join(state, name)) //nolint:gosec // see Slurmctld
 		if err != nil || len(text) != 16 {
 			continue
 		}
-		at, number := binary.BigEndian.Uint64(text), binary.BigEndian.Uint64(text[8:])
-		if time.Unix(int64(at), 0).Before(earliest) || number >= maxSlurmctlds { //nolint:gosec // it is a time
+		number := binary.BigEndian.Uint64(text[8:])
+		at := time.Unix(int64(binary.BigEndian.Uint64(text)), 0) //nolint:gosec // it is a time
+		if at.Before(now.Add(-age)) || at.After(now.Add(heartbeatAge)) || number >= maxSlurmctlds {
 			return noHeartbeat
 		}
 		return int(number)

@@ -22,6 +22,7 @@ func TestLastHeartbeat(t *testing.T) {
 	}{
 		{"the only slurmctld writes none", nil, noHeartbeat},
 		{"the second one serves", map[string][]byte{"heartbeat": heartbeatOf(1, now.Add(-30*time.Second))}, 1},
+		{"a clock that is a day ahead", map[string][]byte{"heartbeat": heartbeatOf(1, now.Add(24*time.Hour))}, noHeartbeat},
 		{"a clock that is ahead", map[string][]byte{"heartbeat": heartbeatOf(1, now.Add(time.Minute))}, 1},
 		{"it is being replaced", map[string][]byte{"heartbeat.new": heartbeatOf(0, now)}, 0},
 		{"it is being written", map[string][]byte{"heartbeat": heartbeatOf(1, now), "heartbeat.new": heartbeatOf(0, now)[:8]}, 1},
@@ -36,7 +37,7 @@ func TestLastHeartbeat(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := lastHeartbeat(dir, now); got != tc.want {
+			if got := lastHeartbeat(dir, now, heartbeatAge); got != tc.want {
 				t.Errorf("lastHeartbeat() = %d, want %d", got, tc.want)
 			}
 		})
@@ -73,9 +74,26 @@ func TestIsServedByAnother(t *testing.T) {
 		{"nothing is said", "", "ctl-0", 1, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := isServedByAnother(tc.ping, tc.host, tc.heartbeat); got != tc.want {
+			got := isServedByAnother(tc.ping, tc.host, func(time.Duration) int { return tc.heartbeat })
+			if got != tc.want {
 				t.Errorf("isServedByAnother() = %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestAnOldHeartbeatOfOneThatIsDown: the second slurmctld was removed, and is added again while the first one serves, which has written no
+// heartbeat alone.
+func TestAnOldHeartbeatOfOneThatIsDown(t *testing.T) {
+	const ping = "Slurmctld(primary) at ctl-0 is UP\nSlurmctld(backup) at ctl-1 is DOWN\n"
+	for age, want := range map[time.Duration]bool{time.Minute: true, 5 * time.Minute: false} {
+		dir, now := t.TempDir(), time.Now()
+		if err := os.WriteFile(filepath.Join(dir, "heartbeat"), heartbeatOf(1, now.Add(-age)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := isServedByAnother(ping, "ctl-0", func(age time.Duration) int { return lastHeartbeat(dir, now, age) })
+		if got != want {
+			t.Errorf("with a heartbeat of %s ago another one serves: %t", age, got)
+		}
 	}
 }

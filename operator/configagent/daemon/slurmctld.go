@@ -124,7 +124,7 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 
 // startTime returns when slurmctld has started or executed itself, zero if it does not say.
 func (s Slurmctld) startTime(ctx context.Context) time.Time {
-	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
 	at, err := s.Gate.Programs.StartTime(ctx)
 	if err != nil {
@@ -180,14 +180,14 @@ func (s Slurmctld) startAgain(ctx context.Context) error {
 	return configagent.ErrNotHandedOut
 }
 
-// confirmTimeout is how long slurmctld may take to answer one question.
-const confirmTimeout = 10 * time.Second
+// questionTimeout is how long slurmctld may take to answer one question.
+const questionTimeout = 10 * time.Second
 
 // Confirm returns nil if slurmctld answers after it was given its configuration at a time. *configagent.StartingError
 // reports that it runs without an answer, such as one that recovers a large state, or that it had no time to start. Any
 // other error reports that it does not run, or ends whenever it starts.
 func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
-	limited, cancel := context.WithTimeout(ctx, confirmTimeout)
+	limited, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := s.askForAnswer(limited)
 	switch {
@@ -229,10 +229,11 @@ func (s Slurmctld) IsStandby(ctx context.Context) bool {
 // has no socket to authenticate by and says nothing, and a fresh heartbeat tells alone.
 func (s Slurmctld) isServedByAnother(ping string) bool {
 	now := time.Now()
+	heartbeat := func(age time.Duration) int { return lastHeartbeat(s.State, now, age) }
 	if pingLine.MatchString(ping) {
-		return isServedByAnother(ping, s.Host, lastHeartbeat(s.State, now))
+		return isServedByAnother(ping, s.Host, heartbeat)
 	}
-	return isHeartbeatOfAnother(heartbeatSince(s.State, now.Add(-freshHeartbeatAge)), slurmctldHosts(s.Live), s.Host)
+	return isHeartbeatOfAnother(heartbeat(freshHeartbeatAge), slurmctldHosts(s.Live), s.Host)
 }
 
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
@@ -361,9 +362,10 @@ func (s Slurmctld) askForAnswer(ctx context.Context) error {
 	return fmt.Errorf("scontrol ping: %s", cmp.Or(strings.Join(strings.Fields(string(out)), " "), fmt.Sprint(err)))
 }
 
-// pingTimeout is how long scontrol ping may take. It waits for each slurmctld for MessageTimeout, which is 10 s by default and may be
-// minutes. Several pings and questions must come within inuse.silenceGap.
-const pingTimeout = 15 * time.Second
+// pingTimeout is how long scontrol ping may take. It asks one slurmctld after the other, each for MessageTimeout, which is 10 s by default
+// and may be minutes, and says nothing before the end: beside two in standby that hang, the one that serves must be seen to answer.
+// Several pings and questions must come within inuse.silenceGap.
+const pingTimeout = 25 * time.Second
 
 // ping returns what scontrol says of all slurmctlds, empty if it does not end within pingTimeout. It also fails if one is down.
 func (s Slurmctld) ping(ctx context.Context) string {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
@@ -41,15 +42,20 @@ func areOnlyOthersUp(ping, host string) bool {
 }
 
 // isServedByAnother reports whether another slurmctld than that of a host serves: one before it is up, or another one has sent the
-// last heartbeat (lastHeartbeat) and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
+// last heartbeat and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
 // while the one that serves executes itself again, nor a first one that starts after a takeover from one that executes itself again.
-func isServedByAnother(ping, host string, heartbeat int) bool {
+// heartbeat returns the number of lastHeartbeat, or noHeartbeat if it is older than that. One that is not up may be gone for good.
+func isServedByAnother(ping, host string, heartbeat func(age time.Duration) int) bool {
 	var hosts []string
-	isAnyUp := false
+	isUp, isAnyUp := map[string]bool{}, false
 	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
-		hosts, isAnyUp = append(hosts, line[1]), isAnyUp || line[2] == "UP"
+		hosts, isUp[line[1]], isAnyUp = append(hosts, line[1]), line[2] == "UP", isAnyUp || line[2] == "UP"
 	}
-	return isStandby(ping, host) || isAnyUp && isHeartbeatOfAnother(heartbeat, hosts, host)
+	number := heartbeat(heartbeatAge)
+	if isUp[host] && number >= 0 && number < len(hosts) && !isUp[hosts[number]] {
+		number = heartbeat(absenceAge)
+	}
+	return isStandby(ping, host) || isAnyUp && isHeartbeatOfAnother(number, hosts, host)
 }
 
 // isHeartbeatOfAnother reports whether another of several slurmctlds wrote the heartbeat than the one on a host, which is one of them. A

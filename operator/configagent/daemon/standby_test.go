@@ -278,3 +278,23 @@ func TestAPingOfASlurmctldThatHangs(t *testing.T) {
 		t.Errorf("ping() took %s, want %s", took, pingTimeout)
 	}
 }
+
+// TestASlurmctldAnswersBesideOneThatHangs: scontrol ping says nothing until the one in standby has taken MessageTimeout.
+func TestASlurmctldAnswersBesideOneThatHangs(t *testing.T) {
+	t.Parallel()
+	s, _ := startSlurmctld(t, obedient)
+	s.Host, s.Timeout = "ctl", time.Second
+	script := "#!/bin/sh\nsleep 11\necho 'Slurmctld(primary) at ctl is UP'\necho 'Slurmctld(backup) at ctl2 is DOWN'\nexit 1\n"
+	conf := "SlurmctldHost=ctl\nSlurmctldHost=ctl2\nMessageTimeout=11\n"
+	err := errors.Join(process.WriteProgram(s.Scontrol, []byte(script)),
+		os.WriteFile(filepath.Join(s.Live, "slurm.conf"), []byte(conf), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.answersWatch(t.Context()) {
+		t.Error("it would be ended as one that hangs while it starts")
+	}
+	if err := s.Confirm(t.Context(), time.Now()); err != nil {
+		t.Errorf("Confirm ends with %v", err)
+	}
+}

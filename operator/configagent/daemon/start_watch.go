@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,10 +79,8 @@ func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 		if err != nil || watch.isAnswered(process) {
 			continue // it does not run, or has started
 		}
-		ping, stop := context.WithTimeout(ctx, s.Timeout)
-		sample := startSample{answers: hasAnswered(s.ping(ping), s.Host), at: time.Now(), process: process, used: used,
+		sample := startSample{answers: s.answersWatch(ctx), at: time.Now(), process: process, used: used,
 			awaitsSlurmdbd: !reachesSlurmdbd(ctx, s.Live)}
-		stop()
 		if watch.hangs(sample) && ctx.Err() == nil {
 			s.Log.Error("slurmctld hangs while it starts and is ended", "after", hangPeriod)
 			if err := s.end(ctx, killDelay); err != nil {
@@ -89,6 +88,33 @@ func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 			}
 		}
 	}
+}
+
+// answersWatch reports whether slurmctld answers. scontrol ping asks one slurmctld after the other, and says nothing until each has answered
+// or has taken MessageTimeout: others that hang must not make this one look like it.
+func (s Slurmctld) answersWatch(ctx context.Context) bool {
+	others := time.Duration(len(slurmctldHosts(s.Live)))
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout+others*messageTimeout(s.Live))
+	defer cancel()
+	return s.askForAnswer(ctx) == nil
+}
+
+// defaultMessageTimeout is that of slurm.conf(5).
+const defaultMessageTimeout = 10 * time.Second
+
+// messageTimeout returns MessageTimeout in the slurm.conf of a folder.
+func messageTimeout(live string) time.Duration {
+	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf")) //nolint:gosec // see Slurmctld
+	if err != nil {
+		return defaultMessageTimeout
+	}
+	out := defaultMessageTimeout
+	for _, setting := range slurmconf.ParseSettings(string(conf)) {
+		if seconds, err := strconv.ParseUint(setting.Value, 10, 16); err == nil && strings.EqualFold(setting.Name, "MessageTimeout") {
+			out = time.Duration(seconds) * time.Second
+		}
+	}
+	return out
 }
 
 // hasSlurmdbd reports whether the slurm.conf in a folder names a slurmdbd.

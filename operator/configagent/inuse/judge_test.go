@@ -367,7 +367,7 @@ func TestOtherAgentsLeaveDrainedPartitions(t *testing.T) {
 			c, judgeOther := newHalfway(t)
 			judgeOther(other)
 			c.expectStates("a:DRAIN b:UP closed:DOWN")
-			long := time.Now().Add(-withdrawnAfter) // the first revision is judged no more
+			long := time.Now().Add(-withdrawnAfter - time.Second) // the first revision is judged no more
 			for _, path := range c.noteFiles() {
 				if err := os.Chtimes(path, long, long); err != nil {
 					t.Fatal(err)

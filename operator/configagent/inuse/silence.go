@@ -9,7 +9,7 @@ import (
 // asked for silenceGap: a revision that waits is judged again within a minute, which may take twice askTimeout and a few pings.
 const (
 	silenceDelay = 7 * time.Minute
-	silenceGap   = 2*time.Minute + 10*time.Second
+	silenceGap   = 3 * time.Minute
 )
 
 // Silence is how long a slurmctld that runs has not answered. Nobody asks it between revisions, so that a question without an answer says

@@ -53,9 +53,9 @@ func TestAPartitionWithTheSeparatorInItsName(t *testing.T) {
 	c.expect(c.hold(inForce), "x|y (job 7)")
 }
 
-// TestASilenceLastsBetweenSlowQuestions: each time that the agent judges, scontrol ping has waited for 15 s in three places.
+// TestASilenceLastsBetweenSlowQuestions: each time that the agent judges, scontrol ping has waited for 25 s in three places.
 func TestASilenceLastsBetweenSlowQuestions(t *testing.T) {
-	const betweenQuestions = 3*15*time.Second + 2*askTimeout + 10*time.Second
+	const betweenQuestions = 3*25*time.Second + 2*askTimeout + 10*time.Second
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := NewSilence(func() bool { return true }, func() time.Time { return now })
 	for began := now; now.Sub(began) <= silenceDelay+betweenQuestions; now = now.Add(betweenQuestions) {
