@@ -259,13 +259,10 @@ func (a *Agent) keepForOtherPods(ctx context.Context) error {
 }
 
 // restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those
-// that an earlier pod had.
+// that an earlier pod had. One in standby gets those of the one that serves, or keeps them if it was given them: it may take over at any
+// moment.
 func (a *Agent) restore(ctx context.Context, wanted Files) {
-	files := a.inForce.Files
-	var err error
-	if files == nil {
-		files, _, err = a.recordOfEarlierPod(wanted)
-	}
+	files, isOfServing, err := a.filesToRestore(ctx, wanted)
 	if err == nil && files == nil {
 		return // nothing was ever in force
 	}
@@ -273,12 +270,39 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt has the error
 		return
 	}
+	if isOfServing && files.hasRevisionOf(a.inForce.Given) {
+		a.update(func() {
+			a.last.givenAt = a.cfg.Now()
+			if a.last.isGiven {
+				a.last.retryAt, a.last.isGiven = backoff(a.cfg.Now(), a.last.failures, true), false
+			}
+		})
+		return
+	}
 	if err := a.holdRestore(ctx, files); err != nil {
 		a.noteHeldRestore(ctx, err)
 		return
 	}
+	if isOfServing && a.inForce.Files != nil {
+		a.update(func() { a.inForce.Files = files })
+	}
 	a.cfg.Log.Warn("the daemon gets what was in force before", "revision", files.text(slurmconf.RevisionFile))
 	a.finish(ctx, a.give(ctx, files, awaitsRestored))
+}
+
+// filesToRestore returns the files that restore gives to the daemon, nil if there are none, and whether the daemon is in standby and the
+// one that serves has them.
+func (a *Agent) filesToRestore(ctx context.Context, wanted Files) (files Files, isOfServing bool, err error) {
+	files = a.inForce.Files
+	isStandby := a.started && a.isStandby(ctx)
+	if files != nil && !isStandby {
+		return files, false, nil
+	}
+	accepted, _, err := a.recordOfEarlierPod(wanted)
+	if err != nil || accepted == nil {
+		return files, false, err
+	}
+	return accepted, isStandby, nil
 }
 
 // fail notes why the wanted files are not in force, and when to try them again. isGiven says that the daemon was given

@@ -90,11 +90,13 @@ func (a *Agent) holdRestore(ctx context.Context, files Files) error {
 }
 
 // noteHeldRestore has the files in force restored later. The status keeps the error of the wanted files. If jobs depend on those that the
-// daemon was given later, other pods get these: the next one, and a standby, would end the jobs with the files in force.
+// daemon was given later, other pods get these, and the daemon if it is started again: the next pod, a standby, and this one would end the
+// jobs with the files in force, which an attempt to restore them has left in the live folder.
 func (a *Agent) noteHeldRestore(ctx context.Context, err error) {
 	var held *HeldError
 	if errors.As(err, &held) {
 		a.keepGiven(ctx)
+		a.leaveGiven()
 	}
 	if a.restoreHeld != err.Error() {
 		a.restoreHeld = err.Error()
@@ -112,5 +114,16 @@ func (a *Agent) keepGiven(ctx context.Context) {
 	}
 	if err != nil && !errors.Is(err, ErrStandby) {
 		a.cfg.Log.Error("what jobs depend on is not kept for other pods", "err", err)
+	}
+}
+
+// leaveGiven makes the live folder have what the daemon was given, instead of the files in force.
+func (a *Agent) leaveGiven() {
+	live, err := ReadFiles(a.cfg.Live)
+	if err == nil && !live.Equal(a.inForce.Given) {
+		err = a.write.writeFolder(a.cfg.Live, a.inForce.Given)
+	}
+	if err != nil {
+		a.cfg.Log.Error("the folder of the daemon lacks what jobs depend on", "err", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -270,5 +271,33 @@ func TestASilentSlurmctldOfAnEarlierAgentIsRestored(t *testing.T) {
 			e.agent.look(t.Context())
 			e.check("A", "line 1: broken", "MaxJobCount=100")
 		})
+	}
+}
+
+// TestTheFolderOfADaemonHasWhatJobsDependOn: slurmctld reads B after its agent has given up waiting, and does not answer the reconfigure
+// that gives A back either. Then a job begins in partition b. Whenever slurmctld starts again, it reads the folder.
+func TestTheFolderOfADaemonHasWhatJobsDependOn(t *testing.T) {
+	e := newEnv(t)
+	e.want("A", confA)
+	e.cfg.Apply = func(context.Context, slurmconf.Effect) error {
+		return &UnsureError{errors.New("scontrol reconfigure: Socket timed out")}
+	}
+	e.agent = New(e.cfg)
+	e.want("B", confB)
+	e.held, e.heldRevision = &HeldError{"PartitionInUse", "partition b has job 5"}, "A"
+	lacks := 0
+	for range 100 {
+		e.now = e.now.Add(retryDelay)
+		e.agent.look(t.Context())
+		live, err := ReadFiles(e.cfg.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lacks++; strings.Contains(live.text("slurm.conf"), "PartitionName=b") {
+			lacks = 0
+		}
+		if lacks > 1 {
+			t.Fatalf("it would start again with %q", live.text("slurm.conf"))
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,4 +237,30 @@ func TestAStandbyTellsWhatItFollows(t *testing.T) {
 	expect("C", "B", "B")
 	serving.want("C", confC)
 	expect("C", "C", "")
+}
+
+// TestAStandbyIsNotGivenBackWhatTheServingOneHasNotAnyMore: the one that serves has B, with jobs in partition b, and the one in standby
+// does not start with B at once. It may take over at any moment.
+func TestAStandbyIsNotGivenBackWhatTheServingOneHasNotAnyMore(t *testing.T) {
+	serving, standby := newPair(t)
+	serving.want("B", confB)
+	serving.expectAccepted("B")
+	fails := true
+	standby.agent.cfg.Apply = func(context.Context, slurmconf.Effect) error {
+		if fails {
+			fails = false
+			return errors.New("slurmctld ends when it starts: no route to host")
+		}
+		return ErrNotHandedOut
+	}
+	standby.want("B", confB)
+	for range 100 {
+		standby.now = standby.now.Add(retryDelay)
+		standby.agent.look(t.Context())
+		live, err := ReadFiles(standby.cfg.Live)
+		if err != nil || !strings.Contains(live.text("slurm.conf"), "PartitionName=b") {
+			t.Fatalf("it would take over with %q, %v", live.text("slurm.conf"), err)
+		}
+	}
+	standby.check("B", "", confB)
 }
