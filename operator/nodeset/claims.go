@@ -50,17 +50,21 @@ func (r *Reconciler) observeClaims(ctx context.Context, s *observation) error {
 
 // planClaims converts the claims for the plan.
 func (s *observation) planClaims() []plan.Claim {
-	inUse := map[string]bool{}
+	users := map[string]string{} // the Slurm nodes of the workers that use claims
 	for i := range s.workers {
 		for _, v := range s.pods[s.workers[i].Pod].Spec.Volumes {
 			if v.PersistentVolumeClaim != nil {
-				inUse[v.PersistentVolumeClaim.ClaimName] = true
+				users[v.PersistentVolumeClaim.ClaimName] = s.workers[i].SlurmName
 			}
 		}
 	}
 	var out []plan.Claim
 	for name, claim := range s.claims {
-		out = append(out, plan.Claim{Name: name, SlurmName: s.slurmNameOfClaim(name), InUse: inUse[name], Deleting: claim.DeletionTimestamp != nil,
+		slurmName, inUse := users[name]
+		if slurmName == "" {
+			slurmName = s.slurmNameOfClaim(name)
+		}
+		out = append(out, plan.Claim{Name: name, SlurmName: slurmName, InUse: inUse, Deleting: claim.DeletionTimestamp != nil,
 			ClaimRetention: plan.ClaimRetention{WithNodeSet: ownerIndexOf(s.nodeSet, claim) >= 0,
 				WhenScaled: claim.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true"}})
 	}

@@ -51,7 +51,7 @@ func (r *Reconciler) patchPodConditions(ctx context.Context, s *observation, act
 				work = append(work, show)
 			}
 		}
-		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
+		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && (w.Ready || s.slurm.ShowsRegistration(w)) {
 			before := ""
 			if node != nil {
 				before = node.Comment

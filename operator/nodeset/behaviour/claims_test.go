@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
+	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
 func TestClaimsThatWereKeptOutliveAChangeOfPolicy(t *testing.T) {
@@ -121,4 +122,59 @@ func TestAWorkerWaitsForTheEndOfItsOldClaim(t *testing.T) {
 	if r.podNames() != "gpu-0" {
 		t.Errorf("pods %q", r.podNames())
 	}
+}
+
+// TestTheClaimOfALostWorkerIsKept: Slurm forgot the worker, whose Slurm node has another name than its pod. Then its pod is deleted by force
+// while its kubelet is away, so that its slurmd runs on.
+func TestTheClaimOfALostWorkerIsKept(t *testing.T) {
+	for name, template := range map[string]string{"own network": `{}`, "host network": `{"hostNetwork": true}`} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(2, setClaims, withPodTemplate(template), func(n *v1beta1.NodeSet) {
+				n.Spec.PersistentVolumeClaimRetentionPolicy = &v1beta1.ClaimRetentionPolicy{WhenDeleted: v1beta1.ClaimDelete,
+					WhenScaled: v1beta1.ClaimDelete}
+			}))
+			for range 5 {
+				r.pollAndReconcile()
+				r.startOnKubeNodes()
+			}
+			slurmName := observed.SlurmName(r.pod("gpu-1"))
+			delete(r.slurm.Nodes, slurmName) // slurmctld came back with an older state
+			for range 5 {
+				r.pollAndReconcile()
+			}
+			r.loseWorker("gpu-1", slurmName)
+			r.scale(1)
+			for range 60 {
+				r.now = r.now.Add(30 * time.Second)
+				r.pollAndReconcile()
+			}
+			claim := &corev1.PersistentVolumeClaim{}
+			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "data-gpu-1"}, claim))
+			if len(claim.OwnerReferences) > 0 {
+				t.Error("it would be deleted with the NodeSet")
+			}
+		})
+	}
+	t.Run("a worker of each Kubernetes node", func(t *testing.T) {
+		r := newTestEnv(t, nodesettest.NewNodeSet(1, setPerKubeNode, setClaims, func(n *v1beta1.NodeSet) {
+			n.Spec.PersistentVolumeClaimRetentionPolicy = &v1beta1.ClaimRetentionPolicy{WhenDeleted: v1beta1.ClaimDelete}
+		}), nodesettest.NewKubeNode("one", func(n *corev1.Node) { n.Labels["gpu"] = "yes" }))
+		for range 6 {
+			r.pollAndReconcile()
+			for _, p := range r.pods() {
+				if p.Spec.NodeName == "" {
+					r.startOn(p.Name, observed.RequiredKubeNode(p))
+				}
+			}
+		}
+		delete(r.slurm.Nodes, "one")
+		for range 6 {
+			r.pollAndReconcile()
+		}
+		claims := &corev1.PersistentVolumeClaimList{}
+		r.must(r.List(t.Context(), claims))
+		if len(claims.Items) != 1 || len(claims.Items[0].OwnerReferences) > 0 {
+			t.Errorf("the claims are %+v, which would be deleted with the NodeSet", claims.Items)
+		}
+	})
 }

@@ -63,6 +63,8 @@ func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Wo
 		case c.Status != corev1.ConditionTrue:
 		case c.Type == corev1.PodReady:
 			w.Ready, w.ReadySince = true, c.LastTransitionTime.Time
+		case c.Type == corev1.PodScheduled:
+			w.Scheduled = c.LastTransitionTime.Time
 		case c.Type == v1beta1.PodConditionRegistered:
 			w.Registered = c.LastTransitionTime.Time
 		}

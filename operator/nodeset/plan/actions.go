@@ -147,8 +147,8 @@ type Step struct {
 	SlurmName    string
 	DrainMark    DrainMark
 	Precondition Precondition
-	// PodCreated is when the pod was created, for PreconditionNotServed.
-	PodCreated time.Time
+	// PodScheduled is when the pod was scheduled, for PreconditionNotServed.
+	PodScheduled time.Time
 	// FaultAt is when the fault was set that a Resume ends, zero for other steps.
 	FaultAt time.Time
 	// Reason is the text for an event. For a drain it is Slurm's drainReason.
@@ -164,7 +164,7 @@ func (s *Step) IsMetBy(r *Record) bool {
 		return false
 	}
 	if s.Precondition == PreconditionNotServed {
-		return r == nil || !r.mayBeServedBy(s.Pod, s.PodCreated)
+		return r == nil || !r.mayBeServedBy(s.Pod, s.PodScheduled)
 	}
 	return s.Precondition.IsMetBy(r) && (s.FaultAt.IsZero() || r != nil && r.FaultAt.Equal(s.FaultAt))
 }

@@ -154,7 +154,7 @@ func (b *planRun) deletePods() {
 		if w.KubeNode != "" && b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) == "" { // its kubelet may have started slurmd since
 			precondition = PreconditionNotServed
 		}
-		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: precondition, PodCreated: w.Created,
+		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Precondition: precondition, PodScheduled: w.scheduledAt(),
 			Reason: "its Slurm node belongs to " + cmp.Or(b.slurm.OwnedByOthers[w.SlurmName], w.Namesake) + ", and its slurmd has not run yet"})
 	}
 	for _, w := range b.exposed {

@@ -3,11 +3,16 @@ package plan
 import "time"
 
 // ShowsRegistration reports whether a reading shows that the slurmd of a worker is registered with Slurm. The record
-// of an earlier worker is down, or FUTURE, until slurmd takes it over.
+// of an earlier worker is down, or FUTURE, until slurmd takes it over. A worker with a failing sidecar is never Ready, and has jobs.
 func (s *SlurmReading) ShowsRegistration(w *Worker) bool {
 	record, known := s.Records[w.SlurmName]
-	return known && s.Fresh && w.Running && w.Ready && !record.Future && !record.Down &&
+	return known && s.Fresh && w.Running && (w.Ready || record.showsSlurmdOf(w)) && !record.Future && !record.Down &&
 		s.NodesReadAt.After(w.slurmdSince().Add(time.Second)) // Kubernetes' times are whole seconds
+}
+
+// showsSlurmdOf reports whether the slurmd of a record has started since the container of a worker has. Both times are of one clock.
+func (r *Record) showsSlurmdOf(w *Worker) bool {
+	return w.Running && !r.SlurmdStarted.IsZero() && !r.SlurmdStarted.Before(w.RunningSince.Truncate(time.Second))
 }
 
 // slurmdSince returns since when slurmd runs at most. The clock of a Kubernetes node may be behind, and no slurmd is older than

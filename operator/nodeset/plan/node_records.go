@@ -68,7 +68,7 @@ func (b *planRun) adoptRecords() {
 }
 
 // isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the
-// NodeSet. A record without an owner does if it carries a name of ours and we put it out of
+// NodeSet. A record without an owner does if it carries a name of ours, which nobody else has, and we put it out of
 // service. A FUTURE record without an owner may be an administrator's.
 func (b *planRun) isOurs(r Record) bool {
 	if !r.Dynamic {
@@ -77,7 +77,7 @@ func (b *planRun) isOurs(r Record) bool {
 	if r.OwnerUID != "" {
 		return r.OwnerUID == b.desired.UID
 	}
-	return r.OurReason && !r.Future && !r.ForeignComment
+	return r.OurReason && !r.Future && !r.ForeignComment && b.rules.ReservedFor(b.desired, r.Name) == ""
 }
 
 // settleRecord moves a record without a pod to its final state. As for a pod, readings must show

@@ -121,8 +121,9 @@ type Worker struct {
 	SlurmName string
 	Revision  string
 	Created   time.Time
-	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled.
-	KubeNode string
+	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled, which was at Scheduled, zero if that is not known.
+	KubeNode  string
+	Scheduled time.Time
 	// PinnedTo is the only Kubernetes node to which a worker with an ordinal may be scheduled, empty for any, and once it is scheduled.
 	PinnedTo string
 	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of

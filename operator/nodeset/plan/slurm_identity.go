@@ -92,7 +92,7 @@ func planSlurmCluster(desired *Desired, observed *Observation) SlurmClusterChang
 	s := &observed.Slurm
 	isRegistered := func(w Worker) bool {
 		r, known := s.Records[w.SlurmName]
-		return known && !r.Future && w.Ready
+		return known && !r.Future && (w.Ready || r.showsSlurmdOf(&w))
 	}
 	switch {
 	case desired.Deleting:
@@ -137,13 +137,13 @@ func (b *planRun) isExposed(w *Worker) bool {
 }
 
 // mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the worker's Slurm node, or that
-// of others, is in service. A slurmd that is older than the pod runs elsewhere, and so does one of a pod in the owner's comment. An owner's
+// of others, is in service. A slurmd that is older than the pod's schedule runs elsewhere, and so does one of a pod in the owner's comment. An owner's
 // node must show a younger slurmd.
 func (s *SlurmReading) mayServe(w *Worker) bool {
 	if w.KubeNode == "" {
 		return false
 	}
-	if own, there := s.Records[w.SlurmName]; there && own.mayBeServedBy(w.Pod, w.Created) {
+	if own, there := s.Records[w.SlurmName]; there && own.mayBeServedBy(w.Pod, w.scheduledAt()) {
 		return true
 	}
 	r, commented := s.Commented[w.SlurmName]
@@ -156,14 +156,17 @@ func (s *SlurmReading) mayServe(w *Worker) bool {
 	if r.SlurmdStarted.IsZero() {
 		return commented
 	}
-	return !r.SlurmdStarted.Before(w.Created.Add(-maxClockSkew))
+	return !r.SlurmdStarted.Before(w.scheduledAt().Add(-maxClockSkew))
 }
 
+// scheduledAt returns when the worker was scheduled, or created if that is not known. No slurmd of it is older.
+func (w *Worker) scheduledAt() time.Time { return later(w.Created, w.Scheduled) }
+
 // mayBeServedBy reports whether the slurmd of a record of the NodeSet may run in a pod: the node is in service, names no other pod, and
-// shows no slurmd that is older than the pod.
-func (r *Record) mayBeServedBy(pod string, created time.Time) bool {
+// shows no slurmd that has started before the pod was scheduled.
+func (r *Record) mayBeServedBy(pod string, scheduled time.Time) bool {
 	return !r.Future && !r.Down && (r.Pod == "" || r.Pod == pod) &&
-		(r.SlurmdStarted.IsZero() || !r.SlurmdStarted.Before(created.Add(-maxClockSkew)))
+		(r.SlurmdStarted.IsZero() || !r.SlurmdStarted.Before(scheduled.Add(-maxClockSkew)))
 }
 
 // maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ: MUNGE and auth/slurm refuse messages
