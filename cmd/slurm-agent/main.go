@@ -95,7 +95,7 @@ func (o *options) check(ctx context.Context) error {
 func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 	programs := partition.Programs{Scontrol: o.slurmctld.Scontrol}
 	state := func(name string) string { return filepath.Join(o.stateDir, "slurmtide."+name) }
-	o.slurmctld.Log, o.slurmctld.InStandby = log, new(atomic.Bool)
+	o.slurmctld.Log, o.slurmctld.InStandby, o.slurmctld.FirstSaved = log, new(atomic.Bool), new(atomic.Int64)
 	o.slurmctld.Gate = gate.Gate{Programs: programs, Log: log, File: state("closed_partitions"),
 		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states"),
 			Overridden: state("drained_partitions")},

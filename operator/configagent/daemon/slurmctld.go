@@ -32,6 +32,8 @@ type Slurmctld struct {
 	Timeout time.Duration
 	// InStandby remembers that the slurmctld which was ended last was in standby. nil remembers nothing.
 	InStandby *atomic.Bool
+	// FirstSaved remembers when slurmctld was last made to save its first state, in seconds since 1970. nil remembers nothing.
+	FirstSaved *atomic.Int64
 	// Log is where a slurmctld that had to be ended is reported.
 	Log *slog.Logger
 }
@@ -236,13 +238,22 @@ func (s Slurmctld) isServedByAnother(ping string) bool {
 	return isHeartbeatOfAnother(heartbeat(freshHeartbeatAge), slurmctldHosts(s.Live), s.Host)
 }
 
+const firstStateInterval = 10 * time.Minute
+
 // saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
 // reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start
-// again (docs/development/slurm.md, "A killed slurmctld").
+// again (docs/development/slurm.md, "A killed slurmctld"). It does so again after
+// firstStateInterval: on a full volume a reconfigure does not help.
 func (s Slurmctld) saveFirstState(ctx context.Context) {
 	_, err := os.Stat(filepath.Join(s.State, "assoc_usage"))
 	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || s.IsStandby(ctx) {
 		return
+	}
+	if s.FirstSaved != nil {
+		if time.Since(time.Unix(s.FirstSaved.Load(), 0)).Abs() < firstStateInterval {
+			return
+		}
+		s.FirstSaved.Store(time.Now().Unix())
 	}
 	if err := s.reconfigure(ctx); err != nil {
 		s.Log.Warn("slurmctld has not saved its first state: if it is killed within minutes, it may not start again", "err", err)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -209,7 +210,7 @@ func TestTheFirstStateIsSaved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := startSlurmctld(t, obedient)
-			s.State = t.TempDir()
+			s.State, s.FirstSaved = t.TempDir(), new(atomic.Int64)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -228,8 +229,16 @@ func TestTheFirstStateIsSaved(t *testing.T) {
 			if err := s.Confirm(t.Context(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(filepath.Join(s.Live, "reconfigured")); (err == nil) != tc.want {
+			reconfigured := filepath.Join(s.Live, "reconfigured")
+			if _, err := os.Stat(reconfigured); (err == nil) != tc.want {
 				t.Errorf("reconfigured: %t, want %t", err == nil, tc.want)
+			}
+			_ = os.Remove(reconfigured)
+			if err := s.Confirm(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(reconfigured); err == nil {
+				t.Error("it is reconfigured once more, although it has not saved its state")
 			}
 		})
 	}
