@@ -96,6 +96,20 @@ func formatPinned(workers []plan.Worker) string {
 	return text
 }
 
+// formatIgnoredFacts names a Kubernetes node of which an annotation is ignored; empty for none.
+func formatIgnoredFacts(s *Observation) string {
+	if len(s.IgnoredFacts) == 0 {
+		return ""
+	}
+	first := slices.Min(slices.Collect(maps.Keys(s.IgnoredFacts)))
+	text := fmt.Sprintf("; in the annotation %s of Kubernetes node %s, values with white space, quotes, control characters or = are ignored",
+		s.IgnoredFacts[first][0], first)
+	if more := len(s.IgnoredFacts) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more Kubernetes nodes have such annotations", more)
+	}
+	return text
+}
+
 // formatExcess reports that spec.replicas exceeds what Slurm supports; empty if it does not.
 func formatExcess(s *Observation) string {
 	if n := scaling.SpecReplicas(s.NodeSet); n > scaling.MaxNodes && !s.Desired.PerKubeNode {
