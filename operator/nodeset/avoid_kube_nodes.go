@@ -10,6 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 )
 
 // A worker with the network of its Kubernetes node has the name of that node in Slurm, which only the scheduler chooses. If a Slurm node
@@ -175,6 +176,35 @@ func (s *observation) exposedTo(pod *corev1.Pod, revision string) string {
 		}
 	}
 	return ""
+}
+
+// avoidingWorkers returns the workers that are not scheduled and may run on any Kubernetes node but the avoided ones that they match.
+func (s *observation) avoidingWorkers() status.AvoidingWorkers {
+	var out status.AvoidingWorkers
+	known := map[string]bool{} // thousands of workers have few revisions
+	for i := range s.workers {
+		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
+		isUnscheduled := w.KubeNode == "" && w.PinnedTo == "" && w.DeletedAt.IsZero() && !w.Finished
+		if !isUnscheduled || !pod.Spec.HostNetwork || s.isOfOtherMode(w) || s.problem.Reason != "" {
+			continue
+		}
+		from, err := s.workerSourceOf(w.Revision)
+		if err != nil {
+			continue
+		}
+		avoided := s.kubeNodesToAvoid(from).matching
+		if len(avoided) == 0 {
+			continue
+		}
+		out.Pods = append(out.Pods, w.Pod)
+		if !known[w.Revision] {
+			known[w.Revision], out.KubeNodes = true, append(out.KubeNodes, avoided...)
+		}
+	}
+	slices.Sort(out.Pods)
+	slices.Sort(out.KubeNodes)
+	out.KubeNodes = slices.Compact(out.KubeNodes)
+	return out
 }
 
 // endedPins returns the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal. It names

@@ -275,6 +275,6 @@ func (s *observation) statusObservation() *status.Observation {
 		Problem: s.problem, Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
 		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
-		IgnoredFacts: s.ignoredFacts(),
+		IgnoredFacts: s.ignoredFacts(), Avoiding: s.avoidingWorkers(),
 	}
 }

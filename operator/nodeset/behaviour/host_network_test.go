@@ -92,6 +92,26 @@ func TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes(t *testing.T) {
 	}
 }
 
+// TestAWorkerThatAvoidsAllKubernetesNodesIsNamed: the only Kubernetes node that it matches has the name of a Slurm node of others.
+func TestAWorkerThatAvoidsAllKubernetesNodesIsNamed(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(`{"hostNetwork": true, "nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`)))
+	other := nodesettest.NewSlurmNode("kube-0", "IDLE")
+	other.Comment = "bought in 2019"
+	r.slurm.Nodes["kube-0"] = other
+	for range 4 {
+		r.pollAndReconcile()
+	}
+	r.expectReady("worker gpu-0 is not scheduled, and avoids Kubernetes nodes kube-0, because Slurm nodes of others or other workers have " +
+		"their names; 1 more workers avoid Kubernetes nodes")
+	delete(r.slurm.Nodes, "kube-0")
+	for range 4 {
+		r.pollAndReconcile()
+	}
+	if c := meta.FindStatusCondition(r.nodeSet().Status.Conditions, "Ready"); strings.Contains(c.Message, "avoid") {
+		t.Errorf("Ready = %+v, although no Slurm node has the name kube-0", c)
+	}
+}
+
 // TestAKeptRevisionAvoidsKubernetesNodesToo: ordinal 0 keeps a revision with the network of its Kubernetes node, and the newest has its own.
 func TestAKeptRevisionAvoidsKubernetesNodesToo(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`), func(n *v1beta1.NodeSet) {

@@ -47,7 +47,11 @@ type Observation struct {
 	EndedPins map[string]string
 	// IgnoredFacts are the annotations that are ignored, by Kubernetes node.
 	IgnoredFacts map[string][]string
+	Avoiding     AvoidingWorkers
 }
+
+// AvoidingWorkers are pods that are not scheduled, and the Kubernetes nodes that they avoid because others have their names. Both are sorted.
+type AvoidingWorkers struct{ Pods, KubeNodes []string }
 
 // Of computes the status of a NodeSet. Conditions of other controllers, and the transition
 // times of unchanged ones, stay.
@@ -146,7 +150,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatInvalidNames(actions.InvalidNames) + formatKeptNames(actions.KeptNames) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers) + formatIgnoredFacts(s)
+		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers) + formatAvoided(s.Avoiding) + formatIgnoredFacts(s)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}

@@ -96,6 +96,19 @@ func formatPinned(workers []plan.Worker) string {
 	return text
 }
 
+// formatAvoided names a worker that may wait because Kubernetes nodes have names of others; empty for none.
+func formatAvoided(a AvoidingWorkers) string {
+	if len(a.Pods) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; worker %s is not scheduled, and avoids Kubernetes nodes %s, because Slurm nodes of others or other workers have "+
+		"their names", a.Pods[0], observed.CleanReason(hostlist.Compress(a.KubeNodes)))
+	if more := len(a.Pods) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more workers avoid Kubernetes nodes", more)
+	}
+	return text
+}
+
 // formatIgnoredFacts names a Kubernetes node of which an annotation is ignored; empty for none.
 func formatIgnoredFacts(s *Observation) string {
 	if len(s.IgnoredFacts) == 0 {
