@@ -3,6 +3,7 @@ package nodeset
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -137,18 +138,39 @@ func (s *observation) hasScheduledWorker(name string) bool {
 }
 
 // observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name has been
-// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs.
-func (s *observation) observeExposedWorkers() {
+// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs. It also determines the
+// workers that wait for a Kubernetes node that is gone.
+func (s *observation) observeExposedWorkers(now time.Time) {
 	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return
 	}
 	for i := range s.workers {
 		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
+		w.PinnedToMissing = s.isPinnedToMissing(w, now)
 		if pod.Spec.HostNetwork && w.KubeNode == "" && w.Slot.Ordinal != plan.NoOrdinal && w.DeletedAt.IsZero() {
 			w.ExposedTo = s.exposedTo(pod, w.Revision)
 		}
 	}
 	s.observeBlockedKubeNodes()
+}
+
+// pinnedNodeAppears is how long the cache may take to show the Kubernetes node to which a new pod is pinned.
+const pinnedNodeAppears = time.Minute
+
+// isPinnedToMissing reports whether a worker waits for a Kubernetes node that is gone, and a new pod would not be pinned to it.
+func (s *observation) isPinnedToMissing(w *plan.Worker, now time.Time) bool {
+	if w.KubeNode != "" || w.PinnedTo == "" || s.kubeNodes[w.PinnedTo] != nil || !w.DeletedAt.IsZero() {
+		return false
+	}
+	from, err := s.workerSourceOf(w.Revision)
+	if err != nil || observed.RequiredKubeNode(&corev1.Pod{Spec: from.template.Spec}) == w.PinnedTo {
+		return false
+	}
+	left := w.Created.Add(pinnedNodeAppears).Sub(now)
+	if left > 0 {
+		s.requeueAfter(left)
+	}
+	return left <= 0
 }
 
 // observeBlockedKubeNodes determines the outdated workers whose names keep newer workers from Kubernetes nodes.

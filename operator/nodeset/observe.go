@@ -129,7 +129,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
-	s.observeExposedWorkers()
+	s.observeExposedWorkers(now)
 	return s, nil
 }
 

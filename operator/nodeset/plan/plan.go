@@ -76,7 +76,8 @@ type planRun struct {
 	ownedByOthers []*Worker
 	// displaced are the workers whose slurmd has never run and would take over the Slurm node of somebody else.
 	displaced []*Worker
-	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else.
+	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else, or cannot be
+	// because they are pinned to a Kubernetes node that is gone.
 	exposed []*Worker
 	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
 	causes map[string]string
@@ -116,7 +117,7 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
-		case b.isExposed(w):
+		case b.isExposed(w), b.isStranded(w):
 			b.exposed = append(b.exposed, w)
 		case b.isDisplaced(w):
 			b.displaced = append(b.displaced, w)

@@ -80,7 +80,7 @@ func formatEndedPins(s *Observation) string {
 func formatPinned(workers []plan.Worker) string {
 	var pinned []plan.Worker
 	for _, w := range workers {
-		if w.PinnedTo != "" && w.DeletedAt.IsZero() {
+		if w.PinnedTo != "" && !w.PinnedToMissing && w.DeletedAt.IsZero() {
 			pinned = append(pinned, w)
 		}
 	}
