@@ -361,8 +361,9 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	available := b.slurm.sorted(c.available)
 	held := b.heldKubeNodes()
 	slices.SortStableFunc(available, func(x, y *Worker) int { return blockingRank(x, held) - blockingRank(y, held) })
-	if out == 0 && len(available) > 0 && available[0].BlocksKubeNode && slices.ContainsFunc(b.active, b.awaitsKubeNode) {
-		out = 1 // else a worker would wait for the update of another, and that for the worker
+	if out == 0 && left > 0 {
+		available = b.allowOneMore(available)
+		out = len(available)
 	}
 	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), available) {
 		serving := i >= len(c.unavailable)
@@ -376,9 +377,6 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 		}
 	}
 }
-
-// awaitsKubeNode reports whether a worker of the newest revision is not scheduled. It may wait for a name.
-func (b *planRun) awaitsKubeNode(w *Worker) bool { return w.KubeNode == "" && w.Revision == b.desired.Revision }
 
 // blockingRank orders the outdated workers in service: first those whose names keep newer workers from Kubernetes nodes without a worker.
 // A waiting worker goes to such a node as soon as the name is free. One that waits for a Kubernetes node with a worker would wait for a

@@ -43,6 +43,8 @@ func (b *planRun) findSuccessor(w *Worker) (exists bool, problem string) {
 	case spare.count > 0:
 		spare.count--
 		return true, ""
+	case isOrdinal && b.awaitsItself(w):
+		return true, ""
 	case !isOrdinal:
 		problem = spare.problem
 	case problem == "" && name != w.SlurmName && b.isKept(name):
