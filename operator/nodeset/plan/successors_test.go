@@ -115,6 +115,15 @@ func (s *planInput) playUpdate() (Actions, string) {
 	return actions, strings.Join(names, " ")
 }
 
+// longNames returns names of 63 characters, sorted.
+func longNames(count int) string {
+	var out []string
+	for i := range count {
+		out = append(out, fmt.Sprintf("%s%d", strings.Repeat("x", 62), i))
+	}
+	return strings.Join(out, " ")
+}
+
 // TestAnUpdateLeavesWorkersWithoutASuccessor: it would only remove them.
 func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 	noNames := func(s *planInput) { s.desired.SlurmNameOn = func(string) string { return "" } }
@@ -171,6 +180,8 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 		"a missing worker needs a name whose worker is outdated": {newInput(2, 1, withMost(2), withNewNames("n-%d"), func(s *planInput) {
 			s.observed.Workers[0].Slot.Ordinal = 1
 		}), "n-0 n-1", 0},
+		"a rename to names of which some are too long": {newInput(12, 12, withoutMaximum, withBudget(12),
+			withNewNames(strings.Repeat("x", 62)+"%d")), "n-10 n-11 " + longNames(10), 2},
 		"in place": {newInput(3, 3, withMost(3), old), "n-0 n-1 n-2", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
