@@ -16,6 +16,9 @@ import (
 // EnvSlurmName is the environment variable with the name of a worker's Slurm node.
 const EnvSlurmName = "POD_HOSTNAME"
 
+// slurmdPrograms are the names of slurmd. Debian has the second one.
+var slurmdPrograms = []string{"slurmd", "slurmd-wlm"}
+
 // slurmdValueOptions are the short options of slurmd that have a value.
 const slurmdValueOptions = "BdfILnN"
 
@@ -29,7 +32,7 @@ var errFutureNode = errors.New("argument -F lets slurmctld choose the Slurm node
 // worker: all workers of the NodeSet would have it. What a script does is not known.
 func CheckSlurmdName(c corev1.Container) error {
 	words := expandWords(c)
-	start := slices.IndexFunc(words, func(word string) bool { return path.Base(word) == "slurmd" })
+	start := slices.IndexFunc(words, func(word string) bool { return slices.Contains(slurmdPrograms, path.Base(word)) })
 	if start < 0 {
 		return nil
 	}

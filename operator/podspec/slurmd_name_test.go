@@ -26,6 +26,7 @@ func TestCheckSlurmdName(t *testing.T) {
 		{"no name in --conf", "slurmd", "--conf CPUs=4", ""},
 		{"an option of another program", "numactl -N 0 /usr/sbin/slurmd -D", "-N $(POD_HOSTNAME)", ""},
 		{"a name after another program", "numactl -N 0 /usr/sbin/slurmd -D", "-N foo", `-N "foo"`},
+		{"the program of Debian", "/usr/sbin/slurmd-wlm", "-N foo", `-N "foo"`},
 		{"a program that is not known", "/entrypoint", "-N 4", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
