@@ -26,7 +26,8 @@ var markers = strings.NewReplacer(string(plainValue), string(anyValue), string(w
 
 // formatWord returns a word for a message.
 func formatWord(word string) string {
-	return strings.NewReplacer(string(anyValue), "$(...)", string(plainValue), "$(...)", string(workerName), "$("+EnvSlurmName+")").Replace(word)
+	return strings.NewReplacer(string(anyValue), "$(...)", string(plainValue), "$(...)",
+		string(workerName), "$("+EnvSlurmName+")").Replace(word)
 }
 
 // variableReference matches what the kubelet replaces in an argument: $(NAME), and $$ for a dollar sign.

@@ -94,7 +94,8 @@ func TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes(t *testing.T) {
 
 // TestAWorkerThatAvoidsAllKubernetesNodesIsNamed: the only Kubernetes node that it matches has the name of a Slurm node of others.
 func TestAWorkerThatAvoidsAllKubernetesNodesIsNamed(t *testing.T) {
-	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(`{"hostNetwork": true, "nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`)))
+	template := `{"hostNetwork": true, "nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(template)))
 	other := nodesettest.NewSlurmNode("kube-0", "IDLE")
 	other.Comment = "bought in 2019"
 	r.slurm.Nodes["kube-0"] = other

@@ -104,7 +104,8 @@ func TestRecordsHaveNamesThatWorkersCanHave(t *testing.T) {
 		t.Errorf("there are %d records, want 10", got)
 	}
 	c := r.expectCondition("Submittable", "True", "RecordsReady")
-	if want := "Slurm accepts jobs for 10 workers: further ones would have names that are too long, though the maximum is 20"; c.Message != want {
+	want := "Slurm accepts jobs for 10 workers: further ones would have names that are too long, though the maximum is 20"
+	if c.Message != want {
 		t.Errorf("the message is %q, want %q", c.Message, want)
 	}
 	if r.podNames() != "gpu-0 gpu-1" {

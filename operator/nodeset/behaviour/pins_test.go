@@ -148,8 +148,8 @@ func TestAWorkerThatWaitsForAGoneKubernetesNodeIsCreatedAgain(t *testing.T) {
 
 // TestAWorkerOfATemplateForAGoneKubernetesNodeStays: another pod would wait for the same Kubernetes node.
 func TestAWorkerOfATemplateForAGoneKubernetesNodeStays(t *testing.T) {
-	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
-		{"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["kube-x"]}]}]}}}}`)))
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"affinity": {"nodeAffinity": {
+		"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["kube-x"]}]}]}}}}`)))
 	for range 3 {
 		r.pollAndReconcile()
 	}

@@ -172,7 +172,8 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 			withReserved("n-0", "n-1", "n-2", "n-3")), "n-0 n-1 n-2 n-4", 3},
 		"without a maximum there are names": {newInput(2, 2, withoutMaximum, withBudget(2), old, withReserved("n-0", "n-1")),
 			"n-2 n-3", 0},
-		"a circle of which others have a name": {newInput(3, 3, withMost(3), withNamesOfOrdinals(1, 2, 0), withReserved("n-2")), "n-0 n-1 n-2", 1},
+		"a circle of which others have a name": {newInput(3, 3, withMost(3), withNamesOfOrdinals(1, 2, 0), withReserved("n-2")),
+			"n-0 n-1 n-2", 1},
 		"a missing worker needs a name whose worker is outdated": {newInput(2, 1, withMost(2), withNewNames("n-%d"), func(s *planInput) {
 			s.observed.Workers[0].Slot.Ordinal = 1
 		}), "n-0 n-1", 0},

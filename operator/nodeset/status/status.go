@@ -50,7 +50,8 @@ type Observation struct {
 	Avoiding     AvoidingWorkers
 }
 
-// AvoidingWorkers are pods that are not scheduled, and the Kubernetes nodes that they avoid because others have their names. Both are sorted.
+// AvoidingWorkers are pods that are not scheduled, and the Kubernetes nodes that they avoid because others have their names. Both are
+// sorted.
 type AvoidingWorkers struct{ Pods, KubeNodes []string }
 
 // Of computes the status of a NodeSet. Conditions of other controllers, and the transition
@@ -150,7 +151,8 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatInvalidNames(actions.InvalidNames) + formatKeptNames(actions.KeptNames) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers) + formatAvoided(s.Avoiding) + formatIgnoredFacts(s)
+		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers) +
+			formatAvoided(s.Avoiding) + formatIgnoredFacts(s)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
