@@ -3,6 +3,7 @@ package nodeset
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -10,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 )
 
 // A worker with the network of its Kubernetes node has the name of that node in Slurm, which only the scheduler chooses. If a Slurm node
@@ -136,18 +138,39 @@ func (s *observation) hasScheduledWorker(name string) bool {
 }
 
 // observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name has been
-// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs.
-func (s *observation) observeExposedWorkers() {
+// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs. It also determines the
+// workers that wait for a Kubernetes node that is gone.
+func (s *observation) observeExposedWorkers(now time.Time) {
 	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return
 	}
 	for i := range s.workers {
 		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
+		w.PinnedToMissing = s.isPinnedToMissing(w, now)
 		if pod.Spec.HostNetwork && w.KubeNode == "" && w.Slot.Ordinal != plan.NoOrdinal && w.DeletedAt.IsZero() {
 			w.ExposedTo = s.exposedTo(pod, w.Revision)
 		}
 	}
 	s.observeBlockedKubeNodes()
+}
+
+// pinnedNodeAppears is how long the cache may take to show the Kubernetes node to which a new pod is pinned.
+const pinnedNodeAppears = time.Minute
+
+// isPinnedToMissing reports whether a worker waits for a Kubernetes node that is gone, and a new pod would not be pinned to it.
+func (s *observation) isPinnedToMissing(w *plan.Worker, now time.Time) bool {
+	if w.KubeNode != "" || w.PinnedTo == "" || s.kubeNodes[w.PinnedTo] != nil || !w.DeletedAt.IsZero() {
+		return false
+	}
+	from, err := s.workerSourceOf(w.Revision)
+	if err != nil || observed.RequiredKubeNode(&corev1.Pod{Spec: from.template.Spec}) == w.PinnedTo {
+		return false
+	}
+	left := w.Created.Add(pinnedNodeAppears).Sub(now)
+	if left > 0 {
+		s.requeueAfter(left)
+	}
+	return left <= 0
 }
 
 // observeBlockedKubeNodes determines the outdated workers whose names keep newer workers from Kubernetes nodes.
@@ -175,6 +198,35 @@ func (s *observation) exposedTo(pod *corev1.Pod, revision string) string {
 		}
 	}
 	return ""
+}
+
+// avoidingWorkers returns the workers that are not scheduled and may run on any Kubernetes node but the avoided ones that they match.
+func (s *observation) avoidingWorkers() status.AvoidingWorkers {
+	var out status.AvoidingWorkers
+	known := map[string]bool{} // thousands of workers have few revisions
+	for i := range s.workers {
+		w, pod := &s.workers[i], s.pods[s.workers[i].Pod]
+		isUnscheduled := w.KubeNode == "" && w.PinnedTo == "" && w.DeletedAt.IsZero() && !w.Finished
+		if !isUnscheduled || !pod.Spec.HostNetwork || s.isOfOtherMode(w) || s.problem.Reason != "" {
+			continue
+		}
+		from, err := s.workerSourceOf(w.Revision)
+		if err != nil {
+			continue
+		}
+		avoided := s.kubeNodesToAvoid(from).matching
+		if len(avoided) == 0 {
+			continue
+		}
+		out.Pods = append(out.Pods, w.Pod)
+		if !known[w.Revision] {
+			known[w.Revision], out.KubeNodes = true, append(out.KubeNodes, avoided...)
+		}
+	}
+	slices.Sort(out.Pods)
+	slices.Sort(out.KubeNodes)
+	out.KubeNodes = slices.Compact(out.KubeNodes)
+	return out
 }
 
 // endedPins returns the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal. It names

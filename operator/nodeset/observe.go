@@ -129,7 +129,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
-	s.observeExposedWorkers()
+	s.observeExposedWorkers(now)
 	return s, nil
 }
 
@@ -275,5 +275,6 @@ func (s *observation) statusObservation() *status.Observation {
 		Problem: s.problem, Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
 		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
+		IgnoredFacts: s.ignoredFacts(), Avoiding: s.avoidingWorkers(),
 	}
 }

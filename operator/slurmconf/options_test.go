@@ -22,6 +22,11 @@ func TestParseOptions(t *testing.T) {
 		{"values that stand apart", "Weight = 1 Gres= gpu:1 RealMemory =7", "Weight=1 Gres=gpu:1 RealMemory=7"},
 		{"operators mean the sign alone", "CPUs+=4 Weight -= 1 Gres *=gpu:1", "CPUs=4 Weight=1 Gres=gpu:1"},
 		{"several lines become one", "Weight=1\n\tGres=gpu:1\n", "Weight=1 Gres=gpu:1"},
+		{"a vertical tab and a form feed are white space", "CPUs=4\vWeight=1\fGres=gpu:1", "CPUs=4 Weight=1 Gres=gpu:1"},
+		{"single quotes do not quote", "Comment='a Weight=1 b' Weight=2", "Comment='a Weight=2 b'"},
+		{"a quote that does not end", `Comment="a Weight=1`, `Comment="a Weight=1`},
+		{"a quote inside a value", `Comment=x"a Weight=1" Gres=gpu:1`, `Comment=x"a Weight=1" Gres=gpu:1`},
+		{"a quote before the end of a value", `Comment="a Weight=1"x Gres=gpu:1`, `Comment="a Weight=1"x Gres=gpu:1`},
 		{"words that are no options stay", "Weight=1 huh", "Weight=1 huh"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -33,7 +38,7 @@ func TestParseOptions(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	o := ParseOptions(`procs="4" Weight=many Features='a, b' Comment="two words" Hex=0x4 Big=99999999999999999999`)
+	o := ParseOptions(`procs="4" Weight=many Features="a, b" Comment="two words" Hex=0x4 Big=99999999999999999999`)
 	for name, want := range map[string]string{"CPUs": "4", "Procs": "4", "weight": "many", "Comment": "two words",
 		"Gres": ""} {
 		if got := o.Value(name); got != want || o.HasAny(name) != (want != "") {
@@ -47,6 +52,18 @@ func TestValues(t *testing.T) {
 	}
 	if got := o.List("Feature"); !slices.Equal(got, []string{"a", "b"}) || o.List("Gres") != nil {
 		t.Errorf("the features are %q", got)
+	}
+}
+
+func TestNamesNode(t *testing.T) {
+	for line, want := range map[string]bool{
+		"NodeName=a": true, "CPUs=4 nodename += a": true, "NodeName+-=a": true, "CPUs=4\vNodeName=a": true, "CPUs=4\nNodeName\f=a": true,
+		"Comment='a NodeName=b'": true, `Comment="a NodeName=b"`: true, `Comment="a NodeName=b`: true,
+		"": false, "Comment=NodeName": false, "MyNodeName=a": false, "NodeNames=a": false, "Comment=NodeName=a": false,
+	} {
+		if got := NamesNode(line); got != want {
+			t.Errorf("NamesNode(%q) = %t, want %t", line, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package slurmconf
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // operators are what may stand before the sign ("CPUs+=4"). Slurm ignores them.
 const operators = "-+*/"
@@ -33,28 +36,45 @@ func ParseOptions(line string) Options {
 	return o
 }
 
-// splitWords splits a line at white space outside quotes.
+// splitWords splits a line at white space. As in Slurm, a value in double quotes is one word if it ends in the line; a quote inside a word
+// and a single quote are characters like others.
 func splitWords(line string) []string {
 	var words []string
-	start, quote := -1, rune(0)
-	for i, r := range line {
-		space := quote == 0 && strings.ContainsRune(" \t\r\n", r)
-		switch {
-		case space && start >= 0:
-			words = append(words, line[start:i])
-			start = -1
-		case !space && start < 0:
-			start = i
+	for {
+		line = strings.TrimLeft(line, whiteSpace)
+		if line == "" {
+			return words
 		}
-		switch {
-		case quote == r:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote = r
-		}
+		end := endOfWord(line)
+		words, line = append(words, line[:end]), line[end:]
 	}
-	if start >= 0 {
-		words = append(words, line[start:])
-	}
-	return words
 }
+
+// whiteSpace are the characters that separate options, which may be on several lines.
+const whiteSpace = spaces + "\n"
+
+// endOfWord returns the length of the first word of a line.
+func endOfWord(line string) int {
+	end := len(line)
+	if i := strings.IndexAny(line, whiteSpace); i >= 0 {
+		end = i
+	}
+	quote := strings.IndexByte(line[:end], '"')
+	if quote < 0 || quote > 0 && strings.IndexByte(line, '=') != quote-1 {
+		return end
+	}
+	length := strings.IndexByte(line[quote+1:], '"')
+	if length < 0 {
+		return end
+	}
+	if after := line[quote+length+2:]; after != "" && !strings.ContainsAny(after[:1], whiteSpace) {
+		return end
+	}
+	return quote + length + 2
+}
+
+// nodeName matches an option that names a node. slurmd refuses it in --conf even in quotes, but not if space or an operator follows.
+var nodeName = regexp.MustCompile(`(?i)(^|[\s\v])NodeName[\s\v]*[-+*/]*=`)
+
+// NamesNode reports whether a line of options has the option NodeName, also in quotes.
+func NamesNode(line string) bool { return nodeName.MatchString(line) }

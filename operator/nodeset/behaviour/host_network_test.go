@@ -92,6 +92,60 @@ func TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes(t *testing.T) {
 	}
 }
 
+// TestAWorkerThatAvoidsAllKubernetesNodesIsNamed: the only Kubernetes node that it matches has the name of a Slurm node of others.
+func TestAWorkerThatAvoidsAllKubernetesNodesIsNamed(t *testing.T) {
+	template := `{"hostNetwork": true, "nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(template)))
+	other := nodesettest.NewSlurmNode("kube-0", "IDLE")
+	other.Comment = "bought in 2019"
+	r.slurm.Nodes["kube-0"] = other
+	for range 4 {
+		r.pollAndReconcile()
+	}
+	r.expectReady("worker gpu-0 is not scheduled, and avoids Kubernetes nodes kube-0, because Slurm nodes of others or other workers have " +
+		"their names; 1 more workers avoid Kubernetes nodes")
+	delete(r.slurm.Nodes, "kube-0")
+	for range 4 {
+		r.pollAndReconcile()
+	}
+	if c := meta.FindStatusCondition(r.nodeSet().Status.Conditions, "Ready"); strings.Contains(c.Message, "avoid") {
+		t.Errorf("Ready = %+v, although no Slurm node has the name kube-0", c)
+	}
+}
+
+// TestSwappedNamesAreReplaced: gpu-0 runs on Kubernetes node gpu-1 and gpu-1 on gpu-0. The host's network is switched off, and the maximum
+// is reached, so that each successor needs the name of the other worker.
+func TestSwappedNamesAreReplaced(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(`{"hostNetwork": true}`), nodesettest.WithMaxReplicas(2),
+		func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling }),
+		nodesettest.NewKubeNode("gpu-0"), nodesettest.NewKubeNode("gpu-1"))
+	r.pollAndReconcile()
+	r.startOn("gpu-0", "gpu-1")
+	r.startOn("gpu-1", "gpu-0")
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	r.slurm.Start(7, "gpu-1") // worker gpu-0
+	r.change(withPodTemplate(`{}`))
+	for range 20 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+	}
+	if pod := r.pod("gpu-0"); !pod.Spec.HostNetwork {
+		t.Error("gpu-0 was replaced while job 7 runs there")
+	}
+	r.slurm.End(7)
+	for range 20 {
+		r.now = r.now.Add(30 * time.Second)
+		r.pollAndReconcile()
+	}
+	for _, name := range []string{"gpu-0", "gpu-1"} {
+		if pod := r.pod(name); pod.Spec.HostNetwork || observed.SlurmName(pod) != name {
+			t.Errorf("worker %s has the Slurm node %s, and hostNetwork is %t", name, observed.SlurmName(pod), pod.Spec.HostNetwork)
+		}
+	}
+}
+
 // TestAKeptRevisionAvoidsKubernetesNodesToo: ordinal 0 keeps a revision with the network of its Kubernetes node, and the newest has its own.
 func TestAKeptRevisionAvoidsKubernetesNodesToo(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"hostNetwork": true}`), func(n *v1beta1.NodeSet) {

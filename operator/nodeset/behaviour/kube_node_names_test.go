@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -74,5 +75,29 @@ func TestAnInvalidNameOfAKubernetesNodeIsReported(t *testing.T) {
 	r.expectReady("Kubernetes node kube-x gets no worker until its annotation " + v1beta1.AnnotationHostnameOverride + " is a valid name")
 	if got := len(r.pods()); got != 10 {
 		t.Errorf("%d workers, want 10", got)
+	}
+}
+
+// TestAnAnnotationOfAKubernetesNodeNamesNoSlurmNode: it would be an option of its own in slurmd's --conf.
+func TestAnAnnotationOfAKubernetesNodeNamesNoSlurmNode(t *testing.T) {
+	for _, key := range []string{v1beta1.AnnotationTopology, v1beta1.AnnotationFeatures} {
+		t.Run(key, func(t *testing.T) {
+			node := nodesettest.NewKubeNode("kube-x")
+			node.Annotations[key] = "sw:a NodeName=foo"
+			r := newTestEnv(t, nodesettest.NewNodeSet(0, func(n *v1beta1.NodeSet) { n.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }), node)
+			r.pollAndReconcile()
+			r.pollAndReconcile()
+			for _, pod := range r.pods() {
+				for _, e := range pod.Spec.Containers[0].Env {
+					if strings.Contains(e.Value, "NodeName") {
+						t.Errorf("pod %s starts slurmd with %s=%q", pod.Name, e.Name, e.Value)
+					}
+				}
+			}
+			if got := len(r.pods()); got != 11 {
+				t.Errorf("%d workers, want 11", got)
+			}
+			r.expectReady("in the annotation " + key + " of Kubernetes node kube-x, values with white space")
+		})
 	}
 }

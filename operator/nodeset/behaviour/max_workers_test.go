@@ -3,6 +3,7 @@ package behaviour
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -89,5 +90,25 @@ func TestAVeryHighMaximumCostsNoMoreThanTheMostRecords(t *testing.T) {
 		if !well {
 			return
 		}
+	}
+}
+
+// TestRecordsHaveNamesThatWorkersCanHave: with the second digit of an ordinal, the names have 64 characters.
+func TestRecordsHaveNamesThatWorkersCanHave(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(2, withHostname(strings.Repeat("x", 62)), nodesettest.WithMaxReplicas(20)))
+	for range 6 {
+		r.pollAndReconcile()
+		r.kubelet()
+	}
+	if got := len(r.slurm.Nodes); got != 10 {
+		t.Errorf("there are %d records, want 10", got)
+	}
+	c := r.expectCondition("Submittable", "True", "RecordsReady")
+	want := "Slurm accepts jobs for 10 workers: further ones would have names that are too long, though the maximum is 20"
+	if c.Message != want {
+		t.Errorf("the message is %q, want %q", c.Message, want)
+	}
+	if r.podNames() != "gpu-0 gpu-1" {
+		t.Errorf("the pods are %s", r.podNames())
 	}
 }

@@ -119,3 +119,47 @@ func TestAPendingWorkerKeepsItsPin(t *testing.T) {
 		}
 	}
 }
+
+// TestAWorkerThatWaitsForAGoneKubernetesNodeIsCreatedAgain: its Kubernetes node was deleted while the worker waited for it.
+func TestAWorkerThatWaitsForAGoneKubernetesNodeIsCreatedAgain(t *testing.T) {
+	for what, template := range map[string]string{"own network": `{}`, "host network": `{"hostNetwork": true}`} {
+		t.Run(what, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, withPins, withPodTemplate(template)))
+			r.pollAndReconcile()
+			r.startOn("gpu-0", "kube-0")
+			r.pollAndReconcile()
+			r.loseWorker("gpu-0", observed.SlurmName(r.pod("gpu-0")))
+			for range 12 {
+				r.pollAndReconcile()
+			}
+			if got := observed.RequiredKubeNode(r.pod("gpu-0")); got != "kube-0" {
+				t.Fatalf("gpu-0 must run on %q, want kube-0", got)
+			}
+			r.must(r.Delete(t.Context(), nodesettest.NewKubeNode("kube-0")))
+			for range 12 {
+				r.pollAndReconcile()
+			}
+			if got := observed.RequiredKubeNode(r.pod("gpu-0")); got != "" {
+				t.Errorf("gpu-0 must run on %s, which is gone", got)
+			}
+		})
+	}
+}
+
+// TestAWorkerOfATemplateForAGoneKubernetesNodeStays: another pod would wait for the same Kubernetes node.
+func TestAWorkerOfATemplateForAGoneKubernetesNodeStays(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withPodTemplate(`{"affinity": {"nodeAffinity": {
+		"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["kube-x"]}]}]}}}}`)))
+	for range 3 {
+		r.pollAndReconcile()
+	}
+	r.clearWrites()
+	for range 20 {
+		r.pollAndReconcile()
+	}
+	for _, w := range r.writes {
+		if strings.HasPrefix(w, "delete Pod") {
+			t.Error(w)
+		}
+	}
+}

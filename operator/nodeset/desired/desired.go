@@ -4,6 +4,7 @@ package desired
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 	_, known := shape.OfNodeSet(s.NodeSet)
 	w.CanCreateRecords = known && w.SlurmName(0) != ""
 	w.Update = updateOf(now, spec.UpdateStrategy, w.WorkerCount())
+	if w.MaxWorkers != nil && !w.PerKubeNode {
+		*w.MaxWorkers = countValidOrdinals(s.Names, w.Update.Partition, *w.MaxWorkers)
+	}
 	return w
 }
 
@@ -93,13 +97,19 @@ func freezeDesired(w plan.Desired, s *Observation) plan.Desired {
 }
 
 // maxWorkers returns the largest number of workers there may ever be: the smaller of the maxima of
-// the NodeSet and its HPA, but at least the present replicas. It is nil if it is not known.
+// the NodeSet and its HPA, but at least the present replicas, whatever their names. It is nil if it is not known.
 func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
 	most := RequestedMax(n, hpas)
 	if most == nil {
 		return nil
 	}
 	return new(max(min(int(*most), MaxRecords), replicasOf(n)))
+}
+
+// countValidOrdinals returns how many of the ordinals below an end can have workers: longer numbers may make names too long. Those below
+// the partition may have other names.
+func countValidOrdinals(n names.Workers, partition, end int) int {
+	return sort.Search(end, func(i int) bool { return i >= partition && n.Check(names.WorkerID{Ordinal: &i}) != nil })
 }
 
 // replicasOf returns the desired number of workers. More than Slurm has nodes would only cost memory, of which the

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,26 @@ import (
 
 func setNames(s *Observation) {
 	s.Names, _ = names.NewWorkers(s.NodeSet, "slurm")
+}
+
+func TestCountValidOrdinals(t *testing.T) {
+	for name, tc := range map[string]struct{ prefix, partition, end, want int }{
+		"short names":                       {10, 0, 200, 200},
+		"one digit":                         {62, 0, 200, 10},
+		"two digits":                        {61, 0, 200, 100},
+		"the end comes first":               {61, 0, 50, 50},
+		"no digit":                          {63, 0, 200, 0},
+		"the partition may have other ones": {62, 20, 200, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &Observation{NodeSet: nodesettest.NewNodeSet(2)}
+			s.NodeSet.Spec.Template.Spec.Raw = []byte(`{"hostname": "` + strings.Repeat("x", tc.prefix) + `"}`)
+			setNames(s)
+			if got := countValidOrdinals(s.Names, tc.partition, tc.end); got != tc.want {
+				t.Errorf("countValidOrdinals = %d, want %d", got, tc.want)
+			}
+		})
+	}
 }
 
 func TestWishes(t *testing.T) {

@@ -140,6 +140,11 @@ func (b *planRun) addDrain(s Step) {
 	b.addStep(s)
 }
 
+// isStranded reports whether a worker can never be scheduled and must be created again. Nothing of it runs.
+func (b *planRun) isStranded(w *Worker) bool {
+	return w.PinnedToMissing && w.KubeNode == "" && !b.desired.Deleting && !b.desired.Frozen
+}
+
 // deletePods deletes the workers that are to be removed and may be deleted now.
 func (b *planRun) deletePods() {
 	if b.slurm.Known || b.desired.Deleting && !b.slurm.Connected {
@@ -158,8 +163,11 @@ func (b *planRun) deletePods() {
 			Reason: "its Slurm node belongs to " + cmp.Or(b.slurm.OwnedByOthers[w.SlurmName], w.Namesake) + ", and its slurmd has not run yet"})
 	}
 	for _, w := range b.exposed {
-		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName,
-			Reason: "it is not scheduled, and does not avoid Kubernetes node " + w.ExposedTo + ", whose name others have"})
+		reason := "it is not scheduled, and does not avoid Kubernetes node " + w.ExposedTo + ", whose name others have"
+		if b.isStranded(w) {
+			reason = "it is not scheduled, and is pinned to Kubernetes node " + w.PinnedTo + ", which is gone"
+		}
+		b.addStep(Step{Verb: DeletePod, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: reason})
 	}
 	left, grows := b.rules.Config.remainingUnregisteredDeletions(b.now, len(b.active), b.observed.UnregisteredDeletions)
 	for _, w := range b.slurm.sorted(b.active) {

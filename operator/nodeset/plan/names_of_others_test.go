@@ -331,3 +331,34 @@ func TestAnUpdateGivesTheNameOfAFreeKubernetesNode(t *testing.T) {
 	changes = append(changes, func(s *planInput) { delete(s.observed.Slurm.Records, "n-3") }, withMost(4))
 	expectSteps(t, newInput(4, 4, changes...), "annotate n-1 Update", "drain n-1")
 }
+
+// TestAnUpdateKeepsItsBudgetWhileNoWorkerWaitsForAName: a new worker is out of service, but it has its Kubernetes node.
+func TestAnUpdateKeepsItsBudgetWhileNoWorkerWaitsForAName(t *testing.T) {
+	blocking := func(s *planInput) {
+		for i := 1; i < 4; i++ {
+			s.observed.Workers[i].Revision, s.observed.Workers[i].BlocksKubeNode = "old", true
+		}
+	}
+	for name, tc := range map[string]struct {
+		first func(*planInput)
+		want  []string
+	}{
+		"it starts":              {withWorker(0, func(w *Worker) { w.Ready, w.Running, w.NeverStarted = false, false, true }), nil},
+		"its Slurm node is down": {withRecord(0, func(r *Record) { r.Down = true }), nil},
+		"it waits for a Kubernetes node": {withWorker(0, func(w *Worker) {
+			w.KubeNode, w.Ready, w.Running, w.NeverStarted = "", false, false, true
+		}), []string{"n-3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var drained []string
+			for _, step := range newInput(4, 4, tc.first, blocking).runPlanner().Steps {
+				if step.Verb == Drain {
+					drained = append(drained, step.SlurmName)
+				}
+			}
+			if !slices.Equal(drained, tc.want) {
+				t.Errorf("drained %q, want %q", drained, tc.want)
+			}
+		})
+	}
+}

@@ -126,6 +126,8 @@ type Worker struct {
 	Scheduled time.Time
 	// PinnedTo is the only Kubernetes node to which a worker with an ordinal may be scheduled, empty for any, and once it is scheduled.
 	PinnedTo string
+	// PinnedToMissing reports that PinnedTo does not exist any more, and that a new pod would not be pinned to it.
+	PinnedToMissing bool
 	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of
 	// the pod condition Ready.
 	Running      bool

@@ -76,7 +76,8 @@ type planRun struct {
 	ownedByOthers []*Worker
 	// displaced are the workers whose slurmd has never run and would take over the Slurm node of somebody else.
 	displaced []*Worker
-	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else.
+	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else, or cannot be
+	// because they are pinned to a Kubernetes node that is gone.
 	exposed []*Worker
 	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
 	causes map[string]string
@@ -116,7 +117,7 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 			b.deleting = append(b.deleting, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
-		case b.isExposed(w):
+		case b.isExposed(w), b.isStranded(w):
 			b.exposed = append(b.exposed, w)
 		case b.isDisplaced(w):
 			b.displaced = append(b.displaced, w)
@@ -360,8 +361,9 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	available := b.slurm.sorted(c.available)
 	held := b.heldKubeNodes()
 	slices.SortStableFunc(available, func(x, y *Worker) int { return blockingRank(x, held) - blockingRank(y, held) })
-	if out == 0 && len(available) > 0 && available[0].BlocksKubeNode {
-		out = 1 // else a worker would wait for the update of another, and that for the worker
+	if out == 0 && left > 0 {
+		available = b.allowOneMore(available)
+		out = len(available)
 	}
 	for i, w := range slices.Concat(b.slurm.sorted(c.unavailable), available) {
 		serving := i >= len(c.unavailable)

@@ -43,6 +43,8 @@ func (b *planRun) findSuccessor(w *Worker) (exists bool, problem string) {
 	case spare.count > 0:
 		spare.count--
 		return true, ""
+	case isOrdinal && b.awaitsItself(w):
+		return true, ""
 	case !isOrdinal:
 		problem = spare.problem
 	case problem == "" && name != w.SlurmName && b.isKept(name):
@@ -136,8 +138,14 @@ func (b *planRun) keptBy(name string) string {
 	return "worker " + b.holders[name].Pod + " keeps the name " + name
 }
 
-// nameProblem returns who else has the name of a worker, empty for nobody.
+// maxNameLength is how many characters the name of a worker may have in Kubernetes.
+const maxNameLength = 63
+
+// nameProblem returns why no worker can have a name, empty if one can: it is too long, or others have it.
 func (b *planRun) nameProblem(name string) string {
+	if len(name) > maxNameLength {
+		return "the worker that would take its place would have a name of more than 63 characters"
+	}
 	owner := b.nameOwner(name)
 	if owner == "" {
 		return ""

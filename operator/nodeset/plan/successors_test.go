@@ -54,6 +54,16 @@ func withKubeNodeSlots(s *planInput) {
 	}
 }
 
+// withNamesOf gives each worker the name of another ordinal, in an old revision.
+func withNamesOfOrdinals(ordinals ...int) func(*planInput) {
+	return func(s *planInput) {
+		for i := range s.observed.Workers {
+			w := &s.observed.Workers[i]
+			w.Revision, w.SlurmName, w.KubeNode = "old", fmt.Sprintf("n-%d", ordinals[i]), fmt.Sprintf("n-%d", ordinals[i])
+		}
+	}
+}
+
 // playPlan applies the steps of a plan at once. Workers are created in service.
 func (s *planInput) playPlan(actions Actions) {
 	slurm := &s.observed.Slurm
@@ -105,6 +115,15 @@ func (s *planInput) playUpdate() (Actions, string) {
 	return actions, strings.Join(names, " ")
 }
 
+// longNames returns names of 63 characters, sorted.
+func longNames(count int) string {
+	var out []string
+	for i := range count {
+		out = append(out, fmt.Sprintf("%s%d", strings.Repeat("x", 62), i))
+	}
+	return strings.Join(out, " ")
+}
+
 // TestAnUpdateLeavesWorkersWithoutASuccessor: it would only remove them.
 func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 	noNames := func(s *planInput) { s.desired.SlurmNameOn = func(string) string { return "" } }
@@ -153,6 +172,13 @@ func TestAnUpdateLeavesWorkersWithoutASuccessor(t *testing.T) {
 			withReserved("n-0", "n-1", "n-2", "n-3")), "n-0 n-1 n-2 n-4", 3},
 		"without a maximum there are names": {newInput(2, 2, withoutMaximum, withBudget(2), old, withReserved("n-0", "n-1")),
 			"n-2 n-3", 0},
+		"a circle of which others have a name": {newInput(3, 3, withMost(3), withNamesOfOrdinals(1, 2, 0), withReserved("n-2")),
+			"n-0 n-1 n-2", 1},
+		"a missing worker needs a name whose worker is outdated": {newInput(2, 1, withMost(2), withNewNames("n-%d"), func(s *planInput) {
+			s.observed.Workers[0].Slot.Ordinal = 1
+		}), "n-0 n-1", 0},
+		"a rename to names of which some are too long": {newInput(12, 12, withoutMaximum, withBudget(12),
+			withNewNames(strings.Repeat("x", 62)+"%d")), "n-10 n-11 " + longNames(10), 2},
 		"in place": {newInput(3, 3, withMost(3), old), "n-0 n-1 n-2", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,6 +249,53 @@ func TestRandomUpdatesLoseNoWorker(t *testing.T) {
 		}
 		if len(actions.Steps) > 0 || actions.Outdated > 0 && len(actions.WithoutSuccessor) == 0 {
 			t.Errorf("seed %d: the update does not end: %d outdated, %v", seed, actions.Outdated, formatSteps(actions))
+		}
+	}
+}
+
+// TestWorkersWithNamesOfEachOtherAreReplaced: one of them goes first, although its name does not suffice for its successor.
+func TestWorkersWithNamesOfEachOtherAreReplaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		set  *planInput
+		want string
+	}{
+		"two":                       {newInput(2, 2, withMost(2), withNamesOfOrdinals(1, 0)), "n-0 n-1"},
+		"two, and one name is free": {newInput(2, 2, withMost(3), withNamesOfOrdinals(1, 0)), "n-0 n-2"},
+		"two pairs":                 {newInput(4, 4, withMost(4), withNamesOfOrdinals(1, 0, 3, 2)), "n-0 n-1 n-2 n-3"},
+		"a circle of three":         {newInput(3, 3, withMost(3), withNamesOfOrdinals(1, 2, 0)), "n-0 n-1 n-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if actions, names := tc.set.playUpdate(); names != tc.want || actions.Outdated > 0 || len(actions.Steps) > 0 {
+				t.Errorf("workers are %s, want %s; %d are outdated, and the last steps are %v", names, tc.want, actions.Outdated, formatSteps(actions))
+			}
+		})
+	}
+}
+
+// TestRandomNamesOfOtherOrdinalsAreReplaced: whatever names of each other the workers have, an update ends. At most one worker more than
+// maxUnavailable is out of service.
+func TestRandomNamesOfOtherOrdinalsAreReplaced(t *testing.T) {
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		replicas := 2 + rnd.IntN(6)
+		budget := 1 + rnd.IntN(2)
+		s := newInput(replicas, replicas, withMost(replicas+rnd.IntN(2)), withBudget(budget), withNamesOfOrdinals(rnd.Perm(replicas)...))
+		lost := rnd.IntN(4) == 0
+		if lost {
+			s.observed.Workers = s.observed.Workers[1:]
+		}
+		least := replicas
+		var actions Actions
+		for range 60 {
+			actions = s.runPlanner()
+			s.playPlan(actions)
+			least = min(least, len(s.observed.Workers))
+		}
+		if len(s.observed.Workers) != replicas || actions.Outdated > 0 {
+			t.Errorf("seed %d: %d of %d workers, %d outdated", seed, len(s.observed.Workers), replicas, actions.Outdated)
+		}
+		if least < replicas-budget-1 {
+			t.Errorf("seed %d: only %d of %d workers are there, with maxUnavailable %d", seed, least, replicas, budget)
 		}
 	}
 }

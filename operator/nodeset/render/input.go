@@ -1,12 +1,17 @@
 package render
 
 import (
+	"slices"
+	"strings"
+	"unicode"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // Input is everything that the objects of a NodeSet are built from.
@@ -68,13 +73,37 @@ type KubeNodeFacts struct {
 	Features string
 }
 
-// FactsOf reads the annotations of a Kubernetes node.
+// FactsOf reads the annotations of a Kubernetes node. Of topology and features it leaves out what IgnoredFacts reports.
 func FactsOf(annotations map[string]string) KubeNodeFacts {
-	return KubeNodeFacts{
-		Hostname: annotations[v1beta1.AnnotationHostnameOverride],
-		Topology: annotations[v1beta1.AnnotationTopology],
-		Features: annotations[v1beta1.AnnotationFeatures],
+	out := KubeNodeFacts{Hostname: annotations[v1beta1.AnnotationHostnameOverride]}
+	if topology := strings.TrimSpace(annotations[v1beta1.AnnotationTopology]); isOneWord(topology) {
+		out.Topology = topology
 	}
+	out.Features = strings.Join(slices.DeleteFunc(slurmconf.SplitList(annotations[v1beta1.AnnotationFeatures]),
+		func(f string) bool { return !isOneWord(f) }), ",")
+	return out
+}
+
+// IgnoredFacts returns the annotations of a Kubernetes node that are ignored, at least in part, because they would be more than one option
+// of slurmd's --conf.
+func IgnoredFacts(annotations map[string]string) []string {
+	var out []string
+	if !isOneWord(strings.TrimSpace(annotations[v1beta1.AnnotationTopology])) {
+		out = append(out, v1beta1.AnnotationTopology)
+	}
+	for _, f := range slurmconf.SplitList(annotations[v1beta1.AnnotationFeatures]) {
+		if !isOneWord(f) {
+			return append(out, v1beta1.AnnotationFeatures)
+		}
+	}
+	return out
+}
+
+// isOneWord reports whether a text stays a part of the value in which it is written.
+func isOneWord(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`"'=`, r)
+	})
 }
 
 // perKubeNode reports whether the NodeSet's scaling mode is DaemonSet.

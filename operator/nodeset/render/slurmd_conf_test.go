@@ -1,8 +1,10 @@
 package render
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
@@ -41,6 +43,29 @@ func TestConf(t *testing.T) {
 			in.NodeSet.Spec.ExtraConf = tc.extra
 			if got := Conf(in, tc.facts); got != tc.want {
 				t.Errorf("Conf(%q) is\n%s, not\n%s", tc.extra, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestFactsStayInTheirOptions: whoever may annotate a Kubernetes node cannot name the Slurm nodes of its workers.
+func TestFactsStayInTheirOptions(t *testing.T) {
+	for _, tc := range []struct{ name, topology, features, want, ignored string }{
+		{"a list of features with spaces", "tree:s1,block:b1", " ssd, k8s/rack ,", "Feature=n,k8s/ssd,k8s/rack Topology=tree:s1,block:b1", ""},
+		{"a topology with an option", "tree:s1 NodeName=foo", "ssd", "Feature=n,k8s/ssd", v1beta1.AnnotationTopology},
+		{"a feature with an option", "tree:s1", "ssd,a NodeName=foo", "Feature=n,k8s/ssd Topology=tree:s1", v1beta1.AnnotationFeatures},
+		{"a vertical tab", "tree:s1\vWeight", "", "Feature=n", v1beta1.AnnotationTopology},
+		{"a quote", "tree:s1", `a"b`, "Feature=n Topology=tree:s1", v1beta1.AnnotationFeatures},
+		{"an equals sign", "a=b", "a=b", "Feature=n", v1beta1.AnnotationTopology + " " + v1beta1.AnnotationFeatures},
+		{"a NUL", "a\x00", "", "Feature=n", v1beta1.AnnotationTopology},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			annotations := map[string]string{v1beta1.AnnotationTopology: tc.topology, v1beta1.AnnotationFeatures: tc.features}
+			if got := Conf(newInput(t, ""), FactsOf(annotations)); got != tc.want {
+				t.Errorf("Conf is %q, want %q", got, tc.want)
+			}
+			if got := strings.Join(IgnoredFacts(annotations), " "); got != tc.ignored {
+				t.Errorf("IgnoredFacts is %q, want %q", got, tc.ignored)
 			}
 		})
 	}

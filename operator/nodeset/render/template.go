@@ -39,7 +39,7 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 
 // checkSlurmName returns an error if extraConf or slurmd's arguments name the Slurm node: all workers would have that name.
 func checkSlurmName(extraConf string, containers []corev1.Container) error {
-	if slurmconf.ParseOptions(extraConf).HasAny("NodeName") {
+	if slurmconf.NamesNode(extraConf) {
 		return v1beta1.InField("spec.extraConf", errors.New("NodeName names the Slurm node, and all workers would have that name"))
 	}
 	for _, c := range containers {

@@ -45,7 +45,14 @@ type Observation struct {
 	RefusedDeletions map[string]string
 	// EndedPins are the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal.
 	EndedPins map[string]string
+	// IgnoredFacts are the annotations that are ignored, by Kubernetes node.
+	IgnoredFacts map[string][]string
+	Avoiding     AvoidingWorkers
 }
+
+// AvoidingWorkers are pods that are not scheduled, and the Kubernetes nodes that they avoid because others have their names. Both are
+// sorted.
+type AvoidingWorkers struct{ Pods, KubeNodes []string }
 
 // Of computes the status of a NodeSet. Conditions of other controllers, and the transition
 // times of unchanged ones, stay.
@@ -144,7 +151,8 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 		text += formatTakenNames(actions.Taken) + formatNamesakes(actions.Namesakes) +
 			formatInvalidNames(actions.InvalidNames) + formatKeptNames(actions.KeptNames) +
 			formatReserved(actions.Reserved, s.Desired.ReservedNames)
-		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers)
+		text += formatLost(actions) + formatExcess(s) + formatEndedPins(s) + formatPinned(s.Workers) +
+			formatAvoided(s.Avoiding) + formatIgnoredFacts(s)
 		if len(actions.OwnerUnknown) > 0 {
 			text += fmt.Sprintf("; Slurm nodes %s have no NodeSet in their comment, so no worker is created with their names", observed.CleanReason(hostlist.Compress(actions.OwnerUnknown)))
 		}
@@ -154,7 +162,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 			formatWorkers(int(out.Replicas)-wanted), formatLost(actions)+formatTakenNames(actions.Taken))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service%s", actions.Available,
-			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames)+formatExcess(s))
+			wanted, formatTakenNames(actions.Taken)+formatReserved(actions.Reserved, s.Desired.ReservedNames)+formatExcess(s)+formatIgnoredFacts(s))
 	}
 }
 

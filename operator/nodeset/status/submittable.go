@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 )
 
 // submittableCondition is empty where it does not apply.
@@ -43,7 +44,11 @@ func submittableCondition(s *Observation) metav1.Condition {
 	if names.recorded == 1 {
 		text = "Slurm accepts jobs for 1 worker"
 	}
-	if s.RequestedMax != nil && int(*s.RequestedMax) > *s.Desired.MaxWorkers {
+	switch most := *s.Desired.MaxWorkers; {
+	case s.RequestedMax == nil || int(*s.RequestedMax) <= most:
+	case most < desired.MaxRecords:
+		text += fmt.Sprintf(": further ones would have names that are too long, though the maximum is %d", *s.RequestedMax)
+	default:
 		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.RequestedMax)
 	}
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text+formatReserved(names.ofOthers, names.owners))

@@ -80,7 +80,7 @@ func formatEndedPins(s *Observation) string {
 func formatPinned(workers []plan.Worker) string {
 	var pinned []plan.Worker
 	for _, w := range workers {
-		if w.PinnedTo != "" && w.DeletedAt.IsZero() {
+		if w.PinnedTo != "" && !w.PinnedToMissing && w.DeletedAt.IsZero() {
 			pinned = append(pinned, w)
 		}
 	}
@@ -92,6 +92,33 @@ func formatPinned(workers []plan.Worker) string {
 		"to let it run elsewhere, cordon that node and delete the pod", first.Pod, first.PinnedTo)
 	if more := len(pinned) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more pinned workers are not scheduled", more)
+	}
+	return text
+}
+
+// formatAvoided names a worker that may wait because Kubernetes nodes have names of others; empty for none.
+func formatAvoided(a AvoidingWorkers) string {
+	if len(a.Pods) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; worker %s is not scheduled, and avoids Kubernetes nodes %s, because Slurm nodes of others or other workers have "+
+		"their names", a.Pods[0], observed.CleanReason(hostlist.Compress(a.KubeNodes)))
+	if more := len(a.Pods) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more workers avoid Kubernetes nodes", more)
+	}
+	return text
+}
+
+// formatIgnoredFacts names a Kubernetes node of which an annotation is ignored; empty for none.
+func formatIgnoredFacts(s *Observation) string {
+	if len(s.IgnoredFacts) == 0 {
+		return ""
+	}
+	first := slices.Min(slices.Collect(maps.Keys(s.IgnoredFacts)))
+	text := fmt.Sprintf("; in the annotation %s of Kubernetes node %s, values with white space, quotes, control characters or = are ignored",
+		s.IgnoredFacts[first][0], first)
+	if more := len(s.IgnoredFacts) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more Kubernetes nodes have such annotations", more)
 	}
 	return text
 }
