@@ -174,7 +174,7 @@ func neededResources(chosen []exposition.Collector) []slurmclient.Resource {
 	for _, c := range chosen {
 		want = append(want, c.Needs...)
 	}
-	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.OptionalResources()...),
 		func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
 }
 

@@ -39,7 +39,7 @@ func fixedClock() time.Time { return exportertest.Epoch }
 // allCollectorsConfig enables all native collectors.
 func allCollectorsConfig() Config {
 	return Config{Collectors: map[string]bool{"users": true, "rpc_users": true, "job_usage": true, "user_usage": true,
-		"job_info": true}, Now: fixedClock}
+		"job_info": true, "job_efficiency": true, "user_efficiency": true}, Now: fixedClock}
 }
 
 // renderedExporter returns an exporter that has processed s.
@@ -450,6 +450,9 @@ func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 	s.Licenses.Sequence++
 	second := r.Render(exportertest.Epoch.Add(time.Second), s)
 	for i, c := range e.collectors {
+		if len(first.Sections[i].Families) == 0 {
+			continue // it counts what comes after the first reading
+		}
 		same := &first.Sections[i].Families[0] == &second.Sections[i].Families[0]
 		if same == slices.Contains(c.Needs, slurmclient.Licenses) {
 			t.Errorf("%s: rendered again is %v", c.Name, !same)
@@ -457,6 +460,9 @@ func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 	}
 	third := r.Render(exportertest.Epoch.Add(memo.MaxAge+time.Second), s)
 	for i, c := range e.collectors {
+		if len(second.Sections[i].Families) == 0 {
+			continue
+		}
 		same := &second.Sections[i].Families[0] == &third.Sections[i].Families[0]
 		if same == c.TimeDependent {
 			t.Errorf("%s after a while: rendered again is %v", c.Name, !same)

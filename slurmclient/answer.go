@@ -96,6 +96,9 @@ func retryAfterOf(resp *http.Response, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
+// errTooLarge is what an answer fails with that is larger than maxAnswerBytes.
+var errTooLarge = errors.New("ask for less at once")
+
 // exchange sends one request and reads its whole answer. An error means that no usable answer
 // arrived.
 func (c *Client) exchange(
@@ -115,7 +118,7 @@ func (c *Client) exchange(
 	}
 	if int64(len(body)) > most {
 		return nil, &Error{Code: CodeUnavailable, Op: op, Status: resp.StatusCode,
-			Message: fmt.Sprintf("the answer is larger than %d MiB", most>>20)}
+			Message: fmt.Sprintf("the answer is larger than %d MiB", most>>20), Err: errTooLarge}
 	}
 	ans := newAnswer(resp, body)
 	if isJSON(resp) && len(body) > 0 {

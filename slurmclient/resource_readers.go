@@ -42,6 +42,8 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 		return valueReader(c, c.client.Ping, func(s *Snapshot) *Reading[[]slurm.Ping] { return &s.Pings })
 	case Stats:
 		return valueReader(c, c.readStats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
+	case EndedJobs:
+		return c.endedJobsReader()
 	case Conf:
 		return valueReader(c, c.client.confIfSupported, func(s *Snapshot) *Reading[*slurm.Conf] { return &s.Conf })
 	}

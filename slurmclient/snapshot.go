@@ -27,16 +27,22 @@ const (
 	QOS          Resource = "qos"
 	// Conf is slurmctld's configuration. It is polled only if CacheConfig.Resources names it.
 	Conf Resource = "conf"
+	// EndedJobs are the jobs that have ended lately, as slurmdbd has recorded them. They are polled only if CacheConfig.Resources names
+	// them.
+	EndedJobs Resource = "ended_jobs"
 )
 
 // Resources lists the resources that a Cache polls by default, in the order in which they are shown:
-// all but Conf.
+// all but Conf and EndedJobs.
 func Resources() []Resource {
 	return []Resource{
 		Pings, Nodes, Jobs, Partitions, Reservations, Licenses, Stats, Shares,
 		Associations, Accounts, Users, QOS,
 	}
 }
+
+// OptionalResources lists the resources that a Cache polls only if CacheConfig.Resources names them.
+func OptionalResources() []Resource { return []Resource{Conf, EndedJobs} }
 
 // Reading is one resource as the cache last read it. The zero value is a resource that has never been
 // read: Known is false and Value has no meaning.
@@ -151,9 +157,12 @@ type Snapshot struct {
 	BusySinceJobs map[string]BusyNode
 	// Conf has a nil value if the server's API version does not support it (before v0.0.45).
 	Conf Reading[*slurm.Conf]
+	// EndedJobs are the jobs that ended since a while before the last good poll but one. slurmdbd may record an end some minutes late, so
+	// the same jobs are in several readings.
+	EndedJobs Reading[[]slurm.EndedJob]
 }
 
-// Polls lists the state of every resource in the order of Resources; Conf is last.
+// Polls lists the state of every resource in the order of Resources; Conf and EndedJobs are last.
 func (s *Snapshot) Polls() []Poll {
 	var out []Poll
 	for _, p := range s.polls() {
@@ -174,6 +183,7 @@ func (s *Snapshot) polls() []resourcePoll {
 		{Licenses, &s.Licenses.Poll}, {Stats, &s.Stats.Poll}, {Shares, &s.Shares.Poll},
 		{Associations, &s.Associations.Poll}, {Accounts, &s.Accounts.Poll},
 		{Users, &s.Users.Poll}, {QOS, &s.QOS.Poll}, {Conf, &s.Conf.Poll},
+		{EndedJobs, &s.EndedJobs.Poll},
 	}
 }
 

@@ -69,7 +69,7 @@ func newExposition(o *options, log lines.Logger) *exposition {
 	// own resources.
 	shown, _ := e.cfg.Resources()
 	needed := append(demand.Resources(), slurmclient.Pings, slurmclient.Stats)
-	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.OptionalResources()...),
 		func(r slurmclient.Resource) bool {
 			return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 		})

@@ -44,6 +44,8 @@ func All() []exposition.Collector {
 		jobUsageCollector(),
 		userUsageCollector(),
 		jobInfoCollector(),
+		jobEfficiencyCollector(),
+		userEfficiencyCollector(),
 		usersCollector(),
 		accountsCollector(),
 		qosCollector(),

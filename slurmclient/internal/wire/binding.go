@@ -38,6 +38,8 @@ type Binding interface {
 	Accounts(ctx context.Context) (Response, error)
 	Users(ctx context.Context) (Response, error)
 	QOS(ctx context.Context) (Response, error)
+	// EndedJobs requests the jobs in one of slurm.EndStates that ended in a time, the bounds included.
+	EndedJobs(ctx context.Context, state string, from, to slurm.Time) (Response, error)
 
 	UpdateNode(ctx context.Context, name string, update NodeUpdate) (Response, error)
 	CreateNode(ctx context.Context, conf string) (Response, error)
@@ -61,6 +63,7 @@ type Binding interface {
 	DecodeAccounts(body []byte) ([]slurm.Account, error)
 	DecodeUsers(body []byte) ([]slurm.User, error)
 	DecodeQOS(body []byte) ([]slurm.QOS, error)
+	DecodeEndedJobs(body []byte) ([]slurm.EndedJob, error)
 	// DecodeSubmitted returns the id of the new job, 0 if the answer has none.
 	DecodeSubmitted(body []byte) (uint32, error)
 }

@@ -78,6 +78,10 @@ func (b *bindingV0042) Users(ctx context.Context) (Response, error) { return b.c
 
 func (b *bindingV0042) QOS(ctx context.Context) (Response, error) { return b.client.GetQOS(ctx) }
 
+func (b *bindingV0042) EndedJobs(ctx context.Context, state string, from, to slurm.Time) (Response, error) {
+	return requestEndedJobs(ctx, b.client.Client, b.client.Server, b.Version(), state, b.since(from), b.since(to))
+}
+
 func (b *bindingV0042) UpdateNode(ctx context.Context, name string, u NodeUpdate) (Response, error) {
 	body := api.UpdateNodeMsg{Reason: u.Reason, Comment: u.Comment, Features: u.Features, GRES: u.GRES}
 	if u.State != nil {
@@ -158,6 +162,10 @@ func (b *bindingV0042) DecodePings(body []byte) ([]slurm.Ping, error) {
 		out = append(out, ping)
 	}
 	return out, nil
+}
+
+func (b *bindingV0042) DecodeEndedJobs(body []byte) ([]slurm.EndedJob, error) {
+	return decodeEndedJobs(body)
 }
 
 func (b *bindingV0042) DecodeJobStates(body []byte) ([]slurm.JobStatus, error) {

@@ -1,0 +1,87 @@
+package collector
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// TestEndedJobsAreCountedOnce: readings overlap, since slurmdbd may record an end late, and the jobs of the first one ended before.
+func TestEndedJobsAreCountedOnce(t *testing.T) {
+	job := func(id uint32, state string, usage *slurm.JobUsage) slurm.EndedJob {
+		return slurm.EndedJob{ID: id, Cluster: "c", User: "alice", Account: "ml", State: slurm.ParseJobState(strings.Split(state, ",")...),
+			Start: 1000, End: 1010, Elapsed: 10 * time.Second, CPUs: 4, MemoryMiB: 2, GPUs: 2, Usage: usage}
+	}
+	used := &slurm.JobUsage{CPUTime: 20 * time.Second, MemoryBytes: 1 << 20, GPUTime: 5 * time.Second, HasGPUTime: true}
+	withoutGPUs := &slurm.JobUsage{CPUTime: 4 * time.Second, MemoryBytes: 1 << 19}
+	never := job(7, "CANCELLED", nil)
+	never.Start = 0
+	ofOthers := job(8, "COMPLETED", used)
+	ofOthers.Cluster = "other"
+	again := job(2, "COMPLETED", withoutGPUs) // the second run of job 2
+	again.Start, again.End = 1020, 1030
+	o := newEndedJobs("account", func(j *slurm.EndedJob) string { return j.Account })
+	for i, jobs := range [][]slurm.EndedJob{
+		{job(1, "COMPLETED", used)},
+		{job(1, "COMPLETED", used), job(2, "PENDING,REQUEUED", used), job(3, "FAILED", nil), never, ofOthers},
+		{job(3, "FAILED", nil), job(2, "PENDING,REQUEUED", used), again, again},
+		{again},
+	} {
+		s := &slurmclient.Snapshot{}
+		s.EndedJobs.Value = jobs
+		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: "c", Sequence: uint64(i + 1)}
+		o.Record(s)
+	}
+	want := `
+# HELP slurm_account_ended_jobs_total Jobs of the account that ran and have ended, by the state in which they ended.
+# TYPE slurm_account_ended_jobs_total counter
+slurm_account_ended_jobs_total{account="ml",state="completed"} 1
+slurm_account_ended_jobs_total{account="ml",state="failed"} 1
+slurm_account_ended_jobs_total{account="ml",state="requeued"} 1
+# HELP slurm_account_ended_jobs_unmeasured_total Jobs of the account that ran and have ended, whose use Slurm has not gathered.
+# TYPE slurm_account_ended_jobs_unmeasured_total counter
+slurm_account_ended_jobs_unmeasured_total{account="ml"} 1
+# HELP slurm_account_ended_job_cpu_allocated_seconds_total Seconds of CPUs that jobs of the account had, for jobs that have ended.
+# TYPE slurm_account_ended_job_cpu_allocated_seconds_total counter
+slurm_account_ended_job_cpu_allocated_seconds_total{account="ml"} 80
+# HELP slurm_account_ended_job_cpu_used_seconds_total User and system time in seconds of jobs of the account, for jobs that have ended.
+# TYPE slurm_account_ended_job_cpu_used_seconds_total counter
+slurm_account_ended_job_cpu_used_seconds_total{account="ml"} 24
+# HELP slurm_account_ended_job_memory_allocated_byte_seconds_total Bytes of memory times seconds that jobs of the account had, for jobs that have ended.
+# TYPE slurm_account_ended_job_memory_allocated_byte_seconds_total counter
+slurm_account_ended_job_memory_allocated_byte_seconds_total{account="ml"} 4.194304e+07
+# HELP slurm_account_ended_job_memory_used_byte_seconds_total Most bytes of memory used at once times seconds of jobs of the account, for jobs that have ended.
+# TYPE slurm_account_ended_job_memory_used_byte_seconds_total counter
+slurm_account_ended_job_memory_used_byte_seconds_total{account="ml"} 1.572864e+07
+# HELP slurm_account_ended_job_gpu_allocated_seconds_total Seconds of GPUs, where their utilization was gathered, that jobs of the account had, for jobs that have ended.
+# TYPE slurm_account_ended_job_gpu_allocated_seconds_total counter
+slurm_account_ended_job_gpu_allocated_seconds_total{account="ml"} 20
+# HELP slurm_account_ended_job_gpu_used_seconds_total Seconds of busy GPUs of jobs of the account, for jobs that have ended.
+# TYPE slurm_account_ended_job_gpu_used_seconds_total counter
+slurm_account_ended_job_gpu_used_seconds_total{account="ml"} 5
+`
+	if err := testutil.GatherAndCompare(o.registry, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndedJobsOfAnotherClusterAreNotNew: another cluster answers behind the same URL.
+func TestEndedJobsOfAnotherClusterAreNotNew(t *testing.T) {
+	o := newEndedJobs("account", func(j *slurm.EndedJob) string { return j.Account })
+	for i, cluster := range []string{"a", "b", "b"} {
+		s := &slurmclient.Snapshot{}
+		for id := range uint32(i + 1) {
+			s.EndedJobs.Value = append(s.EndedJobs.Value, slurm.EndedJob{ID: id + 1, Cluster: cluster, Account: "ml", CPUs: 1, Start: 1, End: 2})
+		}
+		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: cluster, Sequence: uint64(i + 1)}
+		o.Record(s)
+	}
+	if got := testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")); got != 1 {
+		t.Errorf("%v jobs are counted, want the one that ended since the first reading of b", got)
+	}
+}
