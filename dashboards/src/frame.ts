@@ -14,7 +14,7 @@ interface Frame {
   uid: string;
   title: string;
   description: string;
-  variables?: dashboard.QueryVariableBuilder[];
+  variables?: (dashboard.QueryVariableBuilder | dashboard.TextBoxVariableBuilder)[];
   rows: Row[];
   from?: string;
 }
@@ -25,6 +25,11 @@ export function choice(name: string, label: string, query: string, description: 
     .datasource(source).query({ query, refId: name, qryType: 1 })
     .refresh(dashboard.VariableRefresh.OnTimeRangeChanged).sort(dashboard.VariableSort.AlphabeticalAsc)
     .multi(true).includeAll(true).allValue('.*').current({ text: ['All'], value: ['$__all'] });
+}
+
+/** A variable with a number that users enter. */
+export function amount(name: string, label: string, first: string, description: string): dashboard.TextBoxVariableBuilder {
+  return new dashboard.TextBoxVariableBuilder(name).label(label).description(description).defaultValue(first);
 }
 
 const datasource = () => new dashboard.DatasourceVariableBuilder('datasource').label('Data source').type('prometheus')

@@ -29,7 +29,7 @@ func userEfficiencyCollector() exposition.Collector {
 
 func newEfficiencyCollector(name, help, label string, ownerOf func(*slurm.EndedJob) string) exposition.Collector {
 	return exposition.Collector{
-		Name: name, Set: exposition.Native, OptIn: true, Help: help, Note: jobEfficiencyNote,
+		Name: name, Set: exposition.Native, OptIn: true, CountsTime: true, Help: help, Note: jobEfficiencyNote,
 		Needs:      []slurmclient.Resource{slurmclient.EndedJobs},
 		NewHistory: func() exposition.History { return newEndedJobs(label, ownerOf) },
 	}
@@ -45,9 +45,10 @@ type endedJobs struct {
 	unmeasured         *prometheus.CounterVec
 	cpus, memory, gpus resourceUse
 	last               *slurmclient.Snapshot
-	// counted are the runs in the last reading, and known the owners with series.
+	// counted are the runs in the last reading, and known the owners with series. waiting are those of owners that are new in it.
 	counted map[endedRun]bool
 	known   map[string]bool
+	waiting []*slurm.EndedJob
 }
 
 // endedRun identifies one run of a job.
@@ -81,11 +82,16 @@ func newEndedJobs(label string, ownerOf func(*slurm.EndedJob) string) *endedJobs
 	return o
 }
 
-// Record counts the jobs that are new in a reading. Those of the first reading of a cluster ended before.
+// Record counts the jobs that are new in a reading. Those of the first reading of a cluster ended before. The series of a new owner begin
+// at 0, and its jobs count at the next reading: Prometheus sees no increase in the first sample of a series.
 func (o *endedJobs) Record(s *slurmclient.Snapshot) {
-	if !s.EndedJobs.Known || !tally.HasChanged(o.last, s, slurmclient.EndedJobs) {
+	if !s.EndedJobs.Known || o.last != nil && o.last.EndedJobs.ReadAt.Equal(s.EndedJobs.ReadAt) {
 		return
 	}
+	for _, j := range o.waiting {
+		o.count(j)
+	}
+	o.waiting = nil
 	if o.last != nil && o.last.EndedJobs.Cluster != s.EndedJobs.Cluster {
 		o.last = nil
 	}
@@ -96,7 +102,11 @@ func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 			continue
 		}
 		run := endedRun{j.ID, j.Start, j.End}
-		if o.last != nil && !o.counted[run] && !counted[run] {
+		switch {
+		case o.last == nil || o.counted[run] || counted[run] || !j.Start.IsSet() || j.CPUs == 0: // it is known, or never ran
+		case o.addSeries(j):
+			o.waiting = append(o.waiting, j)
+		default:
 			o.count(j)
 		}
 		counted[run] = true
@@ -104,15 +114,36 @@ func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 	o.last, o.counted = s, counted
 }
 
-func (o *endedJobs) count(j *slurm.EndedJob) {
-	if !j.Start.IsSet() || j.CPUs == 0 {
-		return // it never ran
-	}
-	owner := o.ownerOf(j)
-	if !o.known[owner] && len(o.known) >= maxOwners {
-		owner = tally.RestLabelValue
+// addSeries creates the series of a job at 0, and reports whether there were none.
+func (o *endedJobs) addSeries(j *slurm.EndedJob) bool {
+	owner := o.seriesOf(j)
+	if o.known[owner] {
+		return false
 	}
 	o.known[owner] = true
+	for _, b := range slurm.JobBases() {
+		if b.Finished() {
+			o.ended.WithLabelValues(owner, endStateOf(slurm.JobState{Base: b}))
+		}
+	}
+	o.ended.WithLabelValues(owner, requeued)
+	o.unmeasured.WithLabelValues(owner)
+	o.cpus.add(owner, 0, 0)
+	o.memory.add(owner, 0, 0)
+	o.gpus.add(owner, 0, 0)
+	return true
+}
+
+// seriesOf returns the label value of the owner of a job.
+func (o *endedJobs) seriesOf(j *slurm.EndedJob) string {
+	if owner := o.ownerOf(j); o.known[owner] || len(o.known) < maxOwners {
+		return owner
+	}
+	return tally.RestLabelValue
+}
+
+func (o *endedJobs) count(j *slurm.EndedJob) {
+	owner := o.seriesOf(j)
 	o.ended.WithLabelValues(owner, endStateOf(j.State)).Inc()
 	if j.Usage == nil {
 		o.unmeasured.WithLabelValues(owner).Inc()
@@ -131,10 +162,13 @@ func (u resourceUse) add(owner string, allocated, used float64) {
 	u.used.WithLabelValues(owner).Add(used)
 }
 
-// endStateOf returns the state in which a run of a job ended. A job that was requeued is pending again.
+// requeued is the state of a run after which the job is pending again.
+const requeued = "requeued"
+
+// endStateOf returns the state in which a run of a job ended.
 func endStateOf(s slurm.JobState) string {
 	if s.Has(slurm.JobRequeued) {
-		return "requeued"
+		return requeued
 	}
 	return strings.ToLower(s.Base.String())
 }
@@ -147,10 +181,6 @@ func (o *endedJobs) Families(labels exposition.ConstLabels) []exposition.Rendere
 // Example returns counters of one owner.
 func (o *endedJobs) Example() prometheus.Gatherer {
 	e := newEndedJobs(o.label, o.ownerOf)
-	e.ended.WithLabelValues("a", endStateOf(slurm.JobState{Base: slurm.JobCompleted}))
-	e.unmeasured.WithLabelValues("a")
-	for _, u := range []resourceUse{e.cpus, e.memory, e.gpus} {
-		u.add("a", 0, 0)
-	}
+	e.addSeries(&slurm.EndedJob{User: "a", Account: "a"})
 	return e.registry
 }

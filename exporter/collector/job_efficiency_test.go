@@ -11,6 +11,24 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
+// TestSeriesOfEndedJobsBeginAtZero: Prometheus sees no increase in the first sample of a series.
+func TestSeriesOfEndedJobsBeginAtZero(t *testing.T) {
+	o := newEndedJobs("account", func(j *slurm.EndedJob) string { return j.Account })
+	record := func(at int64, jobs ...slurm.EndedJob) {
+		s := &slurmclient.Snapshot{}
+		s.EndedJobs.Value, s.EndedJobs.Poll = jobs, slurmclient.Poll{Known: true, ReadAt: time.Unix(at, 0)}
+		o.Record(s)
+	}
+	job := slurm.EndedJob{ID: 1, Account: "ml", CPUs: 1, Start: 1, End: 2}
+	record(1)
+	for i, want := range []float64{0, 0, 1, 1} {
+		record([]int64{2, 2, 3, 4}[i], job)
+		if got := testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")); got != want {
+			t.Errorf("after reading %d %v jobs have ended, want %v", i, got, want)
+		}
+	}
+}
+
 // TestEndedJobsAreCountedOnce: readings overlap, since slurmdbd may record an end late, and the jobs of the first one ended before.
 func TestEndedJobsAreCountedOnce(t *testing.T) {
 	job := func(id uint32, state string, usage *slurm.JobUsage) slurm.EndedJob {
@@ -31,18 +49,27 @@ func TestEndedJobsAreCountedOnce(t *testing.T) {
 		{job(1, "COMPLETED", used), job(2, "PENDING,REQUEUED", used), job(3, "FAILED", nil), never, ofOthers},
 		{job(3, "FAILED", nil), job(2, "PENDING,REQUEUED", used), again, again},
 		{again},
-	} {
+	} { // the first job of alice counts at the next reading
 		s := &slurmclient.Snapshot{}
 		s.EndedJobs.Value = jobs
-		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: "c", Sequence: uint64(i + 1)}
+		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: "c",
+			ReadAt: time.Unix(int64(i), 0)}
+		o.Record(s)
 		o.Record(s)
 	}
 	want := `
 # HELP slurm_account_ended_jobs_total Jobs of the account that ran and have ended, by the state in which they ended.
 # TYPE slurm_account_ended_jobs_total counter
+slurm_account_ended_jobs_total{account="ml",state="boot_fail"} 0
+slurm_account_ended_jobs_total{account="ml",state="cancelled"} 0
 slurm_account_ended_jobs_total{account="ml",state="completed"} 1
+slurm_account_ended_jobs_total{account="ml",state="deadline"} 0
 slurm_account_ended_jobs_total{account="ml",state="failed"} 1
+slurm_account_ended_jobs_total{account="ml",state="node_fail"} 0
+slurm_account_ended_jobs_total{account="ml",state="out_of_memory"} 0
+slurm_account_ended_jobs_total{account="ml",state="preempted"} 0
 slurm_account_ended_jobs_total{account="ml",state="requeued"} 1
+slurm_account_ended_jobs_total{account="ml",state="timeout"} 0
 # HELP slurm_account_ended_jobs_unmeasured_total Jobs of the account that ran and have ended, whose use Slurm has not gathered.
 # TYPE slurm_account_ended_jobs_unmeasured_total counter
 slurm_account_ended_jobs_unmeasured_total{account="ml"} 1
@@ -78,9 +105,11 @@ func TestEndedJobsOfAnotherClusterAreNotNew(t *testing.T) {
 		for id := range uint32(i + 1) {
 			s.EndedJobs.Value = append(s.EndedJobs.Value, slurm.EndedJob{ID: id + 1, Cluster: cluster, Account: "ml", CPUs: 1, Start: 1, End: 2})
 		}
-		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: cluster, Sequence: uint64(i + 1)}
+		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: cluster,
+			ReadAt: time.Unix(int64(i), 0)}
 		o.Record(s)
 	}
+	o.Record(&slurmclient.Snapshot{EndedJobs: slurmclient.Reading[[]slurm.EndedJob]{Poll: slurmclient.Poll{Known: true, Cluster: "b", ReadAt: time.Unix(9, 0)}}})
 	if got := testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")); got != 1 {
 		t.Errorf("%v jobs are counted, want the one that ended since the first reading of b", got)
 	}

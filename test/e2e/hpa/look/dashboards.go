@@ -125,7 +125,7 @@ func (d dashboard) queries(variables *strings.Replacer) []query {
 func allVariables() *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
 		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*",
-		"$account", ".*")
+		"$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5", "$cpu_price", "0.05")
 }
 
 // rule is a recording rule or an alert.

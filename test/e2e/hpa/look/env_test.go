@@ -92,11 +92,11 @@ func (s *env) close(t *testing.T) {
 	}
 }
 
-// startDev starts a Slurm with jobs and nodes of all kinds. It computes fair shares every second.
+// startDev starts a Slurm with jobs and nodes of all kinds. It computes fair shares, and gathers what jobs use, every second.
 func (s *env) startDev(ctx context.Context) (err error) {
 	s.dev, err = realslurm.Start(ctx, realslurm.Config{
 		Name: "dev", Nodes: realslurm.PopulateNodes,
-		Conf: []string{"PriorityCalcPeriod=00:01"},
+		Conf: []string{"PriorityCalcPeriod=00:01", "JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=1"},
 	})
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process
 	address := process.FreeAddress(t)
 	p := process.Start(t, buildProgram(t, dir, "slurm-exporter"), "--web.listen-address="+address,
 		"--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
-		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users",
+		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users", "--collector.job_usage", "--collector.job_efficiency",
 		"--compat=slinky,openmetrics,vpenso")
 	process.Await(t, func() error { return process.CheckOK("http://" + address + "/-/ready") })
 	return p, address

@@ -56,7 +56,7 @@ func TestPanelsFillRowsWithoutOverlap(t *testing.T) {
 
 func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 	all := allDashboards(t)
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Errorf("there are %d dashboards", len(all))
 	}
 	for _, d := range all {
@@ -197,7 +197,7 @@ func readFile(t *testing.T, path string) string {
 func TestPanelsThatSumOverTheRangeAreTested(t *testing.T) {
 	tests := readFile(t, filepath.Join(root, "dashboards", "rules", "tests", "panels.test.yaml"))
 	day := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1d", "$cluster", ".*", "$namespace", ".*",
-		"$nodeset", ".*")
+		"$nodeset", ".*", "$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5", "$cpu_price", "0.05")
 	sums := 0
 	for _, d := range allDashboards(t) {
 		for _, q := range d.queries(strings.NewReplacer()) {
