@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { autoscaling } from './autoscaling.js';
 import { costs } from './cost.js';
+import { gpus } from './gpus.js';
 import { health } from './health.js';
 import { nodes } from './nodes.js';
 import { overview } from './overview.js';
@@ -10,7 +11,7 @@ import { queue } from './queue.js';
 import { people } from './users.js';
 
 const files = {
-  overview: overview(), queue: queue(), nodes: nodes(), users: people(), cost: costs(), autoscaling: autoscaling(), health: health(),
+  overview: overview(), queue: queue(), nodes: nodes(), users: people(), cost: costs(), gpus: gpus(), autoscaling: autoscaling(), health: health(),
 };
 
 const path = (name: string) => fileURLToPath(new URL(`../${name}.json`, import.meta.url));

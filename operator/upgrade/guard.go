@@ -82,7 +82,10 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 	if err != nil {
 		return nil, err
 	}
-	d := Plan(o)
+	d, err := g.plan(ctx, s, &o)
+	if err != nil {
+		return nil, err
+	}
 	if o.Last.Image == "" && d.Status.Image != "" && s.daemon.HasState() {
 		if err := g.recordImage(ctx, s.object, d.Status); err != nil {
 			return nil, err
@@ -96,7 +99,9 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
 			return nil, err
 		}
-		d = Plan(o)
+		if d, err = g.plan(ctx, s, &o); err != nil {
+			return nil, err
+		}
 		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
 			return nil, err
 		}
@@ -104,6 +109,18 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		return nil, err
 	}
 	return &d, nil
+}
+
+// plan is Plan. Where another image is allowed, it looks at the other daemons past the cache, which may not show yet what has run since.
+func (g Guard) plan(ctx context.Context, s subject, o *Observation) (Decision, error) {
+	d := Plan(*o)
+	if !d.Verdict.Allowed() || o.Applied == "" || o.Wanted == o.Applied {
+		return d, nil
+	}
+	if err := g.observeOthers(ctx, g.Uncached, s, o); err != nil {
+		return d, err
+	}
+	return Plan(*o), nil
 }
 
 // observe reads what Plan decides by. The only answers are those that users state.
@@ -123,18 +140,23 @@ func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) 
 		}
 		out.Stored = stored
 	}
-	all, err := readInventory(ctx, g.Client, s.object.GetNamespace())
+	return out, g.observeOthers(ctx, g.Client, s, &out)
+}
+
+// observeOthers reads the other daemons of the cluster.
+func (g Guard) observeOthers(ctx context.Context, reader client.Reader, s subject, out *Observation) error {
+	all, err := readInventory(ctx, reader, s.object.GetNamespace())
 	if err != nil {
-		return out, err
+		return err
 	}
 	if err := g.findStrays(ctx, all); err != nil {
-		return out, err
+		return err
 	}
 	others := slices.DeleteFunc(all.othersOf(s.object), g.isHeld)
 	out.Others, out.IsAsked = membersOf(s.daemon, others)
-	unrecorded, err := g.findUnrecorded(ctx, s.daemon, others)
+	unrecorded, err := g.findUnrecorded(ctx, reader, s.daemon, others)
 	out.Others = append(out.Others, unrecorded...)
-	return out, err
+	return err
 }
 
 // recordImage writes the image of a daemon into the status before its workload is first written: if that vanishes later, its

@@ -60,7 +60,7 @@ type inventory struct {
 	strays map[client.Object]string
 }
 
-// readInventory reads them from the cache.
+// readInventory reads them.
 func readInventory(ctx context.Context, reader client.Reader, namespace string) (*inventory, error) {
 	out, in := &inventory{}, client.InNamespace(namespace)
 	err := errors.Join(reader.List(ctx, &out.controllers, in), reader.List(ctx, &out.accountings, in),

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +16,7 @@ import (
 // findUnrecorded returns the daemons of other objects that matter for one and run although the statuses do not say so
 // yet, because the operator was killed in between. Their releases are not known. NodeSets, which
 // have no workload, are not among them.
-func (g Guard) findUnrecorded(ctx context.Context, daemon releases.Daemon, others []Object) ([]releases.Member, error) {
+func (g Guard) findUnrecorded(ctx context.Context, reader client.Reader, daemon releases.Daemon, others []Object) ([]releases.Member, error) {
 	var out []releases.Member
 	for _, o := range others {
 		other := subjectOf(o)
@@ -24,11 +25,14 @@ func (g Guard) findUnrecorded(ctx context.Context, daemon releases.Daemon, other
 			continue
 		}
 		live := newWorkloadOf(o)
-		found, err := g.FindOwned(ctx, client.ObjectKeyFromObject(live), live)
-		if err != nil {
-			return nil, err
+		if !g.MayRunIn(o.GetNamespace()) {
+			continue
 		}
-		if found && metav1.IsControlledBy(live, o) {
+		err := reader.Get(ctx, client.ObjectKeyFromObject(live), live)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("reading the workload of %s %s: %w", other.kind, o.GetName(), err)
+		}
+		if err == nil && metav1.IsControlledBy(live, o) {
 			out = append(out, releases.Member{Daemon: other.daemon, Name: other.kind + " " + o.GetName()})
 		}
 	}

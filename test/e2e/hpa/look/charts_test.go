@@ -25,8 +25,8 @@ type chartObject struct {
 
 func TestChartsShipDashboardsAndRules(t *testing.T) {
 	for chart, want := range map[string]struct{ dashboards, rules int }{
-		"slurm-exporter": {6, 2},
-		"slurm-metrics":  {7, 3},
+		"slurm-exporter": {7, 2},
+		"slurm-metrics":  {8, 3},
 	} {
 		t.Run(chart, func(t *testing.T) {
 			dashboards, rules := 0, 0
@@ -70,7 +70,7 @@ func TestTheLabelOfDashboardsCanBeChanged(t *testing.T) {
 			t.Errorf("%s still has the default label", o.Metadata.Name)
 		}
 	}
-	if found != 6 {
+	if found != 7 {
 		t.Errorf("%d dashboards have the label", found)
 	}
 }

@@ -64,6 +64,7 @@ func newEnv(t *testing.T) *env {
 		{"slurm-operator", s.startOperator(t, dir), "/metrics", ""},
 		{"kube-state-metrics", s.startKubeStateMetrics(t), "/metrics", ""},
 		{"apiserver", s.serveAPIServer(t), "/metrics", ""},
+		{"dcgm", serveMetrics(t, func() (string, error) { return readFile(t, "testdata/dcgm.prom"), nil }), "/metrics", ""},
 	}
 	s.prometheus = startPrometheus(t, dir, targets)
 	process.Await(t, func() error {

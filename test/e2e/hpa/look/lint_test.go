@@ -56,7 +56,7 @@ func TestPanelsFillRowsWithoutOverlap(t *testing.T) {
 
 func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 	all := allDashboards(t)
-	if len(all) != 7 {
+	if len(all) != 8 {
 		t.Errorf("there are %d dashboards", len(all))
 	}
 	for _, d := range all {
