@@ -6,10 +6,11 @@ import (
 )
 
 // createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the
-// name of another NodeSet's Slurm node would take over that node with its jobs.
+// name of another NodeSet's Slurm node would take over that node with its jobs, and so would one with that of a lost worker whose job a
+// mixed reading does not show.
 func (b *planRun) createWorkers() {
 	switch {
-	case b.desired.Deleting, !b.slurm.Known:
+	case b.desired.Deleting, !b.slurm.Known, b.slurm.Mixed:
 	case b.desired.PerKubeNode:
 		b.createPerKubeNode()
 	default:

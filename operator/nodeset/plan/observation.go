@@ -264,6 +264,8 @@ type SlurmReading struct {
 	// reading is not fresh.
 	Known, Fresh bool
 	Problem      string
+	// Mixed reports that the nodes are those of one Slurm cluster and the jobs of another, so that Work lacks the jobs of Records.
+	Mixed bool
 	// ClusterName is Slurm's own name of the cluster, empty if it does not report one.
 	// ClusterMismatch explains why it is not the cluster of the NodeSet; the other fields are then
 	// empty. It is empty if the cluster is the right one. OwnedByOthers are the Slurm nodes that

@@ -105,6 +105,8 @@ func TestNameOfASlurmNodeWithoutAPod(t *testing.T) {
 			[]string{future}},
 		{"on a stale reading the name is taken as well", newInput(2, 2, withJob(0, 7, 0), withLostPod(0), withStaleReading),
 			[]string{"create 2"}},
+		{"jobs of another cluster do not show that a FUTURE node is free: slurmctld may have forgotten a worker with a job",
+			newInput(2, 2, withRecord(0, func(r *Record) { r.Future = true }), withLostPod(0), withMixedReading), nil},
 		{"per Kubernetes node: no worker until the name is free",
 			newInput(2, 2, withJob(0, 7, 0), withLostPod(0), withPerKubeNode("k-n-0", "k-n-1")), []string{drain}},
 		{"per Kubernetes node: the name is free", newInput(2, 2, withDownNode(0), withLostPod(0),
@@ -114,6 +116,12 @@ func TestNameOfASlurmNodeWithoutAPod(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { expectSteps(t, tc.set, tc.want...) })
 	}
+}
+
+// withMixedReading has the jobs be those of another cluster.
+func withMixedReading(s *planInput) {
+	withStaleReading(s)
+	s.observed.Slurm.Mixed = true
 }
 
 func TestPodThatHasJustDisappeared(t *testing.T) {

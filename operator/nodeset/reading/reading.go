@@ -65,7 +65,7 @@ func (f Freshness) ReadingOf(now time.Time, s SlurmCluster, r *slurmclients.Read
 	out.JobsReadAt, out.NodesReadAt = r.Snapshot.Jobs.ReadAt, r.Snapshot.Nodes.ReadAt
 	out.ClusterName = r.Snapshot.Nodes.Cluster
 	out.Problem = f.stalenessOf(now, r)
-	out.Fresh = out.Problem == ""
+	out.Fresh, out.Mixed = out.Problem == "", isMixed(r)
 	out.References, out.ReferencesProblem = r.References, referencesProblem(r)
 	out.Pending, out.NodesIn = r.Pending, r.NodesIn
 	for name, n := range r.Nodes {
@@ -95,8 +95,8 @@ func (f Freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
 	if r.Problem != "" {
 		return r.Problem
 	}
-	if a, b := r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster; a != b && a != "" && b != "" {
-		return fmt.Sprintf("the nodes were read from the Slurm cluster %s, the jobs from %s", a, b)
+	if isMixed(r) {
+		return fmt.Sprintf("the nodes were read from the Slurm cluster %s, the jobs from %s", r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster)
 	}
 	for _, p := range []slurmclient.Poll{r.Snapshot.Nodes.Poll, r.Snapshot.Jobs.Poll} {
 		switch age := p.Age(now); {
@@ -107,6 +107,12 @@ func (f Freshness) stalenessOf(now time.Time, r *slurmclients.Reading) string {
 		}
 	}
 	return ""
+}
+
+// isMixed reports whether nodes and jobs were read from two Slurm clusters.
+func isMixed(r *slurmclients.Reading) bool {
+	nodes, jobs := r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster
+	return nodes != jobs && nodes != "" && jobs != ""
 }
 
 // referencesProblem explains why it is not known which objects name Slurm nodes, empty if it is. Reservations and

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +62,8 @@ func TestFreshness(t *testing.T) {
 			got := Freshness{time.Minute}.ReadingOf(nodesettest.Noon.Add(tc.after),
 				&nodesettest.FakeSlurm{Outage: tc.problem},
 				nodesettest.NewReading(tc.change), nodesettest.NodeSetUID, isKnown, isKnown, nil)
-			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want {
+			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want ||
+				got.Mixed != strings.HasPrefix(tc.want, "the nodes were read from") {
 				t.Errorf("it is %+v", got)
 			}
 		})

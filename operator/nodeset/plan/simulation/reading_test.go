@@ -103,6 +103,7 @@ func (w *simulation) observe() plan.Observation {
 	w.compareShapes(s.Slurm.Records)
 	w.compareGRES(s.Slurm.Records)
 	const stale = 60 * time.Second
+	s.Slurm.Mixed = w.isMixed()
 	s.Slurm.Fresh = s.Slurm.Known && !w.operator.failed && !w.isMixed() && w.now.Sub(w.operator.nodesAt) < stale &&
 		w.now.Sub(w.operator.jobsAt) < stale
 	s.GoneSince, s.TakenAt = w.goneSince(s.Workers), w.operator.expectations.TakenAt
