@@ -97,7 +97,7 @@ func retryAfterOf(resp *http.Response, now time.Time) time.Duration {
 }
 
 // errTooLarge is what an answer fails with that is larger than maxAnswerBytes.
-var errTooLarge = errors.New("ask for less at once")
+var errTooLarge = errors.New("a quarter of the memory limit, and 256 MiB, is the most")
 
 // exchange sends one request and reads its whole answer. An error means that no usable answer
 // arrived.

@@ -25,26 +25,17 @@ const cost = [
 const usage = ' Requires --collector.job_usage.';
 const hours = (resource: string, label: string) => `${sum(total(`slurm_${label}_${resource}_seconds_total`, [label], label === 'account' ? 'account=~"$account"' : undefined), [label])} / 3600`;
 
-const accounts = [
-  rows({
-    title: 'Cost by account', description: 'Hours of CPUs and GPUs that running jobs of each account had in the time range, and what they cost at the prices above.' + usage, width: 12,
-    labels: { account: 'Account' }, sort: { by: 'Cost', descending: true },
-    columns: [
-      { name: 'CPU-hours', expr: hours('cpu', 'account'), decimals: 1 },
-      { name: 'GPU-hours', expr: hours('gpu', 'account'), decimals: 1 },
-      { name: 'Cost', expr: `${hours('cpu', 'account')} * $cpu_price + ${hours('gpu', 'account')} * $gpu_price`, decimals: 2 },
-    ],
-  }),
-  rows({
-    title: 'Cost by QOS', description: 'Hours of CPUs and GPUs that running jobs of each QOS had in the time range, and what they cost at the prices above.' + usage, width: 12,
-    labels: { qos: 'QOS' }, sort: { by: 'Cost', descending: true },
-    columns: [
-      { name: 'CPU-hours', expr: hours('cpu', 'qos'), decimals: 1 },
-      { name: 'GPU-hours', expr: hours('gpu', 'qos'), decimals: 1 },
-      { name: 'Cost', expr: `${hours('cpu', 'qos')} * $cpu_price + ${hours('gpu', 'qos')} * $gpu_price`, decimals: 2 },
-    ],
-  }),
-];
+const costBy = (label: string, heading: string, noun: string) => rows({
+  title: `Cost by ${noun}`, description: `Hours of CPUs and GPUs that running jobs of each ${noun} had in the time range, and what they cost at the prices above.` + usage, width: 12,
+  labels: { [label]: heading }, sort: { by: 'Cost', descending: true },
+  columns: [
+    { name: 'CPU-hours', expr: hours('cpu', label), decimals: 1 },
+    { name: 'GPU-hours', expr: hours('gpu', label), decimals: 1 },
+    { name: 'Cost', expr: `${hours('cpu', label)} * $cpu_price + ${hours('gpu', label)} * $gpu_price`, decimals: 2 },
+  ],
+});
+
+const accounts = [costBy('account', 'Account', 'account'), costBy('qos', 'QOS', 'QOS')];
 
 const ended = ' Of jobs that ended in the last day, as slurmdbd recorded them. Requires --collector.job_efficiency.';
 const inDay = (metric: string) => `sum by (account) (max by (cluster, account) (increase(${metric}{cluster=~"$cluster", account=~"$account"}[1d])))`;

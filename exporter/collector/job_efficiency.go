@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-const jobEfficiencyNote = "slurmdbd is asked for jobs that have ended every 5 minutes. Efficiency is the rate of what was used over the rate of what " +
-	"was allocated; both count the same jobs: those of which Slurm has gathered the use of all steps (`JobAcctGatherType`). The others are in " +
+const jobEfficiencyNote = "Every 5 minutes slurmdbd is asked for the jobs that have ended since. Efficiency is the rate of what was used over the rate of what " +
+	"was allocated; both count the jobs whose steps Slurm has all measured (`JobAcctGatherType`). The others are in " +
 	"`unmeasured_total`. The memory of a job is the most that one of its steps used, for the time that the job ran. GPU time is counted for jobs " +
 	"of which Slurm has gathered the utilization of GPUs. Jobs that ended before the exporter started do not count. Several replicas count the " +
 	"same jobs: take `max` over them, not `sum`."
@@ -45,7 +45,7 @@ type endedJobs struct {
 	unmeasured         *prometheus.CounterVec
 	cpus, memory, gpus resourceUse
 	last               *slurmclient.Snapshot
-	// counted are the runs in the last reading, and known the owners with series. waiting are those of owners that are new in it.
+	// counted are the runs in the last reading, known the owners with series, and waiting the jobs of owners that are new in that reading.
 	counted map[endedRun]bool
 	known   map[string]bool
 	waiting []*slurm.EndedJob
@@ -82,14 +82,14 @@ func newEndedJobs(label string, ownerOf func(*slurm.EndedJob) string) *endedJobs
 	return o
 }
 
-// Record counts the jobs that are new in a reading. Those of the first reading of a cluster ended before. The series of a new owner begin
+// Record counts the jobs that are new in a reading. Jobs in the first reading of a cluster ended before. The series of a new owner begin
 // at 0, and its jobs count at the next reading: Prometheus sees no increase in the first sample of a series.
 func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 	if !s.EndedJobs.Known || o.last != nil && o.last.EndedJobs.ReadAt.Equal(s.EndedJobs.ReadAt) {
 		return
 	}
 	for _, j := range o.waiting {
-		o.count(j)
+		o.countJob(j)
 	}
 	o.waiting = nil
 	if o.last != nil && o.last.EndedJobs.Cluster != s.EndedJobs.Cluster {
@@ -107,7 +107,7 @@ func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 		case o.addSeries(j):
 			o.waiting = append(o.waiting, j)
 		default:
-			o.count(j)
+			o.countJob(j)
 		}
 		counted[run] = true
 	}
@@ -128,9 +128,9 @@ func (o *endedJobs) addSeries(j *slurm.EndedJob) bool {
 	}
 	o.ended.WithLabelValues(owner, requeued)
 	o.unmeasured.WithLabelValues(owner)
-	o.cpus.add(owner, 0, 0)
-	o.memory.add(owner, 0, 0)
-	o.gpus.add(owner, 0, 0)
+	o.cpus.addUse(owner, 0, 0)
+	o.memory.addUse(owner, 0, 0)
+	o.gpus.addUse(owner, 0, 0)
 	return true
 }
 
@@ -142,7 +142,7 @@ func (o *endedJobs) seriesOf(j *slurm.EndedJob) string {
 	return tally.RestLabelValue
 }
 
-func (o *endedJobs) count(j *slurm.EndedJob) {
+func (o *endedJobs) countJob(j *slurm.EndedJob) {
 	owner := o.seriesOf(j)
 	o.ended.WithLabelValues(owner, endStateOf(j.State)).Inc()
 	if j.Usage == nil {
@@ -150,14 +150,14 @@ func (o *endedJobs) count(j *slurm.EndedJob) {
 		return
 	}
 	ran := j.Elapsed.Seconds()
-	o.cpus.add(owner, float64(j.CPUs)*ran, j.Usage.CPUTime.Seconds())
-	o.memory.add(owner, float64(j.MemoryMiB)*(1<<20)*ran, float64(j.Usage.MemoryBytes)*ran)
+	o.cpus.addUse(owner, float64(j.CPUs)*ran, j.Usage.CPUTime.Seconds())
+	o.memory.addUse(owner, float64(j.MemoryMiB)*(1<<20)*ran, float64(j.Usage.MemoryBytes)*ran)
 	if j.Usage.HasGPUTime {
-		o.gpus.add(owner, float64(j.GPUs)*ran, j.Usage.GPUTime.Seconds())
+		o.gpus.addUse(owner, float64(j.GPUs)*ran, j.Usage.GPUTime.Seconds())
 	}
 }
 
-func (u resourceUse) add(owner string, allocated, used float64) {
+func (u resourceUse) addUse(owner string, allocated, used float64) {
 	u.allocated.WithLabelValues(owner).Add(allocated)
 	u.used.WithLabelValues(owner).Add(used)
 }

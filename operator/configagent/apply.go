@@ -259,8 +259,8 @@ func (a *Agent) keepForOtherPods(ctx context.Context) error {
 }
 
 // restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those
-// that an earlier pod had. One in standby gets those of the one that serves, or keeps them if it was given them: it may take over at any
-// moment.
+// that an earlier pod had. A daemon in standby may take over at any moment: it gets the files of the one that serves, or keeps them if it
+// has them already.
 func (a *Agent) restore(ctx context.Context, wanted Files) {
 	files, isOfServing, err := a.filesToRestore(ctx, wanted)
 	if err == nil && files == nil {

@@ -82,7 +82,7 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := g.plan(ctx, s, &o)
+	d, err := g.planByLiveOthers(ctx, s, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 		if err := g.lookUpAll(ctx, s, rendered, d.Lookups, o.Answers); err != nil {
 			return nil, err
 		}
-		if d, err = g.plan(ctx, s, &o); err != nil {
+		if d, err = g.planByLiveOthers(ctx, s, &o); err != nil {
 			return nil, err
 		}
 		if err := g.deleteOtherLookups(ctx, s, d.Lookups); err != nil {
@@ -111,8 +111,8 @@ func (g Guard) decide(ctx context.Context, s subject, rendered, live workload) (
 	return &d, nil
 }
 
-// plan is Plan. Where another image is allowed, it looks at the other daemons past the cache, which may not show yet what has run since.
-func (g Guard) plan(ctx context.Context, s subject, o *Observation) (Decision, error) {
+// planByLiveOthers is Plan. Where another image is allowed, it looks at the other daemons past the cache, which may not show yet what has run since.
+func (g Guard) planByLiveOthers(ctx context.Context, s subject, o *Observation) (Decision, error) {
 	d := Plan(*o)
 	if !d.Verdict.Allowed() || o.Applied == "" || o.Wanted == o.Applied {
 		return d, nil

@@ -32,7 +32,7 @@ func TestTheCacheAllowsNothingAlone(t *testing.T) {
 			o := Observation{Daemon: releases.Sackd, Wanted: imageNew, Applied: imageOld, HasReady: true, Complete: true,
 				Last: v1beta1.ReleaseStatus{Image: imageOld, ImageReleases: []v1beta1.ImageRelease{
 					{Image: imageOld, Release: "24.11"}, {Image: imageNew, Release: "26.05"}}}}
-			d, err := g.plan(t.Context(), subjectOf(login), &o)
+			d, err := g.planByLiveOthers(t.Context(), subjectOf(login), &o)
 			if err != nil || d.Verdict.Allowed() != tc.allowed {
 				t.Errorf("the verdict is %+v, %v", d.Verdict, err)
 			}

@@ -99,7 +99,7 @@ func (s Slurmctld) answersWatch(ctx context.Context) bool {
 	return s.askForAnswer(ctx) == nil
 }
 
-// defaultMessageTimeout is that of slurm.conf(5).
+// defaultMessageTimeout is the default of MessageTimeout (slurm.conf(5)).
 const defaultMessageTimeout = 10 * time.Second
 
 // messageTimeout returns MessageTimeout in the slurm.conf of a folder.

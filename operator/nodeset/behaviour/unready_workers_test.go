@@ -31,8 +31,8 @@ func (r *testEnv) countReadings() {
 	r.slurm.Cluster = func(r *slurmclients.Reading) { sequence++; r.Snapshot.Nodes.Sequence = sequence }
 }
 
-// pass lets time pass with regular readings.
-func (r *testEnv) pass(times int, step time.Duration) {
+// passTime lets time pass with regular readings.
+func (r *testEnv) passTime(times int, step time.Duration) {
 	r.t.Helper()
 	for range times {
 		r.now = r.now.Add(step)
@@ -49,11 +49,11 @@ func TestAJobThatSlurmctldForgotKeepsItsUnreadyWorker(t *testing.T) {
 	r.startUnready("gpu-0", "kube-0")
 	r.pollAndReconcile()
 	r.slurm.Start(7, "gpu-0")
-	r.pass(30, time.Minute)
+	r.passTime(30, time.Minute)
 	r.clearWrites()
 	r.slurm.End(7)
 	r.slurm.Nodes["gpu-0"].State = slurm.ParseNodeState("FUTURE", "DYNAMIC_NORM")
-	r.pass(60, 10*time.Second)
+	r.passTime(60, 10*time.Second)
 	for _, w := range r.writes {
 		if strings.HasPrefix(w, "delete Pod") {
 			t.Errorf("%s: %v", w, r.takeEvents())
@@ -72,7 +72,7 @@ func TestANamesakeOfAnUnreadyWorkerLeaves(t *testing.T) {
 			r.createObject(other)
 			r.reconcileOther("zzz")
 			r.reconcileOther("zzz")
-			r.pass(1, time.Minute)
+			r.passTime(1, time.Minute)
 			r.startUnready("gpu-0", "kube-0")
 			r.pollAndReconcile()
 			r.slurm.Start(7, "gpu-0")
@@ -117,7 +117,7 @@ func TestTheRecordOfAnUnreadyWorkerIsItsOwn(t *testing.T) {
 			r.startOn("gpu-0", "kube-0")
 			r.startUnready("gpu-1", "kube-1")
 			r.slurm.Nodes["gpu-1"].SlurmdStartTime = 0 // it does not show whose slurmd that is, so that no owner is written
-			r.pass(3, 10*time.Second)
+			r.passTime(3, 10*time.Second)
 			other := nodesettest.NewNodeSet(0, withHostname("gpu-"), nodesettest.WithMaxReplicas(4))
 			other.Name, other.UID = "zzz", "zzz-uid"
 			r.createObject(other)
@@ -152,7 +152,7 @@ func TestTheOwnerOfAnUnreadyWorkerIsWritten(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.pollAndReconcile()
 	r.startUnready("gpu-0", "kube-0")
-	r.pass(3, 10*time.Second)
+	r.passTime(3, 10*time.Second)
 	if comment := r.slurm.Nodes["gpu-0"].Comment; !strings.Contains(comment, "gpu-0") {
 		t.Errorf("the comment is %q", comment)
 	}

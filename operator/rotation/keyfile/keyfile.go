@@ -52,7 +52,7 @@ func Encode(set plan.KeySet, keys map[string][]byte) ([]byte, error) {
 // Check returns an error if slurm.jwks is not that of a set: a daemon ends with it, or has other keys than the set names
 // (docs/development/slurm.md, "Several keys of auth/slurm").
 func Check(text []byte, set plan.KeySet) error {
-	keys, err := parse(text)
+	keys, err := parseKeys(text)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func Check(text []byte, set plan.KeySet) error {
 
 // Decode returns the keys of slurm.jwks by their ids.
 func Decode(text []byte) (map[string][]byte, error) {
-	keys, err := parse(text)
+	keys, err := parseKeys(text)
 	out := map[string][]byte{}
 	for _, key := range keys {
 		out[key.ID] = key.content
@@ -95,7 +95,7 @@ type parsedKey struct {
 	content []byte
 }
 
-func parse(text []byte) ([]parsedKey, error) {
+func parseKeys(text []byte) ([]parsedKey, error) {
 	var set struct {
 		Keys []webKey `json:"keys"`
 	}

@@ -68,9 +68,9 @@ func TestUsageOf(t *testing.T) {
 		"no step":            {``, nil},
 		"one of two":         {measured + `,{"time":{"elapsed":10},"tres":{"requested":{"total":[]}}}`, nil},
 		"both":               {measured + "," + measured, &slurm.JobUsage{CPUTime: 3 * time.Second, MemoryBytes: 1024}},
-		"half of two GPUs":   {gpu(measured, 100), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024, GPUTime: 10 * time.Second, HasGPUTime: true}},
-		"more than its GPUs": {gpu(measured, 900), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024, GPUTime: 20 * time.Second, HasGPUTime: true}},
-		"unknown GPUs":       {gpu(measured, 1.8446744073709551614e19), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024}},
+		"half of two GPUs":   {withGPUUtilization(measured, 100), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024, GPUTime: 10 * time.Second, HasGPUTime: true}},
+		"more than its GPUs": {withGPUUtilization(measured, 900), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024, GPUTime: 20 * time.Second, HasGPUTime: true}},
+		"unknown GPUs":       {withGPUUtilization(measured, 1.8446744073709551614e19), &slurm.JobUsage{CPUTime: 1500 * time.Millisecond, MemoryBytes: 1024}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.ReplaceAll(tc.steps, "%s", "")
@@ -85,7 +85,7 @@ func TestUsageOf(t *testing.T) {
 	}
 }
 
-// gpu adds a utilization of GPUs to a step.
-func gpu(step string, percent float64) string {
+// withGPUUtilization adds a utilization of GPUs to a step.
+func withGPUUtilization(step string, percent float64) string {
 	return strings.Replace(step, "%s", fmt.Sprintf(`,{"type":"gres","name":"gpuutil","count":%g}`, percent), 1)
 }

@@ -71,8 +71,8 @@ func TestEfficiencyIsThatOfSacct(t *testing.T) {
 				return nil
 			})
 			for version, e := range exporters {
-				e.Await(version+" counts the jobs", func() bool { return len(differing(e.Scrape(), want)) == 0 })
-				for _, d := range differing(e.ScrapeFresh("ended_jobs"), want) { // a job in several readings counts once
+				e.Await(version+" counts the jobs", func() bool { return len(describeDifferences(e.Scrape(), want)) == 0 })
+				for _, d := range describeDifferences(e.ScrapeFresh("ended_jobs"), want) { // a job in several readings counts once
 					t.Errorf("%s: %s", version, d)
 				}
 			}
@@ -80,8 +80,8 @@ func TestEfficiencyIsThatOfSacct(t *testing.T) {
 	}
 }
 
-// differing describes the wanted series that others differ from. sacct prints milliseconds.
-func differing(got, want numbers.Series) (out []string) {
+// describeDifferences describes the wanted series that others differ from. sacct prints milliseconds.
+func describeDifferences(got, want numbers.Series) (out []string) {
 	for series, value := range want {
 		if math.Abs(got[series]-value) > 0.02+value*1e-3 {
 			out = append(out, fmt.Sprintf("%s is %v, want %v", series, got[series], value))
@@ -107,7 +107,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 			return
 		}
 		ended++
-		elapsed, cpus := number(t, job[4]), number(t, job[5])
+		elapsed, cpus := parseNumber(t, job[4]), parseNumber(t, job[5])
 		allocated, err := slurm.ParseTRES(job[6])
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 				series[fmt.Sprintf("slurm_%s_ended_job_%s_total{%s=%q}", label, name, label, owner)] += value
 			}
 			add("cpu_allocated_seconds", cpus*elapsed)
-			add("cpu_used_seconds", seconds(t, job[7]))
+			add("cpu_used_seconds", parseSeconds(t, job[7]))
 			add("memory_allocated_byte_seconds", float64(allocated.MemoryMiB)*(1<<20)*elapsed)
 			add("memory_used_byte_seconds", memory*elapsed)
 		}
@@ -127,7 +127,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 		if strings.Contains(fields[0], ".") {
 			for entry := range strings.SplitSeq(fields[8], ",") {
 				if text, is := strings.CutPrefix(entry, "mem="); is {
-					memory = max(memory, number(t, text))
+					memory = max(memory, parseNumber(t, text))
 				}
 			}
 			continue
@@ -139,7 +139,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 	return ended, series
 }
 
-func number(t *testing.T, text string) float64 {
+func parseNumber(t *testing.T, text string) float64 {
 	t.Helper()
 	out, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -148,12 +148,12 @@ func number(t *testing.T, text string) float64 {
 	return out
 }
 
-// seconds parses a time of sacct(1), [DD-[HH:]]MM:SS.SSS or HH:MM:SS.
-func seconds(t *testing.T, text string) float64 {
+// parseSeconds parses a time of sacct(1), [DD-[HH:]]MM:SS.SSS or HH:MM:SS.
+func parseSeconds(t *testing.T, text string) float64 {
 	t.Helper()
 	out := 0.0
 	for part := range strings.SplitSeq(text, ":") {
-		out = out*60 + number(t, part)
+		out = out*60 + parseNumber(t, part)
 	}
 	return out
 }
