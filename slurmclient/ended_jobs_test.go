@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,9 +71,10 @@ func TestTooManyEndedJobsAreReadInParts(t *testing.T) {
 // TestReadingsOfEndedJobsOverlap: each begins a while before the last one that succeeded.
 func TestReadingsOfEndedJobsOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, fails := &endedJobsServer{}, false
+		server := &endedJobsServer{}
+		var fails atomic.Bool
 		cache, stop := startPolling(t, func(r *http.Request) (reply, error) {
-			if fails {
+			if fails.Load() {
 				return reply{}, fmt.Errorf("no route to host")
 			}
 			return server.answer(r)
@@ -81,9 +83,9 @@ func TestReadingsOfEndedJobsOverlap(t *testing.T) {
 		begin := time.Now()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		fails = true
+		fails.Store(true)
 		time.Sleep(20 * time.Minute)
-		fails = false
+		fails.Store(false)
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
 		s := cache.Snapshot().EndedJobs
