@@ -1,6 +1,7 @@
-import { amount, choice, framed } from './frame.js';
+import { endedJobs } from './ended.js';
+import { choice, framed, prices } from './frame.js';
 import { number, rows, series } from './panels.js';
-import { rate, ratio, sum, total } from './queries.js';
+import { rate, sum, total } from './queries.js';
 import { badFrom, fullness } from './style.js';
 
 const types = 'type=~"$gpu_type"';
@@ -38,8 +39,7 @@ const costBy = (label: string, heading: string, noun: string) => rows({
 const accounts = [costBy('account', 'Account', 'account'), costBy('qos', 'QOS', 'QOS')];
 
 const ended = ' Of jobs that ended in the last day, as slurmdbd recorded them. Requires --collector.job_efficiency.';
-const inDay = (metric: string) => `sum by (account) (max by (cluster, account) (increase(${metric}{cluster=~"$cluster", account=~"$account"}[1d])))`;
-const efficiency = (resource: string, unit: string) => ratio(inDay(`slurm_account_ended_job_${resource}_used_${unit}_total`), inDay(`slurm_account_ended_job_${resource}_allocated_${unit}_total`));
+const { inDay, efficiency } = endedJobs('account', 'account=~"$account"');
 
 const efficiencies = [
   series({
@@ -56,9 +56,9 @@ const efficiencies = [
     columns: [
       { name: 'CPU', expr: efficiency('cpu', 'seconds'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
       { name: 'Memory', expr: efficiency('memory', 'byte_seconds'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
-      { name: 'CPU-hours', expr: `${inDay('slurm_account_ended_job_cpu_allocated_seconds_total')} / 3600`, decimals: 1 },
-      { name: 'Jobs', expr: inDay('slurm_account_ended_jobs_total').replace('(cluster, account)', '(cluster, account, state)'), decimals: 0 },
-      { name: 'Not measured', expr: inDay('slurm_account_ended_jobs_unmeasured_total'), decimals: 0, thresholds: badFrom(1, 100) },
+      { name: 'CPU-hours', expr: `${inDay('job_cpu_allocated_seconds_total')} / 3600`, decimals: 1 },
+      { name: 'Jobs', expr: inDay('jobs_total', ['state']), decimals: 0 },
+      { name: 'Not measured', expr: inDay('jobs_unmeasured_total'), decimals: 0, thresholds: badFrom(1, 100) },
     ],
   }),
 ];
@@ -70,8 +70,7 @@ export const costs = () => framed({
   variables: [
     choice('account', 'Account', 'label_values(slurm_account_jobs{cluster=~"$cluster"}, account)', 'Accounts with jobs'),
     choice('gpu_type', 'GPU type', 'label_values(slurm_gpu_seconds_total{cluster=~"$cluster"}, type)', 'Types of GPUs'),
-    amount('gpu_price', 'GPU-hour', '2.5', 'Price of an hour of a GPU of the selected types, in any currency'),
-    amount('cpu_price', 'CPU-hour', '0.05', 'Price of an hour of a CPU, in any currency'),
+    ...prices(),
   ],
   rows: [
     { title: 'Cost in the time range', panels: cost },

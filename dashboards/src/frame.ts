@@ -27,10 +27,24 @@ export function choice(name: string, label: string, query: string, description: 
     .multi(true).includeAll(true).allValue('.*').current({ text: ['All'], value: ['$__all'] });
 }
 
+/** A variable with the values of a label; users select one, and the first one is selected at first. */
+export function single(name: string, label: string, query: string, description: string): dashboard.QueryVariableBuilder {
+  return new dashboard.QueryVariableBuilder(name).label(label).description(description)
+    .datasource(source).query({ query, refId: name, qryType: 1 })
+    .refresh(dashboard.VariableRefresh.OnTimeRangeChanged).sort(dashboard.VariableSort.NaturalAsc)
+    .multi(false).includeAll(false);
+}
+
 /** A variable with a number that users enter. */
-export function amount(name: string, label: string, first: string, description: string): dashboard.TextBoxVariableBuilder {
+function amount(name: string, label: string, first: string, description: string): dashboard.TextBoxVariableBuilder {
   return new dashboard.TextBoxVariableBuilder(name).label(label).description(description).defaultValue(first);
 }
+
+/** The variables for prices. */
+export const prices = () => [
+  amount('gpu_price', 'GPU-hour', '2.5', 'Price of an hour of a GPU of the selected types, in any currency'),
+  amount('cpu_price', 'CPU-hour', '0.05', 'Price of an hour of a CPU, in any currency'),
+];
 
 const datasource = () => new dashboard.DatasourceVariableBuilder('datasource').label('Data source').type('prometheus')
   .description('The Prometheus that scrapes the exporter');

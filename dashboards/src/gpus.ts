@@ -1,11 +1,9 @@
+import { named, needs } from './dcgm.js';
 import { choice, framed } from './frame.js';
 import { bars, number, rows, series } from './panels.js';
 import { gauge, sum } from './queries.js';
 import { badFrom, calm, fullness, steps } from './style.js';
 
-const needs = ' Requires dcgm-exporter.';
-/** A metric of dcgm-exporter by Slurm node: the worker's pod that has the GPU, or else the host's name without its domain. */
-const named = (metric: string) => `label_replace(label_replace(${metric}, "node", "$1", "Hostname", "([^.]+).*"), "node", "$1", "exported_pod", "(.+)")`;
 const chosen = 'node=~"$node"';
 /** The GPUs that Slurm has allocated, by node. */
 const allocated = sum(gauge('slurm_node_gpus_allocated', ['node', 'type'], chosen), ['node']);

@@ -5,13 +5,15 @@ import { autoscaling } from './autoscaling.js';
 import { costs } from './cost.js';
 import { gpus } from './gpus.js';
 import { health } from './health.js';
+import { job } from './job.js';
 import { nodes } from './nodes.js';
 import { overview } from './overview.js';
 import { queue } from './queue.js';
+import { user } from './user.js';
 import { people } from './users.js';
 
 const files = {
-  overview: overview(), queue: queue(), nodes: nodes(), users: people(), cost: costs(), gpus: gpus(), autoscaling: autoscaling(), health: health(),
+  overview: overview(), queue: queue(), nodes: nodes(), users: people(), user: user(), job: job(), cost: costs(), gpus: gpus(), autoscaling: autoscaling(), health: health(),
 };
 
 const path = (name: string) => fileURLToPath(new URL(`../${name}.json`, import.meta.url));

@@ -25,9 +25,9 @@ export function rate(metric: string, by: By = [], extra?: string): string {
   return `max by (${per(by)}) (rate(${metric}${matchers(extra)}[$__rate_interval]))`;
 }
 
-/** The increase of a counter within a step of the panel, by cluster and other labels. */
-export function growth(metric: string, by: By = [], extra?: string): string {
-  return `max by (${per(by)}) (increase(${metric}${matchers(extra)}[$__rate_interval]))`;
+/** The increase of a counter within a step of the panel, or another time, by cluster and other labels. */
+export function growth(metric: string, by: By = [], extra?: string, time = '$__rate_interval'): string {
+  return `max by (${per(by)}) (increase(${metric}${matchers(extra)}[${time}]))`;
 }
 
 /**
@@ -35,7 +35,7 @@ export function growth(metric: string, by: By = [], extra?: string): string {
  * intervals, since max over a whole range would drop what a replica counted before it was replaced.
  */
 export function total(metric: string, by: By = [], extra?: string): string {
-  return `sum_over_time((max by (${per(by)}) (increase(${metric}${matchers(extra)}[$__rate_interval])))[$__range:$__rate_interval])`;
+  return `sum_over_time((${growth(metric, by, extra)})[$__range:$__rate_interval])`;
 }
 
 /** The sum of an expression by the labels in keep. */

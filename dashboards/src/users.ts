@@ -32,7 +32,7 @@ const users = [
   bars({ title: 'Pending jobs by user', description: 'The ten users with the most pending jobs.' + optional, unit: 'short', width: 10, decimals: 0, query: { expr: `sort_desc(topk(10, ${user('slurm_user_jobs', 'pending')}))`, legend: '{{user}}' } }),
   rows({
     title: 'Users', description: 'One row per user with jobs.' + optional, width: 24, height: 8,
-    labels: { user: 'User' }, sort: { by: 'CPUs allocated', descending: true },
+    labels: { user: 'User' }, sort: { by: 'CPUs allocated', descending: true }, leads: { label: 'user', uid: 'slurmtide-user' },
     columns: [
       { name: 'Running', expr: user('slurm_user_jobs', 'running'), decimals: 0 },
       { name: 'Pending', expr: user('slurm_user_jobs', 'pending'), decimals: 0 },

@@ -207,8 +207,7 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 		return
 	}
 	stored := w.storedRelease(kind)
-	if release.Compare(w.states[kind]) < 0 && stored != w.states[kind] {
-		// slurmdbd or slurmctld converts the copy, which serves once
+	if stored != w.states[kind] { // slurmdbd or slurmctld converts the copy, which serves once
 		w.restored[kind] = w.api.objects[kind][objectNames[kind]].GetAnnotations()[v1beta1.AnnotationRestoredState]
 		delete(w.copies, kind)
 		w.counts["a daemon gets a copy of an older state"]++

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
@@ -228,12 +230,16 @@ func (w *simulation) rotate() {
 }
 
 // restoreState puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
+// Mostly it does so in the way that the documentation says, with the daemon stopped, and otherwise while it runs.
 func (w *simulation) restoreState(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
 		w.annotate(kind, v1beta1.AnnotationRestoredState, "")
 		delete(w.restored, kind)
 		return
+	}
+	if w.chance(80) {
+		w.stopDaemon(kind)
 	}
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
 	value := releaseIn(image).String()
@@ -242,6 +248,25 @@ func (w *simulation) restoreState(kind string) {
 	}
 	w.annotate(kind, v1beta1.AnnotationRestoredState, value)
 	w.wantImage(kind, image)
+}
+
+// stopDaemon scales the StatefulSet of a daemon to zero and waits until its pods are gone. The operator does nothing meanwhile.
+func (w *simulation) stopDaemon(kind string) {
+	name := map[string]string{v1beta1.KindController: names.ControllerStatefulSet(ctldName),
+		v1beta1.KindAccounting: names.AccountingStatefulSet(dbdName)}[kind]
+	set := find[*appsv1.StatefulSet](w.api, name)
+	if set == nil || len(set.Spec.Template.Spec.Containers) == 0 { // somebody else's
+		return
+	}
+	w.logf("%s is stopped", kind)
+	change(w.api, name, func(set *appsv1.StatefulSet) {
+		set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
+	})
+	for _, pod := range w.podsOf(set) {
+		w.api.remove("Pod", pod.Name)
+		delete(w.pods, pod.Name)
+	}
+	w.counts["a daemon is stopped for a copy of its state"]++
 }
 
 // deleteSomething deletes an object that the operator has made, or the Controller.

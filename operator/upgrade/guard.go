@@ -129,7 +129,7 @@ func (g Guard) observe(ctx context.Context, s subject, rendered, live workload) 
 	wanted := rendered.container.Image
 	out := Observation{Daemon: s.daemon, Last: *last, Wanted: wanted, Answers: readStated(s.object, wanted),
 		Restored:   s.object.GetAnnotations()[v1beta1.AnnotationRestoredState],
-		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed)}
+		IsRecorded: meta.IsStatusConditionTrue(*conditions, v1beta1.ConditionReleaseAllowed), IsStopped: live.isStopped()}
 	if live.container != nil {
 		out.Applied, out.HasReady, out.Complete = live.container.Image, live.hasReady, live.isComplete
 	}

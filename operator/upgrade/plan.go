@@ -25,6 +25,9 @@ type Observation struct {
 	Stored releases.Release
 	// HasReady says that a pod of the workload is ready, and Complete that all are and have Applied.
 	HasReady, Complete bool
+	// IsStopped says that the workload has no pods, or is missing. Before that, a daemon may still convert a copy of the state that
+	// users put in place, so that what they say of it does not count.
+	IsStopped bool
 	// Others are the other daemons of the cluster.
 	Others []releases.Member
 	// IsAsked says that one of them waits for the release of this daemon.
@@ -160,7 +163,7 @@ func (d *Decision) judge(o Observation, applied string) {
 			return known.Image == o.Wanted && !slices.Contains(o.Last.ImageReleases, known)
 		})
 	}
-	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !restoredRelease(o).IsKnown() {
+	if !d.Verdict.Allowed() && isRestoring(o) && !o.Stored.IsKnown() && !parse(o.Restored).IsKnown() {
 		d.Verdict.Message += fmt.Sprintf("; annotation %s: %q names no release of Slurm, such as 24.11",
 			v1beta1.AnnotationRestoredState, o.Restored)
 	}
@@ -186,9 +189,9 @@ func isRestoring(o Observation) bool {
 	return o.Restored != "" && (o.Restored != o.Last.RestoredState || isUnderWay)
 }
 
-// restoredRelease returns the release of the copy that was put in place, or the zero value.
+// restoredRelease returns the release of the copy that was put in place, or the zero value. A daemon that runs may have converted it.
 func restoredRelease(o Observation) releases.Release {
-	if !isRestoring(o) {
+	if !isRestoring(o) || !o.IsStopped {
 		return releases.Release{}
 	}
 	return parse(o.Restored)
@@ -204,6 +207,9 @@ func (d *Decision) useRestored(o Observation, change releases.Change) {
 	switch {
 	case isRestored && d.Verdict.Allowed() && !releases.Judge(change).Allowed():
 		d.Status.RestoredState = o.Restored
+	case !o.IsStopped && isRestoring(o) && parse(o.Restored).IsKnown() && d.Verdict.Reason == v1beta1.ReasonDowngrade:
+		d.Verdict.Message += fmt.Sprintf("; annotation %s: %s counts while %s has no pods: stop the operator, scale the StatefulSet to zero, "+
+			"put the copy in place, and start the operator", v1beta1.AnnotationRestoredState, o.Restored, o.Daemon)
 	case !isRestored && o.Restored != "" && d.Verdict.Reason == v1beta1.ReasonDowngrade:
 		d.Verdict.Message += fmt.Sprintf("; annotation %s: %s has had its effect, and another copy needs another value",
 			v1beta1.AnnotationRestoredState, o.Restored)

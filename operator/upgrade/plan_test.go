@@ -128,25 +128,25 @@ func TestPlan(t *testing.T) {
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"the way back, with a copy of the state", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Applied, o.Wanted, o.Restored, o.IsStopped = imageNew, imageOld, "24.11", true
 			o.Last.Image = imageNew
 		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"which is recorded first", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases, o.IsRecorded = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}, false
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Applied, o.Wanted, o.Restored, o.IsStopped = imageNew, imageOld, "24.11", true
 			o.Last.Image = imageNew
 		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"once more, with the annotation of then", func(o *Observation) {
 			o.Last.RestoredState, o.Last.ImageReleases = "24.11", []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Applied, o.Wanted, o.Restored, o.IsStopped = imageNew, imageOld, "24.11", true
 			o.Last.Image = imageNew
 		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			RestoredState: "24.11", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"once more, with another value", func(o *Observation) {
 			o.Last.RestoredState, o.Last.ImageReleases = "24.11", []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11 of Monday"
+			o.Applied, o.Wanted, o.Restored, o.IsStopped = imageNew, imageOld, "24.11 of Monday", true
 			o.Last.Image = imageNew
 		}, imageNew, "", "Allowed", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			RestoredState: "24.11 of Monday", ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
@@ -154,6 +154,12 @@ func TestPlan(t *testing.T) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
 			o.Applied, o.Wanted, o.Stored, o.HasReady, o.Complete = imageNew, imageOld, oldRelease, false, false
 		}, imageOld, "", "Allowed", v1beta1.ReleaseStatus{Image: imageOld, Release: "24.11", NextImage: imageOld,
+			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
+		{"the way back, with a copy of the state that a daemon may have converted", func(o *Observation) {
+			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
+			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "24.11"
+			o.Last.Image = imageNew
+		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
 		{"an annotation that the state denies", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
@@ -165,7 +171,7 @@ func TestPlan(t *testing.T) {
 			"", v1beta1.ReleaseStatus{Image: imageOld}},
 		{"the way back, with a copy of another release", func(o *Observation) {
 			o.Last.NextImage, o.Last.ImageReleases = imageOld, []v1beta1.ImageRelease{newKnown, oldKnown}
-			o.Applied, o.Wanted, o.Restored = imageNew, imageOld, "25.05"
+			o.Applied, o.Wanted, o.Restored, o.IsStopped = imageNew, imageOld, "25.05", true
 			o.Last.Image = imageNew
 		}, imageNew, "", "Downgrade", v1beta1.ReleaseStatus{Image: imageNew, Release: "26.05", NextImage: imageOld,
 			ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}},
@@ -245,7 +251,7 @@ func TestPlan(t *testing.T) {
 // TestARestoredStateIsGoodForOneWayBack: the annotation is left on, the daemon is upgraded, and would then go back again.
 func TestARestoredStateIsGoodForOneWayBack(t *testing.T) {
 	o := newChange(newRelease)
-	o.Others, o.Restored, o.IsRecorded = nil, "24.11", false
+	o.Others, o.Restored, o.IsRecorded, o.IsStopped = nil, "24.11", false, true
 	o.Last = v1beta1.ReleaseStatus{Image: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
 	o.Applied = imageNew
 	for i, tc := range []struct{ wanted, reason, image string }{
@@ -314,7 +320,7 @@ func TestAnImageOfSomebodyElseThatNeverRan(t *testing.T) {
 func TestAStoppedDaemonWaitsForTheImageOfItsRestoredState(t *testing.T) {
 	restored := func(change func(*Observation)) Observation {
 		o := newChange(newRelease)
-		o.Wanted, o.Applied, o.Restored = imageOld, imageNew, "24.11"
+		o.Wanted, o.Applied, o.Restored, o.IsStopped = imageOld, imageNew, "24.11", true
 		o.Last = v1beta1.ReleaseStatus{Image: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
 		change(&o)
 		return o
@@ -360,6 +366,26 @@ func TestARestoredStateOfNoReleaseIsReported(t *testing.T) {
 		v := Plan(o).Verdict
 		if v.Reason != v1beta1.ReasonDowngrade || strings.Contains(v.Message, "names no release of Slurm, such as 24.11") != tc.want {
 			t.Errorf("with %q, and before %q: %+v", tc.restored, tc.lastRestored, v)
+		}
+	}
+}
+
+// TestWhatUsersSayOfTheStateOfADaemonThatRuns has no effect, and the verdict says what to do.
+func TestWhatUsersSayOfTheStateOfADaemonThatRuns(t *testing.T) {
+	const advice = "restored-state: 24.11 counts while slurmctld has no pods: stop the operator, scale the StatefulSet to zero"
+	for _, isStopped := range []bool{false, true} {
+		o := newChange(newRelease)
+		o.Wanted, o.Applied, o.Restored, o.IsStopped, o.IsRecorded = imageOld, imageNew, "24.11", isStopped, false
+		o.Last = v1beta1.ReleaseStatus{Image: imageNew, ImageReleases: []v1beta1.ImageRelease{newKnown, oldKnown}}
+		if v := Plan(o).Verdict; v.Allowed() != isStopped || strings.Contains(v.Message, advice) == isStopped {
+			t.Errorf("stopped: %t, verdict %+v", isStopped, v)
+		}
+		// It is started by somebody before it gets the older image.
+		o.Last, o.IsRecorded = Plan(o).Status, true
+		if o.IsStopped = false; isStopped {
+			if d := Plan(o); d.Verdict.Allowed() || d.Image != imageNew {
+				t.Errorf("it was started with the newer image, and gets %s: %+v", d.Image, d.Verdict)
+			}
 		}
 	}
 }

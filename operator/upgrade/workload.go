@@ -79,6 +79,13 @@ func (w workload) isStarted() bool {
 	return isSet && replicasOf(set.Spec.Replicas) > 0
 }
 
+// isStopped reports whether the workload is missing, or a StatefulSet without pods.
+func (w workload) isStopped() bool {
+	set, isSet := w.object.(*appsv1.StatefulSet)
+	return w.container == nil || isSet && replicasOf(set.Spec.Replicas) == 0 && set.Status.Replicas == 0 &&
+		set.Status.ObservedGeneration >= set.Generation
+}
+
 // stop lets a StatefulSet have no pods.
 func (w workload) stop() {
 	if set, isSet := w.object.(*appsv1.StatefulSet); isSet {

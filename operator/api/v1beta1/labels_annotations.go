@@ -183,9 +183,9 @@ const AnnotationRotatedFor = Prefix + "rotated-for"
 const AnnotationImageReleases = Prefix + "image-releases"
 
 // AnnotationRestoredState is on Controllers and Accountings. It says that a copy which an older release has stored, such
-// as "24.11", was put in the place of the daemon's state, so that an image of that release is no downgrade. A value
-// is good for one change of the image; it may go on after the release, as in "24.11 of Monday". Users set it, and remove
-// it when the daemon runs. It is a slurmtide extension.
+// as "24.11", was put in the place of the daemon's state, so that an image of that release is no downgrade. It counts while the
+// daemon has no pods, and a value is good for one change of the image; it may go on after the release, as in "24.11 of Monday".
+// Users set it, and remove it when the daemon runs. It is a slurmtide extension.
 const AnnotationRestoredState = Prefix + "restored-state"
 
 // AnnotationRemoveAccounts is on Accountings. It lists, separated by commas, large removals of accounts and users that

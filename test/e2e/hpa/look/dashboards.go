@@ -121,9 +121,10 @@ func (d dashboard) queries(variables *strings.Replacer) []query {
 }
 
 // allVariables replaces variables as Grafana does when everything is selected, with short time
-// ranges.
+// ranges. Variables with a single value, which queries compare with =, match every value too.
 func allVariables() *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
+		`="$user"`, `=~".+"`, `="$job_id"`, `=~".+"`, "$job_id", ".*",
 		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*",
 		"$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5", "$cpu_price", "0.05")
 }

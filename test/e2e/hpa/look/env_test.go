@@ -162,7 +162,9 @@ func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process
 	address := process.FreeAddress(t)
 	p := process.Start(t, buildProgram(t, dir, "slurm-exporter"), "--web.listen-address="+address,
 		"--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
-		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users", "--collector.job_usage", "--collector.job_efficiency",
+		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile,
+		"--collector.users", "--collector.job_usage", "--collector.user_usage", "--collector.job_info", "--collector.job_efficiency",
+		"--collector.user_efficiency",
 		"--compat=slinky,openmetrics,vpenso")
 	process.Await(t, func() error { return process.CheckOK("http://" + address + "/-/ready") })
 	return p, address

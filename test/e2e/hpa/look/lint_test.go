@@ -55,16 +55,13 @@ func TestPanelsFillRowsWithoutOverlap(t *testing.T) {
 }
 
 func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
-	all := allDashboards(t)
-	if len(all) != 8 {
-		t.Errorf("there are %d dashboards", len(all))
-	}
-	for _, d := range all {
+	for _, d := range allDashboards(t) {
 		var names []string
 		for _, v := range d.Templating.List {
 			names = append(names, v.Name)
-			if v.Type == "query" && (!v.Multi || !v.All) {
-				t.Errorf("%s: %s does not allow several or all values", d.UID, v.Name)
+			single := d.UID == "slurmtide-"+strings.TrimSuffix(v.Name, "_id")
+			if v.Type == "query" && (v.Multi == single || v.All == single) {
+				t.Errorf("%s: %s allows several values: %t, all: %t", d.UID, v.Name, v.Multi, v.All)
 			}
 		}
 		if len(names) < 2 || names[0] != "datasource" || names[1] != "cluster" {
@@ -76,6 +73,9 @@ func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 					!strings.Contains(s, "build_info")
 				if ofExporter && !strings.Contains(s, `cluster=~"$cluster"`) {
 					t.Errorf("%s does not select the chosen clusters: %s", q.location, s)
+				}
+				if strings.Contains(s, `=~"$user"`) && d.UID == "slurmtide-user" {
+					t.Errorf("%s reads the name of one user as a regular expression: %s", q.location, s)
 				}
 			}
 		}
@@ -192,27 +192,34 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestPanelsThatSumOverTheRangeAreTested compares the expressions in panels.test.yaml, which promtool
-// tests, with those of the dashboards. A mean times the range would count time without data.
-func TestPanelsThatSumOverTheRangeAreTested(t *testing.T) {
+// TestPanelsThatSumOrJoinAreTested compares the expressions in panels.test.yaml, which promtool tests, with those of
+// the dashboards: sums over the range, where a mean times the range would count time without data, and joins with the
+// jobs that dcgm-exporter knows. Panels of other metrics of dcgm-exporter have the same join.
+func TestPanelsThatSumOrJoinAreTested(t *testing.T) {
 	tests := readFile(t, filepath.Join(root, "dashboards", "rules", "tests", "panels.test.yaml"))
 	day := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1d", "$cluster", ".*", "$namespace", ".*",
-		"$nodeset", ".*", "$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5", "$cpu_price", "0.05")
-	sums := 0
+		"$nodeset", ".*", `"$user"`, `"alice"`, "$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5",
+		"$cpu_price", "0.05", "$job_id", "7")
+	sums, joins := 0, 0
 	for _, d := range allDashboards(t) {
 		for _, q := range d.queries(strings.NewReplacer()) {
 			if strings.Contains(q.expr, "$__range_s") {
 				t.Errorf("%s multiplies by the range: %s", q.location, q.expr)
 			}
-			if !strings.Contains(q.expr, "[$__range:") {
+			switch {
+			case strings.Contains(q.expr, "[$__range:"):
+				sums++
+			case strings.Contains(q.expr, "DCGM_FI_DEV_GPU_UTIL{hpc_job"):
+				joins++
+			default:
 				continue
 			}
-			if sums++; !strings.Contains(tests, "("+day.Replace(q.expr)+",") {
+			if !strings.Contains(tests, "("+day.Replace(q.expr)+",") {
 				t.Errorf("panels.test.yaml does not test %s: %s", q.location, day.Replace(q.expr))
 			}
 		}
 	}
-	if sums < 2 {
-		t.Errorf("%d panels sum over the range", sums)
+	if sums < 2 || joins < 2 {
+		t.Errorf("%d panels sum over the range, %d join with jobs", sums, joins)
 	}
 }
