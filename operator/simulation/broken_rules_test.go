@@ -48,9 +48,12 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		notices string
 	}{
 		"an image is applied at once": {breakage{write: applyWantedImage}, "while that of"},
-		"a state is taken for a restored one": {breakage{read: onRead(func(w *simulation, o *v1beta1.Controller) {
-			o.Annotations = map[string]string{v1beta1.AnnotationRestoredState: "24.11"}
-		}), agent: func(_ *simulation, said configagent.Status, err error) (configagent.Status, error) {
+		"a state is taken for a restored one": {breakage{read: func(w *simulation, o client.Object) {
+			onRead(readAsStopped)(w, o)
+			onRead(func(_ *simulation, o *v1beta1.Controller) {
+				o.Annotations = map[string]string{v1beta1.AnnotationRestoredState: "24.11"}
+			})(w, o)
+		}, agent: func(_ *simulation, said configagent.Status, err error) (configagent.Status, error) {
 			said.StateRelease = "" // which the annotation would not outweigh
 			return said, err
 		}, from: 5122}, "gets "},
@@ -63,7 +66,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		}, from: 5122}, "gets "},
 		"the release of slurmdbd is not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Accounting) {
 			o.Status.Image = ""
-		}), from: 627}, "while that of"},
+		}), from: 1559}, "while that of"},
 		"what runs is not remembered": {breakage{read: onRead(func(_ *simulation, o *v1beta1.Controller) {
 			o.Status.ReleaseStatus = v1beta1.ReleaseStatus{}
 			if o.Spec.Slurmctld.Raw != nil && o.Annotations == nil {
@@ -72,7 +75,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		}), from: 178}, "while that of"},
 		"workers are not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.NodeSet) {
 			o.Status.Replicas = 0
-		}), from: 285}, "deletes slurmctld while there are"},
+		}), from: 2242}, "deletes slurmctld while there are"},
 		"nothing keeps a Controller": {breakage{write: withoutWrite(func(next *write) bool {
 			return next.kind == v1beta1.KindController && strings.Contains(string(next.data), `"finalizers":["`)
 		}), settles: true, from: 66}, "of a Controller that is gone stays"},
@@ -80,7 +83,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"claims are deleted with their StatefulSet":               {breakage{write: deleteClaims}, "are not kept"},
 		"sessions are not counted": {breakage{write: withoutWrite(func(next *write) bool {
 			return next.kind == "Pod" && strings.Contains(string(next.data), corev1.PodDeletionCost)
-		}), from: 606}, "a login pod with sessions costs"},
+		}), from: 1098}, "a login pod with sessions costs"},
 		"namespaces are not looked at": {breakage{ignoreNamespaces: true}, "where it may not run daemons"},
 		"a daemon that does not answer is taken for one with the keys": {breakage{agent: func(w *simulation,
 			said configagent.Status, err error) (configagent.Status, error) {
@@ -167,6 +170,11 @@ func onRead[T client.Object](change func(*simulation, T)) func(*simulation, clie
 			change(w, o)
 		}
 	}
+}
+
+// readAsStopped reads a StatefulSet as one without pods.
+func readAsStopped(_ *simulation, set *appsv1.StatefulSet) {
+	set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
 }
 
 // withoutWrite leaves out writes.

@@ -230,7 +230,7 @@ func (w *simulation) rotate() {
 }
 
 // restoreState puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
-// Mostly it does so in the way that the documentation says, with the daemon stopped, and otherwise while it runs.
+// It does so in the way that the documentation says, with the daemon stopped, or starts the daemon again, which converts the copy.
 func (w *simulation) restoreState(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
@@ -238,35 +238,37 @@ func (w *simulation) restoreState(kind string) {
 		delete(w.restored, kind)
 		return
 	}
-	if w.chance(80) {
-		w.stopDaemon(kind)
-	}
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
 	value := releaseIn(image).String()
 	if w.restored[kind] != value { // it serves once
 		w.copies[kind] = releaseIn(image)
 	}
+	w.endDaemon(kind, w.chance(60))
 	w.annotate(kind, v1beta1.AnnotationRestoredState, value)
 	w.wantImage(kind, image)
 }
 
-// stopDaemon scales the StatefulSet of a daemon to zero and waits until its pods are gone. The operator does nothing meanwhile.
-func (w *simulation) stopDaemon(kind string) {
+// endDaemon waits until the pods of a daemon are gone, and stops it if told: it scales the StatefulSet to zero. The operator does
+// nothing meanwhile.
+func (w *simulation) endDaemon(kind string, isStopped bool) {
 	name := map[string]string{v1beta1.KindController: names.ControllerStatefulSet(ctldName),
 		v1beta1.KindAccounting: names.AccountingStatefulSet(dbdName)}[kind]
 	set := find[*appsv1.StatefulSet](w.api, name)
 	if set == nil || len(set.Spec.Template.Spec.Containers) == 0 { // somebody else's
 		return
 	}
-	w.logf("%s is stopped", kind)
+	w.logf("%s is ended, and stopped: %t", kind, isStopped)
 	change(w.api, name, func(set *appsv1.StatefulSet) {
-		set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
+		set.Status = appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
+		if isStopped {
+			set.Spec.Replicas = new(int32(0))
+		}
 	})
 	for _, pod := range w.podsOf(set) {
 		w.api.remove("Pod", pod.Name)
 		delete(w.pods, pod.Name)
 	}
-	w.counts["a daemon is stopped for a copy of its state"]++
+	w.counts["a daemon is ended for a copy of its state"]++
 }
 
 // deleteSomething deletes an object that the operator has made, or the Controller.

@@ -23,6 +23,7 @@ import (
 // env is everything that Prometheus scrapes.
 type env struct {
 	dev             *realslurm.Cluster
+	devJobs         map[string]string // ids by name
 	exporter        *process.Process
 	exporterAddress string // of the exporter
 	loop            *loop.Loop
@@ -64,7 +65,7 @@ func newEnv(t *testing.T) *env {
 		{"slurm-operator", s.startOperator(t, dir), "/metrics", ""},
 		{"kube-state-metrics", s.startKubeStateMetrics(t), "/metrics", ""},
 		{"apiserver", s.serveAPIServer(t), "/metrics", ""},
-		{"dcgm", serveMetrics(t, func() (string, error) { return readFile(t, "testdata/dcgm.prom"), nil }), "/metrics", ""},
+		{"dcgm", serveMetrics(t, func() (string, error) { return s.readDCGM(t), nil }), "/metrics", ""},
 	}
 	s.prometheus = startPrometheus(t, dir, targets)
 	process.Await(t, func() error {
@@ -102,10 +103,17 @@ func (s *env) startDev(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := s.dev.Populate(ctx); err != nil {
+	if s.devJobs, err = s.dev.Populate(ctx); err != nil {
 		return err
 	}
 	return s.makePartitions(ctx)
+}
+
+// readDCGM returns what a dcgm-exporter shows that knows which GPUs of n2 the job "gpus" has.
+func (s *env) readDCGM(t *testing.T) string {
+	t.Helper()
+	return regexp.MustCompile(`gpu="[01]",[^}]*Hostname="n2",`).ReplaceAllString(readFile(t, "testdata/dcgm.prom"),
+		`${0}hpc_job="`+s.devJobs["gpus"]+`",`)
 }
 
 // makePartitions creates a partition for short jobs, which nothing delays, and a partition without
