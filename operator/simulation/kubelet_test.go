@@ -208,7 +208,9 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 	}
 	stored := w.storedRelease(kind)
 	if stored != w.states[kind] { // slurmdbd or slurmctld converts the copy, which serves once
-		w.restored[kind] = w.api.objects[kind][objectNames[kind]].GetAnnotations()[v1beta1.AnnotationRestoredState]
+		if o := w.api.objects[kind][objectNames[kind]]; o != nil {
+			w.restored[kind] = o.GetAnnotations()[v1beta1.AnnotationRestoredState]
+		}
 		delete(w.copies, kind)
 		w.counts["a daemon gets a copy of an older state"]++
 	}
