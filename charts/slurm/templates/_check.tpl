@@ -1,7 +1,6 @@
 {{/* Checks that a schema cannot express with a clear message. */}}
 {{- define "slurm.check" -}}
 {{- include "slurm.checkNames" . -}}
-{{- include "slurm.checkKeys" . -}}
 {{- with .Values.controller -}}
 {{- if and .external (not .externalConfig.host) }}{{ fail "controller.external=true requires controller.externalConfig.host" }}{{ end -}}
 {{- if and .ha.enabled (not (and .persistence.enabled .persistence.existingClaim)) -}}
@@ -27,18 +26,6 @@
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}{{ fail (printf "%ss.%s: the name must be lower-case letters, digits and '-', as it becomes part of the names of hosts" $kind $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-
-{{- define "slurm.checkKeys" -}}
-{{- range $key := list "slurmKey" "jwtKey" -}}
-{{- with get $.Values $key -}}
-{{- if not (.secretRef | default dict).name -}}
-{{- if $.Values.controller.external }}{{ fail (printf "controller.external=true requires %s.secretRef.name: the Secret with the key of the slurmctld that runs elsewhere" $key) }}{{ end -}}
-{{- if not .create }}{{ fail (printf "%s.create=false requires %s.secretRef.name" $key $key) }}{{ end -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- if and .Values.jwksKeys.enabled (not (.Values.jwksKeys.configMapRef | default dict).name) }}{{ fail "jwksKeys.enabled=true requires jwksKeys.configMapRef.name" }}{{ end -}}
 {{- end -}}
 
 {{- define "slurm.checkNodeSets" -}}

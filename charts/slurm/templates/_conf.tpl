@@ -13,34 +13,23 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The options of "map" that "text" does not set, as a JSON list of KEY=VALUE. "before" is the pattern of what is before the
-     name of an option in the text. Options without a value are left out. */}}
+{{/* The options of a map as a JSON list of KEY=VALUE. Options without a value are left out. */}}
 {{- define "slurm.optionList" -}}
-{{- $before := .before -}}
-{{- $text := .text | default "" -}}
 {{- $out := list -}}
-{{- range $key, $value := .map -}}
-{{- $set := regexMatch (printf "(?im)%s%s\\s*[-+*/]?=" $before (regexQuoteMeta $key)) $text -}}
-{{- if not (or $set (kindIs "invalid" $value)) }}{{ $out = append $out (printf "%s=%s" $key (include "slurm.optionValue" $value)) }}{{ end -}}
+{{- range $key, $value := . -}}
+{{- if not (kindIs "invalid" $value) }}{{ $out = append $out (printf "%s=%s" $key (include "slurm.optionValue" $value)) }}{{ end -}}
 {{- end -}}
 {{- toJson $out -}}
 {{- end -}}
 
-{{/* Lines of a configuration file: those of extraConfMap, then extraConf. An option of the file begins a line; comments and
-     the other options of a line, such as that of a partition, set none. A backslash continues a line. */}}
+{{/* Lines of a configuration file: extraConf, or else those of extraConfMap. */}}
 {{- define "slurm.confLines" -}}
-{{- $text := regexReplaceAll "(?m)(^|[^\\\\])#.*$" (.extraConf | default "") "${1}" -}}
-{{- $text = regexReplaceAll "\\\\[ \\t\\r]*\\n" $text " " -}}
-{{- $lines := include "slurm.optionList" (dict "map" .extraConfMap "text" $text "before" "^\\s*") | fromJsonArray -}}
-{{- with .extraConf }}{{ $lines = append $lines (trimSuffix "\n" .) }}{{ end -}}
-{{- join "\n" $lines -}}
+{{- trimSuffix "\n" (.extraConf | default (include "slurm.optionList" .extraConfMap | fromJsonArray | join "\n")) -}}
 {{- end -}}
 
-{{/* Options of one line: "text", then those of "map". */}}
+{{/* Options of one line: "text", or else those of "map". */}}
 {{- define "slurm.confLine" -}}
-{{- $options := include "slurm.optionList" (dict "map" .map "text" .text "before" "(^|\\s)") | fromJsonArray -}}
-{{- with .text }}{{ $options = prepend $options (trim .) }}{{ end -}}
-{{- join " " $options -}}
+{{- trim (.text | default (include "slurm.optionList" .map | fromJsonArray | join " ")) -}}
 {{- end -}}
 
 {{/* Lines of slurm.conf about NodeSets and partitions. slurm.conf names NodeSets by the names of the objects, users by

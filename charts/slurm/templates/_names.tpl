@@ -35,12 +35,22 @@ app.kubernetes.io/part-of: slurmtide
 {{- end }}
 {{- end -}}
 
-{{/* The metadata of an object: "name" is its name. */}}
+{{/* The metadata of an object: "name" is its name, "annotations" are its, and "of" are values with metadata, which objects
+     have as their pods do. */}}
 {{- define "slurm.metadata" -}}
+{{- $more := (.of | default dict).metadata | default dict -}}
 name: {{ .name }}
 namespace: {{ include "slurm.namespace" .root }}
 labels:
+  {{- if $more.labels }}
+  {{- toYaml (merge (include "slurm.labels" .root | fromYaml) $more.labels) | nindent 2 }}
+  {{- else }}
   {{- include "slurm.labels" .root | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (.annotations | default dict) ($more.annotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "slurm.loginSetName" -}}
@@ -59,15 +69,24 @@ key: {{ $ref.key | default .key }}
 {{- end -}}
 
 {{- define "slurm.slurmKeyRef" -}}
-{{- include "slurm.ref" (dict "ref" .Values.slurmKey.secretRef "name" (printf "%s-auth-slurm" (include "slurm.fullname" .)) "key" "slurm.key") -}}
+{{- include "slurm.ref" (dict "ref" (.Values.slurmKey.secretRef | default .Values.slurmKeyRef) "name" (printf "%s-auth-slurm" (include "slurm.fullname" .)) "key" "slurm.key") -}}
 {{- end -}}
 
 {{- define "slurm.jwtKeyRef" -}}
-{{- include "slurm.ref" (dict "ref" .Values.jwtKey.secretRef "name" (printf "%s-auth-jwt" (include "slurm.fullname" .)) "key" "jwt.key") -}}
+{{- include "slurm.ref" (dict "ref" (.Values.jwtKey.secretRef | default .Values.jwtHs256KeyRef) "name" (printf "%s-auth-jwt" (include "slurm.fullname" .)) "key" "jwt.key") -}}
 {{- end -}}
 
 {{- define "slurm.jwksKeyRef" -}}
-{{- include "slurm.ref" (dict "ref" .Values.jwksKeys.configMapRef "name" "" "key" "jwks.json") -}}
+{{- include "slurm.ref" (dict "ref" .Values.jwksKeys.configMapRef "name" (printf "%s-auth-jwks" (include "slurm.fullname" .)) "key" "jwks.json") -}}
+{{- end -}}
+
+{{/* The sssd.conf of a LoginSet: "name" and "values" are its. */}}
+{{- define "slurm.loginSSSDConfRef" -}}
+{{- if .values.sssdConf -}}
+{{- include "slurm.ref" (dict "name" (printf "%s-sssd-conf" (include "slurm.loginSetName" .)) "key" "sssd.conf") -}}
+{{- else -}}
+{{- include "slurm.sssdConfRef" .root -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "slurm.sssdConfRef" -}}

@@ -22,16 +22,18 @@
 
 {{/* A container of which there is none without an image of its own: empty, or as slurm.container. */}}
 {{- define "slurm.optionalContainer" -}}
-{{- if (.container.image | default dict).repository }}{{ include "slurm.container" . }}{{ end -}}
+{{- if include "slurm.image" (dict "root" .root "image" .container.image) }}{{ include "slurm.container" . }}{{ end -}}
 {{- end -}}
 
-{{/* The template of the pods of an object, as YAML: "pods" has podSpec and metadata; "priority" says that they are
-     part of the system, "hostname" is theirs unless podSpec has one. */}}
+{{/* The template of the pods of an object, as YAML: "pods" has podSpec and metadata, "hostname" is theirs unless podSpec has
+     one, "volumes" are more of them. */}}
 {{- define "slurm.template" -}}
 {{- $spec := include "slurm.prune" .pods.podSpec | fromYaml -}}
 {{- if and .root.Values.imagePullSecrets (not $spec.imagePullSecrets) }}{{ $_ := set $spec "imagePullSecrets" .root.Values.imagePullSecrets }}{{ end -}}
-{{- if and .priority .root.Values.priorityClass.enabled (not $spec.priorityClassName) }}{{ $_ := set $spec "priorityClassName" .root.Values.priorityClass.name }}{{ end -}}
+{{- $class := .root.Values.priorityClassName | default (ternary .root.Values.priorityClass.name "" .root.Values.priorityClass.enabled) -}}
+{{- if and $class (not $spec.priorityClassName) }}{{ $_ := set $spec "priorityClassName" $class }}{{ end -}}
 {{- if and .hostname (not $spec.hostname) }}{{ $_ := set $spec "hostname" .hostname }}{{ end -}}
+{{- with .volumes }}{{ $_ := set $spec "volumes" (concat ($spec.volumes | default list) .) }}{{ end -}}
 {{- $metadata := include "slurm.prune" (.pods.metadata | default dict) | fromYaml -}}
 {{- if .annotations }}{{ $_ := set $metadata "annotations" (merge (dict) ($metadata.annotations | default dict) .annotations) }}{{ end -}}
 {{- include "slurm.prune" (dict "metadata" $metadata "spec" $spec) -}}

@@ -1,6 +1,6 @@
 {{/* The enabled NodeSets by name, merged with the defaults, as YAML. Extra options on both sides are merged, too. */}}
 {{- define "slurm.nodesets" -}}
-{{- include "slurm.mergedSets" (dict "defaults" .Values.nodesetDefaults "sets" .Values.nodesets) -}}
+{{- include "slurm.withGoogle" (dict "root" . "sets" (include "slurm.mergedSets" (dict "defaults" .Values.nodesetDefaults "sets" .Values.nodesets) | fromYaml)) -}}
 {{- end -}}
 
 {{/* The enabled LoginSets by name, merged with the defaults, as YAML. */}}
@@ -13,6 +13,7 @@
 {{- $out := dict -}}
 {{- range $name, $set := .sets -}}
 {{- $merged := include "slurm.overlay" (dict "base" $defaults "over" ($set | default dict)) | fromYaml -}}
+{{- range $key, $value := $defaults }}{{ if and (kindIs "map" $value) (not (get $merged $key)) }}{{ $_ := set $merged $key dict }}{{ end }}{{ end -}}
 {{- if $merged.enabled }}{{ $_ := set $out $name $merged }}{{ end -}}
 {{- end -}}
 {{- toYaml $out -}}

@@ -1,8 +1,10 @@
 {{/* Written by hack/charts/generate from hack/charts: do not edit. */}}
 
-{{/* An image, by digest or by tag; empty without a repository. global.imageRegistry takes the place of the registry. */}}
+{{/* An image, by digest or by tag, or as one text; empty without a repository. global.imageRegistry takes the place of the
+     registry. */}}
 {{- define "slurm.image" -}}
 {{- $image := .image | default dict -}}
+{{- if kindIs "string" $image }}{{ $image = dict "repository" $image "isWhole" true }}{{ end -}}
 {{- if $image.repository -}}
 {{- $repository := $image.repository -}}
 {{- with dig "imageRegistry" "" (.root.Values.global | default dict) -}}
@@ -10,7 +12,9 @@
 {{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
 {{- end -}}
-{{- if $image.digest -}}
+{{- if $image.isWhole -}}
+{{- $repository -}}
+{{- else if $image.digest -}}
 {{- printf "%s@%s" $repository $image.digest -}}
 {{- else -}}
 {{- printf "%s:%s" $repository (toString ($image.tag | default .root.Chart.AppVersion)) -}}

@@ -119,12 +119,14 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 	}
 }
 
-// unsetProperties returns properties that values.yaml omits: Helm's own, those for which Kubernetes has a default, and
-// names that are known only to say what was meant.
+// unsetProperties returns properties that values.yaml omits: Helm's own, those for which Kubernetes has a default, names
+// that are known only to say what was meant, and values of earlier releases of Slinky's chart.
 func unsetProperties() []string {
 	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims",
 		"probes.*.initialDelaySeconds",
-		"probes.*.successThreshold", "certificates.certManager.issuerRef.*", "jwtHs256Key"}
+		"probes.*.successThreshold", "certificates.certManager.issuerRef.*", "jwtHs256Key",
+		"asciiArt", "priorityClassName", "slurmKeyRef", "jwtHs256KeyRef", "loginsetDefaults.sssdConf",
+		"nodesetDefaults.taintKubeNodes", "nodesetDefaults.useResourceLimits"}
 }
 
 func compareSchema(t *testing.T, prefix string, defs, schema, values map[string]any) {

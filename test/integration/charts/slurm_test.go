@@ -30,11 +30,6 @@ func slurmRefusals() []refusal {
 		{"a long name of a cluster", setValues("clusterName=" + strings.Repeat("a", 41)), "/clusterName': maxLength"},
 		{"a long name of the chart and no clusterName", setValues("fullnameOverride=" + strings.Repeat("a", 40)),
 			"set clusterName: slurm_aaaa"},
-		{"no key of Slurm", setValues("slurmKey.create=false"), "slurmKey.create=false requires slurmKey.secretRef.name"},
-		{"no key of JWT", setValues("jwtKey.create=false"), "jwtKey.create=false requires jwtKey.secretRef.name"},
-		{"the keys of a slurmctld outside", setValues("controller.external=true"),
-			"controller.external=true requires slurmKey.secretRef.name"},
-		{"no key set", setValues("jwksKeys.enabled=true"), "requires jwksKeys.configMapRef.name"},
 		{"backups without a shared volume", setValues("controller.ha.enabled=true"),
 			"requires controller.persistence.existingClaim"},
 		{"an address for several slurmctlds",
@@ -191,9 +186,8 @@ func TestConfigurationOfTheChart(t *testing.T) {
 	c := objectsOfKind[v1beta1.Controller](t, text, "Controller")["hpc"]
 	lines := strings.Split(strings.TrimSpace(c.Spec.ExtraConf), "\n")
 	for _, want := range []string{
-		"MinJobAge=600", "SchedulerParameters=bf_continue,bf_interval=10", "DisableRootJobs=YES",
-		"SchedulerType=sched/backfill", "NodeSet=gpu Feature=hpc-worker-gpu",
-		"PartitionName=gpu Nodes=hpc-worker-gpu MaxTime=1-00:00:00 Default=NO OverSubscribe=FORCE:2",
+		"MinJobAge=600", "SchedulerParameters=bf_continue,bf_interval=10", "DisableRootJobs=YES", "SchedulerType=sched/backfill", "NodeSet=gpu Feature=hpc-worker-gpu",
+		"PartitionName=gpu Nodes=hpc-worker-gpu Default=NO MaxTime=1-00:00:00 OverSubscribe=FORCE:2",
 		"PartitionName=all Nodes=ALL Default=YES MaxTime=UNLIMITED",
 		"PartitionName=night Nodes=hpc-worker-gpu,hpc-worker-cpu MaxTime=12:00:00 PriorityTier=1",
 	} {
@@ -201,58 +195,73 @@ func TestConfigurationOfTheChart(t *testing.T) {
 			t.Errorf("slurm.conf has no line %s:\n%s", want, c.Spec.ExtraConf)
 		}
 	}
-	if strings.Contains(c.Spec.ExtraConf, "sched/builtin") {
-		t.Error("extraConfMap overrides extraConf")
-	}
 	gpu := objectsOfKind[v1beta1.NodeSet](t, text, "NodeSet")["hpc-worker-gpu"]
-	if want := "Gres=gpu:h100:8 CPUs=64 Features=h100,nvlink RealMemory=1000000 Weight=10"; gpu.Spec.ExtraConf != want {
+	if want := "CPUs=64 Features=h100,nvlink Gres=gpu:h100:8 RealMemory=1000000 Weight=10"; gpu.Spec.ExtraConf != want {
 		t.Errorf("extraConf is %q, want %q", gpu.Spec.ExtraConf, want)
 	}
 }
 
-// TestOptionsOfOtherLinesLeaveNothingOut: what extraConf sets takes the place of an option of extraConfMap. A comment and the
-// options of a partition set nothing for the cluster.
-func TestOptionsOfOtherLinesLeaveNothingOut(t *testing.T) {
+// TestTheNotesNameSecretsThatNobodyMakes: keys that the operator is not to generate have the names of Slinky's chart.
+func TestTheNotesNameSecretsThatNobodyMakes(t *testing.T) {
+	warnings := filepath.Join(t.TempDir(), "warnings.yaml")
+	writeFile(t, warnings, slinkyBase)
+	for _, tc := range []struct {
+		values, want string
+	}{
+		{"slurmKey.create=true", ""},
+		{"slurmKey.create=false", "test-slurm-auth-slurm"},
+		{"jwtKey.create=false", "test-slurm-auth-jwt"},
+		{"jwtKey.create=false,jwtKey.secretRef.name=mine", ""},
+		{"controller.external=true,slurmKeyRef.name=mine", "test-slurm-auth-jwt"},
+	} {
+		text, err := renderChart(t, "slurm", slices.Concat(setValues(tc.values), []string{"--values", warnings})...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, named, _ := strings.Cut(text, "nobody generates the Secret ")
+		if got, _, _ := strings.Cut(named, " "); got != tc.want {
+			t.Errorf("%s: the notes name %q, want %q", tc.values, got, tc.want)
+		}
+	}
+}
+
+// TestATextTakesThePlaceOfAMap, as in Slinky's chart, and the notes say so.
+func TestATextTakesThePlaceOfAMap(t *testing.T) {
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	writeFile(t, values, `controller:
-  extraConfMap: {DefMemPerCPU: 1000, PreemptMode: REQUEUE, GresTypes: [gpu], MaxTime: 60, MinJobAge: 1, WaitTime: 1, Epilog: a.sh}
-  extraConf: |
-    # GresTypes = gpu,shard came with the first GPUs \
-    minjobage = 600
-    PartitionName=big Nodes=ALL DefMemPerCPU=4000 PreemptMode=OFF \
-      MaxTime=30 # Epilog=c.sh
-      WaitTime += 5
-    Epilog=b.sh
-accounting:
-  enabled: true
-  extraConfMap: {PurgeJobAfter: 12months, DebugLevel: info}
-  extraConf: |
-    # PurgeJobAfter=1month
-    DebugLevel=debug
+	writeFile(t, values, `controller: {extraConfMap: {MinJobAge: 1}, extraConf: "WaitTime=5\n"}
+accounting: {enabled: true, extraConfMap: {PurgeJobAfter: 12months}, extraConf: DebugLevel=debug}
+nodesetDefaults: {extraConfMap: {Weight: 10}}
+nodesets:
+  gpu: {extraConf: "Gres=gpu:8", partition: {enabled: true, config: MaxTime=1, configMap: {Default: NO}}}
+  cpu: {}
+partitions:
+  night: {nodesets: [gpu], config: MaxTime=2, configMap: {PriorityTier: 1}}
+extraObjects:
+  - '{apiVersion: v1, kind: ConfigMap, metadata: {name: warnings}, data: {text: {{ include "slurm.warnings" . | toJson }}}}'
 `)
 	text, err := renderChart(t, "slurm", "--values", values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(conf string, kept []string, leftOut []string) {
-		t.Helper()
-		lines := strings.Split(conf, "\n")
-		for _, want := range kept {
-			if !slices.Contains(lines, want) {
-				t.Errorf("there is no line %s:\n%s", want, conf)
-			}
-		}
-		for _, option := range leftOut {
-			if slices.Contains(lines, option) {
-				t.Errorf("the line %s is left, which extraConf sets:\n%s", option, conf)
-			}
-		}
+	controller := objectsOfKind[v1beta1.Controller](t, text, "Controller")["test-slurm"].Spec.ExtraConf
+	if want := `WaitTime=5
+NodeSet=cpu Feature=test-slurm-worker-cpu
+NodeSet=gpu Feature=test-slurm-worker-gpu
+PartitionName=gpu Nodes=test-slurm-worker-gpu MaxTime=1
+PartitionName=night Nodes=test-slurm-worker-gpu MaxTime=2`; controller != want {
+		t.Errorf("slurm.conf has\n%s\nwant\n%s", controller, want)
 	}
-	for _, c := range objectsOfKind[v1beta1.Controller](t, text, "Controller") {
-		check(c.Spec.ExtraConf, []string{"DefMemPerCPU=1000", "PreemptMode=REQUEUE", "GresTypes=gpu", "MaxTime=60"},
-			[]string{"MinJobAge=1", "WaitTime=1", "Epilog=a.sh"})
+	if got := objectsOfKind[v1beta1.Accounting](t, text, "Accounting")["test-slurm"].Spec.ExtraConf; got != "DebugLevel=debug" {
+		t.Errorf("slurmdbd.conf has %q", got)
 	}
-	for _, a := range objectsOfKind[v1beta1.Accounting](t, text, "Accounting") {
-		check(a.Spec.ExtraConf, []string{"PurgeJobAfter=12months"}, []string{"DebugLevel=info"})
+	sets := objectsOfKind[v1beta1.NodeSet](t, text, "NodeSet")
+	if gpu, cpu := sets["test-slurm-worker-gpu"].Spec.ExtraConf, sets["test-slurm-worker-cpu"].Spec.ExtraConf; gpu != "Gres=gpu:8" || cpu != "Weight=10" {
+		t.Errorf("the nodes have %q and %q", gpu, cpu)
+	}
+	for _, path := range []string{"controller.extraConfMap", "accounting.extraConfMap", "nodesets.gpu.extraConfMap",
+		"nodesets.gpu.partition.configMap", "partitions.night.configMap"} {
+		if !strings.Contains(text, path+" has no effect") {
+			t.Errorf("nothing warns about %s", path)
+		}
 	}
 }
