@@ -3,7 +3,7 @@
 {{- include "slurm.checkNames" . -}}
 {{- with .Values.controller -}}
 {{- if and .external (not .externalConfig.host) }}{{ fail "controller.external=true requires controller.externalConfig.host" }}{{ end -}}
-{{- if and .ha.enabled (not (and .persistence.enabled .persistence.existingClaim)) -}}
+{{- if and .ha.enabled (not (and (dig "enabled" true .persistence) .persistence.existingClaim)) -}}
 {{- fail "controller.ha.enabled=true requires controller.persistence.existingClaim: a volume that all slurmctlds can mount" -}}
 {{- end -}}
 {{- if and .ha.enabled .address }}{{ fail "controller.address and controller.ha.enabled are mutually exclusive: each slurmctld needs an address of its own" }}{{ end -}}
@@ -33,7 +33,7 @@
 {{- if eq $name "all" }}{{ fail "nodesets.all: Slurm means all nodes by this name" }}{{ end -}}
 {{- with $values.autoscaling -}}
 {{- if .enabled -}}
-{{- if ne $values.scalingMode "StatefulSet" }}{{ fail (printf "nodesets.%s.autoscaling needs scalingMode=StatefulSet: Kubernetes nodes determine the workers of %s" $name $values.scalingMode) }}{{ end -}}
+{{- if ne ($values.scalingMode | default "StatefulSet") "StatefulSet" }}{{ fail (printf "nodesets.%s.autoscaling needs scalingMode=StatefulSet: Kubernetes nodes determine the workers of %s" $name $values.scalingMode) }}{{ end -}}
 {{- if gt (int .minReplicas) (int .maxReplicas) }}{{ fail (printf "nodesets.%s.autoscaling.minReplicas must be at most maxReplicas" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}

@@ -97,8 +97,8 @@ key: {{ $ref.key | default .key }}
 {{- define "slurm.generatedKeys" -}}
 {{- $keys := list -}}
 {{- if not .Values.controller.external -}}
-{{- if .Values.slurmKey.create }}{{ $keys = append $keys "slurmKeyRef" }}{{ end -}}
-{{- if .Values.jwtKey.create }}{{ $keys = append $keys "jwtKeyRef" }}{{ end -}}
+{{- if dig "create" true .Values.slurmKey }}{{ $keys = append $keys "slurmKeyRef" }}{{ end -}}
+{{- if dig "create" true .Values.jwtKey }}{{ $keys = append $keys "jwtKeyRef" }}{{ end -}}
 {{- end -}}
 {{- join "," $keys -}}
 {{- end -}}

@@ -30,7 +30,7 @@
 {{- define "slurm.template" -}}
 {{- $spec := include "slurm.prune" .pods.podSpec | fromYaml -}}
 {{- if and .root.Values.imagePullSecrets (not $spec.imagePullSecrets) }}{{ $_ := set $spec "imagePullSecrets" .root.Values.imagePullSecrets }}{{ end -}}
-{{- $class := .root.Values.priorityClassName | default (ternary .root.Values.priorityClass.name "" .root.Values.priorityClass.enabled) -}}
+{{- $class := .root.Values.priorityClassName | default (ternary .root.Values.priorityClass.name "" (default false .root.Values.priorityClass.enabled)) -}}
 {{- if and $class (not $spec.priorityClassName) }}{{ $_ := set $spec "priorityClassName" $class }}{{ end -}}
 {{- if and .hostname (not $spec.hostname) }}{{ $_ := set $spec "hostname" .hostname }}{{ end -}}
 {{- with .volumes }}{{ $_ := set $spec "volumes" (concat ($spec.volumes | default list) .) }}{{ end -}}

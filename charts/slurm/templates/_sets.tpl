@@ -1,3 +1,20 @@
+{{/* Gives .Values the maps that null has taken away, empty: Helm removes a default whose value is null. */}}
+{{- define "slurm.fillValues" -}}
+{{- range $path := list "priorityClass" "slurmKey" "jwtKey" "jwksKeys" "controller.externalConfig" "controller.slurmctld"
+      "controller.reconfigure" "controller.logfile" "controller.ha" "controller.persistence" "controller.service"
+      "controller.metrics.serviceMonitor" "restapi.pdb" "restapi.slurmrestd" "restapi.service" "accounting.externalConfig"
+      "accounting.slurmdbd" "accounting.storageConfig.passwordKeyRef" "accounting.service" "sssd" "loginsetDefaults.login"
+      "loginsetDefaults.initconf" "loginsetDefaults.podSpec" "loginsetDefaults.service" "loginsets" "nodesetDefaults.autoscaling"
+      "nodesetDefaults.slurmd" "nodesetDefaults.logfile" "nodesetDefaults.partition" "nodesetDefaults.ssh" "nodesetDefaults.podSpec"
+      "nodesets" "partitions" "vendor.nvidia.dcgm" "vendor.google" "networkPolicies" -}}
+{{- $at := $.Values -}}
+{{- range $key := splitList "." $path -}}
+{{- if not (get $at $key) }}{{ $_ := set $at $key dict }}{{ end -}}
+{{- $at = get $at $key -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The enabled NodeSets by name, merged with the defaults, as YAML. Extra options on both sides are merged, too. */}}
 {{- define "slurm.nodesets" -}}
 {{- include "slurm.withGoogle" (dict "root" . "sets" (include "slurm.mergedSets" (dict "defaults" .Values.nodesetDefaults "sets" .Values.nodesets) | fromYaml)) -}}
@@ -14,7 +31,7 @@
 {{- range $name, $set := .sets -}}
 {{- $merged := include "slurm.overlay" (dict "base" $defaults "over" ($set | default dict)) | fromYaml -}}
 {{- range $key, $value := $defaults }}{{ if and (kindIs "map" $value) (not (get $merged $key)) }}{{ $_ := set $merged $key dict }}{{ end }}{{ end -}}
-{{- if $merged.enabled }}{{ $_ := set $out $name $merged }}{{ end -}}
+{{- if dig "enabled" true $merged }}{{ $_ := set $out $name $merged }}{{ end -}}
 {{- end -}}
 {{- toYaml $out -}}
 {{- end -}}

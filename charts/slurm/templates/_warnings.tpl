@@ -3,7 +3,7 @@
 {{- $out := list -}}
 {{- $values := .Values -}}
 {{- range $key := list "slurmKey" "jwtKey" -}}
-{{- if or $values.controller.external (not (get $values $key).create) -}}
+{{- if or $values.controller.external (not (dig "create" true (get $values $key))) -}}
 {{- $ref := include (printf "slurm.%sRef" $key) $ | fromYaml -}}
 {{- if eq $ref.name (printf "%s-auth-%s" (include "slurm.fullname" $) (trimSuffix "Key" $key)) -}}
 {{- $out = append $out (printf "nobody generates the Secret %s with the key %s (%s.secretRef): make it, with the key that the daemons of the cluster have." $ref.name $ref.key $key) -}}

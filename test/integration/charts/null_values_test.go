@@ -1,0 +1,64 @@
+//go:build e2e
+
+package charts
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// mapPaths returns the paths of the maps below a value, in the notation of helm --set.
+func mapPaths(prefix string, value any) []string {
+	below, isMap := value.(map[string]any)
+	if !isMap {
+		return nil
+	}
+	var out []string
+	if prefix != "" {
+		out = append(out, prefix)
+	}
+	for key, v := range below {
+		path := strings.ReplaceAll(key, ".", `\.`)
+		if prefix != "" {
+			path = prefix + "." + path
+		}
+		out = append(out, mapPaths(path, v)...)
+	}
+	return out
+}
+
+// TestNullTakesTheDefaultsOfAnyMapAway, as Helm's documentation says. What is stored stays: slurmctld keeps its volume, and the
+// operator generates the keys.
+func TestNullTakesTheDefaultsOfAnyMapAway(t *testing.T) {
+	var values map[string]any
+	if err := yaml.Unmarshal(readFile(t, filepath.Join(chartDir("slurm"), "values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	paths := mapPaths("", values)
+	paths = append(paths, mapPaths("nodesets.a", values["nodesetDefaults"])...)
+	paths = append(paths, mapPaths("loginsets.a", values["loginsetDefaults"])...)
+	if len(paths) < 100 {
+		t.Fatalf("there are only %d maps", len(paths))
+	}
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			base := map[string]any{"accounting": map[string]any{"enabled": true}, "nodesets": map[string]any{"a": map[string]any{}},
+				"loginsets": map[string]any{"a": map[string]any{}}}
+			text, err := renderChart(t, "slurm", "--values", valuesFile(t, base), "--values", valuesFile(t, nest(path, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			decodeObjects(t, text)
+			c := objectsOfKind[v1beta1.Controller](t, text, "Controller")["test-slurm"]
+			if strings.Contains(text, "persistence:\n    enabled: false") || c.Annotations[v1beta1.AnnotationGenerateKeys] != "slurmKeyRef,jwtKeyRef" {
+				t.Errorf("the Controller has no volume, or the annotations %v:\n%s", c.Annotations, text)
+			}
+		})
+	}
+}
