@@ -23,7 +23,7 @@ interface Frame {
 export function choice(name: string, label: string, query: string, description: string): dashboard.QueryVariableBuilder {
   return new dashboard.QueryVariableBuilder(name).label(label).description(description)
     .datasource(source).query({ query, refId: name, qryType: 1 })
-    .refresh(dashboard.VariableRefresh.OnTimeRangeChanged).sort(dashboard.VariableSort.AlphabeticalAsc)
+    .refresh(dashboard.VariableRefresh.OnTimeRangeChanged).sort(dashboard.VariableSort.NaturalAsc)
     .multi(true).includeAll(true).allValue('.*').current({ text: ['All'], value: ['$__all'] });
 }
 

@@ -21,6 +21,12 @@ function merged(p: Panel): { rows: Row[]; labels: string[] } {
   return { rows, labels: [...new Set(kinds.flat())] };
 }
 
+const collator = new Intl.Collator('en', { numeric: true });
+type Value = string | number | undefined;
+
+/** Orders values as Grafana's tables do: n2 is before n10. */
+const natural = (a: Value, b: Value) => (typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a ?? ''), String(b ?? '')));
+
 export function PanelTable({ p, theme, width, height }: { p: Panel; theme: GrafanaTheme2; width: number; height: number }) {
   const { rows } = merged(p);
   const how = p.transformations!.find((t) => t.id === 'organize')!.options;
@@ -28,7 +34,7 @@ export function PanelTable({ p, theme, width, height }: { p: Panel; theme: Grafa
   const columns = order.filter((n) => rows.some((r) => r[n] !== undefined)).map((n) => ({ key: n, heading: how.renameByName[n] ?? n, config: configFor(p, how.renameByName[n] ?? n) }));
   const sort = p.options.sortBy?.[0];
   const by = columns.find((c) => c.heading === sort?.displayName)?.key;
-  if (by) rows.sort((a, b) => (a[by] > b[by] ? 1 : a[by] < b[by] ? -1 : 0) * (sort.desc ? -1 : 1));
+  if (by) rows.sort((a, b) => natural(a[by], b[by]) * (sort.desc ? -1 : 1));
   const shown = rows.slice(0, Math.floor((height - 32) / 33));
   return <table style={{ width, borderCollapse: 'collapse', fontSize: 14, tableLayout: 'fixed', color: theme.colors.text.primary }}>
     <thead><tr>{columns.map((c) => <th key={c.key} style={{ width: c.config.custom?.width, textAlign: c.key.startsWith('Value') && !cellType(c.config).includes('text') ? 'right' : 'left', fontWeight: 500, color: theme.colors.text.link, padding: '6px 8px', whiteSpace: 'nowrap', borderBottom: `1px solid ${theme.colors.border.medium}` }}>{c.heading}</th>)}</tr></thead>

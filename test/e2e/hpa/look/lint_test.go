@@ -1,12 +1,15 @@
 package look
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -221,5 +224,27 @@ func TestPanelsThatSumOrJoinAreTested(t *testing.T) {
 	}
 	if sums < 2 || joins < 2 {
 		t.Errorf("%d panels sum over the range, %d join with jobs", sums, joins)
+	}
+}
+
+// TestPicturesShowTheDashboards compares the panels of the dashboards with those in the pictures of the documentation, which
+// hack/look/draw notes.
+func TestPicturesShowTheDashboards(t *testing.T) {
+	var drawn map[string][]string
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, "docs", "images", "dashboards.json"))), &drawn); err != nil {
+		t.Fatal(err)
+	}
+	page := readFile(t, filepath.Join(root, "docs", "dashboards.md"))
+	for name, d := range allDashboards(t) {
+		var titles []string
+		for _, p := range d.Panels {
+			titles = append(titles, p.Title)
+		}
+		if diff := cmp.Diff(titles, drawn[name]); diff != "" {
+			t.Errorf("the picture of %s is older than it, draw it with hack/look/draw (-dashboard +picture):\n%s", d.UID, diff)
+		}
+		if !strings.Contains(page, "(images/dashboard-"+name+".png)") {
+			t.Errorf("docs/dashboards.md does not show %s", d.UID)
+		}
 	}
 }
