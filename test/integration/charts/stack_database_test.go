@@ -1,0 +1,60 @@
+//go:build e2e
+
+package charts
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestTheDatabaseOfTheStack: it runs only for a slurmdbd of the stack that has no other database, as the values of the cluster
+// say, and where Kubernetes is told to run it.
+func TestTheDatabaseOfTheStack(t *testing.T) {
+	for _, tc := range []struct {
+		values string
+		runs   bool
+		secret bool
+	}{
+		{"mariadb.enabled=true", true, true},
+		{"mariadb.enabled=false", false, false},
+		{"install.cluster=false", false, false},
+		{"slurm.accounting.enabled=false", false, false},
+		{"slurm.accounting.external=true", false, false},
+		{"slurm.accounting.storageConfig.host=db.example.com", false, false},
+		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, false},
+	} {
+		text, err := renderChart(t, "slurm-stack", setValues(tc.values)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, runs := objectsOfKind[appsv1.StatefulSet](t, text, "StatefulSet")["slurm-mariadb"]
+		_, secret := objectsOfKind[corev1.Secret](t, text, "Secret")["slurm-mariadb"]
+		if runs != tc.runs || secret != tc.secret {
+			t.Errorf("with %s it runs: %t, and its password is made: %t", tc.values, runs, secret)
+		}
+	}
+	text, err := renderChart(t, "slurm-stack", setValues("global.imageRegistry=registry.example.com,slurm.imagePullSecrets[0].name=pull,"+
+		"mariadb.nodeSelector.disk=ssd,mariadb.priorityClassName=high,mariadb.tolerations[0].key=db,"+
+		"slurm.accounting.storageConfig.username=other,slurm.accounting.storageConfig.passwordKeyRef.key=pass")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := objectsOfKind[appsv1.StatefulSet](t, text, "StatefulSet")["slurm-mariadb"]
+	pod := set.Spec.Template.Spec
+	container := pod.Containers[0]
+	if !strings.HasPrefix(container.Image, "registry.example.com/library/mariadb:") || len(pod.ImagePullSecrets) != 1 ||
+		pod.NodeSelector["disk"] != "ssd" || pod.PriorityClassName != "high" || len(pod.Tolerations) != 1 {
+		t.Errorf("the pod is %+v", pod)
+	}
+	env := map[string]corev1.EnvVar{}
+	for _, e := range container.Env {
+		env[e.Name] = e
+	}
+	password := objectsOfKind[corev1.Secret](t, text, "Secret")["slurm-mariadb"].Data["pass"]
+	if env["MARIADB_USER"].Value != "other" || env["MARIADB_PASSWORD"].ValueFrom.SecretKeyRef.Key != "pass" || len(password) == 0 {
+		t.Errorf("the environment is %+v", container.Env)
+	}
+}
