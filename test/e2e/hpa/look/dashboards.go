@@ -121,10 +121,10 @@ func (d dashboard) queries(variables *strings.Replacer) []query {
 }
 
 // allVariables replaces variables as Grafana does when everything is selected, with short time
-// ranges. Variables with a single value, which queries compare with =, match every value too.
-func allVariables() *strings.Replacer {
+// ranges. job is the one of the dashboard that shows one.
+func allVariables(job string) *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
-		`="$user"`, `=~".+"`, `="$job_id"`, `=~".+"`, "$job_id", ".*",
+		`="$user"`, `=~".+"`, "$job_id", job,
 		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*",
 		"$account", ".*", "$gpu_type", ".*", "$gpu_price", "2.5", "$cpu_price", "0.05")
 }

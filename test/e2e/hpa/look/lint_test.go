@@ -93,7 +93,7 @@ func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
 		readFile(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
 	var queries []query
 	for _, d := range allDashboards(t) {
-		queries = append(queries, d.queries(allVariables())...)
+		queries = append(queries, d.queries(allVariables("7"))...)
 	}
 	for _, r := range allRules(t) {
 		queries = append(queries, query{r.Record + r.Alert, r.Expr})

@@ -32,7 +32,7 @@ func TestQueriesReturnData(t *testing.T) {
 	t.Run("of every dashboard", func(t *testing.T) {
 		var all []query
 		for _, d := range allDashboards(t) {
-			all = append(all, d.queries(allVariables())...)
+			all = append(all, d.queries(allVariables(s.devJobs["gpus"]))...)
 		}
 		s.prometheus.awaitAnswers(t, patience, all)
 	})
@@ -99,7 +99,7 @@ func variableQueries(t *testing.T) []query {
 				t.Errorf("%s: the variable %s has the query %q", d.UID, v.Name, text)
 				continue
 			}
-			expr := fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], allVariables().Replace(m[1]))
+			expr := fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], allVariables("").Replace(m[1]))
 			out = append(out, query{d.UID + " " + v.Name, expr})
 		}
 	}
