@@ -198,8 +198,10 @@ func TestARestoredStateIsNotConverted(t *testing.T) {
 		e.get("slurm", c)
 		c.Annotations = podspec.MergeMaps(c.Annotations, map[string]string{v1beta1.AnnotationRestoredState: "24.11"})
 		e.get("slurm-controller", set)
-		set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{}
+		set.Spec.Replicas = new(int32(0))
 		err := errors.Join(e.store.Update(t.Context(), c), e.store.Update(t.Context(), set))
+		set.Status = appsv1.StatefulSetStatus{}
+		err = errors.Join(err, e.store.Status().Update(t.Context(), set))
 		if isDeleted {
 			err = errors.Join(err, e.store.Delete(t.Context(), set))
 		}
