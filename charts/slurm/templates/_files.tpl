@@ -60,7 +60,9 @@ exit 0
 {{- $dcgm := .root.Values.vendor.nvidia.dcgm -}}
 {{- $hasGPUs := false -}}
 {{- range $resource, $count := dig "resources" "limits" dict (.nodeset.slurmd | default dict) }}{{ if hasPrefix "nvidia.com/" $resource }}{{ $hasGPUs = true }}{{ end }}{{ end -}}
-{{- if and $dcgm.enabled $hasGPUs -}}
+{{- $isMounted := false -}}
+{{- range (.nodeset.slurmd | default dict).volumeMounts }}{{ if eq .mountPath $dcgm.jobMappingDir }}{{ $isMounted = true }}{{ end }}{{ end -}}
+{{- if and $dcgm.enabled $hasGPUs (not $isMounted) -}}
 volumes:
   - name: dcgm-job-mapping
     hostPath: {path: {{ $dcgm.jobMappingDir | quote }}, type: DirectoryOrCreate}

@@ -203,6 +203,32 @@ func TestConfigurationOfTheChart(t *testing.T) {
 	}
 }
 
+// TestWorkersWithGPUsHaveTheFolderOfDCGM, once, also if the NodeSet mounts it itself.
+func TestWorkersWithGPUsHaveTheFolderOfDCGM(t *testing.T) {
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	writeFile(t, values, `vendor: {nvidia: {dcgm: {enabled: true}}}
+nodesetDefaults: {slurmd: {resources: {limits: {nvidia.com/mig-3g.20gb: 1}}}}
+nodesets:
+  gpu: {slurmd: {volumeMounts: [{name: scratch, mountPath: /scratch}]}, podSpec: {volumes: [{name: scratch, emptyDir: {}}]}}
+  own: {slurmd: {volumeMounts: [{name: mine, mountPath: /var/lib/dcgm-exporter/job-mapping}]}, podSpec: {volumes: [{name: mine, emptyDir: {}}]}}
+  cpu: {slurmd: {resources: null}}
+`)
+	text, err := renderChart(t, "slurm", "--values", values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"gpu": "scratch dcgm-job-mapping", "own": "mine", "cpu": ""} {
+		set := objectsOfKind[v1beta1.NodeSet](t, text, "NodeSet")["test-slurm-worker-"+name]
+		spec, slurmd := string(set.Spec.Template.Spec.Raw), string(set.Spec.Slurmd.Raw)
+		for _, volume := range []string{"scratch", "mine", "dcgm-job-mapping"} {
+			has := slices.Contains(strings.Fields(want), volume)
+			if strings.Contains(spec, `"name":"`+volume+`"`) != has || strings.Contains(slurmd, `"name":"`+volume+`"`) != has {
+				t.Errorf("%s, %s: %s and %s", name, volume, spec, slurmd)
+			}
+		}
+	}
+}
+
 // TestTheNotesNameSecretsThatNobodyMakes: keys that the operator is not to generate have the names of Slinky's chart.
 func TestTheNotesNameSecretsThatNobodyMakes(t *testing.T) {
 	warnings := filepath.Join(t.TempDir(), "warnings.yaml")
