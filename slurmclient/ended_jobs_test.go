@@ -25,7 +25,7 @@ type endedJobsServer struct {
 	padding string
 }
 
-func (e *endedJobsServer) answer(r *http.Request) (reply, error) {
+func (e *endedJobsServer) answerQuery(r *http.Request) (reply, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	from, fromErr := strconv.ParseInt(strings.TrimPrefix(q.Get("start_time"), "uts"), 10, 64)
 	to, toErr := strconv.ParseInt(strings.TrimPrefix(q.Get("end_time"), "uts"), 10, 64)
@@ -48,7 +48,7 @@ func (e *endedJobsServer) answer(r *http.Request) (reply, error) {
 func TestEndedJobsAreAskedForByState(t *testing.T) {
 	for version, first := range map[string]string{"v0.0.40": "COMPLETED uts100 uts139", "v0.0.45": "COMPLETED 100 139"} {
 		server := &endedJobsServer{}
-		list, err := newTestClient(t, version, server.answer).EndedJobs(t.Context(), 100, 139)
+		list, err := newTestClient(t, version, server.answerQuery).EndedJobs(t.Context(), 100, 139)
 		if err != nil || len(list.Items) != 40 || server.asked[0] != first || len(server.asked) != len(slurm.EndStates()) {
 			t.Errorf("%s: %d jobs, %v, asked %q", version, len(list.Items), err, server.asked)
 		}
@@ -58,7 +58,7 @@ func TestEndedJobsAreAskedForByState(t *testing.T) {
 func TestTooManyEndedJobsAreReadInParts(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(128 << 20)) // a quarter of it is the limit of an answer
 	server := &endedJobsServer{padding: strings.Repeat("x", 3<<20)}
-	list, err := newTestClient(t, "v0.0.45", server.answer).EndedJobs(t.Context(), 101, 120)
+	list, err := newTestClient(t, "v0.0.45", server.answerQuery).EndedJobs(t.Context(), 101, 120)
 	var ids []uint32
 	for _, j := range list.Items {
 		ids = append(ids, j.ID)
@@ -77,7 +77,7 @@ func TestReadingsOfEndedJobsOverlap(t *testing.T) {
 			if fails.Load() {
 				return reply{}, fmt.Errorf("no route to host")
 			}
-			return server.answer(r)
+			return server.answerQuery(r)
 		}, slurmclient.CacheConfig{Resources: []slurmclient.Resource{slurmclient.EndedJobs}})
 		defer stop()
 		begin := time.Now()

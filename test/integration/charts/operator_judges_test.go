@@ -29,8 +29,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/restapi"
 )
 
-// newJudge returns the operator's reconciler of an object, and nil for kinds that no reconciler here has.
-func newJudge(o client.Object, store *kubetest.Store) reconcile.Reconciler {
+// newReconciler returns the operator's reconciler of an object, and nil for kinds that no reconciler here has.
+func newReconciler(o client.Object, store *kubetest.Store) reconcile.Reconciler {
 	readAgent := func(context.Context, string) (configagent.Status, error) {
 		return configagent.Status{}, errors.New("there are no pods")
 	}
@@ -48,8 +48,8 @@ func newJudge(o client.Object, store *kubetest.Store) reconcile.Reconciler {
 	return nil
 }
 
-// judge has the operator's own reconcilers observe and render what a chart has rendered, and returns what they say against it.
-func judge(t *testing.T, text string) map[string]string {
+// askReconcilers has the operator's own reconcilers observe and render what a chart has rendered, and returns what they say against it.
+func askReconcilers(t *testing.T, text string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	count := len(readObjects(t, text))
@@ -60,7 +60,7 @@ func judge(t *testing.T, text string) map[string]string {
 		others = append(others, missingReferences(all)...)
 		others = append(others, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
 		store := kubetest.NewStore(t, owner, others...)
-		reconciler := newJudge(owner, store)
+		reconciler := newReconciler(owner, store)
 		if reconciler == nil {
 			continue
 		}
@@ -183,7 +183,7 @@ func TestTheOperatorAcceptsWhatChartsRender(t *testing.T) {
 	for _, file := range goldens {
 		text := string(readFile(t, file))
 		judgedObjects += strings.Count(text, "\napiVersion: slinky.slurm.net/")
-		for object, verdict := range judge(t, text) {
+		for object, verdict := range askReconcilers(t, text) {
 			t.Errorf("%s: %s: %s", file, object, verdict)
 		}
 	}

@@ -52,7 +52,7 @@ func TestTheValuesOfSlinkysReleasesAreAccepted(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		for object, verdict := range judge(t, text) {
+		for object, verdict := range askReconcilers(t, text) {
 			t.Errorf("%s: the operator says of %s: %s", file, object, verdict)
 		}
 	}
@@ -86,6 +86,10 @@ func readDifferences(t *testing.T) []*difference {
 	return out
 }
 
+// withDefaultImage are value sets without a repository or a tag of slurmctld's image. Slinky's chart refuses them, and this one
+// takes its own.
+var withDefaultImage = []int{46, 47, 48}
+
 // TestValueSetsOfSlinkyRenderTheSameObjects compares object by object. What differs is in a table of the documentation, and
 // every row of the table is a difference.
 func TestValueSetsOfSlinkyRenderTheSameObjects(t *testing.T) {
@@ -100,13 +104,15 @@ func TestValueSetsOfSlinkyRenderTheSameObjects(t *testing.T) {
 				if set.Refused {
 					mu.Lock()
 					defer mu.Unlock()
-					refused++
+					if refused++; (err == nil) != slices.Contains(withDefaultImage, set.ID) {
+						t.Errorf("Slinky's chart refuses it, and here the error is %v", err)
+					}
 					return
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				for object, verdict := range judge(t, text) {
+				for object, verdict := range askReconcilers(t, text) {
 					t.Errorf("the operator says of %s: %s", object, verdict)
 				}
 				found := compareObjects(set.Objects, decodeMaps(t, text))
@@ -152,7 +158,7 @@ func compareObjects(theirs, ours []map[string]any) []foundDifference {
 			continue
 		}
 		for _, path := range slices.Sorted(maps.Keys(merged(a[object], b[object]))) {
-			if x, y := a[object][path], b[object][path]; x != y && !isSameImage(x, y) {
+			if x, y := a[object][path], b[object][path]; x != y && !isSameImage(x, y) && !(kind+path == "Controller.spec.extraConf" && isSameConf(x, y)) {
 				out = append(out, foundDifference{kind + " " + path, x, y})
 			}
 		}
@@ -184,28 +190,41 @@ func isSameImage(theirs, ours any) bool {
 	return isX && isY && m != nil && n != nil && m[1] == n[1] && (m[2] == n[2] || m[2] == "26.05-ubuntu26.04")
 }
 
+// isSameConf reports whether the lines of slurm.conf are the same, but for those that define NodeSets, by their names in the
+// values, and the partition slinky of a NodeSet.
+func isSameConf(theirs, ours any) bool {
+	lines := func(text any) []string {
+		all, _ := text.(string)
+		all = regexp.MustCompile(`Nodes=\S*-worker-`).ReplaceAllString(all, "Nodes=")
+		return slices.DeleteFunc(strings.Split(strings.TrimSpace(all), "\n"), func(line string) bool {
+			return line == "" || strings.HasPrefix(line, "NodeSet=") || strings.HasPrefix(line, "PartitionName=slinky ")
+		})
+	}
+	return slices.Equal(lines(theirs), lines(ours))
+}
+
 // byName returns the fields of objects by kind and name.
 func byName(objects []map[string]any) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for _, o := range objects {
 		metadata, _ := o["metadata"].(map[string]any)
 		fields := map[string]any{}
-		flatten("", o, fields)
+		collectFields("", o, fields)
 		out[fmt.Sprint(o["kind"], " ", metadata["name"])] = fields
 	}
 	return out
 }
 
-// flatten collects the fields of a value by their paths, without labels of Helm. References to ConfigMaps, whose files are
+// collectFields collects the fields of a value by their paths, without labels of Helm. References to ConfigMaps, whose files are
 // sorted by name, have no order.
-func flatten(path string, value any, into map[string]any) {
+func collectFields(path string, value any, into map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, below := range value {
 			if path == ".metadata.labels" && (strings.HasPrefix(key, "helm.sh/") || strings.HasPrefix(key, "app.kubernetes.io/")) {
 				continue
 			}
-			flatten(path+"."+key, below, into)
+			collectFields(path+"."+key, below, into)
 		}
 	case []any:
 		for i, below := range value {
@@ -213,7 +232,7 @@ func flatten(path string, value any, into map[string]any) {
 				into[fmt.Sprint(path, "[", ref["name"], "]")] = true
 				continue
 			}
-			flatten(fmt.Sprint(path, "[", i, "]"), below, into)
+			collectFields(fmt.Sprint(path, "[", i, "]"), below, into)
 		}
 	case string:
 		if value != "" {
