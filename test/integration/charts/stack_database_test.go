@@ -24,6 +24,7 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 		{"slurm.accounting.enabled=false", false, false},
 		{"slurm.accounting.external=true", false, false},
 		{"slurm.accounting.storageConfig.host=db.example.com", false, false},
+		{"slurm.accounting.storageConfig=null", false, false},
 		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, false},
 	} {
 		text, err := renderChart(t, "slurm-stack", setValues(tc.values)...)
