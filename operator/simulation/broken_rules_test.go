@@ -57,6 +57,8 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 			said.StateRelease = "" // which the annotation would not outweigh
 			return said, err
 		}, from: 5122}, "gets "},
+		"a copy of a state counts while a daemon may convert it": {breakage{read: onRead(stopForCopy), write: keepStarted,
+			settles: true}, "gets the state of"},
 		"the state is told to be older than it is": {breakage{agent: func(_ *simulation, said configagent.Status,
 			err error) (configagent.Status, error) {
 			if said.StateRelease != "" {
@@ -175,6 +177,25 @@ func onRead[T client.Object](change func(*simulation, T)) func(*simulation, clie
 // readAsStopped reads a StatefulSet as one without pods.
 func readAsStopped(_ *simulation, set *appsv1.StatefulSet) {
 	set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
+}
+
+// stopForCopy reads a StatefulSet as one without pods while a copy of its daemon's state is to come with another image.
+func stopForCopy(w *simulation, set *appsv1.StatefulSet) {
+	kind, image := daemonOf(&set.Spec.Template)
+	o := w.objectOf(kind)
+	if o != nil && o.GetAnnotations()[v1beta1.AnnotationRestoredState] != "" && image != w.images[kind] {
+		readAsStopped(w, set)
+	}
+}
+
+// keepStarted has a StatefulSet that the operator stops go on.
+func keepStarted(_ *simulation, next *write) bool {
+	if spec, isSpec := next.content["spec"].(map[string]any); isSpec && next.kind == "StatefulSet" {
+		if replicas, isNumber := spec["replicas"].(float64); isNumber && replicas == 0 {
+			spec["replicas"] = 1
+		}
+	}
+	return true
 }
 
 // withoutWrite leaves out writes.

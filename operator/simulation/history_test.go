@@ -40,7 +40,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 	}
 	for _, event := range []string{"a daemon gets another image", "the operator is killed at a write",
 		"the operator sees objects late", "a rotation ends", "a Controller is gone", "a pod ends",
-		"a revision is held", "a held revision is in force", "a revision is forced"} {
+		"a revision is held", "a held revision is in force", "a revision is forced", "a cluster gets the copies of its states"} {
 		if counts[event] == 0 {
 			t.Errorf("in no history there is this: %s", event)
 		}

@@ -39,6 +39,15 @@ func (w *simulation) settle() {
 	}
 	w.correctSpecs()
 	w.dropOddClaims()
+	w.rest()
+	w.checkRest()
+	if w.failure == "" && w.chance(25) {
+		w.rollBack()
+	}
+}
+
+// rest takes everything on until nothing is written any more.
+func (w *simulation) rest() {
 	for round := 0; ; round++ {
 		before := w.api.version + w.podChanges
 		w.now = w.now.Add(5 * time.Second)
@@ -47,17 +56,40 @@ func (w *simulation) settle() {
 		}
 		w.reconcileAll()
 		w.checkKeys()
-		if w.failure != "" {
+		if w.failure != "" || w.api.version+w.podChanges == before {
 			return
-		}
-		if w.api.version+w.podChanges == before {
-			break
 		}
 		if round == maxRounds {
 			w.failf("after %d rounds the operator is not at rest", round)
 			return
 		}
 	}
+}
+
+// rollBack has users take a cluster at rest back to an older release with copies of its states, the way that the documentation
+// says, which succeeds, or with daemons that they start again, and has it come to rest. The cluster then gets one image again.
+func (w *simulation) rollBack() {
+	image := pick(w, slurmImages...)
+	stateful := []string{v1beta1.KindController, v1beta1.KindAccounting}
+	if slices.ContainsFunc(stateful, func(kind string) bool { return releaseIn(image).Compare(w.states[kind]) >= 0 }) {
+		return
+	}
+	asDocumented := true
+	for _, kind := range kinds {
+		if w.wantImage(kind, image); slices.Contains(stateful, kind) && !w.restoreState(kind, image) {
+			asDocumented = false
+		}
+	}
+	w.counts["a cluster is taken back"]++
+	if w.rest(); asDocumented && w.failure == "" {
+		w.checkRest()
+		w.counts["a cluster gets the copies of its states"]++
+	}
+	if w.failure != "" {
+		return
+	}
+	w.correctSpecs()
+	w.rest()
 	w.checkRest()
 }
 

@@ -94,7 +94,7 @@ func (w *simulation) userEvent() {
 	case 9:
 		w.rotate()
 	case 10:
-		w.restoreState(pick(w, v1beta1.KindController, v1beta1.KindAccounting))
+		w.restoreOrForget(pick(w, v1beta1.KindController, v1beta1.KindAccounting))
 	case 11:
 		w.deleteSomething()
 	case 12:
@@ -229,23 +229,30 @@ func (w *simulation) rotate() {
 	}
 }
 
-// restoreState puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
-// It does so in the way that the documentation says, with the daemon stopped, or starts the daemon again, which converts the copy.
-func (w *simulation) restoreState(kind string) {
+// restoreOrForget puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
+func (w *simulation) restoreOrForget(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
 		w.annotate(kind, v1beta1.AnnotationRestoredState, "")
 		delete(w.restored, kind)
 		return
 	}
+	w.restoreState(kind, image)
+}
+
+// restoreState puts a copy of an older state in the place of a daemon's, and asks for its image. It does so in the way that the
+// documentation says, with the daemon stopped, or starts the daemon again, which converts the copy. It reports which.
+func (w *simulation) restoreState(kind, image string) (isStopped bool) {
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
 	value := releaseIn(image).String()
 	if w.restored[kind] != value { // it serves once
 		w.copies[kind] = releaseIn(image)
 	}
-	w.endDaemon(kind, w.chance(60))
+	isStopped = w.chance(60)
+	w.endDaemon(kind, isStopped)
 	w.annotate(kind, v1beta1.AnnotationRestoredState, value)
 	w.wantImage(kind, image)
+	return isStopped
 }
 
 // endDaemon waits until the pods of a daemon are gone, and stops it if told: it scales the StatefulSet to zero. The operator does
