@@ -115,6 +115,7 @@ func (w *simulation) correctSpecs() {
 	for _, kind := range kinds {
 		w.images[kind] = newest
 		w.annotate(kind, v1beta1.AnnotationRestoredState, "")
+		delete(w.restored, kind)
 		w.annotate(kind, v1beta1.AnnotationImageReleases, siteImage+"=26.05")
 		w.changeObject(kind, w.setSpec)
 	}
