@@ -22,6 +22,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/internal/flags"
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/daemon"
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/configagent/inuse"
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
@@ -101,7 +102,8 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 			Overridden: state("drained_partitions")},
 		Serves: o.slurmctld.CheckServes}
 	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
-		GateFile: o.slurmctld.Gate.File, Silence: inuse.NewSilence(o.slurmctld.IsRunning, time.Now), Log: log}
+		GateFile: o.slurmctld.Gate.File, Silence: inuse.NewSilence(o.slurmctld.IsRunning, time.Now),
+		ReachesSlurmdbd: daemon.ReachesSlurmdbd, Log: log}
 }
 
 // serve applies configuration until the context ends.

@@ -138,7 +138,7 @@ func (o Observation) following(agent Agent) string {
 
 // wayOut returns how to force a revision that is held for a reason, empty if it cannot be forced.
 func (o Observation) wayOut(reason string) string {
-	if o.Object == "" || reason == v1beta1.ReasonNameTaken {
+	if o.Object == "" || reason == v1beta1.ReasonNameTaken || reason == v1beta1.ReasonSlurmdbdDown {
 		return ""
 	}
 	return fmt.Sprintf("; to apply it now and end these jobs: kubectl annotate %s --overwrite %s=%s", o.Object,

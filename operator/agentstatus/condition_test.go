@@ -93,6 +93,9 @@ func TestConfigApplied(t *testing.T) {
 			Reason: "PartitionInUse", Message: "revision new is not applied: job 5; to apply it now and end these jobs: " +
 				"kubectl annotate controllers.slinky.slurm.net -n ns c --overwrite slinky.slurm.net/force-revision=new; " +
 				"revision old stays in force"}, false},
+		{"it waits for slurmdbd, without which slurmctld would not start", nil, []Agent{{Status: configagent.Status{Wanted: "new",
+			Applied: "old", Held: &configagent.Held{Reason: "SlurmdbdDown", Message: "it adds TRES"}}}}, metav1.Condition{Status: "False",
+			Reason: "SlurmdbdDown", Message: "revision new is not applied: it adds TRES; revision old stays in force"}, false},
 		{"it is in force, and its hand-out is held", nil, []Agent{{Status: configagent.Status{Wanted: "new", Applied: "new",
 			Held: &configagent.Held{Reason: "GresInUse", Message: "job 5"}}}}, metav1.Condition{Status: "False",
 			Reason: "GresInUse", Message: "revision new is in force, but: job 5; to apply it now and end these jobs: " +

@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/shape"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
@@ -114,7 +115,8 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller, fi
 			continue
 		}
 		workers += scaling.MaxWorkers(n, hpas.Items)
-		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH()}
+		workerShape, _ := shape.OfNodeSet(n)
+		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH(), GRES: workerShape.GRES}
 		if p := n.Spec.Partition; p != nil {
 			s.HasPartition, s.PartitionOptions = p.Enabled, p.Config
 		}

@@ -27,7 +27,9 @@ func (s *observation) recordShape() observed.RecordShape {
 	if s.problem.Reason != "" {
 		return observed.RecordShape{}
 	}
-	return recordShapeOf(s.input)
+	out := recordShapeOf(s.input)
+	out.KnowsKinds = s.nodeSet.Spec.ControllerRef != nil && !s.externalController
+	return out
 }
 
 func recordShapeOf(in render.Input) observed.RecordShape {

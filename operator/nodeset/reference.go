@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +23,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 // problemError is a problem with an object that a NodeSet refers to.
@@ -79,7 +84,23 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	}
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
+	if err == nil && len(s.awaitedGRES) > 0 {
+		err = problemError{status.Problem{Reason: v1beta1.ReasonWaitingForConfig, Message: fmt.Sprintf("slurmctld does not know the "+
+			"kinds of GRES %s yet, and workers would have none for good: condition ConfigApplied of Controller %s says what its configuration "+
+			"waits for", strings.Join(s.awaitedGRES, ", "), s.clusterRef)}}
+	}
 	return err
+}
+
+// awaitedGRES returns the kinds of GRES of a NodeSet that the configuration in force lacks: slurmctld gives a worker that registers before
+// none, and keeps that (measured: docs/development/slurm.md). Where it is unknown what is in force, nothing is waited for.
+func awaitedGRES(n *v1beta1.NodeSet, c *v1beta1.Controller) []string {
+	applied := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionConfigApplied)
+	if c.Spec.External || applied == nil || applied.Status == metav1.ConditionUnknown {
+		return nil
+	}
+	have, _ := shape.OfNodeSet(n)
+	return slices.DeleteFunc(slurmconf.GRESKinds(have.GRES), func(kind string) bool { return slices.Contains(c.Status.GresTypes, kind) })
 }
 
 func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (refs.Slurmctld, error) {
@@ -87,7 +108,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return refs.Slurmctld{}, err
 	}
-	s.externalController = c.Spec.External
+	s.externalController, s.awaitedGRES = c.Spec.External, awaitedGRES(s.nodeSet, c)
 	if err := r.observeNames(ctx, s, c); err != nil {
 		return refs.Slurmctld{}, err
 	}

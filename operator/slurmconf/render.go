@@ -13,6 +13,8 @@ type assignment struct {
 	name, value string
 	// options follow the value of a record. They are written as they are.
 	options string
+	// followsTheirs has the line follow that of the user, in the place of which Slurm takes it.
+	followsTheirs bool
 }
 
 // line returns the assignment as it stands in a file. It fails if Slurm could not read it, or would
@@ -147,10 +149,12 @@ func renderFile(ours []assignment, user userText) (string, error) {
 	for _, a := range ours {
 		to := &head
 		if s, has := theirs[Setting{Name: a.name, Value: a.value}.key()]; has {
-			if !lists[strings.ToLower(a.name)] {
+			switch {
+			case lists[strings.ToLower(a.name)]:
+				a.value = strings.Join(MergeLists(SplitList(a.value), SplitList(s.Value)), ",")
+			case !a.followsTheirs:
 				continue
 			}
-			a.value = strings.Join(MergeLists(SplitList(a.value), SplitList(s.Value)), ",")
 			to = &tail
 		}
 		line, err := a.line()

@@ -107,6 +107,55 @@ PartitionName=big Nodes=big
 	}
 }
 
+// TestGRESOfNodeSets: slurmctld knows the GRES of the NodeSets and accounts them, unless the user says what it knows and accounts.
+func TestGRESOfNodeSets(t *testing.T) {
+	gpus := []NodeSet{{Name: "a", GRES: "gpu:h100:4,shard:8"}, {Name: "b", GRES: "gpu:2(S:0-1)"},
+		{Name: "c", GRES: "gpu:a100_3g.20gb:2,nic:no_consume:1K,=:1,fpga"}}
+	for _, tc := range []struct {
+		name, accounting, extra string
+		nodeSets                []NodeSet
+		want                    string
+	}{
+		{"none", "a.team", "", []NodeSet{{Name: "a"}}, ""},
+		{"some", "a.team", "", gpus, "GresTypes=fpga,gpu,nic,shard\n" +
+			"AccountingStorageTRES=gres/fpga,gres/gpu,gres/gpu:a100_3g.20gb,gres/gpu:h100,gres/nic,gres/shard\n"},
+		{"without accounting", "", "", gpus[:1], "GresTypes=gpu,shard\n"},
+		{"given", "a.team", "grestypes=gpu,shard,mps\nAccountingStorageTRES=gres/gpu\n", gpus[:1],
+			"grestypes=gpu,shard,mps\nAccountingStorageTRES=gres/gpu\n"},
+		{"given in part", "a.team", "GresTypes=mps,gpu\n", gpus[:1], "AccountingStorageTRES=gres/gpu,gres/gpu:h100,gres/shard\n" +
+			"GresTypes=mps,gpu\nGresTypes=mps,gpu,shard\n"},
+		{"given in part in a file", "", "Include gres-types.conf\n", gpus[:1], "Include gres-types.conf\nGresTypes=mps,gpu,shard\n"},
+		{"weights name others", "a.team", "PriorityWeightTRES=CPU=1000,GRES/gpu=3000\n" +
+			`PartitionName=x Nodes=ALL TRESBillingWeights="CPU=1.0,License/matlab=2" AllowQos=gres/x` + "\n",
+			[]NodeSet{{Name: "a", HasPartition: true, PartitionOptions: "TRESBillingWeights=GRES/nic=1.5"}},
+			"AccountingStorageTRES=gres/gpu,gres/nic,license/matlab\nPriorityWeightTRES=CPU=1000,GRES/gpu=3000\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := newSlurmConf(func(c *SlurmConf) {
+				c.Accounting, c.AccountingPort, c.NodeSets, c.Extra = tc.accounting, 6819, tc.nodeSets, tc.extra
+				c.ExtraFiles = map[string]string{"gres-types.conf": "GresTypes=mps,gpu\n"}
+			}).Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines strings.Builder
+			for line := range strings.Lines(got) {
+				for _, word := range []string{"grestypes", "accountingstoragetres", "priorityweight"} {
+					if strings.HasPrefix(strings.ToLower(line), word) {
+						lines.WriteString(line)
+					}
+				}
+				if strings.HasPrefix(line, "Include") {
+					lines.WriteString(line)
+				}
+			}
+			if diff := cmp.Diff(tc.want, lines.String()); diff != "" {
+				t.Errorf("%s\n%s", diff, got)
+			}
+		})
+	}
+}
+
 func TestRenderSlurmConfRefuses(t *testing.T) {
 	partition := func(options string) func(*SlurmConf) {
 		return func(c *SlurmConf) {

@@ -80,6 +80,8 @@ type NodeSet struct {
 	// HasPartition says that it has a partition of its own, with these options.
 	HasPartition     bool
 	PartitionOptions string
+	// GRES is that of its Slurm nodes, such as "gpu:h100:4", empty for none.
+	GRES string
 	// HasSSH says that users can log in to its workers.
 	HasSSH bool
 }
@@ -104,6 +106,7 @@ func (c SlurmConf) Render() (string, error) {
 			ours = append(ours, assignment{name: scripts.option, value: scripts.dir + name})
 		}
 	}
+	ours = append(ours, c.gresAssignments(ParseFiles(c.ExtraFiles, c.Extra))...)
 	for _, n := range c.NodeSets {
 		if strings.EqualFold(n.Name, "all") {
 			return "", fmt.Errorf("a NodeSet must not be called %s, by which Slurm means all nodes", n.Name)

@@ -24,7 +24,7 @@ type option func(*observation)
 func newObservation(options ...option) observation {
 	s := observation{
 		nodeSet: &v1beta1.NodeSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1,
+			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 2,
 				Annotations:   map[string]string{},
 				ManagedFields: []metav1.ManagedFieldsEntry{replicasOwner("kubectl-create", "")}},
 			Spec: v1beta1.NodeSetSpec{Replicas: new(int32)},
@@ -52,6 +52,9 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 		}},
 	}
 }
+
+// isNew makes the NodeSet one whose spec nobody has changed yet.
+func isNew(s *observation) { s.nodeSet.Generation = 1 }
 
 // withUnseenZero makes the zero one that began after the last leader wrote the condition, with replicas, two
 // minutes ago. The HPA was created one minute ago.

@@ -68,9 +68,13 @@ func (c Config) plan(now time.Time, s observation) actions {
 		return actions{condition: conditionUnknown(v1beta1.ReasonInvalidAnnotation, "%v", err)}
 	}
 	var out actions
-	if scaling.SpecReplicas(s.nodeSet) == 0 {
+	switch {
+	case scaling.BeginsAtZero(s.nodeSet, s.hpas):
+		return actions{replicas: new(int32), requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonBeginsAtZero,
+			"it is new, and HPA %s allows no replicas: it begins at zero, and wakes when jobs need it", s.hpas[0].Name)}
+	case scaling.SpecReplicas(s.nodeSet) == 0:
 		out = c.planAtZero(now, s, w)
-	} else {
+	default:
 		out = c.planAboveZero(now, s, w)
 	}
 	if w.scalesUpAtOnce && w.wake != v1beta1.WakeNever {

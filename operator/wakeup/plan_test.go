@@ -32,6 +32,10 @@ func TestPlan(t *testing.T) {
 		again    time.Duration
 		claim    bool
 	}{
+		// New.
+		{"created, and nothing is known of the demand", []option{withReplicas(1), isNew}, 0, "BeginsAtZero", pollInterval, false},
+		{"created, with work", []option{withReplicas(1), isNew, withDemand(3, 0)}, 0, "BeginsAtZero", pollInterval, false},
+		{"created with an HPA that keeps one", []option{withReplicas(1), isNew, withMinReplicas(1)}, unchanged, "NotNeeded", 0, false},
 		// At zero.
 		{"created at zero, with work", []option{withDemand(3, 0)}, 3, "Woken", pollInterval, false},
 		{"created at zero, without work", []option{withDemand(0, 0)}, unchanged, "NotNeeded", pollInterval, false},
@@ -195,7 +199,7 @@ func TestOrderOfHPAsDoesNotMatter(t *testing.T) {
 // statuses is the status that belongs to each reason.
 var statuses = map[string]metav1.ConditionStatus{
 	"Woken": "True", "NotNeeded": "False", "Paused": "False", "NeverWake": "False", "NoAutoscaler": "False",
-	"SeveralAutoscalers": "False", "TakenToZero": "False", "DemandUnknown": "Unknown", "InvalidAnnotation": "Unknown",
+	"SeveralAutoscalers": "False", "TakenToZero": "False", "BeginsAtZero": "False", "DemandUnknown": "Unknown", "InvalidAnnotation": "Unknown",
 }
 
 // writtenReplicas returns what replicas become, or leave.

@@ -25,6 +25,7 @@ func randomObservation(r *rand.Rand) observation {
 	if v := pickOne(r, "", "10m", "10m", "0", "x"); v != "" {
 		withAnnotation(v1beta1.AnnotationZeroAfter, v)(&s)
 	}
+	s.nodeSet.Generation = pickOne[int64](r, 1, 2, 2, 2)
 	s.hpas[0].Spec.MaxReplicas = pickOne[int32](r, 1, 2, 10)
 	s.nodeSet.Spec.MaxReplicas = pickOne(r, nil, nil, nil, new(int32), new(int32(1)))
 	s.nodeSet.Status.SlurmAllocated = pickOne[int32](r, 0, 0, 0, 2)
@@ -56,7 +57,7 @@ func randomObservation(r *rand.Rand) observation {
 func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cfg := DefaultConfig()
-	woken, zeroed := 0, 0
+	woken, zeroed, begun := 0, 0, 0
 	for range 50_000 {
 		s := randomObservation(r)
 		d := cfg.plan(now, s)
@@ -73,6 +74,11 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		case len(s.hpas) != 1, s.nodeSet.DeletionTimestamp != nil,
 			s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
 			t.Fatalf("wrote to a NodeSet that we do not scale: %+v", s)
+		case scaling.BeginsAtZero(s.nodeSet, s.hpas):
+			begun++
+			if was != 1 || n != 0 || scaling.MinReplicas(&s.hpas[0]) != 0 {
+				t.Fatalf("%d replicas become %d at the beginning: %+v", was, n, s)
+			}
 		case s.demand.err != nil, age > cfg.StaleAfter:
 			t.Fatalf("wrote although the demand is unknown: %+v", s)
 		case s.nodeSet.Annotations[v1beta1.AnnotationWake] == v1beta1.WakeNever:
@@ -99,8 +105,8 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 			t.Fatalf("wrote without a condition or a requeue: %+v", d)
 		}
 	}
-	if woken < 100 || zeroed < 100 {
-		t.Errorf("only %d were woken and %d scaled to zero: the test covers too little", woken, zeroed)
+	if woken < 100 || zeroed < 100 || begun < 100 {
+		t.Errorf("only %d were woken, %d scaled to zero and %d begun: the test covers too little", woken, zeroed, begun)
 	}
 }
 
@@ -115,11 +121,15 @@ func TestActionsAreNotRepeated(t *testing.T) {
 		}
 		if first.replicas != nil {
 			s.nodeSet.Spec.Replicas = first.replicas
+			s.nodeSet.Generation++
 		}
 		withClaim(&s)
 		s.idle = first.idle
 		withWakeUpCondition(first.condition.status, first.condition.reason, first.condition.message)(&s)
 		second := cfg.plan(now, s)
+		if first.condition.reason == v1beta1.ReasonBeginsAtZero && second.condition.reason == v1beta1.ReasonWoken {
+			continue // jobs need it from the beginning
+		}
 		if second.replicas != nil || second.claimZero {
 			t.Fatalf("replicas are written again: %+v, then %+v", first, second)
 		}

@@ -25,6 +25,8 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonReferenceNotFound (False): an object or key to which the spec refers does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonWaitingForConfig (False): slurmctld does not know the GRES of the workers yet. New ones wait for its configuration.
+	ReasonWaitingForConfig = "WaitingForConfig"
 	// ReasonInvalidCertificate (False): the certificate that the spec names does not fit, has ended or cannot be
 	// read.
 	ReasonInvalidCertificate = "InvalidCertificate"
@@ -89,6 +91,8 @@ const (
 	// ReasonTakenToZero (False): the NodeSet was idle for AnnotationZeroAfter, and the operator set it to
 	// zero.
 	ReasonTakenToZero = "TakenToZero"
+	// ReasonBeginsAtZero (False): the NodeSet is new, and its HPA allows no replicas: the operator set it to zero before it had a worker.
+	ReasonBeginsAtZero = "BeginsAtZero"
 	// ReasonDemandUnknown (Unknown): there is no recent value of the demand.
 	ReasonDemandUnknown = "DemandUnknown"
 	// ReasonInvalidAnnotation (Unknown): an annotation is invalid. The operator does nothing until it is
@@ -201,6 +205,9 @@ const (
 	// ReasonReservationInUse (False): the configuration removes partitions, static nodes or licenses of reservations. It is applied
 	// when these have ended, or with AnnotationForceRevision.
 	ReasonReservationInUse = "ReservationInUse"
+	// ReasonSlurmdbdDown (False): the configuration has TRES that slurmdbd must make, or turns accounting on, and slurmdbd does not
+	// answer: slurmctld would end whenever it starts. It is applied when slurmdbd answers.
+	ReasonSlurmdbdDown = "SlurmdbdDown"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.
 	ReasonTooManyJobs = "TooManyJobs"

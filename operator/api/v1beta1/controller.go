@@ -202,4 +202,10 @@ type ControllerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	ReleaseStatus `json:",inline"`
+
+	// gresTypes are the kinds of generic resources that slurmctld knows: those of GresTypes in the configuration that was last in force.
+	// NodeSets with others wait for them.
+	// +optional
+	// +listType=set
+	GresTypes []string `json:"gresTypes,omitempty"`
 }

@@ -120,41 +120,51 @@ func messageTimeout(live string) time.Duration {
 // hasSlurmdbd reports whether the slurm.conf in a folder names a slurmdbd.
 func hasSlurmdbd(live string) bool {
 	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf")) //nolint:gosec // see Slurmctld
-	return err == nil && slurmdbdAddress(string(conf)) != ""
+	return err == nil && len(slurmdbdAddresses(slurmconf.ParseSettings(string(conf)))) > 0
 }
 
-// reachesSlurmdbd reports whether slurmdbd accepts connections, or there is none.
+// reachesSlurmdbd reports whether the slurmdbd of the slurm.conf in a folder accepts connections, or there is none.
 func reachesSlurmdbd(ctx context.Context, live string) bool {
 	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf"))
-	if err != nil {
-		return false
-	}
-	address := slurmdbdAddress(string(conf))
-	if address == "" {
-		return true
-	}
-	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false
-	}
-	return connection.Close() == nil
+	return err == nil && ReachesSlurmdbd(ctx, slurmconf.ParseSettings(string(conf)))
 }
 
-// slurmdbdAddress returns where slurm.conf says that slurmdbd is, empty if there is none.
-func slurmdbdAddress(conf string) string {
-	host, port, kind := "localhost", "6819", ""
-	for _, setting := range slurmconf.ParseSettings(conf) {
+// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf, or its backup, accepts connections, or there is none. It
+// blocks for at most dialTimeout for each of them.
+func ReachesSlurmdbd(ctx context.Context, settings []slurmconf.Setting) bool {
+	addresses := slurmdbdAddresses(settings)
+	for _, address := range addresses {
+		connection, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+		if err == nil && connection.Close() == nil {
+			return true
+		}
+	}
+	return len(addresses) == 0
+}
+
+// dialTimeout is how long slurmdbd may take to accept a connection.
+const dialTimeout = 5 * time.Second
+
+// slurmdbdAddresses returns where settings say that slurmdbd and its backup are.
+func slurmdbdAddresses(settings []slurmconf.Setting) []string {
+	host, backup, port, kind := "localhost", "", "6819", ""
+	for _, setting := range settings {
 		switch strings.ToLower(setting.Name) {
 		case "accountingstoragetype":
 			kind = setting.Value
 		case "accountingstoragehost":
 			host = setting.Value
+		case "accountingstoragebackuphost":
+			backup = setting.Value
 		case "accountingstorageport":
 			port = setting.Value
 		}
 	}
-	if filepath.Base(kind) != "slurmdbd" {
-		return ""
+	switch {
+	case filepath.Base(kind) != "slurmdbd":
+		return nil
+	case backup == "":
+		return []string{net.JoinHostPort(host, port)}
 	}
-	return net.JoinHostPort(host, port)
+	return []string{net.JoinHostPort(host, port), net.JoinHostPort(backup, port)}
 }

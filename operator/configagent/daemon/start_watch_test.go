@@ -2,10 +2,14 @@ package daemon
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
 func TestASlurmctldHangsWhileItStarts(t *testing.T) {
@@ -61,15 +65,38 @@ func TestASlurmctldThatComputesOnNeverHangs(t *testing.T) {
 	}
 }
 
-func TestSlurmdbdAddress(t *testing.T) {
-	for conf, want := range map[string]string{
-		"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=db\nAccountingStoragePort=7000\n": "db:7000",
-		"accountingstoragetype=accounting_storage/slurmdbd\n":                                                       "localhost:6819",
-		"AccountingStorageHost=db\n": "",
+func TestSlurmdbdAddresses(t *testing.T) {
+	for conf, want := range map[string][]string{
+		"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=db\nAccountingStoragePort=7000\n": {"db:7000"},
+		"accountingstoragetype=accounting_storage/slurmdbd\nAccountingStorageBackupHost=b\n":                        {"localhost:6819", "b:6819"},
+		"AccountingStorageHost=db\n": nil,
 	} {
-		if got := slurmdbdAddress(conf); got != want {
-			t.Errorf("of %q it is %q, not %q", conf, got, want)
+		if got := slurmdbdAddresses(slurmconf.ParseSettings(conf)); !slices.Equal(got, want) {
+			t.Errorf("of %q they are %q, not %q", conf, got, want)
 		}
+	}
+}
+
+// TestReachesSlurmdbd: one of slurmdbd and its backup is enough, and it is not needed where there is none.
+func TestReachesSlurmdbd(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	settings := slurmconf.ParseSettings("AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.2\n" +
+		"AccountingStorageBackupHost=127.0.0.1\nAccountingStoragePort=" + port + "\n")
+	if !ReachesSlurmdbd(t.Context(), settings) {
+		t.Error("the backup is not reached")
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if ReachesSlurmdbd(t.Context(), settings) {
+		t.Error("nothing listens, and slurmdbd is reached")
+	}
+	if !ReachesSlurmdbd(t.Context(), nil) {
+		t.Error("a slurmdbd is missed that nobody needs")
 	}
 }
 

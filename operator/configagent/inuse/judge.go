@@ -31,7 +31,9 @@ type Judge struct {
 	File, GateFile string
 	// Silence is that of slurmctld. nil means that it does not run when it does not answer.
 	Silence *Silence
-	Log     *slog.Logger
+	// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf accepts connections, or there is none.
+	ReachesSlurmdbd func(context.Context, []slurmconf.Setting) bool
+	Log             *slog.Logger
 }
 
 // drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
@@ -65,7 +67,8 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 		return err
 	}
 	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted),
-		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkReservationOverRun(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted)); err != nil {
+		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkReservationOverRun(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted),
+		j.checkDatabase(ctx, inForce, wanted)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)

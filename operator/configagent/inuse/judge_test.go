@@ -38,6 +38,10 @@ esac
 [ -e %[1]s/no-jobs-list ] && echo "squeue: error" >&2 && exit 1
 cat %[1]s/jobs
 `,
+	"sacctmgr": `#!/bin/sh
+[ -e %[1]s/no-database ] && echo "sacctmgr: error: Sending PersistInit msg: Connection refused" >&2 && exit 1
+echo "cpu 1"
+`,
 }
 
 // cluster is a Judge whose programs are fakePrograms.
@@ -53,7 +57,7 @@ func newCluster(t *testing.T, jobs string) *cluster {
 	dir := t.TempDir()
 	c := &cluster{T: t, dir: dir, Judge: Judge{Programs: partition.Programs{Scontrol: filepath.Join(dir, "scontrol")},
 		Wanted: filepath.Join(dir, "wanted"), Live: filepath.Join(dir, "live"), File: filepath.Join(dir, "drained"), GateFile: filepath.Join(dir, "closed"),
-		Log: slog.New(slog.DiscardHandler)}}
+		ReachesSlurmdbd: func(context.Context, []slurmconf.Setting) bool { return true }, Log: slog.New(slog.DiscardHandler)}}
 	for name, script := range fakePrograms {
 		c.write(name, fmt.Sprintf(script, dir))
 	}

@@ -11,8 +11,8 @@ type Daemon struct {
 	// NewConf returns the configuration file of a trial, where files are all its files that are no keys. Each line of the
 	// original has its number, so that messages of the daemon name the right one.
 	NewConf func(files map[string]string, s Settings) string
-	// replaced reports whether a trial does not take a setting from the configuration.
-	replaced func(slurmconf.Setting) bool
+	// newRewriter returns what a trial has instead of the lines of its configuration, where files are as for NewConf.
+	newRewriter func(files map[string]string) lineRewriter
 	// CheckFiles returns an error that names what the configuration refers to and what is not among its files, which are no
 	// keys.
 	CheckFiles func(files map[string]string) error
@@ -62,9 +62,9 @@ func (d Daemon) Trials(files map[string]string, s Settings) []Trial {
 // TrialConfs returns the configuration file of a trial and the files that it includes, without the options that the trial
 // replaces.
 func (d Daemon) TrialConfs(files map[string]string, s Settings) map[string]string {
-	out := d.ConfsWithIncluded(files)
+	out, rewrite := d.ConfsWithIncluded(files), d.newRewriter(files)
 	for name, text := range out {
-		out[name] = joinLines(keepLines(text, func(s slurmconf.Setting) bool { return !d.replaced(s) }))
+		out[name] = joinLines(rewriteLines(text, rewrite))
 	}
 	out[d.Conf] = d.NewConf(files, s)
 	return out
@@ -72,13 +72,13 @@ func (d Daemon) TrialConfs(files map[string]string, s Settings) map[string]strin
 
 // Slurmctld returns what a trial of slurmctld is.
 func Slurmctld() Daemon {
-	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, replaced: isReplaced, CheckFiles: CheckSlurmConf,
+	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, newRewriter: rewriteSlurmConf, CheckFiles: CheckSlurmConf,
 		acceptedText: "Running as primary controller", Serves: true}
 }
 
 // Slurmdbd returns what a trial of slurmdbd is. It reads everything before it connects to its database,
 // of which the trial has none.
 func Slurmdbd() Daemon {
-	return Daemon{Name: "slurmdbd", Conf: "slurmdbd.conf", NewConf: SlurmdbdConf, replaced: isReplacedOfSlurmdbd,
+	return Daemon{Name: "slurmdbd", Conf: "slurmdbd.conf", NewConf: SlurmdbdConf, newRewriter: rewriteSlurmdbdConf,
 		CheckFiles: CheckSlurmdbdConf, acceptedText: "The database must be up when starting the MYSQL plugin"}
 }

@@ -53,7 +53,7 @@ func SlurmConf(files map[string]string, s Settings) string {
 			authInfo = setting.Value + ","
 		}
 	}
-	lines := keepLines(files["slurm.conf"], func(s slurmconf.Setting) bool { return !isReplaced(s) })
+	lines := rewriteLines(files["slurm.conf"], rewriteSlurmConf(files))
 	lines = append(lines,
 		"SlurmctldHost="+s.Host,
 		fmt.Sprintf("SlurmctldPort=%d", s.Port),
@@ -75,17 +75,27 @@ func SlurmConf(files map[string]string, s Settings) string {
 	return joinLines(lines)
 }
 
-// keepLines returns the lines of a text whose settings are kept, each at its place.
-func keepLines(text string, keep func(slurmconf.Setting) bool) []string {
+// lineRewriter returns the line of a setting in a trial, and reports whether the trial has one.
+type lineRewriter func(slurmconf.Setting) (text string, kept bool)
+
+// rewriteSlurmConf returns the rewriter of slurm.conf and of the files that it includes.
+func rewriteSlurmConf(files map[string]string) lineRewriter {
+	tres := readTRES(slurmconf.ParseFiles(files, files["slurm.conf"]))
+	return func(s slurmconf.Setting) (string, bool) { return tres.replace(s), !isReplaced(s) }
+}
+
+// rewriteLines returns the lines of a text in a trial, each at its place.
+func rewriteLines(text string, rewrite lineRewriter) []string {
 	var lines []string
 	for _, setting := range slurmconf.ParseSettings(text) {
-		if !keep(setting) {
+		line, kept := rewrite(setting)
+		if !kept {
 			continue
 		}
 		for len(lines) < setting.Line-1 {
 			lines = append(lines, "")
 		}
-		lines = append(lines, setting.Text)
+		lines = append(lines, line)
 	}
 	return lines
 }

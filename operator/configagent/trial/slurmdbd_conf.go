@@ -21,12 +21,12 @@ var silentLevels = []string{"quiet", "fatal", "0", "1"}
 // StoragePort nothing may listen.
 func SlurmdbdConf(files map[string]string, s Settings) string {
 	authInfo := ""
-	lines := keepLines(files["slurmdbd.conf"], func(setting slurmconf.Setting) bool {
+	for _, setting := range slurmconf.ParseSettings(files["slurmdbd.conf"]) {
 		if strings.EqualFold(setting.Name, "authinfo") {
 			authInfo = setting.Value + ","
 		}
-		return !isReplacedOfSlurmdbd(setting)
-	})
+	}
+	lines := rewriteLines(files["slurmdbd.conf"], rewriteSlurmdbdConf(files))
 	lines = append(lines,
 		fmt.Sprintf("DbdPort=%d", s.Port),
 		"PidFile="+s.Dir+"/slurmdbd.pid",
@@ -36,6 +36,11 @@ func SlurmdbdConf(files map[string]string, s Settings) string {
 		fmt.Sprintf("StoragePort=%d", s.Port),
 		"StoragePass=none")
 	return joinLines(lines)
+}
+
+// rewriteSlurmdbdConf returns the rewriter of slurmdbd.conf.
+func rewriteSlurmdbdConf(map[string]string) lineRewriter {
+	return func(s slurmconf.Setting) (string, bool) { return s.Text, !isReplacedOfSlurmdbd(s) }
 }
 
 // isReplacedOfSlurmdbd reports whether the trial of slurmdbd does not take a setting from the configuration.

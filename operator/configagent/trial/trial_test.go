@@ -20,6 +20,7 @@ SuspendTime=-1
 `
 
 func TestSlurmConf(t *testing.T) {
+	const dbd, none = "AccountingStorageType=accounting_storage/slurmdbd\n", "AccountingStorageType=accounting_storage/none\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"nothing", "", end},
 		{"an option", "MailDomain=x\n", "MailDomain=x\n" + end},
@@ -33,6 +34,18 @@ func TestSlurmConf(t *testing.T) {
 			"\n\nMailDomain=ab\n\n\nhuh\n" + end},
 		{"AuthInfo gets another part", "AuthInfo=use_client_ids\n",
 			strings.Replace(end, "AuthInfo=", "AuthInfo=use_client_ids,", 1)},
+		{"TRES without slurmdbd are tried", "AccountingStorageTRES=gres/gpu\n", "AccountingStorageTRES=gres/gpu\n" + end},
+		{"TRES of another plugin are tried", "AccountingStorageTRES=gres/gpu\nAccountingStorageType=accounting_storage/slurmdbdd\n",
+			"AccountingStorageTRES=gres/gpu\nAccountingStorageType=accounting_storage/slurmdbdd\n" + end},
+		{"TRES of slurmdbd, and those that it does not make", dbd + `accountingstoragetres="GRES/gpu, gres/gpu:h100,license/matlab,bogus/x,gres/,node"`,
+			"\n" + `accountingstoragetres="cpu, cpu,cpu,bogus/x,gres/,node"` + "\n" + end + none},
+		{"weights of TRES that are listed, and of others", dbd + "AccountingStorageTRES=gres/gpu,fs/lustre\n" +
+			"PriorityWeightTRES=CPU=1000,GRES/gpu=3000,gres/gpuutil=1,gres/fpga=2,bogus=2\n" +
+			`PartitionName=a TRESBillingWeights="CPU=1.0,GRES/gpu=2.0,fs/lustre=1,license/x=3" AllowAccounts=gres/gpu` + "\n",
+			"\nAccountingStorageTRES=cpu,cpu\nPriorityWeightTRES=CPU=1000,cpu=3000,cpu=1,gres/fpga=2,bogus=2\n" +
+				`PartitionName=a TRESBillingWeights="CPU=1.0,cpu=2.0,cpu=1,license/x=3" AllowAccounts=gres/gpu` + "\n" + end + none},
+		{"the last list counts", dbd + "AccountingStorageTRES=gres/gpu\nAccountingStorageTRES=gres/fpga\nPriorityWeightTRES=gres/gpu=1\n",
+			"\nAccountingStorageTRES=cpu\nAccountingStorageTRES=cpu\nPriorityWeightTRES=gres/gpu=1\n" + end + none},
 		{"a continued last line", "MailDomain=a\\", "MailDomain=a\n" + end},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -55,9 +68,10 @@ func FuzzSlurmConf(f *testing.F) {
 		for _, s := range slurmconf.ParseSettings(SlurmConf(map[string]string{"slurm.conf": text}, Settings{"/t", "here", 7})) {
 			trial[s.Line] = s.Text
 		}
+		tres := readTRES(slurmconf.ParseSettings(text))
 		for _, s := range slurmconf.ParseSettings(text) {
-			if !isReplaced(s) && trial[s.Line] != s.Text {
-				t.Errorf("line %d is %q, not %q", s.Line, trial[s.Line], s.Text)
+			if want := tres.replace(s); !isReplaced(s) && trial[s.Line] != want {
+				t.Errorf("line %d is %q, not %q", s.Line, trial[s.Line], want)
 			}
 		}
 	})
@@ -197,10 +211,11 @@ func TestReadLogOfSlurmdbd(t *testing.T) {
 
 // TestTrialConfs: options are replaced in included files, too.
 func TestTrialConfs(t *testing.T) {
-	got := Slurmctld().TrialConfs(map[string]string{"slurm.conf": "Include a.conf\n", "a.conf": "\nSlurmdTimeout=5\nMailDomain=x\nAuthInfo=a\n",
-		"b.conf": ""}, Settings{Dir: "/t", Host: "here", Port: 7})
-	want := map[string]string{"a.conf": "\n\nMailDomain=x\n",
-		"slurm.conf": "Include a.conf\n" + strings.Replace(end, "AuthInfo=", "AuthInfo=a,", 1)}
+	got := Slurmctld().TrialConfs(map[string]string{"slurm.conf": "Include a.conf\n", "a.conf": "\nSlurmdTimeout=5\nMailDomain=x\nAuthInfo=a\n" +
+		"AccountingStorageTRES=gres/gpu\nAccountingStorageType=accounting_storage/slurmdbd\n", "b.conf": ""}, Settings{Dir: "/t", Host: "here", Port: 7})
+	want := map[string]string{"a.conf": "\n\nMailDomain=x\n\nAccountingStorageTRES=cpu\n",
+		"slurm.conf": "Include a.conf\n" + strings.Replace(end, "AuthInfo=", "AuthInfo=a,", 1) +
+			"AccountingStorageType=accounting_storage/none\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -20,6 +20,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
+// SetGresTypes records the kinds of GRES that slurmctld knows, if the configuration that has them is in force. They stay until
+// another one is.
+func SetGresTypes(s *v1beta1.ControllerStatus, gresTypes []string) {
+	if meta.IsStatusConditionTrue(s.Conditions, v1beta1.ConditionConfigApplied) {
+		s.GresTypes = gresTypes
+	}
+}
+
 // Of returns the status of a Controller, from the last status, the observation and the fields that are ignored in this
 // Kubernetes besides those that always are.
 func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
@@ -31,7 +39,7 @@ func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
 			agentstatus.External("slurmctld", refs.ControllerSlurmctld(c).Address.String()), c.Generation, now)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionConfigApplied)
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionReleaseAllowed)
-		out.ReleaseStatus = v1beta1.ReleaseStatus{}
+		out.ReleaseStatus, out.GresTypes = v1beta1.ReleaseStatus{}, nil
 		return out
 	}
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, o.Ready(), c.Generation, now)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,25 @@ func TestConditions(t *testing.T) {
 	}
 	if c := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionConfigApplied); c != nil {
 		t.Errorf("of an external slurmctld there is %+v", c)
+	}
+}
+
+// TestGresTypesAreThoseInForce: they stay until another configuration is in force.
+func TestGresTypesAreThoseInForce(t *testing.T) {
+	var s v1beta1.ControllerStatus
+	applied := func(is metav1.ConditionStatus) {
+		v1beta1.SetCondition(&s.Conditions, v1beta1.ConditionConfigApplied, metav1.Condition{Status: is, Reason: "R"}, 1, noon)
+	}
+	for _, step := range []struct {
+		is   metav1.ConditionStatus
+		have []string
+		want string
+	}{{"False", []string{"gpu"}, ""}, {"True", []string{"gpu"}, "gpu"}, {"False", nil, "gpu"}, {"Unknown", []string{"nic"}, "gpu"},
+		{"True", nil, ""}} {
+		applied(step.is)
+		if SetGresTypes(&s, step.have); strings.Join(s.GresTypes, ",") != step.want {
+			t.Errorf("with %q and %s they are %q", step.have, step.is, s.GresTypes)
+		}
 	}
 }
 

@@ -162,6 +162,53 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 	}
 }
 
+// TestWorkersWaitForTheirKindsOfGRES: a worker that registers before slurmctld knows the kinds has none for good.
+func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		applied metav1.ConditionStatus
+		types   []string
+		waits   bool
+	}{
+		{"another configuration is in force", metav1.ConditionTrue, []string{"nic"}, true},
+		{"the configuration is held", metav1.ConditionFalse, nil, true},
+		{"the kind is in force", metav1.ConditionTrue, []string{"gpu", "nic"}, false},
+		{"the kind is in force, and another configuration is held", metav1.ConditionFalse, []string{"gpu"}, false},
+		{"nobody knows what is in force", metav1.ConditionUnknown, nil, false},
+		{"slurmctld runs elsewhere", "", nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := nodesettest.NewNodeSet(2)
+			n.Spec.ExtraConf = "CPUs=4 Gres=gpu:h100:2"
+			r := newTestEnv(t, n)
+			c := &v1beta1.Controller{}
+			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+			if c.Spec.External = tc.applied == ""; !c.Spec.External {
+				v1beta1.SetCondition(&c.Status.Conditions, v1beta1.ConditionConfigApplied, metav1.Condition{Status: tc.applied, Reason: "R"}, 1, r.now)
+			} else {
+				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctld.example.com"}
+			}
+			c.Status.GresTypes = tc.types
+			r.must(r.Update(t.Context(), c))
+			r.pollAndReconcile()
+			if got := len(r.pods()); (got == 0) != tc.waits {
+				t.Errorf("there are %d workers", got)
+			}
+			if !tc.waits {
+				return
+			}
+			r.expectReady("WaitingForConfig: slurmctld does not know the kinds of GRES gpu yet, and workers would have none for good: " +
+				"condition ConfigApplied of Controller slurm says what its configuration waits for")
+			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+			c.Status.GresTypes = []string{"gpu"}
+			r.must(r.Update(t.Context(), c))
+			if r.pollAndReconcile(); len(r.pods()) != 2 {
+				t.Errorf("then there are %d workers", len(r.pods()))
+			}
+		})
+	}
+}
+
 func TestAnotherKeyIsAnotherRevision(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(0))
 	r.pollAndReconcile()

@@ -62,6 +62,9 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
 		ClaimRetention: s.ClaimRetention, ReservedNames: s.ReservedNames,
 	}
+	if scaling.BeginsAtZero(s.NodeSet, hpas) { // package wakeup sets spec.replicas to zero
+		w.Replicas = 0
+	}
 	if w.Deleting {
 		w.DeletingSince = s.NodeSet.DeletionTimestamp.Time
 	}

@@ -21,6 +21,8 @@ type RecordShape struct {
 	Hash string
 	// Features are those of the NodeSet. They are not part of the hash, because Slurm can change them.
 	Features []string
+	// KnowsKinds says that slurmctld knows the kinds of the generic resources, so that it shows each that is written on a record.
+	KnowsKinds bool
 
 	known                       bool
 	cpus, memoryMiB, tmpDiskMiB uint64 // 0 for what the options do not state
@@ -179,7 +181,22 @@ func (s RecordShape) HashWithoutGRES() string { return s.unwritten }
 
 // LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is the one in its comment.
 func (s RecordShape) LacksGRES(n *slurm.Node, hash string) bool {
-	return s.Hash != "" && len(s.gres) > 0 && (hash == s.unwritten || s.lostTypes(n))
+	return s.Hash != "" && len(s.gres) > 0 && (hash == s.unwritten || s.lostTypes(n) || s.KnowsKinds && s.lostKind(n))
+}
+
+// lostKind reports whether a FUTURE record of the shape shows a kind of its generic resources no more: it was created while GresTypes
+// lacked the kind (docs/development/slurm.md).
+func (s RecordShape) lostKind(n *slurm.Node) bool {
+	shown, err := slurm.ParseGRES(n.GRES)
+	if err != nil {
+		return false
+	}
+	for name, count := range s.gres {
+		if isTyped := strings.Contains(name, ":"); !isTyped && count > 0 && shown[name] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isOr0 reports whether a number is the stated one, or none is stated or shown.

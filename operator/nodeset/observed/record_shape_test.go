@@ -120,6 +120,21 @@ func TestGRESThatMustBeWritten(t *testing.T) {
 	}
 }
 
+// TestAKindThatIsNotShown: a record that was created while GresTypes lacked its kind shows it no more. Where slurmctld may not know the
+// kind, writing it would change nothing.
+func TestAKindThatIsNotShown(t *testing.T) {
+	for _, tc := range []struct {
+		shown string
+		lacks bool
+	}{{"", true}, {"nic:2", true}, {"gpu:4", true}, {"gpu:a100:4,nic:2", false}} {
+		s := RecordShapeOf("CPUs=4 Gres=gpu:a100:4,nic:2")
+		s.KnowsKinds = true
+		if got := s.LacksGRES(node(4, 1000, tc.shown), s.Hash); got != tc.lacks {
+			t.Errorf("with %q it lacks GRES: %t", tc.shown, got)
+		}
+	}
+}
+
 // TestGRESOfAnEarlierVersion: it did not write them on the records after their creation, which no record shows.
 func TestGRESOfAnEarlierVersion(t *testing.T) {
 	for gres, lacks := range map[string]bool{"": false, "gpu:2": true, "gpu:a100:2": true} {

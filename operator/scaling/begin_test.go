@@ -1,0 +1,51 @@
+package scaling
+
+import (
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func TestBeginsAtZero(t *testing.T) {
+	hpa := func(name string, least *int32) autoscalingv2.HorizontalPodAutoscaler {
+		return autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: 4,
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: name}}}
+	}
+	zero := hpa("gpu", new(int32))
+	deleted := hpa("gpu", nil)
+	deleted.DeletionTimestamp = new(metav1.Now())
+	for name, tc := range map[string]struct {
+		change func(*v1beta1.NodeSet)
+		hpas   []autoscalingv2.HorizontalPodAutoscaler
+		want   bool
+	}{
+		"new, with an HPA that allows none":    {hpas: []autoscalingv2.HorizontalPodAutoscaler{zero}, want: true},
+		"beside an HPA of another NodeSet":     {hpas: []autoscalingv2.HorizontalPodAutoscaler{hpa("cpu", nil), zero}, want: true},
+		"beside an HPA that is being deleted":  {hpas: []autoscalingv2.HorizontalPodAutoscaler{zero, deleted}, want: true},
+		"without replicas":                     {func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }, []autoscalingv2.HorizontalPodAutoscaler{zero}, true},
+		"no HPA":                               {},
+		"an HPA that keeps one":                {hpas: []autoscalingv2.HorizontalPodAutoscaler{hpa("gpu", nil)}},
+		"two HPAs":                             {hpas: []autoscalingv2.HorizontalPodAutoscaler{zero, zero}},
+		"the spec was changed":                 {func(n *v1beta1.NodeSet) { n.Generation = 2 }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"it has a worker":                      {func(n *v1beta1.NodeSet) { n.Status.Replicas = 1 }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"its worker has joined a cluster once": {func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationSlurmCluster: "c"} }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"more workers are asked for":           {func(n *v1beta1.NodeSet) { n.Spec.Replicas = new(int32(2)) }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"the operator never wakes it":          {func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationWake: "never"} }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"it is being deleted":                  {func(n *v1beta1.NodeSet) { n.DeletionTimestamp = new(metav1.Now()) }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"one worker per Kubernetes node":       {func(n *v1beta1.NodeSet) { n.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNodeSet("gpu")
+			n.Generation, n.Spec.Replicas = 1, new(int32(1))
+			if tc.change != nil {
+				tc.change(&n)
+			}
+			if got := BeginsAtZero(&n, tc.hpas); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}
