@@ -28,6 +28,8 @@ type breakage struct {
 	settles bool
 	// ignoreHolds has agents apply revisions that would end jobs, and keepOpen has partitions stay open.
 	ignoreHolds, keepOpen bool
+	// ignoreDatabase has agents apply revisions that slurmctld does not start with while slurmdbd does not run.
+	ignoreDatabase bool
 	// ignoreNamespaces has the operator run daemons everywhere.
 	ignoreNamespaces bool
 	// from is the history to begin with: the first that notices, where it is far from 0. After a change of the simulation
@@ -37,7 +39,7 @@ type breakage struct {
 
 // isBroken reports whether a rule is broken.
 func (b breakage) isBroken() bool {
-	return b.read != nil || b.write != nil || b.agent != nil || b.ignoreNamespaces || b.ignoreHolds || b.keepOpen
+	return b.read != nil || b.write != nil || b.agent != nil || b.ignoreNamespaces || b.ignoreDatabase || b.ignoreHolds || b.keepOpen
 }
 
 // TestBrokenRulesAreNoticed breaks one rule at a time; each must break a promise.
@@ -77,7 +79,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		}), from: 178}, "while that of"},
 		"workers are not looked at": {breakage{read: onRead(func(_ *simulation, o *v1beta1.NodeSet) {
 			o.Status.Replicas = 0
-		}), from: 2242}, "deletes slurmctld while there are"},
+		}), from: 8040}, "deletes slurmctld while there are"},
 		"nothing keeps a Controller": {breakage{write: withoutWrite(func(next *write) bool {
 			return next.kind == v1beta1.KindController && strings.Contains(string(next.data), `"finalizers":["`)
 		}), settles: true, from: 66}, "of a Controller that is gone stays"},
@@ -100,6 +102,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 			return said, err
 		}}, "does not accept"},
 		"a revision that ends jobs is not held":          {breakage{ignoreHolds: true}, "which ends job"},
+		"accounting is turned on without slurmdbd":       {breakage{ignoreDatabase: true, from: 1954}, "and ends"},
 		"a partition whose removal is held stays open":   {breakage{keepOpen: true}, "is to be removed, and may still get jobs"},
 		"a revision that is held is told to be in force": {breakage{agent: hideHold}, "is held, and ConfigApplied is True"},
 	} {

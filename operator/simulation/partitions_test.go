@@ -108,7 +108,8 @@ func (w *simulation) hold(p *simPod, inForce, wanted configagent.Files) error {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	judge := inuse.Judge{Programs: partition.Programs{Execute: c.execute(w.broken.keepOpen)}, Wanted: dir, Live: filepath.Join(dir, "live"),
-		File: filepath.Join(dir, "drained"), GateFile: filepath.Join(dir, "closed"), Log: slog.New(slog.DiscardHandler)}
+		File: filepath.Join(dir, "drained"), GateFile: filepath.Join(dir, "closed"), Log: slog.New(slog.DiscardHandler),
+		ReachesSlurmdbd: func(context.Context, []slurmconf.Setting) bool { return w.broken.ignoreDatabase || w.reachesSlurmdbd() }}
 	type file struct {
 		text string
 		at   time.Time
@@ -133,6 +134,22 @@ func (w *simulation) hold(p *simPod, inForce, wanted configagent.Files) error {
 		c.drainedAt = c.noteWritten()
 	}
 	return verdict
+}
+
+// reachesSlurmdbd reports whether slurmdbd runs, or runs elsewhere.
+func (w *simulation) reachesSlurmdbd() bool {
+	return w.isOutside("slurmdbd") || len(w.runningReleases(v1beta1.KindAccounting)) > 0
+}
+
+// hasDatabase reports whether slurmctld uses slurmdbd with files.
+func hasDatabase(files configagent.Files) bool {
+	out := false
+	for _, s := range partition.Settings(files) {
+		if s.Name == "AccountingStorageType" {
+			out = s.Value == "accounting_storage/slurmdbd"
+		}
+	}
+	return out
 }
 
 // forcedRevision returns the revision that is to be applied whatever it ends.
@@ -193,6 +210,12 @@ func (w *simulation) applyConfig(p *simPod, revision string) {
 	p.held, p.applied, p.appliedAt = nil, revision, c.noteWritten()
 	if revision == "" || revision == c.accepted {
 		return
+	}
+	if c.accepted != "" && !hasDatabase(c.files[c.accepted]) && hasDatabase(c.files[revision]) {
+		w.counts["accounting is turned on"]++
+		if !w.reachesSlurmdbd() && w.forcedRevision() != revision {
+			w.failf("slurmctld gets accounting with revision %s while slurmdbd does not run, and ends", revision)
+		}
 	}
 	states := map[string]string{}
 	for _, line := range slurmconf.PartitionsOf(partition.Settings(c.files[revision])) {

@@ -40,7 +40,7 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 func (w *simulation) isInCluster(kind string) bool {
 	if a, isAccounting := w.objectOf(kind).(*v1beta1.Accounting); isAccounting {
 		c, _ := w.objectOf(v1beta1.KindController).(*v1beta1.Controller)
-		return c != nil && c.Spec.AccountingRef.Name == dbdName && !a.Spec.External // one outside is no concern of the operator
+		return c != nil && c.Spec.AccountingRef != nil && c.Spec.AccountingRef.Name == dbdName && !a.Spec.External // one outside is no concern of the operator
 	}
 	return w.objectOf(kind) != nil
 }

@@ -44,6 +44,9 @@ func (w *simulation) setSpec(o client.Object) {
 	case *v1beta1.Controller:
 		o.Spec = v1beta1.ControllerSpec{SlurmKeyRef: keyOf(keySecret, keyFile), JWTKeyRef: keyOf(jwtSecret, "jwt.key"),
 			AccountingRef: &corev1.LocalObjectReference{Name: dbdName}, Slurmctld: image}
+		if replicas == 2 { // without accounting
+			o.Spec.AccountingRef = nil
+		}
 		if replicas > 2 {
 			o.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
 			o.Spec.ConfigFileRefs = []corev1.LocalObjectReference{{Name: filesMap}}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/configagent"
+	"github.com/slurmtide/slurmtide/operator/configagent/daemon"
 	"github.com/slurmtide/slurmtide/operator/configagent/gate"
 	"github.com/slurmtide/slurmtide/operator/configagent/inuse"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -50,7 +51,7 @@ func newAgentBeside(t *testing.T, tr trial) *agentBeside {
 	a.gate = newGate(t, tr, live)
 	a.gate.Conf.Overridden = filepath.Join(dir, "drained")
 	a.judge = inuse.Judge{Programs: a.gate.Programs, Wanted: filepath.Join(dir, "wanted"), Live: live,
-		File: a.gate.Conf.Overridden, GateFile: a.gate.File, Log: log}
+		File: a.gate.Conf.Overridden, GateFile: a.gate.File, ReachesSlurmdbd: daemon.ReachesSlurmdbd, Log: log}
 	a.cfg = configagent.Config{Daemon: configagent.SlurmctldDaemon(), Wanted: a.judge.Wanted, Live: live,
 		Accepted: filepath.Join(dir, "accepted"), Interval: 100 * time.Millisecond,
 		Check:       func(context.Context, configagent.Files) error { return nil },
