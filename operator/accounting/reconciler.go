@@ -111,6 +111,9 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, ac
 	if a.Spec.StorageConfig == nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "spec.storageConfig must be given: slurmdbd needs a database")
 	}
+	if err := r.createPassword(ctx, a); err != nil {
+		return nil, err
+	}
 	err := access.CheckKeys(ctx, r.Uncached, a.Namespace,
 		access.RequiredKey{Field: "spec.slurmKeyRef", Ref: a.Spec.SlurmKeyRef},
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(a)},

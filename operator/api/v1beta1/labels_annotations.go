@@ -209,9 +209,9 @@ const (
 	AnnotationStateClusterName = ControllerPrefix + "cluster-name"
 )
 
-// AnnotationGenerateKeys is on Controllers. It lists, separated by commas, for which references the operator is to
-// generate the Secret if there is none when slurmctld is first started: GenerateSlurmKey, GenerateJWTKey. The operator
-// never changes such a Secret, and it outlives the Controller. A Secret with other keys is not generated. Users and the
+// AnnotationGenerateKeys is on Controllers and Accountings. It lists, separated by commas, for which references the operator is to
+// generate the Secret if there is none when slurmctld or slurmdbd is first started: GenerateSlurmKey and GenerateJWTKey of Controllers,
+// GenerateStoragePassword of Accountings. The operator never changes such a Secret, and it outlives the object. A Secret with other keys is not generated. Users and the
 // chart slurm set the annotation; the operator reads it. It is a slurmtide extension.
 const AnnotationGenerateKeys = Prefix + "generate-keys"
 
@@ -221,6 +221,8 @@ const (
 	GenerateSlurmKey = "slurmKeyRef"
 	// GenerateJWTKey stands for spec.jwtKeyRef, or spec.jwtHs256KeyRef without it.
 	GenerateJWTKey = "jwtKeyRef"
+	// GenerateStoragePassword stands for spec.storageConfig.passwordKeyRef.
+	GenerateStoragePassword = "storageConfig.passwordKeyRef"
 )
 
 // AnnotationAppliedHash is on the objects that the operator applies: the hash of what it applied, by

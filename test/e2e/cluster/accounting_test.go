@@ -14,11 +14,20 @@ import (
 func (e *env) testAccounting() {
 	e.await("slurm", "sacctmgr", "-n", "show", "clusters", "format=cluster%40")
 	e.awaitRecord(e.submit("--wrap=true"))
+	e.testGPUs()
 	e.testAccounts()
 	e.testLostSlurmdbd()
 	e.testLostDatabase()
 	e.testChangedPassword()
 	e.testBrokenAccounting()
+}
+
+// testGPUs runs a job on a GPU of the NodeSet, which is in no setting of the Controller: slurmctld knows it, and accounts it.
+func (e *env) testGPUs() {
+	e.await("Gres=gpu:h100:2", "scontrol", "show", "node", "w-0")
+	job := e.submit("-w", "w-0", "--gres=gpu:h100:1", "--wrap=true")
+	e.awaitRecord(job)
+	e.await("gres/gpu:h100=1,gres/gpu=1", "sacct", "-n", "-X", "-P", "-j", job, "-o", "alloctres")
 }
 
 // awaitRecord waits until sacct shows a job as completed.

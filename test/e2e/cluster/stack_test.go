@@ -40,6 +40,7 @@ func TestStack(t *testing.T) {
 	s.runStack("install")
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
+	s.testGPUs()
 	s.testSlinkyShapes()
 	s.testRemovedPartition("--values", "testdata/slinky.values.yaml")
 	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
@@ -80,6 +81,34 @@ func TestStackOfTheOlderRelease(t *testing.T) {
 	s.awaitReady()
 	s.testJobFromZero() // Slurm knows the nodes then
 	s.testRemovedPartition(values...)
+}
+
+// testGPUs follows docs/gpus.md, with files in the place of GPUs: a job gets one, on a worker that its HPA creates, and is accounted for it.
+func (s stackEnv) testGPUs() {
+	s.Helper()
+	begin := time.Now()
+	_, err := s.kube.Kubectl(s.Context(), "patch", "node", "node", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"capacity":{"nvidia.com/gpu":"2"}}}`)
+	must(s.T, err)
+	s.runStack("upgrade", "--values", filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"),
+		"--values", "testdata/gpus.values.yaml")
+	var job string
+	process.Await(s.T, func() (err error) { // Slurm knows the kind, the type and the nodes some seconds later
+		job, err = s.ssh(s.Context(), "sbatch", "--parsable", "-p", "h100", "--gres=gpu:h100:1", "-o", "/dev/null", "-D", "/",
+			"--wrap", "[ $SLURM_JOB_GPUS = 0 ]")
+		return err
+	})
+	s.awaitState(job, "COMPLETED")
+	const want = "COMPLETED|h100-0|billing=17,cpu=1,gres/gpu:h100=1,gres/gpu=1,mem=100M,node=1"
+	process.Await(s.T, func() error {
+		out, err := s.ssh(s.Context(), "sacct", "-X", "-n", "-P", "-j", job, "-o", "State,NodeList,AllocTRES")
+		if err == nil && out != want {
+			err = fmt.Errorf("sacct says %q", out)
+		}
+		return err
+	})
+	s.kubectl("wait", "nodeset/slurm-worker-h100", "--for=jsonpath={.status.replicas}=0", "--timeout=180s")
+	s.Logf("from helm upgrade with a NodeSet of GPUs until a job has had one, and it is at zero again: %.1f s", time.Since(begin).Seconds())
 }
 
 // testSlinkyShapes upgrades the release with what Slinky's documentation shows. The worker of the Kubernetes node is in

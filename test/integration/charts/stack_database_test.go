@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 // TestTheDatabaseOfTheStack: it runs only for a slurmdbd of the stack that has no other database, as the values of the cluster
@@ -16,25 +18,35 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 	for _, tc := range []struct {
 		values string
 		runs   bool
-		secret bool
+		// isGenerated says that the operator generates its password.
+		isGenerated bool
 	}{
 		{"mariadb.enabled=true", true, true},
-		{"mariadb.enabled=false", false, false},
+		{"mariadb.enabled=false", false, true}, // the user runs one of that name
 		{"install.cluster=false", false, false},
 		{"slurm.accounting.enabled=false", false, false},
 		{"slurm.accounting.external=true", false, false},
 		{"slurm.accounting.storageConfig.host=db.example.com", false, false},
 		{"slurm.accounting.storageConfig=null", false, false},
-		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, false},
+		{"slurm.accounting.storageConfig.host=slurm-mariadb.slurm.svc", true, true},
+		{"slurm.accounting.storageConfig.host=slurm-mariadb-2", false, false},
+		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, true},
+		{"slurm.accounting.storageConfig.generatePasswordFor=", true, false},
 	} {
 		text, err := renderChart(t, "slurm-stack", setValues(tc.values)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, runs := objectsOfKind[appsv1.StatefulSet](t, text, "StatefulSet")["slurm-mariadb"]
-		_, secret := objectsOfKind[corev1.Secret](t, text, "Secret")["slurm-mariadb"]
-		if runs != tc.runs || secret != tc.secret {
-			t.Errorf("with %s it runs: %t, and its password is made: %t", tc.values, runs, secret)
+		isGenerated := false
+		if a := objectsOfKind[v1beta1.Accounting](t, text, "Accounting")["slurm"]; a != nil {
+			isGenerated = a.Annotations[v1beta1.AnnotationGenerateKeys] == v1beta1.GenerateStoragePassword
+		}
+		if runs != tc.runs || isGenerated != tc.isGenerated {
+			t.Errorf("with %s it runs: %t, and its password is generated: %t", tc.values, runs, isGenerated)
+		}
+		if _, has := objectsOfKind[corev1.Secret](t, text, "Secret")["slurm-mariadb"]; has {
+			t.Errorf("with %s the chart has the Secret, which GitOps would render with another password each time", tc.values)
 		}
 	}
 	text, err := renderChart(t, "slurm-stack", setValues("global.imageRegistry=registry.example.com,slurm.imagePullSecrets[0].name=pull,"+
@@ -54,8 +66,7 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 	for _, e := range container.Env {
 		env[e.Name] = e
 	}
-	password := objectsOfKind[corev1.Secret](t, text, "Secret")["slurm-mariadb"].Data["pass"]
-	if env["MARIADB_USER"].Value != "other" || env["MARIADB_PASSWORD"].ValueFrom.SecretKeyRef.Key != "pass" || len(password) == 0 {
+	if env["MARIADB_USER"].Value != "other" || env["MARIADB_PASSWORD"].ValueFrom.SecretKeyRef.Key != "pass" {
 		t.Errorf("the environment is %+v", container.Env)
 	}
 }
