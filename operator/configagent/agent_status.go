@@ -37,6 +37,8 @@ type Status struct {
 	// Held says what Wanted waits for although the daemon would start with it or, if it is Applied, has started with it. It is nil
 	// if Wanted does not wait.
 	Held *Held `json:"held,omitempty"`
+	// GresTypes are the kinds of GRES in Applied, nil beside daemons without slurm.conf, and while Applied is empty.
+	GresTypes []string `json:"gresTypes,omitzero"`
 	// StateRelease is the release that has written the state of slurmctld, empty if there is no state.
 	StateRelease string `json:"stateRelease,omitempty"`
 	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
@@ -89,7 +91,7 @@ func newStatus(f inForce, last attempt) Status {
 		out.Given = f.Given.text(slurmconf.RevisionFile)
 	} else if f.Files != nil {
 		out.Applied, out.AppliedAt = f.Files.text(slurmconf.RevisionFile), f.Since
-		out.Keys, out.JWTKeys = f.Files.keySet(), f.Files.jwtKeys()
+		out.Keys, out.JWTKeys, out.GresTypes = f.Files.keySet(), f.Files.jwtKeys(), f.Files.gresTypes()
 	}
 	out.setError(last.err, last.retryAt)
 	return out

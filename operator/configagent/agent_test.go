@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,12 @@ func TestConfigurationIsAppliedOnceItIsChecked(t *testing.T) {
 	e.want("3", "TreeWidth=2\nSlurmctldPort=1")
 	e.want("4", "TreeWidth=2\nSlurmctldPort=1", "gres.conf", "AutoDetect=off")
 	e.check("4", "", "TreeWidth=2\nSlurmctldPort=1")
+	e.want("5", "GresTypes=nic\nInclude more.conf", "more.conf", "GresTypes=gpu,nic")
+	e.check("5", "", "GresTypes=nic\nInclude more.conf")
+	if got := e.agent.Status().GresTypes; !slices.Equal(got, []string{"gpu", "nic"}) {
+		t.Errorf("the kinds of GRES in force are %q", got)
+	}
+	e.effects = e.effects[:3]
 	want := []slurmconf.Effect{slurmconf.NeedsReconfigure, slurmconf.NeedsRestart, slurmconf.NeedsReconfigure}
 	if len(e.effects) != 3 || e.effects[0] != want[0] || e.effects[1] != want[1] || e.effects[2] != want[2] {
 		t.Errorf("the effects are %v, not %v", e.effects, want)
@@ -250,7 +257,7 @@ func TestHandler(t *testing.T) {
 	if code, _ := get("/started"); code != http.StatusOK {
 		t.Errorf("after it has started: %d", code)
 	}
-	want := `{"wanted":"1","applied":"1","appliedAt":"2030-01-01T12:00:00Z"}`
+	want := `{"wanted":"1","applied":"1","appliedAt":"2030-01-01T12:00:00Z","gresTypes":[]}`
 	if code, text := get("/status"); code != http.StatusOK || strings.TrimSpace(text) != want {
 		t.Errorf("the status is %d, %s", code, text)
 	}

@@ -84,6 +84,15 @@ func (f Files) text(name string) string { return string(f[name].Content) }
 // jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
 func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
 
+// gresTypes returns the kinds of GRES in slurm.conf and the files that it includes, nil without slurm.conf.
+func (f Files) gresTypes() []string {
+	if _, has := f["slurm.conf"]; !has {
+		return nil
+	}
+	texts := f.texts(func(name string) bool { return !IsKey(name) })
+	return append([]string{}, slurmconf.GRESTypes(slurmconf.ParseFiles(texts, texts["slurm.conf"]))...)
+}
+
 // keySet returns the ids of the keys in slurm.jwks, empty without keys, and if the file is not that of these keys: a daemon would
 // end with it.
 func (f Files) keySet() string {

@@ -25,7 +25,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/releases"
-	"github.com/slurmtide/slurmtide/operator/slurmconf"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
@@ -89,13 +88,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.guard.DeleteLookups(ctx, c); err != nil {
 			return kube.ResultOf(0, err)
 		}
-		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, outcome{}, nil))
+		return kube.ResultOf(0, r.patchStatus(ctx, c, agentstatus.Observation{}, nil, nil, nil))
 	}
 	ignored, err := r.reconcileServiceMonitor(ctx, c)
 	if err != nil {
 		return kube.ResultOf(0, err)
 	}
-	applied, err := r.applyObjects(ctx, c)
+	decision, leftOut, err := r.applyObjects(ctx, c)
 	reported, err := problem.Split(err)
 	if err != nil {
 		return kube.ResultOf(0, err)
@@ -106,73 +105,52 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	observed.Problem = reported
 	observed.Object = fmt.Sprintf("controllers.slinky.slurm.net -n %s %s", c.Namespace, c.Name)
 	if err == nil {
-		err = r.patchStatus(ctx, c, observed, applied, ignored)
+		err = r.patchStatus(ctx, c, observed, decision, leftOut, ignored)
 	}
 	delay := cmp.Or(kube.RetryDelay(reported), observed.RequeueAfter())
 	if len(ignored) > 0 {
 		delay = kube.Soonest(delay, monitorRetryInterval)
 	}
-	return kube.ResultOf(kube.Soonest(delay, applied.decision.RequeueAfter()), err)
-}
-
-// outcome is what a status tells of objects that were applied.
-type outcome struct {
-	decision *upgrade.Decision
-	// leftOut is why NodeSets are not in slurm.conf, by name.
-	leftOut map[string]string
-	// revision is that of the configuration, and gresTypes are the kinds of GRES in it.
-	revision  string
-	gresTypes []string
-}
-
-func outcomeOf(in render.Input, objects []podspec.KubeObject, decision *upgrade.Decision) outcome {
-	out := outcome{decision: decision, leftOut: in.LeftOut}
-	for _, o := range objects {
-		if config, isConfig := o.(*corev1.ConfigMap); isConfig && config.Data["slurm.conf"] != "" {
-			out.revision = config.Data[slurmconf.RevisionFile]
-			out.gresTypes = slurmconf.GRESTypes(slurmconf.ParseFiles(config.Data, config.Data["slurm.conf"]))
-		}
-	}
-	return out
+	return kube.ResultOf(kube.Soonest(delay, decision.RequeueAfter()), err)
 }
 
 // applyObjects makes the objects of a Controller as they should be, but for an image that is not allowed yet. If one
 // of them cannot be built, all stay as they are: a slurmctld that runs goes on.
-func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (outcome, error) {
+func (r *Reconciler) applyObjects(ctx context.Context, c *v1beta1.Controller) (*upgrade.Decision, map[string]string, error) {
 	if err := r.CheckNamespace(c.Namespace); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	if err := kube.AddFinalizer(ctx, r.Client, c, v1beta1.FinalizerSlurmctld, r.Owner); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	if err := r.createKeys(ctx, c); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	in, err := r.observe(ctx, c)
 	if err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	objects, err := render.Objects(in)
 	if err != nil {
-		return outcome{}, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
+		return nil, nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
 	if err := r.checkStateOf(ctx, c, objects); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	if err := r.noteState(ctx, c, objects); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	decision, err := r.guard.Restrain(ctx, c, objects)
 	if err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	if err := kube.ApplyAll(ctx, r.Writer, objects); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 	if err := r.markState(ctx, c, objects); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
-	return outcomeOf(in, objects, decision), r.deleteOtherServices(ctx, c, objects)
+	return decision, in.LeftOut, r.deleteOtherServices(ctx, c, objects)
 }
 
 // deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
@@ -202,24 +180,22 @@ func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Control
 	return nil
 }
 
-// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has. ignored are fields that could not be followed.
+// patchStatus writes the status if it has changed, and records an event if what is in force or allowed has. leftOut is why
+// NodeSets are not in slurm.conf, by name. ignored are fields that could not be followed.
 func (r *Reconciler) patchStatus(ctx context.Context, c *v1beta1.Controller, observed agentstatus.Observation,
-	applied outcome, ignored []v1beta1.IgnoredField) error {
+	decision *upgrade.Decision, leftOut map[string]string, ignored []v1beta1.IgnoredField) error {
 	var after []metav1.Condition
 	written, err := kube.UpdateStatus(ctx, r.Writer, c, nil, func(next *v1beta1.Controller) {
 		next.Status = status.Of(r.now(), c, observed, ignored...)
 		if observed.Problem == nil { // otherwise the NodeSets may not have been read
-			status.SetNodeSetsIncluded(&next.Status, applied.leftOut, c.Generation, r.now())
+			status.SetNodeSetsIncluded(&next.Status, leftOut, c.Generation, r.now())
 		}
-		if applied.revision == observed.Revision {
-			status.SetGresTypes(&next.Status, applied.gresTypes)
-		}
-		applied.decision.Record(next, r.now())
+		decision.Record(next, r.now())
 		after = next.Status.Conditions
 	})
 	if written {
 		kube.RecordConfigApplied(r.events, c, c.Status.Conditions, after)
-		r.guard.RecordEvent(c, applied.decision)
+		r.guard.RecordEvent(c, decision)
 	}
 	return err
 }

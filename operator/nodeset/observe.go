@@ -44,8 +44,10 @@ type observation struct {
 	problem status.Problem
 	// externalController says that the NodeSet's Controller stands for a slurmctld that the operator does not run.
 	externalController bool
-	// awaitedGRES are the kinds of GRES of the NodeSet that slurmctld does not know yet.
+	// awaitedGRES are the kinds of GRES of the NodeSet that slurmctld does not know yet, and knowsGRES says that it knows all of them. Neither
+	// is set where that is unknown.
 	awaitedGRES []string
+	knowsGRES   bool
 	// reservedNames are the owners of the names that no worker of the cluster gets, by name.
 	reservedNames map[string]string
 	// input and revision are what workers are created from. They mean nothing while there is a

@@ -28,7 +28,7 @@ func (s *observation) recordShape() observed.RecordShape {
 		return observed.RecordShape{}
 	}
 	out := recordShapeOf(s.input)
-	out.KnowsKinds = s.nodeSet.Spec.ControllerRef != nil && !s.externalController
+	out.KnowsKinds = s.knowsGRES
 	return out
 }
 

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,8 +94,7 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 // awaitedGRES returns the kinds of GRES of a NodeSet that the configuration in force lacks: slurmctld gives a worker that registers before
 // none, and keeps that (measured: docs/development/slurm.md). Where it is unknown what is in force, nothing is waited for.
 func awaitedGRES(n *v1beta1.NodeSet, c *v1beta1.Controller) []string {
-	applied := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionConfigApplied)
-	if c.Spec.External || applied == nil || applied.Status == metav1.ConditionUnknown {
+	if c.Status.GresTypes == nil || c.Spec.External {
 		return nil
 	}
 	have, _ := shape.OfNodeSet(n)
@@ -109,6 +107,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 		return refs.Slurmctld{}, err
 	}
 	s.externalController, s.awaitedGRES = c.Spec.External, awaitedGRES(s.nodeSet, c)
+	s.knowsGRES = !c.Spec.External && c.Status.GresTypes != nil && len(s.awaitedGRES) == 0
 	if err := r.observeNames(ctx, s, c); err != nil {
 		return refs.Slurmctld{}, err
 	}

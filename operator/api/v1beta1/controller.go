@@ -204,8 +204,8 @@ type ControllerStatus struct {
 	ReleaseStatus `json:",inline"`
 
 	// gresTypes are the kinds of generic resources that slurmctld knows: those of GresTypes in the configuration that was last in force.
-	// NodeSets with others wait for them.
+	// NodeSets with others wait for them. The field is missing while it is not known what is in force.
 	// +optional
 	// +listType=set
-	GresTypes []string `json:"gresTypes,omitempty"`
+	GresTypes []string `json:"gresTypes,omitzero"`
 }

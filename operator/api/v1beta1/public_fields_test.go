@@ -59,7 +59,7 @@ func ownFields() map[string][]string {
 	return map[string][]string{
 		"accountings": {"spec.accounts", "spec.address", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
 			"status.release", "status.restoredState"},
-		"controllers": {"spec.address", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
+		"controllers": {"spec.address", "status.gresTypes", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
 		"loginsets":   {"status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.faultDrains",

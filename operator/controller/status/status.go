@@ -20,12 +20,23 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// SetGresTypes records the kinds of GRES that slurmctld knows, if the configuration that has them is in force. They stay until
-// another one is.
-func SetGresTypes(s *v1beta1.ControllerStatus, gresTypes []string) {
-	if meta.IsStatusConditionTrue(s.Conditions, v1beta1.ConditionConfigApplied) {
-		s.GresTypes = gresTypes
+// gresTypesOf returns the kinds of GRES that all slurmctlds know whose agents say what is in force. If none says it, the last ones stay.
+func gresTypesOf(last []string, agents []agentstatus.Agent) []string {
+	var out []string
+	for _, agent := range agents {
+		known := agent.Status.GresTypes
+		switch {
+		case agent.Err != nil || known == nil:
+		case out == nil:
+			out = slices.Clone(known)
+		default:
+			out = slices.DeleteFunc(out, func(kind string) bool { return !slices.Contains(known, kind) })
+		}
 	}
+	if out == nil {
+		return last
+	}
+	return out
 }
 
 // Of returns the status of a Controller, from the last status, the observation and the fields that are ignored in this
@@ -44,5 +55,6 @@ func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
 	}
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionReady, o.Ready(), c.Generation, now)
 	v1beta1.SetCondition(&out.Conditions, v1beta1.ConditionConfigApplied, o.ConfigApplied(), c.Generation, now)
+	out.GresTypes = gresTypesOf(out.GresTypes, o.Agents)
 	return out
 }

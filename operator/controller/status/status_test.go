@@ -1,10 +1,11 @@
 package status
 
 import (
-	"strings"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/agentstatus"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -44,21 +46,31 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestGresTypesAreThoseInForce: they stay until another configuration is in force.
+// TestGresTypesAreThoseInForce: they stay while no agent tells what is in force, and all slurmctlds must know them.
 func TestGresTypesAreThoseInForce(t *testing.T) {
-	var s v1beta1.ControllerStatus
-	applied := func(is metav1.ConditionStatus) {
-		v1beta1.SetCondition(&s.Conditions, v1beta1.ConditionConfigApplied, metav1.Condition{Status: is, Reason: "R"}, 1, noon)
+	agent := func(types ...string) agentstatus.Agent {
+		return agentstatus.Agent{Status: configagent.Status{GresTypes: types}}
 	}
-	for _, step := range []struct {
-		is   metav1.ConditionStatus
-		have []string
-		want string
-	}{{"False", []string{"gpu"}, ""}, {"True", []string{"gpu"}, "gpu"}, {"False", nil, "gpu"}, {"Unknown", []string{"nic"}, "gpu"},
-		{"True", nil, ""}} {
-		applied(step.is)
-		if SetGresTypes(&s, step.have); strings.Join(s.GresTypes, ",") != step.want {
-			t.Errorf("with %q and %s they are %q", step.have, step.is, s.GresTypes)
+	none := agentstatus.Agent{Status: configagent.Status{GresTypes: []string{}}}
+	silent := agentstatus.Agent{Err: errors.New("no answer"), Status: configagent.Status{GresTypes: []string{"mps"}}}
+	for name, tc := range map[string]struct {
+		last   []string
+		agents []agentstatus.Agent
+		want   []string
+	}{
+		"nobody has told":                   {nil, []agentstatus.Agent{silent, {}}, nil},
+		"an agent that has none in force":   {[]string{"gpu"}, []agentstatus.Agent{{}}, []string{"gpu"}},
+		"an agent that does not answer":     {[]string{"gpu"}, []agentstatus.Agent{silent}, []string{"gpu"}},
+		"others":                            {[]string{"gpu"}, []agentstatus.Agent{agent("nic", "gpu")}, []string{"nic", "gpu"}},
+		"none":                              {[]string{"gpu"}, []agentstatus.Agent{none}, []string{}},
+		"none for the first time":           {nil, []agentstatus.Agent{none}, []string{}},
+		"a standby has not read them":       {nil, []agentstatus.Agent{agent("gpu", "nic"), agent("gpu")}, []string{"gpu"}},
+		"a standby that does not answer":    {nil, []agentstatus.Agent{silent, agent("gpu")}, []string{"gpu"}},
+		"a standby of an earlier version":   {nil, []agentstatus.Agent{{}, agent("gpu")}, []string{"gpu"}},
+		"a standby that knows none of them": {nil, []agentstatus.Agent{agent("gpu"), none}, []string{}},
+	} {
+		if diff := cmp.Diff(tc.want, gresTypesOf(tc.last, tc.agents)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

@@ -165,17 +165,16 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 // TestWorkersWaitForTheirKindsOfGRES: a worker that registers before slurmctld knows the kinds has none for good.
 func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 	for _, tc := range []struct {
-		name    string
-		applied metav1.ConditionStatus
-		types   []string
-		waits   bool
+		name     string
+		types    []string
+		external bool
+		waits    bool
 	}{
-		{"another configuration is in force", metav1.ConditionTrue, []string{"nic"}, true},
-		{"the configuration is held", metav1.ConditionFalse, nil, true},
-		{"the kind is in force", metav1.ConditionTrue, []string{"gpu", "nic"}, false},
-		{"the kind is in force, and another configuration is held", metav1.ConditionFalse, []string{"gpu"}, false},
-		{"nobody knows what is in force", metav1.ConditionUnknown, nil, false},
-		{"slurmctld runs elsewhere", "", nil, false},
+		{"slurmctld knows none", []string{}, false, true},
+		{"slurmctld knows others", []string{"nic"}, false, true},
+		{"slurmctld knows it", []string{"gpu", "nic"}, false, false},
+		{"nobody knows what slurmctld knows", nil, false, false},
+		{"slurmctld runs elsewhere", []string{}, true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := nodesettest.NewNodeSet(2)
@@ -183,9 +182,7 @@ func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 			r := newTestEnv(t, n)
 			c := &v1beta1.Controller{}
 			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
-			if c.Spec.External = tc.applied == ""; !c.Spec.External {
-				v1beta1.SetCondition(&c.Status.Conditions, v1beta1.ConditionConfigApplied, metav1.Condition{Status: tc.applied, Reason: "R"}, 1, r.now)
-			} else {
+			if c.Spec.External = tc.external; tc.external {
 				c.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctld.example.com"}
 			}
 			c.Status.GresTypes = tc.types

@@ -95,7 +95,7 @@ func (s stackEnv) testGPUs() {
 	var job string
 	process.Await(s.T, func() (err error) { // Slurm knows the kind, the type and the nodes some seconds later
 		job, err = s.ssh(s.Context(), "sbatch", "--parsable", "-p", "h100", "--gres=gpu:h100:1", "-o", "/dev/null", "-D", "/",
-			"--wrap", "[ $SLURM_JOB_GPUS = 0 ]")
+			"--wrap='[ $SLURM_JOB_GPUS = 0 ]'")
 		return err
 	})
 	s.awaitState(job, "COMPLETED")
