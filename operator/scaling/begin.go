@@ -7,8 +7,8 @@ import (
 )
 
 // BeginsAtZero reports whether a NodeSet is new and is to begin without workers: its replicas are the default of 1, and the only HPA that
-// scales it has minReplicas 0, so that the HPA would remove the worker after minutes if no job used it. hpas are those of its
-// namespace that are not being deleted. A NodeSet whose spec was changed, or that has or had a worker, is not new.
+// scales it has minReplicas 0, so that the HPA would remove the worker after minutes if no job used it. hpas are the HPAs of the
+// namespace. A NodeSet whose spec was changed, or that has or had a worker, is not new.
 func BeginsAtZero(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) bool {
 	isNew := n.DeletionTimestamp == nil && n.Generation == 1 && n.Status.Replicas == 0 && n.Annotations[v1beta1.AnnotationSlurmCluster] == ""
 	if !isNew || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet || SpecReplicas(n) != 1 ||

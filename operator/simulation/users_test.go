@@ -46,6 +46,8 @@ func (w *simulation) setSpec(o client.Object) {
 			AccountingRef: &corev1.LocalObjectReference{Name: dbdName}, Slurmctld: image}
 		if replicas == 2 { // without accounting
 			o.Spec.AccountingRef = nil
+		} else if !w.isInCluster(v1beta1.KindAccounting) {
+			w.bringKeys("slurmdbd")
 		}
 		if replicas > 2 {
 			o.Spec.HA = &v1beta1.ControllerHA{Enabled: true, Backups: 1}
@@ -63,6 +65,15 @@ func (w *simulation) setSpec(o client.Object) {
 	case *v1beta1.LoginSet:
 		o.Spec = v1beta1.LoginSetSpec{Login: image, Replicas: &replicas, SSSDConfRef: *keyOf(sssdSecret, "sssd.conf")}
 		o.Spec.ControllerRef.Name = ctldName
+	}
+}
+
+// bringKeys has the kubelet bring the newest keys to the pods of a daemon.
+func (w *simulation) bringKeys(daemon string) {
+	for _, p := range w.pods {
+		if p.daemon == daemon && p.started {
+			p.keys = w.writtenKeys()
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ type NodeSet struct {
 	// HasPartition says that it has a partition of its own, with these options.
 	HasPartition     bool
 	PartitionOptions string
-	// GRES is that of its Slurm nodes, such as "gpu:h100:4", empty for none.
+	// GRES are the generic resources of its Slurm nodes, such as "gpu:h100:4"; empty for none.
 	GRES string
 	// HasSSH says that users can log in to its workers.
 	HasSSH bool

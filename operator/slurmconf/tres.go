@@ -74,8 +74,8 @@ func kindsOfGRES(nodeSets []NodeSet) (kinds, tres []string) {
 func sortUnique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
 // gresAssignments returns the GRES that slurmctld must know for the NodeSets, and those that are accounted. theirs are the settings of
-// the user. What they lack of GresTypes is added to theirs. AccountingStorageTRES is that of the user if they set it; otherwise it
-// has what weights name, too, with which slurmctld does not start without it.
+// the user. Kinds that their GresTypes lacks are added to it. Their AccountingStorageTRES replaces ours, which also has
+// what weights name: slurmctld does not start with weights of TRES that are not accounted.
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	kinds, tres := kindsOfGRES(c.NodeSets)

@@ -27,7 +27,24 @@
 {{- if and (hasKey $nodeset "useResourceLimits") (not $nodeset.useResourceLimits) }}{{ $out = append $out (printf "nodesets.%s.useResourceLimits has no effect: a Slurm node has what the limits of its slurmd allow." $name) }}{{ end -}}
 {{- if and $nodeset.ssh.enabled $values.controller.external }}{{ $out = append $out (printf "nodesets.%s.ssh.enabled=true and controller.external=true: add PrologFlags=Contain to slurm.conf of that slurmctld, without which nobody can log in." $name) }}{{ end -}}
 {{- end -}}
+{{- with include "slurm.refusedPods" . }}{{ $out = append $out . }}{{ end -}}
 {{- toYaml $out -}}
+{{- end -}}
+
+{{/* What the pod security standard of the namespace refuses, and what to do about it; empty for nothing, and without a cluster. */}}
+{{- define "slurm.refusedPods" -}}
+{{- $namespace := include "slurm.namespace" . -}}
+{{- $level := dig "metadata" "labels" "pod-security.kubernetes.io/enforce" "" (lookup "v1" "Namespace" "" $namespace | default dict) -}}
+{{- $refused := list -}}
+{{- if has $level (list "baseline" "restricted") -}}
+{{- range $name, $nodeset := include "slurm.nodesets" . | fromYaml -}}
+{{- if or (eq $level "restricted") (ne $nodeset.securityProfile "Unprivileged") }}{{ $refused = append $refused (printf "the workers of %s" $name) }}{{ end -}}
+{{- end -}}
+{{- if and (eq $level "restricted") (include "slurm.loginsets" . | fromYaml) }}{{ $refused = append $refused "login pods" }}{{ end -}}
+{{- end -}}
+{{- with $refused -}}
+namespace {{ $namespace }} enforces the pod security standard {{ $level }}, which refuses {{ join ", " . }}: slurmd confines jobs as a privileged container, and login pods need baseline. Run kubectl label namespace {{ $namespace }} --overwrite pod-security.kubernetes.io/enforce=privileged. With nodesetDefaults.securityProfile=Unprivileged, baseline is enough, and jobs are not confined (docs/platforms.md).
+{{- end -}}
 {{- end -}}
 
 {{/* The paths of maps of options beside which there is a text, as a YAML list. */}}
